@@ -66,7 +66,7 @@ void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int
         if (from >= v.count) wrong(fmt::format("edge {} comes from local number {} of {}", edge, from, v.count));
         std::int64_t const neighbour = ids[from];
         bool found = false;
-        if (!at.empty() && g_.info().order == vertex_order::natural) {
+        if (!at.empty()) {
           auto const where = static_cast<std::uint64_t>(at[edge]);
           found = where >= begin && where < begin + degree && target(where) == static_cast<std::uint64_t>(neighbour);
         } else {
@@ -88,7 +88,7 @@ void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int
       if (mine.size() > most || (mine.size() < most && !o_.weighted && !o_.temporal))
         wrong(fmt::format("vertex {} of {} neighbours drew {} at hop {}, and {} are to be drawn", id, degree, mine.size(), h, most));
       // A multigraph may have an edge twice; else what is drawn without replacement is all different.
-      if (o_.replace) continue;
+      if (o_.replace && f >= 0) continue;
       std::sort(mine.begin(), mine.end());
       for (std::size_t k = 1; k < mine.size(); ++k)
         if (mine[k] == mine[k - 1]) {

@@ -47,9 +47,9 @@ class moments {
   moments(moments const&) = delete;
   moments& operator=(moments const&) = delete;
   void record(executor& x, std::size_t k) { device::record(device_, x.stream(), events_[k]); }
-  double ms(std::size_t from, std::size_t to) const { return device::elapsed_ms(events_[from], events_[to]); }
+  double ms(std::size_t from, std::size_t to) const { return device::elapsed_ms(device_, events_[from], events_[to]); }
   double ms_to(moments const& other, std::size_t k) const {
-    return device::elapsed_ms(events_[0], other.events_[k]);
+    return device::elapsed_ms(device_, events_[0], other.events_[k]);
   }  // from the first here
 
  private:

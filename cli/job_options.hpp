@@ -75,7 +75,8 @@ struct job_ground {
   // Amplification is over these: lists as they are stored, with their weights.
   std::uint64_t list_bytes() const { return target_bytes(info, in_file) + (needs.weights ? weight_bytes(info, in_file) : 0); }
   std::uint64_t far_bytes() const {
-    return list_bytes() + (needs.in_lists ? target_bytes(info, in_file, true) + (needs.weights ? weight_bytes(info, in_file) : 0) : 0);
+    return list_bytes() +
+           (needs.in_lists ? target_bytes(info, in_file, true) + (needs.weights ? weight_bytes(info, in_file, true) : 0) : 0);
   }
 
   // What offsets, ids, edges and state take, by where they lie.

@@ -125,9 +125,9 @@ graph_handle loading_arguments::load_lists(graph_source& from, std::optional<gar
                                            std::uint64_t host_bytes) const {
   if (weighted && from.info().weights == weight_kind::none)
     fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", file);
-  if (lists() == list_side::in) from.want_in_lists();
+  if (wants_in_lists()) from.want_in_lists();
   std::uint64_t const keeps = kept_list_bytes(drawn_list_bytes(from, *this));
-  return load(from, chosen, lists() == list_side::in, near_bytes,
+  return load(from, chosen, wants_in_lists(), near_bytes,
               {weighted, host_bytes, keeps ? keeps + kept_list_places(from.info(), weighted) : 0});
 }
 

@@ -21,6 +21,7 @@ struct loading_arguments : sample_arguments {
   std::uint64_t epochs = 1;
   std::optional<std::uint64_t> batches;
   bool replace = false, disjoint = false, weighted = false, edge_ids = false, verify = false;
+  bool full = false;  // of a training: steps of the whole graph, which go back along its edges too
 
   loading_arguments();
   // FILE, how it samples, the training vertices; `scored`: what --score says.
@@ -29,6 +30,7 @@ struct loading_arguments : sample_arguments {
 
   std::vector<std::int64_t> fanouts() const;  // -1: all; errc::usage where it is none
   list_side lists() const;
+  bool wants_in_lists() const { return full || lists() == list_side::in || score == "sampled"; }  // which pulls
   block_options blocks() const;
   std::uint64_t kept_list_bytes(std::uint64_t all) const;  // of so many bytes of lists, where they lie far; errc::usage
   // By --score, in the order of ids().

@@ -83,6 +83,10 @@ int guarded(int argc, char** argv) {
 int main(int argc, char** argv) {
   garner::catch_signals();
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);  // else the first search would pay for loading its kernels
+  // Of the libraries between shards: no NVLink multicast, and of one machine no other transport.
+  for (auto const& [name, value] :
+       {std::pair("NCCL_NVLS_ENABLE", "0"), {"NVSHMEM_DISABLE_NVLS", "1"}, {"NVSHMEM_REMOTE_TRANSPORT", "none"}})
+    ::setenv(name, value, 0);
   garner::cli::command_line() = "garner";
   for (int i = 1; i < argc; ++i) garner::cli::command_line() += " " + std::string(argv[i]);
   int const code = garner::guarded(argc, argv);

@@ -15,8 +15,9 @@ constexpr option_row table[] = {
     // --- by position ---
     {"FILE", "", basic, "a container (.gnr; convert other formats first), or a graph made in memory: kron:20, uniform:20, web:20:32"},
     {"IN", "", basic,
-     "file to read: .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy .npz .gnr, all but .npy, .npz and .gnr "
-     "also with .gz or .zst; the folder of a data set; a table of rows (.npy, .gnt) for a .gnt; or kron:20 and so on; - is standard "
+     "file to read: .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph .sg .wsg .bel .v .e .npy .npz .gnr, all but .npy, .npz "
+     "and .gnr also with .gz or .zst; the folder of a data set; a table of rows (.npy, .gnt) for a .gnt; or kron:20 and so on; - is "
+     "standard "
      "input (say --from)"},
     {"OUT", "", basic,
      "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; of a folder a manifest, .json; of a "
@@ -71,7 +72,7 @@ constexpr option_row table[] = {
     {"--iterations", "N", basic, "exactly so many"},
     {"--by-degree", "YES", basic, "yes or no: copy near lists so that much-asked ranks lie together (default: where it pays and fits)"},
     {"--dangling", "WHAT", basic, "rank of vertices without out-edges: redistribute (default) or drop"},
-    {"--personal", "FILE", basic, "file of vertex ids, each with a weight or not: where it starts and jumps to"},
+    {"--personal", "FILE", basic, "file of vertex ids, each with a weight from 0 or not: where it starts and jumps to"},
 
     // --- what comes out ---
     {"--verify", "", basic, "check the result against the graph"},

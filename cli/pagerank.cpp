@@ -52,9 +52,9 @@ std::vector<std::pair<std::uint64_t, double>> read_personal(std::string const& n
     if (right && words >> weight_word) {
       char* end = nullptr;
       weight = std::strtod(weight_word.c_str(), &end);
-      right = *end == 0 && weight > 0 && weight < 1e300 && !(words >> more);
+      right = *end == 0 && weight >= 0 && weight < 1e300 && !(words >> more);
     }
-    if (!right) fail(errc::input, "{}: line {}: '{}' is none; say a vertex id and perhaps a positive weight a line", name, line, text);
+    if (!right) fail(errc::input, "{}: line {}: '{}' is none; say a vertex id and perhaps a weight from 0 a line", name, line, text);
     all.emplace_back(id, weight);
   }
   if (in.bad()) unreadable();
@@ -126,9 +126,14 @@ void rank_vertices(pagerank_arguments& a) {
   pagerank_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.in_lists = pulls && info.in_lists;
+  needs.weights = o.weighted;
   job_ground const at = a.load(from, o, needs);
   if (!a.json) {
-    at.say_head(fmt::format(", variant {}", to_string(o.variant)));
+    at.say_head(fmt::format(", variant {}{}", to_string(o.variant),
+                            o.weighted                          ? ", weighted"
+                            : info.weights == weight_kind::none ? ""
+                            : pulls                             ? "; weights are not used (--weighted)"
+                                                                : "; weights are not used"));
     cli::say("\n");
     cli::flush_out();
   }
@@ -145,6 +150,7 @@ void rank_vertices(pagerank_arguments& a) {
     json all = at.head();
     all["id_bytes"] = info.id_bytes;
     all["variant"] = to_string(o.variant);
+    all["weighted"] = o.weighted;
     all["damping"] = o.damping;
     all["tolerance"] = o.tolerance.value_or(pulls ? 1e-4 : 1e-3);
     all["dangling"] = to_string(o.dangling);
@@ -179,6 +185,8 @@ void add_pagerank(cli::program& p) {
   v.add("--iterations", a->how.iterations, "exactly so many; emogi: at the most");
   v.add("--dangling", a->dangling);
   v.add("--personal", a->personal);
+  v.add("--weighted", a->how.weighted,
+        "a vertex gives to its neighbours in proportion to the weights of the edges (default: to all alike)");
   v.add("--by-degree", a->by_degree);
   a->add_place(v);
   a->add_shards(v);

@@ -89,7 +89,9 @@ void tell_parts(job_plan& p, std::vector<job_part> const& parts, graph_info cons
 json gather(plan_arguments const& a) {
   job_options o = default_options(parse_job(a.job));
   bool const spreads = kind_of(o) != job_kind::sssp;
-  a.load.require_unset(a.job), a.train.require_unset(a.job, !spreads);
+  auto* const ranked = std::get_if<pagerank_options>(&o);
+  a.load.require_unset(a.job, ranked), a.train.require_unset(a.job, !spreads);
+  if (ranked) ranked->weighted = a.load.weighted;
   if (!a.variant.empty()) set_variant(o, a.variant);
   std::vector<place> const places =
       cli::shard_places(!a.train.devices.empty() && a.place == "device" ? "host" : a.place, a.train.split_into.shards, a.train.devices);

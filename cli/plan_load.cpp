@@ -42,7 +42,8 @@ void plan_load_arguments::add(verb& v) {
   v.add("--rule", rule, "load: who samples at a hop, all or last (default: last)");
   v.add("--side", side, "load: whose neighbours, in or out (default: in)");
   v.add("--disjoint", disjoint, "load: a tree a training vertex");
-  v.add("--weighted", weighted, "load: neighbours are drawn by weights, so that all of a list are read");
+  v.add("--weighted", weighted,
+        "pagerank: edges count by their weights; load: neighbours are drawn by weights, so that all of a list are read");
   v.add("--features", features, "load: a table (.npy), of which the header is read").not_with("--width");
   v.add("--width", width, "load: rows of so many f32");
   v.add("--target", target, "load: of a manifest, the type of the training vertices (default: the one that has some)");
@@ -59,12 +60,13 @@ void plan_load_arguments::add(verb& v) {
   v.add("--file-cache", file_cache);
   v.add("--drive-reads", drive_reads);
 }
-void plan_load_arguments::require_unset(std::string const& job) const {
+void plan_load_arguments::require_unset(std::string const& job, bool may_be_weighted) const {
   auto const refuse = [&](bool said, char const* option) {
     if (said) fail(errc::usage, "{} goes with --job load and --job train; {} has none", option, job);
   };
   refuse(fanout.has_value(), "--fanout"), refuse(batch.has_value(), "--batch"), refuse(share.has_value(), "--share");
-  refuse(rule.has_value(), "--rule"), refuse(side.has_value(), "--side"), refuse(disjoint, "--disjoint"), refuse(weighted, "--weighted");
+  refuse(rule.has_value(), "--rule"), refuse(side.has_value(), "--side"), refuse(disjoint, "--disjoint"),
+      refuse(weighted && !may_be_weighted, "--weighted");
   refuse(features.has_value(), "--features"), refuse(width.has_value(), "--width"), refuse(budget.has_value(), "--budget");
   refuse(keep_lists.has_value(), "--keep-lists"), refuse(way.has_value(), "--way"), refuse(window.has_value(), "--window"),
       refuse(ahead.has_value(), "--ahead");
@@ -197,15 +199,14 @@ planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const
   planned_ground g;
   place const where = a.where();
   graph_source from(a.file);
-  bool const in = a.lists() == list_side::in;
-  if (in) from.want_in_lists();
+  if (a.wants_in_lists()) from.want_in_lists();
   graph_info const& info = from.info();
   if (a.weighted && info.weights == weight_kind::none) fail(errc::input, "{}: --weighted, and this graph has no weights", a.file);
   table_size const rows = a.features.empty() ? table_size{info.vertices, *a.width * 4} : size_of(a.features);
   if (rows.rows < info.vertices)
     fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, a.file, info.vertices);
   g.told = describe(info), g.vertices = info.vertices, g.edges = info.edges;
-  bool const on_device = where.kind == place_kind::device, both = in && info.directed;
+  bool const on_device = where.kind == place_kind::device, both = a.wants_in_lists() && info.directed;
   stored const kept = stored_in(from.header());
   std::uint64_t const weights = a.weighted ? weight_bytes(info, kept) : 0;
   std::uint64_t const lists = target_bytes(info, kept) + weights + (both ? target_bytes(info, kept, true) + weights : 0);
@@ -491,7 +492,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   if (p.ahead && *p.ahead <= 64) a.ahead = static_cast<std::uint32_t>(*p.ahead);
   else if (p.ahead) a.ahead = 65;
   if (train && !p.fanout) a.fanout = "15,10";
-  a.width = p.width, a.disjoint = p.disjoint, a.weighted = p.weighted;
+  a.width = p.width, a.disjoint = p.disjoint, a.weighted = p.weighted, a.full = train && train->full;
   bool const several = file.ends_with(".json");
   if (several && !p.features) a.features = "of the manifest";  // for check()
   if (!several && p.target) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", *p.target, file);
@@ -536,7 +537,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     if (split) {
       graph_source from(file);
       bool const in = a.lists() == list_side::in;
-      if (in) from.want_in_lists();
+      if (a.wants_in_lists()) from.want_in_lists();
       shard_options const into = split_into.options(static_cast<std::uint32_t>(places.size()));
       training_question q = question_of(*train, places, g, allowed);
       q.shard_windows = windows_near(into, on_device, false);

@@ -21,7 +21,7 @@ struct plan_load_arguments {
   bool disjoint = false, weighted = false;
 
   void add(verb& v);
-  void require_unset(std::string const& job) const;  // errc::usage: they go with --job load
+  void require_unset(std::string const& job, bool may_be_weighted = false) const;  // errc::usage: they go with --job load
 };
 // What `garner train` is told besides; unset: its default.
 struct plan_train_arguments {

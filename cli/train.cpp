@@ -33,7 +33,7 @@ using json = nlohmann::ordered_json;
 
 struct train_arguments : cli::load_arguments {
   std::string model = "sage", split, scaling = "automatic", norm = "automatic", math = "tf32", out, checkpoint, resume;
-  bool full = false, residual = false, no_recording = false;
+  bool residual = false, no_recording = false;
   std::optional<std::uint32_t> layers, classes;
   std::uint32_t hidden = 64, evaluate_every = 1, patience = 0;
   double dropout = 0.5, rate = 0.01;
@@ -525,8 +525,7 @@ void train_file(train_arguments& a) {
   std::string const files = a.group.empty() ? "" : named_files(a, from);
   std::optional<tier> edges;
   if (t.shards && on_device && cli::chooses_tier(a.tier)) a.tier = "host";  // each shard copies its own lists near
-  bool const in_lists = a.lists() == list_side::in;
-  if (in_lists) from.want_in_lists();
+  if (a.wants_in_lists()) from.want_in_lists();
   std::uint64_t const needs =
       cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
   if (a.full) {
@@ -538,9 +537,9 @@ void train_file(train_arguments& a) {
     q.training = static_cast<double>(std::count(split.begin(), split.end(), static_cast<std::uint8_t>(split_part::train)));
     if (places.size() > 1 && places[1] != where) q.gradients = training_question::exchange::peers;
     shard_options const asked = a.split_into.options(all_ranks);
-    cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, in_lists, places,
+    cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, t.side == list_side::in, places,
                        a.group.empty() ? std::nullopt : std::optional(t.rank));
-    if (places.size() > 1) a.one_fits = fits_one(q, from, a.file, in_lists, where);
+    if (places.size() > 1) a.one_fits = fits_one(q, from, a.file, t.side == list_side::in, where);
   }
   graph_handle const g = a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes));
   row_array const table = a.open_table(a.features, where, a.together.get());
@@ -580,7 +579,7 @@ void train_file(train_arguments& a) {
     train_arguments other = a;
     other.place = named(places[k]);
     graph_source again(a.file);
-    if (in_lists) again.want_in_lists();
+    if (a.wants_in_lists()) again.want_in_lists();
     std::optional<tier> there = edges;
     lists.push_back(other.load_lists(again, there, needs, 0));
     if (*there != *edges) fail(errc::memory, "{}: its lists fit {} and not {}; say --tier host", a.file, named(where), named(places[k]));

@@ -37,6 +37,12 @@ inline auto const every_place = ::testing::Values(place_kind::host, place_kind::
   INSTANTIATE_TEST_SUITE_P(at, suite, ::garner::testing::every_place, \
                            [](auto const& info) { return ::garner::testing::name_of(info.param); })
 
+// Whether what is given there happens later: on a GPU, and simulated by GARNER_STREAMS, where requests are not counted either.
+inline bool runs_later(place where) { return where.kind != place_kind::host && executor(where).asynchronous(); }
+inline bool counts_requests() { return !runs_later({place_kind::simulated, 0}); }
+#define GARNER_NEEDS_COUNTS() \
+  if (!::garner::testing::counts_requests()) GTEST_SKIP() << "counts requests, which streams do not"
+
 // Near memory of a place with given contents, and back.
 template <class T>
 buffer<T> near_copy(executor& x, std::vector<T> const& values) {

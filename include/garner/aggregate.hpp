@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "garner/detail/held.hpp"
 #include "garner/gnn.hpp"
 #include "garner/place.hpp"
 #include "garner/shards.hpp"
@@ -28,8 +29,10 @@ class block_aggregation {
     std::uint64_t count = 0;
     std::uint64_t targets = 0, sources = 0;  // gcn: the first sources are the targets
     Real const* weights = nullptr;           // one an edge, kept by the caller until the last backward(); null: all 1
-    float const* degrees = nullptr;  // gcn: of each source, how many neighbours it has where these were drawn from (or their weights' sum);
-                                     // null: those of these edges, which takes as many targets as sources
+    // gcn: of each source. Without weights: how many neighbors it has where these were drawn from; each edge of a target that has fewer
+    // here counts for those that were left out. With weights: the sum of its edges' weights, and each edge counts for itself. Null: those
+    // of these edges, which takes as many targets as sources.
+    Real const* degrees = nullptr;
   };
   // Waits until the edges have been looked at: errc::input names one whose ends are not there or that is not in order.
   void take(edges const& e, aggregation how, stream_ref stream = {});
@@ -43,7 +46,7 @@ class block_aggregation {
 
  private:
   struct impl;
-  std::unique_ptr<impl> impl_;
+  detail::held<impl> impl_;
 };
 
 extern template class block_aggregation<float>;
@@ -74,7 +77,7 @@ class shard_aggregation {
 
  private:
   struct impl;
-  std::unique_ptr<impl> impl_;
+  detail::held<impl> impl_;
 };
 
 }  // namespace garner

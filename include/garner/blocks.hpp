@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "garner/detail/held.hpp"
 #include "garner/handle.hpp"
 #include "garner/place.hpp"
 #include "garner/sample.hpp"
@@ -26,12 +27,14 @@ enum class temporal_rule : std::uint8_t { uniform, last };
 struct block_options {
   std::uint64_t seed = 1;
   hop_rule rule = hop_rule::last;
-  bool replace = false;                   // a neighbour may be drawn again; else all different, and all of them where they are no more
+  bool replace = false;                   // a neighbor may be drawn again; else all different, and all of them where they are no more;
+                                          // where all are wanted (-1) each comes once in any case
   bool disjoint = false;                  // a tree a seed: vertices of different seeds are different ones
   bool weighted = false;                  // drawn by the weights of the edges; one of weight 0 never is
   std::optional<temporal_rule> temporal;  // makes trees disjoint; needs times
   bool edges = true;                      // false: the vertices alone
-  bool edge_ids = false;                  // where each edge stands in the lists that were drawn from (lists_of() gives the out-lists)
+  bool edge_ids = false;                  // where each edge stands in the lists that were drawn from, as lists_of() gives them
+  bool inner_edge_ids = false;            // as they lie inside instead, for Garner's own rooms
   bool induced = false;                   // then, instead of what was drawn, all edges among the vertices that were
   access_mode access = access_mode::aligned;
   std::optional<tier> lists;  // where the lists lie; unset: where they are
@@ -45,7 +48,7 @@ struct block_options {
 // A type of vertices, and a relation between two: its lists belong to vertices of type `to` and hold vertices of type `from`.
 struct sampled_type {
   std::uint64_t vertices = 0;
-  std::span<std::int64_t const> times = {};  // one a vertex; empty: none
+  std::span<std::int64_t const> times = {};  // one a vertex, in the order of ids(); empty: none
   std::span<float const> scores = {};        // as block_options::scores; read while the sampler is made
 };
 struct sampled_relation {
@@ -53,7 +56,7 @@ struct sampled_relation {
   list_side side = list_side::in;
   std::uint32_t from = 0, to = 0;
   std::vector<std::int64_t> fanouts = {};    // a hop each: drawn a vertex; 0: none, -1: all
-  std::span<std::int64_t const> times = {};  // one an edge, in the order of its lists; empty: none
+  std::span<std::int64_t const> times = {};  // one an edge, in the order of lists_of(); empty: none
 };
 
 // Seeds of one type: positions of its vertices. `times`: one a seed, where sampling is temporal; empty: those of the seeds' own.
@@ -76,7 +79,7 @@ class blocks {
     std::int64_t const* row = nullptr;   // local numbers: the neighbour, among the vertices of type `from` ...
     std::int64_t const* col = nullptr;   // ... and who drew it, among those of type `to`; in the order of hops, then of `col`; in the same
                                          // allocation, behind `row`
-    std::int64_t const* edge = nullptr;  // with edge_ids: where it stands in its lists
+    std::int64_t const* edge = nullptr;  // with edge_ids: where it stands in lists_of()
     std::uint64_t count = 0;
     std::vector<std::uint64_t> by_hop;
   };
@@ -96,7 +99,7 @@ class blocks {
   parts& inside() const { return *parts_; }
 
  private:
-  std::unique_ptr<parts> parts_;
+  detail::held<parts> parts_;
 };
 
 // Draws mini-batches. What a vertex draws is a function of (seed, mini-batch, hop, relation, vertex, tree): the same for any number of
@@ -138,7 +141,7 @@ class block_sampler {
   parts& inside() const { return *parts_; }
 
  private:
-  std::unique_ptr<parts> parts_;
+  detail::held<parts> parts_;
 };
 
 // --- edges as seeds ---
@@ -146,7 +149,7 @@ enum class negative_kind : std::uint8_t { binary, triplet };
 struct negative_options {
   negative_kind kind = negative_kind::binary;
   double amount = 1;            // negatives an edge; binary: of all edges together, rounded up
-  bool never_positive = false;  // none is an edge of the graph; where a vertex has none such, after 64 draws, errc::input says which
+  bool never_positive = false;  // none is an edge of the graph, however few are left; where none is, errc::input says of which vertex
   std::uint64_t seed = 1;
 };
 // Draws pairs (binary) or targets for each source (triplet: amount a source, source by source), uniform over the vertices of each type.

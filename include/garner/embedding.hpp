@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "garner/detail/held.hpp"
 #include "garner/features.hpp"
 #include "garner/place.hpp"
 #include "garner/stream.hpp"
@@ -92,7 +93,7 @@ class embedding {
 
  private:
   struct impl;
-  std::unique_ptr<impl> impl_;
+  detail::held<impl> impl_;
 };
 
 }  // namespace garner

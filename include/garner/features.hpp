@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "garner/detail/held.hpp"
 #include "garner/place.hpp"
 #include "garner/stream.hpp"
 #include "garner/traffic.hpp"
@@ -263,7 +264,7 @@ class tiered_tensor {
   friend struct tensor_access;  // Garner's own rooms
   struct parts;
   explicit tiered_tensor(std::unique_ptr<parts> made);
-  std::unique_ptr<parts> parts_;
+  detail::held<parts> parts_;
 };
 
 }  // namespace garner

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "garner/blocks.hpp"
+#include "garner/detail/held.hpp"
 #include "garner/features.hpp"
 #include "garner/handle.hpp"
 #include "garner/hetero.hpp"
@@ -109,7 +110,7 @@ class gnn_model {
 
  private:
   explicit gnn_model(std::unique_ptr<parts> made);
-  std::unique_ptr<parts> parts_;
+  detail::held<parts> parts_;
 };
 
 // --- training ---
@@ -227,7 +228,7 @@ class training {
 
  private:
   struct impl;
-  std::unique_ptr<impl> impl_;
+  detail::held<impl> impl_;
 };
 
 // The fastest way to train so over shards, one at each of `places`: predicted from the graph, then measured by the aggregations of a few

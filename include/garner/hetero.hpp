@@ -48,7 +48,7 @@ class hetero_graph {
  public:
   // Opens each container as open_graph() does, one after the other: where no tier is said, each that still has room lies near.
   static hetero_graph open(std::filesystem::path const& manifest, open_options const& options = {});
-  // The same, each container as `each` opens it.
+  // The same, each container as `each` opens it. What `each` throws goes through.
   static hetero_graph open(std::filesystem::path const& manifest, std::function<graph_handle(std::filesystem::path const&)> const& each);
   // One type of vertices and one of edges; its out-lists are the lists as they stand.
   explicit hetero_graph(graph_handle g, std::string vertices = "node", std::string relation = "to");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "garner/components.hpp"
+#include "garner/detail/held.hpp"
 #include "garner/handle.hpp"
 #include "garner/pagerank.hpp"
 #include "garner/sssp.hpp"
@@ -41,7 +42,7 @@ class bfs_search {
 
  private:
   struct impl;
-  std::unique_ptr<impl> impl_;
+  detail::held<impl> impl_;
 };
 
 // `count` vertices with edges that leave them, a pure function of graph, count and seed, whatever the order inside; may repeat. Empty
@@ -71,7 +72,7 @@ class sssp_search {
 
  private:
   struct impl;
-  std::unique_ptr<impl> impl_;
+  detail::held<impl> impl_;
 };
 
 // --- weak connected components (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018) ---

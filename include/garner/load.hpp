@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "garner/blocks.hpp"
+#include "garner/detail/held.hpp"
 #include "garner/features.hpp"
 #include "garner/stream.hpp"
 
@@ -168,7 +169,7 @@ class loader {
 
  private:
   struct impl;
-  std::unique_ptr<impl> impl_;
+  detail::held<impl> impl_;
 };
 
 }  // namespace garner

@@ -36,6 +36,9 @@ struct pagerank_options {
   // pull only:
   dangling_mass dangling = dangling_mass::redistribute;
   std::vector<std::pair<std::uint64_t, double>> personal;  // user ids and weights: where it starts and jumps to; empty: anywhere alike
+  // A vertex gives to each out-neighbour in proportion to the weight of the edge; else to all alike, whatever weights the graph has. One
+  // place. errc::input where the graph has none.
+  bool weighted = false;
   // pull, of plain lists with 4-byte ids: a copy of the lists in which vertices stand by degree, so that what is looked up most lies
   // together. Unset: where the lists lie in the device's memory, degrees differ, so many iterations may come that it pays, and there is
   // room. On a device it takes lists that lie there.
@@ -58,6 +61,7 @@ struct pagerank_round {
 struct pagerank_run {
   std::uint64_t iterations = 0;
   bool converged = false;  // the tolerance was reached
+  bool weighted = false;   // edges counted by their weights
   double rank_sum = 0;
   double l1_change = 0;     // pull: of the last iteration; emogi: the residual that was left, summed over the vertices
   std::uint64_t edges = 0;  // arcs looked at

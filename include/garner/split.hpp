@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "garner/blocks.hpp"
+#include "garner/detail/held.hpp"
 #include "garner/handle.hpp"
 #include "garner/shards.hpp"
 
@@ -95,7 +96,7 @@ class split_sampler {
   struct parts;
 
  private:
-  std::unique_ptr<parts> parts_;
+  detail::held<parts> parts_;
 };
 
 }  // namespace garner

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import Error, IdError, KindError, UsageError
+from .errors import Error, IdError, InputError, KindError, UsageError
 
 Ids = npt.NDArray[np.int64]
 
@@ -33,7 +33,7 @@ def host(values: Any, name: str, wanted: str = "numbers") -> npt.NDArray[Any]:
     if np.ma.is_masked(values):
         raise UsageError(f"{name}: an array with entries that are masked; give its compressed(), or filled()")
     if isinstance(values, np.ndarray):
-        return np.asarray(values)
+        return np.asarray(values, values.dtype.newbyteorder("="))
     found: Any = None
     try:
         if hasattr(values, "detach") and not hasattr(values, "row_bytes"):  # torch's; a tiered table refuses below
@@ -154,7 +154,19 @@ def floats(values: Any, name: str, count: int | None = None, of: str = "") -> np
         raise UsageError(f"{name}: of shape {found.shape}; give one real number each")
     if count is not None and found.size != count:
         raise UsageError(f"{name}: of shape {found.shape} for {count} {of}; give each one")
-    return np.ascontiguousarray(found, np.float32)
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(found, np.float32)
+
+
+def weights(values: Any, name: str, edges: int) -> npt.NDArray[np.float32]:
+    """One an edge; none becomes 0 or infinite in 32 bits."""
+    kept = floats(values, f"weights of {name}", edges, "edges")
+    given = host(values, name).reshape(kept.shape)
+    lost = np.flatnonzero((kept == 0) & (given != 0) | np.isinf(kept) & np.isfinite(given))
+    if lost.size:
+        raise InputError(f"{name}: the weight of edge {lost[0]} is {given[lost[0]]}; weights are 32-bit floats, which hold 0 and 1.4e-45 to 3.4e38: "
+                         "multiply all weights by one number")
+    return kept
 
 
 def real(array: Any, name: str) -> Any:
@@ -178,6 +190,23 @@ def fanouts(given: Any, name: str = "fanouts") -> list[int]:
     if not hasattr(given, "__iter__") or isinstance(given, (str, bytes, Mapping, Set)) or getattr(given, "ndim", 1) != 1:
         raise KindError(f"{name} is {told(given)}; give a list with a whole number for each hop, as [15, 10]")
     return [number(f, f"{name}[{k}]", "say a whole number of neighbors, 0 for none or -1 for all of them") for k, f in enumerate(given)]
+
+
+def table(array: Any, name: str) -> Any:
+    """What rows can be read of as they lie."""
+    if hasattr(type(array), "num_node_features"):  # PyG
+        raise UsageError(f"{name}: a {type(array).__name__} is a graph and no table; give its rows, as data.x")
+    if hasattr(array, "tocoo"):  # SciPy
+        raise UsageError(f"{name}: the rows of a {type(array).__name__} do not lie one after the other; give a dense array, as features.toarray()")
+    if hasattr(array, "detach"):  # torch
+        layout = "nested" if array.is_nested else str(array.layout).rsplit(".", 1)[-1]
+        if layout != "strided":
+            raise UsageError(f"{name}: the rows of a tensor of layout {layout} do not lie one after the other; give a dense one, as features.to_dense()")
+        if array.is_meta:
+            raise UsageError(f"{name}: a tensor of device meta has no rows; give one of the host")
+        if array.requires_grad:
+            raise UsageError(f"{name}: the tensor requires gradients, and rows are read without any; give features.detach() if they shall not be trained")
+    return array
 
 
 def rows(table: Any, name: str, count: int, what: str = "vertices") -> None:

@@ -180,8 +180,8 @@ def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, place: ob
 
 def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
     """
-    Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .mtx .gr .sg .wsg .bel .v .e,
-    plain, .gz or .zst).
+    Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .tsv .edgelist .edges
+    .mtx .gr .col .graph .sg .wsg .bel .v .e, plain, .gz or .zst, .npy .npz).
 
     undirected: each edge in both directions; None: as the format says, else directed
     keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
@@ -742,6 +742,12 @@ class PagerankRun:
         """the tolerance was reached"""
 
     @property
+    def weighted(self) -> bool:
+        """
+        edges counted by their weights; else all alike, whatever weights the graph has
+        """
+
+    @property
     def rank_sum(self) -> float: ...
 
     @property
@@ -784,7 +790,7 @@ class PagerankResult:
     def rank(self) -> numpy.typing.NDArray[numpy.float32]:
         """shape (vertices,); variant 'pull': shares that sum to 1"""
 
-def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int | None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', shards: list[object] | None = None) -> PagerankResult:
+def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int | None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, weighted: bool = False, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', shards: list[object] | None = None) -> PagerankResult:
     """
     PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError where
     it has none.
@@ -792,7 +798,9 @@ def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tole
     variant: 'pull' (power iteration; the same bits each time at one place) or 'emogi' (residuals pushed; not normalised)
     tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)
     iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'
-    personal: ids and weights: where it starts and jumps to
+    personal: ids and weights from 0: where it starts and jumps to, as NetworkX's personalization
+    weighted: a vertex gives to its neighbours in proportion to the weights of the edges (pull, at one place); False: to all alike,
+    whatever weights the graph has (NetworkX uses them unless weight=None), and run.weighted says so
     shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the
     lists of these; edges 'host' or 'device'
     place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
@@ -1042,7 +1050,9 @@ class BlockEdges:
 
     @property
     def edge(self) -> Any:
-        """edge_ids: where it stands in its lists; else None"""
+        """
+        edge_ids: where it stands in the lists drawn from, in the order of Graph.ids(); else None
+        """
 
     @property
     def by_hop(self) -> list[int]:
@@ -1083,7 +1093,7 @@ class Relation:
         """
         fanouts: a hop each: how many a vertex draws, 0 none, -1 all. source, target: the types of who is drawn and of who draws.
         side: 'in' draws from in-neighbours, 'out' from the lists as they are. times: shape (edges,), whole numbers, in the order of
-        the lists.
+        the lists by Graph.ids(), as Graph.csr() has out-lists.
         """
 
 class BlockSampler:
@@ -1099,7 +1109,7 @@ class BlockSampler:
         times: shape (vertices,), whole numbers
         seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads
         and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)
-        replace: a neighbour may be drawn again; weighted: drawn by the weights of the edges, without replacement
+        replace: a neighbour may be drawn again (where all are wanted, -1, each comes once); weighted: drawn by the weights of the edges
         disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times
         edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges among what was drawn
         place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are

@@ -55,6 +55,7 @@ for _name in __all__:
 # What the library says to the users of the program and of C++, and what that is here. The first that fits; the rest of a message stays.
 _here = [(_re.compile(there), here) for there, here in [
     (r"; --columns picks them", r"; a file with more is converted first, by the program's `convert`"),
+    (r"; --columns 1,2 reads columns in quotes", r"; such a file is converted first, by the program's `convert`"),
     (r"--columns is for text in columns", r"columns are of text"),
     (r", or say --allow-empty for a graph of nothing", r""),
     (r"make the graph by `garner generate --weights 1:255`", r"generate it with draw_weights=(1, 255)"),

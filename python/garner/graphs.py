@@ -1,7 +1,8 @@
-"""garner.build: edges out of what Python has: two arrays, an edge_index, a matrix of SciPy, a graph of NetworkX."""
+"""garner.build: edges out of what Python has: two arrays, an edge_index, a sparse matrix of SciPy or torch, a graph of NetworkX, PyG's Data."""
 from __future__ import annotations
 
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,12 @@ def build(source: Any, target: Any = None, weights: Any = None, *, vertices: int
     """A graph of edges in memory.
 
     source, target: shape (edges,), source[i] -> target[i]: whole numbers of 8 to 64 bits, NumPy, torch or anything with DLPack, strided or
-    not; an undirected edge stands once. Or one argument: an edge_index of shape (2, edges), as PyG has it; a square sparse matrix or array of
-    SciPy (entry [u, v] is the edge u -> v, its number the weight); a graph of NetworkX whose nodes are whole numbers (undirected as it is)
-    weights: shape (edges,); whole numbers become u32, floats f32; 0 or more, and finite. SciPy and NetworkX: False leaves theirs out;
-    NetworkX: the name of the attribute (default 'weight', taken where all edges have it)
+    not; an undirected edge stands once. Or one argument: an edge_index of shape (2, edges), as PyG has it; PyG's Data; a square sparse matrix
+    of SciPy or torch (entry [u, v] is the edge u -> v, its number the weight); a graph of NetworkX whose nodes are whole numbers (undirected as
+    it is)
+    weights: shape (edges,); whole numbers become u32, floats f32; 0 or more, and finite; what 32 bits would make 0 or infinite is refused.
+    Matrices, NetworkX and Data: False leaves theirs out; NetworkX and Data: the name of the attribute (default 'weight', taken where all edges
+    have it, and 'edge_weight')
     vertices: ids 0 to vertices - 1 exist, with or without edges, and no others; None: up to the largest id, of a matrix its rows
     undirected: each edge in both directions; None: directed, unless NetworkX says otherwise
     keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
@@ -34,7 +37,7 @@ def build(source: Any, target: Any = None, weights: Any = None, *, vertices: int
     """
     if target is None:
         source, target, weights, vertices, undirected = _edges_of(source, weights, vertices, undirected)
-    elif isinstance(weights, (str, bool)):
+    if isinstance(weights, (str, bool)):
         raise TypeError(f"build(): weights={weights!r}: give an array, one number an edge")
     if vertices is not None:
         vertices = _checks.number(vertices, "vertices", "say how many there are, a whole number")
@@ -47,15 +50,39 @@ def build(source: Any, target: Any = None, weights: Any = None, *, vertices: int
 
 def _edges_of(given: Any, weights: Any, vertices: int | None, undirected: bool | None) -> tuple[Any, Any, Any, int | None, bool | None]:
     """Source, target, weights, vertices, undirected."""
-    if hasattr(given, "tocoo"):  # SciPy
+    sparse = type(given).__module__.split(".")[0] == "torch" and str(getattr(given, "layout", "torch.strided")) != "torch.strided"
+    if sparse or hasattr(given, "tocoo"):  # torch, SciPy
         if given.ndim != 2 or given.shape[0] != given.shape[1]:
             raise UsageError(f"a matrix of shape {tuple(given.shape)} is no graph's; give a square one")
         if vertices not in (None, given.shape[0]):
             raise UsageError(f"vertices={vertices} of a matrix with {given.shape[0]} rows; leave it out")
-        entries = given.tocsr().tocoo()  # entries that stand twice are one, as SciPy means them
-        own = entries.data.astype(np.uint32) if entries.data.dtype.kind == "b" else entries.data
-        weights = own if weights is None or weights is True else None if weights is False else weights
-        return entries.row, entries.col, weights, given.shape[0], undirected
+        if sparse:  # entries that stand twice are one
+            entries = given.detach().to_sparse_coo().coalesce()
+            (row, col), own = entries.indices(), entries.values()
+            own = own.int() if own.dtype.itemsize == 1 and not own.dtype.is_signed else own
+        else:
+            entries = given.tocsr().tocoo()
+            row, col, own = entries.row, entries.col, entries.data
+            own = own.astype(np.uint32) if own.dtype.kind == "b" else own
+        return row, col, own if weights is None or weights is True else None if weights is False else weights, given.shape[0], undirected
+    if hasattr(type(given), "num_node_features"):  # PyG
+        if hasattr(given, "node_types"):
+            raise UsageError(f"build: a {type(given).__name__} has several types and a Graph has one; give the edges of one type, as "
+                             "data['a', 'to', 'b'].edge_index, or all of it to garner.pyg.NeighborLoader")
+        if "edge_index" not in given:
+            raise UsageError(f"build: this {type(given).__name__} has no edge_index; give it one, or give source and target")
+        name = weights if isinstance(weights, str) else "edge_weight"
+        if weights is None or weights is True or isinstance(weights, str):
+            if name not in given and weights is not None:
+                raise InputError(f"these data have no '{name}'; give them one, or say weights=False")
+            weights = given[name].detach() if name in given else None
+        elif weights is False:
+            weights = None
+        if vertices is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that they end at the largest id, as here
+                vertices = given.num_nodes
+        given = given.edge_index
     if hasattr(given, "adjacency") and hasattr(given, "is_directed"):  # NetworkX
         nodes = list(given)
         try:
@@ -79,4 +106,5 @@ def _edges_of(given: Any, weights: Any, vertices: int | None, undirected: bool |
     try:
         return *_checks.pairs(given, "edge_index"), weights, vertices, undirected
     except UsageError as e:
-        raise UsageError(f"build(): {e}; or give source and target, a sparse matrix of SciPy or a graph of NetworkX") from None
+        raise type(e)(f"build: {e}; or give source and target, a sparse matrix of SciPy or torch, a graph of NetworkX or PyG's Data" +
+                      (", or read files with garner.read" if isinstance(given, (str, bytes)) else "")) from None

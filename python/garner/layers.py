@@ -181,7 +181,8 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
     these are, float32; a mini-batch of garner.torch.loader or garner.Loader; or (row, col, targets): an edge from row[e] among the sources to col[e] among the targets; those that do not ascend by col are
     sorted first. hops: of a mini-batch the first so many: layer l of L, counted from 0, takes L - l.
     how: 'sum', 'mean', or 'gcn' (a row's own too; each counts by 1 / sqrt((d + 1) (d' + 1))). weights: one an edge, without gradients.
-    degrees: 'gcn': of each source, how many neighbours it has in the graph; None: those of these edges, where all sources are targets.
+    degrees: 'gcn': of each source, how many neighbours it has in the graph (of a target with fewer here each counts for those left out); with
+    weights: the sum of its edges' weights, as PyG's gcn_norm takes them; None: those of these edges, where all sources are targets.
     Result: shape (targets, ...); 0 for who has no neighbours. Errors: IdError for an edge whose ends are not there.
     """
     if not isinstance(rows, torch.Tensor) or rows.dtype not in (torch.float32, torch.float64) or rows.dim() < 1 or rows.layout != torch.strided:
@@ -208,7 +209,7 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
         degrees = _checks.real(_checks.tensor(degrees, "degrees"), "degrees")
         if degrees.dim() != 1 or degrees.numel() != len(rows):
             raise UsageError(f"degrees: of shape {tuple(degrees.shape)} for {len(rows)} sources; give one each")
-        degrees = degrees.detach().to(rows.device, torch.float32).contiguous()
+        degrees = degrees.detach().to(rows.device, rows.dtype).contiguous()
     row, col = row.contiguous(), col.contiguous()
     weights = None if weights is None else weights.contiguous()
     lease = _Lease(rows.device, rows.dtype)

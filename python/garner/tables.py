@@ -466,19 +466,11 @@ class Tiered(Generic[Rows]):
         return cast("list[Any]", done())
 
 
-def _dense(tensor: Any, what: str) -> Any:
-    """A tensor of torch whose rows can be read as they lie."""
-    if tensor.requires_grad:
-        raise UsageError(f"{what}: the tensor requires gradients, and rows are read without any; give features.detach() if they shall not be trained")
-    if str(tensor.layout) != "torch.strided" or tensor.is_meta:
-        raise UsageError(f"{what}: the tensor is {'sparse' if not tensor.is_meta else 'of device meta, without rows'}; give its to_dense(), or an array")
-    return tensor
-
-
 def _contiguous(array: Any, what: str) -> Any:
     """Itself, or a copy, which is said."""
+    _checks.table(array, what)
     if _is_torch(array):
-        whole, copy = _dense(array, what).is_contiguous(), array.contiguous
+        whole, copy = array.is_contiguous(), array.contiguous
     elif isinstance(array, np.ndarray):
         whole, copy = array.flags.c_contiguous, lambda: np.ascontiguousarray(array)
     else:
@@ -608,7 +600,10 @@ def _code(dtype: Any) -> tuple[int, int]:
     name = str(dtype).rsplit(".", 1)[-1]
     if name in ("bf16", "bfloat16"):
         return 4, 16
-    kind = np.dtype(name if _is_torch(dtype) else dtype)
+    try:
+        kind = np.dtype(name if _is_torch(dtype) else dtype)
+    except TypeError:  # of torch alone
+        raise UsageError(f"dtype {dtype}: a shared table holds numbers and bools that NumPy has too") from None
     if kind.name == "bfloat16":
         return 4, 16
     code = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}.get(kind.kind)
@@ -649,7 +644,7 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
         if any(n < 0 for n in shape):
             raise UsageError(f"shape {features}: say 0 or more")
         return _garner._create_shared(name, shape, _code(np.float32 if dtype is None else dtype), bool(replace_stale))
-    features = _dense(features, "shared") if _is_torch(features) else _checks.host(features, "shared")
+    features = _checks.table(features, "shared") if _is_torch(features) else _checks.host(_checks.table(features, "shared"), "shared")
     made = _garner._create_shared(name, list(features.shape), _code(features.dtype if dtype is None else dtype), bool(replace_stale))
     if _is_torch(features):
         import torch.utils.dlpack

@@ -140,7 +140,7 @@ py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const
 #define SAMPLER_OPTIONS_TOLD                                                                                                            \
   "seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads\n"   \
   "and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)\n"                    \
-  "replace: a neighbour may be drawn again; weighted: drawn by the weights of the edges, without replacement\n"                         \
+  "replace: a neighbour may be drawn again (where all are wanted, -1, each comes once); weighted: drawn by the weights of the edges\n"   \
   "disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times\n"                           \
   "edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges " \
   "among what was drawn\n"                                                                                                              \
@@ -202,7 +202,8 @@ void add_blocks(nb::module_& m) {
             if (!e.edge_ids) return nb::none();
             return array_of(e.of, e.at, e.seen->edge, e.seen->count);
           },
-          nb::sig("def edge(self) -> typing.Any"), "edge_ids: where it stands in its lists; else None")
+          nb::sig("def edge(self) -> typing.Any"),
+          "edge_ids: where it stands in the lists drawn from, in the order of Graph.ids(); else None")
       .def_prop_ro(
           "by_hop", [](py_edges const& e) { return e.seen->by_hop; }, "how many each hop drew")
       .def("__len__", [](py_edges const& e) { return e.seen->count; });
@@ -262,7 +263,7 @@ void add_blocks(nb::module_& m) {
                   "'in', times: object = None) -> None"),
           "fanouts: a hop each: how many a vertex draws, 0 none, -1 all. source, target: the types of who is drawn and of who draws.\n"
           "side: 'in' draws from in-neighbours, 'out' from the lists as they are. times: shape (edges,), whole numbers, in the order of\n"
-          "the lists.");
+          "the lists by Graph.ids(), as Graph.csr() has out-lists.");
 
   nb::class_<py_sampler>(m, "BlockSampler",
                          "Draws mini-batches of a GNN: seeds in, Blocks out. The graph stays where it is as long as this lives.\n"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -89,9 +90,12 @@ py_graph read(nb::object file, nb::kwargs options) {
   return g;
 }
 
-// Weights as Garner keeps them: u32 of whole numbers, f32 of others.
-void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vector<float>& real) {
-  array const a = nb::cast<array>(checked("host", from, "weights"));
+// Weights as Garner keeps them: u32 of whole numbers, f32 of others, of which none becomes 0 or infinite by that.
+void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vector<float>& real, std::vector<edge> const& edges) {
+  nb::object given = checked("host", from, "weights");
+  int const bytes = nb::cast<int>(given.attr("itemsize"));
+  if (nb::cast<std::string>(given.attr("dtype").attr("kind")) == "f" && bytes != 4 && bytes != 8) given = given.attr("astype")("float64");
+  array const a = host_array(given, "weights");
   nb::dlpack::dtype const t = a.dtype();
   if (a.ndim() != 1) refuse(errc::usage, "weights: has " + std::to_string(a.ndim()) + " dimensions; give one");
   if (t.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float) && (t.bits == 32 || t.bits == 64)) {
@@ -99,7 +103,17 @@ void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vecto
     std::int64_t const stride = a.stride(0);
     for (std::size_t i = 0; i < real.size(); ++i) {
       std::int64_t const at = static_cast<std::int64_t>(i) * stride;
-      real[i] = t.bits == 32 ? static_cast<float const*>(a.data())[at] : static_cast<float>(static_cast<double const*>(a.data())[at]);
+      double const weight =
+          t.bits == 32 ? static_cast<double>(static_cast<float const*>(a.data())[at]) : static_cast<double const*>(a.data())[at];
+      real[i] = static_cast<float>(weight);
+      if ((real[i] == 0 && weight != 0) || (std::isinf(real[i]) && std::isfinite(weight))) {
+        std::string const ends =
+            i < edges.size() ? std::to_string(edges[i].source) + " -> " + std::to_string(edges[i].target) : "of no edge";
+        char said[32];
+        std::snprintf(said, sizeof said, "%.9g", weight);
+        refuse(errc::input, "edge " + std::to_string(i) + ": " + ends + ": its weight is " + said +
+                                "; weights are 32-bit floats, which hold 0 and 1.4e-45 to 3.4e38: multiply all weights by one number");
+      }
     }
     return;
   }
@@ -138,7 +152,7 @@ py_graph build(nb::object source, nb::object target, nb::object weights, std::op
   std::vector<std::uint32_t> whole;
   std::vector<float> real;
   if (!weights.is_none()) {
-    read_weights(weights, whole, real);
+    read_weights(weights, whole, real, edges);
     if (std::max(whole.size(), real.size()) != edges.size())
       refuse(errc::usage, std::to_string(std::max(whole.size(), real.size())) + " weights for " + std::to_string(edges.size()) +
                               " edges; give each edge one");
@@ -413,8 +427,8 @@ void add_graphs(nb::module_& m) {
       "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
   m.def("read", &read, nb::arg("file"), nb::arg("options"),
         nb::sig("def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, " BUILD_OPTIONS ") -> Graph"),
-        "Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .mtx .gr .sg .wsg .bel .v .e,\n"
-        "plain, .gz or .zst).\n" BUILD_OPTIONS_TOLD);
+        "Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .tsv .edgelist .edges\n"
+        ".mtx .gr .col .graph .sg .wsg .bel .v .e, plain, .gz or .zst, .npy .npz).\n" BUILD_OPTIONS_TOLD);
   m.def("_build", &build, nb::arg("source"), nb::arg("target"), nb::arg("weights").none(), nb::arg("vertices").none(), nb::arg("options"),
         nb::sig("def _build(source: object, target: object, weights: object, vertices: int | None, **options: object) -> Graph"),
         "garner.build, of arrays.");

@@ -363,6 +363,7 @@ void add_jobs(nb::module_& m) {
   nb::class_<pagerank_run>(m, "PagerankRun", "What the job did; times in ms, all iterations.")
       .def_ro("iterations", &pagerank_run::iterations)
       .def_ro("converged", &pagerank_run::converged, "the tolerance was reached")
+      .def_ro("weighted", &pagerank_run::weighted, "edges counted by their weights; else all alike, whatever weights the graph has")
       .def_ro("rank_sum", &pagerank_run::rank_sum)
       .def_ro("l1_change", &pagerank_run::l1_change, "pull: of the last iteration; emogi: the residual that was left")
       .def_ro("edges", &pagerank_run::edges, "arcs looked at")
@@ -372,7 +373,10 @@ void add_jobs(nb::module_& m) {
       .def_ro("verified", &pagerank_run::verified)
       .def_ro("rounds", &pagerank_run::rounds)
       .def_ro("shards", &pagerank_run::shards, "none: one place")
-      .def("__repr__", [](pagerank_run const& r) { return said("<garner.PagerankRun iterations", r.iterations, r.ms); });
+      .def("__repr__", [](pagerank_run const& r) {
+        return said(r.weighted ? "<garner.PagerankRun weighted, iterations" : "<garner.PagerankRun not weighted, iterations", r.iterations,
+                    r.ms);
+      });
   nb::class_<pagerank_out>(m, "PagerankResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &pagerank_out::run)
       .def_ro("rank", &pagerank_out::rank, nb::for_getter(nb::sig("def rank(self) -> numpy.typing.NDArray[numpy.float32]")),
@@ -391,6 +395,7 @@ void add_jobs(nb::module_& m) {
         std::optional<std::map<std::uint64_t, double>> personal;
         given.take("personal", personal);
         if (personal) o.personal.assign(personal->begin(), personal->end());
+        given.take("weighted", o.weighted);
         given.take("shards", o.shards);
         given.done();
         auto const held = g.use();
@@ -399,8 +404,8 @@ void add_jobs(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("options"),
       nb::sig("def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int "
-              "| None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, " COMMON_OPTIONS SHARDS_OPTION
-              ") -> PagerankResult"),
+              "| None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, "
+              "weighted: bool = False, " COMMON_OPTIONS SHARDS_OPTION ") -> PagerankResult"),
       "PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError "
       "where\n"
       "it has none.\n"
@@ -408,7 +413,9 @@ void add_jobs(nb::module_& m) {
       "variant: 'pull' (power iteration; the same bits each time at one place) or 'emogi' (residuals pushed; not normalised)\n"
       "tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)\n"
       "iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'\n"
-      "personal: ids and weights: where it starts and jumps to\n" SHARDS_TOLD COMMON_TOLD);
+      "personal: ids and weights from 0: where it starts and jumps to, as NetworkX's personalization\n"
+      "weighted: a vertex gives to its neighbours in proportion to the weights of the edges (pull, at one place); False: to all alike,\n"
+      "whatever weights the graph has (NetworkX uses them unless weight=None), and run.weighted says so\n" SHARDS_TOLD COMMON_TOLD);
 }
 
 }  // namespace garner::python

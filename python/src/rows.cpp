@@ -36,7 +36,7 @@ void add_aggregation(nb::module_& m, char const* name) {
              std::string const& how, std::uint64_t weights, std::uint64_t degrees, std::uint64_t stream) {
             aggregation const as = parse_aggregation(how);
             in_turn(a.busy, [&] {
-              a.take({at<std::int64_t>(row), at<std::int64_t>(col), count, targets, sources, at<Real>(weights), at<float>(degrees)}, as,
+              a.take({at<std::int64_t>(row), at<std::int64_t>(col), count, targets, sources, at<Real>(weights), at<Real>(degrees)}, as,
                      stream_at(stream));
             });
           },

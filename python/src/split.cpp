@@ -55,6 +55,7 @@ void add_split(nb::module_& m) {
              nb::object targets, nb::object weights) {
             int64s const from = int64s_of(offsets, "offsets", {}), to = int64s_of(targets, "targets", {});
             array kept;
+            if (!weights.is_none()) weights = checked("weights", weights, "targets", to.seen.size());
             graph_part::arrays const lists{first, vertices, first_edge, edges, from.seen, to.seen, floats(weights, "weights", kept)};
             return py_part{released([&] { return graph_part(lists); }), {}};
           },

@@ -37,6 +37,9 @@ class Blocks(unittest.TestCase):
                 degree = np.where(degree > 0, fanout, 0) if replace else np.minimum(degree, fanout)
             col = e.col[drew:drew + e.by_hop[hop]]
             np.testing.assert_array_equal(col, np.repeat(who, degree))
+            if fanout < 0 and side == "out":  # each once, with replacement too
+                edge = e.edge[drew:drew + e.by_hop[hop]]
+                self.assertEqual(len(np.unique(np.stack([col, edge], 1), axis=0)), len(edge))
             first, drew = first + v.by_hop[hop], drew + e.by_hop[hop]
 
     def test_of_a_graph(self):
@@ -47,8 +50,6 @@ class Blocks(unittest.TestCase):
                     s = garner.BlockSampler(g, fanouts, edge_ids=True, replace=replace, place=place)
                     seeds = [4, 250, 17, 17]
                     with self.subTest(fanouts=fanouts, replace=replace, place=place):
-                        if replace and -1 in fanouts:
-                            continue
                         self.check(g, s.sample(seeds, 7), fanouts, seeds, replace)
 
     def test_seeds_of_any_kind_and_a_number_draw_the_same(self):
@@ -124,6 +125,35 @@ class Blocks(unittest.TestCase):
         self.assertEqual(list(last.sample([0], times=[6]).of_type(0).ids), [0, 4])
         of_edges = garner.BlockSampler.of_relations([5], [garner.Relation(g, [-1], side="out", times=np.array([-3, 7, 7, 8]))], temporal="uniform")
         self.assertEqual(list(of_edges.sample([0], times=[-3]).of_type(0).ids), [0, 1])
+
+    def test_positions_in_every_order(self):
+        """Times, edges and rows are by position among ids(), whatever the order inside, with ids that are not 0 to n - 1 too."""
+        made = np.random.default_rng(5)
+        source, target = np.sort(made.choice(10**6, 200, replace=False))[made.integers(0, 200, (2, 3000))]
+        times, seeds, ages = made.integers(0, 40, 200), np.arange(0, 200, 7), made.integers(0, 40, 29)
+        for by in (None, "degree", "bfs", "random", "score"):
+            g = garner.build(source, target, numbering="compact", in_lists=True)
+            if by:
+                g.reorder(by, scores=made.random(200, np.float32) if by == "score" else None)
+            offsets, targets, _ = g.csr()
+            sources, of_edges = np.repeat(np.arange(200), np.diff(offsets)), made.integers(0, 40, len(targets))
+            pulled = np.lexsort((sources, targets))
+            for side, drawn, draws in (("in", sources[pulled], targets[pulled]), ("out", targets, sources)):
+                for fanouts in ([4, 3], [-1, 2]):
+                    by_vertex = garner.BlockSampler(g, fanouts, side=side, times=times, temporal="uniform", edge_ids=True)
+                    by_edge = garner.BlockSampler.of_relations([200], [garner.Relation(g, fanouts, side=side, times=of_edges)], temporal="last",
+                                                               edge_ids=True, place="simulated")
+                    for s, time, given in ((by_vertex, times[drawn], None), (by_vertex, times[drawn], ages), (by_edge, of_edges, ages)):
+                        with self.subTest(by=by, side=side, fanouts=fanouts):
+                            b = s.sample(seeds, 3, times=given)
+                            v, e = b.of_type(0), b.of_relation(0)
+                            limit = times[seeds] if given is None else given
+                            np.testing.assert_array_equal(drawn[e.edge], v.ids[e.row])
+                            np.testing.assert_array_equal(draws[e.edge], v.ids[e.col])
+                            self.assertTrue((time[e.edge] <= limit[v.tree[e.col]]).all())
+                            allowed = np.array([((draws == seed) & (time <= age)).sum() for seed, age in zip(seeds, limit)])
+                            np.testing.assert_array_equal(np.bincount(e.col[:e.by_hop[0]], minlength=29)[:29],
+                                                          allowed if fanouts[0] < 0 else np.minimum(allowed, fanouts[0]))
 
     def test_lists_kept_by_score(self):
         g = random_graph(undirected=True)

@@ -136,15 +136,16 @@ class Aggregation(unittest.TestCase):
             w = w / total[col]
         if how == "gcn":
             d = (total if degrees is None else degrees.to(rows.dtype)) + 1
-            drawn = torch.zeros(targets, dtype=rows.dtype).index_add(0, col, torch.ones(len(row), dtype=rows.dtype))
-            w = w / (d[row] * d[col]).sqrt() * (1 if degrees is None else (d[col] - 1) / drawn[col])
+            w = w / (d[row] * d[col]).sqrt()
+            if degrees is not None and weights is None:  # counts: who was drawn counts for the rest
+                w = w * (d[col] - 1) / total[col]
         shape = (-1,) + (1,) * (rows.dim() - 1)
         out = torch.zeros(targets, *rows.shape[1:], dtype=rows.dtype).index_add(0, col, rows[row] * w.reshape(shape))
         return out + rows[:targets] / d[:targets].reshape(shape) if how == "gcn" else out
 
     def test_as_index_add(self):
         torch.manual_seed(4)
-        for kind, near in ((torch.float32, 1e-5), (torch.float64, 1e-6)):
+        for kind, near in ((torch.float32, 1e-5), (torch.float64, 1e-12)):
             for how in ("sum", "mean", "gcn"):
                 for weighted in (False, True):
                     for sorted_ in (True, False):
@@ -162,11 +163,31 @@ class Aggregation(unittest.TestCase):
                         self.assertTrue(torch.allclose(out, want, atol=near), (how, kind))
                         self.assertTrue(torch.allclose(ours.grad, theirs.grad, atol=near), (how, kind))
 
+    def test_degrees_of_gcn(self):
+        row, col = torch.randint(0, 40, (90,)), torch.randint(0, 15, (90,))
+        for kind, near in ((torch.float32, 1e-5), (torch.float64, 1e-12)):
+            for weights in (None, torch.rand(90, dtype=torch.float64) + 0.1, torch.randint(1, 5, (90,))):
+                w = torch.ones(90, dtype=torch.float64) if weights is None else weights.double()
+                sums = torch.zeros(40, dtype=torch.float64).index_add(0, col, w)
+                for degrees in (sums, torch.randint(1, 30, (40,)), 9 * torch.rand(40, dtype=torch.float64)):
+                    ours = torch.randn(40, 3, dtype=kind, requires_grad=True)
+                    theirs = ours.detach().clone().requires_grad_()
+                    out = garner.torch.aggregate(ours, (row, col, 15), "gcn", weights, degrees=degrees)
+                    want = self.twin(theirs, row, col, 15, "gcn", weights, degrees)
+                    out.sum().backward(), want.sum().backward()
+                    self.assertTrue(torch.allclose(out, want, atol=10 * near, rtol=near))
+                    self.assertTrue(torch.allclose(ours.grad, theirs.grad, atol=10 * near, rtol=near))
+                square = torch.randn(40, 3, dtype=kind)  # the sums that None works out itself
+                self.assertTrue(torch.allclose(garner.torch.aggregate(square, (row, col, 40), "gcn", weights),
+                                               garner.torch.aggregate(square, (row, col, 40), "gcn", weights, degrees=sums), atol=near))
+
     def test_gradcheck(self):
         row, col = torch.randint(0, 12, (30,)), torch.randint(0, 5, (30,)).sort().values
         degrees = torch.randint(1, 9, (12,)).float()
         for how in ("sum", "mean", "gcn"):
-            torch.autograd.gradcheck(lambda x: garner.torch.aggregate(x, (row, col, 5), how, degrees=degrees), torch.randn(12, 3, dtype=torch.float64, requires_grad=True))
+            for weights in (None, torch.rand(30)):
+                torch.autograd.gradcheck(lambda x: garner.torch.aggregate(x, (row, col, 5), how, weights, degrees=degrees),
+                                         torch.randn(12, 3, dtype=torch.float64, requires_grad=True))
 
     def test_mini_batches(self):
         source, target = torch.randint(0, 200, (2, 2000))

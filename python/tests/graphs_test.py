@@ -72,6 +72,12 @@ class Graphs(unittest.TestCase):
                 (lambda: garner.build(["a"], ["b"]), TypeError, "source"),
                 (lambda: garner.build([0], [1], [1, 2]), garner.UsageError, "2 weights for 1 edges"),
                 (lambda: garner.build([0], [1], [-1]), garner.InputError, r"weights\[0\] is -1"),
+                # Floats of 64 bits that 32 bits make 0 or infinite.
+                (lambda: garner.build([0, 3], [1, 4], [1.0, 1e-50]), garner.InputError,
+                 r"^edge 1: 3 -> 4: its weight is 1e-50; weights are 32-bit floats, .*multiply"),
+                (lambda: garner.build([0, 3], [1, 4], [1.0, 5e-324]), garner.InputError, "edge 1: 3 -> 4: its weight is 4.9"),
+                (lambda: garner.build([0], [1], np.array([9., 1e39])[1:]), garner.InputError, "edge 0: 0 -> 1: its weight is 1e"),
+                (lambda: garner.build([0], [1], draw_weights=(0.0, 1e300)), garner.UsageError, "do not fit a 32-bit float"),
                 (lambda: garner.build([0], [1], [2**32]), garner.InputError, "4294967295"),
                 (lambda: garner.build([0], [1], [float("nan")]), garner.InputError, "nan"),
                 (lambda: garner.build([0], [1], id_bytes=3), garner.UsageError, "id_bytes 3"),
@@ -168,9 +174,14 @@ class Graphs(unittest.TestCase):
             np.testing.assert_array_equal(garner.bfs(garner.build(given), 0).depth, [0, 1, 2, 3])
         g = garner.build(edges, weights=[3, 4, 5], vertices=6)
         np.testing.assert_array_equal(garner.sssp(g, 0).distance, [0, 3, 7, 12, -1, -1])
-        for wrong in (edges.T, np.zeros((2, 2, 2), int), [1, 2, 3], 5):
-            with self.assertRaisesRegex(garner.UsageError, "edge_index"):
+        for wrong in (edges.T, np.zeros((2, 2, 2), int), [1, 2, 3], 5, {"edges": 1}, [[1], [2, 3]], None, object()):
+            with self.assertRaisesRegex(garner.UsageError, "edge_index.*; or give source and target, a sparse matrix"):
                 garner.build(wrong)
+        with self.assertRaisesRegex(garner.UsageError, "garner.read"):
+            garner.build("edges.el")
+        for wrong in ([[1], [2, 3]], object()):
+            with self.assertRaisesRegex(TypeError, "source is .*; give an array, a tensor or a list of whole numbers"):
+                garner.build(wrong, [1, 2])
 
     def test_build_takes_matrices_of_scipy_and_csr_gives_them(self):
         try:
@@ -192,6 +203,10 @@ class Graphs(unittest.TestCase):
                 back = scipy.sparse.csr_array((weights, targets, offsets), shape=(60, 60))
                 np.testing.assert_array_equal(back.toarray(), dense.astype(back.dtype))
         self.assertEqual(garner.build(scipy.sparse.csr_array(dense), weights=False).info.weights, "none")
+        with self.assertRaisesRegex(garner.InputError, "edge 1: 1 -> 0: its weight is 1e-60"):
+            garner.build(scipy.sparse.csr_array(np.array([[0, 1], [1e-60, 0]])))
+        with self.assertRaisesRegex(garner.UsageError, r"tiered: the rows of a csr_array do not lie .*features\.toarray\(\)"):
+            garner.tiered(scipy.sparse.csr_array(dense))
         self.assertEqual(len(garner.build(scipy.sparse.csr_array((7, 7)))), 7)
         twice = scipy.sparse.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2))  # SciPy means 3
         self.assertEqual(garner.sssp(garner.build(twice), 0).distance[1], 3)

@@ -143,6 +143,36 @@ class Jobs(unittest.TestCase):
         self.assertEqual(r.rank.argmax(), 7)
         self.assertTrue(r.run.converged)
 
+    def test_pagerank_is_that_of_networkx(self):
+        try:
+            import networkx
+        except ImportError:
+            self.skipTest("needs NetworkX")
+        draw = np.random.default_rng(6)
+        for directed in (True, False):
+            graph = networkx.gnp_random_graph(60, 0.06, seed=5, directed=directed)
+            for kind in (int, float):
+                for u, v in graph.edges:
+                    graph[u][v]["weight"] = kind(draw.integers(0, 9)) if kind is int else float(draw.random()) * 1e-40
+                for personal in (None, {0: 1, 7: 0, 9: 2.5}, {59: 1e-30}):
+                    for where in places:
+                        g = garner.build(graph, in_lists=directed)
+                        g = g.to(where) if where == "device" else g
+                        for weighted in (True, False):
+                            twin = networkx.pagerank(graph, personalization=personal, weight="weight" if weighted else None, tol=1e-12, max_iter=5000)
+                            r = garner.pagerank(g, weighted=weighted, personal=personal, tolerance=1e-9, place=where, verify=True)
+                            np.testing.assert_allclose(r.rank, [twin[v] for v in range(60)], atol=1e-6)
+                            self.assertEqual((r.run.weighted, "not weighted" in repr(r.run)), (weighted, not weighted))
+        plain = garner.build([0, 1], [1, 2], in_lists=True)
+        for wrong, words in ((lambda: garner.pagerank(plain, weighted=True), "has no weights; build it with weights"),
+                             (lambda: garner.pagerank(g, weighted=True, variant="emogi"), "weighted, say pull"),
+                             (lambda: garner.pagerank(g, weighted=True, shards=["host", "host"]), "over 2 shards are not there"),
+                             (lambda: garner.pagerank(g, weighted="weight"), "weighted"),
+                             (lambda: garner.pagerank(g, personal={0: 0, 1: 0.0}), "are all 0"),
+                             (lambda: garner.pagerank(g, personal={0: -1.0, 1: 2}), "say a number from 0")):
+            with self.assertRaisesRegex((ValueError, TypeError), words):
+                wrong()
+
     def test_searches_keep_their_state_and_hold_the_graph(self):
         g = self.graph("host", undirected=True)
         search = garner.BfsSearch(g, variant="levels")

@@ -246,6 +246,11 @@ class Loader(unittest.TestCase):
         has = torch.bincount(data.edge_index[1], minlength=100)[:20] > 0
         self.assertEqual(torch.bincount(batch.edge_index[1], minlength=20).tolist(), (has * 20).tolist())
         self.mapped(batch, data)
+        data.time = torch.arange(100)
+        for how in ({}, dict(time_attr="time", input_time=torch.full((100, ), 40))):  # all of them: each that is allowed, once
+            for batch in NeighborLoader(data, [-1], batch_size=20, replace=True, **how):
+                early = (data.edge_index[1][:, None] == batch.input_id) & (data.time[data.edge_index[0]] <= (40 if how else 100))[:, None]
+                self.assertEqual(sorted(batch.e_id.tolist()), early.any(1).nonzero().flatten().tolist())
         for loader in (NeighborLoader(data, [3, 3], batch_size=20, disjoint=True), ):
             for batch in loader:
                 self.assertEqual(batch.batch[:20].tolist(), list(range(20)))
@@ -381,6 +386,14 @@ class Loader(unittest.TestCase):
             for t in hetero.edge_types:
                 limit = batch["paper"].seed_time[batch[t[-1]].batch[batch[t].edge_index[1]]]
                 self.assertTrue(bool((batch[t].time <= limit).all()))
+        # A type without edges has no times, or none of them.
+        for time in (None, torch.empty(0, dtype=torch.int64)):
+            hetero["author", "knows", "paper"].edge_index = torch.empty(2, 0, dtype=torch.int64)
+            if time is not None:
+                hetero["author", "knows", "paper"].time = time
+            for batch in NeighborLoader(hetero, [3, 3], "paper", input_time=given, batch_size=10, time_attr="time"):
+                self.assertEqual(batch["author", "knows", "paper"].num_edges, 0)
+                self.assertGreater(batch["paper", "author"].num_edges, 0)
 
     def test_sorted_edges(self):
         data = homogeneous()
@@ -649,8 +662,10 @@ class Loader(unittest.TestCase):
 
     def test_a_graph_of_garner_in_a_store(self):
         source, target = edges_between(100, 100, 600)
-        for how in (dict(undirected=True), dict(in_lists=True)):
+        for how, order in ((dict(undirected=True), None), (dict(undirected=True), "degree"), (dict(in_lists=True), "random"), (dict(in_lists=True), None)):
             g = garner.build(source, target, vertices=100, **how)
+            if order:
+                g.reorder(order)
             offsets, targets, _ = g.csr()
             coo = torch.stack([torch.repeat_interleave(torch.arange(100), torch.from_numpy(np.diff(offsets))), torch.tensor(targets).long()])
             store, graph = FeatureStore(), GraphStore()
@@ -669,7 +684,15 @@ class Loader(unittest.TestCase):
                         self.assertTrue(torch.equal(batch.edge_attr, batch.e_id))
                     degree = torch.bincount(coo[1], minlength=100)[batch.n_id[:20]]
                     self.assertEqual(torch.bincount(batch.edge_index[1], minlength=20)[:20].tolist(), degree.tolist())
-                if not features:
+                if features:  # and times of edges
+                    times = FeatureStore()
+                    times.put_tensor(torch.arange(100), group_name=None, attr_name="x", index=None)
+                    times.put_tensor(torch.arange(coo.size(1)) % 50, group_name=None, attr_name="edge_time", index=None)
+                    for batch in NeighborLoader((times, graph), [-1, 2], torch.arange(100), batch_size=20, time_attr="edge_time",
+                                                input_time=torch.full((100, ), 20)):
+                        self.assertTrue(torch.equal(batch.n_id[batch.edge_index], coo[:, batch.e_id]))
+                        self.assertLessEqual(int((batch.e_id % 50).max()), 20)
+                if not features or order:  # another process has the lists alone, and draws by its own order
                     continue
                 torch.manual_seed(1)
                 here = [content(b) for b in loader]

@@ -106,6 +106,10 @@ class Sampler(unittest.TestCase):
             data.w = torch.tensor([1.0, 0.0, 1.0])
             out = NeighborSampler(data, [1, 1], weight_attr="w", sample_direction="backward").sample_from_nodes(NodeSamplerInput(None, torch.tensor([0])))
             self.assertEqual((out.node.tolist(), out.row.tolist(), out.col.tolist()), ([0, 1], [0], [1]))
+            for lost in (1e-50, 1e300):
+                data.w = torch.tensor([1.0, 1.0, lost], dtype=torch.float64)
+                with self.assertRaisesRegex(garner.InputError, r"edge_index: the weight of edge 2 is .*multiply all weights"):
+                    NeighborSampler(data, [1, 1], weight_attr="w")
             with self.assertRaises(NotImplementedError):
                 NeighborSampler(company(kind), [1], time_attr="time", sample_direction="backward")
 

@@ -284,6 +284,8 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
                 (lambda: garner.tiered(features, group="g"), garner.UsageError, "'g'. and no peers"),
                 (lambda: garner.tiered(features, peers=[0], group="a/b", device="simulated"), garner.UsageError, "is no name"),
                 (lambda: garner.tiered(features.astype(">f4")), TypeError, "ndarray of >f4 is no array .* byte order"),
+                (lambda: garner.tiered([[1.0], [2.0, 3.0]]), TypeError, "features is .*; give an array, a tensor or a list of numbers"),
+                (lambda: garner.shared("garner-test-ragged", [[1.0], [2.0, 3.0]]), TypeError, "shared is .*; give an array, a tensor or a list of numbers"),
                 (lambda: garner.tiered(features).explain(-1), garner.UsageError, "explain: -1 ids")]:
             with self.assertRaisesRegex(kind, words):
                 call()

@@ -196,6 +196,48 @@ class Torch(unittest.TestCase):
         g = garner.build(torch.tensor([0, 1]), torch.tensor([1, 2]), torch.tensor([0.5, 1.5]))
         self.assertEqual(torch.from_dlpack(garner.sssp(g, 0).distance).tolist(), [0.0, 0.5, 2.0])
 
+    def test_sparse_matrices_are_graphs_and_no_tables(self):
+        coo = torch.sparse_coo_tensor(torch.tensor([[0, 1, 0], [1, 2, 1]]), torch.tensor([1.0, 4.0, 2.0]), (3, 3))
+        sparse = (coo, coo.to_sparse_csr(), coo.to_sparse_csc())
+        for matrix in sparse:
+            self.assertEqual(garner.sssp(garner.build(matrix), 0).distance.tolist(), [0, 3, 7])  # entries that stand twice are one
+            self.assertEqual(garner.build(matrix, weights=False).info.weights, "none")
+            for call in (garner.tiered, garner.unified, lambda a: garner.shared("garner-test-sparse", a)):
+                with self.assertRaisesRegex(garner.UsageError, r"layout sparse_\w+ do not lie one after the other; give a dense one"):
+                    call(matrix)
+        two = torch.sparse_coo_tensor(torch.tensor([[0], [1]]), torch.tensor([True]), (2, 2))
+        self.assertEqual([a.tolist() for a in garner.build(two).csr()], [[0, 1, 1], [1], [1]])
+        self.assertRaises(garner.UsageError, garner.build, torch.sparse_coo_tensor((3, 4)))
+        with self.assertRaisesRegex(garner.UsageError, "nested"):
+            garner.tiered(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]))
+
+    def test_data_of_pyg_are_graphs_and_no_tables(self):
+        try:
+            from torch_geometric.data import Data, HeteroData
+        except ImportError:
+            self.skipTest("needs PyG (torch_geometric)")
+        index = torch.tensor([[0, 1], [1, 2]])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            g = garner.build(Data(edge_index=index))
+        self.assertEqual((len(g), g.info.edges, g.info.directed, g.info.weights), (3, 2, True, "none"))
+        data = Data(x=torch.ones(5, 2), edge_index=index, edge_weight=torch.tensor([0.5, 2.0]).requires_grad_(), km=torch.tensor([7, 9]))
+        g = garner.build(data, undirected=True)
+        self.assertEqual((len(g), g.info.edges, garner.sssp(g, 2).distance[:3].tolist()), (5, 4, [2.5, 2.0, 0.0]))
+        self.assertEqual(garner.sssp(garner.build(data, weights="km"), 0).distance[:3].tolist(), [0, 7, 16])
+        self.assertEqual(garner.build(data, weights=False).info.weights, "none")
+        self.assertEqual(len(garner.build(data, vertices=9)), 9)
+        several = HeteroData()
+        several["a", "to", "b"].edge_index = index
+        for wrong, words in ((lambda: garner.build(several), "HeteroData has several types and a Graph has one; give the edges of one"),
+                             (lambda: garner.build(Data(x=torch.ones(3, 1))), "Data has no edge_index; give it one"),
+                             (lambda: garner.build(data, weights="miles"), "no 'miles'; give them one"),
+                             (lambda: garner.tiered(data), "tiered: a Data is a graph and no table; give its rows, as data.x"),
+                             (lambda: garner.unified(several), "unified: a HeteroData is a graph and no table"),
+                             (lambda: garner.shared("garner-test-data", data), "shared: a Data is a graph and no table")):
+            with self.assertRaisesRegex(ValueError, words):
+                wrong()
+
 
 if __name__ == "__main__":
     unittest.main()

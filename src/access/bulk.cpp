@@ -35,7 +35,7 @@ void gather_on_host(executor& x, bulk_rows const& w) {
   });
 }
 
-void gather_simulated(executor& x, bulk_rows const& w, std::uint64_t stage_bytes) {
+void gather_simulated(request_sink* sink, bulk_rows const& w, std::uint64_t stage_bytes) {
   auto const table = reinterpret_cast<std::uint64_t>(w.table), table_end = table + w.rows * w.row_bytes;
   auto const byte = [](std::uint64_t a) { return *reinterpret_cast<char const*>(a); };
   std::vector<char> stage(stage_bytes);
@@ -58,7 +58,7 @@ void gather_simulated(executor& x, bulk_rows const& w, std::uint64_t stage_bytes
         for (std::uint64_t a = b.from; a < b.to; ++a)
           place_of(w, j)[a - row] = a >= b.fetch && a < b.fetch_end ? stage[a - b.base] : byte(a);
     }
-    if (x.sink()) x.sink()->warp({reads, 1});
+    if (sink) sink->warp({reads, 1});
   }
 }
 }  // namespace
@@ -97,7 +97,7 @@ void gather_bulk(executor& x, bulk_rows const& w, bulk_options const& options) {
     case place_kind::host:
       return gather_on_host(x, w);
     case place_kind::simulated:
-      return gather_simulated(x, w, shape_of(w, options, 4, 200u << 10).stage_bytes);
+      return x.give([sink = x.sink(), w, stage = shape_of(w, options, 4, 200u << 10).stage_bytes] { gather_simulated(sink, w, stage); });
     case place_kind::device:
       return on_gpu::gather_bulk(x, w, options);
   }

@@ -26,6 +26,7 @@ void traffic_model::warp(std::span<std::vector<far_read> const> teams) {
 // packed lists ask for are no such steps, but pieces of lines, each of which crosses once: a piece that is not whole ends no round.
 void traffic_model::join_block(std::vector<far_read> const& reads) {
   if (warps_ == 0 && reads.empty()) return;
+  if (warps_ == warps_a_block) settle();
   std::vector<timed_read>& mine = block_[warps_++];
   mine.clear();
   struct list {
@@ -57,7 +58,6 @@ void traffic_model::join_block(std::vector<far_read> const& reads) {
     rounds = std::max(rounds, at->round + 1);
     mine.push_back({{r.first / 32, (r.last + 31) / 32}, at->round, at->step % 4 == 0});
   }
-  if (warps_ == warps_a_block) settle();
 }
 
 void traffic_model::settle() {

@@ -96,6 +96,7 @@ common_memory::found common_memory::open(bool pinned, std::string_view head) {
     touch_pages(m.data, m.bytes, false);
     device::map_host(m.data, m.bytes);
     m.pinned = true;
+    if (!makes()) ::mprotect(m.data, m.bytes, PROT_READ);  // pinned pages may be read-only again
   }
   return {std::string(n.head, n.head_bytes), m.data ? std::shared_ptr<void>(mine_, m.data) : nullptr, m.bytes};
 }

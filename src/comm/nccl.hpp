@@ -1,8 +1,8 @@
 // NCCL, opened at run time through the entry points declared here, so that no build needs its headers: a communicator of a rank_group's
 // ranks, which sends and receives bytes, and memory of each rank that all others read (its windows, 2.29 and newer).
 // Invariants: no call blocks in NCCL (a communicator without blocking, which is asked until it has done); while this rank waits it looks at
-// the others, so that one that is gone is named, and the communicator given up; multicast is never used. One of many GPUs refuses: NCCL has
-// no two ranks on one.
+// the others, so that one that is gone is named, and the communicator given up; multicast is never used (the environment must switch it
+// off, for no field of a communicator does). One of many GPUs refuses: NCCL has no two ranks on one.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -40,8 +40,8 @@ constexpr unsigned by_unique_id = 1u << 3;  // NVSHMEMX_INIT_WITH_UNIQUEID
 std::atomic<bool> begun{false};
 
 opened_library opened() {
-  static constexpr opened_library::setting one_machine[] = {{"NVSHMEM_DISABLE_NVLS", "1"}, {"NVSHMEM_REMOTE_TRANSPORT", "none"}};
-  return {nvshmem::variable, "libnvshmem_host.so.3", "nvshmem", one_machine};
+  static constexpr opened_library::setting no_multicast[] = {{"NVSHMEM_DISABLE_NVLS", "1"}};
+  return {nvshmem::variable, "libnvshmem_host.so.3", "nvshmem", no_multicast};
 }
 }  // namespace
 
@@ -85,7 +85,7 @@ template <class F>
 auto nvshmem::watched(char const* call, F const& f) -> decltype(f()) {
   struct work {
     decltype(f()) found{};
-    std::string wrong;
+    std::exception_ptr wrong;
     std::atomic<bool> done{false};
   };
   auto const shared = std::make_shared<work>();
@@ -93,8 +93,8 @@ auto nvshmem::watched(char const* call, F const& f) -> decltype(f()) {
     try {
       if (device >= 0) device::make_current(device);
       shared->found = f();
-    } catch (error const& e) {
-      shared->wrong = e.what();
+    } catch (...) {
+      shared->wrong = std::current_exception();
     }
     shared->done.store(true, std::memory_order_release);
   });
@@ -112,7 +112,7 @@ auto nvshmem::watched(char const* call, F const& f) -> decltype(f()) {
     throw;
   }
   worker.join();
-  if (!shared->wrong.empty()) fail(errc::device, "{}", shared->wrong);
+  if (shared->wrong) std::rethrow_exception(shared->wrong);
   return shared->found;
 }
 

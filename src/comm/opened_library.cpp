@@ -3,14 +3,12 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <mutex>
 
 #include "core/fail.hpp"
 
 namespace garner {
 
 namespace {
-std::mutex environment;  // threads open one library at one time, and what sets it must not meet what reads it
 std::string said(char const* variable) {
   char const* const value = std::getenv(variable);
   return value ? value : "";
@@ -22,10 +20,7 @@ std::string file_at(void const* address) {
 }
 }  // namespace
 
-bool opened_library::named(char const* variable) {
-  std::lock_guard const hold(environment);
-  return !said(variable).empty();
-}
+bool opened_library::named(char const* variable) { return !said(variable).empty(); }
 
 std::vector<std::string> opened_library::files_of(std::string const& name, std::string const& wheel) {
   std::vector<std::string> files{name};
@@ -48,15 +43,16 @@ std::string opened_library::told(std::string const& file, std::string const& why
 }
 
 opened_library::opened_library(char const* variable, std::string const& name, std::string const& wheel, std::span<setting const> settings) {
-  std::lock_guard const hold(environment);
-  for (auto const& [key, value] : settings)
-    if (said(key) != value) ::setenv(key, value, 1);
   std::vector<std::string> files = files_of(name, wheel);
   if (!said(variable).empty()) files = {said(variable)};
   std::string tried, why;
   for (from const where : both)
     for (std::string const& file : files) {
       if (std::optional<opened_library> found = of_file(file, where, &why)) {
+        for (auto const& [key, value] : settings)
+          if (std::string const is = said(key); is != value)
+            fail(errc::device, "{} is {}; {} must be told by it not to use NVLink multicast; start the process with {}={}", key,
+                 is.empty() ? "not set" : is, file, key, value);
         *this = *std::move(found);
         return;
       }

@@ -12,8 +12,8 @@ namespace garner {
 
 class opened_library {
  public:
-  // `name`: its file's; `wheel`: the folder of its package under nvidia/; `settings`: of the environment, which it reads. errc::device
-  // tells where it was looked for.
+  // `name`: its file's; `wheel`: the folder of its package under nvidia/; `settings`: what it must read in the environment, which is the
+  // process's and is never changed. errc::device tells where it was looked for, or which setting lacks.
   using setting = std::pair<char const*, char const*>;
   opened_library(char const* variable, std::string const& name, std::string const& wheel, std::span<setting const> settings);
   static bool named(char const* variable);  // by the environment

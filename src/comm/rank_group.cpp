@@ -151,8 +151,8 @@ std::optional<std::uint32_t> rank_group::only() const { return parts_->only; }
 std::optional<common_memory::terms> rank_group::common(int device) {
   parts& p = *parts_;
   if (!p.only || p.ranks < 2) return std::nullopt;
-  return common_memory::terms{
-      fmt::format("{}.{}", p.name, p.in_common++), p.ranks, *p.only, device, {}, p.wait_seconds, [this] { look(); }};
+  return common_memory::terms{fmt::format("{}.{}", p.name, p.in_common++),  p.ranks, *p.only, device, {}, p.wait_seconds,
+                              [self = shared_from_this()] { self->look(); }};
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,9 +22,12 @@
 
 namespace garner {
 
-struct given_up {};  // thrown where one need not wait for what another could not do (rank_group::ahead)
+// Thrown where one need not wait for what another could not do (rank_group::ahead).
+struct given_up : std::exception {
+  char const* what() const noexcept override { return "another rank could not do its part"; }
+};
 
-class rank_group {
+class rank_group : public std::enable_shared_from_this<rank_group> {
  public:
   static constexpr std::uint32_t most_ranks = 16;
   // `wait_seconds`: for all to come, in take(). `late_seconds`: for one to come to any other meeting, where all have about as much to do;
@@ -41,7 +45,7 @@ class rank_group {
   std::chrono::steady_clock::duration patience() const;  // wait_seconds
   std::optional<std::uint32_t> only() const;             // of processes: the one that this process is
   // Of several processes: how they come to have something in common, for this one's device (-1: none). In each the k-th call is of the
-  // same.
+  // same. What is made of them keeps the group.
   std::optional<common_memory::terms> common(int device);
 
   // The rank is this thread's from here on; waits until all have come. `numbers`: the most that mean() will get. errc::usage where it is

@@ -19,6 +19,7 @@
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "garner/detail/held.hpp"
 #include "memory/budget.hpp"
 #include "memory/page.hpp"
 #include "memory/pin.hpp"
@@ -26,6 +27,7 @@
 namespace garner {
 
 namespace {
+using detail::there;
 using segment_file::descriptor;
 using segment_file::folder;
 using segment_file::has_name;
@@ -112,7 +114,7 @@ shared_table::segment::~segment() {
 }
 
 shared_table shared_table::create(std::string const& name, std::uint64_t rows, std::uint64_t width, element kind,
-                                  shared_options const& options) {
+                                  shared_options const& options) try {
   std::filesystem::path const file = shared_file(name);
   std::uint64_t const each = bytes_of(kind);
   if (each == 0) fail(errc::usage, "{}: element {} is none; say f32, f16, bf16, i8, i64 or u8", file.string(), static_cast<int>(kind));
@@ -178,6 +180,8 @@ shared_table shared_table::create(std::string const& name, std::uint64_t rows, s
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   fail(errc::io, "{}: other processes keep making it; let one of them", file.string());
+} catch (...) {
+  rethrow_as_error();
 }
 
 shared_table shared_table::create(std::string const& name, std::uint64_t bytes, shared_options const& options) {
@@ -202,7 +206,7 @@ void check_header(shared_header const& h, std::filesystem::path const& file, std
 }
 }  // namespace
 
-shared_table shared_table::attach(std::string const& name, shared_options const& options) {
+shared_table shared_table::attach(std::string const& name, shared_options const& options) try {
   std::filesystem::path const file = shared_file(name);
   if (!(options.wait_seconds >= 0)) fail(errc::usage, "wait_seconds {}: say seconds, 0 or more", options.wait_seconds);  // no number too
   auto const until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options.wait_seconds);
@@ -244,24 +248,28 @@ shared_table shared_table::attach(std::string const& name, shared_options const&
     if (!s->ready()) fail(errc::input, "{}: its header changed; it is no table of Garner's", file.string());
     return shared_table(std::move(s));
   }
+} catch (...) {
+  rethrow_as_error();
 }
 
 void* shared_table::data() {
-  if (!segment_->created) fail(errc::usage, "{}: only its creator may write a shared table; read rows()", segment_->file.string());
-  return segment_->data;
+  segment const& s = there(segment_);
+  if (!s.created) fail(errc::usage, "{}: only its creator may write a shared table; read rows()", s.file.native());
+  return s.data;
 }
 void shared_table::publish() {
-  if (!segment_->created) fail(errc::usage, "{}: only its creator publishes a shared table", segment_->file.string());
-  std::atomic_ref(segment_->header->ready).store(1, std::memory_order_release);
-  lock(segment_->fd.fd, F_UNLCK, filling);
+  segment& s = there(segment_);
+  if (!s.created) fail(errc::usage, "{}: only its creator publishes a shared table", s.file.native());
+  std::atomic_ref(s.header->ready).store(1, std::memory_order_release);
+  lock(s.fd.fd, F_UNLCK, filling);
 }
-bool shared_table::published() const { return segment_->ready(); }
+bool shared_table::published() const { return there(segment_).ready(); }
 row_array shared_table::rows() const {
-  shared_header const& h = segment_->told;
+  shared_header const& h = there(segment_).told;
   return {segment_->data, h.rows, h.width, static_cast<element>(h.kind), segment_};
 }
-void const* shared_table::map_for(int device) {
-  segment& s = *segment_;
+void const* shared_table::map_for(int device) try {
+  segment& s = there(segment_);
   if (::getpid() != s.process)
     fail(errc::usage, "{}: a child by fork cannot map what its parent attached to; attach in the child, best with the start method spawn",
          s.file.string());
@@ -269,14 +277,23 @@ void const* shared_table::map_for(int device) {
   device::require(device);
   if (!s.pins) {
     touch_pages(s.data, s.data_bytes, false);
-    if (!s.created && ::mprotect(s.data, s.data_bytes, PROT_READ | PROT_WRITE) != 0)  // pages that may be written are pinned everywhere
-      fail(errc::memory, "{}: {}", s.file.string(), std::strerror(errno));
+    // Pages that may be written are pinned everywhere; pinned ones may be read-only again.
+    struct writable {
+      segment& s;
+      bool protect(int what) const { return s.created || ::mprotect(s.data, s.data_bytes, what) == 0; }
+      explicit writable(segment& of) : s(of) {
+        if (!protect(PROT_READ | PROT_WRITE)) fail(errc::memory, "{}: {}", s.file.string(), std::strerror(errno));
+      }
+      ~writable() { protect(PROT_READ); }
+    } const meanwhile(s);
     s.pins = pinned_pages(s.data, s.data_bytes, device);
   }
   return device::seen_by(device, s.data);
+} catch (...) {
+  rethrow_as_error();
 }
-std::string const& shared_table::name() const { return segment_->name; }
-std::uint64_t shared_table::bytes() const { return segment_->told.bytes; }
-bool shared_table::created_here() const { return segment_->created; }
+std::string const& shared_table::name() const { return there(segment_).name; }
+std::uint64_t shared_table::bytes() const { return there(segment_).told.bytes; }
+bool shared_table::created_here() const { return there(segment_).created; }
 
 }  // namespace garner

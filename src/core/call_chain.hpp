@@ -15,7 +15,7 @@ class call_chain {
   // f() on the stream; on the executor's own where there is none, which is waited for.
   template <class F>
   void run(executor& x, stream_ref stream, F const& f) {
-    if (x.on_device()) {
+    if (x.asynchronous()) {
       x.work_on(stream.get());
       if (pending_) done_.before(x);
     }
@@ -29,13 +29,13 @@ class call_chain {
       }
       throw;
     }
-    if (!x.on_device()) return;
+    if (!x.asynchronous()) return;
     if (stream) done_.record(x), pending_ = true;
     else x.wait(), pending_ = false;
   }
   // The host waits for the last call, and x works on its own stream again.
   void settle(executor& x) {
-    if (!x.on_device()) return;
+    if (!x.asynchronous()) return;
     if (std::exchange(pending_, false)) done_.wait();
     x.work_on(nullptr);
   }

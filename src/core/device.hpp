@@ -1,6 +1,6 @@
 // The GPU as the rest of Garner sees it: plain functions without a CUDA type, so that every room compiles with any compiler.
 // device_cuda.cpp implements them over the CUDA runtime; device_none.cpp stands in where there is no CUDA: count() is 0 and the rest throws
-// errc::device. Failures of the runtime are thrown as errc::device (errc::memory for allocations) with the call and the runtime's words.
+// errc::device. Streams and events are those of the simulated device too (simulated_device.hpp), where the index says so. Failures of the runtime are thrown as errc::device (errc::memory for allocations) with the call and the runtime's words.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include <thread>
 
 namespace garner::device {
+
+inline constexpr int simulated = -2;  // the index of the simulated device, where it has streams
 
 bool built();             // this build has GPU support
 int count() noexcept;     // usable devices; 0 without a driver or without support in the build
@@ -59,12 +61,11 @@ struct pin_answer {
 pin_answer pin(void* pages, std::size_t bytes, bool read_only);
 std::size_t pinned_from(void const* at) noexcept;  // so many bytes from here on are pinned (or managed) by whomever; 0: none
 bool reads(int index, void const* at) noexcept;    // its own memory, pinned or managed host memory, or any where the device pages
-// Working memory in the order of a stream, from the device's own pool (CUDA's): what is given back is given out again without a call of the
+// Working memory in the order of a stream, from a pool of Garner's own: what is given back is given out again without a call of the
 // driver, so steady work allocates nothing. It is there for work that comes later on that stream, and may be given back while work before
-// still uses it. The pool keeps what it has until trim().
+// still uses it. The pool keeps what it has.
 void* allocate_ordered(int index, void* stream, std::size_t bytes);
 void release_ordered(int index, void* stream, void* pointer) noexcept;
-void trim(int index) noexcept;  // what the pool has and nobody uses goes back to the device
 
 void const* seen_by(int index, void const* host);  // the address at which a device reads pinned memory
 
@@ -95,11 +96,11 @@ void free_stream(int index, void* stream) noexcept;
 void* make_event(int index);
 void free_event(int index, void* event) noexcept;
 void record(int index, void* stream, void* event);
-void wait_event(void* event);  // until it has happened
-bool happened(void* event);
+void wait_event(int index, void* event);  // until it has happened
+bool happened(int index, void* event);
 void order_after(int index, void* stream, void* event);  // what is given from here on waits for it; the host goes on
-double elapsed_ms(void* first, void* last);              // both must have happened
-void copy(int index, void* stream, void* to, void const* from, std::size_t bytes);  // any direction; asynchronous for pinned memory
+double elapsed_ms(int index, void* first, void* last);   // both must have happened
+void copy(int index, void* stream, void* to, void const* from, std::size_t bytes);  // any direction; what is read must stay until it happened
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes);
 void wait_all(int index) noexcept;   // for all streams of the device
 void wait(int index, void* stream);  // and throws what went wrong on it since the last wait

@@ -1,6 +1,7 @@
 // Stands in for device_cuda.cpp in a build without CUDA.
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "core/stream_backend.hpp"
 
 namespace garner::device {
 
@@ -19,10 +20,6 @@ memory_now memory(int) { refuse(); }
 std::uint64_t most_taken(int) noexcept { return 0; }
 void* allocate(int, std::size_t) { refuse(); }
 void release(int, void*) noexcept {}
-void* allocate_ordered(int, void*, std::size_t) { refuse(); }
-void require_unrecorded(int, std::size_t) {}
-void release_ordered(int, void*, void*) noexcept {}
-void trim(int) noexcept {}
 void* allocate_managed(int, std::size_t) { refuse(); }
 void release_managed(int, void*) noexcept {}
 void advise_read_mostly(int, void*, std::size_t) { refuse(); }
@@ -38,28 +35,10 @@ void* open_memory(memory_handle const&, int) { refuse(); }
 void close_memory(int, void*) noexcept {}
 peer_link peer_of(int, int) { refuse(); }
 void enable_peer(int, int) { refuse(); }
-void* make_stream(int, bool) { refuse(); }
-void free_stream(int, void*) noexcept {}
-void* make_event(int) { refuse(); }
-void free_event(int, void*) noexcept {}
-void record(int, void*, void*) { refuse(); }
-void wait_event(void*) { refuse(); }
-bool happened(void*) { refuse(); }
-void order_after(int, void*, void*) { refuse(); }
-double elapsed_ms(void*, void*) { refuse(); }
-void copy(int, void*, void*, void const*, std::size_t) { refuse(); }
-void fill(int, void*, void*, int, std::size_t) { refuse(); }
-void wait_all(int) noexcept {}
 void register_kernel(void const*) {}
 kernel_loader::kernel_loader(int, std::function<void()>) {}
 kernel_loader::~kernel_loader() = default;
-void wait(int, void*) { refuse(); }
-void begin_recording(int, void*) { refuse(); }
-void take_part_in_recording(bool) noexcept {}
-void* end_recording(int, void*, std::uint64_t&) { refuse(); }
-void drop_recording(int, void*) noexcept {}
-void replay(int, void*, void*) { refuse(); }
-void free_recording(int, void*, void*) noexcept {}
+stream_backend& gpu_streams() { refuse(); }
 void push_range(char const*) noexcept {}
 void pop_range() noexcept {}
 

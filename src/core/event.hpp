@@ -1,5 +1,5 @@
-// A point in the work of a device's stream, that others wait for. Made once it is needed. Elsewhere than on a device all work has happened
-// when its call returns, and an event is nothing.
+// A point in the work of a stream, that others wait for. Made once it is needed. Where nothing is asynchronous all work has happened when
+// its call returns, and an event is nothing.
 #pragma once
 #include <utility>
 
@@ -22,16 +22,16 @@ class event {
   }
 
   void record(executor& x) {  // behind all that was given to x
-    if (!x.on_device()) return;
+    if (!x.asynchronous()) return;
     if (!at_) at_ = device::make_event(x.device()), device_ = x.device();
     device::record(device_, x.stream(), at_);
   }
   void wait() const {  // of the host; nothing was recorded: returns at once
-    if (at_) device::wait_event(at_);
+    if (at_) device::wait_event(device_, at_);
   }
-  bool happened() const { return !at_ || device::happened(at_); }
+  bool happened() const { return !at_ || device::happened(device_, at_); }
   void before(executor& x) const {  // what is given to x from here on waits for it, the host goes on
-    if (at_ && x.on_device()) device::order_after(x.device(), x.stream(), at_);
+    if (at_ && x.asynchronous()) device::order_after(x.device(), x.stream(), at_);
   }
   void before(void* stream) const {  // of the same device
     if (at_) device::order_after(device_, stream, at_);
@@ -40,7 +40,7 @@ class event {
     if (!at_) at_ = device::make_event(device), device_ = device;
     device::record(device_, stream, at_);
   }
-  double ms_until(event const& later) const { return at_ && later.at_ ? device::elapsed_ms(at_, later.at_) : 0; }
+  double ms_until(event const& later) const { return at_ && later.at_ ? device::elapsed_ms(device_, at_, later.at_) : 0; }
 
  private:
   void* at_ = nullptr;

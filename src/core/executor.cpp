@@ -4,59 +4,99 @@
 
 #include "core/device.hpp"
 #include "core/share.hpp"
+#include "core/simulated_device.hpp"
 
 namespace garner {
 
-executor::executor(place where, request_sink* sink) : where_(where), sink_(sink) {
-  if (!on_device()) return;
-  device::require(where_.index);
-  multiprocessors_ = device::describe(where_.index).multiprocessors;
-  stream_ = own_stream_ = device::make_stream(where_.index);
+namespace {
+// Of a device that computes on the host: so that shares of it are numbers.
+constexpr int simulated_multiprocessors = 4;
+
+int device_of(place where) {
+  bool const streams = simulated_device::has_streams();  // asked at every place, so that a wrong value is told at once
+  return where.kind == place_kind::device ? where.index : where.kind == place_kind::simulated && streams ? device::simulated : -1;
+}
+}  // namespace
+
+executor::executor(place where, request_sink* sink) : where_(where), device_(device_of(where)), sink_(device_ == -1 ? sink : nullptr) {
+  if (device_ == -1) return;
+  if (on_device()) device::require(where_.index);
+  multiprocessors_ = on_device() ? device::describe(where_.index).multiprocessors : simulated_multiprocessors;
+  stream_ = own_stream_ = device::make_stream(device_);
 }
 
-executor::executor(place where, sm_share const& share) : where_(where) {
-  if (!on_device()) return;
+executor::executor(place where, sm_share const& share) : where_(where), device_(device_of(where)) {
+  if (!on_device()) {
+    if (device_ != -1) multiprocessors_ = simulated_multiprocessors, stream_ = own_stream_ = device::make_stream(device_);
+    return;
+  }
   share_ = std::make_shared<device_share const>(where_.index, share);
   multiprocessors_ = static_cast<int>(share_->multiprocessors());
   if (share_->kind() == share_kind::grid) limit_share(share_->multiprocessors(), 1024);
   stream_ = own_stream_ = share_->make_stream(false);
 }
 
-executor::executor(executor const& shared, beside) : where_(shared.where_), share_(shared.share_) {
-  if (!on_device()) return;
+executor::executor(executor const& shared, beside) : where_(shared.where_), device_(shared.device_), share_(shared.share_) {
+  if (device_ == -1) return;
   multiprocessors_ = share_ ? static_cast<int>(share_->rest()) : shared.multiprocessors_;
-  stream_ = own_stream_ = share_ ? share_->make_stream(true) : device::make_stream(where_.index);
+  stream_ = own_stream_ = share_ ? share_->make_stream(true) : device::make_stream(device_);
 }
 
-executor::executor(executor const& other, urgent) : where_(other.where_), sink_(other.sink_) {
-  if (!on_device()) return;
+executor::executor(executor const& other, urgent) : where_(other.where_), device_(other.device_), sink_(other.sink_) {
+  if (device_ == -1) return;
   multiprocessors_ = other.multiprocessors_;
-  stream_ = own_stream_ = device::make_stream(where_.index, true);
+  stream_ = own_stream_ = device::make_stream(device_, true);
 }
 
 executor::~executor() {
-  if (!on_device()) return;
+  if (device_ == -1) return;
   if (scratch_) {
-    if (stream_ != own_stream_) device::wait_all(where_.index);  // the caller's stream may be gone, and its work not
-    device::release_ordered(where_.index, own_stream_, scratch_);
+    if (stream_ != own_stream_) device::wait_all(device_);  // the caller's stream may be gone, and its work not
+    device::release_ordered(device_, own_stream_, scratch_);
   }
-  device::free_stream(where_.index, own_stream_);
+  for (kept const& k : kept_) {
+    try {
+      device::wait_event(device_, k.until);
+    } catch (...) {  // of a device that is gone, or a process that was forked
+    }
+    device::free_event(device_, k.until);
+  }
+  device::free_stream(device_, own_stream_);
 }
 
 void executor::wait() {
-  if (on_device()) device::wait(where_.index, stream_);
+  if (!asynchronous()) return;
+  device::wait(device_, stream_);
+  let_go();
 }
+
+void executor::keep(std::shared_ptr<void const> memory) {
+  if (!asynchronous() || !memory) return;
+  let_go();
+  kept_.push_back({device::make_event(device_), std::move(memory)});
+  device::record(device_, stream_, kept_.back().until);
+}
+void executor::let_go() {
+  while (!kept_.empty() && device::happened(device_, kept_.front().until)) {
+    device::free_event(device_, kept_.front().until);
+    kept_.pop_front();
+  }
+}
+
+void executor::give_later(std::function<void()> work) { simulated_device::give(stream_, std::move(work)); }
+void executor::drain() noexcept { simulated_device::drain(); }
+static_assert(device::simulated == -2);
 
 void executor::copy(void* to, void const* from, std::size_t bytes) {
   if (bytes == 0) return;
-  if (on_device()) device::copy(where_.index, stream_, to, from, bytes);
+  if (asynchronous()) device::copy(device_, stream_, to, from, bytes);
   else std::memcpy(to, from, bytes);
 }
 
 void executor::fill(void* at, int byte, std::size_t bytes) {
   if (bytes == 0) return;
-  if (on_device()) {
-    device::fill(where_.index, stream_, at, byte, bytes);
+  if (asynchronous()) {
+    device::fill(device_, stream_, at, byte, bytes);
     return;
   }
   constexpr std::uint64_t grain = 4u << 20;
@@ -66,12 +106,12 @@ void executor::fill(void* at, int byte, std::size_t bytes) {
 
 void* executor::scratch(std::size_t bytes) {
   if (bytes > scratch_bytes_) {
-    device::require_unrecorded(where_.index, bytes);  // before what there is goes
+    device::require_unrecorded(device_, bytes);  // before what there is goes
     tell_move();
-    if (scratch_) device::release_ordered(where_.index, stream_, std::exchange(scratch_, nullptr));
+    if (scratch_) device::release_ordered(device_, stream_, std::exchange(scratch_, nullptr));
     scratch_bytes_ = 0;
     bytes += bytes / 4;  // so that the next one, a little larger, fits
-    scratch_ = device::allocate_ordered(where_.index, stream_, bytes);
+    scratch_ = device::allocate_ordered(device_, stream_, bytes);
     scratch_bytes_ = bytes;
   }
   return scratch_;

@@ -1,10 +1,13 @@
 // An executor says where a loop runs: the place, the stream, the share of the device. Everything that launches takes one.
 // Invariant: what is given to one executor happens in order; nothing but wait() (and what says that it returns a value to the host)
-// synchronises. At the host and simulated places every call has finished when it returns.
+// synchronises. At the host every call has finished when it returns, and so at the simulated place but for GARNER_STREAMS.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -44,8 +47,8 @@ class device_share;
 
 class executor {
  public:
-  // `sink` hears the requests of a simulated run (simulated place only; none: they are dropped). errc::device where there is no such
-  // device.
+  // `sink` hears the requests of a simulated run (simulated place only; none: they are dropped; so they are where it has streams, since who
+  // counts would have to wait). errc::device where there is no such device.
   explicit executor(place where, request_sink* sink = nullptr);
   // On a share of the device; at other places there is nothing to share.
   executor(place where, sm_share const& share);
@@ -60,8 +63,10 @@ class executor {
   executor& operator=(executor const&) = delete;
 
   place where() const { return where_; }
-  bool on_device() const { return where_.kind == place_kind::device; }
-  int device() const { return on_device() ? where_.index : -1; }
+  // What is given here happens later, in memory of its own: on a GPU, and on the simulated device where it has streams.
+  bool asynchronous() const { return stream_ != nullptr; }
+  bool on_device() const { return where_.kind == place_kind::device; }  // a GPU: its memory, its kernels, its driver
+  int device() const { return device_; }                                // as core/device.hpp counts; -1: none
   tier near() const { return on_device() ? tier::device : tier::host; }  // where this place keeps its own state
   void* stream() const { return stream_; }
   int multiprocessors() const { return multiprocessors_; }    // of the share; 0 where there are none
@@ -80,8 +85,27 @@ class executor {
   // Works on a stream of the caller's from here on; null: on its own again. The caller sees to it that what was given before has happened.
   void work_on(void* stream) { stream_ = stream ? stream : own_stream_; }
   void wait();  // until all that was given has happened; throws what went wrong
+  // Work of the host's threads, for places where these do it: behind what was given before. Where memory lacks for that, all of it has
+  // happened when the error comes, since what it reads and writes may go with who is told.
+  template <class Work>
+  void give(Work const& work) {
+    if (device_ != simulated) return work();
+    try {
+      give_later(work);
+    } catch (std::bad_alloc const&) {
+      drain();
+      throw;
+    }
+  }
   void copy(void* to, void const* from, std::size_t bytes);
   void fill(void* at, int byte, std::size_t bytes);
+  // A value that need not stay.
+  template <class T>
+  void write(T* to, T const& value) {
+    auto const kept = std::make_shared<T const>(value);
+    copy(to, kept.get(), sizeof(T));
+    keep(kept);
+  }
   // To the host, and waits.
   template <class T>
   T read(T const* at) {
@@ -90,6 +114,8 @@ class executor {
     wait();
     return value;
   }
+  // Keeps what nobody wants any more, memory that is read or written by what was given so far, until all of that has happened.
+  void keep(std::shared_ptr<void const> memory);
   void* scratch(std::size_t bytes);  // device memory for one primitive; valid until the next call
   // How often memory that work is given with was made anew (scratch, rooms that grew): what was recorded before knows where it was.
   std::uint64_t moves() const { return moves_; }
@@ -99,15 +125,58 @@ class executor {
   void tell_recording() { ++recordings_; }
 
  private:
+  struct kept {
+    void* until;  // an event
+    std::shared_ptr<void const> memory;
+  };
+  void let_go();
+  void give_later(std::function<void()> work);
+  static void drain() noexcept;
+  static constexpr int simulated = -2;  // device::simulated
+
   place where_;
+  int device_ = -1;
   request_sink* sink_ = nullptr;
   std::shared_ptr<device_share const> share_;
   void *stream_ = nullptr, *own_stream_ = nullptr;
   void* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;
+  std::deque<kept> kept_;
   std::uint64_t moves_ = 0, recordings_ = 0;
   int multiprocessors_ = 0;
   unsigned blocks_ = 0, threads_ = 0;
+};
+
+// A share of the device (executor::limit_share) for a while: then it is what it was, also where something is thrown.
+class limited_share {
+ public:
+  limited_share(executor& x, unsigned blocks, unsigned threads_a_block) : x_(x), blocks_(x.share_blocks()), threads_(x.threads_a_block(0)) {
+    x.limit_share(blocks, threads_a_block);
+  }
+  ~limited_share() { x_.limit_share(blocks_, threads_); }
+  limited_share(limited_share const&) = delete;
+  limited_share& operator=(limited_share const&) = delete;
+
+ private:
+  executor& x_;
+  unsigned blocks_, threads_;
+};
+
+// Declared behind buffers that x works in, as a local or the last member: what x was given has happened before they go, however that is.
+class wait_at_end {
+ public:
+  explicit wait_at_end(executor& x) : x_(x) {}
+  ~wait_at_end() {
+    try {
+      x_.wait();
+    } catch (...) {  // what went wrong is told by whoever looks at a result, or has been
+    }
+  }
+  wait_at_end(wait_at_end const&) = delete;
+  wait_at_end& operator=(wait_at_end const&) = delete;
+
+ private:
+  executor& x_;
 };
 
 }  // namespace garner

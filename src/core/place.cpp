@@ -28,7 +28,7 @@ std::string to_string(place where) {
     case place_kind::device:
       break;
   }
-  return fmt::format("device {}", where.index);
+  return as_error([&] { return fmt::format("device {}", where.index); });
 }
 std::string_view to_string(tier t) { return tier_names[static_cast<std::size_t>(t)]; }
 std::string_view to_string(access_mode a) { return access_names[static_cast<std::size_t>(a)]; }

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/folder.hpp"
 #include "core/progress.hpp"
 
 namespace garner {
@@ -25,17 +27,16 @@ std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 // A temporary is locked as long as its process lives; whoever makes one removes those that are not.
 void remove_stale(std::filesystem::path const& folder) {
-  std::error_code none;
-  for (std::filesystem::directory_iterator at(folder, none), end; !none && at != end; at.increment(none)) {
-    std::string const name = at->path().filename().string();
+  for (std::string const& name : names_in(folder)) {
     if (!name.starts_with(temporary_begins) || name.size() != temporary_length) continue;
-    int const fd = ::open(at->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    std::string const path = (folder / name).string();
+    int const fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) continue;
     struct ::stat open {
     }, named{};
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &open) == 0 && ::lstat(at->path().c_str(), &named) == 0 &&
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &open) == 0 && ::lstat(path.c_str(), &named) == 0 &&
         open.st_ino == named.st_ino && open.st_dev == named.st_dev && S_ISREG(open.st_mode) && open.st_uid == ::geteuid())
-      ::unlink(at->path().c_str());
+      ::unlink(path.c_str());
     ::close(fd);
   }
 }
@@ -54,6 +55,19 @@ std::string take_name(std::filesystem::path const& folder, Make const& make) {
     if (errno != EEXIST) return "";
   }
   return "";
+}
+// Read, and not set for a moment: what another thread made meanwhile would be everybody's. Where the system does not tell it, a file is the
+// user's own.
+::mode_t umask_now() {
+  char text[1024];
+  int const fd = ::open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+  ::ssize_t const n = fd < 0 ? 0 : ::read(fd, text, sizeof text);
+  if (fd >= 0) ::close(fd);
+  std::string_view const lines(text, n > 0 ? static_cast<std::size_t>(n) : 0);
+  std::size_t const at = lines.find("\nUmask:\t");
+  ::mode_t mask = 0077;
+  if (at != lines.npos) std::from_chars(lines.data() + at + 8, lines.data() + lines.size(), mask, 8);
+  return mask;
 }
 }  // namespace
 
@@ -85,9 +99,7 @@ pending_file::pending_file(std::filesystem::path target, naming named) : target_
     if (fd_ >= 0 && (::access(path_of(fd_).c_str(), F_OK) != 0 || ::flock(fd_, LOCK_EX | LOCK_NB) != 0)) ::close(std::exchange(fd_, -1));
   }
   if (fd_ < 0) open_named();
-  ::mode_t const mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(fd_, there_already ? facts.st_mode & 0777 : 0666 & ~mask);
+  ::fchmod(fd_, there_already ? facts.st_mode & 0777 : 0666 & ~umask_now());
 }
 
 void pending_file::open_named() {

@@ -14,7 +14,7 @@ void recording::forget() noexcept {
 }
 
 void recording::record(executor& x, std::function<void()> const& work) {
-  if (!x.on_device()) {
+  if (!x.asynchronous()) {
     work_ = work;
     return;
   }

@@ -30,6 +30,10 @@ unsigned threads_of_machine() {
 }
 }  // namespace
 
+namespace {
+thread_local bool in_a_loop = false;  // of any pool: its members would be waited for by one that they wait for
+}  // namespace
+
 struct thread_pool::state {
   using chunk_fn = std::function<void(std::uint64_t, std::uint64_t)>;
 
@@ -49,6 +53,7 @@ struct thread_pool::state {
   std::vector<std::jthread> members;
 
   void work() {
+    in_a_loop = true;
     try {
       for (std::uint64_t begin; (begin = next.fetch_add(grain, std::memory_order_relaxed)) < n;) {
         if (!held) check_interrupted();
@@ -59,6 +64,7 @@ struct thread_pool::state {
       if (!failure) failure = std::current_exception();
       next.store(n, std::memory_order_relaxed);
     }
+    in_a_loop = false;
   }
 
   void member() {
@@ -99,7 +105,7 @@ void thread_pool::run(std::uint64_t n, std::uint64_t grain, std::function<void(s
   if (n == 0) return;
   grain = std::max<std::uint64_t>(1, grain);
   state& s = *state_;
-  if (n <= grain || s.members.empty()) {
+  if (n <= grain || s.members.empty() || in_a_loop) {
     for (std::uint64_t begin = 0; begin < n; begin += grain) {
       check_interrupted();
       chunk(begin, std::min(n, begin + grain));
@@ -126,28 +132,18 @@ void thread_pool::run(std::uint64_t n, std::uint64_t grain, std::function<void(s
 }
 
 namespace {
+std::atomic<thread_pool*> of_this_process{nullptr};
 // A child by fork has none of its parent's threads, and its mutexes as they happened to be: it leaves that pool as it is and makes its own.
-class process_pool {
- public:
-  process_pool() {
-    ::pthread_atfork(nullptr, nullptr, [] { made_.store(nullptr, std::memory_order_relaxed); });
-  }
-  ~process_pool() { delete made_.exchange(nullptr); }
-
-  static thread_pool& get() {
-    if (thread_pool* const there = made_.load(std::memory_order_acquire)) return *there;
-    auto mine = std::make_unique<thread_pool>();
-    thread_pool* first = nullptr;
-    if (made_.compare_exchange_strong(first, mine.get(), std::memory_order_acq_rel)) return *mine.release();
-    return *first;  // another thread was quicker
-  }
-
- private:
-  static inline std::atomic<thread_pool*> made_{nullptr};
-};
-process_pool const of_this_process;
+[[maybe_unused]] int const told_of_forks =
+    ::pthread_atfork(nullptr, nullptr, [] { of_this_process.store(nullptr, std::memory_order_relaxed); });
 }  // namespace
 
-thread_pool& shared_pool() { return process_pool::get(); }
+thread_pool& shared_pool() {
+  if (thread_pool* const there = of_this_process.load(std::memory_order_acquire)) return *there;
+  auto mine = std::make_unique<thread_pool>();
+  thread_pool* first = nullptr;
+  if (of_this_process.compare_exchange_strong(first, mine.get(), std::memory_order_acq_rel)) return *mine.release();
+  return *first;  // another thread was quicker
+}
 
 }  // namespace garner

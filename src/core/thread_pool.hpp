@@ -19,8 +19,8 @@ class thread_pool {
 
   unsigned threads() const;
 
-  // Calls chunk(begin, end) for chunks of at most `grain` indices that cover [0, n). Not reentrant: a chunk must not call run(). Stops with
-  // errc::interrupted between two chunks when the user asked to stop.
+  // Calls chunk(begin, end) for chunks of at most `grain` indices that cover [0, n). A loop within a chunk, of any pool, runs on the thread
+  // that calls it alone. Stops with errc::interrupted between two chunks when the user asked to stop.
   void run(std::uint64_t n, std::uint64_t grain, std::function<void(std::uint64_t, std::uint64_t)> const& chunk);
 
  private:
@@ -28,7 +28,8 @@ class thread_pool {
   std::unique_ptr<state> state_;
 };
 
-// The process's own, made at first use, in a child by fork anew; GARNER_THREADS sets its size.
+// The process's own, made at first use, in a child by fork anew; GARNER_THREADS sets its size. It is there until the process has ended:
+// other threads may still run loops while main() returns.
 thread_pool& shared_pool();
 
 }  // namespace garner

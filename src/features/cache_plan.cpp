@@ -67,13 +67,13 @@ cache_plan::step cache_plan::next() {
   batch const& b = ahead_.front();
   step s;
   s.batch = planned_;
-  s.slots.resize(b.ids.size());
   if (looks_ahead()) {
     auto const rows_of = row_of_spot();
     for (std::uint64_t i = 0; i < b.ids.size(); ++i)
       if (last_seen_.find(b.ids[i], rows_of) == (planned_ << 32 | i)) last_seen_.erase(b.ids[i], rows_of), --seen_;
   }
   try {
+    s.slots.resize(b.ids.size());
     if (policy_ == cache_policy::next_use || policy_ == cache_policy::pinned) by_rank(b, s);
     else by_hand(b, s);
   } catch (...) {

@@ -18,9 +18,7 @@ template <class Enum, std::size_t N>
 Enum parse_name(std::array<std::string_view, N> const& names, std::string_view text, char const* what) {
   for (std::size_t i = 0; i < N; ++i)
     if (names[i] == text) return static_cast<Enum>(i);
-  std::string choices;
-  for (std::string_view name : names) choices.append(choices.empty() ? "" : ", ").append(name);
-  fail(errc::usage, "'{}' is no {}; say one of {}", text, what, choices);
+  fail(errc::usage, "'{}' is no {}; say one of {}", text, what, fmt::join(names, ", "));
 }
 }  // namespace
 

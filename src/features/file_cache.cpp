@@ -61,6 +61,7 @@ std::uint64_t file_cache::bytes() const {
 }
 
 void file_cache::enter(executor& x, id_span ids) {
+  if (unclean_) reset();
   batch_ref b;
   {
     std::lock_guard const hold(mutex_);
@@ -78,16 +79,20 @@ void file_cache::enter(executor& x, id_span ids) {
   b->step = {}, b->wants.clear(), b->after.clear();
   b->sorted = b->loaded = b->planned = false;
   b->sent = b->left = 0, b->error = nullptr;
-  if (plan_) plan_->enter(std::move(wanted));
-  {
+  if (failed_) b->planned = b->loaded = true, b->error = failed_;
+  try {
+    if (plan_ && !failed_) plan_->enter(std::move(wanted));
     std::lock_guard const hold(mutex_);
     entered_.push_back(b);
+  } catch (...) {
+    failed_ = std::current_exception();
+    throw;
   }
-  while (plan_ && plan_->ahead() > terms_.window) plan_one();
+  while (plan_ && !failed_ && plan_->ahead() > terms_.window) plan_one();
 }
 
 void file_cache::end() {
-  while (plan_ && plan_->ahead()) plan_one();
+  while (plan_ && !failed_ && plan_->ahead()) plan_one();
 }
 
 void file_cache::plan_one() {
@@ -100,19 +105,19 @@ void file_cache::plan_one() {
   b->planned = true;
   try {
     b->step = plan_->next();
-  } catch (...) {  // the plan has forgotten all that had entered
+    b->left = b->step.loads.size();
+    b->loaded = b->left == 0;
+    if (b->loaded) return;
+    launch();
     std::lock_guard const hold(mutex_);
+    queue_.push_back(b);
+    changed_.notify_all();
+  } catch (...) {  // the plan does not know any more which slots those before it still want
+    std::lock_guard const hold(mutex_);
+    failed_ = std::current_exception();
     for (batch_ref const& e : entered_)
-      if (e == b || !e->planned) e->planned = e->loaded = true, e->error = std::current_exception();
-    return;
+      if (e == b || !e->planned) e->planned = e->loaded = true, e->error = failed_;
   }
-  b->left = b->step.loads.size();
-  b->loaded = b->left == 0;
-  if (b->loaded) return;
-  launch();
-  std::lock_guard const hold(mutex_);
-  queue_.push_back(b);
-  changed_.notify_all();
 }
 
 // What can be read at once first, by place; the rest as slots become free.
@@ -147,18 +152,20 @@ void file_cache::halt() {
   thread_ = {};
 }
 void file_cache::reset() {
+  unclean_ = true;
   halt();
   std::lock_guard const hold(mutex_);
-  for (batch_ref const& b : given_) b->gathered.wait(), idle_.push_back(b);
-  for (batch_ref const& b : entered_) idle_.push_back(b);
-  entered_.clear(), given_.clear(), queue_.clear();
+  for (; !given_.empty(); given_.pop_front()) given_.front()->gathered.wait(), idle_.push_back(given_.front());
+  for (; !entered_.empty(); entered_.pop_front()) idle_.push_back(entered_.front());
+  queue_.clear();
   gathered_ = 0, broken_ = nullptr;
   if (lost_) {  // a drive may still write to what there was
     memory_.reset();
     make_memory(near_rows_.device() >= 0 ? near_rows_.device() : where_.kind == place_kind::device ? where_.index : -1);
     lost_ = false;
   }
-  if (plan_) plan_.emplace(slots_, terms_.policy, terms_.scores);
+  if (plan_) plan_ = cache_plan(slots_, terms_.policy, terms_.scores);
+  unclean_ = false, failed_ = nullptr;
 }
 
 void file_cache::work() {
@@ -310,17 +317,15 @@ bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const
   told.rows += b->step.rows, told.hits += b->step.hits, told.reads += b->step.loads.size();
   told.bytes += b->step.loads.size() * table_.row_bytes;
   if (b->rows && view_.row_bytes) {
-    auto const at_least = [&](auto& buffer, tier where) {
-      if (buffer.size() >= b->rows) return;
-      buffer = {};
-      buffer = {where, b->rows + b->rows / 4, x.device(), "slots of rows of a file"};
+    auto const at_least = [&](auto& memory, tier where) {
+      grow(x, memory, b->rows, b->rows + b->rows / 4, "slots of rows of a file", where);
     };
     at_least(b->keys_here, tier::host);
     std::copy(b->step.slots.begin(), b->step.slots.end(), b->keys_here.begin());
     id_order order;
     order.positions = b->positions.data();
     order.keys = b->keys_here.data();
-    if (x.on_device()) {
+    if (x.asynchronous()) {
       at_least(b->keys, x.near());
       x.copy(b->keys.data(), b->keys_here.data(), b->rows * 8);
       order.keys = b->keys.data();

@@ -111,6 +111,9 @@ class file_cache final : public file_rows {
   std::uint64_t gathered_ = 0;
   std::exception_ptr broken_;  // the thread has ended by this
   bool stop_ = false;
+  // Of who calls, until a reset: what enters fails by this; a reset has failed, and what had entered is nobody's.
+  std::exception_ptr failed_;
+  bool unclean_ = false;
   bool lost_ = false;  // of the thread, and of who calls when it has ended
   std::jthread thread_;
 };

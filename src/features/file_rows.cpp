@@ -10,12 +10,7 @@ std::uint64_t file_ids::find(executor& x, row_view const& table, id_span ids, bu
   std::uint64_t const n = ids.size();
   if (n >> 32) fail(errc::usage, "a mini-batch of {} ids; one whose rows stand in a file has fewer than 2^32", n);
   if (n == 0) return 0;
-  auto const at_least = [&](auto& buffer) {
-    if (buffer.size() >= n) return;
-    x.wait();
-    buffer = {};
-    buffer = {x.near(), n + n / 4, x.device(), "ids of rows in a file"};
-  };
+  auto const at_least = [&](auto& memory) { grow(x, memory, n, "ids of rows in a file"); };
   at_least(ids_), at_least(numbers_), at_least(flags_), at_least(found), at_least(positions);
   batch_list one;
   one.add(ids, nullptr);

@@ -315,10 +315,7 @@ id_order order_ids(executor& x, batch_list const& batches, row_view const& from,
                    bool split, bool once, id_sorter& room, std::uint64_t* bad) {
   std::uint64_t const n = batches.total();
   auto const of_size = [&](auto& b, std::uint64_t least, std::uint64_t size, char const* what) {
-    if (b.size() >= least) return;
-    x.wait();  // an earlier gather may still use the old one
-    b = {};
-    b = {x.near(), size, x.device(), what};
+    grow(x, b, least, size, what, x.near());
   };
   auto const at_least = [&](auto& b, char const* what) { of_size(b, n, n + n / 4, what); };
   bool const sorts = order != gather_order::none, pages = order == gather_order::bucketed, finds = once && order != gather_order::sorted;

@@ -257,7 +257,10 @@ void page_cache::forget() {
 }
 
 void page_cache::reset() {
-  for (batch& b : entered_) idle_.push_back(std::move(b));
+  try {
+    for (batch& b : entered_) idle_.push_back(std::move(b));
+  } catch (std::bad_alloc const&) {  // it goes
+  }
   entered_.clear();
   if (pages_a_row_) forget();
 }
@@ -319,21 +322,12 @@ bool page_cache::bring(executor& x, batch const& b, stop_check const& stopped, f
   if (keys >> 32)
     fail(errc::usage, "a mini-batch of {} rows of {} pages; one whose rows stand in a file has fewer than 2^32 pages", b.rows,
          pages_a_row_);
-  auto const at_least = [&](auto& buffer, std::uint64_t n) {
-    if (buffer.size() >= n) return;
-    buffer = {};
-    buffer = {x.near(), n + n / 4, x.device(), use};
-  };
-  auto const block_of = [&](memory_block& block, std::uint64_t bytes) {
-    if (block.bytes() >= bytes) return;
-    block.reset();
-    block = memory_block(x.near(), bytes + bytes / 4, x.device(), use);
-  };
+  auto const at_least = [&](auto& memory, std::uint64_t n) { grow(x, memory, n, use); };
   file_->files().require_unchanged();
   at_least(wanted_, keys), at_least(spare_, keys), at_least(distinct_, keys), at_least(order_, b.rows);
   at_least(at_, keys), at_least(numbers_, keys), at_least(missing_, keys), at_least(all_, keys), at_least(misses_, keys),
       at_least(homeless_, keys);
-  block_of(rows_, b.rows * table_.row_bytes);
+  at_least(rows_, b.rows * table_.row_bytes);
 
   row_bytes_in_file const file{places_.rows, places_.begin, places_.page_bytes};
   for_each_item<1>(x, b.rows, name_pages{file, b.ids.data(), pages_a_row_, wanted_.data()});
@@ -347,7 +341,7 @@ bool page_cache::bring(executor& x, batch const& b, stop_check const& stopped, f
   for_each_item<1>(x, distinct, make_room{sets, distinct_.data(), distinct, at_.data(), numbers_.data(), misses_.data(), homeless_.data()});
   std::uint64_t const passing = select(x, numbers_.data(), homeless_.data(), all_.data(), distinct);
   std::uint64_t const missing = select(x, numbers_.data(), misses_.data(), missing_.data(), distinct);
-  block_of(passing_, passing * page);
+  at_least(passing_, passing * page);
   for_each_item<1>(x, passing, number_passing{all_.data(), at_.data(), slots()});
 
   near_pages const near{static_cast<char*>(pages_.data()), static_cast<char*>(passing_.data()), slots(), places_.page_bytes};

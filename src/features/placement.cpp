@@ -235,8 +235,8 @@ std::string row_placement::same_for_all(tiered_options const& o) const {
 }
 
 void row_placement::map_rest() {
-  if (!x_.on_device()) return;
   sender_.close();
+  if (!x_.on_device()) return;
   if ((view_.kept() == source_.rows && file_.host == 0) || source_.row_bytes() == 0) return;
   self_test(x_.device());
   if (source_.file) return;

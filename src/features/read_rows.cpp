@@ -28,7 +28,7 @@ element element_of(std::string_view descr) {
 
 }  // namespace
 
-row_array seen_as(row_array rows, element as) {
+row_array seen_as(row_array rows, element as) try {
   std::uint64_t const each = rows.type_bytes ? rows.type_bytes : bytes_of(rows.kind), wanted = bytes_of(as), bytes = rows.row_bytes();
   std::string const said = rows.type.empty() ? std::string(to_string(rows.kind)) : rows.type;
   if (each != wanted && each != 1 && wanted != 1)
@@ -43,6 +43,8 @@ row_array seen_as(row_array rows, element as) {
   rows.type.clear();
   rows.type_bytes = 0;
   return rows;
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace {
@@ -66,7 +68,7 @@ row_array described(npy_layout const& file, std::optional<element> as) {
 
 }  // namespace
 
-row_array map_rows(std::filesystem::path const& path, std::optional<element> as) {
+row_array map_rows(std::filesystem::path const& path, std::optional<element> as) try {
   if (is_row_file(path)) return read_rows(path, as);
   npy_file const file(path);
   row_array table = described(file, as);
@@ -75,9 +77,11 @@ row_array map_rows(std::filesystem::path const& path, std::optional<element> as)
   table.owner = file.map();
   table.data = static_cast<char const*>(table.owner.get()) + file.head_bytes();
   return table;
+} catch (...) {
+  rethrow_as_error();
 }
 
-row_array open_rows(std::filesystem::path const& path, std::optional<element> as, file_options const& how) {
+row_array open_rows(std::filesystem::path const& path, std::optional<element> as, file_options const& how) try {
   reader_options o;
   o.direct = how.direct ? direct_reads::automatic : direct_reads::no;
   if (how.depth) o.depth = how.depth;
@@ -93,6 +97,8 @@ row_array open_rows(std::filesystem::path const& path, std::optional<element> as
   row_array table = described(file, as);
   table.file = plain_stored_rows(file.name(), open_drives({path.string()}, o.direct), o, file.head_bytes(), table.rows, table.row_bytes());
   return table;
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace {
@@ -127,11 +133,13 @@ row_array rows_into(std::filesystem::path const& path, std::optional<element> as
 
 }  // namespace
 
-row_array read_rows(std::filesystem::path const& path, std::optional<element> as) {
+row_array read_rows(std::filesystem::path const& path, std::optional<element> as) try {
   return rows_into(path, as, [](row_array const&, std::uint64_t bytes) {
     auto const memory = std::make_shared<memory_block>(tier::host, bytes, -1, "a table of features");
     return std::shared_ptr<void>(memory, memory->data());
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 row_array read_rows_in_common(std::filesystem::path const& path, common_memory::terms terms) {

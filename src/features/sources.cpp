@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "access/bulk.hpp"
-#include "core/device.hpp"
+#include "core/event.hpp"
 #include "features/stored_rows.hpp"
 
 namespace garner {
@@ -82,23 +82,14 @@ std::unique_ptr<row_source> staged_source(row_sender& sender, float const* scale
 struct row_sender::stage {
   static constexpr std::uint64_t bytes = 16u << 20;
   memory_block buffers[2];
-  void* sent[2] = {};
-  bool used[2] = {};
-  int device = -1;
-  ~stage() {
-    for (void* e : sent)
-      if (e) device::free_event(device, e);
-  }
+  event sent[2];
   void close() {  // what was sent has been waited for
     for (memory_block& b : buffers) b.reset();
   }
-  void open(int d, std::uint64_t row_bytes) {
-    device = d;
-    for (int k = 0; k < 2; ++k) {
-      if (!sent[k]) sent[k] = device::make_event(d);
-      if (buffers[k].bytes() < row_bytes || !buffers[k].data())
-        buffers[k] = memory_block(tier::host, std::max(bytes, row_bytes), d, "buffers of a staged gather");
-    }
+  void open(int device, std::uint64_t row_bytes) {
+    for (memory_block& b : buffers)
+      if (b.bytes() < row_bytes || !b.data())
+        b = memory_block(tier::host, std::max(bytes, row_bytes), device, "buffers of a staged gather");
   }
 };
 
@@ -113,15 +104,15 @@ void row_sender::send(std::uint64_t n, id_source const& ids_of, char* to, gather
   std::uint64_t const out_bytes = source_.width * bytes_of(how.to);
   if (out_bytes == 0) return;
   std::uint64_t const each = std::max<std::uint64_t>(1, stage::bytes / out_bytes);
-  if (x_.on_device()) stage_->open(x_.device(), out_bytes);
+  if (x_.asynchronous()) stage_->open(x_.device(), out_bytes);
   std::vector<std::uint64_t> ids(std::min(n, each));
   for (std::uint64_t k = 0, turn = 0; k < n; k += each, turn ^= 1) {
     check_interrupted();
     std::uint64_t const some = std::min(each, n - k);
     ids_of(k, some, ids.data());
     char* at = to + k * out_bytes;
-    if (x_.on_device()) {
-      if (stage_->used[turn]) device::wait_event(stage_->sent[turn]);
+    if (x_.asynchronous()) {
+      stage_->sent[turn].wait();
       at = static_cast<char*>(stage_->buffers[turn].data());
     }
     if (source_.file) {
@@ -133,10 +124,9 @@ void row_sender::send(std::uint64_t n, id_source const& ids_of, char* to, gather
       batch.add({ids.data(), some, 8}, at);
       gather_rows(here, all, batch, as_given(batch), how);
     }
-    if (x_.on_device()) {
+    if (x_.asynchronous()) {
       x_.copy(to + k * out_bytes, at, some * out_bytes);
-      device::record(x_.device(), x_.stream(), stage_->sent[turn]);
-      stage_->used[turn] = true;
+      stage_->sent[turn].record(x_);
     }
     if (told) told->advance(some * all.row_bytes);
   }

@@ -55,10 +55,14 @@ struct unified_tensor::mapping {
   mapping(mapping const&) = delete;
   mapping& operator=(mapping const&) = delete;
 };
-unified_tensor::unified_tensor(row_array rows, int device) : mapping_(std::make_shared<mapping const>(std::move(rows), device)) {}
-row_array const& unified_tensor::rows() const { return mapping_->rows; }
-void const* unified_tensor::device_data() const { return mapping_->pages ? mapping_->pages.device_data() : mapping_->rows.data; }
-int unified_tensor::device() const { return mapping_->device; }
+unified_tensor::unified_tensor(row_array rows, int device)
+    : mapping_(as_error([&] { return std::make_shared<mapping const>(std::move(rows), device); })) {}
+row_array const& unified_tensor::rows() const { return detail::there(mapping_).rows; }
+void const* unified_tensor::device_data() const {
+  mapping const& m = detail::there(mapping_);
+  return m.pages ? m.pages.device_data() : m.rows.data;
+}
+int unified_tensor::device() const { return detail::there(mapping_).device; }
 
 // --- tiered ------------------------------------------------------------------------------------------------------------------------------
 struct tiered_tensor::parts {
@@ -92,7 +96,7 @@ struct tiered_tensor::parts {
       scales = {x.near(), o.scales.size(), x.device(), "factors of the rows"};
       x.copy(scales.data(), o.scales.data(), o.scales.size_bytes());
       x.wait();
-      if (x.on_device()) host_scales.assign(o.scales.begin(), o.scales.end());
+      if (x.asynchronous()) host_scales.assign(o.scales.begin(), o.scales.end());
     }
     placed.emplace(x, source, sender, o);
   }
@@ -108,10 +112,11 @@ struct tiered_tensor::parts {
   void make_ready() {
     bad = {x.near(), 2, x.device(), "the status of gathers"};
     counts = {x.near(), tier_count, x.device(), "hits of a gather"};
-    if (x.on_device()) {
+    if (x.asynchronous()) {
       bad_here = {tier::host, 2, x.device(), "the status of gathers"};
       has_bulk = has_bulk_copies(x.device());
-      if (auto const link = known_link(x.device())) figures = gather_figures::of(*link);
+      if (x.on_device())
+        if (auto const link = known_link(x.device())) figures = gather_figures::of(*link);
     }
   }
   ~parts() { calls.end(); }
@@ -156,7 +161,7 @@ struct tiered_tensor::parts {
   void staged_gather(batch_list const& batches, std::uint64_t before, bool many, gather_how const& how, gather_options const& o) {
     id_order const order = check_ids(x, batches, source.rows, bad.data());
     if (std::uint64_t const first = x.read(bad.data()); first != none) refuse(batches, first, before, many);
-    float const* const by_host = !o.scales.empty() ? o.scales.data() : x.on_device() ? host_scales.data() : scales.data();
+    float const* const by_host = !o.scales.empty() ? o.scales.data() : x.asynchronous() ? host_scales.data() : scales.data();
     staged_source(sender, by_host)->bring(x, {view(), batches, order, how});
   }
 
@@ -184,7 +189,7 @@ struct tiered_tensor::parts {
     } else {
       order = check_ids(x, batches, source.rows, bad.data());
     }
-    if (!x.on_device()) {
+    if (!x.asynchronous()) {
       if (bad[0] != none) refuse(batches, bad[0], before, many);
       model.take();  // ids are near
     } else {
@@ -198,14 +203,14 @@ struct tiered_tensor::parts {
       refuse(batches, bad_here[0], before, many);
     };
     if (bulk) {  // the copy engine takes what it is given
-      if (x.on_device()) refuse_bad();
+      if (x.asynchronous()) refuse_bad();
       bulk_source(engine_share(o))->bring(x, {view(), batches, order, how});
     } else {
       direct_source()->bring(x, {view(), batches, order, how});
-      if (x.on_device()) refuse_bad();  // while the rows come
+      if (x.asynchronous()) refuse_bad();  // while the rows come
     }
     // What crosses for the first of a row crosses for all of them; how many others there are came with what was wrong.
-    if (finds) copy_repeats(x, batches, order, x.on_device() ? bad_here[1] : bad[1], source.width * bytes_of(how.to));
+    if (finds) copy_repeats(x, batches, order, x.asynchronous() ? bad_here[1] : bad[1], source.width * bytes_of(how.to));
   }
 
   gather_run gather(std::span<id_span const> batches, std::span<row_output const> outs, bool many, gather_options const& o) {
@@ -236,18 +241,18 @@ struct tiered_tensor::parts {
     if (n == 0) return run;
     placed->require_peers();
     calls.run(x, o.stream, [&] { gather_all(batches, outs, many, run, to, o); });
-    if (x.on_device() && !o.stream) placed->require_peers();  // they may have ended while their rows were read
+    if (x.asynchronous() && !o.stream) placed->require_peers();  // they may have ended while their rows were read
     return run;
   }
   void gather_all(std::span<id_span const> batches, std::span<row_output const> outs, bool many, gather_run& run, element to,
                   gather_options const& o) {
-    if (x.on_device()) x.limit_share(o.multiprocessors, o.multiprocessors ? 1024 : 0);
+    limited_share const share(x, x.asynchronous() ? o.multiprocessors : 0, x.asynchronous() && o.multiprocessors ? 1024 : 0);
     gather_how how{run.way, source.kind, to, nullptr, o.load_bytes};
     if (to != source.kind && source.kind == element::i8) {
       how.scales = scales.data();
-      if (!o.scales.empty() && !x.on_device()) how.scales = o.scales.data();
-      if (!o.scales.empty() && x.on_device()) {
-        if (call_scales.size() < o.scales.size()) call_scales = {tier::device, o.scales.size(), x.device(), "factors of the rows"};
+      if (!o.scales.empty() && !x.asynchronous()) how.scales = o.scales.data();
+      if (!o.scales.empty() && x.asynchronous()) {
+        grow(x, call_scales, o.scales.size(), o.scales.size(), "factors of the rows", x.near());
         x.copy(call_scales.data(), o.scales.data(), o.scales.size_bytes());
         how.scales = call_scales.data();
       }
@@ -307,7 +312,6 @@ struct tiered_tensor::parts {
     if (ids.size() == 0) return {};
     require_readable(x, ids.data(), "ids");
     calls.settle(x);
-    if (x.on_device()) x.limit_share(0);
     batch_list one;
     one.add(ids, nullptr);
     x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
@@ -324,9 +328,12 @@ struct tiered_tensor::parts {
   }
 };
 
-tiered_tensor::tiered_tensor(row_array rows, tiered_options const& options) : parts_(std::make_unique<parts>(std::move(rows), options)) {}
+tiered_tensor::tiered_tensor(row_array rows, tiered_options const& options)
+    : parts_(as_error([&] { return std::make_unique<parts>(std::move(rows), options); })) {}
 tiered_tensor::tiered_tensor(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
-tiered_tensor tiered_tensor::beside(place where) const { return tiered_tensor(std::make_unique<parts>(*parts_, where)); }
+tiered_tensor tiered_tensor::beside(place where) const {
+  return as_error([&] { return tiered_tensor(std::make_unique<parts>(*parts_, where)); });
+}
 tiered_tensor::~tiered_tensor() = default;
 tiered_tensor::tiered_tensor(tiered_tensor&&) noexcept = default;
 tiered_tensor& tiered_tensor::operator=(tiered_tensor&&) noexcept = default;
@@ -342,18 +349,22 @@ rows_by_tier tiered_tensor::tiers() const {
   return rows;
 }
 std::uint64_t rows_by_tier::all() const { return std::accumulate(rows_.begin(), rows_.end(), std::uint64_t{0}); }
-std::string tiered_tensor::about() const { return parts_->placed->about(); }
+std::string tiered_tensor::about() const {
+  return as_error([&] { return parts_->placed->about(); });
+}
 
 gather_run tiered_tensor::gather(id_span ids, row_output out, gather_options const& options) {
-  return parts_->gather({&ids, 1}, {&out, 1}, false, options);
+  return as_error([&] { return parts_->gather({&ids, 1}, {&out, 1}, false, options); });
 }
 gather_run tiered_tensor::gather_many(std::span<id_span const> batches, std::span<row_output const> outs, gather_options const& options) {
-  return parts_->gather(batches, outs, true, options);
+  return as_error([&] { return parts_->gather(batches, outs, true, options); });
 }
 gather_run tiered_tensor::explain(std::uint64_t ids, gather_options const& options, std::uint64_t batches) const {
-  return parts_->explain(ids, options, batches > 1);
+  return as_error([&] { return parts_->explain(ids, options, batches > 1); });
 }
-rows_by_tier tiered_tensor::hits(id_span ids) const { return parts_->hits(ids); }
+rows_by_tier tiered_tensor::hits(id_span ids) const {
+  return as_error([&] { return parts_->hits(ids); });
+}
 
 row_view const& tensor_access::view(tiered_tensor const& t) { return t.parts_->view(); }
 float const* tensor_access::scales(tiered_tensor const& t) { return t.parts_->scales.data(); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "core/device.hpp"
 #include "core/exec.hpp"
@@ -87,12 +88,7 @@ std::uint64_t row_window::bytes() const {
 }
 
 void row_window::make_room(std::uint64_t ids) {
-  auto const at_least = [&](auto& b, std::uint64_t n) {
-    if (b.size() >= n) return;
-    x_.wait();
-    b = {};
-    b = {x_.near(), n + n / 4, x_.device(), "the prefetch window"};
-  };
+  auto const at_least = [&](auto& b, std::uint64_t n) { grow(x_, b, n, "the prefetch window"); };
   at_least(ids_, ids), at_least(fresh_ids_, ids), at_least(spare_ids_, ids), at_least(fresh_, ids), at_least(far_, ids),
       at_least(far_before_, ids + 1);
   // Two groups' rows, were none of them kept or asked for twice; but no more than the table has, or than it may.
@@ -101,7 +97,7 @@ void row_window::make_room(std::uint64_t ids) {
   std::uint64_t const wanted = std::min(most, 2 * ids);
   if (view_.window_rows >= wanted) return;
   x_.wait();
-  if (x_.on_device()) device::wait_all(x_.device());  // who is handed rows of the window that goes
+  if (x_.asynchronous()) device::wait_all(x_.device());  // who is handed rows of the window that goes
   std::uint64_t const places = std::min(most, wanted + wanted / 4);
   view_.window_rows = 0, view_.window = nullptr;  // memory may not be had
   rows_.reset();
@@ -161,9 +157,11 @@ row_window::group_run row_window::fetch(std::span<id_span const> batches) {
   rows.add({sorted.data(), run.fetched, 8, true}, rows_.data());
   gather_how how;
   how.way = gather_way::aligned, how.kind = how.to = kind_;
-  if (multiprocessors_) x_.limit_share(multiprocessors_, 1024);  // few in order bring as much as all
-  gather_rows(x_, far, rows, order, how);
-  x_.limit_share(0);
+  {
+    std::optional<limited_share> few;  // in order they bring as much as all
+    if (multiprocessors_) few.emplace(x_, multiprocessors_, 1024);
+    gather_rows(x_, far, rows, order, how);
+  }
   view_.window_rows = has_places;
   return run;
 }

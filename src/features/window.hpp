@@ -64,6 +64,7 @@ class row_window {
   buffer<std::uint8_t> fresh_, unused_;
   std::uint32_t group_ = 1;
   bool full_ = false;
+  wait_at_end settled_{x_};
 };
 
 // Rows of checked ids from wherever they are, one after the other to `out`; asynchronous.

@@ -95,13 +95,13 @@ struct find_factors {
   std::uint64_t targets;
   std::uint64_t const* offsets;  // null: of a whole graph, whose vertices have all their neighbours
   Real const* weights;
-  float const *degrees, *counts;
+  Real const *degrees, *counts;  // counts: null: nothing was left out
   std::int64_t const* ids;
   Real *of_source, *of_target, *of_self;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t v) const {
     if (how == aggregation::mean) {
-      Real sum = offsets ? static_cast<Real>(offsets[v + 1] - offsets[v]) : static_cast<Real>(degrees[v]);
+      Real sum = offsets ? static_cast<Real>(offsets[v + 1] - offsets[v]) : degrees[v];
       if (offsets && weights) {
         sum = 0;
         for (std::uint64_t k = offsets[v]; k < offsets[v + 1]; ++k) sum += weights[k];
@@ -110,14 +110,14 @@ struct find_factors {
       return;
     }
     std::uint64_t const at = ids ? static_cast<std::uint64_t>(ids[v]) : v;
-    Real const root = 1 / std::sqrt(static_cast<Real>(degrees[at]) + 1);
+    Real const root = 1 / std::sqrt(degrees[at] + 1);
     of_source[v] = root;
     if (v >= targets) return;
     of_self[v] = root * root;
     of_target[v] = root;
-    if (!offsets) return;
+    if (!offsets || !counts) return;
     Real const drawn = static_cast<Real>(offsets[v + 1] - offsets[v]);
-    of_target[v] = drawn > 0 ? root * static_cast<Real>(counts[at]) / drawn : 0;
+    of_target[v] = drawn > 0 ? root * counts[at] / drawn : 0;
   }
 };
 
@@ -396,7 +396,7 @@ void relation_edges<Real>::take_part(executor& x, host_lists const& lists, std::
 }
 
 template <class Real>
-void relation_edges<Real>::normalise_whole(executor& x, aggregation how, float const* degrees, std::uint64_t vertices) {
+void relation_edges<Real>::normalise_whole(executor& x, aggregation how, Real const* degrees, std::uint64_t vertices) {
   how_ = how;
   if (how == aggregation::sum) return;
   auto* const of_target = room(x, of_target_, vertices, "factors of a graph");
@@ -408,7 +408,7 @@ void relation_edges<Real>::normalise_whole(executor& x, aggregation how, float c
 }
 
 template <class Real>
-void relation_edges<Real>::normalise(executor& x, aggregation how, float const* degrees, float const* counts, std::int64_t const* ids) {
+void relation_edges<Real>::normalise(executor& x, aggregation how, Real const* degrees, Real const* counts, std::int64_t const* ids) {
   how_ = how;
   if (how == aggregation::sum) return;
   auto* const of_target = room(x, of_target_, targets_, "factors of a mini-batch");

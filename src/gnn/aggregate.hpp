@@ -29,8 +29,7 @@ template <class T>
 T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what, tier where) {
   if (std::uint64_t const more = grown(in.size(), std::max<std::uint64_t>(n, 1)); more > in.size()) {
     x.tell_move();
-    in = {};
-    in = buffer<T>(where, more, x.device(), what);
+    grow(x, in, more, more, what, where);
   }
   return in.data();
 }
@@ -116,10 +115,11 @@ class relation_edges {
   void leave_to(aggregation_over<Real>& others) { others_ = &others; }
 
   // The factors. `degrees`: by position, the number of neighbours (weighted: their weights' sum); `ids`: positions of the sources, null:
-  // they are numbered so. Of targets that drew fewer neighbours than they have, each counts for those that were left out.
-  void normalise(executor& x, aggregation how, float const* degrees, float const* counts, std::int64_t const* ids);
+  // they are numbered so. `counts`: the number of neighbours: of targets that drew fewer, each counts for those that were left out; null:
+  // for itself alone.
+  void normalise(executor& x, aggregation how, Real const* degrees, Real const* counts, std::int64_t const* ids);
   // The same of all vertices of a whole graph, whichever lists are there.
-  void normalise_whole(executor& x, aggregation how, float const* degrees, std::uint64_t vertices);
+  void normalise_whole(executor& x, aggregation how, Real const* degrees, std::uint64_t vertices);
 
   struct factors {
     Real const *of_source, *of_target, *of_self;  // null: 1

@@ -62,14 +62,16 @@ class by_cblas final : public dense_library {
  private:
   template <class Call, class T>
   void run(Call call, dense_product<T> const& p) {
-    std::uint64_t const ldas_least = 1;                              // CBLAS refuses rows of none
+    static constexpr std::uint64_t ldas_least = 1;                   // CBLAS refuses rows of none
     if (std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc}) > INT_MAX) {  // it counts in int
-      own_product(x_.threads(), p);
+      x_.give([&threads = x_.threads(), p] { own_product(threads, p); });
       return;
     }
-    auto const number = [](std::uint64_t n) { return static_cast<int>(n); };
-    call(row_major, p.transpose_a ? transposed : as_it_is, p.transpose_b ? transposed : as_it_is, number(p.m), number(p.n), number(p.k),
-         p.alpha, p.a, number(std::max(p.lda, ldas_least)), p.b, number(std::max(p.ldb, ldas_least)), p.beta, p.c, number(p.ldc));
+    x_.give([call, p] {
+      auto const number = [](std::uint64_t n) { return static_cast<int>(n); };
+      call(row_major, p.transpose_a ? transposed : as_it_is, p.transpose_b ? transposed : as_it_is, number(p.m), number(p.n), number(p.k),
+           p.alpha, p.a, number(std::max(p.lda, ldas_least)), p.b, number(std::max(p.ldb, ldas_least)), p.beta, p.c, number(p.ldc));
+    });
   }
   executor& x_;
   cblas found_;
@@ -78,8 +80,12 @@ class by_cblas final : public dense_library {
 class by_hand final : public dense_library {
  public:
   by_hand(executor& x, std::string why) : x_(x), why_(std::move(why)) {}
-  void run(dense_product<float> const& p) override { own_product(x_.threads(), p); }
-  void run(dense_product<double> const& p) override { own_product(x_.threads(), p); }
+  void run(dense_product<float> const& p) override {
+    x_.give([&threads = x_.threads(), p] { own_product(threads, p); });
+  }
+  void run(dense_product<double> const& p) override {
+    x_.give([&threads = x_.threads(), p] { own_product(threads, p); });
+  }
   std::string about() const override { return fmt::format("Garner's own ({})", why_); }
 
  private:

@@ -31,7 +31,7 @@ struct own_degree {
   std::int64_t const* col;
   Real const* weights;
   std::uint64_t edges;
-  float *degrees, *counts;
+  Real* degrees;
   GARNER_HD std::uint64_t first_of(std::int64_t v) const {
     std::uint64_t low = 0, high = edges;
     while (low < high) {
@@ -49,7 +49,7 @@ struct own_degree {
       sum = 0;
       for (std::uint64_t e = begin; e < end; ++e) sum += weights[e];
     }
-    degrees[v] = static_cast<float>(sum), counts[v] = static_cast<float>(end - begin);
+    degrees[v] = sum;
   }
 };
 
@@ -60,14 +60,14 @@ struct block_aggregation<Real>::impl {
   executor x;
   relation_edges<Real> relation;
   buffer<std::uint64_t> bad, bad_here;
-  buffer<float> degrees, counts;
+  buffer<Real> degrees;
   event checked;
   call_chain calls;
   bool ready = false;
 
   explicit impl(place where) : x(where) {
     bad = {x.near(), 1, x.device(), "the status of an aggregation"};
-    if (x.on_device()) bad_here = {tier::host, 1, x.device(), "the status of an aggregation"};
+    if (x.asynchronous()) bad_here = {tier::host, 1, x.device(), "the status of an aggregation"};
   }
   ~impl() { calls.end(); }
   impl(impl const&) = delete;
@@ -89,7 +89,7 @@ struct block_aggregation<Real>::impl {
       x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
       for_each_item<1>(x, e.count, look_at_edges{e.row, e.col, e.targets, e.sources, bad.data()});
       std::uint64_t first = none;
-      if (x.on_device()) {
+      if (x.asynchronous()) {
         x.copy(bad_here.data(), bad.data(), sizeof(std::uint64_t));
         checked.record(x);
         checked.wait();
@@ -102,11 +102,11 @@ struct block_aggregation<Real>::impl {
       given.row = e.row, given.col = e.col, given.count = e.count;
       relation.take(x, given, e.targets, e.sources, e.count, nullptr, weight_kind::none, e.weights);
       if (how != aggregation::gcn) return relation.normalise(x, how, nullptr, nullptr, nullptr);
-      if (e.degrees) return relation.normalise(x, how, e.degrees, e.degrees, nullptr);
+      // Without weights degrees are counts too; of weights nobody knows how many were left out.
+      if (e.degrees) return relation.normalise(x, how, e.degrees, e.weights ? nullptr : e.degrees, nullptr);
       auto* const sums = room(x, degrees, e.targets, "degrees of a block");
-      auto* const numbers = room(x, counts, e.targets, "degrees of a block");
-      for_each_item<1>(x, e.targets, own_degree<Real>{e.col, e.weights, e.count, sums, numbers});
-      relation.normalise(x, how, sums, numbers, nullptr);
+      for_each_item<1>(x, e.targets, own_degree<Real>{e.col, e.weights, e.count, sums});
+      relation.normalise(x, how, sums, nullptr, nullptr);
     });
     ready = true;
   }

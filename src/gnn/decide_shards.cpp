@@ -24,6 +24,7 @@ namespace garner {
 shard_decision::considered const& shard_decision::chosen() const {
   for (considered const& w : ways)
     if (w.way == options.way && w.shards == options.shards) return w;
+  if (ways.empty()) fail(errc::usage, "this decision has considered no way; take what decide_shards() gives");
   return ways.front();
 }
 namespace {
@@ -31,7 +32,7 @@ std::string named(shard_decision::considered const& w, std::size_t of) {
   return w.shards == 1 && of > 1 ? std::string("one place") : std::string(to_string(w.way));
 }
 }  // namespace
-std::string shard_decision::why() const {
+std::string shard_decision::why() const try {
   considered const& best = chosen();
   std::string text =
       fmt::format("{}: {:.3g} ms of sums an epoch predicted, bound by {}", named(best, ways.size()), best.predicted_ms, best.bound);
@@ -44,6 +45,8 @@ std::string shard_decision::why() const {
                                            : fmt::format("{:.3g} predicted", w.predicted_ms));
   }
   return text;
+} catch (...) {
+  rethrow_as_error();
 }
 
 std::vector<model_pass> passes_of(model_options const& m, double input_dropout) {

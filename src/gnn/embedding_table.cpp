@@ -78,11 +78,11 @@ struct embedding::impl {
     require_numbers(o.scores);
     bad = {x.near(), 1, x.device(), "the status of gathers"};
     found = {x.near(), 1, x.device(), "the status of steps"};
-    if (x.on_device()) {
+    if (x.asynchronous()) {
       bad_here = {tier::host, 1, x.device(), "the status of gathers"};
       found_here = {tier::host, 1, x.device(), "the status of steps"};
-      self_test(x.device());
     }
+    if (x.on_device()) self_test(x.device());
 
     records.width = width, records.part = record_view::part_of(width), records.optimiser = o.optimiser;
     row_view& v = records.rows;
@@ -169,13 +169,13 @@ struct embedding::impl {
       id_order const order = sorts ? order_ids(x, one, records.rows, records.rows.row_bytes, run.order, false, true, room, bad.data())
                                    : check_ids(x, one, records.rows.rows, bad.data());
       model.take();  // ids are near
-      if (x.on_device()) {
+      if (x.asynchronous()) {
         x.copy(bad_here.data(), bad.data(), sizeof(std::uint64_t));
         checked.record(x);
       }
       gather_rows(x, records.rows, one, order, {gather_way::aligned, element::f32, element::f32, nullptr, 0});
       checked.wait();  // while the rows come
-      if (std::uint64_t const first = x.on_device() ? bad_here[0] : bad[0]; first != none) refuse_id(x, one, first, records.rows.rows);
+      if (std::uint64_t const first = x.asynchronous() ? bad_here[0] : bad[0]; first != none) refuse_id(x, one, first, records.rows.rows);
       run.link = model.take();
     });
     return run;
@@ -205,12 +205,12 @@ struct embedding::impl {
       look_at_gradients(x, records, g, found.data());
       model.take();  // what was looked at is near
       step_findings seen;
-      if (x.on_device()) {
+      if (x.asynchronous()) {
         x.copy(found_here.data(), found.data(), sizeof(step_findings));
         checked.record(x);
       }
       step_records(x, records, g, numbers_of(s), found.data());
-      if (x.on_device()) checked.wait(), seen = found_here[0];  // while records are stepped
+      if (x.asynchronous()) checked.wait(), seen = found_here[0];  // while records are stepped
       else seen = found[0];
       if (seen.bad_id != none) refuse_id(x, one, seen.bad_id, records.rows.rows);
       if (seen.bad_gradient != none)
@@ -266,10 +266,7 @@ struct embedding::impl {
   }
   std::uint64_t moved_rows(std::uint64_t count) const {  // a near block for so many, 16 MiB at most
     std::uint64_t const n = std::min(count, std::max<std::uint64_t>(1, (4u << 20) / records.width));
-    if (moved.size() < n * records.width) {
-      moved = {};
-      moved = {x.near(), n * records.width, x.device(), "rows on their way to the host"};
-    }
+    grow(x, moved, n * records.width, n * records.width, "rows on their way to the host", x.near());
     return n;
   }
   void read(std::uint32_t which, std::uint64_t first, std::uint64_t count, float* to) const {
@@ -355,7 +352,9 @@ rows_by_tier embedding::tiers() const {
   for (tier const t : {tier::device, tier::host}) rows[t] = impl_->records.rows.rows_in(t);
   return rows;
 }
-std::string embedding::about() const { return impl_->about(); }
+std::string embedding::about() const {
+  return as_error([&] { return impl_->about(); });
+}
 
 gather_run embedding::gather(id_span ids, row_output out, stream_ref stream) {
   return as_error([&] { return impl_->gather(ids, out, stream); });
@@ -363,18 +362,24 @@ gather_run embedding::gather(id_span ids, row_output out, stream_ref stream) {
 update_run embedding::update(id_span ids, std::span<float const> gradients, row_step const& options) {
   return as_error([&] { return impl_->update(ids, gradients, options); });
 }
-std::vector<std::string> embedding::states() const { return names_of(impl_->o.optimiser); }
+std::vector<std::string> embedding::states() const {
+  return as_error([&] { return names_of(impl_->o.optimiser); });
+}
 void embedding::read(std::string_view what, std::uint64_t first, std::uint64_t count, std::span<float> to) const {
-  std::lock_guard const hold(impl_->turn);
-  std::uint32_t const which = impl_->array(what);
-  impl_->check_range(first, count, to.size());
-  as_error([&] { impl_->read(which, first, count, to.data()); });
+  as_error([&] {
+    std::lock_guard const hold(impl_->turn);
+    std::uint32_t const which = impl_->array(what);
+    impl_->check_range(first, count, to.size());
+    impl_->read(which, first, count, to.data());
+  });
 }
 void embedding::write(std::string_view what, std::uint64_t first, std::uint64_t count, std::span<float const> from) {
-  std::lock_guard const hold(impl_->turn);
-  std::uint32_t const which = impl_->array(what);
-  impl_->check_range(first, count, from.size());
-  as_error([&] { impl_->write(which, first, count, from.data()); });
+  as_error([&] {
+    std::lock_guard const hold(impl_->turn);
+    std::uint32_t const which = impl_->array(what);
+    impl_->check_range(first, count, from.size());
+    impl_->write(which, first, count, from.data());
+  });
 }
 void embedding::set_steps(std::uint64_t steps) {
   std::lock_guard const hold(impl_->turn);

@@ -70,15 +70,9 @@ namespace {
 class rows_out_of_device {
  public:
   rows_out_of_device(executor& x, float* to, std::uint64_t columns) : x_(x), to_(to), columns_(columns), out_(x, executor::urgent{}) {}
-  ~rows_out_of_device() {
-    try {
-      out_.wait(), x_.wait();  // before what they copy goes
-    } catch (...) {            // another error is told
-    }
-  }
   void take(std::uint64_t first, std::uint64_t count, float const* rows) {
     std::uint64_t const row_bytes = columns_ * sizeof(float);
-    if (!x_.on_device()) return x_.copy(to_ + first * columns_, rows, count * row_bytes);
+    if (!x_.asynchronous()) return x_.copy(to_ + first * columns_, rows, count * row_bytes);
     aside& next = asides_[turn_ ^= 1];  // was sent, when the one before it was given
     x_.copy(room(x_, next.rows, count * columns_, "scores set aside"), rows, count * row_bytes);
     next.first = first, next.count = count;
@@ -136,6 +130,7 @@ class rows_out_of_device {
   event sent_;
   unsigned turn_ = 0, part_ = 0;
   executor out_;
+  wait_at_end settled_{x_}, all_sent_{out_};
 };
 }  // namespace
 

@@ -119,7 +119,7 @@ model_types types_in(network_shape const& s) {
   for (auto const& r : s.relations) t.relations.push_back({r.from, r.to, r.name});
   return t;
 }
-model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features, list_side side) {
+model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features, list_side side) try {
   auto const& types = g.types();
   if (target >= types.size()) fail(errc::usage, "{}: type {} of {}; they are counted from 0", g.name(), target, types.size());
   if (features.size() != types.size())
@@ -133,6 +133,8 @@ model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered
     widths.push_back(features[k]->width());
   }
   return types_of({types, g.edges()}, g.name(), target, std::move(widths), side);
+} catch (...) {
+  rethrow_as_error();
 }
 model_types types_of(hetero_manifest const& g, std::string const& name, std::size_t target, std::vector<std::uint64_t> widths,
                      list_side side) {
@@ -148,10 +150,13 @@ model_types types_of(hetero_manifest const& g, std::string const& name, std::siz
   return t;
 }
 
-gnn_model::gnn_model(place where, model_options const& options) : parts_(std::make_unique<parts>(where, options)) {}
+gnn_model::gnn_model(place where, model_options const& options)
+    : parts_(as_error([&] { return std::make_unique<parts>(where, options); })) {}
 gnn_model::gnn_model(place where, model_options const& options, model_types const& types)
-    : parts_(std::make_unique<parts>(where, options, types)) {}
-model_types gnn_model::types() const { return types_in(parts_->net.shape()); }
+    : parts_(as_error([&] { return std::make_unique<parts>(where, options, types); })) {}
+model_types gnn_model::types() const {
+  return as_error([&] { return types_in(parts_->net.shape()); });
+}
 gnn_model::gnn_model(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
 gnn_model::~gnn_model() = default;
 gnn_model::gnn_model(gnn_model&&) noexcept = default;
@@ -159,7 +164,7 @@ gnn_model& gnn_model::operator=(gnn_model&&) noexcept = default;
 model_options const& gnn_model::options() const { return parts_->options; }
 place gnn_model::where() const { return parts_->x.where(); }
 
-std::vector<gnn_model::tensor> gnn_model::tensors() const {
+std::vector<gnn_model::tensor> gnn_model::tensors() const try {
   auto& [x, o, net] = *parts_;
   std::vector<float> all(net.count());
   x.copy(all.data(), net.values(), all.size() * sizeof(float));
@@ -174,6 +179,8 @@ std::vector<gnn_model::tensor> gnn_model::tensors() const {
     tensors.push_back(std::move(t));
   }
   return tensors;
+} catch (...) {
+  rethrow_as_error();
 }
 std::uint64_t gnn_model::parameters() const {
   std::uint64_t n = 0;
@@ -181,7 +188,7 @@ std::uint64_t gnn_model::parameters() const {
   return n;
 }
 
-void gnn_model::write(std::filesystem::path const& file) const {
+void gnn_model::write(std::filesystem::path const& file) const try {
   checkpoint c;
   c.is = checkpoint::kind::model;
   model_options const& o = parts_->options;
@@ -205,9 +212,11 @@ void gnn_model::write(std::filesystem::path const& file) const {
   }
   for (tensor& t : tensors()) c.arrays.push_back({std::move(t.name), std::move(t.shape), std::move(t.values)});
   c.write(file);
+} catch (...) {
+  rethrow_as_error();
 }
 
-gnn_model gnn_model::read(std::filesystem::path const& path, place where) {
+gnn_model gnn_model::read(std::filesystem::path const& path, place where) try {
   checkpoint const c = checkpoint::read(path, checkpoint::kind::model);
   auto const number = [&](std::string const& key) {
     std::string const& from = c.fact(key);
@@ -252,6 +261,8 @@ gnn_model gnn_model::read(std::filesystem::path const& path, place where) {
   m.parts_->x.copy(net.values(), all.data(), all.size() * sizeof(float));
   m.parts_->x.wait();
   return m;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace garner

@@ -10,6 +10,7 @@ struct gnn_model::parts {
   executor x;
   model_options options;
   network<float> net;
+  ~parts() { wait_at_end const settled(x); }
   parts(place where, model_options const& o, model_types const& t = {});
 };
 

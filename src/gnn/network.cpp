@@ -445,8 +445,7 @@ row_block<Real> network<Real>::forward(executor& x, pass const& p) {
 template <class Real>
 void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores, std::vector<row_block<Real>> const& of_inputs) {
   auto const& s = shape_;
-  if (std::uint64_t const n = p.blocks.empty() ? 0 : (p.blocks.size() - 1) * reserved_; by_block_.size() < n) {
-    by_block_ = buffer<Real>(x.near(), n, x.device(), "gradients");
+  if (std::uint64_t const n = p.blocks.empty() ? 0 : (p.blocks.size() - 1) * reserved_; grow(x, by_block_, n, n, "gradients", x.near())) {
     x.fill(by_block_.data(), 0, by_block_.bytes());
   }
   std::vector<rows_out> of_out(s.inputs.size());

@@ -17,12 +17,6 @@ part_rows::part_rows(executor& x, tiered_tensor& table, row_scaling scaling, std
   ids_ = garner::bring(x, ids, "ids of rows");
   for (buffer<float>& rows : rows_) rows = buffer<float>(x.near(), largest(blocks_) * table.width(), x.device(), "rows of a block");
 }
-part_rows::~part_rows() {
-  try {
-    come_.wait(), x_.wait();  // before what they write and read goes
-  } catch (...) {             // another error is told
-  }
-}
 
 std::uint64_t part_rows::largest(std::span<std::uint64_t const> blocks) {
   std::uint64_t most = 1;
@@ -36,7 +30,7 @@ void part_rows::bring(std::size_t block, int to) {
   gather_options o;
   if (table_.kind() != element::f32) o.to = element::f32;
   o.order = gather_order::none, o.duplicates = gather_duplicates::repeat;  // each once, and mostly they ascend
-  if (come_.on_device()) o.stream = stream_ref::of_address(come_.stream());
+  if (come_.asynchronous()) o.stream = stream_ref::of_address(come_.stream());
   float* const rows = rows_[to].data();
   used_[to].before(x_, come_);
   table_.gather({ids_.data() + first, count, 8}, {rows, count * width * sizeof(float)}, o);

@@ -19,7 +19,6 @@ class part_rows {
   // of the table those of the part are. The table must outlive it. errc::input names a row that holds no finite number.
   part_rows(executor& x, tiered_tensor& table, row_scaling scaling, std::vector<std::uint64_t> const& blocks, std::uint64_t first,
             std::int64_t const* positions);
-  ~part_rows();
   // Rows of the block that begins there, for what is given to x from here on.
   row_block<float const> block(std::uint64_t first, std::uint64_t count);
   std::uint64_t bytes() const { return ids_.bytes() + rows_[0].bytes() + rows_[1].bytes(); }
@@ -39,6 +38,7 @@ class part_rows {
   std::size_t holds_[2] = {none, none};
   int last_ = 0;  // what was given last
   std::vector<bool> looked_;
+  wait_at_end settled_{x_}, all_came_{come_};
 };
 
 }  // namespace garner

@@ -51,7 +51,9 @@ shard_aggregation& shard_aggregation::operator=(shard_aggregation&&) noexcept = 
 
 std::uint64_t shard_aggregation::first() const { return impl_->first; }
 std::uint64_t shard_aggregation::count() const { return impl_->count; }
-std::vector<std::int64_t> shard_aggregation::positions() const { return impl_->positions; }
+std::vector<std::int64_t> shard_aggregation::positions() const {
+  return as_error([&] { return impl_->positions; });
+}
 std::vector<std::vector<std::uint32_t>> const& shard_aggregation::needs(bool back) const { return impl_->edges->needed(back); }
 bool shard_aggregation::symmetric() const { return impl_->edges->same(); }
 std::uint64_t shard_aggregation::bytes() const { return impl_->edges->bytes(); }

@@ -235,7 +235,7 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
 }
 
 std::vector<bool> sharded_edges::whole_from(executor const& x) const {
-  std::vector<bool> whole(group_ && x.on_device() ? parts_.shards() : 0);
+  std::vector<bool> whole(group_ && x.asynchronous() ? parts_.shards() : 0);
   bool const in_place = !whole.empty() && group_->link(shard_).provider == shard_provider::peer;
   for (std::uint32_t k = 0; k < whole.size(); ++k) whole[k] = in_place && group_->apart(shard_, k);
   return whole;
@@ -424,12 +424,11 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
       peer_table::part const& of = rows->table().of[c.owner];
       std::uint32_t const* const which = rows->at(c.needs.data());
       char* const to = brought + c.first_brought * row_bytes;
-      if (of.row_bytes == row_bytes && far_.on_device() && (!which || c.needs.size() == parts_.count(c.owner))) {
+      if (of.row_bytes == row_bytes && far_.asynchronous() && (!which || c.needs.size() == parts_.count(c.owner))) {
         far_.copy(to, of.base, c.needs.size() * row_bytes);
       } else {  // two blocks a multiprocessor fill the link, and leave room for sums beside them
-        far_.limit_share(static_cast<unsigned>(far_.multiprocessors()) * 2, 256);
+        limited_share const few(far_, static_cast<unsigned>(far_.multiprocessors()) * 2, 256);
         move_rows(far_, of, which, c.needs.size(), row_bytes, to);
-        far_.limit_share(0);
       }
       c.came.record(far_);
     }
@@ -498,10 +497,8 @@ void sharded_edges::run_partitions(executor& x, sums const& s) {
   body.wide = wide;
   auto const add_up = [&](executor& on, body_type const& of) {
     std::uint64_t const teams = (std::max(of.locals, of.remotes) + of.dist - 1) / of.dist;
-    unsigned const blocks = on.share_blocks(), threads = on.threads_a_block(0);
-    on.limit_share(blocks, options().mgg.wpb * 32);
+    limited_share const threads(on, on.share_blocks(), options().mgg.wpb * 32);
     for_each_row<float>(on, teams, s.columns, wide, of);
-    on.limit_share(blocks, threads);
   };
   if (options().mgg.apart) {  // side by side, in warps of their own
     body_type local = body, remote = body;

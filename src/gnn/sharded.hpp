@@ -146,6 +146,7 @@ class sharded_edges final : public aggregation_over<float> {
   buffer<std::uint16_t> packed_;
   last_use used_;            // of what was brought last
   event here_done_, aside_;  // of mgg, where local and remote partitions have warps of their own
+  wait_at_end settled_{far_};
 };
 
 }  // namespace garner

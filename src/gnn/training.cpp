@@ -73,7 +73,7 @@ class step_clock {
     laps_[open_].first.record(x);
   }
   void end(executor& x) {
-    if (x.on_device()) laps_[open_++].second.record(x);
+    if (x.asynchronous()) laps_[open_++].second.record(x);
     else ms_ += ms_since(begun_);
   }
   void waited() {
@@ -155,6 +155,7 @@ struct training::impl {
   recording step_recorded, evaluation_recorded;                     // they know all that stands before them
   std::shared_ptr<shard_recording> shards_step, shards_evaluation;  // of all shards; null: they are not recorded
   bool refusal_told = false;
+  wait_at_end settled{x};
 
   impl(gnn_model& model, training_ground on, known_vertices const& from, training_options const& options)
       : m(model.inside()),
@@ -198,7 +199,7 @@ struct training::impl {
     } else {
       block_options b;
       b.seed = o.seed;
-      b.edge_ids = o.weighted;
+      b.edge_ids = b.inner_edge_ids = o.weighted;
       b.device_budget = o.list_budget, b.scores = o.list_scores;
       make_sampler(b);
       loader_options l = o.load;
@@ -390,8 +391,7 @@ struct training::impl {
     network<float>::pass p = pass_of_step(pass_of_whole());
     adam_step a = adam_of_step();
     if (numbers.size()) {
-      step_numbers const now{done_steps, a.corrections()};
-      x.copy(numbers.data(), &now, sizeof now);
+      x.write(numbers.data(), step_numbers{done_steps, a.corrections()});
       p.step_at = &numbers.data()->step, a.known = &numbers.data()->adam;
     }
     std::uint64_t const rows = shard ? shard->count() : ground.vertices(ground.target);
@@ -506,8 +506,8 @@ struct training::impl {
       epoch_steps = 0, at = stage::steps;
     }
     epoch_report r;
-    if (at == stage::evaluation) {
-      // The last call was broken off in it.
+    if (at == stage::evaluation || (!batches && epoch_steps)) {
+      // The last call was broken off in it, or behind the one step of a whole graph.
     } else if (shard || whole || whole_types) {
       if (!shard) check_interrupted();
       else if (ranks->any(o.rank, interrupt_requested()))
@@ -515,7 +515,7 @@ struct training::impl {
       interrupts_held const whole_step;
       step_of_whole();
     } else {
-      stream_ref const stream = x.on_device() ? stream_ref::of_address(x.stream()) : stream_ref{};
+      stream_ref const stream = x.asynchronous() ? stream_ref::of_address(x.stream()) : stream_ref{};
       std::optional<progress> bar;
       if (!ranks || o.rank == 0) bar.emplace("training", batches->batches());
       std::optional<interrupts_held> together;  // of ranks: they are asked at the same step
@@ -559,18 +559,16 @@ struct training::impl {
     auto const counted = static_cast<double>(std::max<std::uint64_t>(seen.counted, 1));
     r.loss = seen.loss / counted, r.accuracy = static_cast<double>(seen.correct) / counted;
     r.ms = ms_since(begun), r.model_ms = clock.ms();
-    if (o.evaluate_every && done_epochs % o.evaluate_every == 0) {
-      r.exact = ranks && !shard ? evaluate_for_all() : evaluate();
-      r.best = weigh(*r.exact);
-    }
+    if (o.evaluate_every && done_epochs % o.evaluate_every == 0) r.exact = ranks && !shard ? evaluate_for_all() : evaluate();
     r.recorded = shards_step ? shards_step->parts() : step_recorded.parts();
     std::string refused = shards_step ? shards_step->refused() : step_recorded.refused();
     if (refused.empty()) refused = shards_evaluation ? shards_evaluation->refused() : evaluation_recorded.refused();
-    if (shard && o.record && !shards_step && x.on_device())
+    if (shard && o.record && !shards_step && x.asynchronous())
       refused = o.shards->options().far_rows
                     ? "rows come by tier, for which the host waits"
                     : fmt::format("rows of other shards come over {}, for which the host waits", o.shards->link(o.rank).about);
     if (!refused.empty() && !std::exchange(refusal_told, true)) r.unrecorded = refused;
+    if (r.exact) r.best = weigh(*r.exact);  // last, since it counts
     at = stage::between;
     return r;
   }
@@ -606,10 +604,10 @@ struct training::impl {
       ++worse;
       return false;
     }
-    best_loss = e.validation.loss, best = done_epochs, worse = 0;
     best_values.resize(m.net.count());
     x.copy(best_values.data(), m.net.values(), best_values.size() * sizeof(float));
     x.wait();
+    best_loss = e.validation.loss, best = done_epochs, worse = 0;
     return true;
   }
 
@@ -702,16 +700,18 @@ struct training::impl {
     std::uint64_t const all = ranks ? ranks->ranks() : 1, mine = ranks ? o.rank : 0;
     auto const& counted = c.values<std::uint64_t>("counted", {all, 3});
     auto const& losses = c.values<double>("losses", {all});
-    std::vector<float> const best_there = counters[4] ? c.values<float>("best values", {n}) : std::vector<float>();
+    std::vector<float> best_there = counters[4] ? c.values<float>("best values", {n}) : std::vector<float>();
+    std::vector<loss_totals> totals_there(blocks());
+    loss_totals& t = totals_there[0];
+    t.loss = losses[mine], t.correct = counted[mine * 3], t.counted = counted[mine * 3 + 1], t.bad = counted[mine * 3 + 2];
     if (batches) batches->resume(load_state::parse(c.fact(loader_of(mine))));
     x.copy(m.net.values(), values.data(), n * sizeof(float));
     x.copy(first.data(), one.data(), n * sizeof(float));
     x.copy(second.data(), two.data(), n * sizeof(float));
-    loss_totals t;
-    t.loss = losses[mine], t.correct = counted[mine * 3], t.counted = counted[mine * 3 + 1], t.bad = counted[mine * 3 + 2];
-    set_totals(t);
+    x.copy(totals.data(), totals_there.data(), totals_there.size() * sizeof(loss_totals));
+    x.wait();
     done_epochs = counters[0], done_steps = counters[1], epoch_steps = counters[2], at = static_cast<stage>(counters[3]);
-    best = counters[4], worse = counters[5], best_loss = best_loss_there, best_values = best_there;
+    best = counters[4], worse = counters[5], best_loss = best_loss_there, best_values = std::move(best_there);
     if (ranks) require_same();
   }
 
@@ -801,7 +801,7 @@ training::training(gnn_model& model, hetero_graph const& g, std::vector<tiered_t
         return std::make_unique<impl>(model, training_ground{nullptr, &g, std::move(features), target}, known, options);
       })) {}
 training::~training() {
-  if (impl_ && impl_->ranks) impl_->ranks->leave(impl_->o.rank, "its training has ended");
+  if (impl_.own() && impl_->ranks) impl_->ranks->leave(impl_->o.rank, "its training has ended");
 }
 training::training(training&&) noexcept = default;
 bool training::over() const { return impl_->o.patience && impl_->worse >= impl_->o.patience; }
@@ -822,10 +822,12 @@ std::uint64_t training::epochs() const { return impl_->done_epochs; }
 std::uint64_t training::step() const { return impl_->done_steps; }
 std::optional<std::uint64_t> training::best_epoch() const { return impl_->best ? std::optional(impl_->best) : std::nullopt; }
 void training::take_best() {
-  if (!impl_->best) return;
-  executor& x = impl_->x;
-  x.copy(impl_->m.net.values(), impl_->best_values.data(), impl_->best_values.size() * sizeof(float));
-  x.wait();
+  as_error([&] {
+    if (!impl_->best) return;
+    executor& x = impl_->x;
+    x.copy(impl_->m.net.values(), impl_->best_values.data(), impl_->best_values.size() * sizeof(float));
+    x.wait();
+  });
 }
 std::uint64_t training::bytes() const {
   impl const& t = *impl_;

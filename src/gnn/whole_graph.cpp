@@ -61,7 +61,7 @@ std::vector<float> whole_graph::degrees() const {
 
 vertex_degrees degrees_of(graph_handle const& g, list_side side, bool weighted) {
   if (weighted) {
-    whole_graph const all(g, side, true);
+    whole_graph const all(g, side, true, false);
     return {all.counts(), all.degrees()};
   }
   graph const& inside = graph_access::of(g);

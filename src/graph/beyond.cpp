@@ -1,5 +1,8 @@
 // first_beyond: a look at every arc, from wherever the lists lie.
+#include <algorithm>
+
 #include "core/exec.hpp"
+#include "graph/list_windows.hpp"
 #include "graph/relation.hpp"
 
 namespace garner {
@@ -33,7 +36,18 @@ std::uint64_t first_beyond(graph const& g, std::uint64_t bound, bool of_in_lists
   with_id_type(g.info, [&](auto id) {
     using Id = decltype(id);
     std::uint64_t const blocks = (g.info.edges + find_beyond<Id>::block - 1) / find_beyond<Id>::block;
-    for_each_item<32>(x, blocks, find_beyond<Id>{g.view<Id>(lists), bound, first.data()});
+    find_beyond<Id> const look{g.bare_view<Id>(lists), bound, first.data()};
+    if (!g.in_file) return for_each_item<32>(x, blocks, beginning_at<find_beyond<Id>>{look, 0});
+    list_windows(x, g).each(
+        lists, {true, false, true}, blocks,
+        [&](std::uint64_t b) {
+          return indices{b * look.block, std::min(g.info.edges, (b + 1) * look.block)};
+        },
+        [&](list_window const& w) {
+          find_beyond<Id> here = look;
+          here.g = w.over(here.g);
+          for_each_item<32>(x, w.last - w.first, beginning_at<find_beyond<Id>>{here, w.first});
+        });
   });
   return x.read(first.data());
 }

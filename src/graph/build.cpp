@@ -271,6 +271,10 @@ void require_weights(build_options::random_weights const& how) {
   if (how.kind == weight_kind::none || !(how.low >= 0) || !(how.high >= how.low) || !std::isfinite(how.high) ||
       (whole && (how.high > 4294967295.0 || how.low != std::floor(how.low) || how.high != std::floor(how.high))))
     fail(errc::usage, "weights from {} to {} cannot be drawn; say 0 <= low <= high, whole numbers below 2^32 for u32", how.low, how.high);
+  auto const fits = [](double w) { return std::isfinite(static_cast<float>(w)) && (w == 0 || static_cast<float>(w) > 0); };
+  if (!whole && !(fits(how.low) && fits(how.high)))
+    fail(errc::usage, "weights from {} to {} do not fit a 32-bit float, which holds 0 and 1.4e-45 to 3.4e38; say others", how.low,
+         how.high);
 }
 
 std::uint32_t drawn_weight(build_options::random_weights const& how, std::uint64_t u, std::uint64_t v) {

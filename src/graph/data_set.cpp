@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "core/fail.hpp"
+#include "core/folder.hpp"
 #include "graph/edge_index.hpp"
 #include "graph/input_stream.hpp"
 #include "graph/zip.hpp"
@@ -28,9 +29,8 @@ bool is_file(fs::path const& path) {
 // Folders in `folder`, by name.
 std::vector<fs::path> folders_of(fs::path const& folder) {
   std::vector<fs::path> all;
-  std::error_code none;
-  for (fs::directory_iterator at(folder, none), end; !none && at != end; at.increment(none))
-    if (is_folder(at->path())) all.push_back(at->path());
+  for (std::string const& name : names_in(folder))
+    if (is_folder(folder / name)) all.push_back(folder / name);
   std::sort(all.begin(), all.end());
   return all;
 }

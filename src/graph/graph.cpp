@@ -57,7 +57,7 @@ void bring_offsets_near(graph& g, int device) {
 void graph::require_in_memory() const {
   if (in_file)
     fail(errc::usage,
-         "{}: its lists were left in the file, where bfs, sssp, components, pagerank and samples read them; for anything else "
+         "{}: its lists were left in the file, where bfs, sssp, components, pagerank, scores and samples read them; for anything else "
          "open it with tier host",
          name);
 }

@@ -49,7 +49,9 @@ graph graph_access::take(graph_handle&& h) {
 }
 graph_info const& graph_handle::info() const { return graph_access::of(*this).info; }
 std::string const& graph_handle::name() const { return graph_access::of(*this).name; }
-std::uint64_t graph_handle::position(std::uint64_t id) const { return graph_access::of(*this).rank_of(id); }
+std::uint64_t graph_handle::position(std::uint64_t id) const {
+  return as_error([&] { return graph_access::of(*this).rank_of(id); });
+}
 
 std::vector<std::uint64_t> graph_handle::ids() const {
   graph const& g = graph_access::of(*this);
@@ -215,7 +217,7 @@ graph_handle bring_to(graph_handle&& handle, place where, std::optional<tier> ed
   });
 }
 
-bool readable_at(graph_handle const& handle, place where, std::optional<tier> edges) {
+bool readable_at(graph_handle const& handle, place where, std::optional<tier> edges) try {
   graph const& g = graph_access::of(handle);
   if (g.in_file && edges.value_or(tier::file) != tier::file) return false;
   for (edge_lists const* lists : {&g.out, &g.in}) {
@@ -227,6 +229,8 @@ bool readable_at(graph_handle const& handle, place where, std::optional<tier> ed
       return false;
   }
   return true;
+} catch (...) {
+  rethrow_as_error();
 }
 
 graph_handle reorder_graph(graph_handle g, reorder_options const& options, place where) {
@@ -249,8 +253,12 @@ graph_info convert_graph(std::filesystem::path const& in, std::filesystem::path 
   });
 }
 
-void limit_host_memory(std::uint64_t bytes) { host_budget().set_limit(bytes); }
-void limit_device_memory(int device, std::uint64_t bytes) { device_budget(device).set_limit(bytes); }
+void limit_host_memory(std::uint64_t bytes) {
+  as_error([&] { host_budget().set_limit(bytes); });
+}
+void limit_device_memory(int device, std::uint64_t bytes) {
+  as_error([&] { device_budget(device).set_limit(bytes); });
+}
 int device_count() { return device::count(); }
 
 }  // namespace garner

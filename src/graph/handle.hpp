@@ -1,8 +1,5 @@
 // What both halves of the contract (graphs here, jobs in traverse/) share.
 #pragma once
-#include <new>
-#include <system_error>
-
 #include "comm/common_memory.hpp"
 #include "core/fail.hpp"
 #include "garner/handle.hpp"
@@ -23,17 +20,5 @@ graph_handle open_in_common(std::filesystem::path const& file, open_options cons
 
 // lists_of() in the order that the graph has inside, whatever the user's ids: vertex v of these stands there.
 graph_lists lists_inside(graph_handle const& handle, bool in);
-
-// The contract throws garner::error alone.
-template <class F>
-auto as_error(F&& f) -> decltype(f()) {
-  try {
-    return f();
-  } catch (std::bad_alloc const&) {
-    fail(errc::memory, "out of host memory; free some or take a smaller graph");
-  } catch (std::system_error const& e) {
-    fail(errc::io, "{}", e.what());
-  }
-}
 
 }  // namespace garner

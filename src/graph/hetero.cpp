@@ -19,10 +19,23 @@ namespace garner {
 namespace {
 
 namespace fs = std::filesystem;
-using json = nlohmann::ordered_json;
+using json = nlohmann::json;
 using optional_path = std::optional<fs::path>;
 
 constexpr std::uint64_t version = 1;
+
+// Values of nlohmann's take memory as they go, and end the process where there is none. These are emptied first, from within, which takes
+// none.
+template <class Json>
+struct document {
+  Json all;
+  ~document() { empty(all); }
+  static void empty(Json& of) {
+    if (!of.is_structured()) return;
+    for (Json& each : of) empty(each);
+    of.clear();
+  }
+};
 
 // The optional files of each, by their keys.
 constexpr std::pair<char const*, optional_path vertex_type::*> vertex_files[] = {
@@ -216,8 +229,8 @@ void check_names(hetero_manifest const& m, std::string const& file) {
 hetero_manifest parse_manifest(std::string_view text, fs::path const& path) {
   std::string const file = path.string();
   fs::path const base = path.parent_path();
-  json const all = parse(text, file);
-  field const whole = field(all, "", file).object({"garner", "vertices", "edges"});
+  document<json> const read{parse(text, file)};
+  field const whole = field(read.all, "", file).object({"garner", "vertices", "edges"});
   if (std::uint64_t const is = whole["garner"].count(); is != version)
     fail(errc::input, "{}: garner: is {}; this Garner reads manifests of version {}", file, is, version);
   hetero_manifest m;
@@ -248,20 +261,28 @@ hetero_manifest parse_manifest(std::string_view text, fs::path const& path) {
 
 std::string manifest_text(hetero_manifest const& m, fs::path const& file) {
   fs::path const base = base_of(file);
-  json all{{"garner", version}, {"vertices", json::array()}, {"edges", json::array()}};
+  using json = nlohmann::ordered_json;
+  document<json> made;
+  json& all = made.all;
+  all["garner"] = version;
+  all["vertices"] = json::array(), all["edges"] = json::array();
+  auto const another = [&](char const* of) -> json& {
+    all[of].push_back(json::object());
+    return all[of].back();
+  };
   for (vertex_type const& t : m.types) {
-    json one{{"name", t.name}, {"count", t.count}};
+    json& one = another("vertices");
+    one["name"] = t.name, one["count"] = t.count;
     for (auto const& [key, path] : vertex_files)
       if (t.*path) one[key] = written(base, *(t.*path));
-    all["vertices"].push_back(std::move(one));
   }
   for (edge_type const& e : m.edges) {
-    json one{{"from", e.from}, {"relation", e.relation}, {"to", e.to}, {"arcs", e.arcs}};
+    json& one = another("edges");
+    one["from"] = e.from, one["relation"] = e.relation, one["to"] = e.to, one["arcs"] = e.arcs;
     if (e.edges != e.arcs) one["edges"] = e.edges;
     one["lists"] = written(base, e.lists);
     for (auto const& [key, path] : edge_files)
       if (e.*path) one[key] = written(base, *(e.*path));
-    all["edges"].push_back(std::move(one));
   }
   try {
     return all.dump(2) + "\n";
@@ -289,13 +310,16 @@ struct hetero_graph::holder {
   std::vector<graph_handle> lists;
 };
 
-hetero_graph::hetero_graph(graph_handle g, std::string vertices, std::string relation) : holder_(std::make_unique<holder>()) {
-  holder_->name = g.name();
-  graph_info const info = g.info();
-  holder_->says.types.push_back({vertices, info.vertices});
-  holder_->says.edges.push_back({vertices, std::move(relation), vertices, info.edges, info.edges});
-  holder_->lists.push_back(std::move(g));
-}
+hetero_graph::hetero_graph(graph_handle g, std::string vertices, std::string relation)
+    : holder_(as_error([&] {
+        auto made = std::make_unique<holder>();
+        made->name = g.name();
+        graph_info const info = g.info();
+        made->says.types.push_back({vertices, info.vertices});
+        made->says.edges.push_back({vertices, std::move(relation), vertices, info.edges, info.edges});
+        made->lists.push_back(std::move(g));
+        return made;
+      })) {}
 hetero_graph::hetero_graph(std::unique_ptr<holder> h) : holder_(std::move(h)) {}
 hetero_graph::~hetero_graph() = default;
 hetero_graph::hetero_graph(hetero_graph&&) noexcept = default;
@@ -304,13 +328,27 @@ hetero_graph& hetero_graph::operator=(hetero_graph&&) noexcept = default;
 hetero_graph hetero_graph::open(fs::path const& manifest, open_options const& options) {
   return open(manifest, [&](fs::path const& lists) { return open_graph(lists, options); });
 }
-hetero_graph hetero_graph::open(fs::path const& manifest, std::function<graph_handle(fs::path const&)> const& each) {
+namespace {
+struct users_error {  // of a function of the user's, which the contract lets through
+  std::exception_ptr what;
+};
+}  // namespace
+hetero_graph hetero_graph::open(fs::path const& manifest, std::function<graph_handle(fs::path const&)> const& each) try {
+  auto const opened = [&](fs::path const& lists) {
+    try {
+      return each(lists);
+    } catch (error const&) {
+      throw;
+    } catch (...) {
+      throw users_error{std::current_exception()};
+    }
+  };
   return as_error([&] {
     hetero_manifest says = read_manifest(manifest);
     std::vector<graph_handle> lists;
     for (edge_type const& e : says.edges) {
       about(manifest.string(), "edges '" + name_of(e) + "'", "lists", [&] {
-        lists.push_back(each(e.lists));
+        lists.push_back(opened(e.lists));
         check_lists(graph_access::of(lists.back()), e, count_of(says, e.from), count_of(says, e.to));
       });
     }
@@ -318,6 +356,8 @@ hetero_graph hetero_graph::open(fs::path const& manifest, std::function<graph_ha
     g.holder_->name = manifest.string(), g.holder_->says = std::move(says), g.holder_->lists = std::move(lists);
     return g;
   });
+} catch (users_error const& theirs) {
+  std::rethrow_exception(theirs.what);
 }
 
 hetero_graph::holder& hetero_graph::held() const {
@@ -332,9 +372,11 @@ graph_handle& hetero_graph::lists(std::size_t k) {
   return held().lists[k];
 }
 graph_handle const& hetero_graph::lists(std::size_t k) const { return const_cast<hetero_graph*>(this)->lists(k); }
-std::size_t hetero_graph::type(std::string_view name) const { return type_named(held().says.types, name, held().name); }
+std::size_t hetero_graph::type(std::string_view name) const {
+  return as_error([&] { return type_named(held().says.types, name, held().name); });
+}
 std::size_t hetero_graph::edge(std::string_view from, std::string_view relation, std::string_view to) const {
-  return find_name(held().says.edges, held().name, fmt::format("{} {} {}", from, relation, to), "edges", name_of);
+  return as_error([&] { return find_name(held().says.edges, held().name, fmt::format("{} {} {}", from, relation, to), "edges", name_of); });
 }
 
 }  // namespace garner

@@ -77,30 +77,29 @@ void const* plain(memory_block const& there, packed_array const& packed, std::ui
   return words;
 }
 
+// Where the list of each vertex inside begins in the order of the user's ids; `to`: the offsets there.
+void begins_by_rank(graph const& g, edge_lists const& of, std::uint64_t* begins, std::uint64_t* to) {
+  std::uint64_t at = 0;
+  for (std::uint64_t r = 0; r < g.info.vertices; ++r) {
+    std::uint64_t const v = g.at_rank(r);
+    begins[v] = at;
+    if (to) to[r] = at;
+    at += of.offsets[v + 1] - of.offsets[v];
+  }
+  if (to) to[g.info.vertices] = at;
+}
 // From the order inside to that of the user's ids.
 template <class Id>
 void by_rank(graph const& g, edge_lists const& of, Id const* targets, std::uint32_t const* weights, copies& to) {
   std::vector<Id> const rank = ranks_inside<Id>(g);
-  auto* const offsets = static_cast<std::uint64_t*>(to.offsets.data());
-  std::uint64_t const n = g.info.vertices;
-  offsets[0] = 0;
-  for (std::uint64_t r = 0; r < n; ++r) {
-    std::uint64_t const v = g.at_rank(r);
-    offsets[r + 1] = offsets[r] + (of.offsets[v + 1] - of.offsets[v]);
-  }
-  shared_pool().run(n, 256, [&](std::uint64_t begin, std::uint64_t end) {
-    std::vector<std::pair<Id, std::uint32_t>> list;
-    for (std::uint64_t r = begin; r < end; ++r) {
-      std::uint64_t const from = of.offsets[g.at_rank(r)], length = offsets[r + 1] - offsets[r];
-      list.clear();
-      for (std::uint64_t i = from; i < from + length; ++i) list.emplace_back(rank[targets[i]], weights ? weights[i] : 0);
-      std::sort(list.begin(), list.end());
-      for (std::uint64_t i = 0; i < length; ++i) {
-        static_cast<Id*>(to.targets.data())[offsets[r] + i] = list[i].first;
-        if (weights) static_cast<std::uint32_t*>(to.weights.data())[offsets[r] + i] = list[i].second;
-      }
-    }
-  });
+  std::vector<std::uint64_t> begins(g.info.vertices);
+  begins_by_rank(g, of, begins.data(), static_cast<std::uint64_t*>(to.offsets.data()));
+  each_entry_by_rank(
+      of.offsets.data(), g.info.vertices, [&](std::uint64_t i) { return rank[targets[i]]; },
+      [&](std::uint64_t v, std::uint64_t i, std::uint64_t place) {
+        static_cast<Id*>(to.targets.data())[begins[v] + place] = rank[targets[i]];
+        if (weights) static_cast<std::uint32_t*>(to.weights.data())[begins[v] + place] = weights[i];
+      });
 }
 
 }  // namespace
@@ -108,9 +107,9 @@ void by_rank(graph const& g, edge_lists const& of, Id const* targets, std::uint3
 graph_lists lists_inside(graph_handle const& handle, bool in) {
   return as_error([&] {
     graph const& g = graph_access::of(handle);
-    if (in && g.info.directed && !g.info.in_lists)
+    if (in && g.info.directed && g.info.edges && !g.info.in_lists)
       fail(errc::input, "{}: this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
-    edge_lists const& of = in && g.info.directed ? g.in : g.out;
+    edge_lists const& of = in && g.info.in_lists ? g.in : g.out;
     std::uint64_t const m = g.info.edges;
     auto const made = std::make_shared<copies>();
     if (g.in_file) {
@@ -162,7 +161,7 @@ graph_lists lists_of(graph_handle const& handle, bool in) {
     graph const& g = graph_access::of(handle);
     graph_lists const lists = lists_inside(handle, in);
     if (g.info.order == vertex_order::natural) return lists;
-    edge_lists const& of = in && g.info.directed ? g.in : g.out;
+    edge_lists const& of = in && g.info.in_lists ? g.in : g.out;
     std::uint64_t const m = g.info.edges;
     auto const there = std::make_shared<copies>();
     there->offsets = memory_block(tier::host, (g.info.vertices + 1) * 8, -1, "lists, as arrays");
@@ -179,6 +178,23 @@ graph_lists lists_of(graph_handle const& handle, bool in) {
                        true,
                        there};
   });
+}
+
+entry_places places_of_entries(graph const& g, edge_lists const& lists) {
+  entry_places all{{tier::host, g.info.vertices, -1, "order of edges"}, {tier::host, g.info.edges, -1, "order of edges"}};
+  if (g.info.edges == 0) return all;
+  begins_by_rank(g, lists, all.begins.data(), nullptr);
+  memory_block spare;
+  if (g.in_file) bring_home(g, lists, false, spare);
+  void const* const targets = g.in_file ? spare.data() : plain(lists.targets, lists.packed_targets, g.info.edges, g.info.id_bytes, spare);
+  with_id_type(g.info, [&](auto id) {
+    using Id = decltype(id);
+    std::vector<Id> const rank = ranks_inside<Id>(g);
+    each_entry_by_rank(
+        lists.offsets.data(), g.info.vertices, [&](std::uint64_t i) { return rank[static_cast<Id const*>(targets)[i]]; },
+        [&](std::uint64_t, std::uint64_t i, std::uint64_t place) { all.places[i] = static_cast<std::uint32_t>(place); });
+  });
+  return all;
 }
 
 }  // namespace garner

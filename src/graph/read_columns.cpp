@@ -1,5 +1,6 @@
 // Edge lists in columns: .el (two), .wel (three), .csv and SNAP .txt (two or three, as the first edge has). Columns are parted by blanks,
-// tabs, or one comma or semicolon; lines that begin with # or % are comments; a .csv may open with one line of names.
+// tabs, or one comma or semicolon; lines that begin with # or % are comments; a .csv may open with one line of names. Where columns are
+// picked they may be empty or in quotes.
 // Invariant: every edge line has as many columns as the first, and nothing on a line is ignored, unless columns were picked.
 #include <algorithm>
 #include <cctype>
@@ -25,21 +26,29 @@ bool has_no_number(std::string_view line) {
   char const *p = skip_blanks(line.data(), line.data() + line.size()), *const end = line.data() + line.size();
   while (p && p != end) {
     std::string_view const word = word_at(p, end);
-    if (word.empty() || (word[0] >= '0' && word[0] <= '9') || word[0] == '-' || word[0] == '+' || word[0] == '.') return false;
+    if (word.empty() || word == "\"\"" || (word[0] >= '0' && word[0] <= '9') || word[0] == '-' || word[0] == '+' || word[0] == '.')
+      return false;
     p = p + word.size() == end ? end : skip_separator(p + word.size(), end);
   }
   return true;
 }
 
-// SNAP files say in their comments what they are: "Undirected graph", "Nodes: 75879 Edges: 508837".
+// Files say in their comments what they are: SNAP's "Undirected graph", "Nodes: 75879 Edges: 508837"; KONECT's "% sym unweighted".
 struct comment_facts {
   bool undirected = false;
   std::optional<std::uint64_t> edges;
 
-  void look(std::string_view line) {
+  void look(text_reader const& text, std::string_view line) {
     std::string lower(line);
     std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    undirected = undirected || lower.find("undirected graph") != std::string::npos;
+    std::size_t const begin = std::min(lower.find_first_not_of("#% \t"), lower.size());
+    std::string_view const konect = word_at(lower.data() + begin, lower.data() + lower.size());
+    if (konect == "bip")
+      text.complain(
+          line.data(),
+          "KONECT calls it bipartite: a left and a right vertex of one number are two vertices, which one graph cannot tell apart; "
+          "make a folder of two types, LEFT__to__RIGHT/edge_index.npy, or give right vertices other numbers and remove this line");
+    undirected = undirected || konect == "sym" || lower.find("undirected graph") != std::string::npos;
     if (auto const at = lower.find("edges:"); at != std::string::npos && lower.find("nodes:") != std::string::npos) {
       char const *p = skip_blanks(lower.data() + at + 6, lower.data() + lower.size()), *const end = lower.data() + lower.size();
       std::uint64_t n = 0;
@@ -52,25 +61,32 @@ struct comment_facts {
 
 namespace {
 
-// Of lines with more columns than an edge has those that were asked for. Parted by the first of comma, semicolon or tab that the first line
-// has (then a column may be empty, or stand in quotes), else by blanks.
+// Of lines with more columns than an edge has those that were asked for. Parted by a comma, semicolon or tab that the first line has
+// outside of quotes (then a column may be empty, or stand in quotes), else by blanks.
 class picked_columns {
  public:
-  picked_columns(std::vector<std::string> const& wanted, std::string const& file) : wanted_(wanted), at_(wanted.size()) {
+  picked_columns(std::vector<std::string> const& wanted, std::string const& file, file_format format)
+      : wanted_(wanted), at_(wanted.size()), csv_(format == file_format::csv) {
     if (wanted.size() != 2 && wanted.size() != 3)
       fail(errc::usage, "{}: {} columns were asked for; name source, target and perhaps weight, as src,dst or 1,2,4", file, wanted.size());
   }
   bool weighted() const { return at_.size() == 3; }
 
   // From the first line: how columns are parted, and where those with a name stand. True: the line holds names and no edge.
-  bool begin(text_reader const& text, std::string_view line) {
-    char const* const begin = skip_blanks(line.data(), line.data() + line.size());
-    for (char c : {',', ';', '\t'})
-      if (separator_ == ' ' && line.find(c) != line.npos) separator_ = c;
-    std::vector<std::string_view> names;
-    char const *p = begin, *const end = line.data() + line.size();
-    if (p != end && *p == '#') p = skip_blanks(p + 1, end);
-    for (std::string_view field; next(p, end, field);) names.push_back(field);
+  bool begin(text_reader& text, std::string_view line) {
+    char const *p = line.data(), *const end = p + line.size(), *const first = skip_blanks(p, end);
+    if (rule_.is_comment(p, end)) p = rule_.skip_blanks(p, end) + 1;
+    part_by(p, end);
+    text.reads_columns(blanks_ ? std::nullopt : std::optional(rule_));
+    std::vector<std::string> names;
+    try {
+      for (std::string_view field; next(p, end, field);) {
+        names.emplace_back(field);
+        for (std::size_t k = 0; (k = names.back().find("\"\"", k)) != std::string::npos;) names.back().erase(k++, 1);
+      }
+    } catch (bad_line const& c) {
+      text.complain(c.at, c.what);
+    }
     bool named = false;
     for (std::size_t k = 0; k < wanted_.size(); ++k) {
       std::string const& w = wanted_[k];
@@ -83,40 +99,70 @@ class picked_columns {
         named = true;
         at_[k] = static_cast<std::size_t>(std::find(names.begin(), names.end(), w) - names.begin());
         if (at_[k] == names.size())
-          text.complain(begin, fmt::format("no column is called {}; the line names {}", shown(w), fmt::join(names, ", ")));
+          text.complain(first, fmt::format("no column is called {}; the line names {}", shown(w), list_of(names)));
         if (std::count(names.begin(), names.end(), w) > 1)
-          text.complain(begin, fmt::format("two columns are called {}; say its number", shown(w)));
+          text.complain(first, fmt::format("two columns are called {}; say its number", shown(w)));
       }
       for (std::size_t i = 0; i < k; ++i)
         if (at_[i] == at_[k]) fail(errc::usage, "{}: column {} was asked for twice", text.name(), at_[k] + 1);
     }
     last_ = *std::max_element(at_.begin(), at_.end());
-    return named;
+    // Numbers leave a first line of names to the ending: a .csv may have one.
+    auto const is_name = [&](std::size_t at) { return at < names.size() && !names[at].empty() && !begins_number(names[at][0]); };
+    return named || (csv_ && is_name(at_[0]) && is_name(at_[1]));
   }
 
+  bool is_edge(char const* p, char const* end) const {  // no comment, and not blank
+    p = blanks_ ? skip_blanks(p, end) : rule_.skip_blanks(p, end);
+    return p != end && *p != '#' && *p != '%';
+  }
   void parse(char const* p, char const* end, weight_rule rule, line_sink& out) const {
-    char const* const begin = p = skip_blanks(p, end);
-    if (p == end || *p == '#' || *p == '%') return;
+    if (!is_edge(p, end)) return;
+    char const* const begin = skip_blanks(p, end);
     arc a{};
     std::size_t column = 0;
     for (std::string_view field; column <= last_ && next(p, end, field); ++column)
       for (std::size_t k = 0; k < at_.size(); ++k) {
         if (at_[k] != column) continue;
         char const *q = field.data(), *const stop = q + field.size();
+        if (q == stop) throw bad_line{q, fmt::format("column {} is empty; an edge needs a number there", column + 1)};
         if (k == 2) parse_weight(q, stop, rule, out);
-        else (k ? a.target : a.source) = parse_id(q, stop);
+        else if (*q != '"') (k ? a.target : a.source) = parse_id(q, stop);
         if (q != stop) throw bad_line{q, fmt::format("{} is no number", shown(field))};
       }
     if (column <= last_)
       throw bad_line{begin, fmt::format("{} column{} where number {} was asked for", column, column == 1 ? "" : "s", last_ + 1)};
+    // Quotes that stay open would take the lines behind them along.
+    if (p && find_char(p, end, '"') != end)
+      for (std::string_view field; next(p, end, field);) continue;
     out.arcs.push_back(a);
   }
 
  private:
+  static std::string list_of(std::vector<std::string> const& names) {
+    std::vector<std::string> all;
+    for (std::string const& name : names) all.push_back(shown(name));
+    return fmt::format("{}", fmt::join(all, ", "));
+  }
+  static bool begins_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.'; }
+
+  // A tab is hardly ever text; of comma and semicolon the other may be, as in 1;2;0,5. A .csv is rather parted by one of these two.
+  void part_by(char const* p, char const* end) {
+    bool tab = false;
+    char other = '\0';
+    rule_.find_outside(p, end, [&](char c) {
+      tab = tab || c == '\t';
+      if (!other && (c == ',' || c == ';')) other = c;
+      return false;
+    });
+    blanks_ = !tab && !other;
+    rule_.separator = blanks_ ? ' ' : tab && !(csv_ && other) ? '\t' : other;
+  }
+
   // The column that begins at p, without blanks around it and its quotes; moves p behind its separator. False behind the last.
   bool next(char const*& p, char const* end, std::string_view& field) const {
     if (!p) return false;
-    if (separator_ == ' ') {
+    if (blanks_) {
       p = skip_blanks(p, end);
       if (p == end) return false;
       char const* q = p;
@@ -125,17 +171,14 @@ class picked_columns {
       p = q;
       return true;
     }
-    char const *begin = p, *stop = nullptr;
-    while (begin != end && is_blank(*begin) && *begin != separator_) ++begin;
-    if (begin != end && *begin == '"') {
-      char const* quote = ++begin;
-      while (quote != end && *quote != '"') ++quote;
-      stop = quote;
-      p = std::find(quote, end, separator_);
-    } else {
-      p = stop = std::find(begin, end, separator_);
-      while (stop != begin && is_blank(stop[-1])) --stop;
-    }
+    char const *begin = rule_.skip_blanks(p, end), *behind = begin;
+    bool const quoted = begin != end && *begin == '"';
+    if (quoted && !(behind = column_rule::behind_quotes(begin, end)))
+      throw bad_line{begin, "the quote that opens here is not closed; close it, or double a quote that is text inside of quotes"};
+    p = find_char(behind, end, rule_.separator);
+    char const* stop = p;
+    while (stop != begin && is_blank(stop[-1])) --stop;
+    if (quoted && stop == behind) ++begin, --stop;  // else something follows the quotes, and it is no number
     field = {begin, static_cast<std::size_t>(stop - begin)};
     p = p == end ? nullptr : p + 1;
     return true;
@@ -144,23 +187,25 @@ class picked_columns {
   std::vector<std::string> const& wanted_;
   std::vector<std::size_t> at_;  // from 0
   std::size_t last_ = 0;
-  char separator_ = ' ';
+  bool csv_, blanks_ = false;
+  column_rule rule_;
 };
 
 read_result read_picked(input_stream& in, file_format format, read_options const& options) {
-  picked_columns columns(options.columns, in.name());
+  picked_columns columns(options.columns, in.name(), format);
   text_reader text(in, options);
+  text.reads_columns(column_rule{});
   read_result result;
   auto const number = [](std::string const& w) { return w.find_first_not_of("0123456789") == w.npos; };
   bool const by_name = !std::all_of(options.columns.begin(), options.columns.end(), number);
   bool begun = false;
   for (std::string_view line; !begun && text.next_line(line);) {
-    char const* const p = skip_blanks(line.data(), line.data() + line.size());
-    bool const blank = p == line.data() + line.size(), comment = !blank && (*p == '#' || *p == '%');
-    if (blank || (comment && !(by_name && *p == '#'))) continue;
+    char const *const p = line.data(), *const end = p + line.size(), *const first = column_rule{}.skip_blanks(p, end);
+    bool const comment = column_rule{}.is_comment(p, end);
+    if (comment) comment_facts{}.look(text, line);
+    if (skip_blanks(p, end) == end || (comment && !(by_name && *first == '#'))) continue;
     begun = true;
-    // Numbers leave a first line of names to the ending: a .csv may have one.
-    if (!columns.begin(text, line) && !(format == file_format::csv && has_no_number(line))) text.put_back();
+    if (!columns.begin(text, line)) text.put_back();
   }
   weight_rule const rule = !columns.weighted() ? weight_rule::none : options.ignore_weights ? weight_rule::ignored : weight_rule::any;
   text.parse_all(result.edges, rule, std::numeric_limits<std::uint64_t>::max(),
@@ -201,7 +246,7 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
     char const *const end = line.data() + line.size(), *const p = skip_blanks(line.data(), end);
     if (p == end) continue;
     if (*p == '#' || *p == '%') {
-      facts.look(line);
+      facts.look(text, line);
       continue;
     }
     if (header_allowed && has_no_number(line)) {

@@ -151,17 +151,16 @@ file_format format_of(std::filesystem::path const& path) {
   if (generated_by(path)) return file_format::gnr;
   std::string const name = lower(strip_compression(path).name);
   auto const ends = [&](std::string_view ending) { return name.ends_with(ending); };
-  if (ends(".txt") || ends(".tsv") || ends(".edgelist")) return file_format::snap;
+  if (ends(".txt") || ends(".tsv") || ends(".edgelist") || ends(".edges")) return file_format::snap;
   if (ends(".bel.col") || ends(".bel.dst") || ends(".bel.val")) return file_format::bel;
   if (ends(".v") || ends(".e")) return file_format::ldbc;
   if (ends(".graph")) return file_format::metis;
+  if (ends(".col")) return file_format::gr;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] != "snap" && names[i] != "ldbc" && ends("." + std::string(names[i]))) return static_cast<file_format>(i);
   fail(errc::usage,
-       "{}: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy "
-       ".npz .gnr "
-       "(also with .gz or .zst), or say "
-       "--from FORMAT or --to FORMAT",
+       "{}: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph .sg "
+       ".wsg .bel .v .e .npy .npz .gnr (also with .gz or .zst), or say --from FORMAT or --to FORMAT",
        path.string());
 }
 

@@ -21,7 +21,7 @@ read_result read_mtx(input_stream& in, read_options const& options) {
     for (char& c : words.back()) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     p += word.size();
   }
-  if (words.empty() || words[0] != "%%matrixmarket")
+  if (words.empty() || (words[0] != "%%matrixmarket" && words[0] != "%matrixmarket"))  // some writers take the percent sign for printf's
     text.complain(line.data(), "the line does not begin with %%MatrixMarket; is this another format? Then say --from");
   if (words.size() != 5)
     text.complain(line.data(),
@@ -54,7 +54,11 @@ read_result read_mtx(input_stream& in, read_options const& options) {
     } catch (bad_line const& c) {
       text.complain(c.at, c.what);
     }
-    if (size[0] != size[1]) text.complain(line.data(), fmt::format("{} rows and {} columns; a graph's matrix is square", size[0], size[1]));
+    if (size[0] != size[1])
+      text.complain(line.data(),
+                    fmt::format("{} rows and {} columns; a graph's matrix is square, of rows and columns as vertices of two types "
+                                "make a folder ROW__to__COLUMN/edge_index.npy",
+                                size[0], size[1]));
     if (size[0] == std::numeric_limits<std::uint64_t>::max())
       text.complain(line.data(), "too many rows; the largest vertex id is 18446744073709551614");
     break;

@@ -29,6 +29,7 @@ void refuse_id(char const* p, char const* end) {
   if (word.empty())
     throw bad_line{
         p, p == end ? "a vertex id is missing at the end of the line; an edge needs two" : "a vertex id is missing between two separators"};
+  if (word[0] == '"') throw bad_line{p, fmt::format("{} stands in quotes; --columns 1,2 reads columns in quotes", shown(word))};
   if (digits(word)) throw bad_line{p, fmt::format("{} is too large for a vertex id; the largest is 18446744073709551614", shown(word))};
   if (word[0] == '-' && digits(word.substr(1)))
     throw bad_line{p, fmt::format("{} is negative; vertex ids are whole numbers from 0", shown(word))};
@@ -75,7 +76,10 @@ void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& 
     throw bad_line{p, fmt::format("weight {} is negative; weights are numbers from 0 (--ignore-weights reads the edges alone)",
                                   shown(word_at(p, end)))};
   if (rule == weight_rule::whole) refuse_weight(word, end, rule);
-  if (problem != std::errc{}) throw bad_line{p, fmt::format("weight {} is beyond the range of a 32-bit float", shown(word_at(p, end)))};
+  if (problem != std::errc{})
+    throw bad_line{p, fmt::format("weight {} does not fit a 32-bit float, which holds 0 and 1.4e-45 to 3.4e38; multiply all weights by one "
+                                  "number (--ignore-weights reads the edges alone)",
+                                  shown(word_at(p, end)))};
   if (!std::isfinite(value))
     throw bad_line{p, fmt::format("weight {} is not a finite number; weights are numbers from 0 (--ignore-weights reads the edges alone)",
                                   shown(word_at(p, end)))};
@@ -110,7 +114,11 @@ bool text_reader::more() {
     begin_ = 0;
   }
   if (end_ == text_.size()) {
-    if (end_ > longest_line) complain_at(lines_ + 1, text_.data() + begin_, "the line is longer than 1 MiB; is this a text file?");
+    if (end_ > longest_line)
+      complain_at(lines_ + 1, text_.data() + begin_,
+                  columns_ && find_char(text_.data() + begin_, text_.data() + end_, '"') != text_.data() + end_
+                      ? "the line is longer than 1 MiB; is a quote not closed?"
+                      : "the line is longer than 1 MiB; is this a text file?");
     text_.resize(2 * text_.size());
   }
   std::size_t const n = in_.read(text_.data() + end_, text_.size() - end_);
@@ -120,29 +128,43 @@ bool text_reader::more() {
 }
 
 bool text_reader::next_line(std::string_view& line) {
-  std::size_t seen = 0;
   while (true) {
-    char const* const from = text_.data() + begin_;
-    auto const* newline = static_cast<char const*>(std::memchr(from + seen, '\n', end_ - begin_ - seen));
-    if (newline || (done_ && begin_ != end_)) {
-      char const* const to = newline ? newline : text_.data() + end_;
+    char const *const from = text_.data() + begin_, *const all = text_.data() + end_, *const to = line_end(from, all);
+    if (to != all || (done_ && begin_ != end_)) {
       line = {from, static_cast<std::size_t>(to - from)};
       line_begin_ = begin_;
-      begin_ += line.size() + (newline ? 1 : 0);
-      ++lines_;
+      begin_ += line.size() + (to != all ? 1 : 0);
+      lines_before_ = lines_;
+      lines_ += lines_in(from, to);
       return true;
     }
     if (done_) return false;
-    seen = end_ - begin_;
     more();
   }
+}
+
+char const* text_reader::block_end(char const* p, char const* stop) const {
+  char const* q = p + std::min<std::size_t>(options_.block_bytes, static_cast<std::size_t>(stop - p));
+  if (!columns_ || find_char(p, stop, '"') == stop) {
+    if (q != stop && q[-1] != '\n') q = std::min(stop, find_char(q, stop, '\n') + 1);
+    return q;
+  }
+  while (p < q) p = std::min(stop, line_end(p, stop) + 1);
+  return p;
 }
 
 char const* text_reader::whole_lines() {
   std::size_t seen = 0;
   while (true) {
-    for (char const* p = text_.data() + end_; p != text_.data() + begin_ + seen; --p)
-      if (p[-1] == '\n') return p;
+    char const *const begin = text_.data() + begin_, *const end = text_.data() + end_;
+    if (columns_ && find_char(begin, end, '"') != end) {
+      char const* last = begin;
+      for (char const* p = begin; (p = line_end(p, end)) != end;) last = ++p;
+      if (last != begin) return last;
+    } else {
+      for (char const* p = end; p != begin + seen; --p)
+        if (p[-1] == '\n') return p;
+    }
     if (done_) return begin_ == end_ ? nullptr : text_.data() + end_;
     seen = end_ - begin_;
     more();
@@ -197,7 +219,7 @@ void text_reader::append(edge_list& out, line_sink& sink) {
   out.weights.insert(out.weights.end(), sink.weights.begin(), sink.weights.end());
 }
 
-void text_reader::complain(char const* at, std::string const& what) const { complain_at(lines_, at, what); }
+void text_reader::complain(char const* at, std::string const& what) const { complain_at(lines_before_ + 1, at, what); }
 
 void text_reader::complain_at(std::uint64_t line, char const* at, std::string const& what) const {
   fail(errc::input, "{}: line {}, byte {}: {}", name(), line, text_byte_ + static_cast<std::uint64_t>(at - text_.data()), what);

@@ -1,7 +1,8 @@
 // The machine under the text readers: lines one at a time for a header, then blocks of whole lines parsed by the thread pool, while the
-// next batch is read and decompressed by one of its members. Invariant: arcs come in the order of the file whatever the number of threads
-// and the size of a block, and of several bad lines the first is reported, with its line (from 1) and byte (from 0, in the decompressed
-// text). Cost: one memchr and one parse a byte, one copy of each arc from its block to the list; a line may have 1 MiB.
+// next batch is read and decompressed by one of its members. A line of text in columns may go on inside of quotes. Invariant: arcs come in
+// the order of the file whatever the number of threads and the size of a block, and of several bad lines the first is reported, with its
+// line (from 1) and byte (from 0, in the decompressed text). Cost: one memchr and one parse a byte, one copy of each arc from its block to
+// the list; a line may have 1 MiB.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -80,15 +81,66 @@ inline std::uint64_t parse_id(char const*& p, char const* end) {
 
 void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& out);  // moves p past it
 
+inline char const* find_char(char const* p, char const* end, char c) {  // `end` if there is none
+  auto const* found = static_cast<char const*>(p == end ? nullptr : std::memchr(p, c, static_cast<std::size_t>(end - p)));
+  return found ? found : end;
+}
+
+// How columns are parted. A column may stand in quotes, inside of which separators and line ends are text and a quote is doubled (RFC
+// 4180); elsewhere a quote is text.
+struct column_rule {
+  char separator = '\0';  // '\0': comma, semicolon or tab, while it is not known which
+
+  bool parts(char c) const { return separator ? c == separator : c == ',' || c == ';' || c == '\t'; }
+  char const* skip_blanks(char const* p, char const* end) const {  // but for a blank that is the separator
+    while (p != end && is_blank(*p) && !parts(*p)) ++p;
+    return p;
+  }
+  bool is_comment(char const* p, char const* end) const {
+    p = skip_blanks(p, end);
+    return p != end && (*p == '#' || *p == '%');
+  }
+  // One behind the quotes that open at p; null where they are not closed.
+  static char const* behind_quotes(char const* p, char const* end) {
+    do {
+      p = find_char(p + 1, end, '"');
+      if (p == end) return nullptr;
+      ++p;
+    } while (p != end && *p == '"');
+    return p;
+  }
+  // The first character outside of quotes of which f is true; `end` if there is none.
+  template <class F>
+  char const* find_outside(char const* p, char const* end, F const& f) const {
+    for (bool opens = true; p && p != end;) {
+      if (opens && *p == '"') {
+        p = behind_quotes(p, end);
+        opens = false;
+        continue;
+      }
+      if (f(*p)) return p;
+      opens = parts(*p) || (opens && is_blank(*p));
+      ++p;
+    }
+    return end;
+  }
+  char const* line_end(char const* p, char const* end) const {
+    char const* const newline = find_char(p, end, '\n');
+    if (find_char(p, newline, '"') == newline || is_comment(p, newline)) return newline;
+    return find_outside(p, end, [](char c) { return c == '\n'; });
+  }
+};
+
 class text_reader {
  public:
   text_reader(input_stream& in, read_options const& options);  // passes over options.skip_lines
 
-  void gives_to(arc_sink& sink) { options_.sink = &sink; }  // instead of the options' own
+  void gives_to(arc_sink& sink) { options_.sink = &sink; }                  // instead of the options' own
+  void reads_columns(std::optional<column_rule> rule) { columns_ = rule; }  // lines end outside of its quotes; unset: at each newline
 
   // For headers: one line without its newline, valid until the next call; false at the end.
   bool next_line(std::string_view& line);
-  void put_back() { begin_ = line_begin_, --lines_; }                         // the last line will come again
+  void put_back() { begin_ = line_begin_, lines_ = lines_before_; }           // the last line will come again
   std::uint64_t line() const { return lines_; }                               // number of the last line, from 1
   [[noreturn]] void complain(char const* at, std::string const& what) const;  // about the last line
   std::string const& name() const { return in_.name(); }
@@ -111,11 +163,7 @@ class text_reader {
     while (char const* const stop = whole_lines()) {
       std::size_t n = 0;
       for (char const* p = text_.data() + begin_; p != stop; ++n) {
-        char const* q = p + std::min<std::size_t>(options_.block_bytes, static_cast<std::size_t>(stop - p));
-        if (q != stop && q[-1] != '\n') {
-          auto const* newline = static_cast<char const*>(std::memchr(q, '\n', static_cast<std::size_t>(stop - q)));
-          q = newline ? newline + 1 : stop;
-        }
+        char const* const q = block_end(p, stop);
         if (blocks.size() == n) blocks.emplace_back();
         blocks[n].begin = p, blocks[n].end = q;
         p = q;
@@ -136,11 +184,11 @@ class text_reader {
           b.lines = 0;
           b.complaint.reset();
           try {
-            for (char const* p = b.begin; p != b.end; ++b.lines) {
-              auto const* newline = static_cast<char const*>(std::memchr(p, '\n', static_cast<std::size_t>(b.end - p)));
-              char const* const end = newline ? newline : b.end;
+            for (char const* p = b.begin; p != b.end;) {
+              char const* const end = line_end(p, b.end);
               parse(p, end, b.sink);
-              p = newline ? newline + 1 : b.end;
+              b.lines += lines_in(p, end);
+              p = end == b.end ? end : end + 1;
             }
           } catch (bad_line const& c) {
             b.complaint = c;
@@ -157,11 +205,11 @@ class text_reader {
           std::uint64_t line = lines_;
           char const* p = b.begin;
           while (true) {
-            auto const* newline = static_cast<char const*>(std::memchr(p, '\n', static_cast<std::size_t>(b.end - p)));
+            char const* const end = line_end(p, b.end);
+            parse(p, end, again);
             ++line;
-            parse(p, newline ? newline : b.end, again);
             if (again.arcs.size() > most - parsed) break;
-            p = newline + 1;
+            p = end + 1;
           }
           complain_at(line, p, fmt::format("entry {} where the header promises {}; mend the header or the file", most + 1, most));
         }
@@ -178,8 +226,15 @@ class text_reader {
   }
 
  private:
-  bool more();                        // reads at least one byte more behind end_; false at the end
-  char const* whole_lines();          // the end of the last whole line at hand, reading more if there is none; null at the end
+  bool more();                // reads at least one byte more behind end_; false at the end
+  char const* whole_lines();  // the end of the last whole line at hand, reading more if there is none; null at the end
+  char const* block_end(char const* p, char const* stop) const;  // of whole lines from p on, as many as one thread takes
+  char const* line_end(char const* p, char const* end) const {   // its newline, or `end`
+    return columns_ ? columns_->line_end(p, end) : find_char(p, end, '\n');
+  }
+  std::uint64_t lines_in(char const* p, char const* end) const {  // of a line, which may go on inside of quotes
+    return columns_ ? 1 + static_cast<std::uint64_t>(std::count(p, end, '\n')) : 1;
+  }
   void read_ahead(char const* stop);  // fills next_ with what stands behind `stop` and a batch more
   void take_ahead();
   void make_room(edge_list& out, std::size_t more);  // for so many arcs, and by that for those to come
@@ -194,7 +249,8 @@ class text_reader {
   std::size_t line_begin_ = 0;
   std::uint64_t text_byte_ = 0, next_byte_ = 0;  // where in the stream text_[0] and next_[0] stand
   std::uint64_t file_at_ = 0;                    // how much of the file gave the text at hand and all before it
-  std::uint64_t lines_ = 0;
+  std::uint64_t lines_ = 0, lines_before_ = 0;   // before the last line that came by itself
+  std::optional<column_rule> columns_;
   bool done_ = false;
   reading_room room_;
 };

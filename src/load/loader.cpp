@@ -17,6 +17,8 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <iterator>
+#include <list>
 #include <mutex>
 #include <thread>
 
@@ -85,7 +87,7 @@ struct mini_batch::parts {
 
   // Its rows are there when the stream has come so far; of the host, now.
   void use_on(void* stream) {
-    if (!stream || device < 0) return ready.wait();
+    if (!stream || device == -1) return ready.wait();
     auto const known = std::span(streams).first(readers);
     if (std::any_of(known.begin(), known.end(), [&](reader const& r) { return r.stream == stream; })) return;
     ready.before(stream);
@@ -236,14 +238,19 @@ struct loader::impl {
     auto const none = [](auto const& all) { return std::none_of(all.begin(), all.end(), [](auto const& w) { return w != nullptr; }); };
     from_files = !none(caches);
     bool const waits = !none(windows) || (x.where().kind != place_kind::host && sampler.inside().far());
-    if (!waits && !from_files) o.window = std::min(o.window, near_window(x.on_device()));
+    if (!waits && !from_files) o.window = std::min(o.window, near_window(x.asynchronous()));
     chooses_window &= waits;
     window = o.window;
     made.record(x);
     x.wait();
     core->made = steady::now();
   }
-  ~impl() { halt(); }
+  ~impl() {
+    try {
+      halt();
+    } catch (...) {  // of what goes now
+    }
+  }
 
   static std::uint64_t with(std::uint64_t fingerprint, std::uint64_t value) {
     return mix(fingerprint + 0x9e3779b97f4a7c15ull) ^ mix(value + 1);
@@ -261,7 +268,7 @@ struct loader::impl {
 
   double since_made() const { return ms_since(core->made); }
   batch_times::stage stage_of(event const& begin, event const& end, double began, double ms) const {
-    if (!x.on_device()) return {began, began + ms};
+    if (!x.asynchronous()) return {began, began + ms};
     return {made.ms_until(begin), made.ms_until(end)};
   }
 
@@ -338,12 +345,17 @@ struct loader::impl {
       core->changed.notify_all();
     }
     if (thread.joinable()) thread.join();
+    std::exception_ptr problem;  // of one of the caches, each of which is to forget what has entered
     for (auto const& c : caches)
-      if (c) c->reset();
+      if (c) try {
+          c->reset();
+        } catch (...) {
+          problem = std::current_exception();
+        }
     std::lock_guard const hold(core->mutex);
-    for (auto const& r : core->ready)
-      if (r) core->idle.push_back(r);
-    core->ready.clear();
+    for (; !core->ready.empty(); core->ready.pop_front())
+      if (auto const& r = core->ready.front()) core->idle.push_back(r);
+    if (problem) std::rethrow_exception(problem);
   }
   void launch() {
     if (thread.joinable()) return;
@@ -370,7 +382,7 @@ struct loader::impl {
         // On a device the next epoch's first mini-batches are ready when this one ends; at the host they would take what the caller
         // computes on.
         std::unique_lock hold(l.core->mutex);
-        auto const may = [&] { return begun < (l.own ? 1 : l.core->asked_epochs + (l.x.on_device() ? 1 : 0)); };
+        auto const may = [&] { return begun < (l.own ? 1 : l.core->asked_epochs + (l.x.asynchronous() ? 1 : 0)); };
         if (waits) l.core->changed.wait(hold, [&] { return l.core->stop || may(); });
         if (l.core->stop || !may()) return g;
         hold.unlock();
@@ -389,7 +401,7 @@ struct loader::impl {
   };
 
   void work(std::uint64_t from, std::uint64_t index) {
-    std::deque<group> sampled;  // the first is handed over, the second fetched, and a third is known to the caches of files
+    std::list<group> sampled;   // the first is handed over, the second fetched, and a third is known to the caches of files
     group given;                // to the sampler
     std::exception_ptr failed;  // of a group behind those: told when all before it have been handed over
     try {
@@ -417,7 +429,7 @@ struct loader::impl {
           given.clear();
           sample_next();
         }
-        if (sampled.size() > 1 && !attempt([&] { fetch(sampled[1], &gathered); }))
+        if (sampled.size() > 1 && !attempt([&] { fetch(*std::next(sampled.begin()), &gathered); }))
           for (; sampled.size() > 1; sampled.pop_back()) drop(sampled.back());
       };
       while (!stopped()) {
@@ -468,7 +480,10 @@ struct loader::impl {
       if (j.drawn) {
         sampler.inside().discard(j.drawn->inside());
         std::lock_guard const hold(core->mutex);
-        core->idle_blocks.push_back(std::move(j.drawn));
+        try {
+          core->idle_blocks.push_back(std::move(j.drawn));
+        } catch (std::bad_alloc const&) {  // it goes
+        }
       }
     g.clear();
   }
@@ -653,7 +668,8 @@ struct loader::impl {
     r.ready.record(x);
     r.gather_ms = ms_since(clock);
     r.epoch = j.order->epoch, r.index = j.index, r.seeds = j.count;
-    r.order = j.order, r.positions = j.order->positions.data() + j.first;
+    if (r.order != j.order) x.keep(std::exchange(r.order, j.order));  // its readers have the positions till then
+    r.positions = j.order->positions.data() + j.first;
     r.drawn = std::move(j.drawn);
     r.fetched = std::move(j.fetched);
     r.times = {r.epoch, r.index, j.sampled, {}, {}, 0};
@@ -671,10 +687,10 @@ struct loader::impl {
     all.sample_ms += b.ms;
     for (auto const& t : b.types) all.vertices += t.seen.count;
     for (auto const& e : b.relations) all.edges += e.seen.count;
-    all.gather_ms += x.on_device() ? r.begun.ms_until(r.ready) : r.gather_ms;
+    all.gather_ms += x.asynchronous() ? r.begun.ms_until(r.ready) : r.gather_ms;
     for (auto const& f : r.fetched) {
       if (!f) continue;
-      all.fetch_ms += x.on_device() ? f->begun.ms_until(f->done) : f->ms;
+      all.fetch_ms += x.asynchronous() ? f->begun.ms_until(f->done) : f->ms;
       all.window_rows += f->run.far - f->run.fetched - f->run.left_far, all.fetched_rows += f->run.fetched;
       all.far_bytes += (f->run.fetched + f->run.left_far) * f->row_bytes;
     }
@@ -737,19 +753,20 @@ struct loader::impl {
         hold.unlock();
         come(*r, stream);
         hold.lock();
+        r->times.handed = since_made();
+        if (auto& times = core->report.times; times.size() < o.keep_times) {
+          r->times_at = times.size();
+          times.push_back(r->times);  // the rest is known once it has happened
+        }
       }
-      core->ready.pop_front();
+      core->ready.pop_front();  // nothing fails from here on: it would be lost
       core->changed.notify_all();
       if (!r) {
         at_end = true;
         return {};
       }
       next_index = r->index + 1;
-      r->handed = true, r->times.handed = since_made();
-      if (auto& times = core->report.times; times.size() < o.keep_times) {
-        r->times_at = times.size();
-        times.push_back(r->times);  // the rest is known once it has happened
-      }
+      r->handed = true;
       ++core->report.batches, core->report.seeds += r->seeds;
       core->report.ms = ms_since(core->begun);
     }
@@ -800,15 +817,19 @@ loader::loader(loader&&) noexcept = default;
 loader& loader::operator=(loader&&) noexcept = default;
 std::uint64_t loader::batches() const { return impl_->a_epoch; }
 void loader::begin(std::uint64_t epoch) {
-  impl_->halt();
-  impl_->own.reset();
-  impl_->count_epoch();
-  impl_->begin(epoch, 0);
+  as_error([&] {
+    impl_->halt();
+    impl_->own.reset();
+    impl_->count_epoch();
+    impl_->begin(epoch, 0);
+  });
 }
 void loader::begin(std::uint64_t epoch, own_epoch of) {
   as_error([&] { impl_->begin(epoch, std::move(of)); });
 }
-void loader::stop() { impl_->halt(); }
+void loader::stop() {
+  as_error([&] { impl_->halt(); });
+}
 std::optional<mini_batch> loader::next(stream_ref stream) {
   return as_error([&] { return impl_->next(stream); });
 }
@@ -817,15 +838,17 @@ load_state loader::state() const {
   if (impl_->at_end) return {impl_->epoch + 1, 0, impl_->fingerprint};
   return {impl_->epoch, impl_->next_index, impl_->fingerprint};
 }
-void loader::resume(load_state const& s) {
+void loader::resume(load_state const& s) try {
   if (s.fingerprint != (impl_->own ? impl_->own->fingerprint : impl_->fingerprint))
     fail(errc::input,
          "this state is of another loader: graph, seeds, batch, fanouts, options and rank must be those that it was saved with");
   if (s.next > impl_->a_epoch) fail(errc::input, "this state says mini-batch {} of an epoch of {}", s.next, impl_->a_epoch);
   bool const another = s.next == impl_->a_epoch && !impl_->own;
   impl_->begin(another ? s.epoch + 1 : s.epoch, another ? 0 : s.next);
+} catch (...) {
+  rethrow_as_error();
 }
-load_report loader::report() const {
+load_report loader::report() const try {
   std::vector<std::shared_ptr<mini_batch::parts>> all;
   {
     std::lock_guard const hold(impl_->core->mutex);
@@ -836,8 +859,10 @@ load_report loader::report() const {
   load_report said = impl_->core->report;
   said.window = impl_->window;
   return said;
+} catch (...) {
+  rethrow_as_error();
 }
-std::uint64_t loader::bytes() const {
+std::uint64_t loader::bytes() const try {
   std::uint64_t n = impl_->sampler.bytes() + impl_->seeds.bytes();
   for (auto const& w : impl_->windows) n += w ? w->bytes() : 0;
   std::lock_guard const hold(impl_->core->mutex);
@@ -846,9 +871,13 @@ std::uint64_t loader::bytes() const {
   for (auto const& c : impl_->caches)
     if (c) n += c->near_bytes() + (impl_->x.on_device() ? 0 : c->bytes());
   return n;
+} catch (...) {
+  rethrow_as_error();
 }
 
-std::string load_state::text() const { return fmt::format("garner-loader 1 epoch {} next {} of {:016x}", epoch, next, fingerprint); }
+std::string load_state::text() const {
+  return as_error([&] { return fmt::format("garner-loader 1 epoch {} next {} of {:016x}", epoch, next, fingerprint); });
+}
 load_state load_state::parse(std::string_view text) {
   load_state s;
   auto const take = [&](std::string_view before, auto& value, int base) {

@@ -55,9 +55,10 @@ budget& device_budget(int index) {
 // ---------------------------------------------------------------------------------------------------------------------
 namespace {
 namespace fs = std::filesystem;
+// Files are named by texts: a path of libstdc++'s that is put together where memory runs out is freed twice.
 
 // The number that follows each word of a file of "word number" lines; the last one counts.
-std::map<std::string, std::uint64_t> words_of(fs::path const& file) {
+std::map<std::string, std::uint64_t> words_of(std::string const& file) {
   std::map<std::string, std::uint64_t> found;
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -69,35 +70,36 @@ std::map<std::string, std::uint64_t> words_of(fs::path const& file) {
   return found;
 }
 
-std::uint64_t number_in(fs::path const& file, std::uint64_t otherwise) {  // "max" is no number
+std::uint64_t number_in(std::string const& file, std::uint64_t otherwise) {  // "max" is no number
   std::ifstream in(file);
   std::uint64_t n = 0;
   return in >> n ? n : otherwise;
 }
 
 // `cache`: the words of memory.stat that count pages which the kernel takes back by itself.
-void look_at_group(host_memory& m, fs::path const& mount, std::string group, char const* limit, char const* used,
+void look_at_group(host_memory& m, std::string const& mount, std::string group, char const* limit, char const* used,
                    std::array<char const*, 2> cache) {
   while (true) {
-    fs::path const at = mount / fs::path(group).relative_path();
+    std::string const at = mount + group + "/";
     // Version 1 says "no limit" by a number near 2^63.
-    if (std::uint64_t const bytes = number_in(at / limit, budget::unlimited); bytes < std::uint64_t{1} << 60) {
-      auto const stat = words_of(at / "memory.stat");
-      std::uint64_t held = number_in(at / used, 0);
+    if (std::uint64_t const bytes = number_in(at + limit, budget::unlimited); bytes < std::uint64_t{1} << 60) {
+      auto const stat = words_of(at + "memory.stat");
+      std::uint64_t held = number_in(at + used, 0);
       for (char const* word : cache)
         if (auto const w = stat.find(word); w != stat.end()) held -= std::min(held, w->second);
       held = std::min(held, bytes);
       if (m.group_limit == budget::unlimited || bytes - held < m.group_limit - m.group_used) m.group_limit = bytes, m.group_used = held;
     }
     if (group.empty() || group == "/") return;
-    group = fs::path(group).parent_path().string();
+    group.resize(group.rfind('/') == group.npos ? 0 : group.rfind('/'));
   }
 }
 }  // namespace
 
-host_memory host_memory_now(fs::path const& root) {
+host_memory host_memory_now(fs::path const& of) {
   host_memory m;
-  auto const info = words_of(root / "proc/meminfo");
+  std::string const root = of.native() + "/";
+  auto const info = words_of(root + "proc/meminfo");
   auto const kib = [&](char const* word) {
     auto const at = info.find(word);
     return at == info.end() ? std::uint64_t{0} : at->second * 1024;
@@ -105,20 +107,20 @@ host_memory host_memory_now(fs::path const& root) {
   m.total = kib("MemTotal:");
   m.available = kib("MemAvailable:");
 
-  std::ifstream zones(root / "proc/zoneinfo");
+  std::ifstream zones(root + "proc/zoneinfo");
   std::uint64_t pages = 0, n = 0;
   for (std::string word; zones >> word;)
     if (word == "present" && zones >> n) pages += n;
   if (pages) m.installed = std::max(pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)), m.total) + kib("SwapTotal:");
 
-  std::ifstream groups(root / "proc/self/cgroup");  // "0::/path" or "4:memory:/path"
+  std::ifstream groups(root + "proc/self/cgroup");  // "0::/path" or "4:memory:/path"
   for (std::string line; std::getline(groups, line);) {
     std::size_t const a = line.find(':'), b = line.find(':', a == std::string::npos ? a : a + 1);
     if (b == std::string::npos) continue;
     std::string const kinds = "," + line.substr(a + 1, b - a - 1) + ",", group = line.substr(b + 1);
-    if (kinds == ",,") look_at_group(m, root / "sys/fs/cgroup", group, "memory.max", "memory.current", {"active_file", "inactive_file"});
+    if (kinds == ",,") look_at_group(m, root + "sys/fs/cgroup", group, "memory.max", "memory.current", {"active_file", "inactive_file"});
     if (kinds.find(",memory,") != std::string::npos)
-      look_at_group(m, root / "sys/fs/cgroup/memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes",
+      look_at_group(m, root + "sys/fs/cgroup/memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes",
                     {"total_active_file", "total_inactive_file"});
   }
   return m;
@@ -148,7 +150,7 @@ std::string why_not(std::string const& what, bytes_needed const& needed, bytes_n
 
 // --- bytes as people write them
 // --------------------------------------------------------------------------------------------------------------
-std::uint64_t parse_bytes(std::string const& text) {
+std::uint64_t parse_bytes(std::string const& text) try {
   double value = 0;
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   std::string unit;
@@ -167,6 +169,8 @@ std::uint64_t parse_bytes(std::string const& text) {
   std::uint64_t whole = 0;  // a double would round numbers beyond 2^53
   if (factor == 1 && std::from_chars(text.data(), end, whole).ptr == end) return whole;
   return static_cast<std::uint64_t>(value * factor);
+} catch (...) {
+  rethrow_as_error();
 }
 
 std::string format_bytes(std::uint64_t bytes) {

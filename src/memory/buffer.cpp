@@ -53,6 +53,16 @@ memory_block::memory_block(tier where, std::size_t bytes, int device, char const
 memory_block::memory_block(std::shared_ptr<void> owner, void* data, std::size_t bytes, int device)
     : data_(data), bytes_(bytes), device_(device), owner_(std::move(owner)) {}
 
+void make_or_wait(executor& x, std::function<void()> const& make) {
+  try {
+    make();
+  } catch (error const& e) {
+    if (e.code() != errc::memory || !x.asynchronous()) throw;
+    x.wait();
+    make();
+  }
+}
+
 void memory_block::reset() noexcept {
   if (!data_) return;
   if (!owner_) {

@@ -5,10 +5,14 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 
+#include "core/device.hpp"
+#include "core/executor.hpp"
 #include "garner/place.hpp"
 
 namespace garner {
@@ -100,5 +104,35 @@ class buffer {
   memory_block block_;
   std::size_t size_ = 0;
 };
+
+// make(), and once more where memory was short that x keeps and need not any longer.
+void make_or_wait(executor& x, std::function<void()> const& make);
+
+// Goes when all that x was given so far has happened.
+template <class Memory>
+void retire(executor& x, Memory&& memory) {
+  if (memory.bytes() && x.asynchronous()) x.keep(std::make_shared<std::decay_t<Memory> const>(std::move(memory)));
+  memory = {};
+}
+// Room for n elements at the least, and then for `size`; what was there is gone, but for what x was given before. Whether it was made anew.
+template <class T>
+bool grow(executor& x, buffer<T>& b, std::uint64_t n, std::uint64_t size, char const* what, tier where) {
+  if (b.size() >= n) return false;
+  device::require_unrecorded(x.device(), size * sizeof(T));  // before what there is goes
+  retire(x, std::move(b));
+  make_or_wait(x, [&] { b = buffer<T>(where, size, x.device(), what); });
+  return true;
+}
+template <class T>
+bool grow(executor& x, buffer<T>& b, std::uint64_t n, char const* what) {
+  return grow(x, b, n, n + n / 4, what, x.near());
+}
+inline bool grow(executor& x, memory_block& b, std::uint64_t bytes, char const* what) {
+  if (b.bytes() >= bytes) return false;
+  device::require_unrecorded(x.device(), bytes);
+  retire(x, std::move(b));
+  make_or_wait(x, [&] { b = memory_block(x.near(), bytes + bytes / 4, x.device(), what); });
+  return true;
+}
 
 }  // namespace garner

@@ -4,9 +4,8 @@
 
 #include <cstring>
 
-#include <fmt/format.h>
-
 #include "core/device.hpp"
+#include "core/fail.hpp"
 #include "garner/build.hpp"
 
 namespace garner {
@@ -41,22 +40,26 @@ int find_build_id(::dl_phdr_info* object, std::size_t, void* found) {
 }  // namespace
 
 std::string build_id() {
-  std::string found;
-  ::dl_iterate_phdr(&find_build_id, &found);
-  return found.empty() ? version() : found;
+  return as_error([] {
+    std::string found;
+    ::dl_iterate_phdr(&find_build_id, &found);
+    return found.empty() ? version() : found;
+  });
 }
 
 build_info describe_build() {
-  build_info all;
-  all.version = GARNER_VERSION;
-  all.cuda = device::built();
-  if (device::count() == 0) all.no_device = device::why_none();
-  for (int d = 0; d < device::count(); ++d) {
-    device::properties const p = device::describe(d);
-    all.devices.push_back({d, p.name, p.multiprocessors, p.compute_major, p.compute_minor, p.memory_bytes, device::memory(d).free_bytes,
-                           p.driver_version, p.runtime_version});
-  }
-  return all;
+  return as_error([] {
+    build_info all;
+    all.version = GARNER_VERSION;
+    all.cuda = device::built();
+    if (device::count() == 0) all.no_device = device::why_none();
+    for (int d = 0; d < device::count(); ++d) {
+      device::properties const p = device::describe(d);
+      all.devices.push_back({d, p.name, p.multiprocessors, p.compute_major, p.compute_minor, p.memory_bytes, device::memory(d).free_bytes,
+                             p.driver_version, p.runtime_version});
+    }
+    return all;
+  });
 }
 
 }  // namespace garner

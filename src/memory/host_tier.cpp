@@ -11,6 +11,7 @@
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "core/simulated_device.hpp"
 #include "core/thread_pool.hpp"
 #include "memory/budget.hpp"
 #include "memory/page.hpp"
@@ -65,6 +66,7 @@ std::string limit_in_the_way(int resource, char const* option, std::size_t bytes
 }
 
 void* host_tier::allocate(std::size_t bytes, int device) {
+  if (device == device::simulated) return simulated_device::allocate(bytes);
   if (device >= 0) device::make_current(device);
   std::size_t const pages = whole_pages(bytes);
   void* p = device >= 0 ? map_shared(pages) : MAP_FAILED;
@@ -91,6 +93,7 @@ void* host_tier::allocate(std::size_t bytes, int device) {
 }
 
 void host_tier::release(void* data, std::size_t bytes, int device) noexcept {
+  if (device == device::simulated) return simulated_device::release(data);
   if (device >= 0) device::unmap_host(data);
   ::munmap(data, whole_pages(bytes));
 }

@@ -107,7 +107,7 @@ double median_ms(executor& x, std::function<void(std::uint64_t)> const& prepare,
     device::record(x.device(), x.stream(), clock.last);
     x.wait();
     check();
-    if (i) ms.push_back(device::elapsed_ms(clock.first, clock.last));
+    if (i) ms.push_back(device::elapsed_ms(x.device(), clock.first, clock.last));
   }
   return median(ms);
 }
@@ -238,11 +238,10 @@ link_calibration measure(int device, std::uint64_t largest_table) {
     link.line_requests = link.zero_copy_gbs / 128;
     link.sector_requests = b.rate<8>({some / 128, 32, 128}, some) / 32;
     for (int sms = 1; sms <= p.multiprocessors; sms += sms < 8 ? 1 : 4) {
-      b.x.limit_share(static_cast<unsigned>(sms), 1024);
+      limited_share const few(b.x, static_cast<unsigned>(sms), 1024);
       link.saturating_sms = sms;
       if (b.rate<32>({some / chunk, chunk, chunk}, some) >= 0.95 * link.zero_copy_gbs) break;
     }
-    b.x.limit_share(0);
     told.advance(1);
     for (std::uint64_t bytes = std::min(all, gib); bytes <= all; bytes *= 4)
       for (std::uint64_t row : {128u, 512u, 1024u, 4096u})

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <optional>
 
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
@@ -35,11 +36,12 @@ struct block_sampler::parts::impl {
     placed_lists lists;
     kept_lists kept;
     std::unique_ptr<list_windows> windows;  // where the lists stay in their file; else null
-    pinned_pages pinned_times;
+    pinned_pages pinned_times, pinned_places;
     std::int64_t const* times = nullptr;
+    std::uint32_t const* places = nullptr;
     bool far = false;
     std::uint64_t cached = 0;             // bytes of first arcs
-    buffer<std::uint64_t> names, begins;  // of a part whose vertices stand elsewhere in their order
+    buffer<std::uint64_t> names, begins;  // of a graph in another order
     std::vector<std::uint64_t> seen;      // edges a hop, the most so far
     template <class Id>
     csr_view<Id> view() const {
@@ -76,6 +78,7 @@ struct block_sampler::parts::impl {
   };
   split_window split;
   std::uint64_t hash_beyond;  // bytes of entries
+  wait_at_end settled{x};
 
   impl(place where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations, block_options const& options)
       : model(options.access),
@@ -90,7 +93,7 @@ struct block_sampler::parts::impl {
       relation_parts p;
       p.lists = near_lists(x, *r.g, *r.lists);
       memory_block const& words = r.lists->packed_targets.empty() ? r.lists->targets : r.lists->packed_targets.words;
-      p.far = r.g->in_file || (x.on_device() && !r.elsewhere && !in_device_memory(words.where()));
+      p.far = r.g->in_file || (x.asynchronous() && !r.elsewhere && !in_device_memory(words.where()));
       if (r.g->in_file) p.windows = std::make_unique<list_windows>(x, *r.g);
       if (o.weighted && x.on_device() && p.lists.directory_bytes(true)) p.lists.cache_directory(x, true, "directory of packed weights");
       if (o.device_budget && !p.windows && (p.far || where.kind == place_kind::simulated)) {
@@ -100,13 +103,7 @@ struct block_sampler::parts::impl {
         else p.kept.keep(x, *r.g, *r.lists, p.lists, scores, read_of_a_list(r), budget, o.weighted);
         cached_arcs += p.cached + p.kept.bytes();
       }
-      if (!r.times.empty()) {
-        p.times = r.times.data();
-        if (x.on_device() && !device::reads(x.device(), p.times)) {
-          p.pinned_times = pinned_pages(r.times.data(), r.times.size_bytes(), x.device());
-          p.times = static_cast<std::int64_t const*>(p.pinned_times.device_data());
-        }
-      }
+      p.times = readable(x, r.times, p.pinned_times), p.places = readable(x, r.places, p.pinned_places);
       for (auto const& [from, to] : {std::pair{r.names, &p.names}, std::pair{r.begins, &p.begins}}) {
         *to = {x.near(), from.size(), x.device(), "names of a part's vertices"};
         x.copy(to->data(), from.data(), to->bytes());
@@ -150,15 +147,13 @@ struct block_sampler::parts::impl {
   void rename(graph const& g) {
     if (!g.by_id.bytes()) return;
     inside_bytes = g.info.id_bytes;
-    inside = memory_block(x.near(), g.by_id.bytes(), x.device(), "the order of vertices");
-    x.copy(inside.data(), g.by_id.data(), inside.bytes());
-    auto const keep = [&](auto const& values) {
-      ranks = memory_block(x.near(), values.size() * sizeof(values[0]), x.device(), "the order of vertices");
-      x.copy(ranks.data(), values.data(), ranks.bytes());
+    auto const keep = [&](memory_block& to, void const* from) {
+      to = memory_block(x.near(), g.by_id.bytes(), x.device(), "the order of vertices");
+      x.copy(to.data(), from, to.bytes());
       x.wait();
     };
-    if (inside_bytes == 8) keep(ranks_inside<std::uint64_t>(g));
-    else keep(ranks_inside<std::uint32_t>(g));
+    keep(inside, g.by_id.data());
+    with_id_type(g.info, [&](auto id) { keep(ranks, ranks_inside<decltype(id)>(g).data()); });
   }
 
   // --- room ---
@@ -198,10 +193,7 @@ struct block_sampler::parts::impl {
   }
   template <class T>
   bool make(buffer<T>& b, std::uint64_t n, char const* what = "a mini-batch") {
-    if (b.size() >= n) return false;
-    b = {};
-    b = buffer<T>(x.near(), n, x.device(), what);
-    return true;
+    return garner::grow(x, b, n, n, what, x.near());
   }
   bool looks() const { return o.weighted || o.temporal.has_value(); }
   bool far() const {
@@ -210,26 +202,8 @@ struct block_sampler::parts::impl {
   std::uint64_t slots(std::size_t t, std::size_t batches) const {
     return std::bit_ceil(2 * (room.vertices[t] * batches + (types[t].is_source ? room.items : 0)) + 2);
   }
-  bool lacks_places(std::size_t batches) const {
-    for (std::size_t t = 0; t < types.size(); ++t)
-      if (hashes(batches) ? types[t].keys.size() < slots(t, batches) : types[t].place.size() < types[t].vertices * batches) return true;
-    return false;
-  }
   void make_rooms(std::span<blocks::parts* const> batches) {
     std::uint64_t const most = *std::max_element(room.vertices.begin(), room.vertices.end()) * batches.size();
-    bool const small = drawn.size() < most || at.size() < most + 1 || first.size() < room.items || rank.size() < room.items + 1 ||
-                       (batches.size() > 1 && all_ids.size() < most) || lacks_places(batches.size());
-    bool const small_blocks = std::any_of(batches.begin(), batches.end(), [&](blocks::parts* b) {
-      if (b->types.size() != map.types || b->relations.size() != map.relations) return true;
-      for (std::size_t t = 0; t < b->types.size(); ++t)
-        if (b->types[t].ids.size() < room.vertices[t]) return true;
-      for (std::size_t r = 0; r < b->relations.size(); ++r)
-        if (o.edges && b->relations[r].pairs.size() < 2 * room.edges[r]) return true;
-      return false;
-    });
-    if (!small && !small_blocks) return;
-    x.wait();  // what is given may use what goes
-    for (blocks::parts* b : batches) b->done.wait();
     make(drawn, most), make(at, most + 1), make(first, room.items), make(rank, room.items + 1);
     make(row, room.items), make(col, room.items), make(edge, room.items);
     if (looks()) make(sifted_col, room.items), make(sifted_edge, room.items);
@@ -295,7 +269,7 @@ struct block_sampler::parts::impl {
       for_each_item<1>(x, n, begin_hop{counters.data(), map, map.hops, true});
     }
     close(batches);
-    if (x.on_device()) return;
+    if (x.asynchronous()) return;
     double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
     for (blocks::parts* b : batches) b->ms = ms / n;
   }
@@ -454,6 +428,11 @@ struct block_sampler::parts::impl {
     }
     if (!relations[s.relation].windows) fetch_all<Id>(s, items, order, ordered);
   }
+  void name(hop_of_relation const& s, item_count items) {
+    relation_parts const& r = relations[s.relation];
+    if (!o.edge_ids || (!r.places && !r.of.first_edge)) return;
+    for_each_item<1>(x, items, name_edges{s, r.begins.data(), r.places, r.of.first_edge}, access_mode::merged);
+  }
   // What their local numbers are.
   void number(hop_of_relation const& s, some_batches batches, bool finds_vertices) {
     item_count const items = counted(counter_map::items, room.items);
@@ -463,8 +442,10 @@ struct block_sampler::parts::impl {
       for_each_item<1>(x, s.batches, open_vertices{s});
       for_each_item<1>(x, items, with_outputs(take_place{s, {}}, batches, s.relation, false));
     }
-    if (o.edges && (finds_vertices ? !o.induced : true))
+    if (o.edges && (finds_vertices ? !o.induced : true)) {
+      name(s, items);
       for_each_item<1>(x, items, with_outputs(number_edges{s, {}}, batches, s.relation, true));
+    }
     for_each_item<1>(x, s.batches, end_relation{s, finds_vertices, finds_vertices && o.induced});
     if (finds_vertices) for_each_item<1>(x, 1, end_hop{s});
   }
@@ -486,7 +467,7 @@ struct block_sampler::parts::impl {
     std::int64_t const* edge_home = s.edge;
     std::vector<std::uint64_t> orders;
     std::vector<std::int64_t> edges;
-    if (x.on_device()) {
+    if (x.asynchronous()) {
       orders.resize(n), edges.resize(n);
       x.copy(orders.data(), order, n * sizeof(std::uint64_t));
       x.copy(edges.data(), s.edge, n * sizeof(std::int64_t));
@@ -512,11 +493,11 @@ struct block_sampler::parts::impl {
   template <class Id>
   void fetch_all(hop_of_relation const& s, item_count items, std::uint64_t const* order, std::uint64_t ordered) {
     csr_view<Id> const v = relations[s.relation].template view<Id>();
-    if (relations[s.relation].far) x.limit_share(far_blocks, 1024);
+    std::optional<limited_share> few;
+    if (relations[s.relation].far) few.emplace(x, far_blocks, 1024);
     // Neighbouring edges may stand side by side; a thread takes one, which no line can be begun for.
     if (!v.targets.packed) for_each_item<1>(x, items, fetch<Id, false>{s, v, order, ordered, nullptr}, access_mode::merged);
     else if constexpr (sizeof(Id) == 4) for_each_item<1>(x, items, fetch<Id, true>{s, v, order, ordered, nullptr}, access_mode::merged);
-    x.limit_share(0);
   }
 
   template <class Id>
@@ -546,7 +527,6 @@ struct block_sampler::parts::impl {
   // --- lists that are split over processes ---
   template <class Id>
   void draw_lists(hop_of_relation s, list_draws& into) {
-    relation_parts& rel = relations[0];
     std::uint64_t* const c = counters.data();
     std::uint64_t const n = into.counts.size();
     item_count const drawing = counted(map.drawing(0), n);
@@ -570,7 +550,7 @@ struct block_sampler::parts::impl {
     choose<Id>(s, drawing);
     std::uint64_t const items = x.read(c + counter_map::items);
     find<Id>(s, items);
-    if (o.edge_ids) for_each_item<1>(x, counted(counter_map::items, room.items), name_edges{s, rel.begins.data(), rel.of.first_edge});
+    name(s, counted(counter_map::items, room.items));
     if (looks()) for_each_item<1>(x, drawing, count_sifted{s});
     into.neighbours.resize(items), into.edges.resize(o.edge_ids ? items : 0);
     x.copy(into.counts.data(), drawn.data(), n * sizeof(std::uint32_t));
@@ -585,7 +565,8 @@ struct block_sampler::parts::impl {
     list_draws into;
     into.counts.resize(n);
     if (n == 0) return into;
-    if (at.size() < n + 1) make(all_ids, n + n / 4), make(all_batches, n + n / 4), make(drawn, n + n / 4), make(at, n + n / 4 + 1);
+    auto const room_for = [&](auto& b, std::uint64_t least) { garner::grow(x, b, least, least + n / 4, "a mini-batch", x.near()); };
+    room_for(all_ids, n), room_for(all_batches, n), room_for(drawn, n), room_for(at, n + 1);
     x.copy(all_ids.data(), vertices.data(), vertices.size_bytes());
     x.copy(all_batches.data(), batches.data(), batches.size_bytes());
     hop_of_relation s{};
@@ -684,13 +665,7 @@ block_sampler::parts::parts(place where, std::vector<sampled_type> types, std::v
   if (renamed && first) impl_->rename(*first);
   for (std::size_t r = 0; r < impl_->relations.size(); ++r) kept_near.push_back(impl_->told_of_kept(r));
 }
-block_sampler::parts::~parts() {
-  if (!impl_) return;
-  try {
-    impl_->x.wait();
-  } catch (...) {  // nobody is left to be told
-  }
-}
+block_sampler::parts::~parts() = default;
 sampler_rooms first_rooms(std::span<std::uint64_t const> types, std::span<sampled_size const> relations, block_options const& o,
                           std::uint64_t seeds, std::uint64_t batches) {
   sampler_rooms room{0, {}, std::vector<std::uint64_t>(relations.size(), 0)};
@@ -830,7 +805,7 @@ void block_sampler::parts::finish(blocks::parts& b) {
   std::uint64_t const* const c = b.counted.data();
   counter_map const& map = s.map;
   b.drawn = c[counter_map::drawn];
-  if (s.x.on_device()) b.ms = b.begun.ms_until(b.done) / b.together;
+  if (s.x.asynchronous()) b.ms = b.begun.ms_until(b.done) / b.together;
   for (std::uint32_t t = 0; t < map.types; ++t) {
     blocks::vertices& v = b.types[t].seen;
     v.ids = b.types[t].ids.data(), v.tree = s.o.disjoint ? b.types[t].tree.data() : nullptr;

@@ -71,10 +71,14 @@ struct inner_relation {
   std::span<std::int64_t const> times;
   // Lists that lie with others: g tells no more than sizes, and what was drawn of them comes by parts::take().
   bool elsewhere = false;
-  // Of a part of a graph: what its vertices are called where draws are keyed, and where their lists begin there, one each; empty: the first
-  // of them, and those behind it.
-  std::span<std::uint64_t const> names = {}, begins = {};
+  // Of a part of a graph: what its vertices are called where draws are keyed; empty: the first of them, and those behind it.
+  std::span<std::uint64_t const> names = {};
   std::uint64_t first_name = 0, first_edge = 0;
+  // Of a graph in another order inside, to name edges: entry i of the list of v is edge first_edge + begins[v] + places[i]; begins empty:
+  // the lists here have that order.
+  std::span<std::uint64_t const> begins = {};
+  std::span<std::uint32_t const> places = {};
+  std::shared_ptr<void const> owner = {};  // of what these refer to, and times
 };
 
 // Room that a sampler makes: edges of a hop, of all mini-batches that are drawn together; of one of them vertices by type and edges by

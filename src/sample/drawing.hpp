@@ -120,6 +120,8 @@ struct hop_of_relation {
     return places.find(static_cast<std::uint64_t>(row[i]), tree_of(target), batch_of(target));
   }
   GARNER_HD std::uint64_t base() const { return c[map.total(from)]; }
+  // Whether who draws n of so many neighbours takes each once: where all are wanted with replacement too.
+  GARNER_HD bool takes_all(std::uint64_t n, std::uint64_t degree) const { return fanout < 0 || (n == degree && !replace); }
   // u stands at edge i. Without places nobody numbers it here: whoever asked for the list does.
   GARNER_HD void reach(std::uint64_t i, std::uint64_t u, std::uint64_t tree, std::uint64_t batch) const {
     row[i] = static_cast<std::int64_t>(u);
@@ -163,8 +165,8 @@ struct take_seeds {
       atomic_min(mine + map.bad, first + i);
       v = 0;
     }
-    if (tree_time) tree_time[first + i] = times ? times[i] : times_of_type[v];
     if (inside) v = id_bytes == 8 ? static_cast<std::uint64_t const*>(inside)[v] : static_cast<std::uint32_t const*>(inside)[v];
+    if (tree_time) tree_time[first + i] = times ? times[i] : times_of_type[v];
     all_ids[before + i] = ids[i] = static_cast<std::int64_t>(v);
     if (tree) tree[i] = static_cast<std::uint32_t>(first + i);
     if (of_batch) of_batch[before + i] = static_cast<std::uint32_t>(batch);
@@ -259,7 +261,7 @@ struct draw : hop_of_relation {
     std::int64_t* const mine = edge + at[i];
     std::int64_t* const who = col + at[i];
     for (std::uint64_t k = 0; k < n; ++k) who[k] = static_cast<std::int64_t>(target);
-    if (n == degree && !replace) {
+    if (takes_all(n, degree)) {
       for (std::uint64_t k = 0; k < n; ++k) mine[k] = static_cast<std::int64_t>(begin + k);
       return;
     }
@@ -334,7 +336,7 @@ struct draw_by : hop_of_relation {
     std::int64_t* const who = col + at[i];
     std::uint32_t* const state = first + at[i];
     t.each(indices{0, n}, [&](std::uint64_t k) { who[k] = static_cast<std::int64_t>(target); });
-    if (n == degree && !replace) {
+    if (takes_all(n, degree)) {
       t.each(indices{0, n}, [&](std::uint64_t k) { mine[k] = static_cast<std::int64_t>(begin + k), state[k] = 2; });
       return;
     }
@@ -429,22 +431,32 @@ struct fetch : hop_of_relation {
   }
 };
 
+// --- what edges are called ---------------------------------------------------------------------------------------------------------------
+// By where they stand in the lists of the whole graph, in the order of the user's ids.
+struct name_edges : hop_of_relation {
+  std::uint64_t const* begins;  // where the list of each vertex begins there, behind first_edge others; null: as here
+  std::uint32_t const* places;  // far: where each entry stands in its list there; null: all stand as here
+  std::uint64_t first_edge;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    if (c[map.over]) return;
+    auto const e = static_cast<std::uint64_t>(edge[i]);
+    if (!places) {
+      edge[i] = static_cast<std::int64_t>(first_edge + e);
+      return;
+    }
+    std::uint64_t const begin = first_edge + (begins ? begins : offsets)[to_ids[col[i]]];
+    t.each(known<false>(span<std::uint32_t>{places, e, e + 1}),
+           [&](std::uint32_t place) { edge[i] = static_cast<std::int64_t>(begin + place); });
+  }
+};
+
 // --- lists that lie elsewhere ------------------------------------------------------------------------------------------------------------
-// At the owner, once its lists are drawn from: how many each vertex drew, where some were left out, and where entries stand in the lists of
-// the whole graph.
+// At the owner, once its lists are drawn from: how many each vertex drew, where some were left out.
 struct count_sifted : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
     drawn[i] = static_cast<std::uint32_t>(rank[at[i + 1]] - rank[at[i]]);
-  }
-};
-struct name_edges : hop_of_relation {
-  std::uint64_t const* begins;  // where the list of each vertex begins there; null: all stand as here, behind first_edge others
-  std::uint64_t first_edge;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    auto const v = static_cast<std::uint64_t>(to_ids[col[i]]);
-    edge[i] += static_cast<std::int64_t>(begins ? begins[v] - offsets[v] : first_edge);
   }
 };
 // At who asked: drawn[] and row[] came. Whose each is, and who was drawn first.

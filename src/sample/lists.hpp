@@ -9,6 +9,7 @@
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"
 #include "graph/placed.hpp"
+#include "memory/pin.hpp"
 #include "memory/self_test.hpp"
 
 namespace garner {
@@ -53,6 +54,14 @@ inline placed_lists near_lists(executor& x, graph const& g, edge_lists const& li
   placed_lists placed(x, g, lists, "offsets");
   if (x.on_device() && placed.directory_bytes(false)) placed.cache_directory(x, false, "directory of packed lists");
   return placed;
+}
+
+// What others have in host memory, where the place reads it.
+template <class T>
+T const* readable(executor& x, std::span<T const> of, pinned_pages& pinned) {
+  if (of.empty() || !x.on_device() || device::reads(x.device(), of.data())) return of.data();
+  pinned = pinned_pages(of.data(), of.size_bytes(), x.device());
+  return static_cast<T const*>(pinned.device_data());
 }
 
 // Host values, near.

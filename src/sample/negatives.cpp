@@ -1,6 +1,11 @@
 // Negative samples: pairs of vertices, or targets for given sources, drawn uniformly; where that is asked, none that is an edge.
-// At the host. Cost: a draw a negative; never_positive: a binary search of a list each, and as many again as hit an edge.
+// At the host. Cost: a draw a negative; never_positive: a binary search of a list each, and as many again as hit an edge. Where 64 draws
+// found none, one is drawn of those that are left: a read of the source's list, and for pairs once a mini-batch of all lists.
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/packed.hpp"
@@ -14,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t most_draws = 64;
 // Streams of their own, beside those of the sampler.
-constexpr std::uint64_t of_sources = 0x6e65676174697665ull, of_targets = 0x7461726765747321ull;
+constexpr std::uint64_t of_sources = 0x6e65676174697665ull, of_targets = 0x7461726765747321ull, of_left = 0x6f6e657320676f6eull;
 
 template <class Id>
 bool leads_to(graph const& g, std::uint64_t from, std::uint64_t to) {
@@ -37,6 +42,63 @@ bool leads_to(graph const& g, std::uint64_t from, std::uint64_t to) {
   }
   return low < end && element(low) == to;
 }
+
+// What is no edge, in the order of the user's ids, whatever that of the graph.
+class pairs_left {
+ public:
+  pairs_left(graph const& g, std::uint64_t sources, std::uint64_t targets) : g_(g), sources_(sources), targets_(targets) {}
+
+  // Targets to which `from` does not lead: how many, and the k-th.
+  std::uint64_t count(std::uint64_t from) {
+    if (of_ != from) look_at(from);
+    return targets_ - taken_.size();
+  }
+  std::uint64_t target(std::uint64_t from, std::uint64_t k) {
+    if (of_ != from) look_at(from);
+    std::uint64_t low = 0, high = taken_.size();
+    while (low < high) {
+      std::uint64_t const middle = low + (high - low) / 2;
+      if (taken_[middle] - middle <= k) low = middle + 1;
+      else high = middle;
+    }
+    return k + low;
+  }
+  // The same of all pairs, source by source.
+  std::uint64_t count() {
+    if (before_.empty()) {
+      before_.push_back(0);
+      for (std::uint64_t u = 0; u < sources_; ++u) before_.push_back(before_.back() + count(u));
+    }
+    return before_.back();
+  }
+  std::pair<std::uint64_t, std::uint64_t> pair(std::uint64_t k) {
+    auto const u = static_cast<std::uint64_t>(std::upper_bound(before_.begin(), before_.end(), k) - before_.begin() - 1);
+    return {u, target(u, k - before_[u])};
+  }
+
+ private:
+  void look_at(std::uint64_t from) {
+    of_ = from;
+    taken_.clear();
+    std::uint64_t const v = g_.at_rank(from), begin = g_.out.offsets[v], end = g_.out.offsets[v + 1];
+    auto const take = [&](std::uint64_t u) {
+      if (g_.by_id.bytes()) u = g_.rank_of(g_.user_id(u));
+      if (u < targets_) taken_.push_back(u);
+    };
+    with_id_type(g_.info, [&](auto id) {
+      csr_view<decltype(id)> const lists = g_.view<decltype(id)>(g_.out);
+      if (g_.out.packed_targets.empty())
+        for (std::uint64_t i = begin; i < end; ++i) take(lists.targets.data[i]);
+      else each_in_turn(lists.targets.packed, begin, end, [&](std::uint32_t u, std::uint64_t) { return take(u), false; });
+    });
+    std::sort(taken_.begin(), taken_.end());
+    taken_.erase(std::unique(taken_.begin(), taken_.end()), taken_.end());
+  }
+
+  graph const& g_;
+  std::uint64_t sources_, targets_, of_ = ~std::uint64_t{0};
+  std::vector<std::uint64_t> taken_, before_;
+};
 
 }  // namespace
 
@@ -73,6 +135,7 @@ vertex_pairs draw_negatives(std::uint64_t number, std::span<std::int64_t const> 
     drawn.targets.reserve(count);
     if (!triplet) drawn.sources.reserve(count);
     auto const each = triplet ? static_cast<std::uint64_t>(o.amount) : 1;
+    std::optional<pairs_left> left;
     for (std::uint64_t k = 0; k < count; ++k) {
       std::uint64_t u = 0, v = 0, draw = 0;
       do {
@@ -81,12 +144,16 @@ vertex_pairs draw_negatives(std::uint64_t number, std::span<std::int64_t const> 
                     : upper_product(random_bits(o.seed ^ of_sources, number, at), source_vertices);
         v = upper_product(random_bits(o.seed ^ of_targets, number, at), target_vertices);
       } while (edge(u, v) && ++draw < most_draws);
-      if (draw == most_draws)
-        fail(errc::input,
-             "{}: vertex {} leads to (nearly) all others: {} draws for mini-batch {} found no negative; say never_positive = false, or "
-             "leave "
-             "the vertex out",
-             g->name, u, most_draws, number);
+      if (draw == most_draws) {
+        if (!left) left.emplace(*g, source_vertices, target_vertices);
+        std::uint64_t const all = triplet ? left->count(u) : left->count();
+        if (all == 0)
+          fail(errc::input, "{}: {} leads to each of {} vertices, so that no negative is left; {}say never_positive = false", g->name,
+               triplet ? fmt::format("vertex {}", u) : "every vertex", target_vertices, triplet ? "leave the vertex out, or " : "");
+        std::uint64_t const which = upper_product(random_bits(o.seed ^ of_left, number, k), all);
+        if (triplet) v = left->target(u, which);
+        else std::tie(u, v) = left->pair(which);
+      }
       if (!triplet) drawn.sources.push_back(static_cast<std::int64_t>(u));
       drawn.targets.push_back(static_cast<std::int64_t>(v));
     }

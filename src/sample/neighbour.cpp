@@ -57,7 +57,7 @@ neighbour_sampler::neighbour_sampler(graph const& g, place where, access_mode ac
                                      sample_options const& options) {
   check_sampling(options);
   pulled_lists(g);
-  require_readable(g, where, access, edges);
+  require_readable(g, where, access, edges, true);
   if (where.kind == place_kind::device) self_test(where.index);
   impl_ = std::make_unique<impl>(g, where, access, options);
 }

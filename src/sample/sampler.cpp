@@ -3,6 +3,7 @@
 
 #include "core/stats.hpp"
 #include "graph/handle.hpp"
+#include "graph/ranks.hpp"
 #include "sample/blocks.hpp"
 #include "sample/lists.hpp"
 
@@ -15,6 +16,25 @@ void require_options(block_options const& o) {
   if (o.induced && (o.disjoint || o.temporal))
     fail(errc::usage, "the induced subgraph of disjoint trees is not defined; choose one of the two");
   require_in_place(o.access);
+}
+
+// A graph in another order: what is given one an entry of its lists, and where entries stand there, as they lie inside.
+void take_order(inner_relation& r, bool names_edges) {
+  struct owned {
+    entry_places at;
+    buffer<std::int64_t> times;
+  };
+  if (r.times.empty() && !names_edges) return;
+  auto const mine = std::make_shared<owned>(owned{places_of_entries(*r.g, *r.lists), {tier::host, r.times.size(), -1, "times of edges"}});
+  std::uint64_t const* const offsets = r.lists->offsets.data();
+  shared_pool().run(r.times.empty() ? 0 : r.g->info.vertices, 256, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t v = begin; v < end; ++v)
+      for (std::uint64_t i = offsets[v]; i < offsets[v + 1]; ++i) mine->times[i] = r.times[mine->at.begins[v] + mine->at.places[i]];
+  });
+  r.times = mine->times.span();
+  if (names_edges) r.begins = mine->at.begins.span(), r.places = mine->at.places.span();
+  else mine->at = {};
+  r.owner = mine;
 }
 
 }  // namespace
@@ -30,7 +50,7 @@ void require_fanouts(std::vector<std::int64_t> const& fanouts, std::size_t hops)
     if (f < -1 || f > most_drawn) fail(errc::usage, "fanout {}: say 0 (none) to {} neighbours a hop, or -1 for all of them", f, most_drawn);
 }
 
-blocks::blocks() : parts_(std::make_unique<parts>()) {}
+blocks::blocks() : parts_(as_error([] { return std::make_unique<parts>(); })) {}
 blocks::~blocks() = default;
 blocks::blocks(blocks&&) noexcept = default;
 blocks& blocks::operator=(blocks&&) noexcept = default;
@@ -77,7 +97,10 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
         fail(errc::usage, "{}: its vertices were reordered; graphs of several relations keep their natural order", g.name);
       edge_lists const* const lists = &lists_of_side(g, r.side);
       require_readable(g, where, options.access, options.lists, true);
-      if (g.in_file && (options.weighted || options.induced || (options.temporal && r.times.empty())))
+      if (one && g.by_id.bytes() && to != g.info.vertices)
+        fail(errc::usage, "{}: has {} vertices in another order, and its type has {}; say as many, or keep the natural order", g.name,
+             g.info.vertices, to);
+      if (g.in_file && (options.weighted || options.induced || (options.temporal && g.info.edges && r.times.empty())))
         fail(errc::usage,
              "{}: draws by weight or by the times of vertices, and the induced subgraph, look through whole lists, and these were left in "
              "their "
@@ -87,7 +110,7 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
         fail(errc::input, "{}: sampling by weights, and this graph has none; build it with weights, or say weighted = false", g.name);
       if (!r.times.empty() && r.times.size() != g.info.edges)
         fail(errc::input, "{}: {} times for {} edges; give each edge one, in the order of its lists", g.name, r.times.size(), g.info.edges);
-      if (options.temporal && r.times.empty() && types[r.from].times.empty())
+      if (options.temporal && g.info.edges && r.times.empty() && types[r.from].times.empty())
         fail(errc::input, "{}: temporal sampling, and neither its edges nor its vertices have times", g.name);
       tier const t = g.in_file ? tier::file : (lists->packed_targets.empty() ? lists->targets : lists->packed_targets.words).where();
       about.push_back(fmt::format("{}: {} edges in tier {}", g.name.empty() ? "graph" : g.name, g.info.edges, to_string(t)));
@@ -100,14 +123,22 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
         fail(errc::input, "{} scores for {} vertices of type {}; give each one", types[t].scores.size(), types[t].vertices, t);
     }
     if (where.kind == place_kind::device) self_test(where.index);
+    std::vector<std::int64_t> times;
+    if (one && inner[0].g->by_id.bytes()) {
+      types[0].times = times = values_inside(*inner[0].g, types[0].times);
+      take_order(inner[0], options.edge_ids && !options.inner_edge_ids);
+    }
     parts_ = std::make_unique<parts>(where, std::move(types), std::move(inner), options, one);
     for (std::size_t k = 0; k < about.size(); ++k) parts_->about += (k ? "; " : "") + about[k] + parts_->kept_near[k];
   });
 }
 block_sampler::block_sampler(place where, graph_handle const& g, std::vector<std::int64_t> fanouts, block_options const& options,
                              list_side side, std::span<std::int64_t const> times)
-    : block_sampler(where, {sampled_type{g.info().vertices, times, options.scores}},
-                    {sampled_relation{&g, side, 0, 0, std::move(fanouts), {}}}, options) {}
+    : block_sampler(as_error([&] {
+        std::vector<sampled_relation> one(1);
+        one[0].lists = &g, one[0].side = side, one[0].fanouts = std::move(fanouts);
+        return block_sampler(where, {sampled_type{g.info().vertices, times, options.scores}}, std::move(one), options);
+      })) {}
 block_sampler::~block_sampler() = default;
 block_sampler::block_sampler(block_sampler&&) noexcept = default;
 block_sampler& block_sampler::operator=(block_sampler&&) noexcept = default;
@@ -132,14 +163,20 @@ void block_sampler::start_types(blocks& into, std::uint64_t number, std::span<ty
   as_error([&] { parts_->start(into.inside(), number, seeds, false); });
 }
 void block_sampler::finish(blocks& of) {
-  phase const timed{"sample.batch"};
-  as_error([&] { parts_->finish(of.inside()); });
+  as_error([&] {
+    phase const timed{"sample.batch"};
+    parts_->finish(of.inside());
+  });
 }
 void block_sampler::work_on(stream_ref stream) { parts_->at().work_on(stream.get()); }
 place block_sampler::where() const { return parts_->at().where(); }
 std::uint64_t block_sampler::vertices(std::uint32_t type) const { return parts_->vertices(type); }
 std::uint64_t block_sampler::bytes() const { return parts_->bytes(); }
-std::string block_sampler::about() const { return parts_->about; }
-traffic block_sampler::take_traffic() { return parts_->take_traffic(); }
+std::string block_sampler::about() const {
+  return as_error([&] { return parts_->about; });
+}
+traffic block_sampler::take_traffic() {
+  return as_error([&] { return parts_->take_traffic(); });
+}
 
 }  // namespace garner

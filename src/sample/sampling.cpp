@@ -152,7 +152,7 @@ hop_rule parse_hop_rule(std::string_view text) {
   if (text == "last") return hop_rule::last;
   fail(errc::usage, "hop rule '{}': say all (every vertex so far samples) or last (those that the hop before reached)", text);
 }
-std::vector<std::uint32_t> parse_fanouts(std::string_view text) {
+std::vector<std::uint32_t> parse_fanouts(std::string_view text) try {
   sample_options o;
   o.fanouts.clear();
   for (std::size_t at = 0; at <= text.size();) {
@@ -167,6 +167,8 @@ std::vector<std::uint32_t> parse_fanouts(std::string_view text) {
   }
   check_sampling(o);
   return o.fanouts;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace garner

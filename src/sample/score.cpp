@@ -12,6 +12,7 @@
 // sampled: `expected`, and how often rows were read by mini-batches of a few epochs beforehand, blended (sample/blend.hpp).
 // Cost: a round reads every arc once (expected, undirected: twice) and 4 random bytes near each; three launches. Bytes a vertex near:
 // 16 (degree and the PageRanks), 40 (expected; directed: 28), sampled the same and then 20 and what the sampler takes (sampling_bytes).
+// Of lists that stay in their file a round reads all, a window at a time; what is a long list there: rounds().
 #include "sample/score.hpp"
 
 #include <algorithm>
@@ -41,12 +42,15 @@ struct sum_short {
   csr_view<Id> out;
   float const* given;
   float* sum;
+  bool in_window;  // of a file: it has none of those that are long together, which are others' work
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t w) const {
     std::uint64_t const first = w * 32, last = smaller(out.vertices, first + 32);
     std::uint64_t const* const offsets = out.offsets + first;
     auto const give = [&](Id v) { return given[v]; };
-    if (offsets[last - first] - offsets[0] <= slice) {
+    std::uint64_t const arcs = offsets[last - first] - offsets[0];
+    if (in_window && (arcs == 0 || arcs > slice)) return;
+    if (arcs <= slice) {
       t.sum_lists(known<Packed>(out.arcs({offsets[0], offsets[last - first]})), offsets, static_cast<std::uint32_t>(last - first), give,
                   [&](std::uint32_t k, double part) { sum[first + k] = static_cast<float>(part); });
       return;
@@ -235,11 +239,14 @@ class rounds {
         score(near<float>("scores")),
         given_(near<float>("scores")),
         sum_(near<float>("scores")) {
-    std::vector<long_slice> slices;
     std::vector<std::uint64_t> vertex, first;
     std::uint64_t const* const offsets = g.out.offsets.data();
+    if (g.in_file) windows_.emplace(x, g);
+    std::vector<long_slice>& slices = slices_home_;
     for (std::uint64_t v = 0; v < n; ++v) {
-      if (offsets[v + 1] - offsets[v] <= slice) continue;
+      // In a window of a file an item is read whole: so 32 lists that are long together are long ones each.
+      indices const mine = windows_ ? arcs_of(v / 32) : indices{offsets[v], offsets[v + 1]};
+      if (mine.end - mine.begin <= slice || offsets[v] == offsets[v + 1]) continue;
       vertex.push_back(v);
       first.push_back(slices.size());
       for (std::uint64_t i = offsets[v]; i < offsets[v + 1]; i += slice)
@@ -279,8 +286,9 @@ class rounds {
     x.fill(degree.data(), 0, degree.bytes());
     std::uint64_t const items = (g_.info.edges + slice - 1) / slice;
     csr_view<Id> const out = lists_.template view<Id>();
-    if (!out.targets.packed) each_list(items, count_in<Id, false>{out, degree.data()});
-    else if constexpr (sizeof(Id) == 4) each_list(items, count_in<Id, true>{out, degree.data()});
+    auto const range = [&](std::uint64_t i) { return indices{i * slice, std::min(g_.info.edges, (i + 1) * slice)}; };
+    if (g_.out.packed_targets.empty()) each_list(items, count_in<Id, false>{out, degree.data()}, range);
+    else if constexpr (sizeof(Id) == 4) each_list(items, count_in<Id, true>{out, degree.data()}, range);
     return degree;
   }
 
@@ -289,6 +297,7 @@ class rounds {
     auto const chosen = near_values(x, weighted ? train : std::vector<std::uint64_t>{}, "training set");
     std::uint64_t const blocks = blocks_of(n);
     buffer<double> change(x.near(), blocks + 1, x.device(), "sums");
+    wait_at_end const settled(x);
     float const start = static_cast<float>(1.0 / static_cast<double>(n));
     for_each_item<1>(x, n, set_all{score.data(), start});
     if (weighted)
@@ -324,6 +333,7 @@ class rounds {
     buffer<float> back, echo, sum_back;
     if (echoes)
       for (buffer<float>* b : {&back, &echo, &sum_back}) *b = near<float>("expected accesses");
+    wait_at_end const settled(x);
     std::uint64_t const batches = (train.size() + s.batch - 1) / s.batch;
     float const p = static_cast<float>(1.0 / static_cast<double>(batches));
     for (buffer<float>* b : {&start, &drawn}) for_each_item<1>(x, n, set_all{b->data(), 0});
@@ -380,17 +390,37 @@ class rounds {
     x.wait();
     return to;
   }
-  template <class Body>
-  void each_list(std::uint64_t items, Body const& body) {
-    if (o_.access == access_mode::strided) for_each_item<1>(x, items, body, o_.access);
-    else for_each_item<32>(x, items, body, o_.access);
+  // Of the 32 lists of an item.
+  indices arcs_of(std::uint64_t item) const {
+    std::uint64_t const* const offsets = g_.out.offsets.data();
+    return {offsets[item * 32], offsets[std::min(n, item * 32 + 32)]};
+  }
+  // `range`: the arcs that the body's item reads.
+  template <class Body, class Range>
+  void each_list(std::uint64_t items, Body const& body, Range const& range) {
+    auto const run = [&](std::uint64_t first, std::uint64_t last, Body const& of) {
+      beginning_at<Body> const some{of, first};
+      if (o_.access == access_mode::strided) for_each_item<1>(x, last - first, some, o_.access);
+      else for_each_item<32>(x, last - first, some, o_.access);
+    };
+    if (!windows_) return run(0, items, body);
+    windows_->each(g_.out, {true, false, true}, items, range, [&](list_window const& w) {
+      Body some = body;
+      some.out = w.over(some.out);
+      run(w.first, w.last, some);
+    });
   }
   template <bool Packed>
   void add_up_of(float const* from, float* to) {
     csr_view<Id> const out = lists_.template view<Id>();
-    each_list((n + 31) / 32, sum_short<Id, Packed>{out, from, to});
+    each_list((n + 31) / 32, sum_short<Id, Packed>{out, from, to, windows_.has_value()}, [&](std::uint64_t i) {
+      indices const all = arcs_of(i);
+      return all.end - all.begin <= slice ? all : indices{};
+    });
     if (slices_.empty()) return;
-    each_list(slices_.size(), sum_slices<Id, Packed>{out, slices_.data(), from, part_.data()});
+    each_list(slices_.size(), sum_slices<Id, Packed>{out, slices_.data(), from, part_.data()}, [&](std::uint64_t i) {
+      return indices{slices_home_[i].begin, slices_home_[i].end};
+    });
     for_each_item<32>(x, vertex_.size(), sum_long{vertex_.data(), first_.data(), part_.data(), to});
   }
 
@@ -409,10 +439,13 @@ class rounds {
   buffer<float> score;
 
  private:
+  std::optional<list_windows> windows_;  // of lists that stay in their file
+  std::vector<long_slice> slices_home_;
   buffer<float> given_, sum_;
   buffer<long_slice> slices_;
   buffer<std::uint64_t> vertex_, first_;
   buffer<double> part_;
+  wait_at_end settled_{x};
 };
 
 }  // namespace
@@ -431,7 +464,7 @@ score_result score_vertices(graph const& g, score_options const& o, std::vector<
   phase const timed{"sample.score"};
   require_scorable(g.name, g.info, o);
   score_options how = o;
-  how.edges = require_readable(g, o.where, o.access, o.edges);
+  how.edges = require_readable(g, o.where, o.access, o.edges, true);
   if (o.where.kind == place_kind::device) self_test(o.where.index);
   score_result r;
   if (g.info.vertices == 0) return r;

@@ -3,7 +3,8 @@
 // A part is a graph inside whose vertices count from 0 and whose targets are positions among all vertices. Its lists stand in the order
 // that they have in the whole graph, and where that has another order inside, a part knows what its vertices are called there: what a
 // vertex draws is keyed by that name and the places in its list. Cost of cutting: one pass over the offsets and one over the part's lists;
-// 16 bytes a vertex of the part more where the graph is reordered, and for a while 4 or 8 bytes a vertex of all.
+// 8 bytes a vertex of the part more where the graph is reordered (4 an edge where edges are named), and for a while 4 or 8 bytes a vertex
+// of all.
 #include "garner/split.hpp"
 
 #include <xxhash.h>
@@ -26,10 +27,12 @@
 
 namespace garner {
 
+using detail::there;
+
 struct graph_part::parts {
   graph_handle lists;
   std::uint64_t first = 0, all_vertices = 0, all_edges = 0, first_edge = 0;
-  std::vector<std::uint64_t> names = {}, begins = {};  // of a reordered graph; else empty
+  std::vector<std::uint64_t> names = {};  // of a reordered graph; else empty
   std::uint64_t digest = 0;
 };
 
@@ -118,7 +121,7 @@ graph_part::parts cut(graph_handle const& handle, edge_lists const& lists, list_
   part.info.vertices = count, part.info.id_bytes = g.info.id_bytes, part.info.directed = true;
   part.info.weights = weights ? g.info.weights : weight_kind::none;
   part.out.offsets = buffer<std::uint64_t>(tier::host, count + 1, -1, "offsets of a part");
-  std::vector<std::uint64_t> names, begins;
+  std::vector<std::uint64_t> names;
   std::vector<piece> pieces;
   std::uint64_t* const offsets = part.out.offsets.data();
   offsets[0] = 0;
@@ -126,9 +129,12 @@ graph_part::parts cut(graph_handle const& handle, edge_lists const& lists, list_
     std::uint64_t const v = g.at_rank(first + k), begin = g.info.edges ? lists.offsets[v] : 0,
                         end = g.info.edges ? lists.offsets[v + 1] : 0;
     offsets[k + 1] = offsets[k] + (end - begin);
-    if (renamed) names.push_back(v), begins.push_back(begin), add_pieces(pieces, begin, end, offsets[k]);
+    if (renamed) names.push_back(v), add_pieces(pieces, begin, end, offsets[k]);
   }
-  std::uint64_t const edges = part.info.edges = offsets[count], first_edge = g.info.edges && !renamed ? lists.offsets[first] : 0;
+  std::uint64_t const edges = part.info.edges = offsets[count];
+  std::uint64_t first_edge = g.info.edges && !renamed ? lists.offsets[first] : 0;
+  for (std::uint64_t k = 0; renamed && g.info.edges && k < first; ++k)
+    first_edge += lists.offsets[g.at_rank(k) + 1] - lists.offsets[g.at_rank(k)];
   if (!renamed) add_pieces(pieces, first_edge, first_edge + edges, 0);
   std::sort(pieces.begin(), pieces.end(), [](piece const& a, piece const& b) { return a.begin < b.begin; });
   auto const copy = [&](auto id) {
@@ -172,7 +178,6 @@ graph_part::parts cut(graph_handle const& handle, edge_lists const& lists, list_
           g.info.edges,
           first_edge,
           std::move(names),
-          std::move(begins),
           digest_of(g, lists)};
 }
 
@@ -240,18 +245,19 @@ graph_part::graph_part(arrays const& a)
 graph_part::~graph_part() = default;
 graph_part::graph_part(graph_part&&) noexcept = default;
 graph_part& graph_part::operator=(graph_part&&) noexcept = default;
-std::uint64_t graph_part::first() const { return parts_->first; }
-std::uint64_t graph_part::count() const { return parts_->lists.info().vertices; }
-std::uint64_t graph_part::edges() const { return parts_->lists.info().edges; }
-std::uint64_t graph_part::all_vertices() const { return parts_->all_vertices; }
-std::uint64_t graph_part::all_edges() const { return parts_->all_edges; }
-std::uint64_t graph_part::digest() const { return parts_->digest; }
+std::uint64_t graph_part::first() const { return there(parts_).first; }
+std::uint64_t graph_part::count() const { return there(parts_).lists.info().vertices; }
+std::uint64_t graph_part::edges() const { return there(parts_).lists.info().edges; }
+std::uint64_t graph_part::all_vertices() const { return there(parts_).all_vertices; }
+std::uint64_t graph_part::all_edges() const { return there(parts_).all_edges; }
+std::uint64_t graph_part::digest() const { return there(parts_).digest; }
 std::uint64_t graph_part::bytes() const {
-  edge_lists const& l = graph_access::of(parts_->lists).out;
-  return l.offsets.bytes() + l.near_offsets.bytes() + l.targets.bytes() + l.weights.bytes() +
-         (parts_->names.size() + parts_->begins.size()) * 8;
+  parts const& p = there(parts_);
+  edge_lists const& l = graph_access::of(p.lists).out;
+  return l.offsets.bytes() + l.near_offsets.bytes() + l.targets.bytes() + l.weights.bytes() + p.names.size() * 8;
 }
 void graph_part::bring_to(place where, std::optional<tier> edges) {
+  there(parts_);
   if (parts_.use_count() > 1) fail(errc::usage, "this part is drawn from; bring it elsewhere before samplers are made of it");
   parts_->lists = garner::bring_to(std::move(parts_->lists), where, edges);
 }
@@ -260,6 +266,7 @@ void graph_part::bring_to(place where, std::optional<tier> edges) {
 struct split_sampler::parts {
   std::shared_ptr<graph_part::parts const> part;
   graph outline;
+  buffer<std::uint32_t> places;  // of each entry in its list, by its target's position; empty: as they stand
   std::optional<block_sampler::parts> owner, maker;
   std::vector<blocks> made;
   bool edge_ids;
@@ -283,7 +290,7 @@ split_sampler::split_sampler(place where, graph_part const& part, std::vector<st
     : parts_(as_error([&] {
         require_split(options);
         require_fanouts(fanouts, fanouts.size());
-        graph_part::parts const& of = *part.inside();
+        graph_part::parts const& of = there(part.inside());
         graph const& lists = graph_access::of(of.lists);
         require_readable(lists, where, options.access, options.lists);
         if (options.weighted && lists.info.weights == weight_kind::none && lists.info.edges)
@@ -294,7 +301,18 @@ split_sampler::split_sampler(place where, graph_part const& part, std::vector<st
         p->outline.name = lists.name;
         p->outline.info.vertices = of.all_vertices, p->outline.info.edges = of.all_edges, p->outline.info.id_bytes = lists.info.id_bytes;
         inner_relation own{&lists, &lists.out, 1, 0, fanouts, {}};
-        own.names = of.names, own.begins = of.begins;
+        own.names = of.names;
+        if (options.edge_ids && !of.names.empty() && lists.info.edges) {
+          p->places = {tier::host, lists.info.edges, -1, "order of edges"};
+          graph_lists const home = lists_inside(of.lists, false);
+          with_id_type(lists.info, [&](auto id) {
+            auto const* const targets = static_cast<decltype(id) const*>(home.targets);
+            each_entry_by_rank(
+                home.offsets, lists.info.vertices, [&](std::uint64_t i) { return targets[i]; },
+                [&](std::uint64_t, std::uint64_t i, std::uint64_t place) { p->places[i] = static_cast<std::uint32_t>(place); });
+          });
+          own.places = p->places.span();
+        }
         own.first_name = of.first, own.first_edge = of.first_edge;
         p->owner.emplace(where, std::vector<sampled_type>{{lists.info.vertices}, {of.all_vertices}}, std::vector<inner_relation>{own},
                          options, false);

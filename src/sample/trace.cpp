@@ -104,7 +104,7 @@ access_trace record(graph const& g, trace_options const& o, std::vector<std::uin
   return t;
 }
 
-void save_trace(access_trace const& t, std::filesystem::path const& file) {
+void save_trace(access_trace const& t, std::filesystem::path const& file) try {
   raw_trace raw{};
   std::memcpy(raw.magic, magic, sizeof magic);
   raw.version = 1;
@@ -131,9 +131,11 @@ void save_trace(access_trace const& t, std::filesystem::path const& file) {
     }
   }
   out.commit();
+} catch (...) {
+  rethrow_as_error();
 }
 
-access_trace read_trace(std::filesystem::path const& file) {
+access_trace read_trace(std::filesystem::path const& file) try {
   std::error_code problem;
   std::uint64_t const size = std::filesystem::file_size(file, problem);
   std::ifstream in(file, std::ios::binary);
@@ -188,6 +190,8 @@ access_trace read_trace(std::filesystem::path const& file) {
       if (r >= t.vertices) bad(fmt::format("has row {} of {}", r, t.vertices));
   }
   return t;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace garner

@@ -56,30 +56,44 @@ void together(rank_group& ranks, std::uint32_t shard, std::function<void()> cons
   } catch (error const& e) {
     if (e.code() == errc::interrupted) throw;
     why = e.what();
+  } catch (std::exception const& e) {
+    why = e.what();
   }
   std::vector<std::string> const all = ranks.tell_all(shard, why);
   for (std::size_t k = 0; k < all.size(); ++k)
-    if (!all[k].empty() && all[k] != for_another) throw refusal{fmt::format("shard {}: {}", k, all[k])};
+    if (!all[k].empty() && all[k] != for_another) throw refusal(fmt::format("shard {}: {}", k, all[k]));
 }
 
 void on_shards(shard_group& g, std::function<void(std::uint32_t)> const& f) {
   std::mutex mutex;
   std::exception_ptr first;
+  auto const keep = [&](std::exception_ptr what) {
+    std::lock_guard const hold(mutex);
+    if (!first) first = std::move(what);
+  };
   auto const run = [&](std::uint32_t shard) {
-    std::string why = "it has ended";
     try {
       f(shard);
+      g.threads()->leave(shard, "it has ended");
     } catch (std::exception const& e) {
-      why = e.what();
-      std::lock_guard const hold(mutex);
-      if (!first) first = std::current_exception();
+      keep(std::current_exception());
+      g.threads()->leave(shard, e.what());
+    } catch (...) {
+      keep(std::current_exception());
+      g.threads()->leave(shard, "it threw what is no exception");
     }
-    g.threads()->leave(shard, why);
   };
   {
     std::vector<std::jthread> others;
-    for (std::uint32_t k = 1; k < g.options().shards; ++k) others.emplace_back(run, k);
-    run(0);
+    std::uint32_t begun = 1;
+    try {
+      for (; begun < g.options().shards; ++begun) others.emplace_back(run, begun);
+      run(0);
+    } catch (std::exception const& e) {  // no more threads: those that there are must not wait for the others
+      keep(std::current_exception());
+      g.threads()->leave(0, e.what());
+      for (; begun < g.options().shards; ++begun) g.threads()->leave(begun, e.what());
+    }
   }
   if (first) std::rethrow_exception(first);
 }
@@ -166,7 +180,7 @@ std::unique_ptr<row_access> shard_group::made(shard_provider p, std::uint32_t sh
       } catch (refusal const& r) {
         by.reset();
         by = begin_nccl(*threads_, shard, x);  // some may have given it up while they waited for others
-        return std::make_unique<nccl_rows>(by, *threads_, shard, x, r.why);
+        return std::make_unique<nccl_rows>(by, *threads_, shard, x, r.what());
       }
     }
     case shard_provider::nvshmem: {
@@ -232,7 +246,7 @@ void shard_group::take(std::uint32_t shard, executor& x) {
       members_[shard].link = found;
       return;
     } catch (refusal const& r) {
-      found.passed_over.push_back(fmt::format("{} ({})", to_string(p), r.why));
+      found.passed_over.push_back(fmt::format("{} ({})", to_string(p), r.what()));
     }
   }
   fail(errc::device, "shards cannot read rows of each other: {}; say another provider, or other devices",

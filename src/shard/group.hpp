@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "comm/rank_group.hpp"
@@ -82,8 +83,8 @@ class shard_group {
 void on_shards(shard_group& g, std::function<void(std::uint32_t)> const& f);
 
 // What f() throws on any shard is thrown on all of them, by all at the same place: `refusal`. errc::interrupted goes through.
-struct refusal {
-  std::string why;
+struct refusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 void together(rank_group& ranks, std::uint32_t shard, std::function<void()> const& f);
 

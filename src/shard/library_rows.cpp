@@ -118,7 +118,7 @@ peer_table nccl_rows::share(executor& x, shared_part const& mine, row_demand con
   }
   std::vector<std::uint64_t> const at = places_of(in), packed_at = places_of(out);
   auto const room = [&](buffer<char>& in, std::uint64_t bytes, char const* what) {
-    if (in.size() < bytes) in = {}, in = buffer<char>(x.near(), bytes, x.device(), what);
+    grow(x, in, bytes, bytes, what, x.near());
     return in.data();
   };
   char* const came = room(came_, at[n], "rows of other shards, as they come");

@@ -62,7 +62,7 @@ T const* counted_from(T const* p, std::uint64_t first) {
 }
 
 packed_array codes_of(executor& x, std::vector<std::uint32_t> const& values, std::uint64_t const* offsets, std::uint64_t lists, bool far) {
-  bool const moves = !far && x.on_device();
+  bool const moves = !far && x.asynchronous();
   packed_array made = pack_values(values.data(), values.size(), offsets, lists, tier::host, moves ? -1 : x.device());
   if (!moves) return made;
   packed_array near;

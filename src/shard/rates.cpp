@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <thread>
 
-#include "comm/rank_group.hpp"
 #include "core/device.hpp"
 #include "garner/error.hpp"
 #include "memory/buffer.hpp"
 #include "memory/link.hpp"
 #include "shard/exchange.hpp"
+#include "shard/group.hpp"
 
 namespace garner {
 
@@ -39,19 +38,17 @@ double bring_us(executor& x, float const* of, std::uint64_t rows, float* to, int
   return best;
 }
 double meeting_us(std::uint32_t n) {
-  auto const threads = rank_group::of_threads(n, 60);
+  shard_options o;
+  o.shards = n;
+  shard_group threads(o, 60);
   constexpr int times = 200;
   std::vector<double> us(n);
-  {
-    std::vector<std::jthread> all;
-    for (std::uint32_t k = 0; k < n; ++k)
-      all.emplace_back([&, k] {
-        threads->meet(k);
-        double const begun = now_us();
-        for (int i = 0; i < times; ++i) threads->meet(k);
-        us[k] = (now_us() - begun) / times;
-      });
-  }
+  on_shards(threads, [&](std::uint32_t k) {
+    threads.threads()->meet(k);
+    double const begun = now_us();
+    for (int i = 0; i < times; ++i) threads.threads()->meet(k);
+    us[k] = (now_us() - begun) / times;
+  });
   return *std::max_element(us.begin(), us.end());
 }
 }  // namespace

@@ -43,7 +43,7 @@ void shard_recording::run(std::uint32_t shard, executor& x, std::function<void()
     m.moves = x.moves(), m.given = true;
     return;
   }
-  if (!x.on_device()) {
+  if (!x.asynchronous()) {
     if (!m.work) m.work = work;
     return m.work();
   }
@@ -64,9 +64,25 @@ void shard_recording::record(std::uint32_t shard, executor& x, std::function<voi
   std::string why;
   std::string const for_another = "?";
   x.tell_recording();
-  turns_->take();
-  group_.take_turns(shard, turns_.get());
+  // However the work ends, nobody waits for this shard's turn.
+  struct turn {
+    shard_group& group;
+    std::uint32_t shard;
+    turns& all;
+    bool whole = false;
+    turn(shard_group& g, std::uint32_t s, turns& t) : group(g), shard(s), all(t) {
+      all.lock();
+      group.take_turns(shard, &all);
+    }
+    ~turn() {
+      if (!whole) all.break_off();
+      if (shard) device::take_part_in_recording(false);
+      group.take_turns(shard, nullptr);
+      all.unlock();
+    }
+  };
   try {
+    turn mine(group_, shard, *turns_);
     if (first) device::begin_recording(device_, stream_), begun_.record(x);
     else device::take_part_in_recording(true);
     turns_->meet();
@@ -75,15 +91,12 @@ void shard_recording::record(std::uint32_t shard, executor& x, std::function<voi
     m.done.record(x);
     turns_->meet();
     for (std::uint32_t k = 1; first && k < group_.options().shards; ++k) members_[k].done.before(x);
+    mine.whole = true;
   } catch (given_up const&) {
     why = for_another;
   } catch (std::exception const& e) {
     why = e.what();
-    turns_->break_off();
   }
-  if (!first) device::take_part_in_recording(false);
-  group_.take_turns(shard, nullptr);
-  turns_->leave();
   std::string refused;
   for (std::string const& said : threads.tell_all(shard, why))
     if (!said.empty() && (refused.empty() || refused == for_another)) refused = said;

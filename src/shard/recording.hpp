@@ -21,8 +21,8 @@ namespace garner {
 class turns {
  public:
   turns(std::uint32_t threads, std::chrono::steady_clock::duration patience) : threads_(threads), patience_(patience) {}
-  void take() { mutex_.lock(); }
-  void leave() { mutex_.unlock(); }
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
   // All have come. Throws given_up where one has broken it off, or does not come.
   void meet();
   void break_off();

@@ -116,6 +116,8 @@ std::shared_ptr<shard_group> shards_of_processes(shard_options const& options, s
                                                  double wait_seconds) {
   return as_error([&] { return std::make_shared<shard_group>(options, name, shard, wait_seconds); });
 }
-shard_link link_of(shard_group const& shards) { return shards.link(shards.threads()->only().value_or(0)); }
+shard_link link_of(shard_group const& shards) {
+  return as_error([&] { return shards.link(shards.threads()->only().value_or(0)); });
+}
 
 }  // namespace garner

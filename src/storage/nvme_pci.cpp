@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "core/fail.hpp"
+#include "core/folder.hpp"
 
 namespace garner {
 
@@ -41,9 +42,8 @@ struct opened {
 
 std::vector<std::string> nvme_addresses(std::string const& root) {
   std::vector<std::string> found;
-  std::error_code none;
-  for (auto const& device : std::filesystem::directory_iterator(root, none))
-    if (class_of(device.path()) == nvme_class) found.push_back(device.path().filename().string());
+  for (std::string const& name : names_in(root))
+    if (class_of(root + "/" + name) == nvme_class) found.push_back(name);
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -237,7 +237,7 @@ bool request_queues::settle(executor& x, unsigned tries) {
       if (anew[q] || !x.read(&targets_[q].queue.state->stopped)) continue;
       for (unsigned const made : provider_.restart(q, under_way(x, q))) make_anew(x, made, false), anew[made] = true;
     }
-  } catch (error const& e) {
+  } catch (std::exception const& e) {
     broken_ = e.what();
     throw;
   }

@@ -68,28 +68,34 @@ class queue_service::worker {
       std::uint32_t const readers = home_.readers_.load(std::memory_order_acquire);
       if (ordered_.load(std::memory_order_acquire)) obey();
       if (readers & leaving) break;
-      if (readers == 0 && files_.under_way() == 0) {
+      if (readers == 0 && (abandoned_ || files_.under_way() == 0)) {
         home_.readers_.wait(readers, std::memory_order_acquire);
         idle = 0;
         continue;
       }
       bool moved = false;
-      try {
-        for (std::uint32_t k = 0; k < served_.size(); ++k) moved |= take(k);
-        submit();
-        if (files_.under_way())
-          for (read_done const& d : files_.wait(256, 0)) finish(d), moved = true;
-      } catch (error const& e) {
-        give_up(e);
-        moved = true;
-      } catch (std::exception const& e) {
-        give_up(error(errc::memory, e.what()));
-        moved = true;
-      }
+      if (!abandoned_) try {
+          for (std::uint32_t k = 0; k < served_.size(); ++k) moved |= take(k);
+          submit();
+          if (files_.under_way())
+            for (read_done const& d : files_.wait(256, 0)) finish(d), moved = true;
+        } catch (std::exception const& e) {
+          give_up(e.what());
+          moved = true;
+        }
       idle = moved ? 0 : idle + 1;
       if (idle) back_off(idle);
     }
-    files_.cancel();
+    take_back();
+  }
+  // Whether nothing is under way any more: an engine that fails may fail here too.
+  bool take_back() noexcept {
+    try {
+      files_.cancel();
+      return true;
+    } catch (...) {
+      return false;
+    }
   }
 
   // Commands that a queue was told of; whether there were any.
@@ -189,12 +195,16 @@ class queue_service::worker {
     std::atomic_ref<std::uint32_t>(entry[3]).store(last, std::memory_order_release);
     ++s.next;
   }
-  // Whatever is under way ends with an error: the reader threw.
-  void give_up(error const& e) {
-    home_.note(e.what());
+  // Whatever is under way ends with an error: the reader threw. What cannot be taken back is not answered, since a frame that was answered
+  // may be read into again: the requests run into their time limit, and the restart that follows takes it back, or fails.
+  void give_up(char const* why) noexcept {
+    try {
+      home_.note(why);
+    } catch (...) {  // no memory for the words
+    }
     fresh_.clear();
-    files_.cancel();
-    for (std::uint32_t at = 0; at < jobs_.size(); ++at)
+    abandoned_ = !take_back();
+    for (std::uint32_t at = 0; at < jobs_.size() && !abandoned_; ++at)
       if (jobs_[at].used) jobs_[at].status = nvme::status(7, ECANCELED, true), end(at);
   }
 
@@ -210,6 +220,7 @@ class queue_service::worker {
       if (files_.lost())
         fail(errc::io, "{}: {} reads have not ended and cannot be taken back; the drive does not answer", home_.drives_[0].name,
              files_.lost());
+      abandoned_ = false;
       fresh_.clear();
       for (std::uint32_t at = 0; at < jobs_.size(); ++at) {
         job& j = jobs_[at];
@@ -237,6 +248,7 @@ class queue_service::worker {
   std::uint32_t take_job() {
     if (free_.empty()) {
       jobs_.emplace_back();
+      free_.reserve(jobs_.capacity());  // the end of a job needs no memory
       return static_cast<std::uint32_t>(jobs_.size() - 1);
     }
     std::uint32_t const at = free_.back();
@@ -249,6 +261,7 @@ class queue_service::worker {
   std::vector<served> served_;
   std::vector<job> jobs_;
   std::vector<std::uint32_t> free_;
+  bool abandoned_ = false;                   // reads under way could not be taken back
   std::vector<read_request> fresh_, asked_;  // those of the next submit, and of the last
   std::vector<std::byte> whole_;             // a command's bytes, where its memory is in pieces
   std::mutex mutex_;

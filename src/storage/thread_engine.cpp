@@ -39,7 +39,9 @@ class thread_engine final : public read_engine {
 
   bool start(engine_read const& read) override {
     std::lock_guard const hold(mutex_);
+    answers_.reserve(under_way_ + 1);  // a thread that has read must not lack memory to say so
     waiting_.push_back(read);
+    ++under_way_;
     return true;
   }
   void flush() override { there_is_work_.notify_all(); }
@@ -51,6 +53,7 @@ class thread_engine final : public read_engine {
     std::size_t const n = std::min(out.size(), answers_.size());
     std::copy_n(answers_.begin(), n, out.begin());
     answers_.erase(answers_.begin(), answers_.begin() + static_cast<std::ptrdiff_t>(n));
+    under_way_ -= n;
     return n;
   }
 
@@ -91,7 +94,8 @@ class thread_engine final : public read_engine {
   std::mutex mutex_;
   std::condition_variable there_is_work_, there_are_answers_;
   std::deque<engine_read> waiting_;
-  std::deque<engine_answer> answers_;
+  std::vector<engine_answer> answers_;
+  std::size_t under_way_ = 0;  // until their answers have been reaped
   bool stop_ = false;
   std::vector<std::jthread> threads_;  // last: they use all of the above
 };

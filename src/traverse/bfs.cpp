@@ -469,6 +469,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     peer_table visited, parent, known, current;
   } theirs;  // the first two of all vertices, the others of each shard's own
   job_shard had;
+  wait_at_end settled{x}, all_searched{searching};
 
   over(shard_seat seat, bfs_options const& o)
       : options(o),
@@ -717,7 +718,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
   static constexpr std::uint64_t memory_over_drive = 16;  // times as fast, about
   std::uint32_t const* at_home(buffer<std::uint32_t> const& bits, std::vector<std::uint32_t>& copy) {
-    if (!x.on_device()) return bits.data();
+    if (!x.asynchronous()) return bits.data();
     copy.resize(bits.size());
     x.copy(copy.data(), bits.data(), bits.bytes());
     x.wait();

@@ -388,6 +388,7 @@ struct components_job::impl::over : components_job::impl {
   int turn = 0;  // which of `hung` is written
   job_shard had;
   std::uint64_t had_before = 0;
+  wait_at_end settled{x};
 
   over(shard_seat seat, components_options const& o)
       : options(o),

@@ -86,7 +86,7 @@ class copied_lists {
     std::uint64_t const weights = weighted ? block_ : 0;
     targets_ = buffer<Id>(x.near(), block_, x.device(), "a block of lists");
     weights_ = buffer<std::uint32_t>(x.near(), weights, x.device(), "a block of weights");
-    if (!x.on_device()) return;
+    if (!x.asynchronous()) return;
     items_home_ = buffer<Item>(tier::host, most_items, x.device(), "frontier on the host");
     place_home_ = buffer<std::uint64_t>(tier::host, most_items + 1, x.device(), "places of what is sent");
     for (int k = 0; k < 2; ++k) {
@@ -119,18 +119,18 @@ class copied_lists {
     if (arcs == 0) return;
     for_each_item<1>(x_, count, detail::measure_items<Item, Cut>{offsets, cut, items, length_.data()});
     scan(x_, length_.data(), place_.data(), count);
-    if (x_.on_device()) {
+    if (x_.asynchronous()) {
       x_.copy(items_home_.data(), items, count * sizeof(Item));
       x_.copy(place_home_.data(), place_.data(), (count + 1) * sizeof(std::uint64_t));
     }
     x_.wait();
-    stream const all{cut, x_.on_device() ? items_home_.data() : items, x_.on_device() ? place_home_.data() : place_.data(), count};
+    stream const all{cut, x_.asynchronous() ? items_home_.data() : items, x_.asynchronous() ? place_home_.data() : place_.data(), count};
     int turn = 0;
     for (std::uint64_t begin = 0; begin < arcs; begin += block_, turn ^= 1) {
       check_interrupted();
       std::uint64_t const end = std::min(arcs, begin + block_);
-      Id* const targets = x_.on_device() ? targets_home_[turn].data() : targets_.data();
-      std::uint32_t* const weights = !Visit::weighted ? nullptr : x_.on_device() ? weights_home_[turn].data() : weights_.data();
+      Id* const targets = x_.asynchronous() ? targets_home_[turn].data() : targets_.data();
+      std::uint32_t* const weights = !Visit::weighted ? nullptr : x_.asynchronous() ? weights_home_[turn].data() : weights_.data();
       compact(all, begin, end, targets, weights);
       x_.wait();  // the block before was sent and walked meanwhile; after this its place in host memory is free
       send(targets_.data(), targets, (end - begin) * sizeof(Id));
@@ -183,8 +183,8 @@ class copied_lists {
     });
   }
   void send(void* to, void const* from, std::uint64_t bytes) {
-    if (x_.on_device()) x_.copy(to, from, bytes);
-    else if (x_.where().kind == place_kind::simulated && x_.sink()) {
+    if (x_.asynchronous()) x_.copy(to, from, bytes);
+    if (x_.where().kind == place_kind::simulated && x_.sink()) {
       // At addresses of its own: no cache holds what is sent anew.
       std::vector<far_read> lines;
       for (std::uint64_t at = 0; at < bytes; at += 1u << 16)

@@ -431,7 +431,7 @@ class frontier {
  private:
   using copied = copied_lists<Id, frontier_item<Id>, cutter>;
   frontier_item<Id> const* items_at_home() {
-    if (!x_.on_device()) return items_.data();
+    if (!x_.asynchronous()) return items_.data();
     if (items_home_.empty()) items_home_ = buffer<frontier_item<Id>>(tier::host, items_.size(), x_.device(), "frontier on the host");
     x_.copy(items_home_.data(), items_.data(), size_.items * sizeof(frontier_item<Id>));
     x_.wait();

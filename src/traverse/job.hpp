@@ -126,9 +126,9 @@ struct job_setting {
   // Before the clock starts: what was asked for is done, nothing is counted yet, and managed pages are at home, else a second run would
   // measure the device's own memory.
   void start_afresh() {
+    x.wait();
     model.take();
     take_file_reads();
-    x.wait();
     if (edges != tier::managed || !x.on_device()) return;
     for (edge_lists const* lists : {&g.out, &g.in})
       for (memory_block const* far : {&lists->targets, &lists->weights, &lists->packed_targets.words, &lists->packed_weights.words})

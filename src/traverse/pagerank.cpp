@@ -1,7 +1,7 @@
 // Pull: an iteration is a sweep over the whole edge list in order, so that the link carries whole lines. An item is a slice of the lists of
 // 32 neighbouring vertices; its team adds up a list at a time. A list that lies in one slice is done with that; of one that is cut each
 // slice keeps its part (`head` the part of the list that began before, `tail` of the one that goes on), and settle adds the parts in
-// order. No sum depends on timing, so a place gives the same bits each time.
+// order. No sum depends on timing, so a place gives the same bits each time. Weighted, lists are added up one by one, in f64.
 // Emogi: every vertex keeps a value and a residual; a round takes the residuals above the tolerance into the values and pushes
 // damping / degree of them to the out-neighbours (float atomics). Invariant between rounds:
 //   value[v] + residual[v] == (1 - damping) + damping (sum over u -> v of value[u] / degree[u]).
@@ -26,6 +26,7 @@
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
 #include "traverse/spread.hpp"
+#include "traverse/verify.hpp"
 #include "traverse/verify_pagerank.hpp"
 
 namespace garner {
@@ -56,26 +57,80 @@ struct fold {
   }
 };
 
+// What an item adds up.
+struct list_sums {
+  float* sum;
+  double *head, *tail;
+  // Of list k from vertex `first` on, as far as it lies in the slice.
+  GARNER_HD void put(std::uint64_t i, std::uint64_t first, std::uint64_t const* offsets, std::uint32_t k, indices slice,
+                     double part) const {
+    if (offsets[k] < slice.begin) head[i] = part;
+    else if (offsets[k + 1] > slice.end) tail[i] = part;
+    else sum[first + k] = static_cast<float>(part);
+  }
+};
+
 template <class Id, bool Packed>
 struct pull_lists {
   csr_view<Id> in;
   cutter cut;
   frontier_item<Id> const* items;
   float const* given;  // rank / degree
-  float* sum;
-  double *head, *tail;
+  list_sums to;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     frontier_item<Id> const at = items[i];
     std::uint64_t const* const offsets = in.offsets + at.first;
-    span<Id> const slice = known<Packed>(in.arcs(cut.slice_at(offsets[0], offsets[at.length()], at.slice())));
+    indices const slice = cut.slice_at(offsets[0], offsets[at.length()], at.slice());
     t.sum_lists(
-        slice, offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return given[u]; },
-        [&](std::uint32_t k, double part) {
-          if (offsets[k] < slice.begin) head[i] = part;
-          else if (offsets[k + 1] > slice.end) tail[i] = part;
-          else sum[at.first + k] = static_cast<float>(part);
-        });
+        known<Packed>(in.arcs(slice)), offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return given[u]; },
+        [&](std::uint32_t k, double part) { to.put(i, at.first, offsets, k, slice, part); });
+  }
+};
+
+GARNER_HD inline double weight_of(std::uint32_t bits, bool real) {
+  if (!real) return bits;
+  float w;
+  memcpy(&w, &bits, 4);
+  return static_cast<double>(w);
+}
+
+// Weights go from 1e-45 to 3e38, so that what is given of a rank needs f64.
+template <class Id>
+struct pull_weighted {
+  csr_view<Id> in;
+  cutter cut;
+  frontier_item<Id> const* items;
+  double const* given;  // rank / sum of weights
+  bool real;
+  list_sums to;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    frontier_item<Id> const at = items[i];
+    std::uint64_t const* const offsets = in.offsets + at.first;
+    indices const slice = cut.slice_at(offsets[0], offsets[at.length()], at.slice());
+    for (std::uint32_t k = 0; k < at.length(); ++k) {
+      span<Id> const list = clipped(in.arcs({offsets[k], offsets[k + 1]}), slice);
+      if (list.begin == list.end) continue;
+      double mine = 0;
+      t.each(list, in.weights_of(list), [&](Id u, std::uint32_t w, std::uint64_t) { mine += given[u] * weight_of(w, real); });
+      double const part = t.sum_of_lanes(mine);
+      t.once([&] { to.put(i, at.first, offsets, k, slice, part); });
+    }
+  }
+};
+
+// How much the edges weigh that leave each vertex.
+template <class Id>
+struct weigh_lists {
+  csr_view<Id> out;
+  indices only;
+  bool real;
+  double* weight;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    double const part = t.sum(out.weights_of(clipped(out.list(v), only)), [real = real](std::uint32_t w) { return weight_of(w, real); });
+    t.once([&] { weight[v] += part; });
   }
 };
 
@@ -141,6 +196,8 @@ struct settle {
   double jump_all, damping;
   bool redistribute, start;  // start: ranks are the jump's
   float *rank, *given;
+  double const* weight;  // of the edges that leave each vertex; null: not weighted
+  double* given_by_weight;
   std::uint32_t const* place;  // of what is given; null: the vertex itself
   totals const* before;
   totals* of_block;
@@ -162,9 +219,13 @@ struct settle {
       double const to = jump ? static_cast<double>(jump[v]) : jump_all;
       auto const next = static_cast<float>(start ? to : (1 - damping + shared) * to + damping * pulled(v));
       double const now = static_cast<double>(next), old = start ? now : static_cast<double>(rank[v]);
-      std::uint64_t const degree = out_offsets[v + 1] - out_offsets[v];
+      std::uint64_t const degree = out_offsets[v + 1] - out_offsets[v], to_whom = place ? place[v] : v;
       rank[v] = next;
-      if (degree || !place) given[place ? place[v] : v] = degree ? static_cast<float>(now / static_cast<double>(degree)) : 0;
+      if (weight) {
+        if (degree || !place) given_by_weight[to_whom] = weight[v] > 0 ? now / weight[v] : 0;
+        return totals{now < old ? old - now : now - old, weight[v] > 0 ? 0 : now, now, 0};
+      }
+      if (degree || !place) given[to_whom] = degree ? static_cast<float>(now / static_cast<double>(degree)) : 0;
       return totals{now < old ? old - now : now - old, degree ? 0 : now, now, 0};
     });
     t.once([&] { of_block[b] = mine; });
@@ -274,7 +335,7 @@ struct pagerank_job::impl::over : pagerank_job::impl {
       : options(o),
         at(std::move(seat)),
         job(at.lists(), o.where, o.access, o.edges, o.l2_bytes, o.variant == pagerank_variant::emogi ? std::uint64_t{0} : o.device_budget,
-            false, at.alone() ? nullptr : &at),
+            o.weighted, at.alone() ? nullptr : &at),
         n(job.g.info.vertices),
         blocks(blocks_of(n)),
         rank(x.near(), n, x.device(), "ranks"),
@@ -284,6 +345,7 @@ struct pagerank_job::impl::over : pagerank_job::impl {
   job_setting const& setting() const override { return job; }
   pagerank_run run() override {
     pagerank_run r;
+    r.weighted = options.weighted;
     if (at.vertices() == 0) {
       r.converged = true;
       return r;
@@ -341,7 +403,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
   buffer<std::uint64_t> first_item;
   buffer<frontier_item<Id>> items;
   buffer<float> given, sum, jump;
-  buffer<double> head, tail;
+  buffer<double> head, tail, weight, given_by_weight;
   buffer<std::uint32_t> place, places;        // of each vertex, and of each target
   traffic a_sweep;                            // in closed form
   std::vector<frontier_item<Id>> items_home;  // of lists in a file
@@ -349,20 +411,22 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
   struct tables {
     peer_table given, of_block;
   } theirs;  // of each shard's own
+  wait_at_end settled{x};
 
   pull(shard_seat seat, pagerank_options const& o)
       : over(std::move(seat), o),
         cut(cut_options(o), job.g.info.id_bytes),
-        given(x.near(), at.vertices(), x.device(), "ranks"),
+        given(x.near(), o.weighted ? 0 : at.vertices(), x.device(), "ranks"),
         sum(x.near(), n, x.device(), "ranks") {
     graph const& g = job.g;
-    job.keep_first_arcs(true, false);
+    job.keep_first_arcs(true, o.weighted);
     in = job.template in_view<Id>();
     std::uint64_t const* const offsets = lists().offsets.data();
-    arc_costs costs = job.costs(in);
-    costs.looks_up = true;  // of the ranks: sum_lists as it is compiled
-    if (!g.info.packed) job.model.look_up_between_reads();
+    arc_costs costs = job.costs(in, o.weighted);
+    costs.looks_up = !o.weighted;  // of the ranks: sum_lists as it is compiled
+    if (!g.info.packed && !o.weighted) job.model.look_up_between_reads();
     if (costs.targets.blocks) costs.targets = lists().packed_targets.view().at;  // counted here, by the host
+    if (costs.weights.blocks) costs.weights = lists().packed_weights.view().at;
     std::vector<std::uint64_t> first;
     std::vector<frontier_item<Id>> all_items;
     all_items.reserve(most_pieces(g.info));
@@ -381,10 +445,11 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     for (std::size_t k = 0; k < 4; ++k) a_sweep.requests[k] = asked.requests[k];
     first_item = near(first, "positions");
     items = near(all_items, "slices");
-    if (job.windows && x.on_device()) items_home = std::move(all_items);
+    if (job.windows && x.asynchronous()) items_home = std::move(all_items);
     head = buffer<double>(x.near(), items.size(), x.device(), "slices");
     tail = buffer<double>(x.near(), items.size(), x.device(), "slices");
     if (!o.personal.empty()) set_jump();
+    if (o.weighted) weigh();
     if constexpr (sizeof(Id) == 4)
       if (g.info.edges && copies_by_degree()) copy_by_degree();
     x.wait();
@@ -432,6 +497,17 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     in.targets.data = places.data();
     job.device_cache.push_back({"lists, their targets by degree", place.bytes() + places.bytes(), ms_between(start, clock::now())});
   }
+  void weigh() {
+    given_by_weight = buffer<double>(x.near(), n, x.device(), "ranks");
+    weight = buffer<double>(x.near(), n, x.device(), "weights");
+    x.fill(weight.data(), 0, weight.bytes());
+    for_each_list<32>(x, job.windows.get(), job.template view<Id>(), job.g, true, options.access, true,
+                      [&](csr_view<Id> const& out, indices only) {
+                        return weigh_lists<Id>{out, only, real(), weight.data()};
+                      });
+    x.wait();
+  }
+  bool real() const { return job.g.info.weights == weight_kind::f32; }
   std::uint64_t arcs() const { return job.g.info.edges; }
 
   // An undirected graph's lists are both; so are those of a graph without edges.
@@ -455,11 +531,12 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     std::vector<double> weight(at.vertices());
     double total = 0;
     for (auto const& [user, w] : options.personal) {
-      if (!(w > 0) || !std::isfinite(w)) fail(errc::input, "personal weight {} of vertex {}: say a positive number", w, user);
+      if (!(w >= 0) || !std::isfinite(w)) fail(errc::input, "personal weight {} of vertex {}: say a number from 0", w, user);
       weight[g.internal_id(user)] += w;
       total += w;
     }
     if (!std::isfinite(total)) fail(errc::input, "personal weights sum to {}: say smaller ones", total);
+    if (total == 0) fail(errc::input, "personal weights are all 0: say one above 0");
     std::vector<float> share(weight.size());
     std::transform(weight.begin(), weight.end(), share.begin(), [&](double w) { return static_cast<float>(w / total); });
     return share;
@@ -468,11 +545,11 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
   template <bool Packed>
   void pull_all() {
     if (!job.windows) return pull_items<Packed>(in, 0, items.size());
-    frontier_item<Id> const* const home = x.on_device() ? items_home.data() : items.data();
+    frontier_item<Id> const* const home = x.asynchronous() ? items_home.data() : items.data();
     std::uint64_t const* const offsets = lists().offsets.data();
     cutter const pieces = cut;
     job.windows->each(
-        lists(), {true, false, true}, items.size(),
+        lists(), {true, options.weighted, true}, items.size(),
         [home, offsets, pieces](std::uint64_t k) {
           frontier_item<Id> const at = home[k];
           return pieces.slice_at(offsets[at.first], offsets[at.first + at.length()], at.slice());
@@ -481,16 +558,21 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
   }
   template <bool Packed>
   void pull_items(csr_view<Id> const& from, std::uint64_t first, std::uint64_t count) {
-    pull_lists<Id, Packed> const gather{
-        from, cut, items.data() + first, given.data(), sum.data(), head.data() + first, tail.data() + first};
-    if (options.access == access_mode::strided) for_each_item<1>(x, count, gather, options.access);
-    else for_each_item<32>(x, count, gather, options.access);
+    list_sums const to{sum.data(), head.data() + first, tail.data() + first};
+    auto const gather = [&](auto const& body) {
+      if (options.access == access_mode::strided) for_each_item<1>(x, count, body, options.access);
+      else for_each_item<32>(x, count, body, options.access);
+    };
+    if (!options.weighted) gather(pull_lists<Id, Packed>{from, cut, items.data() + first, given.data(), to});
+    else if constexpr (!Packed) gather(pull_weighted<Id>{from, cut, items.data() + first, given_by_weight.data(), real(), to});
   }
 
   void iterate(pagerank_run& r, clock::time_point before) override {
-    settle body{in_offsets(), job.offsets(), n,           cut,          first_item.data(), sum.data(),
-                head.data(),  tail.data(),   jump.data(), jump_all(),   options.damping,   options.dangling == dangling_mass::redistribute,
-                true,         rank.data(),   own_given(), place.data(), all.data(),        own_blocks()};
+    settle body{
+        in_offsets(), job.offsets(), n,           cut,           first_item.data(),      sum.data(),
+        head.data(),  tail.data(),   jump.data(), jump_all(),    options.damping,        options.dangling == dangling_mass::redistribute,
+        true,         rank.data(),   own_given(), weight.data(), given_by_weight.data(), place.data(),
+        all.data(),   own_blocks()};
     for_each_item<32>(x, blocks, body);
     share();
     fold_blocks();
@@ -501,7 +583,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     while (r.rounds.size() < most && (options.iterations || !r.converged)) {
       check_interrupted();
       clock::time_point const begun = clock::now();
-      if (!job.g.info.packed || !in.targets.packed.at.blocks) pull_all<false>();
+      if (options.weighted || !job.g.info.packed || !in.targets.packed.at.blocks) pull_all<false>();  // a weighted one looks itself
       else if constexpr (sizeof(Id) == 4) pull_all<true>();
       for_each_item<32>(x, blocks, body);
       if (!at.alone()) x.wait();
@@ -546,7 +628,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     double const allowed = options.damping * (to_tolerance ? options.tolerance.value_or(1e-4) : r.l1_change) + 2e-6;
     verify_pagerank(x,
                     pagerank_claim<Id>{view, ranks, jumps, jump_all(), options.damping, options.dangling == dangling_mass::redistribute,
-                                       allowed, allowed, 0, 0, allowed},
+                                       allowed, allowed, 0, 0, allowed, options.weighted},
                     at.whole(), options.access, job.windows.get());
   }
 };
@@ -588,6 +670,7 @@ struct pagerank_job::impl::push : pagerank_job::impl::over {
   csr_view<Id> out;
   frontier<Id> front;
   double residual_most = 0;
+  wait_at_end settled{x};
 
   push(shard_seat seat, pagerank_options const& o)
       : over(std::move(seat), o),
@@ -654,6 +737,14 @@ void pagerank_job::require_runnable(std::string const& name, graph_info const& i
   require_spread(name, info, o.shards, o.edges, o.access);
   if (o.shards.size() > 1 && !pulls)
     fail(errc::usage, "variant emogi is the paper's program, of one place; over {} shards say pull", o.shards.size());
+  if (o.weighted && !pulls) fail(errc::usage, "variant emogi is the paper's program, whose edges count alike; weighted, say pull");
+  if (o.weighted && o.shards.size() > 1)
+    fail(errc::usage, "weighted ranks over {} shards are not there; say one place, or leave weighted out", o.shards.size());
+  if (o.weighted && info.weights == weight_kind::none)
+    fail(errc::input,
+         "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --weights 1:255`, or leave "
+         "weighted out",
+         name);
   if (o.shards.size() > 1 && o.by_degree.value_or(false))
     fail(errc::usage, "by_degree over {} shards is not there; leave it out", o.shards.size());
   if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: say a number from 0 to less than 1", o.damping);
@@ -695,7 +786,7 @@ std::uint64_t pagerank_job::state_bytes(graph_info const& info, pagerank_options
   if (!pulls) return both + with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, cut_options(o)); });
   std::uint64_t const item = with_id_type(info, [](auto id) { return sizeof(frontier_item<decltype(id)>); }) + 16;
   return both + most_pieces(info) * item + (info.vertices + 31) / 32 * 8 + (o.personal.empty() ? 0 : info.vertices * 4) +
-         (may_copy_by_degree(info, o) && info.edges ? bytes_by_degree(info) : 0);
+         (o.weighted ? info.vertices * 12 : 0) + (may_copy_by_degree(info, o) && info.edges ? bytes_by_degree(info) : 0);
 }
 
 std::vector<ranked> highest_ranks(graph const& g, std::vector<float> const& ranks, std::size_t count) {

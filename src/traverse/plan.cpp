@@ -173,17 +173,21 @@ void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists c
   if (p.cached_neighbours_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", once, 1, true});
 }
 
+crossing all_weights(graph_info const& info, access_mode how, char const* what) {
+  traffic weights;
+  if (how == access_mode::paged) weights.pages = (info.edges * 4 + 4095) / 4096;
+  else weights = as_traffic(traffic_of_run(0, info.edges, 4, how));
+  weights.bytes_useful = info.edges * 4;
+  return {bound::exactly, what, weights, 1, true};
+}
+
 void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists const& out) {
   p.per = "a run";
   p.iterations_known = true;
   bool const leaves = info.directed || o.variant == sssp_variant::emogi;  // else nobody reads a list of one arc
   p.crossings.push_back({bound::at_least, "lists and weights, each as often as it is relaxed, if all is reached",
                          sssp_job::joins_lists(o) ? out.by_words(false, leaves) : out.each(leaves ? 0 : 1)});
-  traffic weights;
-  if (o.access == access_mode::paged) weights.pages = (info.edges * 4 + 4095) / 4096;
-  else weights = as_traffic(traffic_of_run(0, info.edges, 4, o.access));
-  weights.bytes_useful = info.edges * 4;
-  p.crossings.push_back({bound::exactly, "all weights, to check them", weights, 1, true});
+  p.crossings.push_back(all_weights(info, o.access, "all weights, to check them"));
 }
 
 void plan_components(job_plan& p, graph_info const& info, components_options const& o, lists const& out, std::uint64_t const* offsets) {
@@ -222,13 +226,18 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
   p.crossings.push_back({bound::at_most, "the lists outside the largest component", out.each(o.first_neighbours)});
 }
 
-void plan_pagerank(job_plan& p, pagerank_options const& o, lists const& in) {
+void plan_pagerank(job_plan& p, graph_info const& info, pagerank_options const& o, lists const& in) {
   bool const pulls = o.variant == pagerank_variant::pull;
   p.per = pulls ? "an iteration" : "a round";
   p.iterations = o.iterations.value_or(1);
   p.iterations_known = o.iterations.has_value();
   std::optional<std::uint64_t> const times = o.access == access_mode::paged ? 1 : o.iterations;  // the pages stay
-  if (pulls) p.crossings.push_back({bound::exactly, "all lists", in.by_words(true), times});
+  if (pulls && o.weighted) {
+    // Merged, lists begin where they do; paged, weights that were added up may be there still.
+    bound const how = o.access == access_mode::paged || o.access == access_mode::merged ? bound::at_most : bound::exactly;
+    p.crossings.push_back({how, "all lists and weights", in.by_words(), times});
+    p.crossings.push_back(all_weights(info, o.access, "all weights, to add them up"));
+  } else if (pulls) p.crossings.push_back({bound::exactly, "all lists", in.by_words(true), times});
   else p.crossings.push_back({bound::at_most, "the lists of active vertices; in the first round all", in.each(), times});
 }
 
@@ -339,6 +348,11 @@ void require_runnable(std::string const& name, graph_info const& info, job_optio
 
 bool reads_in_lists(graph_info const& info, job_options const& o) { return info.in_lists && pulls_in_lists(o); }
 
+bool reads_weights(job_options const& o) {
+  auto const* const ranks = std::get_if<pagerank_options>(&o);
+  return kind_of(o) == job_kind::sssp || (ranks && ranks->weighted);
+}
+
 bool pulls_in_lists(job_options const& o) {
   if (kind_of(o) == job_kind::bfs) return std::get<bfs_options>(o).variant == bfs_variant::direction;
   return kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull;
@@ -398,8 +412,8 @@ bool has_file_neighbours(graph_info const& info, job_options const& o, stored co
   return all <= host_budget().limit();
 }
 }  // namespace
-std::uint64_t weight_bytes(graph_info const& info, stored const& s) {
-  return info.packed ? s.words.out_weights * 4 + directory_bytes(info) : info.edges * 4;
+std::uint64_t weight_bytes(graph_info const& info, stored const& s, bool in) {
+  return info.packed ? (in ? s.words.in_weights : s.words.out_weights) * 4 + directory_bytes(info) : info.edges * 4;
 }
 
 // As job_setting and the jobs spend it: directories of all that is loaded, then cached neighbours, then the first arcs or the shortest
@@ -411,8 +425,7 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
   bool const far = now.edges == tier::host;
   if (now.where.kind == place_kind::host || now.edges == tier::managed) return all;
   bool const in_file = now.edges == tier::file;  // then directories alone, and the cached neighbours of the file
-  bool const paper = variant == "emogi" || now.access == access_mode::copied, weighted = kind_of(o) == job_kind::sssp,
-             in = reads_in_lists(info, o);
+  bool const paper = variant == "emogi" || now.access == access_mode::copied, weighted = reads_weights(o), in = reads_in_lists(info, o);
   std::uint64_t left = paper ? 0 : std::visit([](auto const& j) { return j.device_budget; }, o).value_or(default_device_budget(info));
   auto const take = [&](std::string what, std::uint64_t bytes, std::uint64_t saved) {
     if (bytes == 0 || bytes > left) return false;
@@ -437,7 +450,7 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
   if (far && kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied)
     if (std::uint32_t const enough = std::get<components_options>(o).first_neighbours)
       take_cached_neighbours(cached_neighbours_within(info, s.cached_neighbours, left, enough), true);
-  std::uint64_t const codes = (target_bytes(info, s, in && kind_of(o) == job_kind::pagerank) + (weighted ? weight_bytes(info, s) : 0)) -
+  std::uint64_t const codes = (target_bytes(info, s, in && kind_of(o) == job_kind::pagerank) + (weighted ? weight_bytes(info, s, in) : 0)) -
                               (info.packed ? directory_bytes(info) * (weighted ? 2 : 1) : 0);
   if (far && !paper && info.edges >= 32) {
     std::uint64_t const places =
@@ -485,7 +498,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   job_plan p;
   setting const s = setting_of(o);
   job_kind const kind = kind_of(o);
-  bool const on_device = s.where.kind == place_kind::device, weighted = kind == job_kind::sssp, in = reads_in_lists(info, o);
+  bool const on_device = s.where.kind == place_kind::device, weighted = reads_weights(o), in = reads_in_lists(info, o);
   // Elsewhere every tier is host memory, whatever it is called.
   tier const far = on_device || s.edges == tier::file ? s.edges : tier::host, near = on_device ? tier::device : tier::host;
 
@@ -495,6 +508,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   p.rows.push_back({"targets", far, target_bytes(info, s_)});
   if (in) p.rows.push_back({"targets of in-lists", far, target_bytes(info, s_, true)});
   if (weighted) p.rows.push_back({"weights", far, weight_bytes(info, s_)});
+  if (weighted && in) p.rows.push_back({"weights of in-lists", far, weight_bytes(info, s_, true)});
   if (far == tier::file) {
     p.rows.push_back({"checksums of the lists in the file", tier::host, list_file::memory_bytes(s_.file_bytes, info.edges)});
     if (std::uint64_t const directories = file_directory_bytes(info, in, weighted))
@@ -518,8 +532,8 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
 
   std::uint64_t const* const read = kind == job_kind::pagerank && in ? in_offsets : offsets;
   p.from_offsets = read && s.access != access_mode::paged;
-  lists const all(info, target_bytes(info, s_, kind == job_kind::pagerank && in) + (weighted ? weight_bytes(info, s_) : 0), read, s.access,
-                  weighted);
+  lists const all(info, target_bytes(info, s_, kind == job_kind::pagerank && in) + (weighted ? weight_bytes(info, s_, in) : 0), read,
+                  s.access, weighted);
   switch (kind) {
     case job_kind::bfs:
       plan_bfs(p, info, std::get<bfs_options>(o), all);
@@ -531,7 +545,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
       plan_components(p, info, std::get<components_options>(o), all, read);
       break;
     case job_kind::pagerank:
-      plan_pagerank(p, std::get<pagerank_options>(o), all);
+      plan_pagerank(p, info, std::get<pagerank_options>(o), all);
   }
   if (far == tier::file) plan_file(p, info, o, all.bytes(), has_file_neighbours(info, o, s_));
   if (s.where.kind == place_kind::host || in_device_memory(far)) p.crossings.clear(), p.levels_at_most.reset();  // nothing crosses the link

@@ -65,7 +65,7 @@ std::uint64_t bytes_of_file_neighbours(graph_info const& info, job_options const
                                        std::vector<planned_part> const& kept);
 std::uint64_t target_bytes(graph_info const& info, stored const& s,
                            bool in = false);  // of one direction, with the directory of packed lists
-std::uint64_t weight_bytes(graph_info const& info, stored const& s);
+std::uint64_t weight_bytes(graph_info const& info, stored const& s, bool in = false);
 // Host memory that lists in a file take at the least: directories of packed ones, checksums, and two windows, which take more where more is
 // left.
 std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_lists, bool weighted);
@@ -115,6 +115,7 @@ struct job_plan {
 job_plan make_plan(graph_info const& info, job_options const& o, stored const& s = {}, std::uint64_t const* offsets = nullptr,
                    std::uint64_t const* in_offsets = nullptr);
 std::uint64_t state_bytes(graph_info const& info, job_options const& o);  // of the job: near memory, at the most
+bool reads_weights(job_options const& o);
 bool pulls_in_lists(job_options const& o);  // asks for the in-lists of a directed graph, whether it has them or not
 // A shard of a job over several places.
 struct job_part {

@@ -161,7 +161,7 @@ class small_levels {
     }
     for (std::uint64_t k = 0; k < n; ++k, queue_ ^= 1) {
       small_level* const level = levels_.data() + first_ + k;
-      std::uint64_t const teams = x_.on_device() ? teams_on_device : limits_.hold(level->size) ? level->vertices() : 0;
+      std::uint64_t const teams = x_.asynchronous() ? teams_on_device : limits_.hold(level->size) ? level->vertices() : 0;
       Id *const from = queues_.data() + queue_ * limits_.vertices, *const into = queues_.data() + (queue_ ^ 1) * limits_.vertices;
       for_each_item<32>(x_, teams,
                         detail::walk_queue<Id, Packed>{g, costs_, limits_, to, from, into, level, level + 1,

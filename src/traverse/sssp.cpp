@@ -384,6 +384,7 @@ struct sssp_job::impl::over : sssp_job::impl {
   frontier<Id> front;
   short_lists<Id> near_lists;
   near_width width{{}, {}, {}, false};
+  wait_at_end settled{x};
 
   over(graph const& g, sssp_options const& o)
       : options(o),

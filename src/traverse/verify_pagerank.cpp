@@ -11,14 +11,38 @@ namespace {
 
 constexpr std::uint64_t block = 1024;  // vertices that a team sums up before it adds them to the total
 
+GARNER_HD inline double number_of(std::uint32_t bits, weight_kind kind) {
+  if (kind == weight_kind::u32) return bits;
+  float number;
+  memcpy(&number, &bits, sizeof number);
+  return static_cast<double>(number);
+}
+
+// The sum of the weights of each list.
+template <class Id>
+struct weigh {
+  csr_view<Id> g;
+  weight_kind kind;
+  double* leaving;
+  indices only;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    span<Id> const list = clipped(g.list(v), only);
+    t.each(list, g.weights_of(list), [&](Id, std::uint32_t w, std::uint64_t) { atomic_add(leaving + v, number_of(w, kind)); });
+  }
+};
+
 template <class Id>
 struct sum_dangling {
   pagerank_claim<Id> c;
+  double const* leaving;  // null: the degree counts
   double* total;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
-    double const mine = t.sum(indices{b * block, smaller(c.g.vertices, (b + 1) * block)},
-                              [&](std::uint64_t v) { return c.g.degree(v) ? 0.0 : static_cast<double>(c.rank[v]); });
+    double const mine = t.sum(indices{b * block, smaller(c.g.vertices, (b + 1) * block)}, [&](std::uint64_t v) {
+      bool const gives = leaving ? leaving[v] > 0 : c.g.degree(v) > 0;
+      return gives ? 0.0 : static_cast<double>(c.rank[v]);
+    });
     t.once([&] { atomic_add(total, mine); });
   }
 };
@@ -28,9 +52,19 @@ struct push_once {
   pagerank_claim<Id> c;
   double* pushed;
   std::uint32_t* arrived;  // null: not counted
+  double const* leaving;   // null: not weighted
+  weight_kind kind;
   indices only;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    if (leaving) {
+      span<Id> const list = clipped(c.g.list(v), only);
+      double const rank = static_cast<double>(c.rank[v]), all = leaving[v];
+      t.each(list, c.g.weights_of(list), [&](Id u, std::uint32_t w, std::uint64_t) {
+        if (all > 0) atomic_add(pushed + u, rank * (number_of(w, kind) / all));
+      });
+      return;
+    }
     std::uint64_t const degree = c.g.degree(v);
     double const share = static_cast<double>(c.rank[v]) / static_cast<double>(degree ? degree : 1);
     t.each(clipped(c.g.list(v), only), [&](Id u) {
@@ -79,11 +113,18 @@ void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& 
   x.fill(first.data(), 0xff, sizeof(std::uint64_t));
   double *const dangling = sums.data(), *const l1 = sums.data() + 1;
   std::uint64_t const blocks = (n + block - 1) / block;
-  if (claim.redistribute) for_each_item<32>(x, blocks, sum_dangling<Id>{claim, dangling});
-  for_each_list<32>(x, windows, claim.g, g, false, how, true, [&](csr_view<Id> const& lists, indices only) {
+  buffer<double> leaving(x.near(), claim.weighted ? n : 0, x.device(), "verification");
+  if (claim.weighted) {
+    x.fill(leaving.data(), 0, leaving.bytes());
+    for_each_list<32>(x, windows, claim.g, g, true, how, true, [&](csr_view<Id> const& lists, indices only) {
+      return weigh<Id>{lists, g.info.weights, leaving.data(), only};
+    });
+  }
+  if (claim.redistribute) for_each_item<32>(x, blocks, sum_dangling<Id>{claim, leaving.data(), dangling});
+  for_each_list<32>(x, windows, claim.g, g, claim.weighted, how, true, [&](csr_view<Id> const& lists, indices only) {
     pagerank_claim<Id> here = claim;
     here.g = lists;
-    return push_once<Id>{here, pushed.data(), arrived.data(), only};
+    return push_once<Id>{here, pushed.data(), arrived.data(), leaving.data(), g.info.weights, only};
   });
   for_each_item<32>(x, blocks, compare<Id>{claim, pushed.data(), dangling, arrived.data(), l1, first.data()});
   std::uint64_t const found = x.read(first.data());

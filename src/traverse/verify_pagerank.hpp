@@ -11,7 +11,8 @@ namespace garner {
 class list_windows;
 
 // Ranks, and the equation: next[v] = (1 - damping) jump[v] + damping (sum over u -> v of rank[u] / degree[u] + dangling jump[v]), where the
-// dangling mass counts only if it is redistributed. Pointers are near memory of the executor's place.
+// dangling mass counts only if it is redistributed. Weighted: instead of 1 / degree[u] the share that the edge has of all weights from u.
+// Pointers are near memory of the executor's place.
 template <class Id>
 struct pagerank_claim {
   csr_view<Id> g;  // out-lists
@@ -23,10 +24,11 @@ struct pagerank_claim {
   // sum of |next - rank|.
   double below, above, slack = 0, slack_an_arc = 0;
   double l1 = std::numeric_limits<double>::infinity();
+  bool weighted = false;
 };
 
 // Throws errc::internal that names the first vertex (by id) that is further off than allowed, or both L1 distances. Cost: one read of the
-// arcs, 8 bytes a vertex of near memory (12 where slack_an_arc is not 0).
+// arcs (weighted: two), 8 bytes a vertex of near memory (12 where slack_an_arc is not 0, 16 weighted).
 template <class Id>
 void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& g, access_mode how, list_windows* windows = nullptr);
 

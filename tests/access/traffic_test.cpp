@@ -15,6 +15,7 @@ using namespace garner::testing;
 using counts = std::array<std::uint64_t, 4>;
 
 TEST(traffic, aligned_lines_go_whole) {
+  GARNER_NEEDS_COUNTS();
   EXPECT_EQ(trace<32>({{0, 128}}, access_mode::aligned).requests, (counts{0, 0, 0, 4}));
   EXPECT_EQ(trace<32>({{8, 128}}, access_mode::aligned).requests, (counts{0, 0, 1, 3}));
 }
@@ -22,14 +23,17 @@ TEST(traffic, merged_but_off_by_a_sector_splits_every_line) {  // figure 2.4 (c)
   EXPECT_EQ(trace<32>({{8, 40}}, access_mode::merged).requests, (counts{1, 0, 1, 0}));
 }
 TEST(traffic, of_four_merged_steps_the_first_leaves_alone_and_the_others_together) {
+  GARNER_NEEDS_COUNTS();
   EXPECT_EQ(trace<32>({{8, 136}}, access_mode::merged).requests, (counts{2, 0, 2, 2}));      // 96 32 | 96 128 128 32
   EXPECT_EQ(trace<32>({{8, 8 + 512}}, access_mode::merged).requests, (counts{8, 0, 8, 8}));  // every four of them alike
 }
 TEST(traffic, merged_but_off_by_an_element_asks_once_for_the_sector_that_two_steps_of_a_round_share) {
+  GARNER_NEEDS_COUNTS();
   EXPECT_EQ(trace<32>({{1, 97}}, access_mode::merged).requests, (counts{2, 0, 1, 2}));   // 128 32 | 96 128 32, of which 32 is shared
   EXPECT_EQ(trace<32>({{1, 161}}, access_mode::merged).requests, (counts{3, 0, 1, 4}));  // ... the next round asks again
 }
 TEST(traffic, warps_that_begin_together_share_what_is_under_way) {
+  GARNER_NEEDS_COUNTS();
   EXPECT_EQ(trace<32>({{1, 33}, {33, 65}}, access_mode::merged).requests, (counts{2, 0, 1, 1}));
   runs far_apart{{1, 33}};
   for (std::uint64_t k = 1; k < 8; ++k) far_apart.push_back({k * 1000, k * 1000 + 1});
@@ -39,6 +43,7 @@ TEST(traffic, warps_that_begin_together_share_what_is_under_way) {
   EXPECT_EQ(trace<32>({{1, 161}, {161, 193}}, access_mode::merged).requests, (counts{4, 0, 1, 5}));
 }
 TEST(traffic, look_ups_between_reads_keep_the_third_and_fourth_back) {
+  GARNER_NEEDS_COUNTS();
   traffic_model model(access_mode::merged);
   model.look_up_between_reads();
   executor x({place_kind::simulated, 0}, &model);
@@ -55,21 +60,26 @@ TEST(traffic, strided_asks_for_each_sector_once) {  // figure 2.4 (a): 32 lanes,
   EXPECT_DOUBLE_EQ(t.overfetch(), 1.0);
 }
 TEST(traffic, a_last_warp_of_few_lanes_counts_as_the_others) {
+  GARNER_NEEDS_COUNTS();
   EXPECT_EQ(trace<1>({{0, 64}}, access_mode::aligned).requests, (counts{8, 0, 0, 0}));
 }
 TEST(traffic, strided_lanes_that_meet_in_a_line_merge) {
+  GARNER_NEEDS_COUNTS();
   EXPECT_EQ(trace<1>({{0, 8}, {8, 16}, {16, 24}, {24, 32}}, access_mode::strided).requests, (counts{0, 0, 0, 1}));
 }
 TEST(traffic, teams_of_eight_merge_within_their_warp) {
+  GARNER_NEEDS_COUNTS();
   EXPECT_EQ(trace<8>({{0, 8}, {8, 16}, {32, 40}, {64, 72}}, access_mode::aligned).requests, (counts{2, 1, 0, 0}));
 }
 TEST(traffic, paged_moves_each_page_once) {
+  GARNER_NEEDS_COUNTS();
   traffic const t = trace<32>({{0, 10}, {5, 20}, {1020, 1030}}, access_mode::paged);
   EXPECT_EQ(t.pages, 2u);
   EXPECT_EQ(t.bytes_link(), 8192u);
   EXPECT_EQ(t.request_count(), 0u);
 }
 TEST(traffic, figures) {
+  GARNER_NEEDS_COUNTS();
   traffic t;
   t.requests = {1, 1, 1, 1};
   t.bytes_useful = 160;
@@ -79,6 +89,7 @@ TEST(traffic, figures) {
   EXPECT_DOUBLE_EQ(t.amplification(0), 0.0);
 }
 TEST(traffic, an_l2_keeps_the_sectors_it_was_given) {
+  GARNER_NEEDS_COUNTS();
   auto const in_turn = [](runs const& all, std::uint64_t l2) {  // each a kernel of its own
     traffic_model model(access_mode::aligned, l2);
     executor x({place_kind::simulated, 0}, &model);
@@ -112,6 +123,7 @@ void closed_form_is_the_trace(bool looks_up) {
     }
 }
 TEST(traffic, closed_form_is_the_trace_of_a_run) {
+  GARNER_NEEDS_COUNTS();
   for (bool looks_up : {false, true}) {
     closed_form_is_the_trace<std::uint32_t>(looks_up);
     closed_form_is_the_trace<std::uint64_t>(looks_up);

@@ -333,8 +333,8 @@ TEST(golden, reorder) {
 }
 
 TEST(golden, stats) {
-  expect_golden("stats",
-                {"garner generate kron --scale 8 --edge-factor 4 k.gnr > log", "garner stats k.gnr --check", "garner stats k.gnr --json"});
+  expect_golden("stats", {"garner generate kron --scale 8 --edge-factor 4 k.gnr > log", "garner stats k.gnr --check",
+                          "garner stats k.gnr | tail -5", "garner stats k.gnr --json"});
 }
 
 TEST(golden, loading) {

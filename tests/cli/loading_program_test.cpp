@@ -23,7 +23,8 @@ TEST(loading_program, samples_and_checks_with_every_option) {
   for (char const* graph : {"w.gnr", "r.gnr", "p.gnr", "d.gnr"})
     for (char const* place : {"host", "simulated"})
       for (std::string const how :
-           {"", "--rule all", "--replace", "--disjoint", "--edge-ids", "--side out", "--fanout -1,2", "--weighted"}) {
+           {"", "--rule all", "--replace", "--disjoint", "--edge-ids", "--side out", "--fanout -1,2", "--fanout -1,2 --replace --edge-ids",
+            "--weighted"}) {
         if (how == "--weighted" && graph == std::string("d.gnr")) continue;
         outcome const o =
             at.shell(std::string("garner sample ") + graph + " --share 50% --batch 40 --fanout 4,3 --epochs 2 --verify --json --place " +
@@ -332,6 +333,13 @@ TEST(loading_program, loads_rows_that_stay_in_their_file) {
         EXPECT_NEAR(e["near_rows"].get<double>() + e["far_rows"].get<double>() + e["file_rows"].get<double>(), e["vertices"].get<double>(),
                     1e-6);
         EXPECT_EQ(e["file_gbs"].is_null(), place == "simulated");
+        for (std::string const score : {"degree", "rpr", "wrpr", "expected", "sampled"}) {  // with lists in their file too
+          outcome const both =
+              at.shell("garner load k.gnr --features " + file + " --host-rows 60% --file-cache 48KiB --share 100% --batch 50 " +
+                       "--fanout 4,3 --batches 9 --verify --json --tier file --place " + place + " " + more + " --score " + score);
+          ASSERT_EQ(both.code, 0) << file << " " << more << " " << score << ": " << both.err;
+          EXPECT_EQ(json::parse(both.out)["verified"], 9);
+        }
       }
   outcome const said =
       at.shell("garner load k.gnr --features x.gnt --host-rows 60% --file-cache 48KiB --share 100% --batch 50 --fanout 4,3");

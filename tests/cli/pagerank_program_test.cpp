@@ -109,6 +109,39 @@ TEST(pagerank_program, personal_start_and_what_is_refused) {
   EXPECT_NE(o.err.find("host-budget"), std::string::npos) << o.err;
 }
 
+TEST(pagerank_program, weights_are_used_where_that_is_said) {
+  folder const at;
+  at.write("w.wel", "0 1 8\n0 2 1\n1 0 1\n2 0 1\n");
+  at.write("u.el", "0 1\n0 2\n1 0\n2 0\n");
+  ASSERT_EQ(at.shell("garner convert w.wel w.gnr && garner convert w.wel p.gnr --in-lists --compress && garner convert u.el u.gnr").code,
+            0);
+  for (std::string const of : {"w.gnr", "p.gnr", "w.gnr --place simulated", "p.gnr --tier file"}) {
+    json const alike = ranks_of(at, of), all = ranks_of(at, of + " --weighted --tolerance 1e-8");
+    EXPECT_EQ(alike["weighted"], false);
+    EXPECT_EQ(alike["top"][1]["rank"], alike["top"][2]["rank"]);
+    EXPECT_EQ(all["weighted"], true);
+    EXPECT_EQ(all["top"][1]["vertex"], 1);
+    double const first = all["top"][0]["rank"], second = all["top"][1]["rank"], third = all["top"][2]["rank"];
+    EXPECT_NEAR(second, 0.05 + 0.85 * 8 / 9 * first, 1e-6) << of;
+    EXPECT_NEAR(third, 0.05 + 0.85 / 9 * first, 1e-6) << of;
+  }
+  EXPECT_NE(at.shell("garner pagerank w.gnr").out.find("; weights are not used (--weighted)"), std::string::npos);
+  EXPECT_EQ(at.shell("garner pagerank w.gnr --weighted").out.find("weights are not used"), std::string::npos);
+  EXPECT_EQ(at.shell("garner pagerank u.gnr").out.find("weights are not used"), std::string::npos);
+  outcome o = at.shell("garner pagerank u.gnr --weighted");
+  EXPECT_EQ(o.code, 1);
+  EXPECT_NE(o.err.find("u.gnr: has no weights; "), std::string::npos) << o.err;
+  for (std::string const bad : {"--variant emogi", "--shards 2"}) {
+    o = at.shell("garner pagerank w.gnr --weighted " + bad);
+    EXPECT_EQ(o.code, 2) << bad;
+    expect_one_line(o.err);
+  }
+  json const plan = json::parse(at.shell("garner plan w.gnr --job pagerank --weighted --place simulated --json").out);
+  std::string rows = plan["memory"].dump();
+  EXPECT_NE(rows.find("\"weights of in-lists\""), std::string::npos) << rows;
+  EXPECT_EQ(at.shell("garner plan w.gnr --job bfs --weighted --place host").code, 2);
+}
+
 // What two other programs found need not be known: the certificate is independent, and both variants must agree where nothing dangles.
 TEST(pagerank_program, real_graph) {
   std::filesystem::path const data = std::filesystem::path(GARNER_SOURCE_DIR) / "../shared/data/facebook_combined";

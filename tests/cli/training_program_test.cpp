@@ -369,6 +369,39 @@ TEST(training_program, refuses) {
   EXPECT_EQ(at.names(), before);
 }
 
+// What a directed graph's vertices take up by their out-lists they take up by the in-lists of the graph turned round.
+TEST(training_program, takes_up_out_edges_of_directed_graphs) {
+  folder const at;
+  write_communities(at);
+  ASSERT_EQ(at.shell("awk '{print $2, $1, $3}' e.wel > r.wel && garner convert e.wel out.gnr --directed && "
+                     "garner convert r.wel in.gnr --directed --in-lists && garner reorder out.gnr other.gnr --by random")
+                .code,
+            0);
+  std::string const rest = " --features x.npy --labels y.npy --split s.npy --epochs 3 --hidden 8 --dropout 0 ";
+  for (std::string const how : {"--full", "--full --model gcn --weighted", "--full --model gin", "--full --shards 3", "--fanout -1,-1",
+                                "--fanout -1,-1 --model gcn --weighted"})
+    for (std::string const place : {"host", "simulated"}) {
+      SCOPED_TRACE(how + " " + place);
+      std::string const weighted = how.ends_with("weighted") ? " --weighted" : "";
+      json const in = ran(at, "garner train in.gnr -o in.st" + rest + how + " --place " + place);
+      ran(at, "garner predict in.gnr --features x.npy --model in.st -o in.npy" + weighted);
+      auto const wanted = numbers_of<float>(at, "in.npy", 240 * 3);
+      for (std::string const graph : {"out", "other"}) {
+        json const out = ran(at, "garner train " + graph + ".gnr -o out.st --side out" + rest + how + " --place " + place);
+        ASSERT_FALSE(in.empty() || out.empty());
+        EXPECT_NEAR(out["epochs"][2]["loss"].get<double>(), in["epochs"][2]["loss"].get<double>(), 1e-5);
+        EXPECT_EQ(out["test_accuracy"], in["test_accuracy"]);
+        ran(at, "garner predict " + graph + ".gnr --features x.npy --side out --model out.st -o out.npy" + weighted);
+        auto const found = numbers_of<float>(at, "out.npy", 240 * 3);
+        for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], wanted[i], 1e-4);
+      }
+    }
+  json const one = ran(at, "garner plan in.gnr --job train --features x.npy --classes 3 --full --side in"),
+             other = ran(at, "garner plan out.gnr --job train --features x.npy --classes 3 --full --side out");
+  ASSERT_FALSE(one.empty() || other.empty());
+  EXPECT_EQ(one["memory"][0], other["memory"][0]);  // offsets of both directions
+}
+
 TEST(training_program, learns_the_same_bits_from_rows_that_stay_in_their_file) {
   folder const at;
   write_communities(at);
@@ -385,6 +418,12 @@ TEST(training_program, learns_the_same_bits_from_rows_that_stay_in_their_file) {
                           cache + " -o file.safetensors --place " + place);
           ASSERT_FALSE(all.empty());
           EXPECT_EQ(at.shell("cmp memory.safetensors file.safetensors").code, 0);
+          // Lists that stay in their file too, and whichever rows are kept by score: data larger than memory.
+          for (std::string const score : {"degree", "rpr", "wrpr", "expected", "sampled"}) {
+            ran(at, "garner train g.gnr --features " + file + rest + how + "--rows file --host-rows 6KiB --file-cache 5KiB --tier file" +
+                        " -o file.safetensors --cache " + cache + " --score " + score + " --place " + place);
+            EXPECT_EQ(at.shell("cmp memory.safetensors file.safetensors").code, 0) << score;
+          }
           if (how == "--full ") continue;
           for (json const& e : all["epochs"]) {
             EXPECT_GT(e["file_rows"].get<double>(), 0);

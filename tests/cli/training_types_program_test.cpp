@@ -142,6 +142,10 @@ TEST(training_types_program, learns_the_same_bits_from_rows_that_stay_in_their_f
     for (json const& e : all["epochs"]) EXPECT_GT(e["file_rows"].get<double>(), 0);
     for (json const& rows : all["rows"]) EXPECT_THAT(rows.get<std::string>(), HasSubstr("node_feat.npy"));
     EXPECT_TRUE(place != "host" || at.shell("cmp memory file").code == 0);
+    // And lists: data larger than memory.
+    std::string const both = "--epochs 3 --tier file --rows file --host-rows 97% --file-cache 1390 -o both --place " + place;
+    ASSERT_EQ(at.shell(at.train + both).code, 0);
+    EXPECT_EQ(at.shell("cmp file both").code, 0);
     EXPECT_EQ(at.shell("garner predict g.json --model memory -o a.npy --quiet && garner predict g.json --model memory -o b.npy --quiet "
                        "--rows file --host-rows 500 && cmp a.npy b.npy")
                   .code,

@@ -3,6 +3,7 @@
 #include "comm/rank_group.hpp"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "shard_support.hpp"
 
@@ -25,6 +26,19 @@ TEST(rank_group, numbers_of_all_come_at_one_meeting) {
                         }
                       }),
             none_of(4));
+}
+
+// What ranks make in common looks at the others for as long as it lives, also where the caller has let go of the group.
+TEST(rank_group, lives_as_long_as_what_its_ranks_have_in_common) {
+  auto ranks = rank_group::of_processes("garner-test-common-" + std::to_string(::getpid()), 0, 2);
+  auto terms = ranks->common(-1);
+  ASSERT_TRUE(terms);
+  std::weak_ptr<rank_group> const group = ranks;
+  ranks.reset();
+  EXPECT_FALSE(group.expired());
+  terms->look();
+  terms.reset();
+  EXPECT_TRUE(group.expired());
 }
 
 TEST(rank_group, who_waits_for_something_else_sees_who_is_ahead_and_who_is_gone) {

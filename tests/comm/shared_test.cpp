@@ -18,6 +18,7 @@
 
 #include "child.hpp"
 #include "memory/budget.hpp"
+#include "memory/pin.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -395,6 +396,7 @@ TEST_F(shared_tables, on_a_device_is_pinned_by_each_process) {
   for (shared_table* each : {&t, &other}) {
     void const* const seen = each->map_for(0);
     EXPECT_EQ(each->map_for(0), seen);
+    EXPECT_EQ(mapping_of(each->rows().data).writable, each->created_here());
     executor x({place_kind::device, 0});
     buffer<std::uint32_t> near(tier::device, 33'000, 0, "a test");
     x.copy(near.data(), seen, 132'000);

@@ -86,6 +86,24 @@ TEST_F(device_memory, that_nobody_exported_is_refused) {
   EXPECT_EQ(code, errc::device);
 }
 
+// What torch and RMM share stays as they have it.
+TEST_F(device_memory, in_the_order_of_a_stream_leaves_the_default_pool_alone) {
+  auto* const pool_of = reinterpret_cast<int (*)(void**, int)>(device::driver_entry("cuDeviceGetDefaultMemPool", 11020));
+  auto* const attribute_of = reinterpret_cast<int (*)(void*, int, void*)>(device::driver_entry("cuMemPoolGetAttribute", 11020));
+  ASSERT_TRUE(pool_of && attribute_of);
+  executor x({place_kind::device, 0});
+  void* const scratch = x.scratch(1 << 20);
+  x.fill(scratch, 1, 1 << 20);
+  x.wait();
+  void* pool = nullptr;
+  ASSERT_EQ(pool_of(&pool, 0), 0);
+  std::uint64_t kept = ~std::uint64_t{0}, used = kept;
+  ASSERT_EQ(attribute_of(pool, 4, &kept), 0);  // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+  ASSERT_EQ(attribute_of(pool, 7, &used), 0);  // CU_MEMPOOL_ATTR_USED_MEM_CURRENT
+  EXPECT_EQ(kept, 0u);
+  EXPECT_EQ(used, 0u);
+}
+
 TEST_F(device_memory, of_peers_is_read_where_they_can) {
   EXPECT_TRUE(device::peer_of(0, 0).can && device::peer_of(0, 0).fast);
   EXPECT_NO_THROW(device::enable_peer(0, 0));

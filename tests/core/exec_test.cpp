@@ -5,6 +5,8 @@
 
 #include <numeric>
 
+#include "core/event.hpp"
+#include "core/fail.hpp"
 #include "core/random.hpp"
 #include "support.hpp"
 
@@ -156,6 +158,36 @@ void check_pieces(place where, access_mode how) {
       ASSERT_EQ(times[i * room + k], there ? 1u : 0u) << i << " " << k;
       ASSERT_EQ(got[i * room + k], there ? values[move_runs<T>::begin(i) + k] : T{}) << i << " " << k;
     }
+}
+
+TEST_P(exec, a_share_is_as_it_was_whatever_is_thrown) {
+  executor x(where());
+  x.limit_share(3, 128);
+  EXPECT_THROW(
+      {
+        limited_share const few(x, 2, 1024);
+        EXPECT_EQ(x.share_blocks(), 2u);
+        fail(errc::io, "here");
+      },
+      error);
+  EXPECT_EQ(x.share_blocks(), 3u);
+  EXPECT_EQ(x.threads_a_block(), 128u);
+}
+
+// That something has not happened yet is an answer, and no error that the next kernel is told of.
+TEST_P(exec, a_kernel_starts_behind_an_event_that_has_not_happened) {
+  executor busy(where()), x(where());
+  auto const room = near_copy(busy, std::vector<std::uint32_t>(1u << 24));
+  for (int k = 0; k < 50; ++k) busy.fill(room.data(), k, room.bytes());
+  event e;
+  e.record(busy);
+  static_cast<void>(e.happened());
+  std::vector<std::uint32_t> const values{1, 2, 3};
+  auto const data = near_copy(x, values), out = near_copy(x, std::vector<std::uint32_t>(3 * move_runs<std::uint32_t>::room)),
+             writes = near_copy(x, std::vector<std::uint32_t>(3 * move_runs<std::uint32_t>::room));
+  for_each_item<1>(x, 1, move_runs<std::uint32_t>{data.data(), out.data(), writes.data()});
+  x.wait();
+  busy.wait();
 }
 
 TEST_P(exec, pieces_cover_a_run_once) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,6 +16,15 @@
 #include "child.hpp"
 #include "core/progress.hpp"
 #include "garner/error.hpp"
+
+namespace {
+int calls_of_umask = 0;
+}
+// In place of the system's, so that it is seen who calls it.
+extern "C" ::mode_t umask(::mode_t mask) noexcept {
+  ++calls_of_umask;
+  return static_cast<::mode_t>(::syscall(SYS_umask, mask));
+}
 
 namespace garner {
 namespace {
@@ -113,6 +123,10 @@ TEST_F(publishing, a_replaced_file_keeps_its_mode) {
   ::chmod((folder / "x").c_str(), 0604);
   write(folder / "x", "two");
   EXPECT_EQ(mode(), 0604u);
+  // What another thread makes meanwhile has the mode that the user wants.
+  int const calls = calls_of_umask;
+  write(folder / "y", "three");
+  EXPECT_EQ(calls_of_umask, calls);
   ::umask(mask);
 }
 

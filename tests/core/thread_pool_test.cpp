@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "child.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
@@ -52,6 +54,43 @@ TEST(thread_pool, child_by_fork_makes_its_own) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(sum(), 499500u);
+}
+
+TEST(thread_pool, a_loop_within_a_loop_runs_on_the_thread_that_calls_it) {
+  thread_pool c(3), other(2);
+  std::atomic<std::uint64_t> all{0};
+  ::alarm(60);  // one that waits for itself is ended
+  for (thread_pool* const inner : {&c, &other})
+    c.run(20, 1, [&](std::uint64_t, std::uint64_t) {
+      inner->run(50, 1, [&, here = std::this_thread::get_id()](std::uint64_t begin, std::uint64_t) {
+        EXPECT_EQ(std::this_thread::get_id(), here);
+        all += begin;
+      });
+    });
+  EXPECT_THROW(c.run(20, 1, [&](std::uint64_t, std::uint64_t) { c.run(50, 1, [](auto, auto) { throw std::runtime_error("here"); }); }),
+               std::runtime_error);
+  c.run(20, 1, [&](std::uint64_t, std::uint64_t) { ++all; });
+  ::alarm(0);
+  EXPECT_EQ(all, 2u * 20 * 1225 + 20);
+}
+
+// main() returns while other threads run loops of the process's own pool, on it or within it.
+TEST(thread_pool_process, DISABLED_child) {
+  if (!std::getenv("GARNER_POOL_ENDS")) return;
+  std::atomic<bool>& runs = *new std::atomic<bool>(false);
+  for (int k = 0; k < 2; ++k)
+    std::thread([&runs] {
+      for (;;) shared_pool().run(200, 1, [&](std::uint64_t, std::uint64_t) { runs = true; });
+    }).detach();
+  while (!runs) std::this_thread::yield();
+  ::alarm(20);
+  std::exit(0);
+}
+TEST(thread_pool, outlasts_main) {
+  for (int k = 0; k < 10; ++k) {
+    testing::child c("thread_pool_process.DISABLED_child", {"GARNER_POOL_ENDS=1", "GARNER_THREADS=4"});
+    EXPECT_EQ(c.end(), 0);
+  }
 }
 
 TEST(thread_pool, what_was_written_is_seen) {  // ThreadSanitizer watches this one

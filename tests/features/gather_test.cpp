@@ -267,6 +267,7 @@ TEST_P(gather, many_batches_each_to_its_own_place) {
           EXPECT_EQ(host_copy(x, outs[b].data(), right.size()), right) << b << " " << to_string(duplicates);
           if (!ids[b].empty()) x.fill(outs[b].data(), 0, ids[b].size() * width);
         }
+        x.wait();
       }
       if (count == 150) {
         ids[101][3] = -1;
@@ -388,6 +389,7 @@ traffic simulated(std::uint64_t width, std::vector<std::int64_t> const& ids, gat
   return run.link;
 }
 TEST(simulated_gather, figure_3_5_of_the_dissertation) {
+  GARNER_NEEDS_COUNTS();
   // Eight of four steps that each meet two lines; but the last three steps leave together, and meet in lines.
   EXPECT_EQ(simulated(480, {1}, gather_way::naive).request_count(), 6u);
   EXPECT_EQ(simulated(480, {1}, gather_way::shifted).request_count(), 5u);
@@ -395,6 +397,7 @@ TEST(simulated_gather, figure_3_5_of_the_dissertation) {
   EXPECT_EQ(simulated(480, {1}, gather_way::shifted).bytes_useful, 480u);
 }
 TEST(simulated_gather, rows_of_602_floats) {
+  GARNER_NEEDS_COUNTS();
   // Row 3 begins 56 B into a line: 72 + 18 * 128 + 32 bytes; unaligned, each of 19 steps meets two lines,
   // of which three steps of four share some: 4 rounds of 2 + 4 requests, and one of 2 + 3.
   traffic const naive = simulated(2408, {3}, gather_way::naive), shifted = simulated(2408, {3}, gather_way::shifted),
@@ -410,6 +413,7 @@ TEST(simulated_gather, shorter_than_a_line_or_of_whole_lines_is_not_shifted) {
     EXPECT_EQ(simulated(width, {1, 5, 3}, gather_way::shifted), simulated(width, {1, 5, 3}, gather_way::naive)) << width;
 }
 TEST(simulated_gather, near_rows_ask_nothing_of_the_link_and_repeated_ones_once) {
+  GARNER_NEEDS_COUNTS();
   EXPECT_EQ(simulated(512, {0, 1, 2}, gather_way::aligned, 3).request_count(), 0u);
   EXPECT_EQ(simulated(512, {0, 1, 3}, gather_way::aligned, 3).request_count(), 4u);
   std::vector<std::int64_t> const same(64, 7);
@@ -421,6 +425,7 @@ TEST(simulated_gather, near_rows_ask_nothing_of_the_link_and_repeated_ones_once)
   EXPECT_EQ(simulated(512, {0, 1, 3}, gather_way::bulk, 3, gather_order::bucketed).request_count(), 4u);
 }
 TEST(simulated_gather, reads_each_far_row_once_in_every_way_and_order) {
+  GARNER_NEEDS_COUNTS();
   // Rows of whole units of the copy engine, so that what is read is the rows and nothing beside them. No group is so long that it is cut.
   for (std::uint64_t width : {16, 48, 128, 512, 2416}) {
     table const data(1000, width);
@@ -458,6 +463,7 @@ TEST(simulated_gather, reads_each_far_row_once_in_every_way_and_order) {
   }
 }
 TEST(simulated_gather, automatic_reads_each_far_row_once_unless_that_would_show) {
+  GARNER_NEEDS_COUNTS();
   // 40 MB of rows: a table within reach, where no order is needed for translations. 200 KB: even a launch more would show.
   for (auto const& [n, once] : {std::pair{10000, true}, {50, false}}) {
     table const data(3000, 4096);
@@ -482,6 +488,7 @@ TEST(simulated_gather, automatic_reads_each_far_row_once_unless_that_would_show)
   }
 }
 TEST(simulated_gather, several_batches_cross_once_by_the_copy_engine_too) {
+  GARNER_NEEDS_COUNTS();
   table const data(4000, 512);
   tiered_options options;
   options.where = {place_kind::simulated, 0};

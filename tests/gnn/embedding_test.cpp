@@ -309,6 +309,7 @@ TEST_P(embedding_test, ctrl_c_stops_before_a_step_or_after_it) {
 }
 
 TEST(embedding, far_rows_cross_the_link_once_each_way) {
+  GARNER_NEEDS_COUNTS();
   place const where{place_kind::simulated, 0};
   executor x(where);
   for (row_optimiser const how : {row_optimiser::sgd, row_optimiser::adagrad, row_optimiser::adam}) {
@@ -343,6 +344,7 @@ TEST(embedding, far_rows_cross_the_link_once_each_way) {
 
 // Also of one array for a file: what is not asked for stays where it is, but for the other halves of pairs.
 TEST(embedding, one_array_of_far_records_crosses_the_link_once) {
+  GARNER_NEEDS_COUNTS();
   traffic_model seen(access_mode::aligned);
   executor x({place_kind::simulated, 0}, &seen);
   for (row_optimiser const how : {row_optimiser::sgd, row_optimiser::adagrad, row_optimiser::adam})

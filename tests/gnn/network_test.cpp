@@ -77,7 +77,7 @@ struct setup {
   graph_handle graph[3] = {some_graph(1), some_graph(2), some_graph(3)};
   std::vector<relation_edges<Real>> edges;
   std::vector<buffer<Real>> inputs;
-  std::vector<buffer<float>> degrees;
+  std::vector<buffer<Real>> degrees;
   typename network<Real>::pass pass;
   network_shape shape;
   std::unique_ptr<network<Real>> net;
@@ -122,10 +122,10 @@ struct setup {
     for (std::size_t r = 0; r < relations.size(); ++r) {
       auto const& e = drawn.of_relation(r);
       graph_lists const lists = lists_of(graph[r], true);
-      std::vector<float> counts(vertices), sums(vertices);
+      std::vector<Real> counts(vertices), sums(vertices);
       for (std::size_t v = 0; v < vertices; ++v)
         for (std::uint64_t k = lists.offsets[v]; k < lists.offsets[v + 1]; ++k)
-          counts[v] += 1, sums[v] += c.weighted ? static_cast<float const*>(lists.weights)[k] : 1;
+          counts[v] += 1, sums[v] += c.weighted ? static_cast<Real>(static_cast<float const*>(lists.weights)[k]) : 1;
       degrees.push_back(near_copy(x, counts));
       degrees.push_back(near_copy(x, sums));
       std::vector<std::uint32_t> bits(graph[r].info().edges);

@@ -285,6 +285,7 @@ TEST_P(pointwise, adam_is_the_formula) {
     adam_step how;
     how.rate = 0.03, how.decay = 0.1, how.step = t;
     adam(x, values.data(), gradients.data(), first.data(), second.data(), n, how, bad.data());
+    x.wait();
     for (std::uint64_t i = 0; i < n; ++i) {
       double const d = g[i] + 0.1 * w[i];
       m[i] = 0.9 * m[i] + 0.1 * d, v[i] = 0.999 * v[i] + 0.001 * d * d;

@@ -20,6 +20,7 @@ class shard_nccl : public ::testing::Test {
   stand_in nccl{"GARNER_NCCL", "nccl_stand_in"};
   void SetUp() override {
     if (!nccl.there()) GTEST_SKIP() << nccl.file << " was not built";
+    nccl.say("NCCL_NVLS_ENABLE", "0");
     ask.provider = "nccl", ask.shards = 3, ask.wait = 20, ask.name = "garner-nccl-" + std::to_string(::getpid());
   }
   std::vector<float> expected() const {
@@ -97,6 +98,16 @@ TEST_F(shard_nccl, absent_or_another_library_is_passed_over) {
   EXPECT_EQ(passed_over(), "nccl (shard 0: libz.so.1 has no ncclGetVersion; a newer one is needed)");
   ::unsetenv("GARNER_NCCL");
   EXPECT_EQ(passed_over(), "nccl (shard 0: rows lie in host memory, and NCCL is for devices)");
+}
+TEST_F(shard_nccl, one_that_may_use_multicast_is_passed_over_and_the_environment_stays) {
+  nccl.say("NCCL_NVLS_ENABLE", "2");
+  EXPECT_EQ(passed_over(), "nccl (shard 0: NCCL_NVLS_ENABLE is 2; " + nccl.file.string() +
+                               " must be told by it not to use NVLink multicast; start the process with NCCL_NVLS_ENABLE=0)");
+  EXPECT_STREQ(std::getenv("NCCL_NVLS_ENABLE"), "2");
+  ::unsetenv("NCCL_NVLS_ENABLE");
+  EXPECT_THAT(passed_over(), HasSubstr("nccl (shard 0: NCCL_NVLS_ENABLE is not set; "));
+  EXPECT_EQ(std::getenv("NCCL_NVLS_ENABLE"), nullptr);
+  EXPECT_EQ(nccl.log(), "");  // not called at all
 }
 TEST_F(shard_nccl, one_that_is_too_old_is_passed_over) {
   for (auto const& [said, told] : {std::pair("21003", "2.10.3"), std::pair("2804", "2.8.4")}) {

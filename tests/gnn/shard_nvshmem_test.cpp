@@ -36,6 +36,7 @@ class shard_nvshmem : public ::testing::Test {
   stand_in nvshmem{"GARNER_NVSHMEM", "nvshmem_stand_in"};
   void SetUp() override {
     if (!nvshmem.there()) GTEST_SKIP() << nvshmem.file << " was not built";
+    nvshmem.say("NVSHMEM_DISABLE_NVLS", "1");
     ask.provider = "nvshmem", ask.shards = 3, ask.wait = 20, ask.name = "garner-nvshmem-" + std::to_string(::getpid());
   }
   std::string about() const { return "NVSHMEM 3.4.5 (" + nvshmem.file.string() + ")"; }
@@ -85,6 +86,9 @@ TEST_F(shard_nvshmem, absent_too_old_or_of_threads_is_passed_over) {
   EXPECT_THAT(left(), ::testing::Each(StartsWith(bits() + " peer: shared memory; not nvshmem (shard 0: " + old)));
   nvshmem.say("GARNER_NVSHMEM", "/nowhere/libnvshmem_host.so.3");
   EXPECT_THAT(left(), ::testing::Each(HasSubstr("not nvshmem (shard 0: no libnvshmem_host.so.3 (tried /nowhere/libnvshmem_host.so.3)")));
+  nvshmem.say("GARNER_NVSHMEM", nvshmem.file.string());
+  nvshmem.say("NVSHMEM_DISABLE_NVLS", "0");
+  EXPECT_THAT(left(), ::testing::Each(HasSubstr("not nvshmem (shard 0: NVSHMEM_DISABLE_NVLS is 0; ")));
   EXPECT_EQ(by_threads(ask).link.passed_over.at(0), "nvshmem (shard 0: NVSHMEM is for shards that are processes)");
 }
 TEST_F(shard_nvshmem, one_that_refuses_is_passed_over_by_all) {

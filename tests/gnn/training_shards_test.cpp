@@ -169,7 +169,7 @@ TEST_P(training_shards, every_way_learns_the_same_within_rounding) {
 TEST_P(training_shards, recorded_steps_learn_bit_for_bit_as_those_that_are_not) {
   communities const c(300, 3, 20);
   graph_handle const both = c.graph(), one_way = c.graph(directed());
-  bool const far = where().kind == place_kind::device;
+  bool const far = runs_later(where());
   struct {
     char const* name;
     model_kind kind;
@@ -249,7 +249,7 @@ TEST_P(training_shards, rows_by_tier_give_the_bits_of_rows_near) {
       o.far_rows = true;
       s.seen = [&](int epoch, epoch_report const& r) {
         EXPECT_EQ(r.recorded, 0u);
-        EXPECT_EQ(r.unrecorded, epoch == 1 && where().kind == place_kind::device ? "rows come by tier, for which the host waits" : "");
+        EXPECT_EQ(r.unrecorded, epoch == 1 && runs_later(where()) ? "rows come by tier, for which the host waits" : "");
       };
       expect_same(s.by(o), near, a.name);
     }

@@ -679,7 +679,7 @@ struct recorded_at : ::testing::TestWithParam<std::tuple<place_kind, recorded_ca
     if (where().kind == place_kind::device && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   }
   place where() const { return {std::get<0>(GetParam()), 0}; }
-  bool far() const { return where().kind == place_kind::device; }
+  bool far() const { return runs_later(where()); }
   std::unique_ptr<lesson> begun(bool recorded) const {
     recorded_case const& c = std::get<1>(GetParam());
     communities of(240, c.classes);

@@ -179,6 +179,11 @@ TEST(build, refuses_what_does_not_fit) {
   o = {};
   o.draw_weights = build_options::random_weights{weight_kind::u32, 9, 3, 1};
   EXPECT_NE(error_of([&] { build_graph(make_edges(drawn), o, r); }), "");
+  for (auto const& [low, high] : {std::pair(0.0, 1e39), std::pair(1e-50, 1.0), std::pair(0.0, 1e-50)}) {
+    o.draw_weights = build_options::random_weights{weight_kind::f32, low, high, 1};
+    EXPECT_NE(error_of([&] { build_graph(make_edges(drawn), o, r); }, &code).find("do not fit a 32-bit float"), std::string::npos) << high;
+    EXPECT_EQ(code, errc::usage);
+  }
 }
 
 // Random arcs against a map from pairs to the smallest weight.

@@ -5,9 +5,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/random.hpp"
 #include "graph/container.hpp"
+#include "graph/handle.hpp"
 #include "graph/pack.hpp"
 #include "graph/reorder.hpp"
 #include "support.hpp"
@@ -130,6 +132,34 @@ TEST_F(packed_container, every_damaged_byte_is_told) {
     error_of([&] { load_graph(bad, how); }, &code);
     EXPECT_EQ(code, errc::input) << "byte " << at;
   }
+}
+
+// Whatever sections a file has: of each its first, its middle and its last byte.
+TEST_F(packed_container, a_flipped_bit_of_any_section_is_told_with_its_name) {
+  fs::path const file = folder / "g.gnr", bad = folder / "bad.gnr";
+  std::set<section_kind> seen;
+  for (bool packed : {false, true}) {
+    graph g = sample(true, true);
+    if (!packed) g = graph_access::take(reorder_graph(graph_access::wrap(std::move(g)), {vertex_order::degree}));
+    keep_cached_neighbours(g, {place_kind::host, 0}, packed ? 4 : 2);
+    if (packed) pack(g);
+    save_graph(g, file);
+    check_container(file);
+    std::ifstream in(file, std::ios::binary);
+    std::vector<char> const all{std::istreambuf_iterator<char>(in), {}};
+    for (container_section const& s : read_header(file).sections) {
+      seen.insert(s.kind);
+      for (std::uint64_t const at : {s.offset, s.offset + s.bytes / 2, s.offset + s.bytes - 1}) {
+        std::vector<char> data = all;
+        data[at] = static_cast<char>(data[at] ^ 4);
+        std::ofstream(bad, std::ios::binary).write(data.data(), static_cast<std::streamsize>(data.size()));
+        std::string const what = error_of([&] { check_container(bad); });
+        EXPECT_NE(what.find("bad.gnr: " + s.name + " (bytes"), std::string::npos) << what;
+        EXPECT_NE(what.find("checksum"), std::string::npos) << what;
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), 21u) << "every kind but none";
 }
 
 // Behind right checksums, as a writer at fault would leave it: a target out of range inside a packed list, a list that goes down.

@@ -201,9 +201,8 @@ TEST(format_names, endings_are_told_through_compression) {
   EXPECT_EQ(format_of("b.e.zst"), file_format::ldbc);
   EXPECT_EQ(format_of("b.gnr"), file_format::gnr);
   EXPECT_EQ(message(errc::usage, [] { format_of("graph.dat"); }),
-            "graph.dat: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel "
-            ".v .e .npy .npz "
-            ".gnr (also with .gz or .zst), or say --from FORMAT or --to FORMAT");
+            "graph.dat: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph "
+            ".sg .wsg .bel .v .e .npy .npz .gnr (also with .gz or .zst), or say --from FORMAT or --to FORMAT");
   EXPECT_EQ(bel_stem("x/y.bel.dst.zst"), "x/y.bel");
   EXPECT_EQ(ldbc_stem("x/y.v.gz"), "x/y");
   EXPECT_EQ(ldbc_stem("x/y.e"), "x/y");
@@ -334,6 +333,10 @@ TEST(columns, bad_lines_are_named) {
                         "0\0 \0"s),
               HasSubstr("g.el: line 1, byte 0: '\\xff\\xfe0\\x00' is not a vertex id"));
   EXPECT_THAT(complaint(csv, "a,b\nc,d\n"), HasSubstr("g.csv: line 2, byte 4: 'c' is not a vertex id"));  // one header line, not two
+  EXPECT_THAT(complaint(csv, "\"a\",\"b\"\n\"0\",\"1\"\n"),
+              HasSubstr("line 2, byte 8: '\"0\"' stands in quotes; --columns 1,2 reads columns in quotes"));
+  EXPECT_THAT(complaint(csv, "\"\",\"a\",\"b\"\n0,1,2\n"), HasSubstr("line 1, byte 0: '\"\"' stands in quotes; --columns"));
+  EXPECT_THAT(complaint(csv, ",a,b\n0,1,2\n"), HasSubstr("line 1, byte 0: a vertex id is missing between two separators"));
   EXPECT_THAT(complaint(el, "source target\n0 1\n"), HasSubstr("line 1, byte 0: 'source' is not a vertex id"));
 }
 
@@ -348,7 +351,17 @@ TEST(columns, bad_weights_are_named) {
   EXPECT_EQ(
       complaint(wel, "0 1 inf\n"),
       "g.wel: line 1, byte 4: weight 'inf' is not a finite number; weights are numbers from 0 (--ignore-weights reads the edges alone)");
-  EXPECT_EQ(complaint(wel, "0 1 1e39\n"), "g.wel: line 1, byte 4: weight '1e39' is beyond the range of a 32-bit float");
+  for (std::string const weight : {"1e39", "1e-46", "5e-324", "1e-400", "0.00000000000000000000000000000000000000000000000000001"}) {
+    std::string const said = "weight '" + weight.substr(0, 40) + (weight.size() > 40 ? "..." : "") +
+                             "' does not fit a 32-bit float, which holds 0 and 1.4e-45 to 3.4e38; multiply all "
+                             "weights by one number (--ignore-weights reads the edges alone)";
+    EXPECT_EQ(complaint(wel, "0 1 2\n0 1 " + weight + "\n"), "g.wel: line 2, byte 10: " + said);
+    EXPECT_EQ(complaint(csv, "a,b,w\n0,1," + weight + "\n"), "g.csv: line 2, byte 10: " + said);
+    EXPECT_EQ(complaint(snap, "w\ta\tb\n" + weight + "\t0\t1\n", {.columns = {"a", "b", "w"}}), "g.snap: line 2, byte 6: " + said);
+    EXPECT_EQ(complaint(mtx, "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 " + weight + "\n"),
+              "g.mtx: line 3, byte 56: " + said);
+  }
+  EXPECT_THAT(edges(wel, "0 1 1.4e-45\n1 2 0e-400\n2 3 3.4e38\n").weights, ElementsAre(1u, 0u, std::bit_cast<std::uint32_t>(3.4e38f)));
   EXPECT_EQ(
       complaint(wel, "0 1 4294967296\n"),
       "g.wel: line 1, byte 4: weight '4294967296' is too large; whole weights end at 4294967295, write 1e10 to have them read as f32");
@@ -426,6 +439,13 @@ TEST(mtx, pattern_general) {
   EXPECT_EQ(e.weights_are, weight_kind::none);
 }
 
+TEST(mtx, one_percent_sign_does) {
+  auto const e = edges(file_format::mtx, "%MatrixMarket matrix coordinate integer symmetric\n% c\n3 3 2\n2 1 5\n3 2 6\n");
+  EXPECT_THAT(e.arcs, ElementsAre(arc{1, 0}, arc{2, 1}));
+  EXPECT_THAT(e.weights, ElementsAre(5u, 6u));
+  EXPECT_TRUE(e.undirected);
+}
+
 TEST(mtx, integer_and_real_values) {
   auto e = edges(file_format::mtx, "%%matrixmarket MATRIX Coordinate Integer Symmetric\r\n3 3 2\r\n2 1 7\r\n3 1 0\r\n");
   EXPECT_TRUE(e.undirected);
@@ -468,7 +488,9 @@ TEST(mtx, headers_that_lie_or_are_not_ours) {
   EXPECT_EQ(bad(banner + "real hermitian\n"),
             "g.mtx: line 1, byte 0: symmetry 'hermitian' is not read; general, symmetric and skew-symmetric are");
   EXPECT_EQ(bad(pattern + "% c\n"), "g.mtx: the size line is missing; after the comments stands 'rows columns entries'");
-  EXPECT_EQ(bad(pattern + "3 4 1\n1 2\n"), "g.mtx: line 2, byte 49: 3 rows and 4 columns; a graph's matrix is square");
+  EXPECT_EQ(bad(pattern + "3 4 1\n1 2\n"),
+            "g.mtx: line 2, byte 49: 3 rows and 4 columns; a graph's matrix is square, of rows and columns as vertices of two types make a "
+            "folder ROW__to__COLUMN/edge_index.npy");
   EXPECT_EQ(bad(pattern + "3 3\n"), "g.mtx: line 2, byte 52: the line ends where the size line should stand: rows columns entries");
   EXPECT_EQ(bad(pattern + "3 3 x\n"), "g.mtx: line 2, byte 53: 'x' where the size line should stand: rows columns entries");
   EXPECT_EQ(bad(pattern + "-3 3 1\n"), "g.mtx: line 2, byte 49: '-3' where the size line should stand: rows columns entries");
@@ -511,10 +533,12 @@ TEST(gr, arcs_with_weights) {
 
 TEST(gr, bad_files_are_named) {
   auto const bad = [](std::string const& text) { return complaint(file_format::gr, text); };
-  EXPECT_EQ(bad("c\n"), "g.gr: the line 'p sp VERTICES ARCS' is missing; is this another format? Then say --from");
-  EXPECT_EQ(bad("a 1 2 3\n"), "g.gr: line 1, byte 0: an arc stands before the line 'p sp VERTICES ARCS'");
-  EXPECT_EQ(bad("1 2\n"), "g.gr: line 1, byte 0: '1' begins the line; DIMACS lines begin with c, p or a");
-  EXPECT_EQ(bad("p edge 3 1\n"), "g.gr: line 1, byte 2: problem 'edge' is not read; 'p sp VERTICES ARCS' is");
+  EXPECT_EQ(bad("c\n"),
+            "g.gr: the line 'p sp VERTICES ARCS' or 'p edge VERTICES EDGES' is missing; is this another format? Then say --from");
+  EXPECT_EQ(bad("a 1 2 3\n"), "g.gr: line 1, byte 0: an edge stands before the line 'p sp VERTICES ARCS' or 'p edge VERTICES EDGES'");
+  EXPECT_EQ(bad("1 2\n"), "g.gr: line 1, byte 0: '1' begins the line; DIMACS lines begin with c, p, a or e");
+  EXPECT_EQ(bad("p max 3 1\n"),
+            "g.gr: line 1, byte 2: problem 'max' is not read; 'p sp VERTICES ARCS', 'p edge VERTICES EDGES' and 'p col' are");
   EXPECT_EQ(bad("p sp 3\n"), "g.gr: line 1, byte 6: the line ends where the number of vertices or arcs should stand: p sp VERTICES ARCS");
   EXPECT_EQ(bad("p sp 3 x\n"), "g.gr: line 1, byte 7: 'x' where the number of vertices or arcs should stand: p sp VERTICES ARCS");
   EXPECT_EQ(bad("p sp 3 1 1\n"), "g.gr: line 1, byte 9: '1' follows the counts of vertices and arcs");
@@ -528,6 +552,28 @@ TEST(gr, bad_files_are_named) {
   EXPECT_EQ(bad("p sp 3 2\na 1 2 3\n"),
             "g.gr: line 2: the file ends after 1 arcs where its header promises 2; it was cut short or its header lies");
   EXPECT_EQ(bad("p sp 3 1\na 1 2 3\na 1 3 3\n"), "g.gr: line 3, byte 17: entry 2 where the header promises 1; mend the header or the file");
+}
+
+TEST(gr, undirected_edges_of_coloring_and_cliques) {
+  for (char const* problem : {"edge", "col"}) {
+    std::string const text = "c FILE: x.col\np " + std::string(problem) + " 4 2\ne 1 2\r\nc\ne 4 3\n";
+    for (bool const ignore : {false, true}) {
+      auto const e = parse(file_format::gr, text, {.ignore_weights = ignore}).edges;
+      EXPECT_THAT(e.arcs, ElementsAre(arc{0, 1}, arc{3, 2}));
+      EXPECT_EQ(e.weights_are, weight_kind::none);
+      EXPECT_EQ(e.vertices, 4u);
+      EXPECT_EQ(e.id_base, 1u);
+      EXPECT_TRUE(e.undirected);
+    }
+  }
+  auto const bad = [](std::string const& text) { return complaint(file_format::gr, text); };
+  EXPECT_EQ(bad("p edge 3\n"),
+            "g.gr: line 1, byte 8: the line ends where the number of vertices or edges should stand: p edge VERTICES EDGES");
+  EXPECT_EQ(bad("p col 3 1\na 1 2 3\n"), "g.gr: line 2, byte 10: 'a' begins the line; DIMACS lines begin with c or e here");
+  EXPECT_EQ(bad("p col 3 1\ne 1 2 3\n"), "g.gr: line 2, byte 16: '3' follows the edge, which is 'e ONE OTHER'");
+  EXPECT_EQ(bad("p edge 3 1\ne 1 4\n"), "g.gr: line 2, byte 15: vertex 4 is outside 1 to 3");
+  EXPECT_EQ(bad("p edge 3 2\ne 1 2\n"),
+            "g.gr: line 2: the file ends after 1 edges where its header promises 2; it was cut short or its header lies");
 }
 
 // --- GAP -------------------------------------------------------------------------------------------------------------------
@@ -1084,6 +1130,83 @@ TEST(picked, by_number_or_by_name) {
   EXPECT_THAT(picked(el, "31 5 1\n1029 5 2\n", {"3", "1"}).arcs, pairs);
 }
 
+// The column between the (k-1)-th and the k-th separator, empty or not, whatever the separator and wherever the empty one stands.
+TEST(picked, an_empty_column_is_a_column) {
+  auto const pairs = ElementsAre(arc{10, 20}, arc{20, 30});
+  struct layout {
+    char const *text, *from, *to;
+  };
+  for (char const s : {'\t', ',', ';'})
+    for (auto const format : {file_format::csv, file_format::snap})
+      for (layout const& l :
+           {layout{"|src|dst\n0|10|20\n1|20|30\n", "src", "dst"},   // as pandas writes its index
+            layout{"#|src|dst\n0|10|20\n1|20|30\n", "src", "dst"},  // behind a #
+            layout{"# src|dst|\n10|20|\n20|30|\n", "src", "dst"},   // the last
+            layout{"src||dst\n10|1|20\n20||30\n", "src", "dst"},    // in the middle
+            layout{"\xef\xbb\xbf|src|dst\r\n0|10|20\r\n|20|30\r\n", "src", "dst"},
+            layout{"\"\"|\"src\"|\"dst\"\n\"0\"|\"10\"|20\n|20|\"30\"\n", "src", "dst"}, layout{"|10|20\n|20|30\n", "2", "3"},
+            layout{"x|10|20\r\n|20|30\r\n", "2", "3"}, layout{"10||20|\n20||30|", "1", "3"}, layout{"10|20|x|\n20|30||\n", "1", "2"},
+            layout{"|#10%|10|20\n|# no comment|20|30\n", "3", "4"},
+            layout{" |10|20\n\n# a comment | \"\n  % another\n |20|30\n", "2", "3"}}) {
+        std::string text = l.text;
+        std::replace(text.begin(), text.end(), '|', s);
+        SCOPED_TRACE(text);
+        for (std::size_t const block : {1u, 5u, 1u << 20})
+          EXPECT_THAT(parse(format, text, {.columns = {l.from, l.to}, .block_bytes = block}).edges.arcs, pairs);
+      }
+  EXPECT_THAT(picked(file_format::csv, ",src,dst\n0,10,20\n1,20,30\n", {"2", "3"}).arcs, pairs);  // a .csv may open with names
+  EXPECT_THAT(picked(file_format::snap, "  10   1   20\n20  7  30  \n", {"1", "3"}).arcs, pairs);
+  EXPECT_THAT(picked(file_format::csv, "10;20;0,5\n20;30;1,5\n", {"1", "2"}).arcs, pairs);
+  EXPECT_THAT(picked(file_format::snap, "Smith, J; x\t10\t20\nDoe, J\t20\t30\n", {"2", "3"}).arcs, pairs);
+  EXPECT_EQ(message(errc::input,
+                    [] {
+                      picked(file_format::snap, "1\t2\t3\n1\t\t3\n", {"1", "2"});
+                    }),
+            "g.snap: line 2, byte 8: column 2 is empty; an edge needs a number there");
+  EXPECT_EQ(message(errc::input,
+                    [] {
+                      picked(file_format::csv, ",a,b\n0,1,\r\n", {"a", "b"});
+                    }),
+            "g.csv: line 2, byte 10: column 3 is empty; an edge needs a number there");
+}
+
+TEST(picked, quotes_are_those_of_rfc_4180) {
+  auto const pairs = ElementsAre(arc{10, 20}, arc{20, 30}, arc{30, 10});
+  std::string const text =
+      "\"the \"\"first\"\" name\nof two\",\"src,\",\"# dst\"\r\n"
+      "\"x, \"\"y\"\"\n\r\n1,2\",\"10\",20\r\n"
+      "5\" disk,20,\"30\"\n"
+      "# \"a comment, \"its quotes are text\n"
+      "\"# no comment\n\",30 , \"10\" \n";
+  for (std::size_t const block : {1u, 4u, 30u, 1u << 20})
+    for (char const* const source : {"src,", "2"})
+      EXPECT_THAT(parse(file_format::csv, text, {.columns = {source, "# dst"}, .block_bytes = block}).edges.arcs, pairs) << block;
+  for (std::size_t const block : {1u, 30u, 1u << 20}) {
+    EXPECT_EQ(complaint(file_format::csv, "n,a,b\n\"x\ny\",1,2\n\"\n\n\",1,z\n", {.columns = {"a", "b"}, .block_bytes = block}),
+              "g.csv: line 4, byte 23: 'z' is not a vertex id; expected a whole number (comments begin with # or %, --skip-lines N passes "
+              "over N lines)");
+    EXPECT_EQ(complaint(file_format::csv, "a,b,n\n1,2,\"x\n3,4,y\n", {.columns = {"a", "b"}, .block_bytes = block}),
+              "g.csv: line 2, byte 10: the quote that opens here is not closed; close it, or double a quote that is text inside of quotes");
+  }
+  EXPECT_THAT(complaint(file_format::csv, "a,b\n\"1\"2,3\n", {.columns = {"a", "b"}}), HasSubstr("line 2, byte 4: '\"1\"2' is no number"));
+  EXPECT_THAT(complaint(file_format::csv, "a,\"b\n1,2\n", {.columns = {"a", "b"}}), HasSubstr("line 1, byte 2: the quote that opens here"));
+  std::string const open = "a,b,n\n1,2,\"x" + std::string(3u << 20, '\n');
+  EXPECT_EQ(complaint(file_format::csv, open, {.columns = {"a", "b"}, .block_bytes = 1000}),
+            "g.csv: line 2, byte 6: the line is longer than 1 MiB; is a quote not closed?");
+}
+
+TEST(columns, what_has_vertices_of_two_types_is_refused) {
+  std::string const said =
+      "KONECT calls it bipartite: a left and a right vertex of one number are two vertices, which one graph cannot tell apart; make a "
+      "folder "
+      "of two types, LEFT__to__RIGHT/edge_index.npy, or give right vertices other numbers and remove this line";
+  for (char const* head : {"% bip unweighted\n", "%bip\r\n", "% 1 2\n% bip posweighted\n"})
+    for (std::vector<std::string> const& columns : {std::vector<std::string>{}, std::vector<std::string>{"1", "2"}})
+      EXPECT_THAT(complaint(file_format::snap, head + "1 1\n1 2\n"s, {.columns = columns}), HasSubstr(said)) << head;
+  EXPECT_THAT(edges(file_format::snap, "% asym bip\n1 1\n").arcs, ElementsAre(arc{1, 1}));
+  EXPECT_THAT(parse(file_format::snap, "% sym unweighted\n1 2\n").notes, ElementsAre(HasSubstr("its comments call it undirected")));
+}
+
 TEST(picked, what_is_wrong_is_named) {
   using enum file_format;
   auto const said = [](errc code, std::string const& text, std::vector<std::string> columns) {
@@ -1093,7 +1216,7 @@ TEST(picked, what_is_wrong_is_named) {
   EXPECT_THAT(said(errc::usage, "1,2\n", {"0", "1"}), HasSubstr("column 0 was asked for"));
   EXPECT_THAT(said(errc::usage, "1,2\n", {"1", "1"}), HasSubstr("asked for twice"));
   EXPECT_THAT(said(errc::input, "a,b\n1,2\n", {"a", "c"}),
-              HasSubstr("g.csv: line 1, byte 0: no column is called 'c'; the line names a, b"));
+              HasSubstr("g.csv: line 1, byte 0: no column is called 'c'; the line names 'a', 'b'"));
   EXPECT_THAT(said(errc::input, "a,a\n1,2\n", {"a", "2"}), HasSubstr("two columns are called 'a'"));
   EXPECT_THAT(said(errc::input, "1,2,3\n1,2\n", {"1", "3"}), HasSubstr("line 2, byte 6: 2 columns where number 3 was asked for"));
   EXPECT_THAT(said(errc::input, "1,2,3\n1,2,z\n", {"1", "3"}), HasSubstr("'z' is not a vertex id"));
@@ -1182,6 +1305,8 @@ TEST(format_names, endings_may_be_upper_case) {
   EXPECT_EQ(format_of("A.MTX.GZ"), file_format::mtx);
   EXPECT_EQ(format_of("b.Csv"), file_format::csv);
   EXPECT_EQ(format_of("b.edgelist"), file_format::snap);
+  EXPECT_EQ(format_of("b.edges.gz"), file_format::snap);
+  EXPECT_EQ(format_of("queen5_5.col"), file_format::gr);
   EXPECT_EQ(format_of("b.graph.gz"), file_format::metis);
   EXPECT_EQ(format_of("edge_index.npy"), file_format::npy);
   EXPECT_EQ(format_of("data.npz"), file_format::npz);

@@ -116,16 +116,28 @@ TEST(relation, the_first_edge_that_cannot_be_is_named) {
   EXPECT_THAT(error_of([] { make_relation(some_edges({}), {"a", "b", 0xffffffffull, 1}, direction::pulled, 0); }), HasSubstr("2^32 - 2"));
 }
 
-TEST(relation, an_arc_beyond_a_bound_is_found_in_plain_and_packed_lists) {
+TEST(relation, an_arc_beyond_a_bound_is_found_in_plain_and_packed_lists_and_in_a_file) {
   graph g = make_relation(some_edges(draw(20000, 100, 200, 5)), {"a", "b", 100, 200}, direction::pulled, 0).lists;
   std::uint64_t highest = 0, where = 0;
   for (std::uint64_t k = 0; k < g.info.edges; ++k)
     if (testing::target_at(g, k) > highest) highest = testing::target_at(g, k), where = k;
   EXPECT_EQ(first_beyond(g, 100), g.info.edges);
   EXPECT_EQ(first_beyond(g, highest), where);
+  auto const in_a_file = [&] {
+    std::filesystem::path const file = std::filesystem::temp_directory_path() / fmt::format("garner_beyond.{}.gnr", ::getpid());
+    save_graph(g, file.string());
+    load_options how;
+    how.edges = tier::file, how.window_bytes = 64u << 10;
+    graph const there = load_graph(file.string(), how);
+    EXPECT_EQ(first_beyond(there, 100), g.info.edges);
+    EXPECT_EQ(first_beyond(there, highest), where);
+    std::filesystem::remove(file);
+  };
+  in_a_file();
   pack(g);
   EXPECT_EQ(first_beyond(g, 100), g.info.edges);
   EXPECT_EQ(first_beyond(g, highest), where);
+  in_a_file();
 }
 
 // --- folders -----------------------------------------------------------------------------------------------------------------------------

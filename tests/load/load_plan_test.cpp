@@ -95,6 +95,7 @@ TEST(load_plan, says_what_a_loader_then_takes) {
 
 // Of lists that are kept less crosses, about as much less as is foretold.
 TEST(load_plan, says_what_lists_that_are_kept_spare) {
+  GARNER_NEEDS_COUNTS();
   generate_options how;
   how.scale = 13;
   graph_handle const g = generate_graph(how);

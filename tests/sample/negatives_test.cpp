@@ -96,6 +96,61 @@ TEST(negatives, are_no_edges_where_that_is_asked) {
   check(reorder_graph(graph_access::wrap(dense_graph()), {vertex_order::random, 3, {}}));
 }
 
+// Of 40 vertices 0 leads to all but `kept`, and each other one to all.
+TEST(negatives, are_drawn_of_what_is_left_where_that_is_rare) {
+  std::int64_t const n = 40;
+  auto const lead = [&](std::set<std::int64_t> const& kept, std::uint32_t id_bytes) {
+    std::vector<arc> arcs;
+    for (std::int64_t u = 0; u < n; ++u)
+      for (std::int64_t v = 0; v < n; ++v)
+        for (int twice = 0; twice < 2; ++twice)
+          if (u || !kept.count(v)) arcs.push_back({static_cast<std::uint64_t>(u), static_cast<std::uint64_t>(v)});
+    build_options o;
+    o.keep_loops = o.keep_duplicates = true;
+    o.id_bytes = id_bytes;
+    return make_graph(arcs, false, n, o);
+  };
+  for (std::set<std::int64_t> const& kept : {std::set<std::int64_t>{0}, {39}, {17}, {3, 9}, {0, 1, 20, 38, 39}}) {
+    std::vector<graph_handle> graphs;
+    graphs.push_back(graph_access::wrap(lead(kept, 4)));
+    graphs.push_back(graph_access::wrap(lead(kept, 8)));
+    graph packed = lead(kept, 4);
+    pack(packed);
+    graphs.push_back(graph_access::wrap(std::move(packed)));
+    graphs.push_back(reorder_graph(graph_access::wrap(lead(kept, 4)), {vertex_order::random, 3, {}}));
+    for (negative_kind const kind : {negative_kind::triplet, negative_kind::binary}) {
+      negative_options o;
+      o.never_positive = true;
+      o.kind = kind;
+      std::vector<std::int64_t> const sources(1000, 0);
+      vertex_pairs const first = draw_negatives(5, sources, n, n, o, &graphs[0]);
+      std::vector<std::uint64_t> seen(static_cast<std::size_t>(n));
+      for (std::size_t k = 0; k < 1000; ++k) {
+        EXPECT_TRUE(kept.count(first.targets[k]));
+        EXPECT_TRUE(kind == negative_kind::triplet || first.sources[k] == 0);
+        ++seen[static_cast<std::size_t>(first.targets[k])];
+      }
+      for (std::int64_t const v : kept) {
+        double const mean = 1000.0 / static_cast<double>(kept.size());
+        EXPECT_LT(std::abs(static_cast<double>(seen[static_cast<std::size_t>(v)]) - mean), 5 * std::sqrt(mean)) << v;
+      }
+      for (graph_handle const& g : graphs) {
+        vertex_pairs const again = draw_negatives(5, sources, n, n, o, &g);
+        EXPECT_EQ(again.targets, first.targets);
+        EXPECT_EQ(again.sources, first.sources);
+      }
+    }
+  }
+  // What is left beyond the types' ends is none of theirs.
+  negative_options o;
+  o.never_positive = true;
+  graph_handle const g = graph_access::wrap(lead({39}, 4));
+  EXPECT_NE(error_of([&] {
+              draw_negatives(1, std::vector<std::int64_t>{1}, 40, 39, o, &g);
+            }).find("every vertex leads to each of 39 vertices, so that no negative is left; say never_positive"),
+            std::string::npos);
+}
+
 TEST(negatives, refuse_what_cannot_be) {
   std::vector<arc> arcs;
   for (std::uint64_t v = 0; v < 20; ++v) arcs.push_back({5, v});
@@ -107,7 +162,8 @@ TEST(negatives, refuse_what_cannot_be) {
   o.kind = negative_kind::triplet;
   std::vector<std::int64_t> const all{4, 5}, outside{3, -1}, fine{4};
   errc code{};
-  EXPECT_NE(error_of([&] { draw_negatives(3, all, 20, 20, o, &g); }, &code).find("vertex 5 leads to (nearly) all others"),
+  EXPECT_NE(error_of([&] { draw_negatives(3, all, 20, 20, o, &g); }, &code)
+                .find("vertex 5 leads to each of 20 vertices, so that no negative is left; leave the vertex out, or say never_positive"),
             std::string::npos);
   EXPECT_EQ(code, errc::input);
   EXPECT_EQ(error_of([&] { draw_negatives(3, outside, 20, 20, o, &g); }, &code),

@@ -186,6 +186,7 @@ TEST(sampler, wants_in_lists_of_a_directed_graph) {
 
 // A mini-batch reads a sector a draw and no more, so a simulated run tells what the link carries.
 TEST(sampler, counts_its_requests_when_simulated) {
+  GARNER_NEEDS_COUNTS();
   graph const g = random_graph(true);
   sample_options o;
   o.fanouts = {3};

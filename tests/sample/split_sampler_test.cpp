@@ -151,6 +151,7 @@ TEST_P(split_at, are_the_bits_of_the_whole_graph) {
       block_options o;
       o.seed = 11, o.edge_ids = how != 1, o.replace = how == 2, o.weighted = how == 3;
       std::vector<std::int64_t> const fanouts = how == 1   ? std::vector<std::int64_t>{-1, 0, 3}
+                                                : how == 2 ? std::vector<std::int64_t>{6, -1, 4}
                                                 : how == 4 ? std::vector<std::int64_t>{0}
                                                            : std::vector<std::int64_t>{6, 5, 4};
       block_sampler at_home({}, whole, fanouts, o);

@@ -21,7 +21,7 @@ class shared_recording_at : public at_place {
  protected:
   static constexpr std::uint32_t shards = 3;
   static constexpr std::uint64_t n = 1000;
-  bool far() const { return GetParam() == place_kind::device; }
+  bool far() const { return runs_later({GetParam(), 0}); }
   // f(shard, x) on a thread each.
   void on_each(std::function<void(std::uint32_t, executor&)> const& f) {
     shard_options o;
@@ -183,7 +183,7 @@ TEST(turns, are_one_threads_at_a_time_and_meetings_bring_all_together) {
   std::atomic<std::uint64_t> steps = 0;
   EXPECT_EQ(on_shards(n,
                       [&](std::uint32_t) {
-                        t.take();
+                        t.lock();
                         for (std::uint64_t turn = 1; turn <= 200; ++turn) {
                           int const now = ++inside;
                           if (now > most) most = now;
@@ -193,7 +193,7 @@ TEST(turns, are_one_threads_at_a_time_and_meetings_bring_all_together) {
                           EXPECT_GE(steps, turn * n);
                           EXPECT_LE(steps, turn * n + n);
                         }
-                        t.leave();
+                        t.unlock();
                       }),
             none_of(n));
   EXPECT_EQ(most, 1);
@@ -205,14 +205,14 @@ TEST(turns, nobody_waits_for_one_that_breaks_off_or_does_not_come) {
     std::atomic<int> freed = 0;
     EXPECT_EQ(on_shards(3,
                         [&](std::uint32_t k) {
-                          t.take();
+                          t.lock();
                           if (k == 1) {
                             if (breaks) t.break_off();
                           } else {
                             EXPECT_THROW(t.meet(), given_up);
                             ++freed;
                           }
-                          t.leave();
+                          t.unlock();
                         }),
               none_of(3));
     EXPECT_EQ(freed, 2);

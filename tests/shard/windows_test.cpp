@@ -94,15 +94,37 @@ TEST(windows, what_one_cannot_have_none_has) {
                         together(*group, s, [] {});
                         try {
                           together(*group, s, [&] {
+                            if (s == 2) throw std::bad_alloc();
                             if (s > 0) fail(errc::device, "not by {}", s);
                           });
                         } catch (refusal const& r) {
-                          whys[s] = r.why;
+                          whys[s] = r.what();
                         }
                         together(*group, s, [] {});  // all are where they were
                       }),
             none_of(3));
   EXPECT_THAT(whys, ::testing::Each("shard 1: not by 1"));
+}
+
+// Whatever a shard throws is thrown by the call, and does not end the process on the shard's thread.
+TEST(on_shards, throws_what_a_shard_threw) {
+  for (std::uint32_t const who : {0u, 1u}) {
+    shard_options o;
+    o.shards = 3;
+    auto const with = [&](std::function<void()> const& what) {
+      shard_group g(o);
+      garner::on_shards(g, [&](std::uint32_t s) {
+        executor x({});
+        g.threads()->take(s, x, 1);
+        if (s == who) what();
+        g.threads()->meet(s);
+      });
+    };
+    EXPECT_THROW(with([] { throw given_up{}; }), given_up);
+    EXPECT_THROW(with([] { throw refusal{"no"}; }), refusal);
+    EXPECT_THROW(with([] { throw std::bad_alloc(); }), std::bad_alloc);
+    EXPECT_THROW(with([] { throw 42; }), int);
+  }
 }
 
 TEST(windows, places_of_two_kinds_are_named) {

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <new>
 
 #include "core/progress.hpp"
 #include "core/random.hpp"
@@ -244,6 +246,45 @@ TEST_P(served, a_drive_that_does_not_let_go) {
     EXPECT_THAT(error_of([&] { read_and_compare(x, queues, {1}); }), ::testing::HasSubstr("these queues take nothing more"));
   }
   drives->release_stuck();
+}
+
+// Drives whose engine fails altogether, also where it is to take back, while `fails` says so.
+struct failing final : drive_set {
+  struct engine_of : read_engine {
+    engine_of(std::unique_ptr<read_engine> e, std::atomic<int>& fails) : inner(std::move(e)), fails(fails) {}
+    void look() const {
+      if (fails == 1) fail(errc::io, "the ring is gone");
+      if (fails == 2) throw std::bad_alloc();
+    }
+    bool start(engine_read const& read) override { return inner->start(read); }
+    void flush() override { look(), inner->flush(); }
+    std::size_t reap(std::span<engine_answer> out, std::chrono::nanoseconds at_most) override { return look(), inner->reap(out, at_most); }
+    void cancel(std::uint64_t id) override { look(), inner->cancel(id); }
+    std::string about() const override { return inner->about(); }
+    std::unique_ptr<read_engine> inner;
+    std::atomic<int>& fails;
+  };
+  std::shared_ptr<drive_set> drives_of = faulty({});
+  std::atomic<int> fails{0};
+  std::vector<drive_facts> const& drives() const override { return drives_of->drives(); }
+  std::unique_ptr<read_engine> engine(engine_options const& o) override { return std::make_unique<engine_of>(drives_of->engine(o), fails); }
+};
+
+TEST_P(served, an_engine_that_fails_is_an_error_and_no_end_of_the_process) {
+  executor x(where());
+  for (int const how : {1, 2}) {
+    auto const drives = std::make_shared<failing>();
+    reader files(drives, one_by_one());
+    queue_service provider(files, service(2, 2, 64));
+    request_queues queues(x, provider, with(4096, 300, 0.2));
+    std::vector<std::uint64_t> const wanted = some_pages(300, queues.pages(), 1);
+    read_and_compare(x, queues, wanted);
+    drives->fails = how;
+    EXPECT_ANY_THROW(read_and_compare(x, queues, wanted));
+    drives->fails = 0;
+    EXPECT_THAT(error_of([&] { read_and_compare(x, queues, wanted); }), ::testing::HasSubstr("these queues take nothing more"));
+    drives->fails = how;  // as it ends, too
+  }
 }
 
 TEST_P(served, an_interrupt) {

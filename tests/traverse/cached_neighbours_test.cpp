@@ -117,6 +117,7 @@ TEST_P(cached_neighbours_at, of_the_file_serve_components) {
 
 // Without the push a simulated run asks for more than half as much again.
 TEST(cached_neighbours, asked_both_ways_leave_what_the_twin_says) {
+  GARNER_NEEDS_COUNTS();
   for (std::uint32_t h : {3u, 4u}) {
     SCOPED_TRACE(h);
     graph g = generated(generator::uniform, 17);

@@ -82,7 +82,7 @@ class copied : public at_place {
           }
         }
   }
-  bool crosses() const { return where().kind != place_kind::host; }
+  bool crosses() const { return where().kind == place_kind::device || (where().kind == place_kind::simulated && counts_requests()); }
   void sent(traffic const& link, std::uint64_t arcs, std::uint64_t bytes, std::uint64_t bytes_link) const {
     EXPECT_EQ(link.bytes_useful, crosses() ? arcs * bytes : 0);
     EXPECT_EQ(link.bytes_link(), crosses() ? bytes_link : 0);

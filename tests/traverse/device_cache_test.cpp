@@ -136,6 +136,7 @@ void device_cache::shortest_paths(bool undirected, weight_kind kind) {
 
 // What is kept is the shortest lists, whole, and nothing of them is asked for any more.
 TEST(short_lists, leave_the_long_ones_far) {
+  GARNER_NEEDS_COUNTS();
   graph const g = made(1, 4, true, weight_kind::u32, false, {place_kind::host, 0});
   std::uint64_t const* const offsets = g.out.offsets.data();
   auto const arcs_of = [&](std::uint64_t least, std::uint64_t most) {

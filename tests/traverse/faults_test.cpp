@@ -4,13 +4,11 @@
 //
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <new>
 #include <regex>
 #include <set>
 #include <thread>
@@ -18,44 +16,17 @@
 #include "core/primitives.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "failing_new.hpp"
 #include "graph/container.hpp"
 #include "graph/formats.hpp"
 #include "graph/handle.hpp"
 #include "graph/pack.hpp"
 #include "memory/budget.hpp"
-#include "sanitized.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/components.hpp"
 #include "traverse/pagerank.hpp"
 #include "traverse/sssp.hpp"
-
-namespace {
-std::atomic<std::int64_t> news_left{-1};  // until one is refused; negative: none is
-
-[[maybe_unused]] void* allocate(std::size_t bytes) {
-  if (news_left.load(std::memory_order_relaxed) >= 0 && news_left.fetch_sub(1, std::memory_order_relaxed) == 0) throw std::bad_alloc();
-  if (void* const p = std::malloc(bytes ? bytes : 1)) return p;
-  throw std::bad_alloc();
-}
-}  // namespace
-#if !GARNER_THREAD_SANITIZED  // ThreadSanitizer's runtime has these itself
-void* operator new(std::size_t bytes) { return allocate(bytes); }
-void* operator new[](std::size_t bytes) { return allocate(bytes); }
-// std::stable_sort asks this way, and gives back by the delete below.
-void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
-  try {
-    return allocate(bytes);
-  } catch (std::bad_alloc const&) {
-    return nullptr;
-  }
-}
-void* operator new[](std::size_t bytes, std::nothrow_t const& n) noexcept { return operator new(bytes, n); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-#endif
 
 namespace garner::testing {
 namespace {
@@ -142,25 +113,6 @@ graph_handle sample(int scale = 9) {
   o.scale = scale;
   o.build.draw_weights = build_options::random_weights{weight_kind::u32, 1, 60, 5};
   return generate_graph(o);
-}
-
-// What happened: the message, empty when nothing was thrown; any other exception fails the test. `ours`: f does more than call the
-// contract, which alone turns a failed new into an error.
-std::string told(std::function<void()> const& f, errc& code, bool ours = false) {
-  try {
-    f();
-  } catch (error const& e) {
-    code = e.code();
-    return e.what();
-  } catch (std::bad_alloc const& e) {
-    if (!ours) ADD_FAILURE() << "the contract lets a failed new through";
-    code = errc::memory;
-    return e.what();
-  } catch (std::exception const& e) {
-    ADD_FAILURE() << "not an error of Garner's: " << e.what();
-    return e.what();
-  }
-  return "";
 }
 
 struct folder {

@@ -193,6 +193,26 @@ TEST_P(file_tier_at, pagerank) {
   });
 }
 
+TEST_P(file_tier_at, weighted_pagerank) {
+  for (weight_kind kind : {weight_kind::u32, weight_kind::f32})
+    each_graph(kind, [&](graph const& near, graph const& far) {
+      for (access_mode how : {access_mode::aligned, access_mode::strided}) {
+        pagerank_options o = options<pagerank_options>();
+        o.access = how, o.weighted = true, o.iterations = 5;
+        pagerank_job twin(near, o), job(far, o);
+        pagerank_run const a = twin.run(), b = job.run();
+        ASSERT_TRUE(a.verified && b.verified);
+        ASSERT_EQ(job.ranks(), twin.ranks());  // bit by bit
+        EXPECT_EQ(b.link.bytes_useful, a.link.bytes_useful);
+        read_something(b.file, b.edges, 1);
+        o.weighted = false;
+        pagerank_job alike(far, o);
+        alike.run();
+        EXPECT_NE(alike.ranks(), twin.ranks());
+      }
+    });
+}
+
 TEST_P(file_tier_at, sssp) {
   for (weight_kind kind : {weight_kind::u32, weight_kind::f32})
     each_graph(kind, [&](graph const& near, graph const& far) {
@@ -521,14 +541,15 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
           }
           container_header const h = read_header(file);
           for (job_kind of : {job_kind::bfs, job_kind::components, job_kind::pagerank, job_kind::sssp}) {
-            if ((of == job_kind::sssp) != (kind != weight_kind::none)) continue;
             job_options o = default_options(of);
+            if (auto* const ranks = std::get_if<pagerank_options>(&o)) ranks->weighted = kind != weight_kind::none;
+            if (reads_weights(o) != (kind != weight_kind::none)) continue;
             std::visit([](auto& job) { job.edges = tier::file; }, o);
             SCOPED_TRACE(fmt::format("{} packed {} undirected {} left {}", to_string(of), packed, undirected, more));
             host.set_limit(was);
             std::uint64_t least = make_plan(h.info, o, stored_in(h)).host_bytes();
             if (more != was) {  // windows of what is left then
-              least -= list_windows::bytes_within(of == job_kind::sssp ? h.info : without_weights(h.info), was);
+              least -= list_windows::bytes_within(reads_weights(o) ? h.info : without_weights(h.info), was);
               host.set_limit(least + more);
             }
             job_plan const p = make_plan(h.info, o, stored_in(h));
@@ -537,7 +558,7 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
             for (plan_row const& r : p.rows)
               if (r.what != "state" && r.what != "two windows of lists" && r.where == tier::host) lists += r.bytes;
             load_options how;
-            how.edges = tier::file, how.weights = of == job_kind::sssp, how.in_lists = reads_in_lists(h.info, o);
+            how.edges = tier::file, how.weights = reads_weights(o), how.in_lists = reads_in_lists(h.info, o);
             how.cached_neighbours = bytes_of_file_neighbours(h.info, o, stored_in(h), p.kept) > 0;
             EXPECT_EQ(how.cached_neighbours, undirected && (of == job_kind::bfs || of == job_kind::components));
             {
@@ -560,7 +581,7 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
               // Best neighbours may have answered all, so that no window was made.
               std::uint64_t const spared = any_read ? 0 : windows;
               EXPECT_NEAR(static_cast<double>(taken + spared), static_cast<double>(p.host_bytes()),
-                          more == was ? 512 : 512 + 2 * 4096);  // a window ends with a page
+                          more == was ? 512 : 512 + (kind == weight_kind::none ? 2 : 4) * 4096);  // each array of a window ends with a page
               EXPECT_LE(taken, host.limit());
             }
           }

@@ -2,9 +2,12 @@
 #include "traverse/pagerank.hpp"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "access/matrix.hpp"
 #include "access/traffic.hpp"
@@ -52,6 +55,8 @@ graph placed(graph const& g, pagerank_options const& o) {
     std::copy(from->offsets.begin(), from->offsets.end(), to->offsets.begin());
     to->targets = memory_block(t, from->targets.bytes(), x.device(), "copy");
     if (from->targets.bytes()) x.copy(to->targets.data(), from->targets.data(), from->targets.bytes());
+    to->weights = memory_block(t, from->weights.bytes(), x.device(), "copy");
+    if (from->weights.bytes()) x.copy(to->weights.data(), from->weights.data(), from->weights.bytes());
     x.wait();
   }
   return copy;
@@ -65,6 +70,34 @@ std::vector<double> jumps_of(graph const& g, pagerank_options const& o) {
   for (auto const& [v, w] : o.personal) jump[g.internal_id(v)] += w, all += w;
   for (double& w : jump) w /= all;
   return jump;
+}
+
+// Drawn weights from almost nothing to almost infinity; of some vertices all are 0.
+void put_weights(graph& g, weight_kind kind, float scale = 1) {
+  g.info.weights = kind;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> seen;
+  for (edge_lists* lists : {&g.out, &g.in}) {
+    if (lists->offsets.empty()) continue;
+    lists->weights = memory_block(tier::host, g.info.edges * 4, -1, "weights");
+    auto* const to = static_cast<std::uint32_t*>(lists->weights.data());
+    seen.clear();
+    for (std::uint64_t v = 0; v < g.info.vertices; ++v)
+      for (std::uint64_t i = lists->offsets[v]; i < lists->offsets[v + 1]; ++i) {
+        std::uint64_t const other = g.info.id_bytes == 8 ? static_cast<std::uint64_t const*>(lists->targets.data())[i]
+                                                         : static_cast<std::uint32_t const*>(lists->targets.data())[i];
+        bool const in = lists == &g.in;
+        std::uint64_t const a = in ? other : v, b = in ? v : other, from = g.info.directed ? a : std::min(a, b),
+                            target = g.info.directed ? b : std::max(a, b);
+        std::uint64_t const bits = random_bits(77, from, target * 8 + seen[{a, b}]++);  // the same in both directions
+        std::uint32_t const whole = from % 11 == 4 ? 0 : static_cast<std::uint32_t>(bits % 9);
+        float const real = static_cast<float>(whole) * scale;
+        to[i] = kind == weight_kind::u32 ? whole * 400'000'000u / 8 : std::bit_cast<std::uint32_t>(real);
+      }
+  }
+}
+double weight_at(graph const& g, std::uint64_t i) {
+  std::uint32_t const bits = static_cast<std::uint32_t const*>(g.out.weights.data())[i];
+  return g.info.weights == weight_kind::u32 ? bits : static_cast<double>(std::bit_cast<float>(bits));
 }
 
 struct serial_ranks {
@@ -81,8 +114,11 @@ serial_ranks serial_pull(graph const& g, pagerank_options const& o, std::uint64_
     double dangling = 0;
     for (std::uint64_t u = 0; u < n; ++u) {
       std::uint64_t const begin = g.out.offsets[u], end = g.out.offsets[u + 1];
-      if (begin == end && o.dangling == dangling_mass::redistribute) dangling += r.rank[u];
-      for (std::uint64_t i = begin; i < end; ++i) next[target_at(g, i)] += r.rank[u] / static_cast<double>(end - begin);
+      double all = o.weighted ? 0 : static_cast<double>(end - begin);
+      for (std::uint64_t i = begin; i < end && o.weighted; ++i) all += weight_at(g, i);
+      if (all == 0 && o.dangling == dangling_mass::redistribute) dangling += r.rank[u];
+      for (std::uint64_t i = begin; i < end && all > 0; ++i)
+        next[target_at(g, i)] += r.rank[u] * ((o.weighted ? weight_at(g, i) : 1) / all);
     }
     r.change = 0;
     for (std::uint64_t v = 0; v < n; ++v) {
@@ -163,6 +199,52 @@ TEST_P(pagerank, pull_with_every_access_tier_and_id_width_against_the_serial_twi
     }
 }
 
+TEST_P(pagerank, weighted_against_the_serial_twin) {
+  struct {
+    weight_kind kind;
+    float scale;
+  } const weights[] = {{weight_kind::u32, 1}, {weight_kind::f32, 0.37f}, {weight_kind::f32, 1e-45f}, {weight_kind::f32, 4e37f}};
+  for (std::uint32_t id_bytes : {4u, 8u})
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      graph original = random_graph(seed, seed % 2 == 0, id_bytes, seed < 2 ? 30'000 : 0);
+      put_weights(original, weights[seed].kind, weights[seed].scale);
+      for (access_mode how : every_access)
+        for (tier t : {tier::host, tier::device}) {
+          if (t == tier::device && (where().kind != place_kind::device || how == access_mode::paged)) continue;
+          pagerank_options o;
+          o.where = where();
+          o.access = how;
+          if (t == tier::device) o.edges = t;
+          o.iterations = 7;
+          o.weighted = true;
+          o.check_certificate = true;
+          if (seed == 3) o.personal = {{5, 2}, {9, 0}};
+          graph const g = placed(original, o);
+          SCOPED_TRACE(fmt::format("{} seed {} ids {}", to_string(how), seed, id_bytes));
+          pagerank_job job(g, o);
+          pagerank_run const r = job.run();
+          auto const ranks = job.ranks();
+          ASSERT_LT(distance(ranks, serial_pull(original, o, 7).rank), 2e-6);
+          EXPECT_TRUE(r.verified && r.weighted);
+          EXPECT_NEAR(r.rank_sum, 1, 2e-6);
+          job.run();
+          EXPECT_EQ(job.ranks(), ranks) << "the same bits again";
+          if (id_bytes == 4 && (where().kind != place_kind::device || t == tier::device)) {
+            o.by_degree = true;
+            pagerank_job again(g, o);
+            EXPECT_TRUE(again.run().verified);
+            EXPECT_EQ(again.ranks(), ranks) << "the same bits in another order";
+            o.by_degree.reset();
+          }
+          o.weighted = false;
+          pagerank_job alike(g, o);
+          EXPECT_FALSE(alike.run().weighted);
+          EXPECT_GT(distance(alike.ranks(), ranks), 0.01);
+          EXPECT_LT(distance(alike.ranks(), serial_pull(original, o, 7).rank), 2e-6);
+        }
+    }
+}
+
 TEST_P(pagerank, emogi_with_every_access_tier_and_id_width_against_the_serial_twin) {
   for (std::uint32_t id_bytes : {4u, 8u})
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
@@ -235,8 +317,16 @@ TEST_P(pagerank, personal_start) {
     EXPECT_LT(distance(job.ranks(), serial_pull(*from, o, 10).rank), 2e-6);
     o.personal = {{1u << 30, 1.0}};
     EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("1073741824"), std::string::npos);
-    o.personal = {{5, -1.0}};
-    EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("positive"), std::string::npos);
+    for (double const wrong : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+      o.personal = {{5, wrong}, {17, 1}};
+      EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("say a number from 0"), std::string::npos) << wrong;
+    }
+    o.personal = {{5, 0.0}, {17, 0.0}};
+    EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("are all 0"), std::string::npos);
+    o.personal = {{5, 0.0}, {17, 3.0}};
+    pagerank_job zero(g, o);
+    zero.run();
+    EXPECT_LT(distance(zero.ranks(), serial_pull(*from, o, 10).rank), 2e-6);
   }
 }
 
@@ -277,12 +367,14 @@ GARNER_AT_EVERY_PLACE(pagerank);
 // A certificate that accepts everything is none.
 TEST_P(pagerank, the_certificate_finds_what_is_wrong) {
   executor x(where());
-  graph const original = random_graph(2, true, 4);
+  graph original = random_graph(2, true, 4);
+  put_weights(original, weight_kind::f32, 0.7f);
   pagerank_options o;
   o.where = where();
   graph const g = placed(original, o);
   auto const offsets = near_copy(x, std::vector<std::uint64_t>(original.out.offsets.begin(), original.out.offsets.end()));
   std::vector<double> const exact = serial_pull(original, o, 300).rank, pushed = serial_push(original, 0.85);
+  bool weighted = false;
   auto const verdict = [&](std::vector<double> const& ranks, bool pull) -> std::string {
     std::vector<float> const narrow(ranks.begin(), ranks.end());
     auto const near = near_copy(x, narrow);
@@ -293,6 +385,7 @@ TEST_P(pagerank, the_certificate_finds_what_is_wrong) {
       c.redistribute = true;
       c.below = c.above = c.l1 = 1e-4;
       c.slack = c.slack_an_arc = 0;
+      c.weighted = weighted;
     }
     try {
       verify_pagerank(x, c, g, access_mode::aligned);
@@ -318,9 +411,18 @@ TEST_P(pagerank, the_certificate_finds_what_is_wrong) {
   EXPECT_NE(verdict(changed(pushed, 40, -0.1), false).find("vertex"), std::string::npos);
   EXPECT_NE(verdict(serial_push(original, 0.8), false).find("vertex"), std::string::npos);
   EXPECT_NE(verdict(std::vector<double>(exact.size(), 0), true).find("wrong"), std::string::npos);
+  weighted = true;
+  o.weighted = true;
+  std::vector<double> const heavy = serial_pull(original, o, 300).rank;
+  EXPECT_EQ(verdict(heavy, true), "right");
+  EXPECT_NE(verdict(exact, true).find("wrong"), std::string::npos) << "edges that count alike";
+  EXPECT_NE(verdict(changed(heavy, 40, 2e-4), true).find("vertex 40"), std::string::npos);
+  weighted = false;
+  EXPECT_NE(verdict(heavy, true).find("wrong"), std::string::npos);
 }
 
 TEST(pagerank_traffic, a_simulated_push_is_that_of_all_lists) {
+  GARNER_NEEDS_COUNTS();
   for (std::uint32_t id_bytes : {4u, 8u}) {
     graph const g = random_graph(1, true, id_bytes, 30'000);
     for (access_mode how : {access_mode::merged, access_mode::aligned}) {
@@ -417,6 +519,19 @@ TEST(pagerank_options, are_checked) {
   o.variant = pagerank_variant::emogi;
   o.personal = {{0, 1}};
   EXPECT_NE(error_of([&] { pagerank_job(both, o); }, &code).find("pull"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  o = {};
+  o.weighted = true;
+  EXPECT_NE(error_of([&] { pagerank_job(both, o); }, &code).find("has no weights; "), std::string::npos);
+  EXPECT_EQ(code, errc::input);
+  graph weighted = make_graph({{0, 1}, {1, 2}}, true);
+  put_weights(weighted, weight_kind::u32);
+  o.variant = pagerank_variant::emogi;
+  EXPECT_NE(error_of([&] { pagerank_job(weighted, o); }, &code).find("weighted, say pull"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  o.variant = pagerank_variant::pull;
+  o.shards = {o.where, o.where};
+  EXPECT_NE(error_of([&] { pagerank_job(weighted, o); }, &code).find("weighted ranks over 2 shards are not there"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   o = {};
   o.by_degree = true;

@@ -38,6 +38,7 @@ double searched(graph const& g, std::uint32_t cached_neighbours) {
 }
 
 TEST(search_model, is_near_what_simulated_searches_ask_for) {
+  GARNER_NEEDS_COUNTS();
   for (std::uint32_t const id_bytes : {4u, 8u})
     for (generator const kind : {generator::uniform, generator::kron}) {
       graph const g = generated(kind, 14, id_bytes);

@@ -232,6 +232,7 @@ TEST(spread_devices, two_give_what_one_gives) {
 
 // What crosses the link of a simulated device is each list once, whoever reads it.
 TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
+  GARNER_NEEDS_COUNTS();
   graph const g = sample_graph(5, true, false);
   place const where{place_kind::simulated, 0};
   pagerank_options o;

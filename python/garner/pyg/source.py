@@ -90,7 +90,7 @@ def lists_of(edge_index: tuple[torch.Tensor, torch.Tensor], sizes: tuple[int, in
     vertices = max(1, *sizes)
     perm = _order(draws, drawn, vertices)
     if weights is not None:
-        weights = _checks.tensor(_checks.floats(weights, f"weights of {_who(edge_type)}", row.numel(), "edges"), "weights")
+        weights = _checks.tensor(_checks.weights(weights, _who(edge_type), row.numel()), "weights")
         weights = weights if perm is None else weights[perm]
     if times is not None and times.numel() != row.numel():
         raise UsageError(f"{_who(edge_type)}: {times.numel()} times for {row.numel()} edges; give each edge one")

@@ -1,6 +1,8 @@
 // for_each_item: runs a body over items, at the place of an executor.
 #pragma once
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -67,18 +69,21 @@ constexpr std::size_t stage_bytes(unsigned threads) {
   if constexpr (requires { Body::rows_ahead; }) return std::max<std::size_t>(decodes, std::size_t{threads} * Body::rows_ahead * 16);
   else return decodes;
 }
-// Blocks of a kernel that one multiprocessor runs at once; asked for once, since the question costs as much as a launch.
+// Blocks of a kernel that one multiprocessor of the current device runs at once; asked for once, since the question costs as much as a
+// launch.
 template <int Width, class Body>
-int resident_blocks(unsigned threads) {
-  static std::atomic<std::uint64_t> known{0};  // threads << 32 | blocks
+int resident_blocks(int device, unsigned threads) {
+  static std::array<std::atomic<std::uint64_t>, 16> all{};  // a device each: device << 48 | threads << 32 | blocks
+  std::atomic<std::uint64_t>& known = all[static_cast<unsigned>(device) % all.size()];
+  std::uint64_t const asked = static_cast<std::uint64_t>(device) << 16 | threads;
   std::uint64_t const kept = known.load(std::memory_order_relaxed);
-  if (kept >> 32 == threads) return static_cast<int>(kept & 0xffffffffu);
+  if (kept >> 32 == asked) return static_cast<int>(kept & 0xffffffffu);
   int blocks = 0;
   if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel<Width, Body>(), static_cast<int>(threads),
                                                     stage_bytes<Width, Body>(threads)) != cudaSuccess)
     cudaGetLastError();
   blocks = std::max(1, blocks);
-  known.store(std::uint64_t{threads} << 32 | static_cast<unsigned>(blocks), std::memory_order_relaxed);
+  known.store(asked << 32 | static_cast<unsigned>(blocks), std::memory_order_relaxed);
   return blocks;
 }
 }  // namespace detail
@@ -92,7 +97,7 @@ template <int Width, class Body>
 void for_each_item(executor& x, item_count items, Body const& body, access_mode how = access_mode::aligned,
                    [[maybe_unused]] bool as_free = false) {
   static_assert(Width == 1 || Width == 4 || Width == 8 || Width == 16 || Width == 32);
-  std::uint64_t const n = x.on_device() ? items.most : items.now();
+  std::uint64_t const n = x.asynchronous() ? items.most : items.now();
   if (n == 0) return;
   bool const aligned = how == access_mode::aligned || how == access_mode::paged;
   switch (x.where().kind) {
@@ -106,18 +111,21 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
       return;
     }
     case place_kind::simulated: {
-      constexpr std::uint64_t teams = 32 / Width;
-      std::vector<far_read> reads[teams];
-      for (std::uint64_t warp = 0; warp < n; warp += teams) {
-        if (warp % 4096 == 0) check_interrupted();
-        std::uint64_t const in_warp = std::min(teams, n - warp);
-        for (std::uint64_t t = 0; t < in_warp; ++t) {
-          reads[t].clear();
-          body(team(lanes::simulated<Width>{&reads[t], aligned}), warp + t);
+      x.give([items, body, aligned, sink = x.sink()] {
+        constexpr std::uint64_t teams = 32 / Width;
+        std::vector<far_read> reads[teams];
+        std::uint64_t const n = items.now();
+        for (std::uint64_t warp = 0; warp < n; warp += teams) {
+          if (warp % 4096 == 0) check_interrupted();
+          std::uint64_t const in_warp = std::min(teams, n - warp);
+          for (std::uint64_t t = 0; t < in_warp; ++t) {
+            reads[t].clear();
+            body(team(lanes::simulated<Width>{&reads[t], aligned}), warp + t);
+          }
+          for (std::uint64_t t = in_warp; t < teams; ++t) reads[t].clear();  // the last warp may lack some teams
+          if (sink) sink->warp({reads, teams});
         }
-        for (std::uint64_t t = in_warp; t < teams; ++t) reads[t].clear();  // the last warp may lack some teams
-        if (x.sink()) x.sink()->warp({reads, teams});
-      }
+      });
       return;
     }
     case place_kind::device:
@@ -132,11 +140,14 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
   current_device const here(x.device());
   // As many blocks as run at once and no more: blocks that waited would start a second sweep over the items, out of order.
   std::uint64_t const most = x.share_blocks() ? x.share_blocks()
-                                              : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(threads)) *
+                                              : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(x.device(), threads)) *
                                                     static_cast<unsigned>(x.multiprocessors());
   std::size_t const shared = detail::stage_bytes<Width, Body>(threads);
   if (shared > 48u << 10)  // more than a block may have unasked
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)) != cudaSuccess) {
+      cudaGetLastError();
+      fail(errc::device, "device {}: a kernel wants {} bytes of shared memory a block, which the device does not have", x.device(), shared);
+    }
   std::uint64_t const all = (n * Width + threads - 1) / threads;
   device::named_range const named(detail::name_of_body<Body>());
   auto const blocks = static_cast<unsigned>(free && all < 0x7fffffff ? all : std::min(all, most));

@@ -1,0 +1,45 @@
+// Where an object of the contract keeps what it is made of. Empty once the object was moved elsewhere: it may then be destroyed and
+// assigned to, and all else is errc::usage. A child by fork leaves the objects of its parent as they are: it lacks their threads, and what
+// they hold of devices and budgets is the parent's.
+#pragma once
+#include <memory>
+#include <utility>
+
+namespace garner::detail {
+
+[[noreturn]] void moved_elsewhere();
+int this_process() noexcept;
+
+template <class Pointer>
+auto& there(Pointer const& at) {
+  if (!at) moved_elsewhere();
+  return *at;
+}
+
+template <class T>
+class held {
+ public:
+  held() = default;
+  held(std::unique_ptr<T> of) noexcept : of_(std::move(of)), process_(this_process()) {}
+  ~held() { leave(); }
+  held(held&&) noexcept = default;
+  held& operator=(held&& other) noexcept {
+    if (this == &other) return *this;
+    leave();
+    of_ = std::move(other.of_), process_ = other.process_;
+    return *this;
+  }
+
+  T& operator*() const { return there(of_); }
+  T* operator->() const { return &there(of_); }
+  bool own() const noexcept { return of_ && process_ == this_process(); }  // it is there, and this process made it
+
+ private:
+  void leave() noexcept {
+    if (!own()) static_cast<void>(of_.release());
+  }
+  std::unique_ptr<T> of_;
+  int process_ = 0;
+};
+
+}  // namespace garner::detail
