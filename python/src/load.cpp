@@ -90,6 +90,7 @@ struct py_mini_batch {
   std::shared_ptr<std::vector<row_face> const> faces;
   std::size_t types = 1, relations = 1;
   bool edge_ids = false;
+  turns busy = {};
   place where() const { return made.drawn().where(); }
 };
 
@@ -333,7 +334,7 @@ void add_load(nb::module_& m) {
       .def(
           "use_on",
           [](py_mini_batch& b, std::uint64_t stream) {
-            released([&] { b.made.use_on(stream_ref::of_address(reinterpret_cast<void*>(stream))); });
+            in_turn(b.busy, [&] { b.made.use_on(stream_ref::of_address(reinterpret_cast<void*>(stream))); });
           },
           nb::arg("stream"),
           "One more stream (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) uses it, beside that which it was handed "

@@ -88,6 +88,8 @@ struct mini_batch::parts {
   // Its rows are there when the stream has come so far; of the host, now.
   void use_on(void* stream) {
     if (!stream || device == -1) return ready.wait();
+    // CUDA's default stream of a thread (2) is another by each thread, and who gives this back may be another: the one that waits for all (1).
+    if (stream == reinterpret_cast<void*>(2)) stream = reinterpret_cast<void*>(1);
     auto const known = std::span(streams).first(readers);
     if (std::any_of(known.begin(), known.end(), [&](reader const& r) { return r.stream == stream; })) return;
     ready.before(stream);
