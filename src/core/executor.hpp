@@ -116,6 +116,7 @@ class executor {
   }
   // Keeps what nobody wants any more, memory that is read or written by what was given so far, until all of that has happened.
   void keep(std::shared_ptr<void const> memory);
+  void let_go();  // of what need not be kept any longer; wait() does too
   void* scratch(std::size_t bytes);  // device memory for one primitive; valid until the next call
   // How often memory that work is given with was made anew (scratch, rooms that grew): what was recorded before knows where it was.
   std::uint64_t moves() const { return moves_; }
@@ -129,7 +130,6 @@ class executor {
     void* until;  // an event
     std::shared_ptr<void const> memory;
   };
-  void let_go();
   void give_later(std::function<void()> work);
   static void drain() noexcept;
   static constexpr int simulated = -2;  // device::simulated

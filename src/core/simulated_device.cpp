@@ -1,5 +1,7 @@
 #include "core/simulated_device.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -69,6 +71,7 @@ struct stream {
   std::uint64_t running = 0;  // the task's number; 0: none
   bool ended = false;             // freed by its owner; what it was given happens all the same
   std::uint64_t sleeps_until = 0;  // random: a tick
+  std::exception_ptr problem;      // its task threw that, or was lost by it
   recorded* into = nullptr;
 };
 struct event {
@@ -78,7 +81,10 @@ struct event {
 class simulator final : public device::stream_backend {
  public:
   static simulator& instance() {
-    static auto* const one = new simulator;  // never destroyed: streams may outlive this file
+    static auto* one = new simulator;  // never destroyed: streams may outlive this file
+    // What was given in the parent does not happen in a child by fork, whose copy of the lock somebody may hold.
+    static int const told = ::pthread_atfork(nullptr, nullptr, [] { one = new simulator; });
+    static_cast<void>(told);
     return *one;
   }
 
@@ -96,7 +102,7 @@ class simulator final : public device::stream_backend {
     if (std::any_of(streams_.begin(), streams_.end(), [](auto const& s) { return !s->ended; }))
       fail(errc::usage, "streams of the simulated device are there; end their executors before another rule is chosen");
     rule_ = parse_rule(text);
-    drawn_ = tick_ = 0, chosen_ = true, written_ = 0, broken_ = nullptr;
+    drawn_ = tick_ = 0, chosen_ = true, written_ = 0;
   }
 
   // --- memory ---
@@ -171,7 +177,7 @@ class simulator final : public device::stream_backend {
     stream& on = known(s);
     if (on.into) refuse_to_wait();
     run_all(hold, on);
-    tell();
+    tell(on);
   }
   void wait_all(int) noexcept override { drain(); }
 
@@ -185,8 +191,11 @@ class simulator final : public device::stream_backend {
   }
   void wait_event(void* e) override {
     std::unique_lock hold(mutex_);
-    if (point_ref const p = static_cast<event*>(e)->last) run_until(hold, p);
-    tell();
+    point_ref const p = static_cast<event*>(e)->last;
+    if (!p) return;
+    run_until(hold, p);
+    auto const on = std::find_if(streams_.begin(), streams_.end(), [&](auto const& s) { return s.get() == p->on; });
+    if (on != streams_.end()) tell(**on);
   }
   bool happened(void* e) override {
     std::unique_lock hold(mutex_);
@@ -269,7 +278,7 @@ class simulator final : public device::stream_backend {
       if (run) s.into->tasks.push_back(std::move(run));
       return;
     }
-    if (broken_ && !marks) run = nullptr;
+    if (s.problem && !marks) run = nullptr;
     s.queue.push_back({std::move(run), std::move(after), given_ + 1, marks});
     ++given_;
   }
@@ -303,11 +312,11 @@ class simulator final : public device::stream_backend {
       hold.lock();
     }
     s.running = 0;
-    if (problem) {  // what was given does not happen any more, but for events
+    if (problem) {  // what was given does not happen any more, but for events, and each stream that lost some is told
+      s.problem = problem;
       for (auto const& other : streams_)
         for (task& lost : other->queue)
-          if (!lost.marks) lost.run = nullptr;
-      if (!broken_) broken_ = problem;
+          if (!lost.marks && lost.run) lost.run = nullptr, other->problem = problem;
     }
     sweep();
     forget_ended();
@@ -372,8 +381,8 @@ class simulator final : public device::stream_backend {
       blocks_.erase(found);
     }
   }
-  void tell() {
-    if (std::exception_ptr const problem = std::exchange(broken_, nullptr)) std::rethrow_exception(problem);
+  void tell(stream& s) {
+    if (std::exception_ptr const problem = std::exchange(s.problem, nullptr)) std::rethrow_exception(problem);
     if (written_) fail(errc::internal, "{} bytes of the simulated device were written after they were released", written_);
   }
 
@@ -391,7 +400,6 @@ class simulator final : public device::stream_backend {
   std::vector<std::unique_ptr<stream>> streams_;
   std::map<char*, block> blocks_;
   char *first_released_ = nullptr, *last_released_ = nullptr;
-  std::exception_ptr broken_;  // what a task threw
   std::size_t written_ = 0;  // bytes of memory that was written after its release
 };
 

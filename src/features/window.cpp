@@ -5,7 +5,6 @@
 #include <bit>
 #include <optional>
 
-#include "core/device.hpp"
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
 #include "core/stats.hpp"
@@ -38,11 +37,11 @@ struct find_missing {
 };
 struct find_free {
   std::uint32_t const* used;
-  std::uint32_t group;
+  std::uint32_t oldest;  // of the groups that may still read
   std::uint8_t* unused;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t k) const {
-    unused[k] = used[k] + 1 < group;  // neither this group nor the one before, which is being handed over
+    unused[k] = used[k] < oldest;
   }
 };
 struct number_all {
@@ -75,16 +74,33 @@ struct take_places {
 }  // namespace
 
 row_window::row_window(place where, row_view const& table, element kind, std::uint64_t most_bytes, unsigned multiprocessors)
-    : x_(executor(where), executor::urgent{}), kind_(kind), most_bytes_(most_bytes), multiprocessors_(multiprocessors), view_(table) {
-  window_of_ = {x_.near(), view_.rows, x_.device(), "the prefetch window"};
-  x_.fill(window_of_.data(), 0xff, window_of_.bytes());
-  x_.wait();
-  view_.window_of = window_of_.data();
+    : x_(executor(where), executor::urgent{}), kind_(kind), most_bytes_(most_bytes), multiprocessors_(multiprocessors), table_(table) {
+  now_ = make(0);
 }
 
-std::uint64_t row_window::bytes() const {
-  return rows_.bytes() + window_of_.bytes() + used_.bytes() + numbers_.bytes() + free_.bytes() + far_.bytes() + owner_.bytes() +
-         ids_.bytes() + fresh_ids_.bytes() + spare_ids_.bytes() + far_before_.bytes() + fresh_.bytes() + unused_.bytes();
+std::uint64_t row_window::places::bytes() const {
+  return rows.bytes() + window_of.bytes() + used.bytes() + numbers.bytes() + free.bytes() + owner.bytes() + unused.bytes();
+}
+
+std::shared_ptr<row_window::places> row_window::make(std::uint64_t count) {
+  constexpr char const* use = "the prefetch window";
+  auto made = std::make_shared<places>();
+  places& p = *made;
+  p.rows = memory_block(x_.near(), count * table_.row_bytes, x_.device(), use);
+  p.window_of = {x_.near(), table_.rows, x_.device(), use};
+  p.used = {x_.near(), count, x_.device(), use}, p.numbers = {x_.near(), count, x_.device(), use};
+  p.free = {x_.near(), count, x_.device(), use}, p.owner = {x_.near(), count, x_.device(), use};
+  p.unused = {x_.near(), count, x_.device(), use};
+  for_each_item<1>(x_, count, number_all{p.numbers.data()});
+  forget(p);
+  return made;
+}
+// As if nothing were here.
+void row_window::forget(places& p) {
+  x_.fill(p.window_of.data(), 0xff, p.window_of.bytes());
+  x_.fill(p.used.data(), 0, p.used.bytes());
+  x_.fill(p.owner.data(), 0xff, p.owner.bytes());
+  p.torn = false;
 }
 
 void row_window::make_room(std::uint64_t ids) {
@@ -93,77 +109,75 @@ void row_window::make_room(std::uint64_t ids) {
       at_least(far_before_, ids + 1);
   // Two groups' rows, were none of them kept or asked for twice; but no more than the table has, or than it may.
   std::uint64_t const most =
-      std::min<std::uint64_t>({most_bytes_ / std::max<std::uint64_t>(1, view_.row_bytes), view_.rows - view_.kept(), coming});
-  std::uint64_t const wanted = std::min(most, 2 * ids);
-  if (view_.window_rows >= wanted) return;
-  x_.wait();
-  if (x_.asynchronous()) device::wait_all(x_.device());  // who is handed rows of the window that goes
-  std::uint64_t const places = std::min(most, wanted + wanted / 4);
-  view_.window_rows = 0, view_.window = nullptr;  // memory may not be had
-  rows_.reset();
-  rows_ = memory_block(x_.near(), places * view_.row_bytes, x_.device(), "the prefetch window");
-  used_ = {x_.near(), places, x_.device(), "the prefetch window"}, numbers_ = {x_.near(), places, x_.device(), "the prefetch window"};
-  free_ = {x_.near(), places, x_.device(), "the prefetch window"}, owner_ = {x_.near(), places, x_.device(), "the prefetch window"};
-  unused_ = {x_.near(), places, x_.device(), "the prefetch window"};
-  for_each_item<1>(x_, places, number_all{numbers_.data()});
-  forget();
-  x_.wait();
-  view_.window_rows = static_cast<std::uint32_t>(places);
-  view_.window = static_cast<char const*>(rows_.data());
-}
-// As if nothing were here.
-void row_window::forget() {
-  x_.fill(window_of_.data(), 0xff, window_of_.bytes());
-  x_.fill(used_.data(), 0, used_.bytes());
-  x_.fill(owner_.data(), 0xff, owner_.bytes());
-  group_ = 1;
+      std::min<std::uint64_t>({most_bytes_ / std::max<std::uint64_t>(1, table_.row_bytes), table_.rows - table_.kept(), coming});
+  std::uint64_t const wanted = std::min(most, 2 * ids), has = now_->used.size();
+  bool const ends = group_ + 2 == none;  // of what groups are counted in
+  if (has >= wanted && !now_->torn && !ends) return;
+  if (!given_.out() && has >= wanted) {
+    forget(*now_);
+  } else {
+    std::shared_ptr<places> next;
+    try {
+      next = make(std::max(has, std::min(most, wanted + wanted / 4)));
+    } catch (error const& e) {
+      if (e.code() != errc::memory || has == 0 || now_->torn || ends) throw;
+      return;  // a smaller window serves as well, and slower
+    }
+    if (auto const before = std::exchange(now_, std::move(next)); before.use_count() == 1) x_.keep(before);
+  }
+  if (ends) group_ = 1;
 }
 
-row_window::group_run row_window::fetch(std::span<id_span const> batches) {
+row_window::fetched_rows row_window::fetch(std::span<id_span const> batches) {
   phase const timed{"load.window"};
-  group_run run;
+  fetched_rows to;
+  group_run& run = to.run;
   batch_list list;
   if (batches.size() > batch_list::most) fail(errc::usage, "a window of {} mini-batches; {} is the most", batches.size(), batch_list::most);
   for (id_span const& ids : batches) list.add(ids, nullptr);
   std::uint64_t const n = run.ids = list.total();
+  if (full_ && given_.out()) fail(errc::internal, "rows of a group may come to places while the one before reads them where they lie");
   full_ = false;
-  if (n == 0 || view_.row_bytes == 0) return run;
-  make_room(n);
-  if (group_ + 2 == none) forget();
-  ++group_;
-  // Until all is done nothing is here: what a fetch that ends in an error names may not have come, and the next one makes room anew.
-  std::uint32_t const has_places = std::exchange(view_.window_rows, 0);
-  for_each_item<1>(x_, n,
-                   find_missing{list, view_, window_of_.data(), used_.data(), group_, has_places, ids_.data(), fresh_.data(), far_.data()});
-  scan(x_, far_.data(), far_before_.data(), n);
-  std::uint64_t const missing = select(x_, ids_.data(), fresh_.data(), fresh_ids_.data(), n);
-  run.far = x_.read(far_before_.data() + n);
-  if (missing == 0) {
-    view_.window_rows = has_places;
-    return run;
+  given_.settle(x_);
+  bool const asks = n > 0 && table_.row_bytes > 0;
+  if (asks) make_room(n), ++group_;
+  places& p = *now_;
+  auto const count = static_cast<std::uint32_t>(p.used.size());
+  row_view view = table_;
+  view.window_of = p.window_of.data(), view.window_rows = count, view.window = static_cast<char const*>(p.rows.data());
+  if (asks) {
+    p.torn = true;  // until all is done: what a fetch that ends in an error names may not have come
+    for_each_item<1>(x_, n,
+                     find_missing{list, table_, p.window_of.data(), p.used.data(), group_, count, ids_.data(), fresh_.data(), far_.data()});
+    scan(x_, far_.data(), far_before_.data(), n);
+    std::uint64_t const missing = select(x_, ids_.data(), fresh_.data(), fresh_ids_.data(), n);
+    run.far = x_.read(far_before_.data() + n);
+    if (missing) bring(p, missing, run);
+    p.torn = false;
   }
+  to.rows = given_.give(x_, view, group_, now_);
+  bytes_ = p.bytes() + ids_.bytes() + fresh_ids_.bytes() + spare_ids_.bytes() + far_before_.bytes() + fresh_.bytes() + far_.bytes();
+  return to;
+}
+// So many ids of far rows that have no place: these get one, and come.
+void row_window::bring(places& p, std::uint64_t missing, group_run& run) {
+  std::uint64_t const count = p.used.size();
   std::span<std::uint64_t> const sorted =
-      sort(x_, fresh_ids_.span().first(missing), spare_ids_.span().first(missing), static_cast<int>(std::bit_width(view_.rows)));
-  for_each_item<1>(x_, has_places, find_free{used_.data(), group_, unused_.data()});
-  std::uint64_t const places = select(x_, numbers_.data(), unused_.data(), free_.data(), has_places);
-  for_each_item<1>(x_, missing, take_places{sorted.data(), free_.data(), places, owner_.data(), window_of_.data(), used_.data(), group_});
-  run.fetched = std::min(missing, places), run.left_far = missing - run.fetched;
+      sort(x_, fresh_ids_.span().first(missing), spare_ids_.span().first(missing), static_cast<int>(std::bit_width(table_.rows)));
+  for_each_item<1>(x_, count, find_free{p.used.data(), static_cast<std::uint32_t>(given_.oldest(group_)), p.unused.data()});
+  std::uint64_t const free = select(x_, p.numbers.data(), p.unused.data(), p.free.data(), count);
+  for_each_item<1>(x_, missing,
+                   take_places{sorted.data(), p.free.data(), free, p.owner.data(), p.window_of.data(), p.used.data(), group_});
+  run.fetched = std::min(missing, free), run.left_far = missing - run.fetched;
   full_ = run.left_far > 0;
-  row_view far = view_;  // where the rows come from: not from here
-  far.window_of = nullptr;
   id_order order;
-  order.keys = sorted.data(), order.positions = free_.data();
+  order.keys = sorted.data(), order.positions = p.free.data();
   batch_list rows;
-  rows.add({sorted.data(), run.fetched, 8, true}, rows_.data());
+  rows.add({sorted.data(), run.fetched, 8, true}, p.rows.data());
   gather_how how;
   how.way = gather_way::aligned, how.kind = how.to = kind_;
-  {
-    std::optional<limited_share> few;  // in order they bring as much as all
-    if (multiprocessors_) few.emplace(x_, multiprocessors_, 1024);
-    gather_rows(x_, far, rows, order, how);
-  }
-  view_.window_rows = has_places;
-  return run;
+  limited_share const few(x_, multiprocessors_, multiprocessors_ ? 1024 : 0);  // in order they bring as much as all
+  gather_rows(x_, table_, rows, order, how);
 }
 
 void gather_from(executor& x, row_view const& from, id_span ids, void* out, gather_how const& how) {

@@ -80,6 +80,7 @@ struct mini_batch::parts {
   int device = -1;
   buffer<std::uint64_t> counts, counts_here;  // of rows by tier
   bool handed = false, told = true;           // to the caller; counted in the report
+  std::mutex telling;
   std::vector<std::shared_ptr<fetch_span>> fetched;
   double gather_ms = 0, file_waited_ms = 0;
   std::vector<file_rows::figures> of_files;  // a table
@@ -186,6 +187,7 @@ struct loader::impl {
   std::jthread thread;
   bool from_files = false;
   std::atomic<std::uint32_t> window{0};  // mini-batches of a group; the thread may change it once
+  std::atomic<std::uint64_t> used{0};    // bytes_now(), as the thread saw it last
   bool chooses_window = false;
   std::uint64_t epoch = 0, next_index = 0;  // the first that was not handed over
   bool at_end = false;                      // of the epoch: next() begins another
@@ -274,6 +276,16 @@ struct loader::impl {
     return {made.ms_until(begin), made.ms_until(end)};
   }
 
+  // By the thread, which changes all of it, or where there is none.
+  std::uint64_t bytes_now() const {
+    std::uint64_t n = sampler.bytes() + seeds.bytes();
+    for (auto const& w : windows) n += w ? w->bytes() : 0;
+    for (auto const& r : core->all)
+      for (memory_block const& b : r->rooms) n += b.bytes();
+    for (auto const& c : caches)
+      if (c) n += c->near_bytes() + (x.on_device() ? 0 : c->bytes());  // of a device's those on the device
+    return n;
+  }
   std::uint64_t window_bytes() const {
     if (o.window_bytes) return *o.window_bytes;
     if (!x.on_device()) return 1u << 30;  // simulated
@@ -333,12 +345,13 @@ struct loader::impl {
     std::unique_ptr<blocks> drawn;
     bool ends = false;                                 // the epoch
     std::vector<std::shared_ptr<fetch_span>> fetched;  // of the first of a group, a table
-    std::vector<std::shared_ptr<fetch_span>> comes_after;
     double began = 0, ended = 0;  // the group's sampling was given, by the host's clock; of its first
     batch_times::stage sampled{};
     bool asked_for = false;  // fetch() has seen the group; of its first
   };
-  using group = std::vector<job>;
+  struct group : std::vector<job> {
+    std::vector<lease<row_view>> rows;  // a table; none: without a window
+  };
 
   void halt() {
     {
@@ -365,6 +378,7 @@ struct loader::impl {
       std::lock_guard const hold(core->mutex);
       core->stop = false, core->error = nullptr, core->asked_epochs = 1;
     }
+    used = bytes_now();
     thread = std::jthread([this, from = epoch, index = next_index] { work(from, index); });
   }
   bool stopped() {
@@ -396,7 +410,7 @@ struct loader::impl {
       }
       for (; g.size() < l.window && index < l.a_epoch; ++index) {
         std::uint64_t const first = index * l.o.batch;
-        g.push_back({order, index, first, std::min(l.o.batch, l.share - first), nullptr, index + 1 == l.a_epoch, {}, {}});
+        g.push_back({order, index, first, std::min(l.o.batch, l.share - first), nullptr, index + 1 == l.a_epoch, {}});
       }
       return g;
     }
@@ -408,7 +422,6 @@ struct loader::impl {
     std::exception_ptr failed;  // of a group behind those: told when all before it have been handed over
     try {
       plan p{*this, from, index, 0, nullptr};
-      event gathered;  // of the group before
       auto const attempt = [&](auto const& stages) {
         if (failed) return false;
         try {
@@ -431,24 +444,25 @@ struct loader::impl {
           given.clear();
           sample_next();
         }
-        if (sampled.size() > 1 && !attempt([&] { fetch(*std::next(sampled.begin()), &gathered); }))
+        if (sampled.size() > 1 && !attempt([&] { fetch(*std::next(sampled.begin())); }))
           for (; sampled.size() > 1; sampled.pop_back()) drop(sampled.back());
       };
       while (!stopped()) {
         if (sampled.empty()) {
           if (failed) std::rethrow_exception(failed);
           group& a = sampled.emplace_back(p.next(true));
-          sample(a), finish(a), enter(a), fetch(a, &gathered);
+          sample(a), finish(a), enter(a), fetch(a);
           if (a.empty()) break;
           sample_next();
         }
         bool const at_once = !window_full();
         if (from_files && at_once) prepare();  // what the first waits for is read with all others that are known in mind
-        for (std::size_t i = 0; i < sampled.front().size(); ++i) {
-          if (!hand_over(sampled.front()[i])) break;
+        group& first = sampled.front();
+        for (std::size_t i = 0; i < first.size(); ++i) {
+          if (!hand_over(first[i], first)) break;
           if (i == 0 && at_once) prepare();
         }
-        gathered.record(x);
+        first.rows.clear();  // all its gathers are given
         if (stopped()) break;
         if (!at_once) prepare();
         sampled.pop_front();
@@ -487,7 +501,7 @@ struct loader::impl {
         } catch (std::bad_alloc const&) {  // it goes
         }
       }
-    g.clear();
+    g.clear(), g.rows.clear();
   }
   void sample(group& g) {
     std::vector<blocks::parts*> together;
@@ -551,29 +565,28 @@ struct loader::impl {
   bool window_full() const {
     return std::any_of(windows.begin(), windows.end(), [](auto const& w) { return w && w->full(); });
   }
-  void fetch(group& g, event const* after) {
+  void fetch(group& g) {
     if (g.empty() || std::exchange(g.front().asked_for, true)) return;
-    g.front().fetched.resize(tables.size());
+    g.front().fetched.resize(tables.size()), g.rows.resize(tables.size());
     for (std::size_t k = 0; k < tables.size(); ++k) {
       if (!windows[k]) continue;
       row_window& w = *windows[k];
-      if (after) after->before(w.at());
       std::vector<id_span> ids;
       for (job const& j : g) ids.push_back(ids_of(j, k));
       auto const clock = steady::now();
       auto const span = std::make_shared<fetch_span>();
       span->began = since_made();
       span->begun.record(w.at());
-      row_window::group_run const run = w.fetch(ids);
+      auto [run, rows] = w.fetch(ids);
       span->done.record(w.at());
       span->ms = ms_since(clock);
       g.front().fetched[k] = span;
-      span->run = run, span->row_bytes = w.view().row_bytes;
+      g.rows[k] = std::move(rows);
+      span->run = run, span->row_bytes = tables[k].table->row_bytes();
     }
-    for (job& j : g) j.comes_after = g.front().fetched;
   }
   // False: the loader is to stop.
-  bool hand_over(job& j) {
+  bool hand_over(job& j, group& of) {
     std::shared_ptr<mini_batch::parts> r;
     auto const clock = steady::now();
     {
@@ -591,12 +604,13 @@ struct loader::impl {
       core->idle.push_back(r);
     };
     try {
-      filled = fill(*r, j);
+      filled = fill(*r, j, of);
     } catch (...) {
       back();
       throw;
     }
     if (!filled) return back(), false;
+    used = bytes_now();
     std::lock_guard const hold(core->mutex);
     core->ready.push_back(r);
     if (j.ends) core->ready.push_back(nullptr);
@@ -604,7 +618,7 @@ struct loader::impl {
     return true;
   }
   // False: the loader is to stop.
-  bool fill(mini_batch::parts& r, job& j) {
+  bool fill(mini_batch::parts& r, job& j, group& of) {
     r.each_use([&](auto& use) { use.done.before(x); });
     tell(r);
     if (r.drawn) {
@@ -622,8 +636,9 @@ struct loader::impl {
       r.counts_here = {tier::host, n, x.device(), "hits of a mini-batch"};
       r.counts = {x.near(), n, x.device(), "hits of a mini-batch"};  // the last: an interrupt may come between
     }
-    for (auto const& f : j.comes_after)
-      if (f) f->done.before(x);
+    for (auto& rows : of.rows)
+      if (rows) rows.use(x);
+    x.let_go();
     auto const clock = steady::now();
     r.gather_began = since_made();
     r.begun.record(x);
@@ -633,11 +648,7 @@ struct loader::impl {
       id_span const ids = ids_of(j, k);
       element const to = tensor_access::written(*t.table, t.to);
       std::uint64_t const row_bytes = t.table->width() * bytes_of(to), bytes = ids.size() * row_bytes;
-      if (r.rooms[k].bytes() < bytes) {
-        r.each_use([](auto& use) { use.done.wait(); });
-        r.rooms[k].reset();
-        r.rooms[k] = memory_block(x.near(), bytes + bytes / 8, x.device(), "rows of a mini-batch");
-      }
+      grow(x, r.rooms[k], bytes, bytes + bytes / 8, "rows of a mini-batch");  // x comes behind all who read what was there
       r.rows[k] = {r.rooms[k].data(), ids.size(), row_bytes, to};
       if (ids.size() == 0 && !caches[k]) continue;
       if (!t.seeds_only) {
@@ -650,7 +661,7 @@ struct loader::impl {
         gather_how how;
         how.way = gather_way::aligned, how.kind = t.table->kind(), how.to = to;
         how.scales = to != how.kind && how.kind == element::i8 ? tensor_access::scales(*t.table) : nullptr;
-        gather_from(x, windows[k] ? windows[k]->view() : tensor_access::view(*t.table), ids, r.rooms[k].data(), how);
+        gather_from(x, windows[k] ? of.rows[k].use(x) : tensor_access::view(*t.table), ids, r.rooms[k].data(), how);
         if (!caches[k]) continue;
         if (!caches[k]->gather(
                 x, r.rooms[k].data(), how, [&] { return stopped(); }, r.of_files[k]))
@@ -681,9 +692,16 @@ struct loader::impl {
   }
   // What a mini-batch that was handed over took, once it has happened.
   void tell(mini_batch::parts& r) {
-    std::lock_guard const hold(core->mutex);
-    if (!r.handed || std::exchange(r.told, true)) return;
+    std::lock_guard const one(r.telling);  // its figures stay until they are added up; the other mini-batches need not wait for it
+    {
+      std::lock_guard const hold(core->mutex);
+      if (!r.handed || r.told) return;
+    }
     r.ready.wait();
+    for (auto const& f : r.fetched)
+      if (f) f->done.wait();
+    std::lock_guard const hold(core->mutex);
+    if (std::exchange(r.told, true)) return;
     load_report& all = core->report;
     blocks::parts const& b = r.drawn->inside();
     all.sample_ms += b.ms;
@@ -865,14 +883,7 @@ load_report loader::report() const try {
   rethrow_as_error();
 }
 std::uint64_t loader::bytes() const try {
-  std::uint64_t n = impl_->sampler.bytes() + impl_->seeds.bytes();
-  for (auto const& w : impl_->windows) n += w ? w->bytes() : 0;
-  std::lock_guard const hold(impl_->core->mutex);
-  for (auto const& r : impl_->core->all)
-    for (memory_block const& b : r->rooms) n += b.bytes();
-  for (auto const& c : impl_->caches)
-    if (c) n += c->near_bytes() + (impl_->x.on_device() ? 0 : c->bytes());
-  return n;
+  return impl_->thread.joinable() ? impl_->used.load() : impl_->bytes_now();
 } catch (...) {
   rethrow_as_error();
 }

@@ -127,12 +127,13 @@ template <class T>
 bool grow(executor& x, buffer<T>& b, std::uint64_t n, char const* what) {
   return grow(x, b, n, n + n / 4, what, x.near());
 }
-inline bool grow(executor& x, memory_block& b, std::uint64_t bytes, char const* what) {
+inline bool grow(executor& x, memory_block& b, std::uint64_t bytes, std::uint64_t size, char const* what) {
   if (b.bytes() >= bytes) return false;
-  device::require_unrecorded(x.device(), bytes);
+  device::require_unrecorded(x.device(), size);
   retire(x, std::move(b));
-  make_or_wait(x, [&] { b = memory_block(x.near(), bytes + bytes / 4, x.device(), what); });
+  make_or_wait(x, [&] { b = memory_block(x.near(), size, x.device(), what); });
   return true;
 }
+inline bool grow(executor& x, memory_block& b, std::uint64_t bytes, char const* what) { return grow(x, b, bytes, bytes + bytes / 4, what); }
 
 }  // namespace garner

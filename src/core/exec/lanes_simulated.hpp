@@ -10,12 +10,12 @@ namespace garner::lanes {
 template <int Width>
 struct simulated {
   static constexpr int width = Width;
-  std::vector<far_read>* reads;
+  std::vector<far_read>* reads;  // null: nobody hears of them
   bool aligned;
 
   template <class T>
   void ask(span<T> const& r, std::uint64_t a, std::uint64_t b) const {
-    if (!r.near) reads->push_back({reinterpret_cast<std::uint64_t>(r.data + a), reinterpret_cast<std::uint64_t>(r.data + b)});
+    if (reads && !r.near) reads->push_back({reinterpret_cast<std::uint64_t>(r.data + a), reinterpret_cast<std::uint64_t>(r.data + b)});
   }
   // The words of packed elements [a, b): as wide teams ask for them, whole lines of four blocks at a time; a single lane takes what it
   // needs word by word, of which the block's words are told.
