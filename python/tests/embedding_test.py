@@ -13,6 +13,8 @@ try:
 except ImportError:
     torch = None
 
+counts_requests = not os.environ.get("GARNER_STREAMS")  # streams do not
+
 
 class Rows(unittest.TestCase):
     def test_gathers_and_steps_arrays(self):
@@ -31,7 +33,8 @@ class Rows(unittest.TestCase):
             want[49] -= 0.5 * gradients[1, 1]
             self.assertTrue(np.allclose(e.read(), want, atol=1e-6))
             self.assertIn("50 rows", repr(e))
-        self.assertEqual(run.far_bytes, run.link.bytes_link)
+        if counts_requests:
+            self.assertEqual(run.far_bytes, run.link.bytes_link)
 
     def test_the_same_values_wherever_they_lie_and_files(self):
         near, far = (garner.embedding(200, 12, device="simulated", device_budget=b, seed=5, first="uniform", spread=0.1) for b in ("1MiB", 0))

@@ -1,6 +1,7 @@
 """The four jobs on arrays of Python's, against twins in plain Python, at every place that this machine has."""
 import collections
 import heapq
+import os
 import unittest
 
 import numpy as np
@@ -49,6 +50,8 @@ def distances(lists, source, vertices):
         for t, w in lists[v]:
             heapq.heappush(heap, (d + w, t))
     return distance
+
+counts_requests = not os.environ.get("GARNER_STREAMS")  # streams do not
 
 
 class Jobs(unittest.TestCase):
@@ -100,7 +103,7 @@ class Jobs(unittest.TestCase):
                         self.assertEqual(r.run.depth_max, twin[reached].max())
                         self.assertTrue(r.run.verified)
                         self.assertEqual(sum(level.frontier for level in r.run.levels), r.run.reached)
-                        self.assertEqual(r.run.link.bytes_link > 0, where != "host")
+                        self.assertEqual(r.run.link.bytes_link > 0, where != "host" and counts_requests)
 
     def test_sssp(self):
         twin = distances(lists_of(*edges_of(), True), 5, 300)
