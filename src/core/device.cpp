@@ -16,6 +16,7 @@ void* allocate_ordered(int index, void* stream, std::size_t bytes) {
   return of(index).allocate_ordered(index, stream, bytes);
 }
 void release_ordered(int index, void* stream, void* pointer) noexcept { of(index).release_ordered(index, stream, pointer); }
+bool owns(int index, void const* at) { return of(index).owns(index, at); }
 void* make_stream(int index, bool urgent) { return of(index).make_stream(index, urgent); }
 void free_stream(int index, void* stream) noexcept { of(index).free_stream(index, stream); }
 void* make_event(int index) { return of(index).make_event(index); }

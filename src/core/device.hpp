@@ -61,6 +61,7 @@ struct pin_answer {
 pin_answer pin(void* pages, std::size_t bytes, bool read_only);
 std::size_t pinned_from(void const* at) noexcept;  // so many bytes from here on are pinned (or managed) by whomever; 0: none
 bool reads(int index, void const* at) noexcept;    // its own memory, pinned or managed host memory, or any where the device pages
+bool owns(int index, void const* at);              // its own memory alone: what a device that pages (HMM, GH200) reads of the host is not
 // Working memory in the order of a stream, from a pool of Garner's own: what is given back is given out again without a call of the
 // driver, so steady work allocates nothing. It is there for work that comes later on that stream, and may be given back while work before
 // still uses it. The pool keeps what it has.

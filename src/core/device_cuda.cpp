@@ -504,6 +504,12 @@ class gpu final : public stream_backend {
     }
     if (chunk != cudaSuccess) check(whole, "cudaMemcpyAsync");
   }
+  bool owns(int index, void const* at) override {
+    cudaPointerAttributes a{};
+    if (cudaPointerGetAttributes(&a, at) == cudaSuccess) return a.type == cudaMemoryTypeDevice && a.device == index;
+    cudaGetLastError();
+    return false;
+  }
   void fill(int index, void* stream, void* at, int byte, std::size_t bytes) override {
     current const here(index);
     GARNER_CALL(cudaMemsetAsync(at, byte, bytes, as_stream(stream)));

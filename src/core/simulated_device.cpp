@@ -147,6 +147,7 @@ class simulator final : public device::stream_backend {
   }
 
   // --- streams ---
+  bool owns(int, void const* at) override { return owns(at); }
   void* make_stream(int, bool) override {
     std::lock_guard const hold(mutex_);
     return streams_.emplace_back(std::make_unique<stream>()).get();

@@ -10,6 +10,7 @@ class stream_backend {
  public:
   virtual void* allocate_ordered(int index, void* stream, std::size_t bytes) = 0;
   virtual void release_ordered(int index, void* stream, void* pointer) noexcept = 0;
+  virtual bool owns(int index, void const* at) = 0;
   virtual void* make_stream(int index, bool urgent) = 0;
   virtual void free_stream(int index, void* stream) noexcept = 0;
   virtual void* make_event(int index) = 0;

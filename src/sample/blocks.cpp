@@ -768,7 +768,7 @@ void block_sampler::parts::prepare(blocks::parts& b, std::uint64_t number, std::
   b.number = number, b.seeds = count, b.where = s.x.where();
   auto const staged = [&](buffer<std::int64_t>& to, std::uint64_t first, std::span<std::int64_t const> from) -> std::int64_t const* {
     if (near || from.empty()) return from.data();
-    if (s.x.on_device() && device::reads(s.x.device(), from.data()) && !device::pinned_from(from.data())) return from.data();
+    if (s.x.asynchronous() && device::owns(s.x.device(), from.data())) return from.data();
     if (to.size() < count) to = {tier::host, count, s.x.device(), "seeds of a mini-batch"};
     std::copy_n(from.data(), from.size(), to.data() + first);
     return to.data() + first;

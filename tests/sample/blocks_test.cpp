@@ -197,6 +197,22 @@ TEST_P(blocks_at, hold_what_the_rules_say_and_the_bits_of_the_host) {
   EXPECT_EQ(kinds, 256u);
 }
 
+// Memory of the host that a device can read (HMM, GH200) is still the caller's, who may reuse it when start() has returned.
+TEST_P(blocks_at, have_copied_what_lies_in_host_memory_when_start_returns) {
+  graph_handle const g = brought(random_graph(true), where());
+  block_sampler s(where(), g, {6, 5, 4}, {});
+  auto const seeds = some_seeds(50, 1003);
+  drawn_blocks const wanted = taken(s, s.sample(1, seeds));
+  blocks b;
+  {
+    auto passing = std::make_unique<std::vector<std::int64_t>>(seeds);
+    s.start(b, 1, *passing);
+    std::ranges::fill(*passing, 0);
+  }
+  s.finish(b);
+  EXPECT_TRUE(wanted == taken(s, b));
+}
+
 TEST_P(blocks_at, come_from_packed_lists_and_wide_ids_with_the_same_bits) {
   block_options o;
   o.edge_ids = true;
