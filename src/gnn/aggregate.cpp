@@ -329,7 +329,7 @@ void relation_edges<Real>::take(executor& x, host_lists const& lists, host_lists
   targets_ = sources_ = vertices, edges_ = lists.offsets[vertices];
   auto const bring = [&](host_lists const& from, buffer<std::uint64_t>& offsets, buffer<std::uint32_t>& ends, buffer<Real>& weights) {
     list_view<Real> v{from.offsets, from.ends, nullptr};
-    if (x.on_device()) {
+    if (x.asynchronous()) {
       v.offsets = room(x, offsets, vertices + 1, "lists of a whole graph");
       v.ends = room(x, ends, edges_, "lists of a whole graph");
       x.copy(offsets.data(), from.offsets, (vertices + 1) * sizeof(std::uint64_t));

@@ -126,9 +126,9 @@ edge_lists make_lists(executor& x, sorted_arcs arcs, std::uint64_t vertices, int
   memory_block near_targets;
   std::uint64_t* offsets = lists.offsets.data();
   void* targets = lists.targets.data();
-  if (x.on_device()) {
-    near_offsets = buffer<std::uint64_t>(tier::device, vertices + 1, x.device(), "offsets being built");
-    near_targets = memory_block(tier::device, m * id_bytes, x.device(), "edge list being built");
+  if (x.asynchronous()) {
+    near_offsets = buffer<std::uint64_t>(x.near(), vertices + 1, x.device(), "offsets being built");
+    near_targets = memory_block(x.near(), m * id_bytes, x.device(), "edge list being built");
     offsets = near_offsets.data();
     targets = near_targets.data();
   }
@@ -136,7 +136,7 @@ edge_lists make_lists(executor& x, sorted_arcs arcs, std::uint64_t vertices, int
   std::uint64_t const low = (std::uint64_t{1} << shift) - 1;
   if (id_bytes == 8) for_each_item<1>(x, m, take_target<std::uint64_t>{arcs.keys.data(), low, static_cast<std::uint64_t*>(targets)});
   else for_each_item<1>(x, m, take_target<std::uint32_t>{arcs.keys.data(), low, static_cast<std::uint32_t*>(targets)});
-  if (x.on_device()) {
+  if (x.asynchronous()) {
     x.copy(lists.offsets.data(), offsets, lists.offsets.bytes());
     x.copy(lists.targets.data(), targets, m * id_bytes);
   }

@@ -153,7 +153,7 @@ class small_levels {
 
   template <bool Packed>
   std::span<small_level const> walk_lists(csr_view<Id> const& g, detail::small_search<Id> const& to, std::uint32_t depth) {
-    std::uint64_t const n = x_.on_device() ? batch_ : 1;
+    std::uint64_t const n = x_.asynchronous() ? batch_ : 1;
     if (first_ + n >= slots) {
       x_.copy(levels_.data(), levels_.data() + first_, sizeof(small_level));
       x_.fill(levels_.data() + 1, 0, (slots - 1) * sizeof(small_level));
