@@ -1,0 +1,447 @@
+"""The cases in Python of tools/prove_typed, which starts this in a process of its own: a line of JSON a case. Of each row all bits are compared with
+a function of its node's id, of each edge its ends, its number and that it may be there; on the device, on the stream that the user has."""
+import functools
+import gc
+import json
+import os
+import pathlib
+import sys
+import time
+
+place = os.environ.get("PLACE", "device")
+gpu = place == "device"
+
+
+def said(name, of_gpu, of_rehearsal):
+    return os.environ.get(name, of_gpu if gpu else of_rehearsal)
+
+
+scale, width, batch, seeds = (int(said(*one)) for one in (("SCALE", 22, 13), ("WIDTH", 128, 16), ("BATCH", 1024, 32), ("SEEDS", 1 << 17, 640)))
+fanout = [int(f) for f in said("FANOUT", "15,10,5", "4,3,2").split(",")]
+few = fanout[:2]  # of what stays in a file, of which a cache must hold a mini-batch
+nodes = 1 << scale
+nbytes = nodes * width * 4
+plant = os.environ.get("PLANT")
+
+
+# --- what rows hold, and what edges there are ---------------------------------------------------------------------------------------------------
+
+@functools.lru_cache
+def columns(device, width):
+    import torch
+    at = torch.arange(width, dtype=torch.int32, device=device)
+    return 2 * at - 1640531535, at * -2048144789  # odd factors, so that each column alone tells ids below 2^30 apart
+
+
+def content(ids, width=width, half=False, shift=0):
+    """The bits of the rows of these ids: of floats in [0, 2), int32; half: of bfloat16, int16."""
+    import torch
+    factor, more = columns(ids.device, width)
+    bits = (ids + shift).to(torch.int32)[:, None] * factor + more & 0x3fffffff
+    return (bits >> 16).to(torch.int16) if half else bits
+
+
+class Tally:
+    """What was compared, and on the device how much of it was wrong: rows, edges."""
+
+    def __init__(self, world):
+        import torch
+        self.world, self.wrong, self.rows, self.edges, self.named, self.batches = world, torch.zeros(2, dtype=torch.int64, device=world.device), 0, 0, 0, 0
+        self.plant = plant
+
+    def planted(self, what):
+        found, self.plant = self.plant == what, None if self.plant == what else self.plant
+        return found
+
+    def look(self, x, ids, again=False, **how):
+        import torch
+        ids = ids.to(x.device)
+        want = content(ids, x.shape[1], x.dtype == torch.bfloat16, **how)
+        if not again and self.planted("rows"):
+            want[0, 0] ^= 1
+        self.wrong[0] += (x.view(want.dtype) != want).any(1).sum()
+        self.rows += 0 if again else len(ids)
+
+    def unequal(self, a, b, what=1):
+        self.wrong[what] += (a.to(self.wrong.device) != b.to(self.wrong.device)).sum()
+
+    def close(self, **more):
+        rows, edges = self.wrong.tolist()
+        return {"rows_compared": self.rows, "edges_compared": self.edges, "wrong": rows + edges, "wrong_rows": rows, "wrong_edges": edges,
+                "e_ids_compared": self.named, "mini_batches": self.batches, **more}
+
+
+class Edges:
+    """The edges of a type, by their names: what a mini-batch may hold of them. times: one an edge, small whole numbers; usable: may be drawn."""
+
+    def __init__(self, source, target, sources, targets, times=None, usable=None):
+        import torch
+        self.source, self.target, self.sources = source, target, sources
+        self.keys, self.names = (target * sources + source if usable is None else (target * sources + source)[usable]).sort()
+        if usable is not None:
+            self.names = usable.nonzero().flatten()[self.names]
+        self.degree = torch.zeros(targets, dtype=torch.int64, device=source.device).index_add_(
+            0, target, torch.ones_like(target) if usable is None else usable.long())
+        self.times = times
+        if times is not None:
+            self.timed, self.begin = (target * 1024 + times).sort().values, self.degree.cumsum(0) - self.degree
+
+    def look(self, tally, store, from_ids, to_ids, fans, seed_times=None):
+        """store: of a mini-batch, with edge_index and perhaps e_id; fans: what each target may draw; seed_times: what each target may see."""
+        import torch
+        row, col = store.edge_index.to(self.keys.device)
+        key = to_ids[col] * self.sources + from_ids[row]
+        if tally.planted("edges"):
+            key[0] = -1
+        at = torch.searchsorted(self.keys, key).clamp_(max=len(self.keys) - 1)
+        bad, have = self.keys[at] != key, self.degree[to_ids]
+        if (e_id := getattr(store, "e_id", None)) is not None:
+            bad |= self.names[at] != e_id.to(row.device)
+            tally.named += len(row)
+        if self.times is not None:
+            bad |= self.times[self.names[at]] > seed_times[col]
+            have = torch.searchsorted(self.timed, to_ids * 1024 + seed_times, right=True) - self.begin[to_ids]
+        twice = (col * self.sources + from_ids[row]).sort().values.diff() == 0
+        drawn = torch.zeros_like(fans).index_add_(0, col, torch.ones_like(col))
+        tally.wrong[1] += bad.sum() + twice.sum() + (drawn - torch.minimum(have, fans)).abs().sum()
+        tally.edges += len(row)
+
+
+class World:
+    """What the cases of one process share, made when it is asked for."""
+
+    def __init__(self, folder, rank=None):
+        import garner
+        import torch
+        import garner.torch
+        self.folder, self.rank, self.garner, self.torch = folder, rank, garner, torch
+        torch.manual_seed(7)
+        self.device = torch.device("cuda", rank or 0) if gpu else torch.device("cpu")
+        if gpu:
+            torch.cuda.set_device(self.device)
+        # In a rehearsal tables and loaders are told where they are; on a GPU a user says nothing.
+        self.at = {"place": "simulated"} if place == "simulated" else {}
+        self.on = {"device": "simulated"} if place == "simulated" else {}
+
+    def file(self, name):
+        return str(self.folder / name)
+
+    @functools.cached_property
+    def x(self):
+        import numpy
+        return self.torch.from_numpy(numpy.load(self.file("x.npy")))
+
+    @functools.cached_property
+    def half(self):
+        import numpy
+        bits = numpy.fromfile(self.file("half.npy"), "i2")[-nodes * width:]  # behind the header
+        return self.torch.from_numpy(bits.reshape(nodes, width)).view(self.torch.bfloat16)
+
+    @functools.cached_property
+    def graph(self):
+        """Its edges in host memory, where they would be if the GPU had no room."""
+        return self.opened(**{"place": f"device:{self.rank or 0}", "edges": "host"} if gpu else {})
+
+    def opened(self, **how):
+        return self.garner.open(self.file("g.gnr"), **how)
+
+    def edges_of(self, graph):
+        import numpy
+        offsets, targets, _ = graph.csr()
+        begins = self.torch.from_numpy(numpy.asarray(offsets).astype("int64")).to(self.device)
+        other = self.torch.from_numpy(numpy.array(targets)).to(self.device).long()
+        own = self.torch.repeat_interleave(self.torch.arange(nodes, device=self.device), begins.diff(), output_size=len(other))
+        return Edges(other, own, nodes, nodes)
+
+    @functools.cached_property
+    def edges(self):
+        return self.edges_of(self.opened())
+
+    @functools.cached_property
+    def seeds(self):
+        some = (self.edges.degree > 0).nonzero().flatten()
+        return some[self.torch.randperm(len(some), device=self.device)[:seeds]].cpu()
+
+    def pairs(self, sources, targets, count):
+        """So many random edges at the most, none twice, in random order: a few targets have many."""
+        draw = functools.partial(self.torch.rand, count, device=self.device)
+        key = self.torch.unique((draw() * sources).long() * targets + (draw()**3 * targets).long().clamp_(max=targets - 1))
+        key = key[self.torch.randperm(len(key), device=self.device)]
+        return self.torch.stack([key // targets, key % targets])
+
+    def tiered(self, features, **how):
+        return self.garner.tiered(features, **how, **self.on)
+
+    def learn(self, number):
+        """What stands for a model: it keeps the user's stream behind the host, of every other mini-batch."""
+        if gpu and number % 2:
+            if not hasattr(self, "weights"):
+                self.weights = self.torch.zeros(8192, 8192, dtype=self.torch.bfloat16, device=self.device)
+            for _ in range(2):
+                self.weights @ self.weights
+
+    def prove(self, loader, edges, shifts=None, times=None, fans=fanout, also=None, epochs=4):
+        """Takes all that a loader hands out. edges: by type, or those of the only one; shifts: of rows' ids, by type of nodes; also: looks at
+        more of a mini-batch."""
+        tally, typed, held = Tally(self), isinstance(edges, dict), ()
+
+        def again():
+            for store, name, before, shift in held:
+                if name == "n_id":
+                    tally.look(store.x.to(self.device), before, True, shift=shift)
+                tally.unequal(getattr(store, name), before, int(name != "n_id"))
+
+        for epoch in range(epochs):
+            for number, batch in enumerate(loader):
+                self.learn(number)
+                of = {t: batch[t] for t in shifts} if typed else {None: batch}
+                ids = {t: store.n_id.to(self.device, copy=True) for t, store in of.items()}
+                fan = {}
+                for t, store in of.items():
+                    fan[t], begin = self.torch.zeros_like(ids[t]), 0
+                    for count, most in zip(store.num_sampled_nodes, fans):
+                        fan[t][begin:begin + count], begin = most, begin + count
+                    tally.look(store.x.to(self.device, non_blocking=True), ids[t], shift=shifts[t] if typed else 0)
+                for key, there in edges.items() if typed else ((None, edges),):
+                    a, b = (key[0], key[-1]) if typed else (None, None)
+                    seen = None if times is None else times(batch, ids)
+                    there.look(tally, batch[key] if typed else batch, ids[a], ids[b], fan[b], seen)
+                if also:
+                    also(tally, batch, ids)
+                again()
+                held = [(store, "n_id", ids[t], shifts[t] if typed else 0) for t, store in of.items()] + [
+                    (store, "edge_index", store.edge_index.clone(), 0) for store in ([batch[key] for key in edges] if typed else [batch])]
+                tally.batches += 1
+                if epoch == 1 and number >= len(loader) // 2:
+                    break
+        again()
+        return tally.close(epochs=epochs, window=(getattr(loader, "report", None) or {}).get("window"))
+
+
+# --- cases in Python: names and functions of a World ----------------------------------------------------------------------------------------------
+
+cases = {}
+
+
+def case(name):
+    return lambda function: cases.setdefault(name, function)
+
+
+def by_torch(w, x, graph=None, edges=None, fans=fanout, **how):
+    how = {"batch_size": batch, "shuffle": True, **w.at, **how}
+    return w.prove(w.garner.torch.loader(graph or w.graph, fans, w.seeds, x=x, **how), edges or w.edges, fans=fans)
+
+
+def by_degree(w):
+    return w.garner.score(w.opened(), by="degree")
+
+
+of_file = {"device_budget": nbytes // 32, "host_budget": nbytes // 2}
+case("torch.loader, rows remote")(lambda w: by_torch(w, w.tiered(w.x, device_budget=0)))
+case("torch.loader, a tenth kept by degree")(lambda w: by_torch(w, w.tiered(w.x, device_budget=nbytes // 10, scores=by_degree(w))))
+case("torch.loader, rows and edges local, edge_ids")(lambda w: by_torch(w, w.tiered(w.x), w.opened(), edge_ids=True))
+case("torch.loader, bf16 remote")(lambda w: by_torch(w, w.tiered(w.half, device_budget=0)))
+case("torch.loader, rows in a file")(lambda w: by_torch(w, w.tiered(w.file("x.npy"), **of_file), fans=few))
+case("torch.loader, rows in a file, reads kernels")(
+    lambda w: by_torch(w, w.tiered(w.file("x.npy"), **of_file), fans=few, loading={"reads": "kernels"}))
+case("torch.loader, torch.unified")(lambda w: by_torch(w, w.garner.torch.unified(w.x), fans=few))
+case("torch.loader, a CPU tensor")(lambda w: by_torch(w, w.x, fans=few))
+
+
+@case("torch.loader, a graph that was reordered, edge_ids")
+def reordered(w):
+    graph = w.opened().reorder("degree")
+    return by_torch(w, w.tiered(w.x, device_budget=0), graph, w.edges_of(graph), edge_ids=True)
+
+
+def by_pyg(w, data, edges, loader="NeighborLoader", input_nodes=None, shifts=None, times=None, also=None, **how):
+    import garner.pyg
+    how = {"batch_size": batch, "shuffle": True, **w.at, **how}
+    if loader == "NeighborLoader":
+        how["input_nodes"] = w.seeds if input_nodes is None else input_nodes
+    return w.prove(getattr(garner.pyg, loader)(data, fanout[:2] if shifts else fanout, **how), edges, shifts, times, fanout[:2] if shifts else fanout, also)
+
+
+def data_of(w, edge_index, **attributes):
+    from torch_geometric.data import Data
+    return Data(x=w.tiered(w.x, device_budget=0), edge_index=edge_index.cpu(), **attributes)
+
+
+@case("pyg.NeighborLoader")
+def homogeneous(w):
+    def labels(tally, batch, ids):
+        tally.unequal(batch.y[:batch.batch_size], ids[None][:batch.batch_size], 0)
+    return by_pyg(w, data_of(w, w.torch.stack([w.edges.source, w.edges.target]), y=w.torch.arange(nodes)), w.edges, also=labels)
+
+
+@case("pyg.NeighborLoader, num_workers=2")
+def workers(w):
+    if os.environ.get("GARNER_STREAMS"):
+        return {"left_out": "a simulated device has no streams in a child by fork"}
+    ends = w.pairs(nodes, nodes, 6 * nodes)
+    return by_pyg(w, data_of(w, ends), Edges(*ends, nodes, nodes), num_workers=2, input_nodes=w.seeds[:len(w.seeds) // 4], place=None)
+
+
+@case("pyg.NeighborLoader, weight_attr and edge_attr")
+def weighted(w):
+    ends = w.pairs(nodes, nodes, 6 * nodes)
+    e = w.torch.arange(ends.shape[1], device=w.device)
+    weights, rows = (e % 5).clamp(max=3).float(), content(e, 4).view(w.torch.float32)
+
+    def also(tally, batch, ids):
+        tally.look(batch.edge_attr.to(w.device), batch.e_id.to(w.device))
+    return by_pyg(w, data_of(w, ends, weight=weights.cpu(), edge_attr=rows.cpu()), Edges(*ends, nodes, nodes, usable=weights > 0), also=also,
+                  weight_attr="weight")
+
+
+@case("pyg.NeighborLoader, time_attr of nodes")
+def timed(w):
+    ends, at = w.pairs(nodes, nodes, 6 * nodes), w.torch.arange(nodes, device=w.device) * 31 % 1000
+    return by_pyg(w, data_of(w, ends, time=at.cpu()), Edges(*ends, nodes, nodes, times=at[ends[0]]), time_attr="time",
+                  times=lambda batch, ids: at[ids[None][:batch.batch_size]][batch.batch.to(w.device)])
+
+
+@case("pyg.NeighborLoader, time_attr of edges")
+def edge_timed(w):
+    ends = w.pairs(nodes, nodes, 6 * nodes)
+    at, of_seeds = w.torch.arange(ends.shape[1], device=w.device) * 31 % 1000, w.seeds * 17 % 1000
+    return by_pyg(w, data_of(w, ends, edge_time=at.cpu()), Edges(*ends, nodes, nodes, times=at), time_attr="edge_time", input_time=of_seeds,
+                  times=lambda batch, ids: of_seeds[batch.input_id.cpu()].to(w.device)[batch.batch.to(w.device)])
+
+
+def of_types(w):
+    from torch_geometric.data import HeteroData
+    users, items = nodes // 4 * 3, nodes // 4
+    data, buys, knows = HeteroData(), w.pairs(users, items, 4 * nodes), w.pairs(users, users, 2 * nodes)
+    data["user"].x, data["item"].x = w.tiered(w.x[:users], device_budget=0), w.tiered(w.x[users:].clone(), device_budget=0)
+    edges = {("user", "buys", "item"): Edges(*buys, users, items), ("item", "by", "user"): Edges(*buys.flip(0), items, users),
+             ("user", "knows", "user"): Edges(*knows, users, users)}
+    for key, there in edges.items():
+        data[key].edge_index = w.torch.stack([there.source, there.target]).cpu()
+    return data, edges, {"user": 0, "item": users}, users
+
+
+@case("pyg.NeighborLoader, HeteroData")
+def hetero(w):
+    data, edges, shifts, users = of_types(w)
+    return by_pyg(w, data, edges, shifts=shifts, input_nodes=("user", w.torch.randperm(users)[:seeds]))
+
+
+def pairs_of(w, pairs, key=None):
+    """Looks at the pairs that a loader of links was given, which come before those that it drew."""
+    def also(tally, batch, ids):
+        store = batch if key is None else batch[key]
+        given = pairs[:, store.input_id.cpu()].to(w.device)
+        ends = store.edge_label_index.to(w.device)[:, :given.shape[1]]
+        for end, kind in ((0, key and key[0]), (1, key and key[-1])):
+            tally.unequal(ids[kind][ends[end]], given[end])
+        tally.edges += given.shape[1]
+    return also
+
+
+@case("pyg.LinkNeighborLoader, HeteroData, negatives")
+def hetero_links(w):
+    data, edges, shifts, _ = of_types(w)
+    key = ("user", "buys", "item")
+    pairs = data[key].edge_index[:, :seeds // 2].contiguous()
+    return by_pyg(w, data, edges, "LinkNeighborLoader", shifts=shifts, also=pairs_of(w, pairs, key), edge_label_index=(key, pairs),
+                  neg_sampling="binary", batch_size=batch // 2)
+
+
+@case("pyg.LinkNeighborLoader, negatives")
+def links(w):
+    ends = w.pairs(nodes, nodes, 6 * nodes)
+    data = data_of(w, ends)
+    pairs = data.edge_index[:, :seeds // 4].contiguous()
+    return by_pyg(w, data, Edges(*ends, nodes, nodes), "LinkNeighborLoader", also=pairs_of(w, pairs), edge_label_index=pairs, neg_sampling="binary",
+                  batch_size=batch // 4)
+
+
+def stores_of(w):
+    from garner.pyg import FeatureStore, GraphStore
+    features, edges = FeatureStore(), GraphStore()
+    edges.put_graph(w.opened())
+    features.put_tensor(w.tiered(w.x, device_budget=0), group_name=None, attr_name="x", index=None)
+    return features, edges
+
+
+case("pyg.NeighborLoader, stores")(lambda w: by_pyg(w, stores_of(w), w.edges, input_nodes=w.seeds[:len(w.seeds) // 4]))
+case("pyg.NeighborLoader, stores, place")(lambda w: by_pyg(w, stores_of(w), w.edges, place="cuda" if gpu else place))
+
+
+@case("PyG's NodeLoader, pyg.NeighborSampler")
+def of_pyg(w):
+    import garner.pyg
+    from torch_geometric.loader import NodeLoader
+    data = stores_of(w)
+    return w.prove(NodeLoader(data, garner.pyg.NeighborSampler(data, fanout, **w.at), w.seeds[:len(w.seeds) // 4], batch_size=batch, shuffle=True), w.edges)
+
+
+@case("two GPUs, threads, rows on both")
+def two_threads(w):
+    import concurrent.futures
+    where = [dict(device=r) if gpu else dict(device=f"simulated:{r}" if place == "simulated" else "host") for r in range(2)]
+    apart = {} if place == "host" else dict(peers=[0, 1], peer_budget=nbytes // 4, device_budget=0)
+    tables = [w.garner.tiered(w.x, **where[0], **apart)]
+    tables.append(tables[0].beside(where[1]["device"]))
+    worlds = [World(w.folder, r) for r in range(2)]
+    for other in worlds:
+        other.x, other.seeds = w.x, w.seeds
+    if gpu:
+        w.torch.cuda.set_device(w.device)
+
+    def one(rank):
+        if gpu:
+            w.torch.cuda.set_device(rank)
+        return by_torch(worlds[rank], tables[rank], rank=rank, ranks=2)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return together(list(pool.map(one, range(2))))
+
+
+def together(found):
+    return {**found[0], **{key: sum(one[key] for one in found) for key in ("rows_compared", "edges_compared", "wrong", "wrong_rows", "wrong_edges", "mini_batches")}}
+
+
+def of_rank(folder, rank, how):
+    """One of two processes, as torchrun starts them."""
+    w = World(folder, rank)
+    if how == "peers":
+        apart = {} if place == "host" else dict(peers=[0, 1], peer_budget=nbytes // 4, device_budget=0, group=f"typed-{os.getppid()}")
+        device = rank if gpu else "host" if place == "host" else f"simulated:{rank}"
+        x = w.garner.tiered(w.x, device=device, **apart)
+        found = by_torch(w, x)
+    else:
+        import torch.distributed as dist
+        dist.init_process_group("nccl" if gpu else "gloo", init_method=f"file://{folder}/meet-{os.getppid()}-{how}", rank=rank, world_size=2)
+        with w.garner.torch.ranks(timeout=60):
+            found = by_torch(w, w.garner.torch.remote_rows(w.x[rank * nodes // 2:(rank + 1) * nodes // 2]), fans=few, **({} if gpu else {"place": "host"}))
+    print(json.dumps(found), flush=True)
+    sys.stdin.read()  # they end together
+
+
+def work(folder, names):
+    """The process of cases in Python: a line of JSON each."""
+    w = World(folder)
+    for name in names:
+        began = time.monotonic()
+        try:
+            row = cases[name](w)
+        except Exception as e:
+            row = {"error": f"{type(e).__name__}: {e}"[:400]}
+        gc.collect()
+        row["seconds"] = time.monotonic() - began
+        print(json.dumps(row), flush=True)
+        if gpu:
+            try:
+                w.torch.cuda.synchronize()
+                w.torch.cuda.empty_cache()
+            except Exception:
+                os._exit(3)  # the GPU is lost to this process
+    os._exit(0)
+
+
+if __name__ == "__main__":  # FOLDER CASE..., or of one of two ranks FOLDER --rank HOW
+    if sys.argv[2] == "--rank":
+        of_rank(pathlib.Path(sys.argv[1]), int(os.environ["RANK"]), sys.argv[3])
+    else:
+        work(pathlib.Path(sys.argv[1]), sys.argv[2:])
