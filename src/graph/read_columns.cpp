@@ -126,8 +126,8 @@ class picked_columns {
     return named || (csv_ && is_name(at_[0]) && is_name(at_[1])) ? first_line::names : first_line::edge;
   }
 
-  // Not blank, and no comment. Where the first column is text, a # may begin that of a row: it has all columns, and numbers where these were
-  // asked for.
+  // Not blank, and no comment. Where the first column is text, a # may begin that of a row: it has all columns, and numbers where these
+  // were asked for.
   bool is_edge(char const* p, char const* end) const {
     p = blanks_ ? skip_blanks(p, end) : rule_.skip_blanks(p, end);
     if (p == end || (*p != '#' && *p != '%')) return p != end;

@@ -99,8 +99,8 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
       edge_lists const* const lists = &lists_of_side(g, r.side);
       require_readable(g, where, options.access, options.lists, true);
       if (std::uint64_t const bad = g.in_file ? g.info.edges : first_beyond(g, from, lists == &g.in); bad != g.info.edges)
-        fail(errc::input, "{}: edge {} of its lists leads to a vertex beyond the {} of type {}; say as many as there are", g.name, bad, from,
-             r.from);
+        fail(errc::input, "{}: edge {} of its lists leads to a vertex beyond the {} of type {}; say as many as there are", g.name, bad,
+             from, r.from);
       if (one && g.by_id.bytes() && to != g.info.vertices)
         fail(errc::usage, "{}: has {} vertices in another order, and its type has {}; say as many, or keep the natural order", g.name,
              g.info.vertices, to);

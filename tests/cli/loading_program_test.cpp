@@ -22,9 +22,8 @@ TEST(loading_program, samples_and_checks_with_every_option) {
       0);
   for (char const* graph : {"w.gnr", "r.gnr", "p.gnr", "d.gnr"})
     for (char const* place : {"host", "simulated"})
-      for (std::string const how :
-           {"", "--rule all", "--replace", "--disjoint", "--edge-ids", "--side out", "--fanout -1,2", "--fanout -1,2 --replace --edge-ids",
-            "--weighted"}) {
+      for (std::string const how : {"", "--rule all", "--replace", "--disjoint", "--edge-ids", "--side out", "--fanout -1,2",
+                                    "--fanout -1,2 --replace --edge-ids", "--weighted"}) {
         if (how == "--weighted" && graph == std::string("d.gnr")) continue;
         outcome const o =
             at.shell(std::string("garner sample ") + graph + " --share 50% --batch 40 --fanout 4,3 --epochs 2 --verify --json --place " +
@@ -101,7 +100,8 @@ TEST(loading_program, hands_over_the_users_rows_and_labels) {
     EXPECT_NE(o.out.find("counts and rows"), std::string::npos) << o.out;
   }
   for (char const* kept : {"--budget 10%", "--budget 10% --score sampled", "--keep-lists 10%"})  // by scores of none drawn
-    EXPECT_EQ(at.shell("garner load kron:8 --width 3 --share 50% --fanout 0 --verify --place simulated " + std::string(kept)).code, 0) << kept;
+    EXPECT_EQ(at.shell("garner load kron:8 --width 3 --share 50% --fanout 0 --verify --place simulated " + std::string(kept)).code, 0)
+        << kept;
   outcome const o = at.shell("garner load kron:8 --features short.npy");
   EXPECT_EQ(o.code, 1);
   EXPECT_NE(o.err.find("short.npy: 255 rows, and kron:8 has 256 vertices"), std::string::npos) << o.err;

@@ -576,7 +576,9 @@ TEST_P(blocks_at, take_times_and_name_edges_by_position_in_every_order) {
         }
       }
   graph_handle const g = brought(reorder(random_graph(false), {}), where());
-  EXPECT_NE(error_of([&] { block_sampler(where(), {{900}}, {{&g, list_side::in, 0, 0, {2}}}); }).find("and its type has 900"),
+  EXPECT_NE(error_of([&] {
+              block_sampler(where(), {{900}}, {{&g, list_side::in, 0, 0, {2}}});
+            }).find("and its type has 900"),
             std::string::npos);
 }
 
