@@ -68,7 +68,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         try:
             self.data_type = DataType.from_data(data)
         except ValueError:
-            raise KindError(f"data is {_checks.told(data)}; give Data, HeteroData, or (feature store, graph store)") from None
+            raise KindError(f"data is {_checks.told(data)}; give Data, HeteroData, or (FeatureStore, GraphStore)") from None
         self.sample_direction = sample_direction
         # is_sorted, share_memory: whether edges are sorted is seen, and their lists are shared by processes that fork.
         self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward")
