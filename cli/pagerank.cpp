@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/fail.hpp"
+#include "core/shown.hpp"
 #include "graph/container.hpp"
 #include "job_options.hpp"
 #include "traverse/job.hpp"
@@ -54,7 +55,8 @@ std::vector<std::pair<std::uint64_t, double>> read_personal(std::string const& n
       weight = std::strtod(weight_word.c_str(), &end);
       right = *end == 0 && weight >= 0 && weight < 1e300 && !(words >> more);
     }
-    if (!right) fail(errc::input, "{}: line {}: '{}' is none; say a vertex id and perhaps a weight from 0 a line", name, line, text);
+    if (!right)
+      fail(errc::input, "{}: line {}: {} is none; say a vertex id and perhaps a weight from 0 a line", name, line, garner::shown(text));
     all.emplace_back(id, weight);
   }
   if (in.bad()) unreadable();

@@ -10,6 +10,7 @@
 
 #include "access/matrix.hpp"
 #include "core/fail.hpp"
+#include "core/shown.hpp"
 #include "graph/common_lists.hpp"
 #include "graph/container.hpp"
 #include "graph/handle.hpp"
@@ -134,7 +135,7 @@ vertex_set training_set(graph_handle const& g, std::string const& text, std::uin
     std::string word, more;
     if (!(words >> word)) continue;
     if (!not_a_count(word, ~std::uint64_t{0}).empty() || words >> more)
-      fail(errc::input, "{}: line {}: '{}' is no vertex id; say one a line", text, number, line);
+      fail(errc::input, "{}: line {}: {} is no vertex id; say one a line of text", text, number, garner::shown(line));
     train.push_back(std::strtoull(word.c_str(), nullptr, 10));
   }
   if (train.empty()) fail(errc::input, "{}: names no vertex; say a vertex id a line", text);

@@ -25,7 +25,7 @@ enum class hop_rule : std::uint8_t {
   last,  // those that the hop before reached first (PyG's rule)
 };
 struct sample_options {
-  std::vector<std::uint32_t> fanouts = {12, 12, 12};  // a hop each, 1 to 6 of them; in-neighbours drawn a vertex, 1 to 1024
+  std::vector<std::uint32_t> fanouts = {12, 12, 12};  // a hop each, 1 to 6 of them; in-neighbours drawn a vertex, 0 to 1024
   hop_rule rule = hop_rule::all;
   std::uint64_t batch = 1000;  // training vertices of a mini-batch
   std::uint64_t seed = 1;

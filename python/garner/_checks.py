@@ -178,7 +178,7 @@ def real(array: Any, name: str) -> Any:
 
 def number(value: Any, name: str, wanted: str = "say a whole number") -> int:
     try:
-        if isinstance(value, bool) or kind(value) == "bool":
+        if isinstance(value, bool) or kind(value) == "bool" or not -1 << 63 <= operator.index(value) < 1 << 63:
             raise TypeError
         return operator.index(value)
     except TypeError:
@@ -194,8 +194,10 @@ def fanouts(given: Any, name: str = "fanouts") -> list[int]:
 
 def table(array: Any, name: str) -> Any:
     """What rows can be read of as they lie."""
-    if hasattr(type(array), "num_node_features"):  # PyG
+    if hasattr(type(array), "num_node_features") or hasattr(array, "adjacency"):  # PyG, NetworkX
         raise UsageError(f"{name}: a {type(array).__name__} is a graph and no table; give its rows, as data.x")
+    if np.ma.is_masked(array):
+        raise UsageError(f"{name}: an array with entries that are masked; give its filled()")
     if hasattr(array, "tocoo"):  # SciPy
         raise UsageError(f"{name}: the rows of a {type(array).__name__} do not lie one after the other; give a dense array, as features.toarray()")
     if hasattr(array, "detach"):  # torch

@@ -140,7 +140,7 @@ py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const
 #define SAMPLER_OPTIONS_TOLD                                                                                                            \
   "seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads\n"   \
   "and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)\n"                    \
-  "replace: a neighbour may be drawn again (where all are wanted, -1, each comes once); weighted: drawn by the weights of the edges\n"   \
+  "replace: a neighbour may be drawn again (where all are wanted, -1, each comes once); weighted: drawn by the weights of the edges\n"  \
   "disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times\n"                           \
   "edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges " \
   "among what was drawn\n"                                                                                                              \

@@ -117,6 +117,7 @@ void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vecto
     }
     return;
   }
+  checked("real", given, "weights");
   std::vector<std::uint64_t> wide(whole_numbers(from, "weights").shape(0));
   write_ids(a, "weights", wide.data());
   whole.resize(wide.size());

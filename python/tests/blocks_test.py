@@ -235,6 +235,7 @@ class Blocks(unittest.TestCase):
                 (lambda: garner.BlockSampler(g, [3], hops=3), TypeError, "no option 'hops'"),
                 (lambda: garner.BlockSampler(g, [3], place="moon"), garner.UsageError, "moon"),
                 (lambda: garner.BlockSampler.of_relations([5], [g]), TypeError, "garner.Relation"),
+                (lambda: garner.BlockSampler.of_relations([5], [garner.Relation(g, [3], side="out")]), garner.InputError, "beyond the 5 of type 0"),
                 (lambda: garner.BlockSampler.of_relations([300], [garner.Relation(g, [3], side="out")], times=[None, None]), garner.UsageError, "times"),
                 (lambda: g.reorder("degree"), garner.UsageError, "in use")]:
             with self.assertRaisesRegex(kind, words):

@@ -142,8 +142,11 @@ class Checks(unittest.TestCase):
             for wrong in ([-2], [1 << 21]):
                 with self.subTest(entry=name, fanouts=wrong):
                     self.refused(call, wrong, f"fanout {wrong[0]}: say 0")
+            for wrong in ([1 << 63], [-(1 << 63) - 1]):
+                with self.subTest(entry=name, fanouts=wrong):
+                    self.refused(call, wrong, r"\[0\] is -?9223372036854775")
         self.refused(lambda f: garner.SplitSampler(garner.GraphPart(self.g, 0, 1), f), [0.5], r"fanouts\[0\] is 0.5")
-        for wrong in ([0.5], ["5"], [True], [-1], [0], 5):
+        for wrong in ([0.5], ["5"], [True], [-1], [1025], [1 << 63], 5):
             self.refused(lambda f: garner.score(self.g, train=[1], fanouts=f), wrong, "fanout")
 
     def test_edges(self):
@@ -186,8 +189,10 @@ class Checks(unittest.TestCase):
         np.testing.assert_array_equal(garner.tiered(np.eye(4, dtype="f4"), scores=[1, 3, 2, 0])[[1]], [[0, 1, 0, 0]])
         for scores in (["a"] * 4, np.ones(4) + 1j, np.ones((4, 2)), 3):
             self.refused(lambda scores: garner.tiered(np.eye(4, dtype="f4"), scores=scores), scores, "scores")
+        self.refused(lambda weights: garner.build([0], [1], weights), [1j], "weights: of complex128; give real numbers")
         for call in (garner.tiered, garner.unified, lambda rows: garner.shared("test-checks", rows)):
             self.refused(call, [[1, 2], [3]], "numbers")
+            self.refused(call, np.ma.array([[1.0, 2.0]], mask=[[1, 0]]), "masked")
             if torch is not None:
                 self.refused(call, torch.eye(3).to_sparse(), "sparse")
                 self.refused(call, torch.empty(3, 3, device="meta"), "meta")
@@ -237,6 +242,25 @@ class Checks(unittest.TestCase):
             graph.put_edge_index(index, edge_type=("v", "to", "v"), layout="coo", size=(n, n))
             features.put_tensor(torch.zeros(rows), group_name=store, attr_name=name, index=None)
             self.refused(lambda both: NeighborLoader(both, [2], "v"), (features, graph), f"'{name}' of .* has {rows} rows", garner.InputError)
+
+    @unittest.skipIf(Data is None, "needs PyG (torch_geometric)")
+    def test_data_and_fanouts_by_type(self):
+        for data in (None, (1, 2), [Data()], (GraphStore(), FeatureStore()), self.g, torch.zeros(2, 3)):
+            for make in (NeighborSampler, NeighborLoader, LinkNeighborLoader):
+                with self.subTest(data=repr(data), make=make):
+                    self.refused(lambda data: make(data, [2]), data, "data is .*; give Data")
+        data = HeteroData(v={"num_nodes": n}, w={"num_nodes": n}, v__to__w={"edge_index": torch.from_numpy(edges)}, w__to__v={"edge_index": torch.from_numpy(edges)})
+        there, back = ("v", "to", "w"), ("w", "to", "v")
+        for wrong in ({there: [2]}, {"v": [2]}, {("v", "of", "w"): [2], there: [2], back: [2]}, {there: [2], back: [2, 2]}):
+            for make in (lambda f: NeighborSampler(data, f), lambda f: NeighborLoader(data, f, "v"), lambda f: LinkNeighborLoader(data, f, there)):
+                with self.subTest(fanouts=wrong):
+                    self.refused(make, wrong, "num_neighbors is .*; give each type of edges a list")
+
+    @unittest.skipIf(Data is None, "needs PyG (torch_geometric)")
+    def test_sizes_that_edges_exceed(self):
+        graph = GraphStore()
+        graph.put_graph(self.g, size=(5, 5))
+        self.refused(lambda both: next(iter(NeighborLoader(both, [-1], torch.arange(3)))), (FeatureStore(), graph), "beyond the 5 of type 0", garner.InputError)
 
     @unittest.skipIf(Data is None, "needs PyG (torch_geometric)")
     def test_seeds_of_samplers(self):

@@ -219,6 +219,7 @@ class Graphs(unittest.TestCase):
         except ImportError:
             self.skipTest("needs NetworkX")
         drawn = networkx.gnp_random_graph(80, 0.05, seed=4)
+        self.assertRaisesRegex(garner.UsageError, "a Graph is a graph and no table", garner.tiered, drawn)
         for graph in (drawn, drawn.to_directed(), networkx.MultiDiGraph(drawn)):
             g = garner.build(graph)
             self.assertEqual((len(g), g.info.directed, g.info.weights), (80, graph.is_directed(), "none"))

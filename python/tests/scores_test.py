@@ -24,6 +24,8 @@ class Scores(unittest.TestCase):
         scores = garner.score(g, train=[3], fanouts=[1, 1])
         np.testing.assert_array_equal(scores > 0, [False, True, True, True, False, False])
         np.testing.assert_array_equal(garner.score(g, train=np.array([3, 3]), fanouts=(1, 1)), scores)
+        for fanouts in ([0], [0, 1]):  # none are drawn: the training vertex alone
+            np.testing.assert_array_equal(garner.score(g, train=[3], fanouts=fanouts, rule="last"), [0, 0, 0, 1, 0, 0])
         self.assertEqual(garner.score(g, train=0.5).shape, (6,))
 
     @unittest.skipUnless(garner_program, "needs the program garner")
@@ -60,7 +62,7 @@ class Scores(unittest.TestCase):
         for wrong, kind, words in [
                 (lambda: garner.score(g), garner.UsageError, "say train="), (lambda: garner.score(g, train=[9]), garner.IdError, "9 does not exist"),
                 (lambda: garner.score(g, train=[]), garner.InputError, "empty"), (lambda: garner.score(g, train=1.5), garner.UsageError, "share"),
-                (lambda: garner.score(g, by="heat"), garner.UsageError, "heat"), (lambda: garner.score(g, train=[0], fanouts=[0]), garner.UsageError, ""),
+                (lambda: garner.score(g, by="heat"), garner.UsageError, "heat"), (lambda: garner.score(g, train=[0], fanouts=[1025]), garner.UsageError, "1025"),
                 (lambda: garner.score(g, by="sampled", train=[0]), garner.InputError, "in_lists=True"),
                 (lambda: garner.score(g, speed=1), TypeError, "no option 'speed'"), (lambda: garner.score(1), TypeError, "graph=1 is no Graph"),
                 (lambda: g.reorder("score"), garner.UsageError, "scores="), (lambda: g.reorder("degree", scores=np.zeros(3, "f4")), garner.UsageError, "scores="),

@@ -240,7 +240,7 @@ class Shared(unittest.TestCase):
         for wrong in ((), (3, -1), (2, 0.5), np.float32(3), np.array(["a"])):
             with self.subTest(wrong=wrong):
                 self.assertRaises(garner.UsageError, garner.shared, unused("wrong"), wrong)
-        self.assertEqual(garner.shared(unused("other order"), np.array([[1, 258]], ">i4")).array.tolist(), [[1, 258]])
+        self.assertEqual(garner.shared(unused("other-order"), np.array([[1, 258]], ">i4")).array.tolist(), [[1, 258]])
         self.assertRaises(garner.UsageError, garner.shared, "a/b", features)
         self.assertRaises(garner.OutOfMemory, garner.shared, unused("large"), (1 << 40, 1 << 10))
         self.assertRaises(garner.OutOfMemory, garner.shared, unused("large"), (1 << 40, 1 << 40, 1 << 40))

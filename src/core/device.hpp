@@ -1,6 +1,7 @@
 // The GPU as the rest of Garner sees it: plain functions without a CUDA type, so that every room compiles with any compiler.
 // device_cuda.cpp implements them over the CUDA runtime; device_none.cpp stands in where there is no CUDA: count() is 0 and the rest throws
-// errc::device. Streams and events are those of the simulated device too (simulated_device.hpp), where the index says so. Failures of the runtime are thrown as errc::device (errc::memory for allocations) with the call and the runtime's words.
+// errc::device. Streams and events are those of the simulated device too (simulated_device.hpp), where the index says so. Failures of the
+// runtime are thrown as errc::device (errc::memory for allocations) with the call and the runtime's words.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -101,7 +102,8 @@ void wait_event(int index, void* event);  // until it has happened
 bool happened(int index, void* event);
 void order_after(int index, void* stream, void* event);  // what is given from here on waits for it; the host goes on
 double elapsed_ms(int index, void* first, void* last);   // both must have happened
-void copy(int index, void* stream, void* to, void const* from, std::size_t bytes);  // any direction; what is read must stay until it happened
+void copy(int index, void* stream, void* to, void const* from,
+          std::size_t bytes);  // any direction; what is read must stay until it happened
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes);
 void wait_all(int index) noexcept;   // for all streams of the device
 void wait(int index, void* stream);  // and throws what went wrong on it since the last wait

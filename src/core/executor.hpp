@@ -65,8 +65,8 @@ class executor {
   place where() const { return where_; }
   // What is given here happens later, in memory of its own: on a GPU, and on the simulated device where it has streams.
   bool asynchronous() const { return stream_ != nullptr; }
-  bool on_device() const { return where_.kind == place_kind::device; }  // a GPU: its memory, its kernels, its driver
-  int device() const { return device_; }                                // as core/device.hpp counts; -1: none
+  bool on_device() const { return where_.kind == place_kind::device; }   // a GPU: its memory, its kernels, its driver
+  int device() const { return device_; }                                 // as core/device.hpp counts; -1: none
   tier near() const { return on_device() ? tier::device : tier::host; }  // where this place keeps its own state
   void* stream() const { return stream_; }
   int multiprocessors() const { return multiprocessors_; }    // of the share; 0 where there are none
@@ -116,7 +116,7 @@ class executor {
   }
   // Keeps what nobody wants any more, memory that is read or written by what was given so far, until all of that has happened.
   void keep(std::shared_ptr<void const> memory);
-  void let_go();  // of what need not be kept any longer; wait() does too
+  void let_go();                     // of what need not be kept any longer; wait() does too
   void* scratch(std::size_t bytes);  // device memory for one primitive; valid until the next call
   // How often memory that work is given with was made anew (scratch, rooms that grew): what was recorded before knows where it was.
   std::uint64_t moves() const { return moves_; }

@@ -37,7 +37,7 @@ auto on_threads(executor& x, F f) {
 #define GARNER_ON_GPU(name, ...) \
   if (x.on_device()) fail(errc::device, "{}", device::why_none())
 #endif
-#define GARNER_DISPATCH(name, ...)   \
+#define GARNER_DISPATCH(name, ...)  \
   GARNER_ON_GPU(name, __VA_ARGS__); \
   return on_threads(x, [=](executor& here) { return on_host::name(here, __VA_ARGS__); })
 

@@ -68,8 +68,8 @@ struct task {
 };
 struct stream {
   std::deque<task> queue;
-  std::uint64_t running = 0;  // the task's number; 0: none
-  bool ended = false;             // freed by its owner; what it was given happens all the same
+  std::uint64_t running = 0;       // the task's number; 0: none
+  bool ended = false;              // freed by its owner; what it was given happens all the same
   std::uint64_t sleeps_until = 0;  // random: a tick
   std::exception_ptr problem;      // its task threw that, or was lost by it
   recorded* into = nullptr;
@@ -225,7 +225,8 @@ class simulator final : public device::stream_backend {
   double elapsed_ms(void* first, void* last) override {
     std::lock_guard const hold(mutex_);
     point_ref const a = static_cast<event*>(first)->last, b = static_cast<event*>(last)->last;
-    if (!a || !b || !a->happened || !b->happened) fail(errc::device, "the time between two events that have not both happened is asked for");
+    if (!a || !b || !a->happened || !b->happened)
+      fail(errc::device, "the time between two events that have not both happened is asked for");
     return std::chrono::duration<double, std::milli>(b->at - a->at).count();
   }
 
@@ -288,14 +289,17 @@ class simulator final : public device::stream_backend {
     p->on = &s, p->in_recording = s.into;
     if (!s.into)
       push(
-          s, [this, p] {
+          s,
+          [this, p] {
             std::lock_guard const hold(mutex_);
             p->happened = true, p->at = std::chrono::steady_clock::now();
           },
           nullptr, true);
     return p;
   }
-  bool ready(stream const& s) const { return !s.running && !s.queue.empty() && !(s.queue.front().after && !s.queue.front().after->happened); }
+  bool ready(stream const& s) const {
+    return !s.running && !s.queue.empty() && !(s.queue.front().after && !s.queue.front().after->happened);
+  }
   void run_first(std::unique_lock<std::mutex>& hold, stream& s) {
     task t = std::move(s.queue.front());
     s.queue.pop_front();
@@ -346,8 +350,8 @@ class simulator final : public device::stream_backend {
       shake(hold);
     }
   }
-  // Random: some of what may run does. Behind any task its stream may fall asleep, so that others get ahead of the next by a few tasks or by
-  // many: a device's kernels differ as much in length.
+  // Random: some of what may run does. Behind any task its stream may fall asleep, so that others get ahead of the next by a few tasks or
+  // by many: a device's kernels differ as much in length.
   void shake(std::unique_lock<std::mutex>& hold) {
     if (rule_.when != timing::random) return;
     ++tick_;

@@ -1,5 +1,5 @@
-// The simulated device's streams. GARNER_STREAMS=late or random:SEED gives place simulated the streams of a GPU: what is given to an executor
-// there is queued, and runs when somebody waits for it.
+// The simulated device's streams. GARNER_STREAMS=late or random:SEED gives place simulated the streams of a GPU: what is given to an
+// executor there is queued, and runs when somebody waits for it.
 //   late           nothing runs before somebody waits for it: by an event, a stream, a read to the host
 //   random:SEED    some of what may run does, in an order drawn from the seed, whenever something is given or waited for
 // Without the variable calls there have finished when they return, as at the host. Requests are counted then alone.

@@ -314,9 +314,7 @@ id_order as_given(batch_list const& batch) {
 id_order order_ids(executor& x, batch_list const& batches, row_view const& from, std::uint64_t out_row_bytes, gather_order order,
                    bool split, bool once, id_sorter& room, std::uint64_t* bad) {
   std::uint64_t const n = batches.total();
-  auto const of_size = [&](auto& b, std::uint64_t least, std::uint64_t size, char const* what) {
-    grow(x, b, least, size, what, x.near());
-  };
+  auto const of_size = [&](auto& b, std::uint64_t least, std::uint64_t size, char const* what) { grow(x, b, least, size, what, x.near()); };
   auto const at_least = [&](auto& b, char const* what) { of_size(b, n, n + n / 4, what); };
   bool const sorts = order != gather_order::none, pages = order == gather_order::bucketed, finds = once && order != gather_order::sorted;
   std::uint64_t const slots = std::bit_ceil(2 * n);

@@ -166,8 +166,7 @@ void row_window::bring(places& p, std::uint64_t missing, group_run& run) {
       sort(x_, fresh_ids_.span().first(missing), spare_ids_.span().first(missing), static_cast<int>(std::bit_width(table_.rows)));
   for_each_item<1>(x_, count, find_free{p.used.data(), static_cast<std::uint32_t>(given_.oldest(group_)), p.unused.data()});
   std::uint64_t const free = select(x_, p.numbers.data(), p.unused.data(), p.free.data(), count);
-  for_each_item<1>(x_, missing,
-                   take_places{sorted.data(), p.free.data(), free, p.owner.data(), p.window_of.data(), p.used.data(), group_});
+  for_each_item<1>(x_, missing, take_places{sorted.data(), p.free.data(), free, p.owner.data(), p.window_of.data(), p.used.data(), group_});
   run.fetched = std::min(missing, free), run.left_far = missing - run.fetched;
   full_ = run.left_far > 0;
   id_order order;

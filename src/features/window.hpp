@@ -53,7 +53,7 @@ class row_window {
   // happened where this waits for counts; the rows come afterwards. errc::internal where rows of the group before were left far, and its
   // lease is out: they may get a place now, while that group reads them.
   fetched_rows fetch(std::span<id_span const> batches);
-  bool full() const { return full_; }              // the last group had rows that there was no place for
+  bool full() const { return full_; }             // the last group had rows that there was no place for
   std::uint64_t bytes() const { return bytes_; }  // by any thread
 
  private:

@@ -55,6 +55,11 @@ struct comment_facts {
       if (std::from_chars(p, end, n).ec == std::errc{}) edges = n;
     }
   }
+  void tell(std::string const& file, std::uint64_t read, std::vector<std::string>& notes) const {
+    if (edges && *edges != read && 2 * *edges != read)
+      notes.push_back(fmt::format("{}: its comments promise {} edges, {} were read; the file may be cut short", file, *edges, read));
+    if (undirected) notes.push_back(fmt::format("{}: its comments call it undirected; --undirected mirrors its edges", file));
+  }
 };
 
 }  // namespace
@@ -72,12 +77,14 @@ class picked_columns {
   }
   bool weighted() const { return at_.size() == 3; }
 
-  // From the first line: how columns are parted, and where those with a name stand. True: the line holds names and no edge.
-  bool begin(text_reader& text, std::string_view line) {
+  // From the first line: how columns are parted, and where those with a name stand. What it holds: names, an edge, or, behind a #, words.
+  enum class first_line { names, edge, words };
+  first_line begin(text_reader& text, std::string_view line) {
     char const *p = line.data(), *const end = p + line.size(), *const first = skip_blanks(p, end);
-    if (rule_.is_comment(p, end)) p = rule_.skip_blanks(p, end) + 1;
+    rule_ = {};
+    bool const comment = rule_.is_comment(p, end);
+    if (comment) p = rule_.skip_blanks(p, end) + 1;
     part_by(p, end);
-    text.reads_columns(blanks_ ? std::nullopt : std::optional(rule_));
     std::vector<std::string> names;
     try {
       for (std::string_view field; next(p, end, field);) {
@@ -85,8 +92,10 @@ class picked_columns {
         for (std::size_t k = 0; (k = names.back().find("\"\"", k)) != std::string::npos;) names.back().erase(k++, 1);
       }
     } catch (bad_line const& c) {
+      if (comment) return first_line::words;
       text.complain(c.at, c.what);
     }
+    columns_ = names.size();
     bool named = false;
     for (std::size_t k = 0; k < wanted_.size(); ++k) {
       std::string const& w = wanted_[k];
@@ -98,8 +107,12 @@ class picked_columns {
       } else {
         named = true;
         at_[k] = static_cast<std::size_t>(std::find(names.begin(), names.end(), w) - names.begin());
+        if (at_[k] == names.size() && comment) {
+          words_ = fmt::format(", and line {} {}", text.line(), list_of(names));
+          return first_line::words;
+        }
         if (at_[k] == names.size())
-          text.complain(first, fmt::format("no column is called {}; the line names {}", shown(w), list_of(names)));
+          text.complain(first, fmt::format("no column is called {}; the line names {}{}", shown(w), list_of(names), words_));
         if (std::count(names.begin(), names.end(), w) > 1)
           text.complain(first, fmt::format("two columns are called {}; say its number", shown(w)));
       }
@@ -107,14 +120,26 @@ class picked_columns {
         if (at_[i] == at_[k]) fail(errc::usage, "{}: column {} was asked for twice", text.name(), at_[k] + 1);
     }
     last_ = *std::max_element(at_.begin(), at_.end());
+    text.reads_columns(blanks_ ? std::nullopt : std::optional(rule_));
     // Numbers leave a first line of names to the ending: a .csv may have one.
     auto const is_name = [&](std::size_t at) { return at < names.size() && !names[at].empty() && !begins_number(names[at][0]); };
-    return named || (csv_ && is_name(at_[0]) && is_name(at_[1]));
+    return named || (csv_ && is_name(at_[0]) && is_name(at_[1])) ? first_line::names : first_line::edge;
   }
 
-  bool is_edge(char const* p, char const* end) const {  // no comment, and not blank
+  // Not blank, and no comment. Where the first column is text, a # may begin that of a row: it has all columns, and numbers where these
+  // were asked for.
+  bool is_edge(char const* p, char const* end) const {
     p = blanks_ ? skip_blanks(p, end) : rule_.skip_blanks(p, end);
-    return p != end && *p != '#' && *p != '%';
+    if (p == end || (*p != '#' && *p != '%')) return p != end;
+    if (blanks_ || std::count(at_.begin(), at_.end(), 0u)) return false;
+    std::size_t column = 0;
+    try {
+      for (std::string_view field; next(p, end, field); ++column)
+        if (std::count(at_.begin(), at_.end(), column) && (field.empty() || !begins_number(field[0]))) return false;
+    } catch (bad_line const&) {
+      return false;  // its quotes are prose
+    }
+    return column == columns_;
   }
   void parse(char const* p, char const* end, weight_rule rule, line_sink& out) const {
     if (!is_edge(p, end)) return;
@@ -186,7 +211,8 @@ class picked_columns {
 
   std::vector<std::string> const& wanted_;
   std::vector<std::size_t> at_;  // from 0
-  std::size_t last_ = 0;
+  std::size_t last_ = 0, columns_ = 0;
+  std::string words_;  // what the last comment has in place of names
   bool csv_, blanks_ = false;
   column_rule rule_;
 };
@@ -198,18 +224,22 @@ read_result read_picked(input_stream& in, file_format format, read_options const
   read_result result;
   auto const number = [](std::string const& w) { return w.find_first_not_of("0123456789") == w.npos; };
   bool const by_name = !std::all_of(options.columns.begin(), options.columns.end(), number);
-  bool begun = false;
-  for (std::string_view line; !begun && text.next_line(line);) {
+  comment_facts facts;
+  for (std::string_view line; text.next_line(line);) {
     char const *const p = line.data(), *const end = p + line.size(), *const first = column_rule{}.skip_blanks(p, end);
     bool const comment = column_rule{}.is_comment(p, end);
-    if (comment) comment_facts{}.look(text, line);
+    if (comment) facts.look(text, line);
     if (skip_blanks(p, end) == end || (comment && !(by_name && *first == '#'))) continue;
-    begun = true;
-    if (!columns.begin(text, line)) text.put_back();
+    auto const holds = columns.begin(text, line);
+    if (holds == picked_columns::first_line::words) continue;
+    if (holds == picked_columns::first_line::edge) text.put_back();
+    break;
   }
   weight_rule const rule = !columns.weighted() ? weight_rule::none : options.ignore_weights ? weight_rule::ignored : weight_rule::any;
-  text.parse_all(result.edges, rule, std::numeric_limits<std::uint64_t>::max(),
-                 [&](char const* p, char const* end, line_sink& out) { columns.parse(p, end, rule, out); });
+  facts.tell(in.name(),
+             text.parse_all(result.edges, rule, std::numeric_limits<std::uint64_t>::max(),
+                            [&](char const* p, char const* end, line_sink& out) { columns.parse(p, end, rule, out); }),
+             result.notes);
   return result;
 }
 
@@ -317,11 +347,7 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
     result.notes.push_back(
         fmt::format("{}: line {} reads {} and {} edges follow; if it counts vertices and edges, read again with --skip-lines {}", in.name(),
                     first_line, shown(first.substr(0, first.find('\r'))), n - 1, first_line));
-  if (facts.edges && *facts.edges != n && 2 * *facts.edges != n)
-    result.notes.push_back(
-        fmt::format("{}: its comments promise {} edges, {} were read; the file may be cut short", in.name(), *facts.edges, n));
-  if (facts.undirected)
-    result.notes.push_back(fmt::format("{}: its comments call it undirected; --undirected mirrors its edges", in.name()));
+  facts.tell(in.name(), n, result.notes);
   return result;
 }
 

@@ -56,7 +56,7 @@ read_result read_mtx(input_stream& in, read_options const& options) {
     }
     if (size[0] != size[1])
       text.complain(line.data(),
-                    fmt::format("{} rows and {} columns; a graph's matrix is square, of rows and columns as vertices of two types "
+                    fmt::format("{} rows and {} columns; a graph's matrix is square; where rows and columns are vertices of two types, "
                                 "make a folder ROW__to__COLUMN/edge_index.npy",
                                 size[0], size[1]));
     if (size[0] == std::numeric_limits<std::uint64_t>::max())

@@ -89,7 +89,8 @@ struct mini_batch::parts {
   // Its rows are there when the stream has come so far; of the host, now.
   void use_on(void* stream) {
     if (!stream || device == -1) return ready.wait();
-    // CUDA's default stream of a thread (2) is another by each thread, and who gives this back may be another: the one that waits for all (1).
+    // CUDA's default stream of a thread (2) is another by each thread, and who gives this back may be another: the one that waits for all
+    // (1).
     if (stream == reinterpret_cast<void*>(2)) stream = reinterpret_cast<void*>(1);
     auto const known = std::span(streams).first(readers);
     if (std::any_of(known.begin(), known.end(), [&](reader const& r) { return r.stream == stream; })) return;
@@ -345,7 +346,7 @@ struct loader::impl {
     std::unique_ptr<blocks> drawn;
     bool ends = false;                                 // the epoch
     std::vector<std::shared_ptr<fetch_span>> fetched;  // of the first of a group, a table
-    double began = 0, ended = 0;  // the group's sampling was given, by the host's clock; of its first
+    double began = 0, ended = 0;                       // the group's sampling was given, by the host's clock; of its first
     batch_times::stage sampled{};
     bool asked_for = false;  // fetch() has seen the group; of its first
   };
@@ -882,9 +883,7 @@ load_report loader::report() const try {
 } catch (...) {
   rethrow_as_error();
 }
-std::uint64_t loader::bytes() const try {
-  return impl_->thread.joinable() ? impl_->used.load() : impl_->bytes_now();
-} catch (...) {
+std::uint64_t loader::bytes() const try { return impl_->thread.joinable() ? impl_->used.load() : impl_->bytes_now(); } catch (...) {
   rethrow_as_error();
 }
 

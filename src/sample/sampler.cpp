@@ -4,6 +4,7 @@
 #include "core/stats.hpp"
 #include "graph/handle.hpp"
 #include "graph/ranks.hpp"
+#include "graph/relation.hpp"
 #include "sample/blocks.hpp"
 #include "sample/lists.hpp"
 
@@ -100,6 +101,9 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
       if (one && g.by_id.bytes() && to != g.info.vertices)
         fail(errc::usage, "{}: has {} vertices in another order, and its type has {}; say as many, or keep the natural order", g.name,
              g.info.vertices, to);
+      if (std::uint64_t const bad = g.in_file ? g.info.edges : first_beyond(g, from, lists == &g.in); bad != g.info.edges)
+        fail(errc::input, "{}: edge {} of its lists leads to a vertex beyond the {} of type {}; say as many as there are", g.name, bad,
+             from, r.from);
       if (g.in_file && (options.weighted || options.induced || (options.temporal && g.info.edges && r.times.empty())))
         fail(errc::usage,
              "{}: draws by weight or by the times of vertices, and the induced subgraph, look through whole lists, and these were left in "

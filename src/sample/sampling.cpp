@@ -22,7 +22,7 @@ namespace garner {
 void check_sampling(sample_options const& o) {
   if (o.fanouts.empty() || o.fanouts.size() > 6) fail(errc::usage, "{} hops: say 1 to 6 fanouts, as 12,12,12", o.fanouts.size());
   for (std::uint32_t const f : o.fanouts)
-    if (f < 1 || f > 1024) fail(errc::usage, "fanout {}: say 1 to 1,024 neighbours a hop", f);
+    if (f > 1024) fail(errc::usage, "fanout {}: say 1 to 1,024 neighbours a hop, or 0 for none", f);
   if (o.batch < 1 || o.batch > 1u << 24) fail(errc::usage, "mini-batches of {} training vertices: say 1 to 16,777,216", o.batch);
 }
 

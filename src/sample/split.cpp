@@ -172,13 +172,7 @@ graph_part::parts cut(graph_handle const& handle, edge_lists const& lists, list_
     if (weights) part.out.weights = memory_block(tier::host, edges * 4, -1, "weights of a part");
     with_id_type(g.info, copy);
   }
-  return {graph_access::wrap(std::move(part)),
-          first,
-          g.info.vertices,
-          g.info.edges,
-          first_edge,
-          std::move(names),
-          digest_of(g, lists)};
+  return {graph_access::wrap(std::move(part)), first, g.info.vertices, g.info.edges, first_edge, std::move(names), digest_of(g, lists)};
 }
 
 graph part_of_arrays(graph_part::arrays const& a) {

@@ -421,6 +421,7 @@ TEST(golden, bad_input) {
                  "head -c 9000 g.gnr > cut.gnr; garner bfs cut.gnr; garner stats cut.gnr --check",
                  "cp g.gnr flipped.gnr; printf XX | dd of=flipped.gnr bs=1 seek=9001 conv=notrunc 2>log; garner bfs flipped.gnr",
                  "printf '0 1\\n' > e.el; garner bfs e.el",
+                 "GARNER_STREAMS=foo garner bfs g.gnr --place simulated",
                  "garner bfs g.gnr --source 256",
                  "garner bfs g.gnr --source -1",
                  "garner bfs g.gnr --source one",

@@ -123,7 +123,11 @@ TEST(sampling_program, refuses) {
     EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
     expect_one_line(o.err);
   };
-  says("garner trace k.gnr --fanout 0", 2, "fanout 0");
+  says("garner trace k.gnr --fanout 1025", 2, "fanout 1025");
+  at.write("t.npy", std::string("\x93NUMPY\x01\0", 8));  // lists of ids are text
+  says("garner trace k.gnr --train t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is no vertex id");
+  says("garner bfs k.gnr --sources t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not a vertex id");
+  says("garner pagerank k.gnr --personal t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is none");
   says("garner trace k.gnr --fanout 2,2,2,2,2,2,2", 2, "7 hops");
   says("garner trace k.gnr --fanout 2,x", 2, "2,x");
   says("garner trace k.gnr --train 0%", 2, "0%");
@@ -163,13 +167,13 @@ TEST(sampling_program, refuses) {
   says("garner trace spoilt.gnr --epochs 0", 2, "epochs");
   says("garner reorder spoilt.gnr o.gnr --by score --score size", 2, "wrpr");
   says("garner reorder spoilt.gnr o.gnr --by score --score nofile.npy", 1, "nofile.npy");
-  says("garner reorder spoilt.gnr o.gnr --by score --fanout 0", 2, "fanout");
+  says("garner reorder spoilt.gnr o.gnr --by score --fanout 1025", 2, "fanout");
   says("garner trace spoilt.gnr --access copied", 2, "copied");
   says("garner reorder k.gnr o.gnr --score expected", 2, "--by score");
   says("garner reorder k.gnr o.gnr --table-out x.npy", 2, "--table");
   says("garner reorder k.gnr o.gnr --by score --score k.npy", 1, "k.npy");
   says("garner bench moving --out r.json", 2, "tiering");
-  says("garner bench tiering --fanout 0 --place host --out r.json", 2, "fanout 0");
+  says("garner bench tiering --fanout 1025 --place host --out r.json", 2, "fanout 1025");
 }
 
 TEST(sampling_program, benches_tiering_into_a_page) {

@@ -323,7 +323,7 @@ TEST_P(beside_others, tensors_share_the_rows_on_peers) {
           // Its own: the rows kept on it, ranks where there are some, and the words it works with. No row of a peer twice.
           bool const ranks = scored && near < 1000 && (near || peers) && kept;
           EXPECT_EQ(pays(1).used() - made, (kept ? near * 40 : 0) + (ranks ? 4000 : 0) + 8 * (2 + tier_count) +
-                                              (GetParam() == place_kind::simulated && runs_later(at(1)) ? 16 : 0))
+                                               (GetParam() == place_kind::simulated && runs_later(at(1)) ? 16 : 0))
               << second.about();
           tiered_tensor const third = second.beside(at(0));
           for (tiered_tensor const* t : std::initializer_list<tiered_tensor const*>{&second, &third}) {

@@ -83,7 +83,8 @@ TEST_P(window_at, gives_the_rows_of_the_table_and_reads_each_far_one_once) {
   }
 }
 
-// A group's rows are those of the table until its lease goes: while the next group comes, takes places of others, and wants a larger window.
+// A group's rows are those of the table until its lease goes: while the next group comes, takes places of others, and wants a larger
+// window.
 TEST_P(window_at, keeps_what_a_lease_names) {
   for (int trial = runs_later(where()) ? 20 : 1; trial; --trial) {
     table t(where());

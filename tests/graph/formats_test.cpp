@@ -489,8 +489,8 @@ TEST(mtx, headers_that_lie_or_are_not_ours) {
             "g.mtx: line 1, byte 0: symmetry 'hermitian' is not read; general, symmetric and skew-symmetric are");
   EXPECT_EQ(bad(pattern + "% c\n"), "g.mtx: the size line is missing; after the comments stands 'rows columns entries'");
   EXPECT_EQ(bad(pattern + "3 4 1\n1 2\n"),
-            "g.mtx: line 2, byte 49: 3 rows and 4 columns; a graph's matrix is square, of rows and columns as vertices of two types make a "
-            "folder ROW__to__COLUMN/edge_index.npy");
+            "g.mtx: line 2, byte 49: 3 rows and 4 columns; a graph's matrix is square; where rows and columns are vertices of two types, "
+            "make a folder ROW__to__COLUMN/edge_index.npy");
   EXPECT_EQ(bad(pattern + "3 3\n"), "g.mtx: line 2, byte 52: the line ends where the size line should stand: rows columns entries");
   EXPECT_EQ(bad(pattern + "3 3 x\n"), "g.mtx: line 2, byte 53: 'x' where the size line should stand: rows columns entries");
   EXPECT_EQ(bad(pattern + "-3 3 1\n"), "g.mtx: line 2, byte 49: '-3' where the size line should stand: rows columns entries");
@@ -1170,6 +1170,29 @@ TEST(picked, an_empty_column_is_a_column) {
             "g.csv: line 2, byte 10: column 3 is empty; an edge needs a number there");
 }
 
+// # and % begin comments, and a text in the first column too: such a row has all columns, and numbers where these were asked for.
+TEST(picked, comment_marks_begin_a_text) {
+  using enum file_format;
+  auto const pairs = ElementsAre(arc{10, 20}, arc{20, 30});
+  for (auto const* columns : {"src dst", "2 3"}) {
+    std::vector<std::string> const wanted{std::string(columns, std::strchr(columns, ' ')), std::strchr(columns, ' ') + 1};
+    EXPECT_THAT(picked(csv, "tag,src,dst\n#a,10,20\n# to be looked at, 7\n%b,20,30\n#,of,all\n", wanted).arcs, pairs);
+    EXPECT_THAT(picked(csv, "tag;src;dst;n\n#a;10;20;\n#a;10;20\n \"#b;\";20;30;x\n# 1;2;\"3;4\n", wanted).arcs, pairs);
+  }
+  EXPECT_THAT(picked(csv, "src,dst,tag\n10,20,#a\n#7,8,b\n20,30,%\n", {"src", "dst"}).arcs, pairs);  // of numbers a comment stays one
+  EXPECT_THAT(picked(snap, "a 10 20\n# 7 8\nb 20 30\n", {"2", "3"}).arcs, pairs);
+}
+
+TEST(picked, names_may_stand_behind_comments) {
+  using enum file_format;
+  auto const pairs = ElementsAre(arc{10, 20}, arc{20, 30});
+  for (char const* head : {"# made by hand\n\n", "# of \"two, \n# columns\n", "% 3 2\n# src\n"})
+    for (char const* names : {"src,dst\n", "# src,dst\n"})
+      EXPECT_THAT(picked(csv, std::string(head) + names + "10,20\n20,30\n", {"src", "dst"}).arcs, pairs) << head << names;
+  EXPECT_THAT(complaint(snap, "# from to\n1 2\n", {.columns = {"src", "dst"}}),
+              HasSubstr("g.snap: line 2, byte 10: no column is called 'src'; the line names '1', '2', and line 1 'from', 'to'"));
+}
+
 TEST(picked, quotes_are_those_of_rfc_4180) {
   auto const pairs = ElementsAre(arc{10, 20}, arc{20, 30}, arc{30, 10});
   std::string const text =
@@ -1204,7 +1227,9 @@ TEST(columns, what_has_vertices_of_two_types_is_refused) {
     for (std::vector<std::string> const& columns : {std::vector<std::string>{}, std::vector<std::string>{"1", "2"}})
       EXPECT_THAT(complaint(file_format::snap, head + "1 1\n1 2\n"s, {.columns = columns}), HasSubstr(said)) << head;
   EXPECT_THAT(edges(file_format::snap, "% asym bip\n1 1\n").arcs, ElementsAre(arc{1, 1}));
-  EXPECT_THAT(parse(file_format::snap, "% sym unweighted\n1 2\n").notes, ElementsAre(HasSubstr("its comments call it undirected")));
+  for (std::vector<std::string> const& columns : {std::vector<std::string>{}, std::vector<std::string>{"1", "2"}})
+    EXPECT_THAT(parse(file_format::snap, "% sym unweighted\n1 2\n", {.columns = columns}).notes,
+                ElementsAre(HasSubstr("its comments call it undirected")));
 }
 
 TEST(picked, what_is_wrong_is_named) {

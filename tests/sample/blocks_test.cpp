@@ -576,7 +576,9 @@ TEST_P(blocks_at, take_times_and_name_edges_by_position_in_every_order) {
         }
       }
   graph_handle const g = brought(reorder(random_graph(false), {}), where());
-  EXPECT_NE(error_of([&] { block_sampler(where(), {{900}}, {{&g, list_side::in, 0, 0, {2}}}); }).find("and its type has 900"),
+  EXPECT_NE(error_of([&] {
+              block_sampler(where(), {{900}}, {{&g, list_side::in, 0, 0, {2}}});
+            }).find("and its type has 900"),
             std::string::npos);
 }
 
@@ -853,6 +855,12 @@ TEST(blocks, refuse_options_that_contradict_each_other) {
   std::vector<arc> const arcs{{0, 1}, {1, 2}};
   graph_handle const directed = graph_access::wrap(make_graph(arcs, false));
   EXPECT_NE(error_of([&] { block_sampler s({}, directed, {2}); }).find("in_lists = true"), std::string::npos);
+  for (std::uint64_t const vertices : {1u, 2u}) {  // fewer than the lists lead to
+    sampled_relation lists{.lists = &directed, .side = list_side::out, .fanouts = {2}};
+    std::vector<sampled_type> const types(1, sampled_type{.vertices = vertices});
+    EXPECT_NE(error_of([&] { block_sampler s({}, types, {lists}); }).find("leads to a vertex beyond the " + std::to_string(vertices)),
+              std::string::npos);
+  }
   block_sampler out({}, directed, {2}, {}, list_side::out);
   blocks const b = out.sample(0, std::vector<std::int64_t>{0});
   EXPECT_EQ(b.of_type(0).ids[1], 1);

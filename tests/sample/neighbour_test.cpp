@@ -173,8 +173,9 @@ TEST(sampler, wants_in_lists_of_a_directed_graph) {
             std::string::npos);
   EXPECT_EQ(code, errc::input);
   sample_options o;
-  o.fanouts = {12, 0};
-  EXPECT_NE(error_of([&] { neighbour_sampler(g, {}, access_mode::aligned, std::nullopt, o); }, &code).find("fanout 0"), std::string::npos);
+  o.fanouts = {12, 1025};
+  EXPECT_NE(error_of([&] { neighbour_sampler(g, {}, access_mode::aligned, std::nullopt, o); }, &code).find("fanout 1025"),
+            std::string::npos);
   EXPECT_EQ(code, errc::usage);
   o.fanouts.assign(7, 2);
   EXPECT_NE(error_of([&] { neighbour_sampler(g, {}, access_mode::aligned, std::nullopt, o); }, &code).find("7 hops"), std::string::npos);

@@ -75,6 +75,20 @@ TEST_P(traces_at, count_the_rows_of_their_mini_batches) {
   EXPECT_EQ(t.sampled, h.sampled);
 }
 
+TEST_P(traces_at, have_the_training_vertices_alone_where_no_neighbours_are_drawn) {
+  graph_handle const g = kron(where());
+  trace_options o;
+  o.where = where();
+  o.train = draw_training_set(g, 0.1);
+  o.sampling.batch = 40;
+  for (std::vector<std::uint32_t> const& fanouts : std::vector<std::vector<std::uint32_t>>{{0}, {0, 5}}) {
+    o.sampling.fanouts = fanouts, o.sampling.rule = hop_rule::last;
+    access_trace const t = record_trace(g, o);
+    EXPECT_EQ(t.accesses, o.train.size());
+    EXPECT_EQ(t.sampled, 0u);
+  }
+}
+
 TEST(traces, name_rows_by_the_users_ids_whatever_the_order_inside) {
   graph_handle const plain = kron({});
   graph_handle const ordered = reorder_graph(kron({}));

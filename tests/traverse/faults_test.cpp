@@ -187,7 +187,8 @@ TEST_P(faults, a_budget_that_refuses_each_allocation_in_turn) {
 
 // The standard library's own memory, refused at the k-th request for every k (for every few, where there are thousands).
 TEST_P(faults, the_kth_new_fails) {
-  if (!counts_requests() && where().kind == place_kind::simulated) GTEST_SKIP() << "kernels ask for no memory, and what stands in for them does";
+  if (!counts_requests() && where().kind == place_kind::simulated)
+    GTEST_SKIP() << "kernels ask for no memory, and what stands in for them does";
 #if GARNER_THREAD_SANITIZED
   GTEST_SKIP() << "ThreadSanitizer brings its own operator new";
 #endif

@@ -85,7 +85,8 @@ TEST_P(plan_at, memory_is_what_the_job_takes) {
     for (job_options o : every_job()) {
       access_mode const how = id_bytes > 100 ? access_mode::copied : access_mode::aligned;
       if (how == access_mode::copied && !goes_by_frontiers(o)) continue;
-      if (how == access_mode::copied && where().kind == place_kind::simulated && runs_later(where())) continue;  // blocks at home, as a device's
+      if (how == access_mode::copied && where().kind == place_kind::simulated && runs_later(where()))
+        continue;  // blocks at home, as a device's
       SCOPED_TRACE(fmt::format("{} {} {}", to_string(kind_of(o)), variant_of(o), id_bytes));
       at(o, where(), how);
       // The copy by degree of lists that lie near; a device's lie in host memory here.

@@ -18,7 +18,7 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample  #
 from .. import _checks
 from .._garner import BlockSampler, Relation
 from ..batches import drawn_seed, tensor_of
-from ..errors import UsageError
+from ..errors import KindError, UsageError
 from ..split import RemoteGraph
 from . import source
 from .remote import RemoteSampler
@@ -65,7 +65,10 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             raise UsageError("weight_attr and time_attr: sampling by weights and temporal sampling do not go together; choose one")
         if weight_attr is not None and replace:
             raise UsageError("weight_attr and replace: sampling by weights draws without replacement; choose one")
-        self.data_type = DataType.from_data(data)
+        try:
+            self.data_type = DataType.from_data(data)
+        except ValueError:
+            raise KindError(f"data is {_checks.told(data)}; give Data, HeteroData, or (FeatureStore, GraphStore)") from None
         self.sample_direction = sample_direction
         # is_sorted, share_memory: whether edges are sorted is seen, and their lists are shared by processes that fork.
         self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward")
@@ -99,7 +102,12 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             values = {t: _checks.fanouts(f, f"num_neighbors[{t!r}]") for t, f in values.items()}
         else:
             values = _checks.fanouts(values, "num_neighbors")
-        self._num_neighbors = NumNeighbors(values, None if default is None else _checks.fanouts(default, "num_neighbors.default"))
+        try:
+            self._num_neighbors = NumNeighbors(values, None if default is None else _checks.fanouts(default, "num_neighbors.default"))
+            self._num_neighbors.get_values(self.edge_types if self.is_hetero else None)
+        except ValueError as e:  # PyG looks at types of edges and hops
+            raise e if isinstance(e, UsageError) else UsageError(f"num_neighbors is {_checks.told(num_neighbors)}: {e}; give each type of edges a list "
+                                                                 f"of as many hops; the types are {self.edge_types}") from None
 
     @property
     def is_hetero(self) -> bool:
