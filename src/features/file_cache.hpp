@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/event.hpp"
 #include "core/executor.hpp"
+#include "core/lease.hpp"
 #include "features/cache_plan.hpp"
 #include "features/file_rows.hpp"
 #include "features/row_view.hpp"
@@ -62,7 +62,7 @@ class file_cache final : public file_rows {
     std::uint64_t rows = 0;
     buffer<std::uint32_t> positions;        // near: of its rows that stand in the file
     buffer<std::uint64_t> keys, keys_here;  // their slots; near, and where the host writes them
-    event gathered;
+    leases<row_view> slots;                 // of its gather
     cache_plan::step step;
     std::vector<row_reads::want> wants;  // in the order in which they are sent; tag: the slot
     std::vector<std::uint64_t> after;    // of each, as cache_plan::load
