@@ -1,6 +1,6 @@
 // Leases: how one stream reads what another makes.
-// A lease is a view, the event behind which what it names is there, and the memory. use() orders the reader's stream behind that event; when
-// the lease goes, its last use is noted, and memory that its owner has replaced meanwhile is kept until that use has happened.
+// A lease is a view, the event behind which what it names is there, and the memory. use() orders the reader's stream behind that event;
+// when the lease goes, its last use is noted, and memory that its owner has replaced meanwhile is kept until that use has happened.
 // Invariant: an owner writes, evicts or frees nothing that a lease names. It asks its `leases` which are out, and settle() puts a writer
 // behind the uses of those that have gone; what must grow meanwhile grows by other memory, and the leases that are out keep theirs.
 // Cost: an event each way; records are used again, so steady work makes none. One thread gives and takes; a lease has one reader, an
@@ -90,8 +90,7 @@ class leases {
   // What it names is there when `maker` has done what it was given. `number`: the owner's; `memory`: what must stay, null: the owner's own.
   lease<View> give(executor& maker, View view, std::uint64_t number = 0, std::shared_ptr<void const> memory = nullptr) {
     auto const unused = std::find_if(all_.begin(), all_.end(), [](auto const& r) { return !r->out_ && r->settled_ && r.use_count() == 1; });
-    std::shared_ptr<lease_record> const r =
-        unused != all_.end() ? *unused : all_.emplace_back(std::make_shared<lease_record>());
+    std::shared_ptr<lease_record> const r = unused != all_.end() ? *unused : all_.emplace_back(std::make_shared<lease_record>());
     r->ready_.record(maker);
     r->maker_ = &maker, r->number_ = number, r->memory_ = std::move(memory), r->out_ = true;
     return {r, std::move(view)};
@@ -113,7 +112,7 @@ class leases {
     for (auto const& r : all_)
       if (!r->out_ && !std::exchange(r->settled_, true)) r->wait();
   }
-  // By another thread: all that was done with them has happened. Their owner gives none meanwhile.
+  // The host comes behind all that was done with them. Of another thread too, once one was given.
   void wait() const {
     for (auto const& r : all_) r->wait();
   }
@@ -136,6 +135,9 @@ class leases {
 template <class T>
 class leased {
  public:
+  leased() = default;
+  leased(leased const&) = delete;  // leases say where it is
+  leased& operator=(leased const&) = delete;
   // To be filled by what `writer` is given from here on, or now by the host. errc::internal while a lease is out.
   T& fill(executor& writer) { return free().settle(writer), what_; }
   T& fill(executor& writer, executor& reader) { return free().settle(writer, reader), what_; }

@@ -3,10 +3,10 @@
 // there and which slots the others get. A thread of the cache's own has them read into their slots, mini-batch by mini-batch and as far
 // ahead as slots allow; gather() waits until those of the next mini-batch have come and launches a plain gather from the slots. So no
 // kernel waits for a drive, and there is no table of what is where for a kernel to look at: each mini-batch brings the slots of its rows
-// along. Invariants: mini-batches are planned, read and gathered in the order in which they entered; a slot is written when the gather of
-// the mini-batch that the plan names has happened, and not before. A mini-batch whose rows did not all come is never gathered: gather()
-// throws what went wrong, and all that entered is to be forgotten by reset(). Cost: the slots, 16 bytes each besides, and of mini-batches
-// that have entered some 40 bytes a row.
+// along. Invariants: mini-batches are planned, read and gathered in the order in which they entered; a slot is written when the lease that
+// the gather of the mini-batch that the plan names had of the slots has gone and its use has happened, and not before. A mini-batch whose
+// rows did not all come is never gathered: gather() throws what went wrong, and all that entered is to be forgotten by reset(). Cost: the
+// slots, 16 bytes each besides, and of mini-batches that have entered some 40 bytes a row.
 #pragma once
 #include <condition_variable>
 #include <cstdint>

@@ -71,7 +71,7 @@ class layered_inference {
   stored source_, before_;   // what is aggregated; residual and norm: the rows as they were
   stored next_source_, next_before_;
   bool from_table_ = false;
-  std::vector<buffer<float>> spare_;  // host memory of layers that are done
+  std::vector<buffer<float>> spare_;   // host memory of layers that are done
   leased<buffer<float>> staged_[2];    // far_ fills them, and x_ reads
   leased<buffer<float>> outgoing_[2];  // x_ fills them, and out_ reads
   buffer<float> bringing_, taken_, own_, residual_;

@@ -32,7 +32,7 @@ void part_rows::bring(std::size_t block, int to) {
   if (table_.kind() != element::f32) o.to = element::f32;
   o.order = gather_order::none, o.duplicates = gather_duplicates::repeat;  // each once, and mostly they ascend
   if (come_.asynchronous()) o.stream = stream_ref::of_address(come_.stream());
-  float* const rows = rows_[to].fill(come_, x_).data();
+  float* const rows = rows_[to].fill(come_).data();
   table_.gather({ids_.data() + first, count, 8}, {rows, count * width * sizeof(float)}, o);
   if (!looked_[block])
     require_numbers(come_, rows, count, width,

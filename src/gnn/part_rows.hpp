@@ -31,7 +31,7 @@ class part_rows {
   row_scaling scaling_;
   std::vector<std::uint64_t> blocks_;
   buffer<std::int64_t> ids_;
-  leased<buffer<float>> rows_[2];  // come_ fills them, and x_ reads, in recordings too
+  leased<buffer<float>> rows_[2];  // come_ fills them, and x_ reads
   lease<buffer<float>*> held_[2];  // for x_, until others come there
   static constexpr std::size_t none = ~std::size_t{0};
   std::size_t holds_[2] = {none, none};

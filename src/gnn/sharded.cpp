@@ -454,7 +454,8 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
 void sharded_edges::run_collective(executor& x, sums const& s) {
   direction& d = s.d;
   room(x, partial_, (d.slices + (s.add ? rows_ : 0)) * s.columns, "sums of a shard");
-  auto* const all = reinterpret_cast<float*>(room(x, brought_.fill(x), parts_.vertices() * s.columns * sizeof(float), "rows of all shards"));
+  auto* const all =
+      reinterpret_cast<float*>(room(x, brought_.fill(x), parts_.vertices() * s.columns * sizeof(float), "rows of all shards"));
   given_rows const given = give(x, s);
   shared_rows rows(*group_, shard_, x, given);
   for (std::uint32_t k = 0; k < parts_.shards(); ++k) {
@@ -520,8 +521,9 @@ void sharded_edges::run_partitions(executor& x, sums const& s) {
 std::uint64_t sharded_edges::rows_brought(bool back) const { return back && !same_ ? back_.brought : forth_.brought; }
 
 std::uint64_t sharded_edges::bytes() const {
-  std::uint64_t sum = brought_.what().bytes() + multiplied_.bytes() + partial_.bytes() + kept_.what().bytes() + degrees_.bytes() + scaled_.bytes() +
-                      packed_.bytes() + factors_.bytes() + staged_[0].what().bytes() + staged_[1].what().bytes() + codes_.bytes();
+  std::uint64_t sum = brought_.what().bytes() + multiplied_.bytes() + partial_.bytes() + kept_.what().bytes() + degrees_.bytes() +
+                      scaled_.bytes() + packed_.bytes() + factors_.bytes() + staged_[0].what().bytes() + staged_[1].what().bytes() +
+                      codes_.bytes();
   for (direction const* d : {&forth_, &back_}) {
     sum += d->long_lists.bytes() + d->local.bytes() + d->remote.bytes() + d->ends.bytes() + d->weights.bytes() + d->degrees.bytes() +
            d->factors.bytes();

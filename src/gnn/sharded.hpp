@@ -132,13 +132,13 @@ class sharded_edges final : public aggregation_over<float> {
     std::uint64_t bytes() const { return items.bytes() + offsets.bytes() + ends.bytes() + weights.bytes(); }
   };
   std::optional<executor> lists_come_;  // by windows
-  leased<staged_lists> staged_[2];  // these fill them
+  leased<staged_lists> staged_[2];      // these fill them
   packed_chunk::room codes_;
   std::uint64_t windows_come_ = 0;
   relation_edges<float> factors_;  // of this shard's vertices, whose rows are multiplied before they go anywhere
   buffer<float> degrees_, partial_, scaled_, multiplied_;
   leased<buffer<char>> brought_, kept_;  // of other shards, as they crossed; far_ fills them
-  std::optional<tier> shared_in_;  // none: where rows are
+  std::optional<tier> shared_in_;        // none: where rows are
   float const* constant_ = nullptr;
   std::uint64_t kept_columns_ = 0, numbers_brought_ = 0;
   buffer<std::uint16_t> packed_;
