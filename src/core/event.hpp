@@ -47,19 +47,4 @@ class event {
   int device_ = -1;
 };
 
-// The last use of something by an executor that may be given recordings (recording.hpp), before which others must not touch it.
-class last_use {
- public:
-  void note(executor& x) { at_.record(x), recordings_ = x.recordings(); }
-  // What is given to `next` from here on waits for it; for all that x was given, where there was a recording since.
-  void before(executor& x, executor& next) {
-    if (recordings_ != x.recordings()) note(x);
-    at_.before(next);
-  }
-
- private:
-  event at_;
-  std::uint64_t recordings_ = 0;
-};
-
 }  // namespace garner

@@ -3,7 +3,8 @@
 // when the lease goes, its last use is noted, and memory that its owner has replaced meanwhile is kept until that use has happened.
 // Invariant: an owner writes, evicts or frees nothing that a lease names. It asks its `leases` which are out, and settle() puts a writer
 // behind the uses of those that have gone; what must grow meanwhile grows by other memory, and the leases that are out keep theirs.
-// Cost: an event each way; records are used again, so steady work makes none. One thread gives and takes; a lease has one reader.
+// Cost: an event each way; records are used again, so steady work makes none. One thread gives and takes; a lease has one reader, an
+// executor or the host.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -56,6 +57,11 @@ class lease {
     if (!std::exchange(of_->by_, &x)) of_->ready_.before(x);
     return view_;
   }
+  View const& use() {  // by the host, now
+    if (!of_) fail(errc::internal, "a lease that has gone is used");
+    of_->ready_.wait();
+    return view_;
+  }
   void end() noexcept {
     if (!of_) return;
     lease_record& r = *of_;
@@ -94,6 +100,22 @@ class leases {
     for (auto const& r : all_)
       if (!r->out_ && !std::exchange(r->settled_, true)) r->before(writer);
   }
+  // The same where all were read by `reader`, which may have been given recordings: of what it is given again the last uses tell nothing.
+  // It must be there still.
+  void settle(executor& writer, executor& reader) {
+    if (std::exchange(recordings_, reader.recordings()) == reader.recordings()) return settle(writer);
+    for (auto const& r : all_)
+      if (!r->out_) r->settled_ = true;
+    all_read_.record(reader), all_read_.before(writer);
+  }
+  void settle() {  // of the host, now
+    for (auto const& r : all_)
+      if (!r->out_ && !std::exchange(r->settled_, true)) r->wait();
+  }
+  // The host comes behind all that was done with them. Of another thread too, once one was given.
+  void wait() const {
+    for (auto const& r : all_) r->wait();
+  }
   bool out() const {
     return std::any_of(all_.begin(), all_.end(), [](auto const& r) { return r->out_; });
   }
@@ -105,22 +127,29 @@ class leases {
 
  private:
   std::vector<std::shared_ptr<lease_record>> all_;
+  event all_read_;
+  std::uint64_t recordings_ = 0;
 };
 
 // A buffer that one stream fills and another reads, again and again; two of them, and the next comes while the last is read.
 template <class T>
 class leased {
  public:
-  // To be filled by what `writer` is given from here on. errc::internal while a lease is out.
-  T& fill(executor& writer) {
-    if (given_.out()) fail(errc::internal, "a buffer is filled while it is read");
-    given_.settle(writer);
-    return what_;
-  }
+  leased() = default;
+  leased(leased const&) = delete;  // leases say where it is
+  leased& operator=(leased const&) = delete;
+  // To be filled by what `writer` is given from here on, or now by the host. errc::internal while a lease is out.
+  T& fill(executor& writer) { return free().settle(writer), what_; }
+  T& fill(executor& writer, executor& reader) { return free().settle(writer, reader), what_; }
+  T& fill() { return free().settle(), what_; }
   lease<T*> filled(executor& writer) { return given_.give(writer, &what_); }
   T const& what() const { return what_; }
 
  private:
+  leases<T*>& free() {
+    if (given_.out()) fail(errc::internal, "a buffer is filled while it is read");
+    return given_;
+  }
   T what_;
   leases<T*> given_;
 };

@@ -50,10 +50,11 @@ void file_cache::make_memory(int device) {
 
 file_cache::~file_cache() {
   halt();
-  for (batch_ref const& b : given_) try {
-      b->gathered.wait();
-    } catch (...) {  // a device that is gone: whoever waits next is told
-    }
+  for (auto const* const batches : {&entered_, &given_})
+    for (batch_ref const& b : *batches) try {
+        b->slots.settle();
+      } catch (...) {  // a device that is gone: whoever waits next is told
+      }
 }
 
 std::uint64_t file_cache::bytes() const {
@@ -155,8 +156,8 @@ void file_cache::reset() {
   unclean_ = true;
   halt();
   std::lock_guard const hold(mutex_);
-  for (; !given_.empty(); given_.pop_front()) given_.front()->gathered.wait(), idle_.push_back(given_.front());
-  for (; !entered_.empty(); entered_.pop_front()) idle_.push_back(entered_.front());
+  for (auto* const batches : {&given_, &entered_})
+    for (; !batches->empty(); batches->pop_front()) batches->front()->slots.settle(), idle_.push_back(batches->front());
   queue_.clear();
   gathered_ = 0, broken_ = nullptr;
   if (lost_) {  // a drive may still write to what there was
@@ -245,7 +246,7 @@ void file_cache::read_all_of_it() {
         row_reads::want& w = b->wants[b->sent];
         if (after != cache_plan::nobody) {
           if (after >= gathered) break;
-          if (after >= first_given && after != waited) given[after - first_given]->gathered.wait(), waited = after;
+          if (after >= first_given && after != waited) given[after - first_given]->slots.wait(), waited = after;
         }
         if (w.tag < near_slots_) {
           if (free_stages.empty()) break;
@@ -317,6 +318,8 @@ bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const
   told.rows += b->step.rows, told.hits += b->step.hits, told.reads += b->step.loads.size();
   told.bytes += b->step.loads.size() * table_.row_bytes;
   if (b->rows && view_.row_bytes) {
+    lease<row_view> slots = b->slots.give(x, view_);  // all of them have come
+    row_view const& view = slots.use(x);
     auto const at_least = [&](auto& memory, tier where) {
       grow(x, memory, b->rows, b->rows + b->rows / 4, "slots of rows of a file", where);
     };
@@ -333,9 +336,8 @@ bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const
     batch_list to;
     to.add({order.keys, b->rows, 8, true}, out);
     if (how.scales) how.scales = slot_factors_.data();
-    gather_rows(x, view_, to, order, how);
+    gather_rows(x, view, to, order, how);
   }
-  b->gathered.record(x);
   std::unique_lock hold(mutex_);
   entered_.pop_front();
   given_.push_back(b);
@@ -344,7 +346,7 @@ bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const
     batch_ref const old = given_.front();
     given_.pop_front();
     hold.unlock();
-    old->gathered.wait();
+    old->slots.settle();
     hold.lock();
     idle_.push_back(old);
   }

@@ -3,10 +3,10 @@
 // there and which slots the others get. A thread of the cache's own has them read into their slots, mini-batch by mini-batch and as far
 // ahead as slots allow; gather() waits until those of the next mini-batch have come and launches a plain gather from the slots. So no
 // kernel waits for a drive, and there is no table of what is where for a kernel to look at: each mini-batch brings the slots of its rows
-// along. Invariants: mini-batches are planned, read and gathered in the order in which they entered; a slot is written when the gather of
-// the mini-batch that the plan names has happened, and not before. A mini-batch whose rows did not all come is never gathered: gather()
-// throws what went wrong, and all that entered is to be forgotten by reset(). Cost: the slots, 16 bytes each besides, and of mini-batches
-// that have entered some 40 bytes a row.
+// along. Invariants: mini-batches are planned, read and gathered in the order in which they entered; a slot is written when the lease that
+// the gather of the mini-batch that the plan names had of the slots has gone and its use has happened, and not before. A mini-batch whose
+// rows did not all come is never gathered: gather() throws what went wrong, and all that entered is to be forgotten by reset(). Cost: the
+// slots, 16 bytes each besides, and of mini-batches that have entered some 40 bytes a row.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/event.hpp"
 #include "core/executor.hpp"
+#include "core/lease.hpp"
 #include "features/cache_plan.hpp"
 #include "features/file_rows.hpp"
 #include "features/row_view.hpp"
@@ -62,7 +62,7 @@ class file_cache final : public file_rows {
     std::uint64_t rows = 0;
     buffer<std::uint32_t> positions;        // near: of its rows that stand in the file
     buffer<std::uint64_t> keys, keys_here;  // their slots; near, and where the host writes them
-    event gathered;
+    leases<row_view> slots;                 // of its gather
     cache_plan::step step;
     std::vector<row_reads::want> wants;  // in the order in which they are sent; tag: the slot
     std::vector<std::uint64_t> after;    // of each, as cache_plan::load

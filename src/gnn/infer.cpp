@@ -4,8 +4,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/event.hpp"
 #include "core/fail.hpp"
+#include "core/lease.hpp"
 #include "core/thread_pool.hpp"
 #include "gnn/layered.hpp"
 #include "graph/handle.hpp"
@@ -69,14 +69,14 @@ namespace {
 // While a chunk goes there the next one is computed: what was computed is set aside near, and sent when the next has been given.
 class rows_out_of_device {
  public:
-  rows_out_of_device(executor& x, float* to, std::uint64_t columns) : x_(x), to_(to), columns_(columns), out_(x, executor::urgent{}) {}
+  rows_out_of_device(executor& x, float* to, std::uint64_t columns) : x_(x), out_(x, executor::urgent{}), to_(to), columns_(columns) {}
   void take(std::uint64_t first, std::uint64_t count, float const* rows) {
     std::uint64_t const row_bytes = columns_ * sizeof(float);
     if (!x_.asynchronous()) return x_.copy(to_ + first * columns_, rows, count * row_bytes);
     aside& next = asides_[turn_ ^= 1];  // was sent, when the one before it was given
-    x_.copy(room(x_, next.rows, count * columns_, "scores set aside"), rows, count * row_bytes);
+    x_.copy(room(x_, next.rows.fill(x_), count * columns_, "scores set aside"), rows, count * row_bytes);
     next.first = first, next.count = count;
-    next.there.record(x_);
+    next.there = next.rows.filled(x_);
     send(asides_[turn_ ^ 1]);
   }
   void finish() {
@@ -87,49 +87,45 @@ class rows_out_of_device {
  private:
   static constexpr std::uint64_t buffer_bytes = 32u << 20;
   struct aside {
-    buffer<float> rows;
-    event there;
+    leased<buffer<float>> rows;  // x_ fills them, and out_ reads
+    lease<buffer<float>*> there;
     std::uint64_t first = 0, count = 0;
   };
   struct part {
-    memory_block room;
-    event come;
+    leased<memory_block> room;  // out_ fills it, and the host reads
+    lease<memory_block*> come;
     std::uint64_t first = 0, count = 0;
   };
   void send(aside& from) {
     std::uint64_t const row_bytes = columns_ * sizeof(float), each = std::max<std::uint64_t>(1, buffer_bytes / row_bytes);
-    if (from.count == 0) return;
-    from.there.before(out_);
+    if (!from.there) return;
+    float const* const rows = from.there.use(out_)->data();
     for (std::uint64_t k = 0; k < from.count; k += each) {
       part& p = parts_[part_ ^= 1];
       bring(p);
-      if (p.room.bytes() == 0) p.room = memory_block(tier::host, each * row_bytes, x_.device(), "scores on their way");
+      memory_block& to = p.room.fill(out_);
+      if (to.bytes() == 0) to = memory_block(tier::host, each * row_bytes, x_.device(), "scores on their way");
       p.first = from.first + k, p.count = std::min(each, from.count - k);
-      out_.copy(p.room.data(), from.rows.data() + k * columns_, p.count * row_bytes);
-      p.come.record(out_);
+      out_.copy(to.data(), rows + k * columns_, p.count * row_bytes);
+      p.come = p.room.filled(out_);
     }
-    from.count = 0;
-    sent_.record(out_);
-    sent_.before(x_);  // which writes there next
+    from.there.end();
   }
   void bring(part& p) {
-    if (p.count == 0) return;
-    p.come.wait();
-    auto const* const from = static_cast<char const*>(p.room.data());
+    if (!p.come) return;
+    auto const* const from = static_cast<char const*>(p.come.use()->data());
     char* const to = reinterpret_cast<char*>(to_ + p.first * columns_);
     shared_pool().run(p.count * columns_ * sizeof(float), 1u << 20,
                       [&](std::uint64_t begin, std::uint64_t end) { std::memcpy(to + begin, from + begin, end - begin); });
-    p.count = 0;
+    p.come.end();
   }
 
-  executor& x_;
+  executor &x_, out_;
   float* to_;
   std::uint64_t columns_;
   aside asides_[2];
   part parts_[2];
-  event sent_;
   unsigned turn_ = 0, part_ = 0;
-  executor out_;
   wait_at_end settled_{x_}, all_sent_{out_};
 };
 }  // namespace

@@ -112,13 +112,8 @@ void layered_inference::give(std::uint32_t to_layer, rows_in rows, std::uint64_t
 
 void layered_inference::put(stored& to, rows_in rows, std::uint64_t first, std::uint64_t count) {
   bool const here = to.near || x_.where().kind == place_kind::host;
-  outgoing& by = outgoing_[puts_ % 2];
-  float* packed = nullptr;
-  if (!here) {
-    ++puts_;
-    by.sent.before(x_);
-    packed = room(x_, by.rows, plan_.chunk * to.columns, "rows that go to host memory");
-  }
+  leased<buffer<float>>& by = outgoing_[here ? 0 : puts_++ % 2];
+  float* const packed = here ? nullptr : room(x_, by.fill(x_), plan_.chunk * to.columns, "rows that go to host memory");
   for (std::uint64_t c = 0; c < to.columns; c += to.block) {
     std::uint64_t const w = std::min(to.block, to.columns - c);
     float* const at = here ? to.data.data() + n_ * c + first * w : packed + count * c;
@@ -126,13 +121,12 @@ void layered_inference::put(stored& to, rows_in rows, std::uint64_t first, std::
   }
   if (!to.near) told_->rows_out += count * to.columns * sizeof(float);
   if (here) return;
-  by.packed.record(x_);
-  by.packed.before(out_);
+  lease<buffer<float>*> made = by.filled(x_);
+  made.use(out_);
   for (std::uint64_t c = 0; c < to.columns; c += to.block) {
     std::uint64_t const w = std::min(to.block, to.columns - c);
     out_.copy(to.data.data() + n_ * c + first * w, packed + count * c, count * w * sizeof(float));
   }
-  by.sent.record(out_);
 }
 
 void layered_inference::bring(executor& by, std::uint64_t begin, std::uint64_t end, stored const& from, std::uint64_t first,
@@ -174,13 +168,10 @@ void layered_inference::each_rows(row_user const& use) {
       use(first, count, {source_.data.data() + first * width_, width_});
       continue;
     }
-    float* const to = room(x_, staged_[k % 2], plan_.chunk * width_, "rows that come from host memory");
-    used_[k % 2].before(far_);
-    bring_sources(far_, first, count, to);
-    ready_.record(far_);
-    ready_.before(x_);
-    use(first, count, {to, width_});
-    used_[k % 2].record(x_);
+    leased<buffer<float>>& to = staged_[k % 2];
+    bring_sources(far_, first, count, room(far_, to.fill(far_), plan_.chunk * width_, "rows that come from host memory"));
+    lease<buffer<float>*> came = to.filled(far_);
+    use(first, count, {came.use(x_)->data(), width_});
   }
 }
 

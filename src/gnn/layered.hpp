@@ -7,7 +7,7 @@
 #pragma once
 #include <functional>
 
-#include "core/event.hpp"
+#include "core/lease.hpp"
 #include "garner/features.hpp"
 #include "gnn/infer.hpp"
 #include "gnn/infer_plan.hpp"
@@ -34,10 +34,6 @@ class layered_inference {
     buffer<float> data;
     std::uint64_t columns = 0, block = 0;
     bool near = false;
-  };
-  struct outgoing {
-    buffer<float> rows;
-    event packed, sent;
   };
   using rows_in = row_block<float const>;
   using rows_out = row_block<float>;
@@ -75,11 +71,11 @@ class layered_inference {
   stored source_, before_;   // what is aggregated; residual and norm: the rows as they were
   stored next_source_, next_before_;
   bool from_table_ = false;
-  std::vector<buffer<float>> spare_;  // host memory of layers that are done
-  buffer<float> staged_[2], bringing_, taken_, own_, residual_;
+  std::vector<buffer<float>> spare_;   // host memory of layers that are done
+  leased<buffer<float>> staged_[2];    // far_ fills them, and x_ reads
+  leased<buffer<float>> outgoing_[2];  // x_ fills them, and out_ reads
+  buffer<float> bringing_, taken_, own_, residual_;
   take_room taking_;
-  event ready_, used_[2];
-  outgoing outgoing_[2];
   std::uint64_t puts_ = 0;
   inference_report::layer* told_ = nullptr;
 };

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/event.hpp"
+#include "core/lease.hpp"
 #include "garner/features.hpp"
 #include "garner/gnn.hpp"
 #include "gnn/aggregate.hpp"
@@ -21,7 +21,7 @@ class part_rows {
             std::int64_t const* positions);
   // Rows of the block that begins there, for what is given to x from here on.
   row_block<float const> block(std::uint64_t first, std::uint64_t count);
-  std::uint64_t bytes() const { return ids_.bytes() + rows_[0].bytes() + rows_[1].bytes(); }
+  std::uint64_t bytes() const { return ids_.bytes() + rows_[0].what().bytes() + rows_[1].what().bytes(); }
   static std::uint64_t largest(std::span<std::uint64_t const> blocks);
 
  private:
@@ -31,9 +31,8 @@ class part_rows {
   row_scaling scaling_;
   std::vector<std::uint64_t> blocks_;
   buffer<std::int64_t> ids_;
-  buffer<float> rows_[2];
-  event came_[2];
-  last_use used_[2];
+  leased<buffer<float>> rows_[2];  // come_ fills them, and x_ reads
+  lease<buffer<float>*> held_[2];  // for x_, until others come there
   static constexpr std::size_t none = ~std::size_t{0};
   std::size_t holds_[2] = {none, none};
   int last_ = 0;  // what was given last

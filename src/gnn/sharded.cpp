@@ -1,7 +1,7 @@
 #include "gnn/sharded.hpp"
 
+#include <array>
 #include <numeric>
-#include <utility>
 
 #include "core/convert.hpp"
 #include "core/exec.hpp"
@@ -174,7 +174,8 @@ sharded_edges::sharded_edges(shard_group* group, shard_options const& options, s
         for (chunk_window const& w : c.windows) most.items = std::max(most.items, w.items), most.ends = std::max(most.ends, w.ends);
         if (!c.packed.empty()) codes_.grow(x, c.packed, c.windows);
       }
-    for (staged_lists& to : staged_) {
+    for (leased<staged_lists>& staged : staged_) {
+      staged_lists& to = staged.fill(x);
       to.items = buffer<shard_item>(x.near(), most.items, x.device(), "a window of lists");
       to.offsets = buffer<std::uint64_t>(x.near(), most.items + 1, x.device(), "a window of lists");
       to.ends = buffer<std::uint32_t>(x.near(), most.ends, x.device(), "a window of lists");
@@ -359,9 +360,9 @@ void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, c
   if (!by_windows())
     return add_items(x, s, rows, c.items.data(), c.items.size(), c.offsets.data(), c.ends.data(), weighted ? c.weights.data() : nullptr, 0);
   for (chunk_window const& w : c.windows) {  // the next comes while this one is added up
-    staged_lists& to = staged_[windows_come_++ % 2];
+    leased<staged_lists>& staged = staged_[windows_come_++ % 2];
     executor& by = *lists_come_;
-    to.used.before(x, by);
+    staged_lists& to = staged.fill(by, x);
     if (c.packed.empty()) {
       by.copy(to.items.data(), c.items.data() + w.item, w.items * sizeof(shard_item));
       by.copy(to.offsets.data(), c.offsets.data() + w.item, (w.items + 1) * sizeof(std::uint64_t));
@@ -374,9 +375,9 @@ void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, c
       by.copy(to.weights.data(), weights, w.ends * sizeof(float));
       weights = to.weights.data();
     }
-    to.came.record(by), to.came.before(x);
+    lease<staged_lists*> came = staged.filled(by);
+    came.use(x);
     add_items(x, s, rows, to.items.data(), w.items, to.offsets.data(), to.ends.data(), weights, w.end);
-    to.used.note(x);
   }
 }
 
@@ -402,7 +403,10 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
   bool const constant = constant_ && s.in.data == constant_ && &d == &forth_, there = constant && kept_columns_ == s.columns;
   element const wire = options().wire;
   std::uint64_t const row_bytes = s.columns * bytes_of(wire);
-  char* const brought = room(x, constant ? kept_ : brought_, d.brought * row_bytes, "rows of other shards");
+  leased<buffer<char>>& to = constant ? kept_ : brought_;
+  bool const comes = !there && d.brought > 0;
+  char* const brought = comes ? room(x, to.fill(far_, x), d.brought * row_bytes, "rows of other shards") : to.what().data();
+  std::array<lease<buffer<char>*>, shard_parts::most> came;  // by owner
   std::optional<shared_rows> rows;
   struct reading {  // where something is thrown below, others' rows are theirs again only when they have been read
     executor& far;
@@ -417,30 +421,30 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
   if (!there) {
     given_rows const given = give(x, s);
     rows.emplace(*group_, shard_, x, given, d.demand.get());
-    for (bool first = true; near_chunk & c : d.chunks) {
+    for (near_chunk& c : d.chunks) {
       if (c.needs.size() == 0) continue;
-      if (std::exchange(first, false)) used_.before(x, far_);
       rows->before(c.owner, far_);
       peer_table::part const& of = rows->table().of[c.owner];
       std::uint32_t const* const which = rows->at(c.needs.data());
-      char* const to = brought + c.first_brought * row_bytes;
+      char* const at = brought + c.first_brought * row_bytes;
       if (of.row_bytes == row_bytes && far_.asynchronous() && (!which || c.needs.size() == parts_.count(c.owner))) {
-        far_.copy(to, of.base, c.needs.size() * row_bytes);
+        far_.copy(at, of.base, c.needs.size() * row_bytes);
       } else {  // two blocks a multiprocessor fill the link, and leave room for sums beside them
         limited_share const few(far_, static_cast<unsigned>(far_.multiprocessors()) * 2, 256);
-        move_rows(far_, of, which, c.needs.size(), row_bytes, to);
+        move_rows(far_, of, which, c.needs.size(), row_bytes, at);
       }
-      c.came.record(far_);
+      came[c.owner] = to.filled(far_);
     }
     numbers_brought_ += d.brought * s.columns;
   }
   for (near_chunk& c : d.chunks) {
     bool const own = c.owner == shard_;
-    if (!own) c.came.before(x);
+    lease<buffer<char>*>& here = came[c.owner];  // none of what was kept
+    if (here) here.use(x);
     add_chunk(x, s, c, own ? of_floats(s.in) : chunk_rows{brought + c.first_brought * row_bytes, s.columns, wire});
+    here.end();
   }
   add_slices(x, s);
-  used_.note(x);
   brings.behind_x = true;
   if (!rows) return;
   rows->close();
@@ -450,7 +454,8 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
 void sharded_edges::run_collective(executor& x, sums const& s) {
   direction& d = s.d;
   room(x, partial_, (d.slices + (s.add ? rows_ : 0)) * s.columns, "sums of a shard");
-  auto* const all = reinterpret_cast<float*>(room(x, brought_, parts_.vertices() * s.columns * sizeof(float), "rows of all shards"));
+  auto* const all =
+      reinterpret_cast<float*>(room(x, brought_.fill(x), parts_.vertices() * s.columns * sizeof(float), "rows of all shards"));
   given_rows const given = give(x, s);
   shared_rows rows(*group_, shard_, x, given);
   for (std::uint32_t k = 0; k < parts_.shards(); ++k) {
@@ -516,8 +521,9 @@ void sharded_edges::run_partitions(executor& x, sums const& s) {
 std::uint64_t sharded_edges::rows_brought(bool back) const { return back && !same_ ? back_.brought : forth_.brought; }
 
 std::uint64_t sharded_edges::bytes() const {
-  std::uint64_t sum = brought_.bytes() + multiplied_.bytes() + partial_.bytes() + kept_.bytes() + degrees_.bytes() + scaled_.bytes() +
-                      packed_.bytes() + factors_.bytes() + staged_[0].bytes() + staged_[1].bytes() + codes_.bytes();
+  std::uint64_t sum = brought_.what().bytes() + multiplied_.bytes() + partial_.bytes() + kept_.what().bytes() + degrees_.bytes() +
+                      scaled_.bytes() + packed_.bytes() + factors_.bytes() + staged_[0].what().bytes() + staged_[1].what().bytes() +
+                      codes_.bytes();
   for (direction const* d : {&forth_, &back_}) {
     sum += d->long_lists.bytes() + d->local.bytes() + d->remote.bytes() + d->ends.bytes() + d->weights.bytes() + d->degrees.bytes() +
            d->factors.bytes();

@@ -10,6 +10,7 @@
 #pragma once
 #include <optional>
 
+#include "core/lease.hpp"
 #include "gnn/aggregate.hpp"
 #include "gnn/whole_graph.hpp"
 #include "shard/exchange.hpp"
@@ -53,7 +54,6 @@ class sharded_edges final : public aggregation_over<float> {
     buffer<std::uint32_t> ends, needs;
     buffer<float> weights;
     std::uint64_t first_brought = 0;  // of its rows, among those that come
-    event came;
   };
   struct direction {
     std::vector<near_chunk> chunks;  // in their order
@@ -129,22 +129,19 @@ class sharded_edges final : public aggregation_over<float> {
     buffer<std::uint64_t> offsets;
     buffer<std::uint32_t> ends;
     buffer<float> weights;
-    event came;
-    last_use used;
     std::uint64_t bytes() const { return items.bytes() + offsets.bytes() + ends.bytes() + weights.bytes(); }
   };
   std::optional<executor> lists_come_;  // by windows
-  staged_lists staged_[2];
+  leased<staged_lists> staged_[2];      // these fill them
   packed_chunk::room codes_;
   std::uint64_t windows_come_ = 0;
   relation_edges<float> factors_;  // of this shard's vertices, whose rows are multiplied before they go anywhere
   buffer<float> degrees_, partial_, scaled_, multiplied_;
-  buffer<char> brought_, kept_;    // of other shards, as they crossed
-  std::optional<tier> shared_in_;  // none: where rows are
+  leased<buffer<char>> brought_, kept_;  // of other shards, as they crossed; far_ fills them
+  std::optional<tier> shared_in_;        // none: where rows are
   float const* constant_ = nullptr;
   std::uint64_t kept_columns_ = 0, numbers_brought_ = 0;
   buffer<std::uint16_t> packed_;
-  last_use used_;            // of what was brought last
   event here_done_, aside_;  // of mgg, where local and remote partitions have warps of their own
   wait_at_end settled_{far_};
 };

@@ -164,32 +164,26 @@ void types_in_parts::put(buffer<float>& to, rows_in rows, std::uint64_t first, s
   float* const at = to.data() + first * width;
   told_->rows_out += bytes;
   if (x_.where().kind == place_kind::host) return x_.copy(at, rows.data, bytes);
-  outgoing& by = outgoing_[puts_++ % 2];
-  by.sent.before(x_);
-  float* const packed = room(x_, by.rows, chunk_ * width, "rows that go to host memory");
-  x_.copy(packed, rows.data, bytes);
-  by.packed.record(x_);
-  by.packed.before(out_);
-  out_.copy(at, packed, bytes);
-  by.sent.record(out_);
+  leased<buffer<float>>& by = outgoing_[puts_++ % 2];
+  x_.copy(room(x_, by.fill(x_), chunk_ * width, "rows that go to host memory"), rows.data, bytes);
+  lease<buffer<float>*> made = by.filled(x_);
+  out_.copy(at, made.use(out_)->data(), bytes);
 }
 
-void types_in_parts::each_chunk(std::uint64_t n, chunk_user const& bring, chunk_user const& use, chunk_user const& done) {
-  auto const each = [&](chunk_user const& f, std::uint64_t k) { f(k * chunk_, std::min(chunk_, n - k * chunk_), k % 2); };
-  auto const fetch = [&](std::uint64_t k) {
-    if (k * chunk_ >= n) return;
+void types_in_parts::each_chunk(std::uint64_t n, chunk_maker const& bring, chunk_user const& use, chunk_end const& done) {
+  auto const fetch = [&](std::uint64_t k) -> lease<chunk_rows*> {
+    if (k * chunk_ >= n) return {};
     check_interrupted();
-    used_[k % 2].before(far_);
-    each(bring, k);
-    ready_.record(far_);
+    leased<chunk_rows>& to = chunks_[k % 2];
+    bring(k * chunk_, std::min(chunk_, n - k * chunk_), to.fill(far_));
+    return to.filled(far_);
   };
-  fetch(0);
+  lease<chunk_rows*> here = fetch(0);
   for (std::uint64_t k = 0; k * chunk_ < n; ++k) {
-    ready_.before(x_);
-    each(use, k);
-    used_[k % 2].record(x_);
-    fetch(k + 1);
-    if (done) each(done, k);
+    std::uint64_t const first = k * chunk_, count = std::min(chunk_, n - first);
+    use(first, count, *here.use(x_));
+    here = fetch(k + 1);
+    if (done) done(first, count);
   }
 }
 
@@ -214,11 +208,11 @@ void types_in_parts::lay_out(std::uint32_t t) {
   laid_ = buffer<float>(tier::host, counts_[t] * width, x_.device(), "rows of a layer in host memory");
   each_chunk(
       counts_[t],
-      [&](std::uint64_t first, std::uint64_t count, unsigned side) {
-        bring_rows(t, rows_[t].source, width, first, count, room(far_, own_[side], chunk_ * width, "rows of targets"));
+      [&](std::uint64_t first, std::uint64_t count, chunk_rows& to) {
+        bring_rows(t, rows_[t].source, width, first, count, room(far_, to.own, chunk_ * width, "rows of targets"));
       },
-      [&](std::uint64_t first, std::uint64_t count, unsigned side) {
-        put(laid_, {own_[side].data(), width}, first, count);
+      [&](std::uint64_t first, std::uint64_t count, chunk_rows const& rows) {
+        put(laid_, {rows.own.data(), width}, first, count);
       });
   wait();
   rows_[t].source = std::move(laid_);
@@ -235,15 +229,15 @@ bool types_in_parts::bring_some(std::uint32_t l, block& b) {
     bring_rows(b.from, from, width, first, count, to);
     return b.done < n;
   }
-  staged& by = staged_[stagings_++ % 2];
-  by.sent.wait();
-  if (by.rows.size() < count * b.columns) by.rows = buffer<float>(tier::host, chunk_ * b.columns, x_.device(), "columns on their way");
+  leased<buffer<float>>& by = staged_[stagings_++ % 2];
+  buffer<float>& rows = by.fill();
+  if (rows.size() < count * b.columns) rows = buffer<float>(tier::host, chunk_ * b.columns, x_.device(), "columns on their way");
   shared_pool().run(count, 256, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
-      std::memcpy(by.rows.data() + i * b.columns, from.data() + (first + i) * width + b.begin, b.columns * sizeof(float));
+      std::memcpy(rows.data() + i * b.columns, from.data() + (first + i) * width + b.begin, b.columns * sizeof(float));
   });
-  far_.copy(to, by.rows.data(), count * b.columns * sizeof(float));
-  by.sent.record(far_);
+  lease<buffer<float>*> made = by.filled(far_);
+  far_.copy(to, made.use(far_)->data(), count * b.columns * sizeof(float));
   told_->rows_in += count * b.columns * sizeof(float);
   return b.done < n;
 }
@@ -317,27 +311,26 @@ void types_in_parts::finish(std::uint32_t l, std::uint32_t t, network<float>::pa
   rows_out scores;
   each_chunk(
       counts_[t],
-      [&](std::uint64_t first, std::uint64_t count, unsigned side) {
-        bring_rows(t, rows_[t].source, width, first, count, room(far_, own_[side], chunk_ * width, "rows of targets"));
+      [&](std::uint64_t first, std::uint64_t count, chunk_rows& to) {
+        bring_rows(t, rows_[t].source, width, first, count, room(far_, to.own, chunk_ * width, "rows of targets"));
         if (two_stores())
-          bring_rows(t, rows_[t].before, s.hidden, first, count,
-                     room(far_, before_[side], chunk_ * s.hidden, "rows that go round a layer"));
+          bring_rows(t, rows_[t].before, s.hidden, first, count, room(far_, to.before, chunk_ * s.hidden, "rows that go round a layer"));
         if (!any || near) return;
-        far_.copy(room(far_, summed_[side], chunk_ * out, "sums of targets"), sums_.data() + first * out, count * out * sizeof(float));
+        far_.copy(room(far_, to.sums, chunk_ * out, "sums of targets"), sums_.data() + first * out, count * out * sizeof(float));
         told_->rows_in += count * out * sizeof(float);
       },
-      [&](std::uint64_t first, std::uint64_t count, unsigned side) {
+      [&](std::uint64_t first, std::uint64_t count, chunk_rows const& rows) {
         rows_out const to = net_.first_room(x_, l, t, count);
-        if (any) x_.copy(to.data, near ? sums_.data() + first * out : summed_[side].data(), count * out * sizeof(float));
-        rows_in const own{own_[side].data(), width};
+        if (any) x_.copy(to.data, near ? sums_.data() + first * out : rows.sums.data(), count * out * sizeof(float));
+        rows_in const own{rows.own.data(), width};
         p.products->product(false, true, count, out, width, 1.f, own.data, width, matrix.own, matrix.stride, any ? 1.f : 0.f, to.data,
                             to.stride);
         // What goes round the layer.
-        rows_out const made = net_.finish(x_, p, l, t, two_stores() ? rows_in{before_[side].data(), s.hidden} : own, count);
+        rows_out const made = net_.finish(x_, p, l, t, two_stores() ? rows_in{rows.before.data(), s.hidden} : own, count);
         if (!last) give(l + 1, t, {made.data, made.stride}, first, count);
         else scores = s.residual ? net_.scores_of(x_, p, {made.data, made.stride}, count) : made;
       },
-      [&](std::uint64_t first, std::uint64_t count, unsigned) {
+      [&](std::uint64_t first, std::uint64_t count) {
         if (last) take(first, count, {scores.data, scores.stride});
       });
   wait();
@@ -373,11 +366,11 @@ inference_report types_in_parts::run_layers(blas& products, taker const& take) {
       std::uint64_t const width = s.inputs[t];
       each_chunk(
           counts_[t],
-          [&](std::uint64_t first, std::uint64_t count, unsigned side) {
-            bring_rows(t, rows_[t].source, width, first, count, room(far_, own_[side], chunk_ * width, "rows of targets"));
+          [&](std::uint64_t first, std::uint64_t count, chunk_rows& to) {
+            bring_rows(t, rows_[t].source, width, first, count, room(far_, to.own, chunk_ * width, "rows of targets"));
           },
-          [&](std::uint64_t first, std::uint64_t count, unsigned side) {
-            give(0, t, net_.encode(x_, p, t, {own_[side].data(), width}, count), first, count);
+          [&](std::uint64_t first, std::uint64_t count, chunk_rows const& rows) {
+            give(0, t, net_.encode(x_, p, t, {rows.own.data(), width}, count), first, count);
           });
     }
     wait();

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/event.hpp"
+#include "core/lease.hpp"
 #include "garner/features.hpp"
 #include "garner/hetero.hpp"
 #include "gnn/infer.hpp"
@@ -60,23 +60,20 @@ class types_in_parts {
     float* to = nullptr;
     std::uint64_t done = 0;  // vertices whose rows were given
   };
-  struct outgoing {
-    buffer<float> rows;
-    event packed, sent;
+  struct chunk_rows {  // of a chunk's vertices; of `before` as of stored
+    buffer<float> own, before, sums;
   };
-  struct staged {
-    buffer<float> rows;
-    event sent;
-  };
-  using chunk_user = std::function<void(std::uint64_t first, std::uint64_t count, unsigned side)>;
+  using chunk_maker = std::function<void(std::uint64_t first, std::uint64_t count, chunk_rows& to)>;
+  using chunk_user = std::function<void(std::uint64_t first, std::uint64_t count, chunk_rows const& rows)>;
+  using chunk_end = std::function<void(std::uint64_t first, std::uint64_t count)>;
 
   inference_report run_layers(blas& products, taker const& take);
   void plan(std::uint64_t near);
   void add_up(std::uint32_t l, std::uint32_t t, network<float>::pass const& p);
   void finish(std::uint32_t l, std::uint32_t t, network<float>::pass const& p, bool any, taker const& take);
-  // Chunk after chunk of n vertices: what `bring` gives to far_ comes, into one of two sides, while what `use` gave to x_ of the one before
-  // is under way. `done`: when the next one's coming has been given.
-  void each_chunk(std::uint64_t n, chunk_user const& bring, chunk_user const& use, chunk_user const& done = {});
+  // Chunk after chunk of n vertices: what `bring` gives to far_ comes while what `use` gave to x_ of the one before is under way. `done`:
+  // when the next one's coming has been given.
+  void each_chunk(std::uint64_t n, chunk_maker const& bring, chunk_user const& use, chunk_end const& done = {});
   bool bring_some(std::uint32_t l, block& b);  // a chunk of it; whether there is more
   void bring_rows(std::uint32_t t, buffer<float> const& from, std::uint64_t width, std::uint64_t first, std::uint64_t count, float* to);
   void give(std::uint32_t to_layer, std::uint32_t t, rows_in rows, std::uint64_t first, std::uint64_t count);
@@ -100,12 +97,12 @@ class types_in_parts {
   inference_report planned_;
   relation_edges<float> edges_;
   std::vector<stored> rows_, next_;
-  buffer<float> sums_, laid_, blocks_[2], taken_, own_[2], before_[2], summed_[2];
-  staged staged_[2];
-  outgoing outgoing_[2];
+  buffer<float> sums_, laid_, blocks_[2], taken_;
+  leased<chunk_rows> chunks_[2];       // far_ fills them, and x_ reads
+  leased<buffer<float>> staged_[2];    // the host fills them, and far_ reads
+  leased<buffer<float>> outgoing_[2];  // x_ fills them, and out_ reads
   std::uint64_t stagings_ = 0, puts_ = 0;
   take_room taking_;
-  event ready_, used_[2];
   inference_report::layer* told_ = nullptr;
 };
 

@@ -3,9 +3,11 @@
 // While group A is handed over, B is sampled and its rows are fetched, and C is given to the sampler: sampler, window and gathers have a
 // stream each. Of tables that stay in a file the rows of B are read by a thread of their cache, which knows of C by then: so D is given to
 // the sampler. The thread of the loader waits for counts and for the caller; the caller waits for nothing but a mini-batch that is not
-// ready. Invariant: mini-batches are handed over in order; what a mini-batch holds is not written before whoever took it has given it back
-// and the work on its stream has happened. An error comes after all mini-batches before it. Cost: of the ring the rows of `ahead` + 1
-// mini-batches, of the sampler's results those of two groups, and the window.
+// ready. A mini_batch is the lease (core/lease.hpp) of a place of the ring, with as many readers as it has streams: use_on() puts one
+// behind the event that its rows are there, and giving it back notes the last use of each. Invariant: mini-batches are handed over in
+// order; what a mini-batch holds is not written and does not go before whoever took it has given it back and the work on its streams has
+// happened. An error comes after all mini-batches before it. Cost: of the ring the rows of `ahead` + 1 mini-batches, of the sampler's
+// results those of two groups, and the window.
 #include "garner/load.hpp"
 
 #include <unistd.h>
@@ -101,6 +103,16 @@ struct mini_batch::parts {
   template <class Use>
   void each_use(Use use) {
     for (reader& r : std::span(streams).first(readers)) use(r);
+  }
+  parts() = default;
+  parts(parts const&) = delete;
+  ~parts() {  // its loader may be gone, which would have seen to it
+    each_use([](reader& r) {
+      try {
+        r.done.wait();
+      } catch (...) {  // of a device that is gone, or a process that was forked
+      }
+    });
   }
 };
 

@@ -293,10 +293,7 @@ struct block_sampler::parts::impl {
     std::uint64_t before = 0;
     for (std::uint32_t k = 0; k < n; ++k) {
       blocks::parts& b = *batches[k];
-      if (o.temporal && tree_time.size() < b.seeds) {
-        x.wait();
-        make(tree_time, b.seeds + b.seeds / 2, "times of seeds");
-      }
+      if (o.temporal) garner::grow(x, tree_time, b.seeds, b.seeds + b.seeds / 2, "times of seeds", x.near());
       for (blocks::parts::group const& g : b.groups) {
         std::int64_t* const ids = b.types[g.type].ids.data();
         // Counters of none are zero already.

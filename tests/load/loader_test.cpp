@@ -378,6 +378,29 @@ TEST_P(loader_at, in_order_and_without_a_rest_where_that_is_asked) {
     for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(epoch[b].positions[i], static_cast<std::int64_t>(b * 64 + i));
 }
 
+// What it holds goes when that has happened: with the loader, or with the last of those who have it.
+TEST_P(loader_at, keeps_what_a_stream_reads_until_it_has_read_it_when_the_loader_goes) {
+  world w(where(), 0);
+  executor x(where()), reader(where());
+  for (bool const goes_first : {true, false}) {
+    loader_options o;
+    o.batch = 64, o.ahead = 1, o.shuffle = false;
+    std::optional<loader> l(w.load(1000, o));
+    buffer<std::uint8_t> const busy(x.near(), x.on_device() ? 256u << 20 : 1, x.device(), "a test");
+    std::optional<mini_batch> b = l->next(stream_ref::of_address(reader.stream()));
+    std::vector<std::int64_t> const ids = host_copy(x, b->drawn().of_type(0).ids, b->drawn().of_type(0).count);
+    buffer<float> const rows(x.near(), ids.size() * width, x.device(), "a test");
+    for (int k = 0; k < 40; ++k) reader.fill(busy.data(), k, busy.bytes());
+    reader.copy(rows.data(), b->of_table(0).data, rows.bytes());
+    if (goes_first) l.reset();
+    b.reset();
+    l.reset();
+    std::vector<float> const seen = host_copy(reader, rows.data(), rows.size());
+    for (std::size_t k = 0; k < seen.size(); ++k)
+      ASSERT_EQ(seen[k], static_cast<float>(static_cast<std::uint64_t>(ids[k / width]) * width + k % width)) << goes_first;
+  }
+}
+
 // Mini-batches that are kept, given back late or never asked for.
 TEST_P(loader_at, waits_for_a_caller_that_keeps_what_it_took_and_ends_when_it_stops) {
   world w(where());

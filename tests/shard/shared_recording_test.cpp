@@ -8,6 +8,7 @@
 #include <atomic>
 #include <numeric>
 
+#include "core/lease.hpp"
 #include "core/recording.hpp"
 #include "shard/exchange.hpp"
 #include "shard_support.hpp"
@@ -155,18 +156,18 @@ TEST_P(shared_recording_at, an_error_is_its_shards_own_and_ends_the_others) {
 // An event from before a recording knows nothing of what was replayed since.
 TEST_P(shared_recording_at, who_writes_next_waits_for_what_was_given_again) {
   executor x(where()), next(where());
-  buffer<std::uint32_t> const rows = near_copy(x, std::vector<std::uint32_t>(1u << 22, 1)),
-                              out = near_copy(x, std::vector<std::uint32_t>(1));
+  leased<buffer<std::uint32_t>> of;
+  buffer<std::uint32_t>& rows = of.fill(next) = near_copy(x, std::vector<std::uint32_t>(1u << 22, 1));
+  buffer<std::uint32_t> const out = near_copy(x, std::vector<std::uint32_t>(1));
   buffer<std::uint32_t> copied = near_copy(x, std::vector<std::uint32_t>(1u << 22));
-  last_use use;
   recording r;
   for (int turn = 0; turn < 8; ++turn) {
     r.run(x, [&] {
       for (int k = 0; k < 50; ++k) x.copy(copied.data(), rows.data(), rows.bytes());
       x.copy(out.data(), copied.data() + copied.size() - 1, sizeof(std::uint32_t));
     });
-    if (turn == 0) use.note(x);
-    use.before(x, next);
+    if (turn == 0) of.filled(next).use(x);  // and that was its last use, were it not given again
+    of.fill(next, x);
     next.fill(rows.data(), 0, rows.bytes());
     next.wait();
     EXPECT_EQ(x.read(out.data()), 1u) << turn;
