@@ -244,8 +244,8 @@ case("torch.loader, bf16 remote")(lambda w: by_torch(w, w.tiered(w.half, device_
 case("torch.loader, rows in a file")(lambda w: by_torch(w, w.tiered(w.file("x.npy"), **of_file), fans=few))
 case("torch.loader, rows in a file, reads kernels")(
     lambda w: by_torch(w, w.tiered(w.file("x.npy"), **of_file), fans=few, loading={"reads": "kernels"}))
-case("torch.loader, torch.unified")(lambda w: by_torch(w, w.garner.torch.unified(w.x), fans=few))
-case("torch.loader, a CPU tensor")(lambda w: by_torch(w, w.x, fans=few))
+case("torch.loader, torch.unified")(lambda w: by_torch(w, w.garner.torch.unified(w.x), w.opened(), fans=few))
+case("torch.loader, a CPU tensor")(lambda w: by_torch(w, w.x, w.opened(), fans=few))
 
 
 @case("torch.loader, a graph that was reordered, edge_ids")
@@ -357,16 +357,16 @@ def links(w):
                   batch_size=batch // 4)
 
 
-def stores_of(w):
+def stores_of(w, graph=None):
     from garner.pyg import FeatureStore, GraphStore
     features, edges = FeatureStore(), GraphStore()
-    edges.put_graph(w.opened())
+    edges.put_graph(graph or w.opened())
     features.put_tensor(w.tiered(w.x, device_budget=0), group_name=None, attr_name="x", index=None)
     return features, edges
 
 
 case("pyg.NeighborLoader, stores")(lambda w: by_pyg(w, stores_of(w), w.edges, input_nodes=w.seeds[:len(w.seeds) // 4]))
-case("pyg.NeighborLoader, stores, place")(lambda w: by_pyg(w, stores_of(w), w.edges, place="cuda" if gpu else place))
+case("pyg.NeighborLoader, stores, place")(lambda w: by_pyg(w, stores_of(w, w.opened(**({"place": "device"} if gpu else {}))), w.edges, place="cuda" if gpu else place))
 
 
 @case("PyG's NodeLoader, pyg.NeighborSampler")
