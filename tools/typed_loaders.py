@@ -16,7 +16,7 @@ def said(name, of_gpu, of_rehearsal):
     return os.environ.get(name, of_gpu if gpu else of_rehearsal)
 
 
-scale, width, batch, seeds = (int(said(*one)) for one in (("SCALE", 22, 13), ("WIDTH", 128, 16), ("BATCH", 1024, 32), ("SEEDS", 1 << 17, 640)))
+scale, width, batch, seeds = (int(said(*one)) for one in (("SCALE", 22, 13), ("WIDTH", 128, 16), ("BATCH", 1024, 32), ("SEEDS", 1 << 16, 640)))
 fanout = [int(f) for f in said("FANOUT", "15,10,5", "4,3,2").split(",")]
 few = fanout[:2]  # of what stays in a file, of which a cache must hold a mini-batch
 nodes = 1 << scale
