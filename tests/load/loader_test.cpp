@@ -844,7 +844,7 @@ TEST_P(loader_at, a_child_by_fork_lets_go_of_what_its_parent_made) {
       ::alarm(20);  // one that waits for a thread which is not there is ended
       b.reset();
       if (got.size() % 2 || where().kind == place_kind::device) l.reset();  // no GPU serves a child
-      else *l = w.load(600, o);  // which takes its place
+      else *l = w.load(600, o);                                             // which takes its place
       w.in_file.reset();
       ::_exit(0);
     }
