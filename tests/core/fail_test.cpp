@@ -92,7 +92,8 @@ TEST(held, is_empty_once_it_was_moved_from) {
   EXPECT_EQ(*a, 8);
   b = std::move(a);
   EXPECT_EQ(*b, 8);
-  b = std::move(b);
+  detail::held<int>& same = b;
+  b = std::move(same);
   EXPECT_EQ(*b, 8);
 }
 
