@@ -377,6 +377,7 @@ TEST_P(types_training, models_and_checkpoints_come_back) {
   EXPECT_EQ(again.types().names.size(), 2u);
   EXPECT_EQ(again.types().relations.size(), 3u);
   auto const before = whole.scores();
+  whole.run.reset();  // which its model must outlive
   whole.model = gnn_model::read(file, where());
   EXPECT_EQ(whole.scores(), before);
 }
