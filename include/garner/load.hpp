@@ -29,12 +29,15 @@ inline constexpr load_way all_load_ways[] = {load_way::automatic, load_way::wind
 std::string_view to_string(load_way way);
 load_way parse_load_way(std::string_view text);  // errc::usage with the choices otherwise
 
-// A table whose rows come with each mini-batch: of all its vertices of a type, or of the seeds alone (labels).
+// A table whose rows come with each mini-batch: of all its nodes of a type, of the seeds alone (labels), or of the edges of a relation.
 struct loaded_table {
   tiered_tensor* table = nullptr;
   std::uint32_t type = 0;
   bool seeds_only = false;
   std::optional<element> to = {};  // converted, as gather_options::to
+  // Of the edges: by where each stands in lists_of(), which takes block_options::edge_ids. `by`: by the number of 4 or 8 bytes that
+  // this table, which comes before, has for it (a permutation).
+  std::optional<std::uint32_t> relation = {}, by = {};
 };
 
 struct loader_options {
@@ -94,12 +97,12 @@ struct load_report {
   std::vector<batch_times> times;  // of the first loader_options::keep_times
 };
 
-// An epoch whose seeds and order are the caller's own.
-struct own_epoch {
-  std::vector<std::int64_t> seeds;  // as they are handed over; one that stands twice comes twice. Not shared among ranks
-  std::uint64_t draws = 0;          // mini-batch k draws what the sampler draws of number draws + k
-  std::vector<std::int64_t> times = {};
+// A mini-batch whose seeds are the caller's own: as they are handed over, each type at most once; a seed that stands twice comes twice.
+struct own_seeds {
+  std::uint32_t type = 0;
+  std::vector<std::int64_t> seeds = {}, times = {};  // times: one a seed, where sampling is temporal; empty: those of the seeds' own
 };
+using own_batch = std::vector<own_seeds>;
 
 // Where a loader is, in words that a file keeps.
 struct load_state {
@@ -120,7 +123,7 @@ class mini_batch {
 
   std::uint64_t epoch() const, index() const, seeds() const;
   blocks const& drawn() const;
-  std::int64_t const* positions() const;  // of each seed among those the loader was given, or the epoch; near
+  std::int64_t const* positions() const;  // of each seed among those the loader was given; near. Null: its seeds were the caller's own
   struct rows {
     void* data = nullptr;  // near
     std::uint64_t count = 0, row_bytes = 0;
@@ -146,15 +149,22 @@ class loader {
   // or stand twice, none, or a table with fewer rows than its type has vertices.
   loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, loader_options const& options = {},
          std::vector<std::int64_t> times = {});
+  // One without seeds of its own: each epoch is open()ed. Of the options batch, shuffle, drop_last, seed, rank and ranks have no part.
+  static loader of_own(block_sampler& sampler, std::vector<loaded_table> tables, loader_options const& options = {});
   ~loader();  // gives everything back; no thread is left
   loader(loader&&) noexcept;
   loader& operator=(loader&&) noexcept;
 
-  std::uint64_t batches() const;    // an epoch
+  std::uint64_t batches() const;    // an epoch; of one that is open, that were given so far
+  std::uint32_t window() const;     // mini-batches that are sampled together, as load_report::window
   void begin(std::uint64_t epoch);  // the next next() is the first of that epoch; what was under way is dropped
-  // The same of seeds of the caller's own: with its last mini-batch the epoch has ended, and next() has none until another is begun. Its
-  // state() can be resumed where the same epoch was begun before.
-  void begin(std::uint64_t epoch, own_epoch of);
+  // Begins an epoch of the caller's own, shared among no ranks: of the mini-batches that give() brings, until end() says that no more come.
+  // Mini-batch k samples what the sampler samples by number draws + k. What was given some 4 windows before it is handed over comes without
+  // a wait. next() is errc::usage where all that was given has been handed over and the epoch has not ended; after its end it has none
+  // until another is begun. state() can be resumed where the same epoch was opened and given before.
+  void open(std::uint64_t epoch, std::uint64_t draws = 0);
+  void give(own_batch seeds);  // errc::input for seeds that are no nodes of their type; the epoch is then as it was
+  void end();
   void stop();  // no thread is left, and the sampler is free, until next() goes on where it stopped
   // The next mini-batch of the epoch, or none at its end (the next call begins the epoch after it). Rows are there when `stream` has come
   // so far; empty: when the call returns. Throws what went wrong (with one of those that are drawn together: with the first of them), after
@@ -169,6 +179,7 @@ class loader {
 
  private:
   struct impl;
+  explicit loader(std::unique_ptr<impl> made);
   detail::held<impl> impl_;
 };
 

@@ -1285,7 +1285,7 @@ class MiniBatch:
     @property
     def positions(self) -> Any:
         """
-        Of each seed among those that the loader, or the epoch, was given. int64.
+        Of each seed among those that the loader was given. int64. None: they were the caller's own, by give().
         """
 
     def of_type(self, type: int) -> BlockVertices: ...
@@ -1325,11 +1325,13 @@ class Loader:
     While it works nobody else can draw from its sampler. Threads may share it: each mini-batch is one's.
     """
 
-    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
+    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, edge_tables: Sequence[tuple[object, ...]] = (), batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
         """
         seeds: positions of vertices of type seed_type, each once, or a bool each vertex. tables: one or a list, a row a vertex: of
         garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of vertices: (table, type).
-        labels: the same, of which the rows of the seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of
+        labels: the same, of which the rows of the seeds come. edge_tables: (table, relation): of the edges, by BlockEdges.edge, rows behind
+        those of labels; (table, relation, k): by the numbers that table k of all, a permutation, has for them.
+        seeds None: each epoch is the caller's own, by open() and give(). times: one a seed, of a temporal sampling. dtype: of the rows of
         tables: 'f32', 'bf16'; None: as they are.
         batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.
         ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together; 0: 8 to 32,
@@ -1351,12 +1353,29 @@ class Loader:
 
     def __len__(self) -> int: ...
 
-    def begin(self, epoch: int, seeds: object = None, draws: int = 0, times: object = None) -> None:
+    def begin(self, epoch: int) -> None:
         """
         The next mini-batch is the first of that epoch; what was under way is dropped.
-        seeds: an epoch of the caller's own: these, in this order, also twice, shared with no rank; mini-batch k draws what the sampler
-        draws of number draws + k. With its last mini-batch it has ended.
         """
+
+    def open(self, epoch: int = 0, draws: int = 0) -> None:
+        """
+        Begins an epoch of the caller's own, shared with no rank: of the mini-batches that give() brings, until end(). Mini-batch k samples
+        what the sampler samples by number draws + k. next() has none behind the last until another epoch is begun.
+        """
+
+    def give(self, seeds: Sequence[tuple[object, int, object]]) -> None:
+        """
+        One more mini-batch of the open epoch: (seeds, type, times or None) of each type that has some, as BlockSampler.sample_types takes
+        them, in host memory. One that comes some 4 windows before its turn is sampled and gathered ahead.
+        """
+
+    def end(self) -> None:
+        """No more mini-batches are given in the open epoch."""
+
+    @property
+    def window(self) -> int:
+        """mini-batches that are sampled together, as it was chosen by now"""
 
     def next(self, stream: int | None = None) -> MiniBatch | None:
         """

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,21 +11,12 @@ import numpy as np
 import torch
 import torch.utils.dlpack
 
-from . import _checks, _garner, tables
-from ._garner import BlockSampler, Graph, info
+from . import _checks, _garner, pipeline
+from ._garner import BlockSampler, Graph
 from .errors import UsageError
+from .pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, own_rows, rows_of, tensor_of
 from .remote import RemoteRows
 from .split import Draws, RemoteGraph, most_together, windows_ahead
-
-
-def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Options of garner.Loader that somebody says to a loader over it; others are what that loader says itself."""
-    known = ("ahead", "window", "way", "window_bytes", "cache", "reads", "merge_reads", "multiprocessors", "keep_times")
-    for name in said or ():
-        if name not in known:
-            raise UsageError(f"loading: there is no '{name}'; it has {', '.join(known)}")
-    numbers = ("ahead", "window", "multiprocessors", "keep_times")
-    return {name: _checks.number(value, f"loading: {name}") if name in numbers else value for name, value in (said or {}).items()}
 
 
 def window_alone(said: Mapping[str, Any]) -> None:
@@ -32,60 +24,6 @@ def window_alone(said: Mapping[str, Any]) -> None:
     for name in said:
         if name != "window":
             raise UsageError(f"loading: '{name}' is not over a graph that is split; say window alone")
-
-
-def mixed(seed: int, number: int) -> int:
-    """60 bits that look drawn (splitmix64). Of an epoch's seed and 0: the number that its first mini-batch draws by; those behind it count on."""
-    z = (seed + (number + 1) * 0x9E3779B97F4A7C15) & (1 << 64) - 1
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & (1 << 64) - 1
-    z = (z ^ z >> 27) * 0x94D049BB133111EB & (1 << 64) - 1
-    return (z ^ z >> 31) >> 4
-
-
-def drawn_seed(generator: torch.Generator | None = None) -> int:
-    """From torch's generator, so that torch.manual_seed repeats what follows."""
-    return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
-
-
-def tensor_of(array: Any) -> torch.Tensor:
-    """The same memory, which stays as long as the tensor."""
-    return torch.from_numpy(array) if isinstance(array, np.ndarray) else torch.utils.dlpack.from_dlpack(array)
-
-
-def rows_of(features: Any, index: Any) -> Any:
-    """Rows of a tensor, an array or a table; of an array and a table as tensors."""
-    if isinstance(index, slice) and index == slice(None):
-        return features
-    if isinstance(index, torch.Tensor) and not isinstance(features, tables.Tiered):
-        if isinstance(features, np.ndarray):
-            return torch.from_numpy(features[index.cpu().numpy()])
-        return features[index.to(features.device)]
-    return features[index]
-
-
-most_seeds = 1 << 24  # of a mini-batch of garner.Loader
-_plain = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool}
-
-
-def loadable(rows: Any, place: str) -> Any:
-    """A table whose rows garner.Loader at this place gathers as they lie, and whose rows are torch's; None: it cannot."""
-    if isinstance(rows, tables.Tiered):
-        return rows if rows._table.place == place and getattr(torch, rows._table.kind, None) in _plain else None
-    if place != "host":
-        return None
-    if type(rows) is torch.Tensor:
-        fits = rows.device.type == "cpu" and rows.layout == torch.strided and not rows.requires_grad and rows.is_contiguous() and rows.dtype in _plain
-        return tables.tiered(rows, device=place) if fits and rows.dim() and rows.numel() else None
-    if type(rows) is np.ndarray:
-        fits = rows.flags.c_contiguous and getattr(torch, rows.dtype.name, None) in _plain and rows.dtype.isnative
-        return tables.tiered(rows, device=place) if fits and rows.ndim and rows.size else None
-    return None
-
-
-def own_rows(batch: _garner.MiniBatch, table: int) -> torch.Tensor:
-    """Rows of a mini-batch. Short ones are copied: who keeps labels shall not keep the buffers of the features."""
-    rows = tensor_of(batch.rows(table))
-    return rows if rows[:1].nbytes > 64 else rows.clone()
 
 
 @dataclasses.dataclass
@@ -112,14 +50,16 @@ class MiniBatch:
 
 
 class Loader:
-    """Made by garner.torch.loader. len() mini-batches an epoch; `epoch` is the one that comes next, and may be set. `report`: of the last one,
-    as garner.Loader.report tells it; None where rows lie where it cannot gather them, so that mini-batches are made one after the other."""
+    """Made by garner.torch.loader. len() mini-batches an epoch; `epoch` is the one that comes next, and may be set. state_dict() and
+    load_state_dict(): where it is; the loader that takes them goes on with the very next mini-batch."""
 
-    report: dict[str, Any] | None = None
-    _ahead: _garner.Loader | None = None
+    _idle: Ahead | None = None  # of the epoch before
+    _works: Ahead | None = None
+    _report: dict[str, Any] = {}
 
     def __init__(self, make_sampler: Callable[[], BlockSampler] | None, seeds: torch.Tensor, x: Any, y: Any, batch_size: int, shuffle: bool, drop_last: bool,
-                 seed: int | None, seed_times: torch.Tensor | None, rank: int, ranks: int, loading: dict[str, Any] | None = None) -> None:
+                 seed: int | None, seed_times: torch.Tensor | None, rank: int, ranks: int, loading: dict[str, Any] | None = None,
+                 cache: Budget | None = None) -> None:
         """make_sampler: None: of a graph that is split over ranks, whose `draws` whoever makes it sets."""
         self._make_sampler = make_sampler
         self.sampler: Any = None if make_sampler is None else make_sampler()
@@ -130,7 +70,11 @@ class Loader:
         self.seed, self.seed_times, self.epoch = seed, seed_times, 0
         self.rank, self.ranks = rank, ranks
         self.loading = loading or {}
+        self._cache = cache
+        self._tables: pipeline.Tables | None = None
         self._beginning = threading.Lock()
+        self._at: tuple[int, int] | None = None  # the seed of the epoch under way, and how many of its mini-batches were handed over
+        self._resumed: tuple[int, int] | None = None
 
     def __len__(self) -> int:
         whole, rest = divmod(-(-self.seeds.numel() // self.ranks), self.batch_size)
@@ -141,21 +85,58 @@ class Loader:
         known = shared if self.seed is None else self.seed
         with self._beginning:
             epoch, self.epoch = self.epoch, self.epoch + 1
-        return self._epoch(drawn_seed() if known is None else mixed(known, epoch))
+            resumed, self._resumed = self._resumed, None
+        seed, first = resumed or (drawn_seed() if known is None else mixed(known, epoch), 0)
+        return self._told_of(self._epoch(seed, first), seed, first)
+
+    def _told_of(self, batches: Iterator[MiniBatch], seed: int, first: int) -> Iterator[MiniBatch]:
+        self._at = seed, first
+        for k, batch in enumerate(batches, first + 1):
+            self._at = seed, k
+            yield batch
+        self._at = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where it is: how many mini-batches of the epoch under way have been handed over."""
+        at = self._resumed or self._at
+        return {"epoch": self.epoch - (self._at is not None), "seed": None if at is None else at[0], "handed_over": 0 if at is None else at[1]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """The next iteration begins with the mini-batch behind the last that was handed over. The loader must be made as that one was."""
+        self.epoch = int(state["epoch"])
+        self._at, self._resumed = None, None if state["seed"] is None else (int(state["seed"]), int(state["handed_over"]))
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What the epoch under way, else the last one, took, as garner.Loader.report has it. Empty before the first, and for a graph or
+        features that are split over ranks."""
+        return self._report if self._works is None else self._works.loader.report()
+
+    def explain(self) -> str:
+        """Where it samples, where each thing lies, and what is done ahead."""
+        if self.draws is not None or isinstance(self.x, RemoteRows):
+            return f"a graph or features split over {self.ranks} ranks, which come by windows of {self.window} mini-batches while others are learned from"
+        self._place_tables()
+        assert self._tables is not None
+        lines = [f"samples and gathers on {self.sampler.place}, ahead of the caller", f"adjacency: {self.sampler.about()}",
+                 *self._tables.about(lambda field: str(field.name))]
+        if self._cache is not None and self._cache.auto:
+            lines.append(f"GPU memory for copies: what was free but for reserve={self._cache.reserve} bytes")
+        return "\n".join(lines)
 
     @property
     def window(self) -> int:
         """Of rows and lists that others have: how many mini-batches ask for them together."""
         return self.loading.get("window") or 8
 
-    def _epoch(self, seed: int) -> Iterator[MiniBatch]:
+    def _epoch(self, seed: int, first: int) -> Iterator[MiniBatch]:
         if isinstance(self.x, RemoteRows):
-            yield from self.x.ahead(self._drawn(seed), self.window)
+            yield from itertools.islice(self.x.ahead(self._drawn(seed, 0), self.window), first, None)
         elif self.draws is not None:
-            for drawn, input_id in windows_ahead(self._windows(seed)):
+            for drawn, input_id in itertools.islice(windows_ahead(self._windows(seed)), first, None):
                 yield self._told(drawn, input_id)
         else:
-            yield from self._drawn(seed)
+            yield from self._drawn(seed, first)
 
     def _order(self, seed: int) -> torch.Tensor:
         """Which of the seeds this rank takes, one after the other."""
@@ -168,40 +149,47 @@ class Loader:
         assert self.draws is not None
         return self.draws.windows(self.seeds, self._order(seed)[:len(self) * self.batch_size], self.batch_size, self.window, mixed(seed, 0))
 
-    def _drawn(self, seed: int) -> Iterator[MiniBatch]:
+    def _given(self, seed: int, first: int) -> Iterator[tuple[list[Any], torch.Tensor]]:
+        """Seeds of each mini-batch from this one on."""
+        order = self._order(seed)
+        for number in range(first, len(self)):
+            input_id = order[number * self.batch_size:(number + 1) * self.batch_size]
+            yield [(self.seeds[input_id].numpy(), 0, None if self.seed_times is None else self.seed_times[input_id].numpy())], input_id
+
+    def _drawn(self, seed: int, first: int) -> Iterator[MiniBatch]:
         if self.draws is not None:
             for window in self._windows(seed):
                 for drawn, input_id in window:
                     yield self._told(drawn, input_id)
             return
-        order = self._order(seed)
-        taken = order[:len(self) * self.batch_size]
         with self._beginning:  # who iterates at the same time has one of their own, and a sampler
-            ahead, self._ahead = self._ahead or self._made_ahead(), None
-            if ahead is not None:
-                ahead.begin(0, self.seeds[taken].numpy(), mixed(seed, 0), None if self.seed_times is None else self.seed_times[taken].numpy())
-        if ahead is None:
-            for number in range(len(self)):
-                yield self.sampled(order[number * self.batch_size:(number + 1) * self.batch_size], mixed(seed, 0) + number)
-            return
+            ahead, self._idle = self._idle or self._made_ahead(), None
         try:
-            while (batch := ahead.next()) is not None:
-                at = batch.index * self.batch_size
-                yield self._told(batch, taken[at:at + self.batch_size], batch)
+            self._works = ahead
+            for batch, input_id in ahead.run(self._given(seed, first), mixed(seed, 0) + first):
+                yield self._told(batch, input_id, batch)
                 del batch
         finally:
-            ahead.stop()
-            self.report, self._ahead = ahead.report(), ahead
+            self._report, self._works, self._idle = ahead.loader.report(), None, ahead
 
-    def _made_ahead(self) -> _garner.Loader | None:
-        """What samples and gathers ahead; None where rows lie where it cannot gather them."""
-        place = self.sampler.place
-        x, y = (None if rows is None else loadable(rows, place) for rows in (self._near_x, self.y))
-        if (x is None) != (self._near_x is None) or (y is None) != (self.y is None) or self.batch_size > most_seeds:
-            return None
+    def _place_tables(self) -> None:
+        if self._tables is not None:
+            return
+        fields = [Field(False, 0, name, value, name == "y") for name, value in (("x", self._near_x), ("y", self.y)) if value is not None]
+
+        def scores(field: Field) -> Any:
+            return pipeline.counted(self.sampler, self._given(1, 0), [len(field.value)])[0]
+
+        self._tables = pipeline.Tables(fields, self.sampler.place, self._cache or Budget(self.sampler.place), scores)
+        self._tables.warn(lambda field: str(field.name))
+
+    def _made_ahead(self) -> Ahead:
+        """What samples and gathers ahead."""
+        self._place_tables()
+        assert self._tables is not None
         sampler = self._make_sampler() if self.sampler.lent and self._make_sampler is not None else self.sampler
-        return _garner.Loader(sampler, torch.unique(self.seeds).numpy(), [] if x is None else [x], [] if y is None else [y], batch=self.batch_size,
-                              shuffle=False, rank=0, ranks=1, **self.loading)
+        of = {field.name: table for field, table in self._tables.of.items()}
+        return Ahead(sampler, [(of["x"], 0)] if "x" in of else [], [of["y"]] if "y" in of else [], (), self.loading)
 
     def sampled(self, input_id: torch.Tensor, number: int) -> MiniBatch:
         """The mini-batch of these of the seeds; the number says what it draws."""
@@ -215,15 +203,16 @@ class Loader:
     def _told(self, drawn: Any, input_id: torch.Tensor, ahead: Any = None) -> MiniBatch:
         """`ahead`: the same, with its rows; None: they are gathered now."""
         vertices, edges = drawn.of_type(0), drawn.of_relation(0)
-        n_id, x, y = tensor_of(vertices.ids), None, None
+        n_id = tensor_of(vertices.ids)
         e_id = None if edges.edge is None else tensor_of(edges.edge)
-        if ahead is None:
-            x = None if self._near_x is None else rows_of(self._near_x, n_id)
-            y = None if self.y is None else rows_of(self.y, self.seeds[input_id])
-        else:
+        brought: dict[str, torch.Tensor] = {}
+        if ahead is not None:
             n_id, e_id = n_id.clone(), None if e_id is None else e_id.clone()
-            x = None if self._near_x is None else own_rows(ahead, 0)
-            y = None if self.y is None else own_rows(ahead, int(self._near_x is not None))
+            assert self._tables is not None
+            names = {field.name for field in self._tables.of}
+            brought = {name: own_rows(ahead, k) for k, name in enumerate(name for name in ("x", "y") if name in names)}
+        x = brought["x"] if "x" in brought else None if self._near_x is None else rows_of(self._near_x, n_id)
+        y = brought["y"] if "y" in brought else None if self.y is None else rows_of(self.y, n_id[:input_id.numel()])
         edge_index: Any = tensor_of(edges.edge_index)
         tree = None if vertices.tree is None else tensor_of(vertices.tree).long()
         if isinstance(self.x, RemoteRows):  # windows of them wait, and shall not keep the sampler's buffers
@@ -234,8 +223,9 @@ class Loader:
 
 
 def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = None, y: Any = None, batch_size: int = 1024, shuffle: bool = False,
-           drop_last: bool = False, seed: int | None = None, seed_times: Any = None, place: Any = None, rank: int | None = None, ranks: int | None = None,
-           loading: Mapping[str, Any] | None = None, **options: Any) -> Loader:
+           drop_last: bool = False, seed: int | None = None, seed_times: Any = None, device: Any = None, rank: int | None = None, ranks: int | None = None,
+           feature_cache: int | str = "auto", graph_cache: int | str | None = None, reserve: int | str | None = None,
+           loading: Mapping[str, Any] | None = None, place: Any = None, **options: Any) -> Loader:
     """Mini-batches of a graph and tables, for a loop of plain torch.
 
         for batch in garner.torch.loader(g, [15, 10, 5], train, x=garner.tiered(features), y=labels, shuffle=True):
@@ -248,7 +238,12 @@ def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None
     with several ranks: 0, since all of them must shuffle alike.
     rank, ranks: this one of several processes takes its share of the seeds, and as many mini-batches as the others. None: as torchrun says in
     the environment (RANK, WORLD_SIZE), else 0 of 1; of a remote_graph those of its group.
-    seed_times: shape (seeds,), for temporal=. place: that samples: None: the device of a table that lies on one, else 'host'.
+    seed_times: shape (seeds,), for temporal=.
+    device: that samples and gathers, as 'cuda:1'; None: torch's current GPU where there is one, unless a table was made for another device; 'cpu'.
+    What lies in host memory stays there, and is registered for the GPU; labels and the hottest rows of features are copied to it.
+    feature_cache: bytes of GPU memory for these copies; "auto": what is free but for `reserve` bytes (None: a quarter of all), which are left to
+    the model. Which rows a training reads most is sampled beforehand. A table of garner.tiered stays as it was made.
+    graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory; None: all of it, where it fits.
     loading: options of garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     options: of garner.BlockSampler: side, times, replace, disjoint, weighted, temporal, edge_ids, induced, device_budget, scores ...; over a
     remote_graph: replace, weighted, edge_ids, and of loading window, up to 64.
@@ -278,17 +273,26 @@ def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None
         raise UsageError(f"rank {rank} of {ranks}: ranks count from 0")
     if drop_last and -(-chosen.numel() // ranks) < batch_size and ranks > 1:
         raise UsageError(f"{-(-chosen.numel() // ranks)} seeds a rank are no mini-batch of {batch_size}, and drop_last leaves smaller ones out; say a smaller batch_size")
-    if place is None:
-        place = "host"
-        if isinstance(x, tables.Tiered) and info()["devices"] and torch.cuda.is_available():
-            place = str(x.device)
-            graph.to(place)  # where the rows are gathered; no change where it can be read there
+    automatic = device is None and place is None
+    place = pipeline.device_of(place if device is None else device, [x, y])
+    if graph_cache is not None:
+        options["device_budget"] = pipeline.bytes_of(graph_cache, "graph_cache")
+    if pipeline.is_gpu(place) and isinstance(graph, Graph):
+        try:
+            graph.to(place, "host" if options.get("device_budget") is not None else None)  # no change where it can be read there
+        except UsageError:
+            if not automatic:
+                raise
+            pipeline.warn_once("garner.torch.loader samples on the CPU, since the graph is in use there; make the loader before other users of the graph, or "
+                               "say device='cpu'")
+            place = "host"
     asked = ahead_options(loading)
     if isinstance(graph, RemoteGraph):
         made = Loader(None, chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, asked)
         return _over_ranks(graph, hops, place, options, made)
     whole = graph
-    return Loader(lambda: BlockSampler(whole, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, asked)
+    return Loader(lambda: BlockSampler(whole, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times,
+                  rank, ranks, asked, Budget(place, feature_cache, reserve))
 
 
 def _over_ranks(graph: RemoteGraph, fanouts: list[int], place: Any, options: dict[str, Any], made: Loader) -> Loader:

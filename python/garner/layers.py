@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from . import _checks, _garner, rows as learned
-from .batches import MiniBatch, tensor_of
+from .batches import MiniBatch
+from .pipeline import tensor_of
 from .errors import UsageError
 from .models import read_model
 from .shards import Shard, aggregate_over

@@ -5,6 +5,8 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 #include <unistd.h>
 
 #include <memory>
@@ -38,6 +40,7 @@ struct py_loader {
   std::unique_ptr<loader> made;
   turns busy;                         // all that is said of it here
   bool entered = false, own = false;  // the epoch: by an iterator; of the caller's seeds
+  bool own_alone = false;             // all of them
   std::uint64_t iteration = 0;        // the last alone goes on
   std::uint32_t seed_type = 0;
   pid_t const process = ::getpid();
@@ -181,9 +184,10 @@ void make(py_loader* self, nb::args positional, nb::kwargs options) {
   std::optional<element> to;
   keywords given("Loader", positional, std::move(options), {"sampler", "seeds", "tables", "labels"});
   nb::object sampler = given.need("sampler"), seeds = given.need("seeds");
-  nb::object tables = nb::make_tuple(), labels = nb::make_tuple();
+  nb::object tables = nb::make_tuple(), labels = nb::make_tuple(), of_edges = nb::make_tuple();
   given.take("tables", tables);
   given.take("labels", labels);
+  given.take("edge_tables", of_edges);
   given.take("batch", o.batch);
   given.take("shuffle", o.shuffle);
   given.take("drop_last", o.drop_last);
@@ -227,9 +231,26 @@ void make(py_loader* self, nb::args positional, nb::kwargs options) {
     };
     each(tables, "tables", false);
     each(labels, "labels", true);
+    for (nb::handle one : of_edges) {
+      loaded_table t;
+      std::uint32_t relation = 0;
+      if (!nb::isinstance<nb::tuple>(one) || nb::len(one) < 2 || nb::len(one) > 3 || !nb::try_cast(nb::object(one[1]), relation) ||
+          (nb::len(one) == 3 && !nb::try_cast(nb::object(one[2]), t.by)))
+        throw nb::type_error("Loader(): edge_tables are (table, number of a relation), and the number of the table that names their rows");
+      py_table& found = table_from(nb::object(one[0]), where, self->kept);
+      t.table = &found.tensor, t.relation = relation;
+      self->faces->push_back({found.host.shape, found.host.type});
+      all.push_back(t);
+    }
+    self->seed_type = o.seed_type;
+    if (seeds.is_none()) {
+      self->own_alone = true;
+      self->made =
+          in_turn(self->sampler.busy, [&] { return std::make_unique<loader>(loader::of_own(*self->sampler.sampler, std::move(all), o)); });
+      return;
+    }
     int64s const from = self->seeds_of(seeds, o.seed_type), at = int64s_of(times, "times", {});
     std::vector<std::int64_t> const ids(from.seen.begin(), from.seen.end()), ages(at.seen.begin(), at.seen.end());
-    self->seed_type = o.seed_type;
     self->made =
         in_turn(self->sampler.busy, [&] { return std::make_unique<loader>(*self->sampler.sampler, std::move(all), ids, o, ages); });
   } catch (...) {
@@ -238,21 +259,18 @@ void make(py_loader* self, nb::args positional, nb::kwargs options) {
   }
 }
 
-// In turn.
-void begin(py_loader& l, std::uint64_t epoch, nb::object seeds, std::uint64_t draws, nb::object times) {
-  int64s const from = l.seeds_of(seeds, l.seed_type), at = int64s_of(times, "times", {});
+// In turn. What begins an epoch, in which the sampler is the loader's from then on.
+template <class Begin>
+void begin(py_loader& l, bool own, Begin do_it) {
   bool const worked = l.sampler.lent == &l;
   loader& made = l.at_work();
   try {
-    released([&] {
-      if (seeds.is_none()) made.begin(epoch);
-      else made.begin(epoch, {{from.seen.begin(), from.seen.end()}, draws, {at.seen.begin(), at.seen.end()}});
-    });
+    released([&] { do_it(made); });
   } catch (...) {
     if (!worked) l.sampler.lent = nullptr;
     throw;
   }
-  l.entered = false, l.own = !seeds.is_none();
+  l.entered = false, l.own = own;
 }
 
 nb::object rows_of(nb::object self, std::size_t k) {
@@ -310,9 +328,11 @@ void add_load(nb::module_& m) {
           "positions",
           [](nb::object self) {
             auto const& b = nb::cast<py_mini_batch const&>(self);
+            if (!b.made.positions()) return nb::object(nb::none());
             return array_of(self, b.where(), b.made.positions(), b.made.seeds());
           },
-          nb::sig("def positions(self) -> typing.Any"), "Of each seed among those that the loader, or the epoch, was given. int64.")
+          nb::sig("def positions(self) -> typing.Any"),
+          "Of each seed among those that the loader was given. int64. None: they were the caller's own, by give().")
       .def(
           "of_type",
           [](nb::object self, std::uint32_t type) {
@@ -376,7 +396,8 @@ void add_load(nb::module_& m) {
       .def(
           "__init__", &make, nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, sampler: BlockSampler, seeds: object, tables: collections.abc.Sequence[object] = (), labels: "
-                  "collections.abc.Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = "
+                  "collections.abc.Sequence[object] = (), *, edge_tables: collections.abc.Sequence[tuple[object, ...]] = (), batch: int = "
+                  "1024, shuffle: bool = True, drop_last: bool = False, seed: int = "
                   "1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, "
                   "cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = "
                   "0, rank: int | None = "
@@ -386,7 +407,11 @@ void add_load(nb::module_& m) {
                   "None) -> None"),
           "seeds: positions of vertices of type seed_type, each once, or a bool each vertex. tables: one or a list, a row a vertex: of\n"
           "garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of vertices: (table, type).\n"
-          "labels: the same, of which the rows of the seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of\n"
+          "labels: the same, of which the rows of the seeds come. edge_tables: (table, relation): of the edges, by BlockEdges.edge, rows "
+          "behind\n"
+          "those of labels; (table, relation, k): by the numbers that table k of all, a permutation, has for them.\n"
+          "seeds None: each epoch is the caller's own, by open() and give(). times: one a seed, of a temporal sampling. dtype: of the rows "
+          "of\n"
           "tables: 'f32', 'bf16'; None: as they are.\n"
           "batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.\n"
           "ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together; 0: 8 to "
@@ -405,16 +430,45 @@ void add_load(nb::module_& m) {
       .def("__len__", batches)
       .def(
           "begin",
-          [](py_loader& l, std::uint64_t epoch, nb::object seeds, std::uint64_t draws, nb::object times) {
+          [](py_loader& l, std::uint64_t epoch) {
             turn const mine(l.busy);
-            begin(l, epoch, std::move(seeds), draws, std::move(times));
+            begin(l, false, [&](loader& made) { made.begin(epoch); });
           },
-          nb::arg("epoch"), nb::arg("seeds") = nb::none(), nb::arg("draws") = 0, nb::arg("times") = nb::none(),
-          nb::sig("def begin(self, epoch: int, seeds: object = None, draws: int = 0, times: object = None) -> None"),
-          "The next mini-batch is the first of that epoch; what was under way is dropped.\n"
-          "seeds: an epoch of the caller's own: these, in this order, also twice, shared with no rank; mini-batch k draws what the "
-          "sampler\n"
-          "draws of number draws + k. With its last mini-batch it has ended.")
+          nb::arg("epoch"), "The next mini-batch is the first of that epoch; what was under way is dropped.")
+      .def(
+          "open",
+          [](py_loader& l, std::uint64_t epoch, std::uint64_t draws) {
+            turn const mine(l.busy);
+            begin(l, true, [&](loader& made) { made.open(epoch, draws); });
+          },
+          nb::arg("epoch") = 0, nb::arg("draws") = 0,
+          "Begins an epoch of the caller's own, shared with no rank: of the mini-batches that give() brings, until end(). Mini-batch k "
+          "samples\n"
+          "what the sampler samples by number draws + k. next() has none behind the last until another epoch is begun.")
+      .def(
+          "give",
+          [](py_loader& l, std::vector<std::tuple<nb::object, std::uint32_t, nb::object>> const& seeds) {
+            own_batch all;
+            for (auto const& [ids, type, times] : seeds) {
+              int64s const from = l.seeds_of(ids, type), at = int64s_of(times, "times", {});
+              all.push_back({type, {from.seen.begin(), from.seen.end()}, {at.seen.begin(), at.seen.end()}});
+            }
+            turn const mine(l.busy);
+            l.here().give(std::move(all));
+          },
+          nb::arg("seeds"), nb::sig("def give(self, seeds: collections.abc.Sequence[tuple[object, int, object]]) -> None"),
+          "One more mini-batch of the open epoch: (seeds, type, times or None) of each type that has some, as BlockSampler.sample_types "
+          "takes\n"
+          "them, in host memory. One that comes some 4 windows before its turn is sampled and gathered ahead.")
+      .def(
+          "end",
+          [](py_loader& l) {
+            turn const mine(l.busy);
+            l.here().end();
+          },
+          "No more mini-batches are given in the open epoch.")
+      .def_prop_ro(
+          "window", [](py_loader& l) { return l.here().window(); }, "mini-batches that are sampled together, as it was chosen by now")
       .def(
           "next",
           [](py_loader& l, std::optional<std::uint64_t> stream) {
@@ -432,7 +486,7 @@ void add_load(nb::module_& m) {
             turn const mine(l.busy);
             if (l.entered && !l.own) {  // the one before was broken off
               std::uint64_t const epoch = l.here().state().epoch;
-              begin(l, epoch + 1, nb::none(), 0, nb::none());
+              begin(l, false, [&](loader& made) { made.begin(epoch + 1); });
             }
             return py_epoch{self, ++l.iteration};
           },

@@ -40,7 +40,9 @@ class Checks(unittest.TestCase):
 
     def begun(self, seeds):
         loader = garner.Loader(garner.BlockSampler(self.g, [2]), range(n), batch=5)
-        loader.begin(0, seeds)
+        loader.open()
+        loader.give([(seeds, 0, None)])
+        loader.end()
         got = []
         while (b := loader.next()) is not None:
             got += b.of_type(0).ids[:b.seeds].tolist()

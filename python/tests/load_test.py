@@ -121,10 +121,14 @@ class Loaders(unittest.TestCase):
     def test_epochs_of_ones_own(self):
         loader, one = self.loader(), garner.BlockSampler(self.g, [4, 3])
         mine = np.array([5, 9, 5, 7] * 50)
-        loader.begin(3, mine, 1 << 60)
+        loader.open(3, 1 << 60)
+        for k in (0, 128):
+            loader.give([(mine[k:k + 128], 0, None)])
+        loader.end()
         self.assertEqual(len(loader), 2)
         for b in loader:
             np.testing.assert_array_equal(b.of_type(0).ids, one.sample(mine[b.index * 128:b.index * 128 + 128], (1 << 60) + b.index).of_type(0).ids)
+            self.assertIsNone(b.positions)
         self.assertEqual([*loader], [])
         loader.begin(0)
         self.assertEqual(len(list(loader)), 8)
@@ -179,12 +183,13 @@ class Loaders(unittest.TestCase):
                              (lambda: garner.Loader(sampler, [1], [None]), "None is no table")):
             with self.assertRaisesRegex(TypeError, words):
                 wrong()
-        loader = garner.Loader(sampler, [1])
-        self.assertRaises(garner.IdError, loader.begin, 0, [2000])
+        loader = garner.Loader(sampler, None)
+        with self.assertRaisesRegex(garner.UsageError, "no seeds of its own"):
+            loader.begin(0)
         self.assertFalse(sampler.lent)
-        loader = self.loader()
+        loader.open()
         with self.assertRaisesRegex(garner.IdError, "seed 2000 at position 1"):
-            loader.begin(0, [1, 2000])
+            loader.give([([1, 2000], 0, None)])
 
     def test_times(self):
         self.assertEqual(self.loader().report()["times"], [])

@@ -1,4 +1,5 @@
 """garner.pyg.NeighborLoader: what PyG's own loader promises of its mini-batches, and what its draws are a function of."""
+import contextlib
 import copy
 import pickle
 import tempfile
@@ -12,6 +13,7 @@ import garner
 
 try:
     import torch
+    from garner import pipeline
     import torch_geometric
     from torch_geometric.data import Data, HeteroData
     from torch_geometric.nn import GraphConv, SAGEConv, to_hetero
@@ -459,7 +461,9 @@ class Loader(unittest.TestCase):
             def sample_from_edges(self, index, neg_sampling=None):
                 raise NotImplementedError
 
-        batch = next(iter(NeighborLoader(homogeneous(), [3], batch_size=5, neighbor_sampler=Mine())))
+        pipeline._said.clear()
+        with self.assertWarnsRegex(UserWarning, "not ahead: neighbor_sampler: a Mine"):
+            batch = next(iter(NeighborLoader(homogeneous(), [3], batch_size=5, neighbor_sampler=Mine())))
         self.assertEqual((batch.n_id.tolist(), batch.num_edges), ([0, 1, 2, 3, 4], 0))
         shared = NeighborSampler(homogeneous(), [3, 2])
         data = homogeneous()
@@ -713,8 +717,8 @@ class Loader(unittest.TestCase):
         store.put_tensor(data.x, group_name=None, attr_name="x", index=None)
         graph.put_edge_index(data.edge_index, edge_type=None, layout="coo", size=(100, 100))
         self.assertIsInstance(next(iter(NeighborLoader((store, graph), [3], torch.arange(5), custom_cls=Mine))), Mine)
-        with self.assertRaisesRegex(garner.UsageError, "custom_cls"):
-            NeighborLoader(data, [3], custom_cls=Mine)
+        self.assertIs(type(next(iter(NeighborLoader(data, [3], custom_cls=Mine)))), Data)  # as PyG, which takes it for stores alone
+        self.assertEqual((list(NeighborLoader(data, [3]).dataset), NeighborLoader(data, [3]).dataset[7]), (list(range(100)), 7))
 
     # --- ahead: by garner.Loader, or one after the other ---
     def test_ahead_is_what_one_after_the_other_is(self):
@@ -750,10 +754,12 @@ class Loader(unittest.TestCase):
                                 how["generator"].manual_seed(7)
                             loader = NeighborLoader(data, [4, 3], seeds, **{"batch_size": 20, **how, **options})
                             if not ahead:
-                                loader._can_load_ahead = lambda: False
+                                loader._not_ahead = lambda: ""
                             torch.manual_seed(9)
-                            epochs = [[content(batch) for batch in loader] for _ in range(2)]
-                            self.assertEqual(loader.report is not None, ahead)
+                            pipeline._said.clear()
+                            with self.assertWarnsRegex(UserWarning, "strange: .* not contiguous") if ahead else contextlib.nullcontext():
+                                epochs = [[content(batch) for batch in loader] for _ in range(2)]
+                            self.assertEqual(bool(loader.report), ahead)
                             told.append((epochs, torch.randint(1 << 40, (3,)).tolist(), how["generator"].get_state().tolist() if "generator" in how else 0))
                         self.assertTrue(told[0] == told[1])  # lists too long to be told
                         self.assertEqual(epochs[0] == epochs[1], how.get("shuffle") is False and options.get("temporal_strategy") == "last")
@@ -762,16 +768,14 @@ class Loader(unittest.TestCase):
     def test_ahead_where_it_can(self):
         data = homogeneous()
         mine = type("Mine", (NeighborLoader,), {"filter_fn": lambda self, out: NeighborLoader.filter_fn(self, out)})
-        for make, ahead in [(lambda **o: NeighborLoader(data, [3], batch_size=30, **o), True), (lambda **o: mine(data, [3], batch_size=30, **o), False)]:
-            for options in ({}, {"transform_sampler_output": lambda out: out}, {"num_workers": 1}, {"batch_sampler": [[1, 2], [3]]}):
-                if "batch_sampler" in options:
-                    loader = NeighborLoader(data, [3], **options)
-                else:
-                    loader = make(**options)
+        for options in ({}, {"transform_sampler_output": lambda out: out}, {"num_workers": 1}, {"batch_sampler": [[1, 2], [3]]},
+                        {"sampler": [4, 5, 6]}):
+            for kind in (NeighborLoader, mine):
+                loader = kind(data, [3], **({} if "batch_sampler" in options else {"batch_size": 30}), **options)
                 list(loader)
-                self.assertEqual(loader.report is not None, ahead and not options)
+                self.assertEqual(bool(loader.report), "num_workers" not in options, options)
         none = NeighborLoader(data, [0], batch_size=30)
-        self.assertEqual((len(list(none)), none.report), (4, None))
+        self.assertEqual((len(list(none)), none.report), (4, {}))
 
     def test_ahead_of_two_and_of_what_changes(self):
         data = homogeneous()
@@ -788,16 +792,16 @@ class Loader(unittest.TestCase):
         self.assertEqual([b.n_id.tolist() for b in kept], [b.x.tolist() for b in kept])
         next(iter(loader))  # broken off
         self.assertEqual(len(list(loader)), 4)
-        before = loader._kept_ahead[1]
+        before = loader._idle[1]
         data.x = data.x + 1000  # seen by the next epoch
         for batch in loader:
             self.assertTrue(torch.equal(batch.x, batch.n_id + 1000))
-        self.assertIsNot(loader._kept_ahead[1], before)
-        before = loader._kept_ahead[1]
+        self.assertIsNot(loader._idle[1], before)
+        before = loader._idle[1]
         data.x += 1
         for batch in loader:
             self.assertTrue(torch.equal(batch.x, batch.n_id + 1001))
-        self.assertIs(loader._kept_ahead[1], before)
+        self.assertIs(loader._idle[1], before)
         again = pickle.loads(pickle.dumps(loader))
         self.assertEqual(len(list(again)), 4)
 

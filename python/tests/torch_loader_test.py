@@ -9,6 +9,7 @@ import garner
 
 try:
     import torch
+    from garner.pipeline import mixed
     import garner.torch
 except ImportError:
     torch = None
@@ -122,8 +123,11 @@ class Loader(unittest.TestCase):
                     loader = garner.torch.loader(self.g, [4, 3], seeds, x=x, y=y, batch_size=20, shuffle=True, seed=3, **options)
                     ahead = [vars(b) for _ in range(2) for b in loader]
                     self.assertEqual(loader.report["batches"], len(loader))
-                    loader._made_ahead, loader._ahead, loader.epoch = lambda: None, None, 0
-                    one = [vars(b) for _ in range(2) for b in loader]
+                    one = []
+                    for epoch in range(2):
+                        number = mixed(3, epoch)
+                        order = loader._order(number)
+                        one += [vars(loader.sampled(order[k * 20:k * 20 + 20], mixed(number, 0) + k)) for k in range(len(loader))]
                     self.assertEqual(len(ahead), len(one))
                     for a, b in zip(ahead, one):
                         for key in a:
@@ -135,7 +139,8 @@ class Loader(unittest.TestCase):
         both = [(a.n_id.tolist(), b.n_id.tolist()) for a, b in zip(loader, loader)]
         loader.epoch = 0
         self.assertEqual([[a for a, _ in both], [b for _, b in both]], [[b.n_id.tolist() for b in loader] for _ in range(2)])
-        self.assertIsNone(garner.torch.loader(self.g, [4], x=self.x.t().contiguous().t()).report)
+        self.assertEqual(loader.report["batches"], len(loader))
+        self.assertEqual(garner.torch.loader(self.g, [4]).report, {})
 
     def test_ranks(self):
         for x in (self.x, self.x.t().contiguous().t()):  # ahead, and one after the other

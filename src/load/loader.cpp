@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -187,13 +188,14 @@ struct loader::impl {
   buffer<std::int64_t> seeds;
   std::uint64_t seed_count = 0, fingerprint = 0;
   std::uint64_t share = 0, a_epoch = 0;  // seeds and mini-batches of an epoch, as it was begun
-  // Of an epoch of the caller's own. Exchanged while there is no thread.
+  // An epoch of the caller's own. Exchanged while there is no thread; given to under the lock.
   struct owned {
-    buffer<std::int64_t> seeds;
+    std::deque<own_batch> batches;  // none moves when another comes, and all stay, for resume()
     std::uint64_t draws = 0, fingerprint = 0;
-    std::vector<std::int64_t> times;
+    bool ended = false;
   };
   std::optional<owned> own;
+  std::vector<std::optional<tier>> tier_of;          // a table: where all of its rows lie; none: in several tiers
   std::vector<std::unique_ptr<row_window>> windows;  // a table; null: none
   std::vector<std::unique_ptr<file_rows>> caches;    // a table; null: none of its rows stay in a file
   std::shared_ptr<load_core> core = std::make_shared<load_core>();
@@ -206,18 +208,25 @@ struct loader::impl {
   bool at_end = false;                      // of the epoch: next() begins another
   event made;                               // with core->made, where the device's clock counts from
 
+  // `own_alone`: no seeds are its own.
   impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, loader_options const& options,
-       std::vector<std::int64_t> at_times)
+       std::vector<std::int64_t> at_times, bool own_alone = false)
       : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(executor(s.where()), executor::urgent{}) {
     chooses_window = o.window == 0;
     if (chooses_window) o.window = first_window;
-    check(from);
-    seed_count = from.size();
-    count_epoch();
-    if (a_epoch == 0)
-      fail(errc::input, "{} seeds a rank are no mini-batch of {}, and drop_last leaves smaller ones out; say a smaller batch", share,
-           o.batch);
-    seeds = near(from);
+    check_options();
+    check_tables();
+    if (own_alone) {
+      own.emplace().ended = true;  // none is open
+    } else {
+      check(from);
+      seed_count = from.size();
+      count_epoch();
+      if (a_epoch == 0)
+        fail(errc::input, "{} seeds a rank are no mini-batch of {}, and drop_last leaves smaller ones out; say a smaller batch", share,
+             o.batch);
+      seeds = near(from);
+    }
     fingerprint = s.inside().fingerprint;
     auto const note = [&](std::uint64_t value) { fingerprint = with(fingerprint, value); };
     for (std::uint64_t const k : {o.batch, std::uint64_t{o.shuffle}, std::uint64_t{o.drop_last}, o.seed, std::uint64_t{o.seed_type},
@@ -227,7 +236,7 @@ struct loader::impl {
     std::uint64_t merge_reads = o.merge_reads;
     for (loaded_table const& table : tables) {
       std::shared_ptr<stored_rows const> const file = tensor_access::file(*table.table);
-      if (!file || table.table->tiers()[tier::file] == 0 || table.seeds_only) continue;
+      if (!file || table.table->tiers()[tier::file] == 0 || table.seeds_only || table.by) continue;
       if (o.merge_share > 0) merge_reads = std::max(merge_reads, required_requests(file->measured(), o.merge_share));
       if (file->stored_bytes() >= worth_measuring)
         o.window = std::max(o.window, look_ahead(file->measured(), static_cast<double>(o.batch), batch_list::most));
@@ -235,8 +244,13 @@ struct loader::impl {
     for (loaded_table const& table : tables) {
       row_view const& view = tensor_access::view(*table.table);
       std::shared_ptr<stored_rows const> const file = tensor_access::file(*table.table);
+      bool const ahead = !table.seeds_only && !table.by;  // its rows can be asked for ahead
+      rows_by_tier const tiers = table.table->tiers();
+      tier_of.emplace_back();
+      for (std::size_t t = 0; t < tier_count; ++t)
+        if (tiers[static_cast<tier>(t)] == table.table->rows()) tier_of.back() = static_cast<tier>(t);
       caches.push_back(nullptr);
-      if (file && view.kept() < view.rows && !table.seeds_only) {
+      if (file && view.kept() < view.rows && ahead) {
         std::uint64_t const host_bytes = tensor_access::file_cache_bytes(*table.table);
         std::uint64_t const device_bytes = x.on_device() ? window_bytes() : o.window_bytes.value_or(0);
         std::span<float const> const factors = tensor_access::host_factors(*table.table);
@@ -247,7 +261,7 @@ struct loader::impl {
                                                        file_cache::terms{host_bytes, device_bytes, o.cache, merge_reads, o.window,
                                                                          tensor_access::file_scores(*table.table), factors});
       }
-      bool const far = x.where().kind != place_kind::host && view.kept() < view.rows && view.row_bytes > 0 && !table.seeds_only && !file;
+      bool const far = x.where().kind != place_kind::host && view.kept() < view.rows && view.row_bytes > 0 && ahead && !file;
       windows.push_back(far && (o.way == load_way::window || o.way == load_way::automatic)
                             ? std::make_unique<row_window>(x.where(), view, table.table->kind(), window_bytes(), o.multiprocessors)
                             : nullptr);
@@ -279,7 +293,7 @@ struct loader::impl {
     return to;
   }
   void count_epoch() {
-    share = own ? own->seeds.size() : (seed_count + o.ranks - 1) / o.ranks;
+    share = (seed_count + o.ranks - 1) / o.ranks;
     a_epoch = o.drop_last ? share / o.batch : (share + o.batch - 1) / o.batch;
   }
 
@@ -311,15 +325,15 @@ struct loader::impl {
         x.on_device() ? device::memory(x.device()).free_bytes : std::min<std::uint64_t>(host_memory_now().free(), std::uint64_t{4} << 30);
     return static_cast<double>(std::min(allowed, there));
   }
-  void check_ids(std::vector<std::int64_t> const& from) const {
-    std::uint64_t const n = sampler.vertices(o.seed_type);
+  void check_ids(std::vector<std::int64_t> const& from, std::uint32_t type) const {
+    std::uint64_t const n = sampler.vertices(type);
     for (std::size_t i = 0; i < from.size(); ++i)
       if (static_cast<std::uint64_t>(from[i]) >= n) fail_id("seed {} at position {}: there are {} vertices, counted from 0", from[i], i, n);
   }
   static void check_times(std::vector<std::int64_t> const& at, std::size_t count) {
     if (!at.empty() && at.size() != count) fail(errc::input, "{} times for {} seeds; give each one", at.size(), count);
   }
-  void check(std::vector<std::int64_t> const& from) const {
+  void check_options() const {
     if (o.batch < 1 || o.batch > 1u << 24) fail(errc::usage, "mini-batches of {} seeds: say 1 to 16,777,216", o.batch);
     if (o.ahead < 1 || o.ahead > most_ahead) fail(errc::usage, "{} mini-batches ahead: say 1 to {}", o.ahead, most_ahead);
     if (o.window < 1 || o.window > batch_list::most)
@@ -327,23 +341,37 @@ struct loader::impl {
     if (!(o.merge_share >= 0 && o.merge_share < 1))
       fail(errc::usage, "mini-batches merged for {} of a drive's rate: say 0 or more, and less than 1", o.merge_share);
     if (o.ranks < 1 || o.rank >= o.ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", o.rank, o.ranks);
+  }
+  void check(std::vector<std::int64_t> const& from) const {
     if (from.empty()) fail(errc::input, "the training set is empty; name at least one vertex");
     check_times(times, from.size());
-    check_ids(from);
+    check_ids(from, o.seed_type);
     std::vector<bool> seen(sampler.vertices(o.seed_type));
     for (std::size_t i = 0; i < from.size(); ++i) {
       auto const v = static_cast<std::size_t>(from[i]);
       if (seen[v]) fail(errc::input, "seed {} at position {} stands there twice; name each vertex once", from[i], i);
       seen[v] = true;
     }
+  }
+  void check_tables() const {
     for (std::size_t k = 0; k < tables.size(); ++k) {
       loaded_table const& t = tables[k];
       if (!t.table) fail(errc::usage, "table {} is none", k);
-      std::uint64_t const type = t.seeds_only ? o.seed_type : t.type;
-      std::uint64_t const vertices = sampler.vertices(static_cast<std::uint32_t>(type));
-      if (t.table->rows() < vertices)
-        fail(errc::input, "table {} has {} rows, and there are {} vertices of its type; give each vertex one row", k, t.table->rows(),
-             vertices);
+      if (t.relation) {
+        std::uint64_t const edges = sampler.inside().edges(*t.relation);
+        if (!t.by && t.table->rows() < edges)
+          fail(errc::input, "table {} has {} rows, and there are {} edges of its type; give each edge one row", k, t.table->rows(), edges);
+        auto const numbers = [&](tiered_tensor const& by) { return by.row_bytes() == 4 || by.row_bytes() == 8; };
+        if (t.by && (*t.by >= k || tables[*t.by].relation != t.relation || !numbers(*tables[*t.by].table)))
+          fail(errc::usage, "table {} is by table {}; give one before it, with a whole number of 4 or 8 bytes for each edge of its type", k,
+               *t.by);
+      } else {
+        std::uint64_t const vertices = sampler.vertices(t.seeds_only ? o.seed_type : t.type);
+        if (t.by) fail(errc::usage, "table {} is by table {}, which is of edges alone; say its relation", k, *t.by);
+        if (t.table->rows() < vertices)
+          fail(errc::input, "table {} has {} rows, and there are {} vertices of its type; give each vertex one row", k, t.table->rows(),
+               vertices);
+      }
       if (!(t.table->where() == sampler.where()))
         fail(errc::usage, "table {} is gathered at place {} and the sampler works at place {}; give both the same", k,
              to_string(t.table->where()), to_string(sampler.where()));
@@ -353,8 +381,9 @@ struct loader::impl {
 
   // --- the thread ---
   struct job {
-    std::shared_ptr<epoch_order const> order;
-    std::uint64_t index = 0, first = 0, count = 0;
+    std::shared_ptr<epoch_order const> order;  // null: of an epoch of the caller's own ...
+    own_batch const* own = nullptr;            // ... its seeds
+    std::uint64_t epoch = 0, index = 0, first = 0, count = 0;
     std::unique_ptr<blocks> drawn;
     bool ends = false;                                 // the epoch
     std::vector<std::shared_ptr<fetch_span>> fetched;  // of the first of a group, a table
@@ -407,23 +436,34 @@ struct loader::impl {
 
     group next(bool waits) {
       group g;
+      if (l.own) {
+        std::unique_lock hold(l.core->mutex);
+        auto const& [batches, draws, fingerprint, ended] = *l.own;
+        auto const some = [&](std::uint64_t n) { return batches.size() >= index + n || ended; };
+        if (waits) l.core->changed.wait(hold, [&] { return l.core->stop || some(1); });
+        if (l.core->stop || !some(waits ? 1 : l.window.load())) return g;
+        for (; g.size() < l.window && index < batches.size(); ++index) {
+          job& j = g.emplace_back();
+          j.own = &batches[index], j.epoch = epoch, j.index = index;
+          for (own_seeds const& s : *j.own) j.count += s.seeds.size();
+        }
+        return g;
+      }
       if (!order || index == l.a_epoch) {
         // On a device the next epoch's first mini-batches are ready when this one ends; at the host they would take what the caller
         // computes on.
         std::unique_lock hold(l.core->mutex);
-        auto const may = [&] { return begun < (l.own ? 1 : l.core->asked_epochs + (l.x.asynchronous() ? 1 : 0)); };
+        auto const may = [&] { return begun < l.core->asked_epochs + (l.x.asynchronous() ? 1 : 0); };
         if (waits) l.core->changed.wait(hold, [&] { return l.core->stop || may(); });
         if (l.core->stop || !may()) return g;
         hold.unlock();
         if (order) ++epoch, index = 0;
         ++begun;
-        order = std::make_shared<epoch_order const>(
-            l.own ? order_of_epoch(l.x, l.own->seeds.span(), false, l.o.seed, epoch, 0, 1)
-                  : order_of_epoch(l.x, l.seeds.span(), l.o.shuffle, l.o.seed, epoch, l.o.rank, l.o.ranks));
+        order = std::make_shared<epoch_order const>(order_of_epoch(l.x, l.seeds.span(), l.o.shuffle, l.o.seed, epoch, l.o.rank, l.o.ranks));
       }
       for (; g.size() < l.window && index < l.a_epoch; ++index) {
         std::uint64_t const first = index * l.o.batch;
-        g.push_back({order, index, first, std::min(l.o.batch, l.share - first), nullptr, index + 1 == l.a_epoch, {}});
+        g.push_back({order, nullptr, epoch, index, first, std::min(l.o.batch, l.share - first), nullptr, index + 1 == l.a_epoch, {}});
       }
       return g;
     }
@@ -465,7 +505,12 @@ struct loader::impl {
           if (failed) std::rethrow_exception(failed);
           group& a = sampled.emplace_back(p.next(true));
           sample(a), finish(a), enter(a), fetch(a);
-          if (a.empty()) break;
+          if (a.empty()) {
+            std::lock_guard const hold(core->mutex);
+            if (!core->stop) core->ready.push_back(nullptr);  // an epoch of the caller's own has ended
+            core->changed.notify_all();
+            break;
+          }
           sample_next();
         }
         bool const at_once = !window_full();
@@ -474,6 +519,7 @@ struct loader::impl {
         for (std::size_t i = 0; i < first.size(); ++i) {
           if (!hand_over(first[i], first)) break;
           if (i == 0 && at_once) prepare();
+          if (own && given.empty()) sample_next();  // what was given meanwhile
         }
         first.rows.clear();  // all its gathers are given
         if (stopped()) break;
@@ -524,18 +570,23 @@ struct loader::impl {
         if (!core->idle_blocks.empty()) j.drawn = std::move(core->idle_blocks.back()), core->idle_blocks.pop_back();
       }
       if (!j.drawn) j.drawn = std::make_unique<blocks>();
+      together.push_back(&j.drawn->inside());
+      if (j.own) {
+        std::vector<typed_seeds> some;
+        for (own_seeds const& s : *j.own) some.push_back({s.type, s.seeds, s.times});
+        sampler.inside().prepare(j.drawn->inside(), own->draws + j.index, some, false);
+        continue;
+      }
       std::vector<std::int64_t> at;
-      std::vector<std::int64_t> const& all_times = own ? own->times : times;
-      if (!all_times.empty()) {
+      if (!times.empty()) {
         at.resize(j.count);
         std::vector<std::int64_t> positions(j.count);
         x.copy(positions.data(), j.order->positions.data() + j.first, j.count * 8);
         x.wait();
-        for (std::uint64_t i = 0; i < j.count; ++i) at[i] = all_times[static_cast<std::size_t>(positions[i])];
+        for (std::uint64_t i = 0; i < j.count; ++i) at[i] = times[static_cast<std::size_t>(positions[i])];
       }
       typed_seeds const seeds{o.seed_type, {j.order->ids.data() + j.first, j.count}, at};
-      sampler.inside().prepare(j.drawn->inside(), (own ? own->draws : j.order->epoch * a_epoch) + j.index, {&seeds, 1}, at.empty());
-      together.push_back(&j.drawn->inside());
+      sampler.inside().prepare(j.drawn->inside(), j.epoch * a_epoch + j.index, {&seeds, 1}, at.empty());
     }
     double const began = since_made();
     sampler.inside().give(together);
@@ -550,8 +601,17 @@ struct loader::impl {
   }
   id_span ids_of(job const& j, std::size_t table) const {
     loaded_table const& t = tables[table];
+    if (t.relation) {
+      auto const& e = j.drawn->inside().relations[*t.relation].seen;
+      return {e.edge, e.count, 8};
+    }
     auto const& v = j.drawn->inside().types[t.seeds_only ? o.seed_type : t.type].seen;
-    return {v.ids, t.seeds_only ? j.count : v.count, 8};
+    std::uint64_t seeds = j.count;
+    if (j.own) {
+      auto const mine = std::find_if(j.own->begin(), j.own->end(), [&](own_seeds const& s) { return s.type == o.seed_type; });
+      seeds = mine == j.own->end() ? 0 : mine->seeds.size();
+    }
+    return {v.ids, t.seeds_only ? seeds : v.count, 8};
   }
   // By what the first group took: how many are drawn together from the next one on.
   void choose(group const& g) {
@@ -630,6 +690,11 @@ struct loader::impl {
     core->changed.notify_all();
     return true;
   }
+  bool counts_rows() const {
+    for (std::size_t k = 0; k < tables.size(); ++k)
+      if (!tier_of[k] && !tables[k].seeds_only) return true;
+    return false;
+  }
   // False: the loader is to stop.
   bool fill(mini_batch::parts& r, job& j, group& of) {
     r.each_use([&](auto& use) { use.done.before(x); });
@@ -655,16 +720,17 @@ struct loader::impl {
     auto const clock = steady::now();
     r.gather_began = since_made();
     r.begun.record(x);
-    x.fill(r.counts.data(), 0, r.counts.bytes());
+    if (counts_rows()) x.fill(r.counts.data(), 0, r.counts.bytes());
     for (std::size_t k = 0; k < tables.size(); ++k) {
       loaded_table const& t = tables[k];
-      id_span const ids = ids_of(j, k);
+      id_span ids = ids_of(j, k);
+      if (t.by) ids = {r.rooms[*t.by].data(), ids.size(), static_cast<std::uint32_t>(r.rows[*t.by].row_bytes)};
       element const to = tensor_access::written(*t.table, t.to);
       std::uint64_t const row_bytes = t.table->width() * bytes_of(to), bytes = ids.size() * row_bytes;
       grow(x, r.rooms[k], bytes, bytes + bytes / 8, "rows of a mini-batch");  // x comes behind all who read what was there
       r.rows[k] = {r.rooms[k].data(), ids.size(), row_bytes, to};
       if (ids.size() == 0 && !caches[k]) continue;
-      if (!t.seeds_only) {
+      if (!t.seeds_only && !tier_of[k]) {
         batch_list one;
         one.add(ids, nullptr);
         count_hits(x, tensor_access::view(*t.table), one, r.counts.data() + k * tier_count);
@@ -690,12 +756,12 @@ struct loader::impl {
         how.way = gather_way::shifted, how.order = gather_order::none, how.duplicates = gather_duplicates::repeat;
       t.table->gather(ids, {r.rooms[k].data(), r.rooms[k].bytes()}, how);
     }
-    x.copy(r.counts_here.data(), r.counts.data(), r.counts.bytes());
+    if (counts_rows()) x.copy(r.counts_here.data(), r.counts.data(), r.counts.bytes());
     r.ready.record(x);
     r.gather_ms = ms_since(clock);
-    r.epoch = j.order->epoch, r.index = j.index, r.seeds = j.count;
+    r.epoch = j.epoch, r.index = j.index, r.seeds = j.count;
     if (r.order != j.order) x.keep(std::exchange(r.order, j.order));  // its readers have the positions till then
-    r.positions = j.order->positions.data() + j.first;
+    r.positions = j.order ? j.order->positions.data() + j.first : nullptr;
     r.drawn = std::move(j.drawn);
     r.fetched = std::move(j.fetched);
     r.times = {r.epoch, r.index, j.sampled, {}, {}, 0};
@@ -728,7 +794,10 @@ struct loader::impl {
       all.far_bytes += (f->run.fetched + f->run.left_far) * f->row_bytes;
     }
     for (std::size_t k = 0; k < tables.size(); ++k) {
-      std::uint64_t const* const rows = r.counts_here.data() + k * tier_count;
+      std::array<std::uint64_t, tier_count> rows{};
+      if (tables[k].seeds_only) continue;
+      if (tier_of[k]) rows[static_cast<std::size_t>(*tier_of[k])] = r.rows[k].count;
+      else std::copy_n(r.counts_here.data() + k * tier_count, tier_count, rows.data());
       for (std::size_t t = 0; t < tier_count; ++t) all.rows[static_cast<tier>(t)] += rows[t];
       std::uint64_t const row_bytes = tables[k].table->row_bytes();
       if (!windows[k] && x.where().kind != place_kind::host)
@@ -756,7 +825,12 @@ struct loader::impl {
       std::lock_guard const hold(core->mutex);
       core->begun = steady::now();
     }
-    if (next_index == a_epoch && !thread.joinable()) {  // stopped behind its last, or there is none
+    if (own) {
+      std::lock_guard const hold(core->mutex);
+      if (!own->ended && next_index == own->batches.size())
+        fail(errc::usage, "all {} mini-batches that were given have been handed over; give() another, or end() the epoch", next_index);
+    }
+    if (next_index == batches() && !thread.joinable()) {  // stopped behind its last, or there is none
       at_end = true;
       return {};
     }
@@ -818,15 +892,31 @@ struct loader::impl {
       throw;
     }
   }
-  void begin(std::uint64_t e, own_epoch&& of) {
-    check_ids(of.seeds);
-    check_times(of.times, of.seeds.size());
+  std::uint64_t batches() const {
+    std::lock_guard const hold(core->mutex);
+    return own ? own->batches.size() : a_epoch;
+  }
+  void open(std::uint64_t e, std::uint64_t draws) {
     halt();
-    owned made{near(of.seeds), of.draws, with(fingerprint, of.draws), std::move(of.times)};
-    for (std::int64_t const k : of.seeds) made.fingerprint = with(made.fingerprint, static_cast<std::uint64_t>(k));
-    own = std::move(made);
-    count_epoch();
+    own = owned{{}, draws, with(fingerprint, draws), false};
     begin(e, 0);
+  }
+  void give(own_batch&& seeds) {
+    for (own_seeds const& s : seeds) check_ids(s.seeds, s.type), check_times(s.times, s.seeds.size());
+    std::lock_guard const hold(core->mutex);
+    if (!own || own->ended) fail(errc::usage, "no epoch is open for a mini-batch of the caller's own; open() one");
+    own->batches.push_back(std::move(seeds));
+    for (own_seeds const& s : own->batches.back()) {
+      own->fingerprint = with(with(own->fingerprint, s.type), s.seeds.size());
+      for (std::int64_t const k : s.seeds) own->fingerprint = with(own->fingerprint, static_cast<std::uint64_t>(k));
+    }
+    core->changed.notify_all();
+  }
+  void end() {
+    std::lock_guard const hold(core->mutex);
+    if (!own) fail(errc::usage, "no epoch is open that could end; open() one");
+    own->ended = true;
+    core->changed.notify_all();
   }
   void begin(std::uint64_t e, std::uint64_t index) {
     halt();
@@ -845,20 +935,32 @@ struct loader::impl {
 loader::loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, loader_options const& options,
                std::vector<std::int64_t> times)
     : impl_(as_error([&] { return std::make_unique<impl>(sampler, std::move(tables), seeds, options, std::move(times)); })) {}
+loader::loader(std::unique_ptr<impl> made) : impl_(std::move(made)) {}
 loader::~loader() = default;
 loader::loader(loader&&) noexcept = default;
 loader& loader::operator=(loader&&) noexcept = default;
-std::uint64_t loader::batches() const { return impl_->a_epoch; }
+loader loader::of_own(block_sampler& sampler, std::vector<loaded_table> tables, loader_options const& options) {
+  using ids = std::vector<std::int64_t>;
+  return loader(as_error([&] { return std::make_unique<impl>(sampler, std::move(tables), ids{}, options, ids{}, true); }));
+}
+std::uint64_t loader::batches() const { return impl_->batches(); }
+std::uint32_t loader::window() const { return impl_->window; }
 void loader::begin(std::uint64_t epoch) {
   as_error([&] {
+    if (impl_->seed_count == 0) fail(errc::usage, "this loader has no seeds of its own; open() an epoch and give() its mini-batches");
     impl_->halt();
     impl_->own.reset();
-    impl_->count_epoch();
     impl_->begin(epoch, 0);
   });
 }
-void loader::begin(std::uint64_t epoch, own_epoch of) {
-  as_error([&] { impl_->begin(epoch, std::move(of)); });
+void loader::open(std::uint64_t epoch, std::uint64_t draws) {
+  as_error([&] { impl_->open(epoch, draws); });
+}
+void loader::give(own_batch seeds) {
+  as_error([&] { impl_->give(std::move(seeds)); });
+}
+void loader::end() {
+  as_error([&] { impl_->end(); });
 }
 void loader::stop() {
   as_error([&] { impl_->halt(); });
@@ -875,8 +977,9 @@ void loader::resume(load_state const& s) try {
   if (s.fingerprint != (impl_->own ? impl_->own->fingerprint : impl_->fingerprint))
     fail(errc::input,
          "this state is of another loader: graph, seeds, batch, fanouts, options and rank must be those that it was saved with");
-  if (s.next > impl_->a_epoch) fail(errc::input, "this state says mini-batch {} of an epoch of {}", s.next, impl_->a_epoch);
-  bool const another = s.next == impl_->a_epoch && !impl_->own;
+  std::uint64_t const batches = impl_->batches();
+  if (s.next > batches) fail(errc::input, "this state says mini-batch {} of an epoch of {}", s.next, batches);
+  bool const another = s.next == batches && !impl_->own;
   impl_->begin(another ? s.epoch + 1 : s.epoch, another ? 0 : s.next);
 } catch (...) {
   rethrow_as_error();

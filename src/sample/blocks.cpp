@@ -697,6 +697,11 @@ std::uint64_t block_sampler::parts::vertices(std::uint32_t type) const {
   if (type >= impl_->types.size()) fail(errc::usage, "vertices of type {}: there are {} types", type, impl_->types.size());
   return impl_->types[type].vertices;
 }
+std::uint64_t block_sampler::parts::edges(std::uint32_t relation) const {
+  if (relation >= impl_->relations.size()) fail(errc::usage, "edges of relation {}: there are {}", relation, impl_->relations.size());
+  if (!impl_->o.edge_ids) fail(errc::usage, "tables of edges: this sampler does not name the edges it samples; make it with edge_ids");
+  return impl_->relations[relation].of.g->info.edges;
+}
 
 void block_sampler::parts::start(blocks::parts& b, std::uint64_t number, std::span<typed_seeds const> seeds, bool near) {
   prepare(b, number, seeds, near);

@@ -342,9 +342,10 @@ TEST_F(contract, loaders) {
         b.reset();
         call([&] { sum += static_cast<double>(l->report().window); });
         call([&] { sum += l->bytes() > 0; });
-        own_epoch three;
-        three.seeds = {9, 9, 3};
-        call([&] { l->begin(5, own(three)); });
+        own_batch const three{{0, {9, 9, 3}}};
+        call([&] { l->open(5); });
+        call([&] { l->give(own(three)); });
+        call([&] { l->end(); });
         call([&] { b = l->next(); });
         sum += figure_of(*b, data);
         b.reset();
@@ -467,10 +468,11 @@ TEST_F(contract, what_was_moved_elsewhere_says_so) {
   {
     std::vector<loaded_table> const tables{{&features, 0, false, {}}};
     loader l(sampler, tables, seeds());
-    expect_moved<loader>("loader", l,
-                         {[](auto& x) { x.batches(); }, [](auto& x) { x.begin(1); }, [](auto& x) { x.begin(1, own_epoch{{1}}); },
-                          [](auto& x) { x.stop(); }, [](auto& x) { x.next(); }, [](auto& x) { x.state(); }, [](auto& x) { x.resume({}); },
-                          [](auto& x) { x.report(); }, [](auto& x) { x.bytes(); }});
+    expect_moved<loader>(
+        "loader", l,
+        {[](auto& x) { x.batches(); }, [](auto& x) { x.begin(1); }, [](auto& x) { x.open(1); }, [](auto& x) { x.give({}); },
+         [](auto& x) { x.end(); }, [](auto& x) { x.window(); }, [](auto& x) { x.stop(); }, [](auto& x) { x.next(); },
+         [](auto& x) { x.state(); }, [](auto& x) { x.resume({}); }, [](auto& x) { x.report(); }, [](auto& x) { x.bytes(); }});
   }
   {
     blocks b = sampler.sample(0, some);

@@ -104,7 +104,7 @@ taken_batch taken(executor& x, mini_batch const& b) {
           host_copy(x, e.row, e.count),
           host_copy(x, e.col, e.count),
           host_copy(x, e.edge, e.count),
-          host_copy(x, b.positions(), b.seeds()),
+          b.positions() ? host_copy(x, b.positions(), b.seeds()) : std::vector<std::int64_t>{},
           host_copy(x, static_cast<std::int64_t const*>(b.of_table(1).data), b.seeds()),
           host_copy(x, static_cast<float const*>(f.data), f.count * width)};
 }
@@ -293,36 +293,38 @@ TEST_P(loader_at, resumes_at_the_very_mini_batch) {
   EXPECT_NE(error_of([&] { load_state::parse(mine + "x"); }).find("no state"), std::string::npos);
 }
 
-// Seeds in the caller's order, twice where they stand so; draws by the number that was said.
+// Mini-batches of the caller's own seeds, in his order, of any size; samples by the number that was said.
 TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
   world w(where());
   loader_options o;
   o.batch = 50, o.rank = 1, o.ranks = 2;
   loader l = w.load(600, o);
   ASSERT_TRUE(l.next());
-  std::vector<std::int64_t> mine = seeds_of(130);
-  mine[7] = mine[3];
+  std::vector<std::vector<std::int64_t>> mine;
+  for (std::size_t const n : {50u, 3u, 50u, 27u}) mine.push_back(seeds_of(n));
+  mine[0][7] = mine[0][3];
+  auto const open = [&](loader& to, std::uint64_t draws) {
+    to.open(9, draws);
+    for (auto const& seeds : mine) to.give({{0, seeds}});
+    to.end();
+  };
   graph_handle const home = a_graph({});
   block_sampler one({}, home, w.fanouts, w.options);
   executor x(where()), here({});
   std::vector<taken_batch> first;
   for (std::uint64_t const draws : {1000ull, (1ull << 60) + 5}) {
-    l.begin(9, {mine, draws});
-    EXPECT_EQ(l.batches(), 3u);
+    open(l, draws);
+    EXPECT_EQ(l.batches(), mine.size());
     std::vector<taken_batch> const epoch = epoch_of(l, where());
-    ASSERT_EQ(epoch.size(), 3u);
-    for (std::uint64_t b = 0; b < 3; ++b) {
-      std::vector<std::int64_t> const seeds(mine.begin() + static_cast<std::ptrdiff_t>(b * 50),
-                                            mine.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(130, b * 50 + 50)));
-      blocks const d = one.sample(draws + b, seeds);
+    ASSERT_EQ(epoch.size(), mine.size());
+    for (std::uint64_t b = 0; b < mine.size(); ++b) {
+      blocks const d = one.sample(draws + b, mine[b]);
       EXPECT_EQ(epoch[b].epoch, 9u);
       EXPECT_EQ(epoch[b].index, b);
       EXPECT_EQ(epoch[b].ids, host_copy(here, d.of_type(0).ids, d.of_type(0).count));
       EXPECT_EQ(epoch[b].row, host_copy(here, d.of_relation(0).row, d.of_relation(0).count));
-      for (std::size_t i = 0; i < seeds.size(); ++i) {
-        EXPECT_EQ(epoch[b].positions[i], static_cast<std::int64_t>(b * 50 + i));
-        EXPECT_EQ(epoch[b].labels[i], seeds[i] * 7);
-      }
+      ASSERT_EQ(epoch[b].labels.size(), mine[b].size());
+      for (std::size_t i = 0; i < mine[b].size(); ++i) EXPECT_EQ(epoch[b].labels[i], mine[b][i] * 7);
     }
     EXPECT_FALSE(l.next());  // it has ended
     EXPECT_FALSE(l.next());
@@ -330,24 +332,46 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
     else EXPECT_NE(first[0].edge, epoch[0].edge);
   }
   // Stopped and gone on with; saved and resumed, of the same epoch alone.
-  l.begin(9, {mine, 1000});
+  open(l, 1000);
   EXPECT_TRUE(taken(x, *l.next()) == first[0]);
   l.stop();
   std::string const saved = l.state().text();
-  EXPECT_TRUE(taken(x, *l.next()) == first[1]);
-  EXPECT_TRUE(taken(x, *l.next()) == first[2]);
+  for (std::size_t b = 1; b < mine.size(); ++b) EXPECT_TRUE(taken(x, *l.next()) == first[b]);
   l.stop();
   EXPECT_FALSE(l.next());
   loader other = w.load(600, o);
   EXPECT_NE(error_of([&] { other.resume(load_state::parse(saved)); }).find("another loader"), std::string::npos);
-  other.begin(9, {mine, 1000});
+  open(other, 1000);
   other.resume(load_state::parse(saved));
   EXPECT_TRUE(taken(x, *other.next()) == first[1]);
-  l.begin(1, {{}, 0});
+  // Given one by one while others are handed over, fewer and more at a time than go together.
+  for (std::size_t const at_once : {1u, 2u, 9u, 40u}) {
+    l.open(9, 1000);
+    std::size_t given = 0;
+    for (std::size_t b = 0; b < 60; ++b) {
+      for (; given < std::min<std::size_t>(60, b + at_once); ++given) l.give({{0, mine[given % mine.size()]}});
+      std::optional<mini_batch> const got = l.next();
+      ASSERT_TRUE(got) << b;
+      if (b < mine.size()) {
+        EXPECT_TRUE(taken(x, *got) == first[b]);
+      }
+      blocks const d = one.sample(1000 + b, mine[b % mine.size()]);
+      EXPECT_EQ(taken(x, *got).ids, host_copy(here, d.of_type(0).ids, d.of_type(0).count));
+    }
+    EXPECT_NE(error_of([&] { l.next(); }).find("all 60 mini-batches that were given have been handed over"), std::string::npos);
+    l.end();
+    EXPECT_FALSE(l.next());
+    EXPECT_NE(error_of([&] { l.give({}); }).find("no epoch is open"), std::string::npos);
+  }
+  l.open(1);
+  l.end();
   EXPECT_EQ(l.batches(), 0u);
   EXPECT_FALSE(l.next());
-  EXPECT_NE(error_of([&] { l.begin(1, {{5, 3000}, 0}); }).find("seed 3000 at position 1"), std::string::npos);
-  EXPECT_NE(error_of([&] { l.begin(1, {{5, 6}, 0, {1}}); }).find("1 times for 2"), std::string::npos);
+  l.open(1);
+  EXPECT_NE(error_of([&] { l.give({{0, {5, 3000}}}); }).find("seed 3000 at position 1"), std::string::npos);
+  EXPECT_NE(error_of([&] { l.give({{0, {5, 6}, {1}}}); }).find("1 times for 2"), std::string::npos);
+  EXPECT_NE(error_of([&] { l.give({{7, {5}}}); }).find("type 7"), std::string::npos);
+  EXPECT_EQ(l.batches(), 0u);
   l.begin(2);  // and back to its own
   EXPECT_EQ(l.batches(), 6u);
   EXPECT_EQ(epoch_of(l, where()).size(), 6u);

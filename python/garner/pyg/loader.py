@@ -1,4 +1,8 @@
-"""PyG's NeighborLoader and LinkNeighborLoader over Garner's sampler and tables."""
+"""PyG's NeighborLoader and LinkNeighborLoader over Garner's sampler, tables and pipeline.
+
+What the user's own code must see (samplers of positions, negatives, transforms, methods of subclasses) runs in the caller's thread; sampling and
+gathers run ahead of it (garner/pipeline.py). Invariant: a mini-batch is a function of its epoch's seed and its number.
+"""
 from __future__ import annotations
 
 import copy
@@ -12,15 +16,14 @@ import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 import torch_geometric.loader  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-found, import-untyped, unused-ignore]
-from torch_geometric.loader.utils import filter_data, filter_hetero_data  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.loader.utils import index_select  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .. import _checks, tables
-from .._garner import Loader, info
-from ..batches import ahead_options, drawn_seed, loadable, mixed, most_seeds, own_rows, window_alone
+from .. import _checks, pipeline, tables
+from ..batches import window_alone
 from ..errors import InputError, UsageError
+from ..pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, own_rows, tensor_of
 from ..split import Draws, most_together, windows_ahead
-from ..torch import unified
 from . import remote
 from .sampler import NeighborSampler, beginning
 from .source import _edges_in, edge_attr_of, edge_names, edges_of, node_names, times_of
@@ -28,22 +31,32 @@ from .stores import FeatureStore
 
 
 class _Positions(list[int]):
-    """Of a mini-batch among the input, and the number that its draws begin with."""
+    """Of a mini-batch among the input, the number that it samples by, and what was sampled ahead."""
 
     draw: int
+    ready: Any = None
 
 
 class _Input(torch.utils.data.Dataset[Any]):
-    """What torch's loader takes for a dataset: positions, which it hands on as they are."""
+    """What torch's loader takes for a dataset: range(count), whose positions it hands on as they are."""
 
     def __init__(self, count: int) -> None:
-        self.count = count
+        self.all = range(count)
 
     def __len__(self) -> int:
-        return self.count
+        return len(self.all)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.all)
+
+    def __eq__(self, other: object) -> bool:
+        return self.all == (other.all if isinstance(other, _Input) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.all)
 
     def __getitem__(self, k: Any) -> Any:
-        return k
+        return k if isinstance(k, _Positions) else self.all[k]
 
     def __getitems__(self, positions: Any) -> Any:
         return positions
@@ -72,12 +85,9 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
     """What stands behind PyG's loaders: torch's, with numbered mini-batches."""
 
     data: Any
-    custom_cls: Any
     _epoch: list[int]
 
     def __init__(self, dataset: Any, *given: Any, **kwargs: Any) -> None:
-        if self.custom_cls is not None and isinstance(self.data, (Data, HeteroData)):
-            raise UsageError("custom_cls: is made for (FeatureStore, GraphStore); Data and HeteroData give mini-batches of their own class")
         self._epoch = [0]
         super().__init__(_Input(len(dataset)), *given, **kwargs)
 
@@ -85,9 +95,10 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
     def _index_sampler(self) -> Any:
         return _Numbered(super()._index_sampler, self._epoch)
 
-    def __iter__(self) -> Any:
-        self._epoch[0] = drawn_seed(self.generator)
-        return super().__iter__()
+
+# Whose order is a function of their generator alone, so that all of it can be asked for when an epoch begins.
+_orders = (torch.utils.data.SequentialSampler, torch.utils.data.RandomSampler, torch.utils.data.SubsetRandomSampler,
+           torch.utils.data.WeightedRandomSampler, DistributedSampler)
 
 
 class _Joins:
@@ -98,11 +109,55 @@ class _Joins:
     filter_per_worker: bool
     input_data: Any
     num_workers: int
+    pin_memory: bool
+    batch_sampler: Any
+    generator: Any
+    _index_sampler: Any
+    _epoch: list[int]
     _remote: remote.Remote
-    _window: int = 8  # mini-batches that ask for them together
+    _window: int = 8  # mini-batches that ask for rows of other ranks together
     _input: str = "input nodes"
     transform: Callable[[Any], Any] | None
     transform_sampler_output: Callable[[Any], Any] | None
+    _loading: dict[str, Any]
+    _cache: Budget
+    _fields: tuple[list[Any], list[Field]] | None = None  # objects that they are of; the fields
+    _tables: pipeline.Tables | None = None
+    _templates: dict[Any, list[tuple[str, str, Any, int]]]
+    _idle: tuple[Any, Ahead, list[Any]] | None = None  # of the epoch before: what it was made for; its relations
+    _works: Ahead | None = None
+    _report: dict[str, Any] = {}
+    _at: dict[str, Any] | None = None  # state of the epoch under way
+    _resumed: dict[str, Any] | None = None
+
+    # --- how it is made ---
+    def _made(self, data: Any, neighbor_sampler: Any, options: dict[str, Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        """The data without rows of other ranks, and the sampler. Takes Garner's own options out of these, and what a GPU does not need."""
+        self._loading = ahead_options(options["loading"])
+        self._window = self._loading.get("window") or 8
+        data, self._remote = remote.remote_of(data)
+        asked = options["device"] if options["place"] is None else options["place"]
+        workers = kwargs.get("num_workers") or 0
+        device = pipeline.device_of(asked, _values_of(data))
+        remote_graph = isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote
+        if device != "host" and not remote_graph:
+            if workers:
+                pipeline.warn_once(f"num_workers={workers}: no workers are started, since {device} samples and gathers ahead by itself; num_workers, "
+                                   "persistent_workers, prefetch_factor and pin_memory have no part in it")
+            for name in ("num_workers", "persistent_workers", "prefetch_factor", "pin_memory", "worker_init_fn", "multiprocessing_context"):
+                kwargs.pop(name, None)
+        cache = options["graph_cache"] if options["device_budget"] is None else options["device_budget"]
+        if neighbor_sampler is None:
+            sampler = {name: options[name] for name in ("num_neighbors", "subgraph_type", "replace", "disjoint", "temporal_strategy", "time_attr",
+                                                        "weight_attr", "is_sorted", "directed")}
+            neighbor_sampler = NeighborSampler(data, share_memory=workers > 0, place=device, scores=options["scores"], **sampler,
+                                               device_budget=None if cache is None else pipeline.bytes_of(cache, "graph_cache"))
+        self._cache = Budget(device, options["feature_cache"], options["reserve"])
+        if kwargs.get("num_workers", 0) and (self._remote.tables or (isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote)):
+            raise UsageError("num_workers: rows and lists of other ranks come to this process, ahead of who learns from them; leave workers out")
+        if isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote:
+            window_alone(self._loading)
+        return data, neighbor_sampler
 
     def __call__(self, index: Any) -> Any:
         out = self.collate_fn(index)
@@ -114,21 +169,241 @@ class _Joins:
     def _sampled(self, inputs: Any, **draw: Any) -> Any:
         raise NotImplementedError
 
+    def _planned(self, inputs: Any, draw: int) -> Any:
+        """What is sampled for these inputs: sampler.Plan."""
+        raise NotImplementedError
+
     def _label(self, data: Any, out: Any) -> None:
         raise NotImplementedError
 
+    # --- an epoch ---
+    def __iter__(self) -> Any:
+        state, self._resumed = self._resumed, None
+        source = self.generator if self.generator is not None else torch.default_generator
+        before, first = source.get_state(), 0
+        if state is not None:  # the order of the epoch that is gone on with, and the generator as it was
+            source.set_state(state["generator"])
+            first = int(state["handed_over"])
+        started = before if state is None else state["generator"]
+        try:
+            self._epoch[0] = drawn_seed(self.generator)
+            made = super().__iter__()  # type: ignore[misc]  # draws of torch's generator what each loader of torch does
+            length = len(self)  # type: ignore[arg-type]
+            if (draws := self._draws(length)) is not None:
+                if type(self.batch_sampler) is torch.utils.data.BatchSampler and type(self.batch_sampler.sampler) in _orders and isinstance(self, NeighborLoader):
+                    made = self._over_ranks(draws, self._epoch[0])
+            elif (why := self._not_ahead()) is None:
+                made, first = self._ahead(self._indices(self._epoch[0], first), mixed(self._epoch[0], 0) + first), 0
+            elif why:
+                pipeline.warn_once(f"{type(self).__name__}: mini-batches are made one after the other, not ahead: {why}")
+        finally:
+            if state is not None:
+                source.set_state(before)
+        if self._remote.tables:
+            made = self._brought(made, length)
+        handed_over = 0 if state is None else int(state["handed_over"])
+        return _Epoch(self._followed(itertools.islice(made, first, None) if first else made, started, handed_over), length - handed_over)
+
+    def _followed(self, batches: Iterator[Any], generator: Any, first: int) -> Iterator[Any]:
+        for k, batch in enumerate(batches, first + 1):
+            self._at = {"generator": generator, "handed_over": k}
+            yield batch
+        self._at = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the iteration is: the state of torch's generator (or of generator=) when the epoch began, and how many of its mini-batches were
+        handed over. Outside an epoch empty, as torchdata's StatefulDataLoader has it for an epoch that has not begun."""
+        return dict(self._resumed or self._at or {})
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """The next iteration goes on with the mini-batch behind the last that was handed over. The loader must be made as that one was."""
+        if state and set(state) != {"generator", "handed_over"}:
+            raise InputError(f"load_state_dict: keys {sorted(state)}; give what state_dict() of such a loader returned")
+        self._at, self._resumed = None, dict(state) or None
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What the epoch under way, else the last one, took, as garner.Loader.report has it. Empty before the first, and where mini-batches are not
+        made ahead."""
+        return self._report if self._works is None else self._works.loader.report()
+
+    def explain(self) -> str:
+        """Where it samples, where each attribute lies, what is done ahead, and what would make it slower."""
+        sampler = self._sampler()
+        why = self._not_ahead()
+        if why is not None:
+            return f"mini-batches are made one after the other, not ahead: {why or 'there is nothing to sample, or a worker asks'}"
+        engine, _ = sampler._engine()
+        tables_of = self._placed()
+        lines = [f"samples and gathers on {engine.place}, ahead of the caller", f"adjacency: {engine.about()}", *tables_of.about(_named)]
+        if self._cache.auto and pipeline.is_gpu(engine.place):
+            lines.append(f"GPU memory for copies: what was free but for reserve={self._cache.reserve} bytes")
+        theirs = [name for name in ("transform", "transform_sampler_output") if getattr(self, name) is not None]
+        theirs += [name for name in ("collate_fn", "filter_fn") if self._overrides(name)]
+        if theirs:
+            lines.append(f"in the caller's thread: {', '.join(theirs)}")
+        return "\n".join(lines)
+
+    def _overrides(self, name: str) -> bool:
+        return getattr(type(self), name) is not getattr(_Joins, name)
+
+    def _not_ahead(self) -> str | None:
+        """Why mini-batches are not made ahead by the pipeline; empty: for a reason that slows nothing down, or that is an error of its own."""
+        sampler = self._sampler()
+        if self.num_workers:
+            return ""  # workers work ahead
+        if torch.utils.data.get_worker_info() is not None:
+            return ""
+        if not isinstance(sampler, NeighborSampler):
+            return f"neighbor_sampler: a {type(sampler).__name__} samples in its own way; leave it out, or give a garner.pyg.NeighborSampler"
+        for name in ("sample_from_nodes", "sample_from_edges"):
+            if getattr(type(sampler), name) is not getattr(NeighborSampler, name):
+                return f"neighbor_sampler: {type(sampler).__name__}.{name} is the caller's own"
+        return None if sampler._engine()[0] is not None else ""
+
+    def _indices(self, seed: int, first: int) -> Iterator[_Positions]:
+        """Of each mini-batch from this one on. What torch's samplers draw is drawn when this returns."""
+        batches, number = self.batch_sampler, mixed(seed, 0)
+        if type(batches) is not torch.utils.data.BatchSampler or type(batches.sampler) not in _orders or type(self)._index_sampler is not _Loader._index_sampler:
+            indices: Iterator[_Positions] = iter(self._index_sampler)
+            for _ in range(first):
+                next(indices, None)
+            return indices
+        positions = iter(batches.sampler)
+        count = len(batches) * batches.batch_size if batches.drop_last else len(batches.sampler)  # type: ignore[arg-type]
+        order = torch.from_numpy(np.fromiter(itertools.islice(positions, count), np.int64))
+        for _ in positions:  # to its end, for what it draws there
+            pass
+        size = batches.batch_size
+        return (_Order(order[k * size:(k + 1) * size], number + k) for k in range(first, -(-len(order) // size)))
+
+    def _given(self, indices: Iterator[_Positions]) -> Iterator[tuple[list[Any], Any]]:
+        """Seeds of each mini-batch, as garner.Loader takes them, and what is to be made of it."""
+        sampler = self._sampler()
+        for index in indices:
+            plan = self._planned(self.input_data[_tensor(index)], index.draw)
+            yield sampler._numbered(plan.seeds, plan.times), (index, plan)
+
+    def _ahead(self, indices: Iterator[_Positions], draws: int) -> Iterator[Any]:
+        with beginning:
+            kept = self._made_ahead()
+        (_, placed), ahead, drawn = kept
+        sampler = self._sampler()
+        device = torch.device("cpu" if not pipeline.is_gpu(ahead.sampler.place) else ahead.sampler.place)
+        pins = self.pin_memory and device.type == "cpu" and torch.cuda.is_available()
+        try:
+            self._works = ahead
+            for batch, (index, plan) in ahead.run(self._given(indices), draws):
+                out = sampler._output(batch, drawn, {})
+                # Whoever keeps these shall not keep the buffers of the rows.
+                out.node = {t: ids.clone() for t, ids in out.node.items()} if sampler.is_hetero else out.node.clone()
+                brought = _Brought({field: own_rows(batch, k) for k, field in enumerate(placed.of)}, out, device)
+                del batch
+                plan.finish(out, device)
+                out = sampler._finished(out)
+                out._brought = brought
+                index.ready = out
+                data = self.collate_fn(index)
+                index.ready = None
+                data = data if self.filter_per_worker else self.filter_fn(data)
+                yield data.pin_memory() if pins else data
+        finally:
+            self._report, self._works = ahead.loader.report(), None
+            self.__dict__["_idle"] = kept
+
+    def _made_ahead(self) -> tuple[Any, Ahead, list[Any]]:
+        """What it was made for, what works ahead, the relations that are sampled: those of the epoch before, or others where somebody iterates over
+        these or the data are no longer the same."""
+        sampler = self._sampler()
+        engine, drawn = sampler._engine()
+        placed = self._placed()
+        key = [sampler._made[0], placed]
+        kept = self.__dict__.pop("_idle", None)
+        if kept is not None and kept[0][0] == key[0] and kept[0][1] is placed and not kept[1].sampler.lent:
+            return kept  # type: ignore[no-any-return]
+        del kept
+        nodes = [(table, sampler.node_types.index(field.type)) for field, table in placed.of.items() if not field.of_edges]
+        perms = {field.type: k for k, field in enumerate(placed.of) if field.name is _perm}
+        edges = [(table, drawn.index(field.type), *([perms[field.type]] if field.type in perms and field.name is not _perm else []))
+                 for field, table in placed.of.items() if field.of_edges]
+        return key, Ahead(engine, nodes, (), edges, self._loading), drawn
+
+    # --- rows ---
+    def _all_fields(self) -> list[Field]:
+        """Attributes of nodes and edges: of the data, or of a feature store of Garner."""
+        found: list[Field] = []
+        if isinstance(self.data, (Data, HeteroData)):
+            self.__dict__["_templates"] = {store._key: _template(self.data, store) for store in self.data.stores}
+            for kind, template in self._templates.items():
+                found += [Field(what == "edge", kind, name, store_value) for name, what, store_value, dim in template if what in ("node", "edge") and dim == 0]
+        elif type(self.data[0]) is FeatureStore:
+            features, hetero = self.data[0], self._sampler().is_hetero
+            sizes = (None, None) if hetero else self._sizes()
+            for attr in features.get_all_tensor_attrs():
+                of_edges, group = edge_attr_of(features, attr, hetero, *sizes)
+                if (group, attr.attr_name) not in self._remote.tables:
+                    found.append(Field(of_edges, group, attr.attr_name, features._kept[features._key(attr)]))
+        return found
+
+    def _placed(self) -> pipeline.Tables:
+        """Tables of the fields as the data are now."""
+        fields = self._all_fields()
+        known = self._fields
+        if self._tables is not None and known is not None and len(known[1]) == len(fields) and all(
+                (a.of_edges, a.type, a.name) == (b.of_edges, b.type, b.name) and a.value is b.value for a, b in zip(known[1], fields)):
+            return self._tables
+        sampler = self._sampler()
+        engine, drawn = sampler._engine()
+        mine = [field for field in fields if not field.of_edges or field.type in drawn]
+        for t in dict.fromkeys(field.type for field in mine if field.of_edges):
+            perm = _of_type(sampler.edge_permutation, t)
+            if perm is not None:
+                mine.append(Field(True, t, _perm, perm))
+        counts: dict[Any, Any] = {}
+
+        def scores(field: Field) -> Any:
+            if field.of_edges:
+                return None
+            if not counts:
+                types = sampler.node_types
+                state = torch.default_generator.get_state()
+                counts.update(zip(types, pipeline.counted(engine, self._beforehand(), [_of_type(sampler.num_nodes, t) for t in types])))
+                torch.default_generator.set_state(state)
+            return counts[field.type]
+
+        made = pipeline.Tables(mine, engine.place, copy.copy(self._cache), scores)
+        made.warn(_named)
+        order = sorted(made.of, key=lambda field: (field.of_edges, field.of_edges and field.name is not _perm))  # permutations before what is by them
+        made.of = {field: made.of[field] for field in order}
+        self.__dict__["_fields"], self.__dict__["_tables"] = (mine, fields), made
+        return made
+
+    def _beforehand(self) -> Iterator[tuple[list[Any], Any]]:
+        """Mini-batches of inputs in a random order of their own."""
+        count = len(self.input_data)
+        size = getattr(self.batch_sampler, "batch_size", None) or 1024
+        order = torch.randperm(count, generator=torch.Generator().manual_seed(1))
+        for number in range(min(256, -(-count // size))):
+            plan = self._planned(self.input_data[order[number * size:(number + 1) * size]], number)
+            yield self._sampler()._numbered(plan.seeds, plan.times), None
+
     def collate_fn(self, index: Any) -> Any:
-        inputs = self.input_data[torch.as_tensor(index, dtype=torch.int64).reshape(-1)]
-        known = {"draw": getattr(index, "draw", None)} if isinstance(self._sampler(), NeighborSampler) else {}
-        out = self._sampled(inputs, **known)
+        out = getattr(index, "ready", None)
+        if out is None:
+            inputs = self.input_data[_tensor(index)]
+            known = {"draw": getattr(index, "draw", None)} if isinstance(self._sampler(), NeighborSampler) else {}
+            out = self._sampled(inputs, **known)
         return self.filter_fn(out) if self.filter_per_worker else out
 
-    def filter_fn(self, out: Any, brought: dict[str, Any] | None = None) -> Any:
-        """What was sampled, joined with its rows: Data or HeteroData. `brought`: rows of the nodes that are there, by name; None: none."""
+    def filter_fn(self, out: Any) -> Any:
+        """What was sampled, joined with its rows: Data or HeteroData."""
         if self.transform_sampler_output:
+            brought = getattr(out, "_brought", None)
             out = self.transform_sampler_output(out)
+            if brought is not None:
+                out._brought = brought
         if isinstance(out, SamplerOutput):
-            data = self._homogeneous(out, brought or {})
+            data = self._homogeneous(out)
         elif isinstance(out, HeteroSamplerOutput):
             data = self._heterogeneous(out)
         else:
@@ -139,14 +414,8 @@ class _Joins:
 
     def _brought(self, batches: Iterator[Any], count: int) -> Iterator[Any]:
         """So many of them, which get the rows that other ranks have."""
-        if not self._remote.tables:
-            return batches
         with_rows = remote.with_rows(self._remote, batches, count, self._window, self._input)
         return with_rows if self.transform is None else map(self.transform, with_rows)
-
-    def _refuse_workers(self, sampler: Any, kwargs: dict[str, Any]) -> None:
-        if kwargs.get("num_workers", 0) and (self._remote.tables or (isinstance(sampler, NeighborSampler) and sampler.is_remote)):
-            raise UsageError("num_workers: rows and lists of other ranks come to this process, ahead of who learns from them; leave workers out")
 
     def _draws(self, count: int) -> Draws | None:
         """Of a graph that is split over ranks. All of them make it here, and hear whether they have as many mini-batches."""
@@ -159,35 +428,33 @@ class _Joins:
         remote.as_many(engine.draws.graph.group, count, self._window, self._input)
         return engine.draws
 
-    def _edges(self, edge: Any, edge_type: Any = None) -> Any:
+    def _edges(self, out: Any, edge: Any, edge_type: Any = None) -> Any:
         """The user's edges of the sampler's."""
         if edge is None:
             return None
-        perm = self._sampler().edge_permutation
-        if isinstance(perm, dict):
-            perm = perm.get(edge_type)
+        brought = getattr(out, "_brought", None)
+        if brought is not None and (found := brought.of(True, edge_type, _perm, edge)) is not None:
+            return found.to(torch.int64)
+        perm = _of_type(self._sampler().edge_permutation, edge_type)
         edge = edge.to(torch.int64)
         if perm is None:
-            return edge
+            return edge if brought is None else edge.clone()
         if perm.device != edge.device:  # brought there once; where it would take much of the memory, read from where it lies
             there = self.__dict__.setdefault("_perms", {})
             if edge_type not in there:
-                large = perm.nbytes > torch.cuda.mem_get_info(edge.device)[0] // 8
-                there[edge_type] = unified(perm, edge.device.index) if large else perm.to(edge.device)
+                there[edge_type] = tables.tiered(perm, device=str(edge.device), device_budget=copy.copy(self._cache).take(perm.nbytes))
             perm = there[edge_type]
-        return perm[edge]
+        return perm[edge].to(torch.int64)
 
-    def _homogeneous(self, out: Any, brought: dict[str, Any]) -> Any:
-        edges = self._edges(out.edge)
+    def _homogeneous(self, out: Any) -> Any:
+        edges = self._edges(out, out.edge)
         if isinstance(self.data, Data):
-            data = filter_data(_without(self.data, brought) if brought else self.data, out.node, out.row, out.col, edges)
-            for name, rows in brought.items():
-                data[name] = rows
+            data = self._filtered(self.data, out, {None: out.node}, {None: (out.row, out.col)}, {None: edges})
         else:
             data = Data() if self.custom_cls is None else self.custom_cls()
-            data.edge_index = torch.stack([out.row, out.col])
+            data.edge_index = _pair(out, None, out.row, out.col)
             data.num_nodes = out.node.numel()
-            for (_, _, name), rows in self._rows({None: out.node}, {None: edges}):
+            for (_, _, name), rows in self._rows(out, {None: out.node}, {None: edges}):
                 data[name] = rows
         if "n_id" not in data:
             data.n_id = out.node
@@ -201,16 +468,16 @@ class _Joins:
         return data
 
     def _heterogeneous(self, out: Any) -> Any:
-        edges = {key: self._edges(edge, key) for key, edge in (out.edge or {}).items()}
+        edges = {key: self._edges(out, edge, key) for key, edge in (out.edge or {}).items()}
         if isinstance(self.data, HeteroData):
-            data = filter_hetero_data(self.data, dict(out.node), dict(out.row), dict(out.col), dict(edges))
+            data = self._filtered(self.data, out, out.node, {key: (row, out.col[key]) for key, row in out.row.items()}, edges)
         else:
             data = HeteroData() if self.custom_cls is None else self.custom_cls()
             for key, node in out.node.items():
                 data[key].num_nodes = node.numel()
             for key, row in out.row.items():
-                data[key].edge_index = torch.stack([row, out.col[key]])
-            for (_, group, name), rows in self._rows(out.node, edges):
+                data[key].edge_index = _pair(out, key, row, out.col[key])
+            for (_, group, name), rows in self._rows(out, out.node, edges):
                 data[group][name] = rows
         for key, node in out.node.items():
             if "n_id" not in data[key]:
@@ -226,12 +493,43 @@ class _Joins:
                 data[key]._orig_edge_index = torch.stack([row, out.orig_col[key]])
         return data
 
-    def _rows(self, node: dict[Any, Any], edges: dict[Any, Any]) -> list[tuple[tuple[bool, Any, str], Any]]:
-        """Of a feature store: the rows of all attributes, those of edges by edges. One call for all of them."""
+    def _filtered(self, data: Any, out: Any, node: dict[Any, Any], ends: dict[Any, Any], edges: dict[Any, Any]) -> Any:
+        """The data's other attributes as they are, and rows of these nodes and edges, as PyG's filter_data and filter_hetero_data have them."""
+        made, brought = copy.copy(data), getattr(out, "_brought", None)
+        if brought is None:  # the data may have changed
+            self._all_fields()
+        placed = {} if self._tables is None else {(f.of_edges, f.type, f.name): table for f, table in self._tables.of.items()}
+        nothing = torch.empty(0, dtype=torch.int64)
+        for store in made.stores:
+            kind = store._key
+            for name, what, value, dim in self._templates[kind]:
+                if what == "num_nodes":
+                    store.num_nodes = node.get(kind, nothing).numel()
+                elif what == "edge_index":
+                    pair = ends.get(kind)
+                    store.edge_index = torch.stack([nothing, nothing]) if pair is None else _pair(out, kind, *pair).to(
+                        value.device if brought is None else pair[0].device)
+                elif what == "adj_t":
+                    _set_adj(store, value, ends.get(kind, (nothing, nothing)), edges.get(kind))
+                else:
+                    ids = edges.get(kind) if what == "edge" else node.get(kind, nothing)
+                    raw = ids if what == "node" else _of_type(out.edge, kind)
+                    rows = None if brought is None or dim else brought.of(what == "edge", kind, name, raw)
+                    if rows is None and ids is not None:
+                        table = placed.get((what == "edge", kind, name))
+                        rows = table[ids] if table is not None and brought is not None else _selected(value, ids, dim)
+                        if brought is not None and isinstance(rows, torch.Tensor):
+                            rows = rows.to(brought.device)
+                    store[name] = rows
+        return made
+
+    def _rows(self, out: Any, node: dict[Any, Any], edges: dict[Any, Any]) -> list[tuple[tuple[bool, Any, str], Any]]:
+        """Of a feature store: the rows of all attributes, those of edges by edges. One call for all that were not brought."""
         features, store = self.data
         hetero = list(node) != [None]
         sizes = (None, None) if hetero else self._sizes()
-        wanted, attrs = [], []
+        wanted, attrs, found = [], [], []
+        brought = getattr(out, "_brought", None)
         for attr in features.get_all_tensor_attrs():
             of_edges, group = edge_attr_of(features, attr, hetero, *sizes)
             if (group, attr.attr_name) in self._remote.tables:
@@ -239,10 +537,18 @@ class _Joins:
             index = (edges if of_edges else node).get(group)
             if index is None:
                 continue
+            raw = _of_type(out.edge, group) if of_edges else index
+            rows = None if brought is None else brought.of(of_edges, group, attr.attr_name, raw)
+            if rows is not None:
+                found.append(((of_edges, group, attr.attr_name), rows))
+                continue
             attr.index = index if isinstance(features, FeatureStore) else index.cpu()
             wanted.append((of_edges, group, attr.attr_name))
             attrs.append(attr)
-        return list(zip(wanted, features.multi_get_tensor(attrs)))
+        some = features.multi_get_tensor(attrs) if attrs else []
+        if brought is not None:
+            some = [rows.to(brought.device) if isinstance(rows, torch.Tensor) else rows for rows in some]
+        return found + list(zip(wanted, some))
 
     def _sizes(self) -> tuple[int, int]:
         """Nodes and edges of a graph of one type in stores."""
@@ -257,18 +563,94 @@ class _Joins:
             self.__dict__["_counted"] = found
         return found
 
-
-def _without(data: Any, names: Iterable[str]) -> Any:
-    """A copy whose rows of these names are of no bytes."""
-    copied = copy.copy(data)
-    for name in names:
-        copied[name] = torch.empty((data[name].shape[0], 0))
-    return copied
+    def __getstate__(self) -> dict[str, Any]:
+        """To a worker: it gathers from the data by itself."""
+        return {key: value for key, value in self.__dict__.items() if key not in ("_idle", "_works", "_tables", "_fields", "_perms")}
 
 
-# Whose order is a function of their generator alone, so that all of it can be asked for when an epoch begins.
-_orders = (torch.utils.data.SequentialSampler, torch.utils.data.RandomSampler, torch.utils.data.SubsetRandomSampler,
-           torch.utils.data.WeightedRandomSampler, DistributedSampler)
+_perm = "the edges' own numbers"  # a field's name that no attribute has
+
+
+def _named(field: Field) -> str:
+    return str(field.name) if field.type is None else f"{field.name} of {field.type!r}"
+
+
+def _of_type(found: Any, kind: Any) -> Any:
+    return found.get(kind) if isinstance(found, dict) else found
+
+
+class _Order(_Positions):
+    """The same of a slice of an epoch's order, which becomes a list where somebody looks at it."""
+
+    def __init__(self, order: torch.Tensor, draw: int) -> None:
+        self.order, self.draw = order, draw
+
+    def __len__(self) -> int:
+        return self.order.numel()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.order.tolist())
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.order.tolist()[k]
+
+
+def _tensor(index: Any) -> torch.Tensor:
+    return index.order if isinstance(index, _Order) else torch.as_tensor(index, dtype=torch.int64).reshape(-1)
+
+
+class _Brought:
+    """Rows that came with a mini-batch, for the very nodes and edges that it was handed over with."""
+
+    def __init__(self, rows: dict[Field, torch.Tensor], out: Any, device: torch.device) -> None:
+        self.device = device
+        self._rows = {(field.of_edges, field.type, field.name): found for field, found in rows.items()}
+        self._node, self._edge = ({**ids} if isinstance(ids, dict) else {None: ids} for ids in (out.node, out.edge))
+
+    def of(self, of_edges: bool, kind: Any, name: Any, ids: Any) -> torch.Tensor | None:
+        return self._rows.get((of_edges, kind, name)) if (self._edge if of_edges else self._node).get(kind) is ids else None
+
+
+def _pair(out: Any, kind: Any, row: torch.Tensor, col: torch.Tensor) -> torch.Tensor:
+    """Both as one tensor: the one that they are of, where they are as they were sampled."""
+    pairs = getattr(out, "_pairs", {})
+    whole, first, second = pairs.get(kind, (None, None, None))
+    return whole if whole is not None and first is row and second is col else torch.stack([row, col])
+
+
+def _template(data: Any, store: Any) -> list[tuple[str, str, Any, int]]:
+    """(name, what it is, value, dimension of its rows) of what becomes another in a mini-batch."""
+    found = []
+    nodes, edges = hasattr(store, "is_node_attr"), hasattr(store, "is_edge_attr")
+    for name, value in store.items():
+        if nodes and name == "num_nodes":
+            found.append((name, "num_nodes", value, 0))
+        elif nodes and store.is_node_attr(name):
+            found.append((name, "node", value, data.__cat_dim__(name, value, store)))
+        elif edges and name in ("edge_index", "adj_t"):
+            found.append((name, name, value, 0))
+        elif edges and store.is_edge_attr(name):
+            found.append((name, "edge", value, data.__cat_dim__(name, value, store)))
+    return found
+
+
+def _selected(value: Any, ids: torch.Tensor, dim: int) -> Any:
+    return index_select(value, ids.cpu() if isinstance(value, np.ndarray) else ids.to(value.device), dim=dim)
+
+
+def _set_adj(store: Any, value: Any, ends: tuple[torch.Tensor, torch.Tensor], edges: Any) -> None:
+    """As PyG: an adj_t of torch-sparse becomes one."""
+    row, col = (end.to(value.device()) for end in ends)
+    weights = value.storage.value()
+    weights = None if weights is None or edges is None else index_select(weights, edges.to(weights.device), dim=0)
+    store.adj_t = type(value)(row=col, col=row, value=weights, sparse_sizes=store.size()[::-1], is_sorted=False, trust_data=True)
+
+
+def _values_of(data: Any) -> list[Any]:
+    """All that data or a feature store of Garner hold."""
+    if isinstance(data, (Data, HeteroData)):
+        return [value for store in data.stores for value in store.values()]
+    return list(data[0]._kept.values()) if isinstance(data, tuple) and type(data[0]) is FeatureStore else []
 
 
 class _Epoch:
@@ -285,18 +667,6 @@ class _Epoch:
 
     def __len__(self) -> int:
         return self._length
-
-
-def _place_of(data: Any, place: Any, kwargs: dict[str, Any]) -> Any:
-    """The device on which the data or tables of theirs lie, for a loader without workers; else the host."""
-    if place is not None or kwargs.get("num_workers", 0) or not info()["devices"]:
-        return place
-    if isinstance(data, (Data, HeteroData)):
-        stores = data.stores
-        for value in (value for store in stores for value in store.values()):
-            if isinstance(value, (torch.Tensor, tables.Tiered)) and str(value.device).startswith("cuda"):
-                return str(value.device)
-    return None
 
 
 def _nodes_of(data: Any, sampler: Any) -> Any:
@@ -391,36 +761,30 @@ def _each(given: Any, name: str, count: int, of: str) -> torch.Tensor:
 class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  # type: ignore[misc]
     """torch_geometric.loader.NeighborLoader over Garner: the same arguments, the same mini-batches.
 
-    A homogeneous graph is sampled ahead and its rows are gathered by garner.Loader, without workers and where nothing of the user's own comes
-    between; `report` then tells of the last epoch what garner.Loader.report tells.
-    loading: options of that garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
-    place, device_budget, scores: as of garner.pyg.NeighborSampler; place None: where the data or a table of theirs lie on a device, and there are no
-    workers, that device; else the host.
+    device: that samples and gathers, as 'cuda:1'; None: where the data or a table of theirs lie on a GPU, that one, else torch's current GPU where
+    there is one; 'cpu'. Attributes in host memory stay there and are registered for the GPU; short rows (labels, masks, times) and the hottest
+    rows of others are copied to it. No workers are started on a GPU: num_workers and what goes with it are taken, and have no part.
+    feature_cache: bytes of GPU memory for these copies; "auto": what is free but for `reserve` bytes (None: a quarter of all), which are left to
+    the model. Which rows a training reads most is sampled beforehand. A table of garner.tiered stays as it was made.
+    graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory (the most read by scores=, one a node, by type where
+    there are several); None: all of it, where it fits.
+    loading: options of garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     Rows may be those of garner.torch.remote_rows, and a graph in a GraphStore that of garner.torch.remote_graph: they come by windows of mini-batches
     (loading's window, 8) while others are learned from. Then all ranks have as many mini-batches, and stop behind the same one.
-    What a mini-batch draws is a function of its epoch's seed, drawn from torch's generator (generator=) when the iterator is made, and of its
+    What a mini-batch samples is a function of its epoch's seed, drawn from torch's generator (generator=) when the iterator is made, and of its
     number: torch.manual_seed repeats an epoch, for any num_workers.
+    `report`, explain(), state_dict() and load_state_dict() say what an epoch took, where each thing lies, and where the iteration is.
     Errors: UsageError where options contradict each other, IdError for a node that does not exist.
     """
-
-    report: dict[str, Any] | None = None
 
     def __init__(self, data: Any, num_neighbors: Any, input_nodes: Any = None, input_time: Any = None, replace: bool = False,
                  subgraph_type: Any = "directional", disjoint: bool = False, temporal_strategy: str = "uniform", time_attr: str | None = None,
                  weight_attr: Any = None, transform: Callable[[Any], Any] | None = None,
                  transform_sampler_output: Callable[[Any], Any] | None = None, is_sorted: bool = False, filter_per_worker: bool | None = None,
-                 neighbor_sampler: Any = None, directed: bool = True, *, place: Any = None, device_budget: int | str | None = None,
-                 scores: Any = None, loading: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
-        self._loading = ahead_options(loading)
-        self._window = self._loading.get("window") or 8
-        data, self._remote = remote.remote_of(data)
-        if neighbor_sampler is None:
-            neighbor_sampler = NeighborSampler(
-                data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
-                kwargs.get("num_workers", 0) > 0, directed, place=_place_of(data, place, kwargs), device_budget=device_budget, scores=scores)
-        self._refuse_workers(neighbor_sampler, kwargs)
-        if isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote:
-            window_alone(self._loading)
+                 neighbor_sampler: Any = None, directed: bool = True, *, device: Any = None, feature_cache: int | str = "auto",
+                 graph_cache: int | str | None = None, reserve: int | str | None = None, scores: Any = None,
+                 loading: Mapping[str, Any] | None = None, place: Any = None, device_budget: int | str | None = None, **kwargs: Any) -> None:
+        data, neighbor_sampler = self._made(data, neighbor_sampler, locals(), kwargs)
         nodes = _nodes_of(data, neighbor_sampler)
         _require_rows(data, nodes)
         if nodes is not None:
@@ -433,37 +797,6 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                 kwargs["input_id"] = _each(_checks.int64(kwargs["input_id"], "input_id"), "input_id", count, "input nodes")
         super().__init__(data, num_neighbors, input_nodes, input_time, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr,
                          transform, transform_sampler_output, is_sorted, filter_per_worker, neighbor_sampler, directed, **kwargs)
-
-    def __iter__(self) -> Any:
-        before = super().__iter__()  # draws of torch's generator what each loader of torch does
-        if (draws := self._draws(len(self))) is not None:
-            if self._is_plain():
-                before = self._over_ranks(draws, self._epoch[0])
-        elif self._can_load_ahead():
-            before = self._ahead(self._epoch[0])
-        elif not self._remote.tables:
-            return before
-        return _Epoch(self._brought(before, len(self)), len(self))
-
-    def _is_plain(self) -> bool:
-        """Whether nothing of the user's own comes between drawing and handing over, so that all of an epoch may be drawn ahead."""
-        sampler, batches = self.node_sampler, self.batch_sampler
-        return bool(self.input_data.node.numel()) and not (
-            self.num_workers or self.pin_memory or self.transform_sampler_output is not None or torch.utils.data.get_worker_info() is not None
-            or type(sampler) is not NeighborSampler or type(batches) is not torch.utils.data.BatchSampler
-            or type(batches.sampler) not in _orders or not 0 < batches.batch_size <= most_seeds
-            or any(getattr(type(self), name) is not getattr(NeighborLoader, name)
-                   for name in ("collate_fn", "filter_fn", "__call__", "_sampled", "_index_sampler")))
-
-    def _can_load_ahead(self) -> bool:
-        """Whether garner.Loader can sample, gather and hand over what this loader yields."""
-        sampler = self.node_sampler
-        if not isinstance(self.data, Data) or not self._is_plain():
-            return False
-        timed = self.input_data.time is not None
-        if timed != sampler.is_temporal and (timed or sampler.node_time is None):
-            return False  # said where it is sampled
-        return sampler._engine()[0] is not None
 
     def _over_ranks(self, draws: Draws, seed: int) -> Iterator[Any]:
         """Windows of them are drawn by all ranks together, ahead."""
@@ -479,61 +812,14 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
         for _ in positions:  # to its end, for what it draws there
             pass
 
-    def _ahead(self, seed: int) -> Iterator[Any]:
-        batches: Any = self.batch_sampler
-        times = self.input_data.time
-        positions = iter(batches.sampler)
-        count = len(batches) * batches.batch_size if batches.drop_last else len(batches.sampler)
-        order = torch.from_numpy(np.fromiter(itertools.islice(positions, count), np.int64))
-        with beginning:
-            kept = self._made_ahead(batches.batch_size)
-            _, loader, _, drawn, names = kept
-            loader.begin(0, self.input_data.node[order].numpy(), mixed(seed, 0), None if times is None else times_of(times[order], "input_time").numpy())
-        try:
-            while (batch := loader.next()) is not None:
-                at = batch.index * batches.batch_size
-                inputs = self.input_data[order[at:at + batches.batch_size]]
-                out = self.node_sampler._output(batch, drawn, {})
-                out.node = out.node.clone()  # who keeps these shall not keep the buffers of the rows
-                out.metadata = (inputs.input_id, inputs.time)
-                brought = {name: own_rows(batch, k) for k, name in enumerate(names)}
-                del batch
-                yield self.filter_fn(self.node_sampler._finished(out), brought)
-            for _ in positions:  # to its end, for what it draws there
-                pass
-        finally:
-            loader.stop()
-            self.report = loader.report()
-            self.__dict__["_kept_ahead"] = kept
-
-    def _made_ahead(self, batch_size: int) -> Any:
-        """What it was made for, a garner.Loader, its sampler, the relations that this draws from, names of the rows that come: those of the epoch
-        before, or others where somebody iterates over these or the data are no longer the same."""
-        sampler, drawn = self.node_sampler._engine()
-        rows = [value for value in self.data._store.values() if isinstance(value, (torch.Tensor, np.ndarray))]
-        key = [self.node_sampler._made[0], batch_size, len(rows)]
-        kept = self.__dict__.pop("_kept_ahead", None)
-        if kept is not None and kept[0][:3] == key and not kept[2].lent and all(a is b for a, b in zip(kept[0][3:], rows)):
-            return kept
-        del kept
-        found: dict[str, Any] = {}
-        store = self.data._store
-        for name, value in store.items():
-            if name != "num_nodes" and isinstance(value, (torch.Tensor, np.ndarray)) and store.is_node_attr(name) \
-                    and self.data.__cat_dim__(name, value, store) == 0 and (table := loadable(value, sampler.place)) is not None:
-                found[name] = table
-        loader = Loader(sampler, torch.unique(self.input_data.node).numpy(), list(found.values()), batch=batch_size, shuffle=False, rank=0, ranks=1,
-                        **self._loading)
-        return key + rows, loader, sampler, drawn, list(found)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_kept_ahead"}
-
     def _sampler(self) -> Any:
         return self.node_sampler
 
     def _sampled(self, inputs: Any, **draw: Any) -> Any:
         return self.node_sampler.sample_from_nodes(inputs, **draw)
+
+    def _planned(self, inputs: Any, draw: int) -> Any:
+        return self.node_sampler.plan_nodes(inputs)
 
     def _label(self, data: Any, out: Any) -> None:
         store = data if isinstance(out, SamplerOutput) else data[self.input_data.input_type]
@@ -552,13 +838,10 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
                  neg_sampling: Any = None, neg_sampling_ratio: float | None = None, time_attr: str | None = None, weight_attr: Any = None,
                  transform: Callable[[Any], Any] | None = None, transform_sampler_output: Callable[[Any], Any] | None = None,
                  is_sorted: bool = False, filter_per_worker: bool | None = None, neighbor_sampler: Any = None, directed: bool = True, *,
-                 place: Any = None, device_budget: int | str | None = None, scores: Any = None, **kwargs: Any) -> None:
-        data, self._remote = remote.remote_of(data)
-        if neighbor_sampler is None:
-            neighbor_sampler = NeighborSampler(
-                data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
-                kwargs.get("num_workers", 0) > 0, directed, place=_place_of(data, place, kwargs), device_budget=device_budget, scores=scores)
-        self._refuse_workers(neighbor_sampler, kwargs)
+                 device: Any = None, feature_cache: int | str = "auto", graph_cache: int | str | None = None, reserve: int | str | None = None,
+                 scores: Any = None, loading: Mapping[str, Any] | None = None, place: Any = None, device_budget: int | str | None = None,
+                 **kwargs: Any) -> None:
+        data, neighbor_sampler = self._made(data, neighbor_sampler, locals(), kwargs)
         nodes = _nodes_of(data, neighbor_sampler)
         _require_rows(data, nodes)
         if nodes is not None:
@@ -575,16 +858,14 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
                          neg_sampling, neg_sampling_ratio, time_attr, weight_attr, transform, transform_sampler_output, is_sorted,
                          filter_per_worker, neighbor_sampler, directed, **kwargs)
 
-    def __iter__(self) -> Any:
-        before = super().__iter__()
-        self._draws(len(self))
-        return _Epoch(self._brought(before, len(self)), len(self)) if self._remote.tables else before
-
     def _sampler(self) -> Any:
         return self.link_sampler
 
     def _sampled(self, inputs: Any, **draw: Any) -> Any:
         return self.link_sampler.sample_from_edges(inputs, neg_sampling=self.neg_sampling, **draw)
+
+    def _planned(self, inputs: Any, draw: int) -> Any:
+        return self.link_sampler.plan_edges(inputs, self.neg_sampling, draw)
 
     def _label(self, data: Any, out: Any) -> None:
         kind = self.input_data.input_type

@@ -5,6 +5,7 @@ import contextlib
 import math
 import os
 import threading
+import types
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +18,7 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample  #
 
 from .. import _checks
 from .._garner import BlockSampler, Relation
-from ..batches import drawn_seed, tensor_of
+from ..pipeline import drawn_seed, tensor_of
 from ..errors import KindError, UsageError
 from ..split import RemoteGraph
 from . import source
@@ -36,6 +37,26 @@ def _drawing(number: int) -> Iterator[None]:
         yield
     finally:
         torch.default_generator.set_state(before)
+
+
+class Plan:
+    """What a mini-batch is of: seeds and their times by type; and what is known of it before it is sampled. `trees`: of edges as seeds, which are
+    disjoint: how many seeds of one side there are, and how many edges."""
+
+    seeds: dict[Any, torch.Tensor]
+    times: dict[Any, Any]
+    metadata: Any
+
+    def __init__(self, trees: tuple[int, int] | None = None) -> None:
+        self.trees = trees
+
+    def finish(self, out: Any, device: torch.device | None = None) -> None:
+        """Writes it to what was sampled. device: where tensors of it go; None: they stay where they are."""
+        if self.trees is not None and out.batch is not None:
+            ends, edges = self.trees
+            out.batch = {t: _of_edge(batch, ends) % edges for t, batch in out.batch.items()} if isinstance(out.batch, dict) \
+                else _of_edge(out.batch, ends) % edges
+        out.metadata = tuple(one.to(device, non_blocking=True) if device is not None and isinstance(one, torch.Tensor) else one for one in self.metadata)
 
 
 class NeighborSampler(BaseSampler):  # type: ignore[misc]
@@ -158,35 +179,48 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         return perms if self.is_hetero else perms[None]
 
     def sample_from_nodes(self, index: NodeSamplerInput, *, draw: int | None = None, **kwargs: Any) -> Any:
-        inputs = NodeSamplerInput.cast(index)
-        number = drawn_seed() >> 3 if draw is None else draw
-        out = node_sample(inputs, lambda seed, time: self._sample(seed, time, number))
-        return self._finished(out)
+        return self._of(self.plan_nodes(NodeSamplerInput.cast(index)), drawn_seed() >> 3 if draw is None else draw)
 
     def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None, *, draw: int | None = None) -> Any:
-        inputs = EdgeSamplerInput.cast(index)
+        number = drawn_seed() >> 3 if draw is None else draw
+        return self._of(self.plan_edges(EdgeSamplerInput.cast(index), NegativeSampling.cast(neg_sampling), number), number)
+
+    # --- what is sampled, told before it is: by the pipeline ahead, by the calls above at once ---
+    def plan_nodes(self, inputs: NodeSamplerInput) -> Plan:
+        plan = Plan()
+        plan.metadata = node_sample(inputs, lambda seed, time: self._planned(plan, seed, time)).metadata
+        return plan
+
+    def plan_edges(self, inputs: EdgeSamplerInput, neg_sampling: NegativeSampling | None, number: int) -> Plan:
+        """With its negatives, which are a function of the number."""
         if inputs.time is not None and not self.disjoint:
             raise UsageError("edges with times, and a sampler without; say time_attr=")
-        number = drawn_seed() >> 3 if draw is None else draw
-        neg_sampling = NegativeSampling.cast(neg_sampling)
         _checks.pairs((inputs.row, inputs.col), "edges")
         # Sources and targets are seeds of their own, which both come with the negatives; a tree belongs to the edge of either.
-        ends = inputs.row.numel()
+        edges = ends = inputs.row.numel()
         if neg_sampling is not None and neg_sampling.is_binary():
             ends += math.ceil(ends * neg_sampling.amount)
-
-        def sample(seed: Any, time: Any) -> Any:
-            out = self._sample(seed, time, number)
-            if self.disjoint:
-                if isinstance(out, HeteroSamplerOutput):
-                    out.batch = {t: _of_edge(batch, ends) for t, batch in out.batch.items()}
-                else:
-                    out.batch = _of_edge(out.batch, ends)
-            return out
-
+        plan = Plan((ends, edges) if self.disjoint else None)
         with _drawing(number):
-            out = edge_sample(inputs, sample, self.num_nodes, self.disjoint, self.node_time, neg_sampling)
+            plan.metadata = edge_sample(inputs, lambda seed, time: self._planned(plan, seed, time), self.num_nodes, self.disjoint, self.node_time,
+                                        neg_sampling).metadata
+        return plan
+
+    def _planned(self, plan: Plan, seed: Any, seed_time: Any) -> Any:
+        """Stands for what is sampled of these seeds, where PyG writes what else it knows of the mini-batch."""
+        plan.seeds, plan.times = self._seeds(seed, seed_time)
+        return types.SimpleNamespace(batch={} if self.is_hetero else torch.empty(0, dtype=torch.int64))
+
+    def _of(self, plan: Plan, number: int) -> Any:
+        sampler, drawn = self._engine()
+        blocks = None if sampler is None else sampler.sample_types(self._numbered(plan.seeds, plan.times), number)
+        out = self._output(blocks, drawn, plan.seeds)
+        plan.finish(out)
         return self._finished(out)
+
+    def _numbered(self, seeds: dict[Any, torch.Tensor], times: dict[Any, Any]) -> list[Any]:
+        """As garner.BlockSampler takes them."""
+        return [(v.numpy(), self._source.node_types.index(t), times[t].numpy() if t in times else None) for t, v in seeds.items()]
 
     # --- how ---
     def _finished(self, out: Any) -> Any:
@@ -245,7 +279,8 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 scores=None if self._scores is None else [self._scores.get(t) for t in s.node_types])
         return made, drawn
 
-    def _sample(self, seed: Any, seed_time: Any, number: int) -> Any:
+    def _seeds(self, seed: Any, seed_time: Any) -> tuple[dict[Any, torch.Tensor], dict[Any, Any]]:
+        """Seeds and their times, by type."""
         s = self._source
         for t in seed if isinstance(seed, dict) else [None]:
             if t not in s.node_types:
@@ -262,12 +297,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 if t not in s.node_time:
                     raise UsageError("temporal sampling from seeds " + ("" if t is None else f"of type '{t}' ") +
                                      "that have no times; give input_time= or edge_label_time=")
-        sampler, drawn = self._engine()
-        blocks = None
-        if sampler is not None:
-            blocks = sampler.sample_types([(v.numpy(), s.node_types.index(t), times[t].numpy() if t in times else None) for t, v in seeds.items()],
-                                          number)
-        return self._output(blocks, drawn, seeds)
+        return seeds, times
 
     def _output(self, blocks: Any, drawn: list[Any], seeds: dict[Any, torch.Tensor]) -> Any:
         """What was drawn of these relations, as PyG has it. `blocks`: None: nothing but the seeds."""
@@ -277,6 +307,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         batch: dict[Any, torch.Tensor] = {}
         nodes: dict[Any, list[int]] = {}
         empty = torch.empty(0, dtype=torch.int64)
+        pairs: dict[Any, Any] = {}  # both as one tensor, which needs no copy
         row, col, edge = ({t: empty for t in s.edge_types} for _ in range(3))
         edges: dict[Any, list[int]] = {t: [0] * hops for t in s.edge_types}
         if blocks is None:
@@ -294,15 +325,19 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                     batch[t] = tensor_of(found.tree).to(torch.int64)
             for k, t in enumerate(drawn):
                 got = blocks.of_relation(k)
-                row[t], col[t], edge[t] = tensor_of(got.row), tensor_of(got.col), tensor_of(got.edge)
+                pair, edge[t] = tensor_of(got.edge_index), tensor_of(got.edge)
+                row[t], col[t] = pair[0], pair[1]
+                if not back:
+                    pairs[t] = pair, row[t], col[t]
                 edges[t] = list(got.by_hop)
         if back:
             row, col = col, row
         told = self.subgraph_type != SubgraphType.induced
-        if self.is_hetero:
-            return HeteroSamplerOutput(node, row, col, edge, batch if self.disjoint else None, nodes if told else None, edges if told else None)
-        return SamplerOutput(node[None], row[None], col[None], edge[None], batch[None] if self.disjoint else None, nodes[None] if told else None,
-                             edges[None] if told else None)
+        out = HeteroSamplerOutput(node, row, col, edge, batch if self.disjoint else None, nodes if told else None, edges if told else None) \
+            if self.is_hetero else SamplerOutput(node[None], row[None], col[None], edge[None], batch[None] if self.disjoint else None,
+                                                 nodes[None] if told else None, edges[None] if told else None)
+        out._pairs = pairs
+        return out
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_made": None, "_at": None}  # made anew where it is used

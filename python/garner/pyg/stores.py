@@ -15,7 +15,7 @@ from torch_geometric.data.graph_store import EdgeLayout  # type: ignore[import-n
 
 from .. import _checks, tables
 from .._garner import Graph, HeteroGraph
-from ..batches import rows_of
+from ..pipeline import rows_of
 from ..errors import IdError, UsageError
 from ..remote import RemoteRows
 from ..split import RemoteGraph

@@ -1,0 +1,248 @@
+"""The pipeline behind every loader: where its tables lie, and mini-batches that are sampled and gathered while the caller learns from others.
+
+The caller's thread decides what each mini-batch is of (its samplers, negatives and hooks run there), some 4 windows ahead; a thread of
+garner.Loader samples and gathers it. Invariant: mini-batches come in the order in which they were given, and an error of the caller's own comes
+after all mini-batches before it. Cost: some 20 us of the caller's thread a mini-batch, and the memory of garner.Loader.
+"""
+from __future__ import annotations
+
+import collections
+import dataclasses
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import torch.utils.data
+import torch.utils.dlpack
+
+from . import _checks, _garner, tables
+from .errors import DeviceError, Error, OutOfMemory, UsageError
+
+loading_options = ("ahead", "window", "way", "window_bytes", "cache", "reads", "merge_reads", "multiprocessors", "keep_times")
+_plain = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool}
+_said: set[str] = set()
+
+
+def warn_once(message: str) -> None:
+    """Of what slows a loader down, or has no part in it: once a process."""
+    if message not in _said:
+        _said.add(message)
+        warnings.warn(message, UserWarning, stacklevel=5)
+
+
+def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Options of garner.Loader that are passed to a loader over it."""
+    for name in said or ():
+        if name not in loading_options:
+            raise UsageError(f"loading: there is no '{name}'; it has {', '.join(loading_options)}")
+    numbers = ("ahead", "window", "multiprocessors", "keep_times")
+    return {name: _checks.number(value, f"loading: {name}") if name in numbers else value for name, value in (said or {}).items()}
+
+
+def device_of(asked: Any, values: Sequence[Any]) -> Any:
+    """Where a loader samples and gathers: as it is asked for ('cpu' is the host); None: where the first of these tables or tensors on a GPU lies,
+    the host where a table was made for it, else torch's current GPU; without a GPU, and in a worker of torch, the host."""
+    if asked is not None:
+        return "host" if str(asked) == "cpu" else asked
+    if not _garner.info()["devices"] or not torch.cuda.is_available() or torch.utils.data.get_worker_info() is not None:
+        return "host"
+    at = [str(value.device) for value in values if isinstance(value, (torch.Tensor, tables.Tiered))]
+    made = [value._table.place for value in values if isinstance(value, tables.Tiered)]
+    return next((d for d in at if d.startswith("cuda")), made[0] if made else f"cuda:{torch.cuda.current_device()}")
+
+
+def is_gpu(device: Any) -> bool:
+    return isinstance(device, int) or str(device).split(":")[0] in ("cuda", "device")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Field:
+    """An attribute whose rows come with each mini-batch: of the nodes of a type, or of the edges of one."""
+
+    of_edges: bool
+    type: Any  # as the loader numbers it
+    name: Any
+    value: Any
+    seeds_only: bool = False
+
+
+class Budget:
+    """GPU memory for copies of what lies in host memory. `cache`: bytes, or "auto": what is free but for `reserve` (None: a quarter of all)."""
+
+    def __init__(self, device: Any, cache: Any = "auto", reserve: Any = None) -> None:
+        self.device, self.reserve = device, 0
+        self.auto = isinstance(cache, str) and cache == "auto"
+        self.left = 0
+        if not self.auto:
+            self.left = bytes_of(cache, "feature_cache")
+        elif is_gpu(device):
+            free, total = torch.cuda.mem_get_info(torch.device(device if str(device).startswith("cuda") else "cuda"))
+            self.reserve = total // 4 if reserve is None else bytes_of(reserve, "reserve")
+            self.left = max(0, free - self.reserve)
+        else:
+            self.left = 1 << 62  # the host has all, and the simulated device what its budget allows
+
+    def take(self, wanted: int) -> int:
+        taken = min(wanted, self.left)
+        self.left -= taken
+        return taken
+
+
+def bytes_of(said: Any, name: str) -> int:
+    """A number of bytes, or text such as "8GiB"."""
+    try:
+        return int(_garner.parse_bytes(said))
+    except (TypeError, Error):
+        raise UsageError(f'{name} is {_checks.told(said)}; give a number of bytes, or text such as "8GiB"') from None
+
+
+no_rows = "it has no rows"
+
+
+def _refusal(value: Any, device: str) -> str | None:
+    """Why rows of this cannot be gathered at this device as they lie; None: they can."""
+    if isinstance(value, tables.Tiered):
+        if value._table.place != device:
+            return f"its table gathers on {value.device}; make it for the loader's device"
+        return None if getattr(torch, value._table.kind, None) in _plain else f"torch has no {value._table.kind}"
+    if isinstance(value, np.ndarray) and value.dtype.names is None:
+        if not value.flags.c_contiguous or getattr(torch, value.dtype.name, None) not in _plain or not value.dtype.isnative:
+            return "the array is not contiguous, or of numbers that torch has not"
+        return None if value.ndim and value.size else no_rows
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        return f"a {type(value).__name__} has no rows that lie in one piece"
+    if value.device.type != "cpu":
+        return f"it lies on {value.device}, where torch gathers its rows"
+    if value.layout != torch.strided or not value.is_contiguous() or value.dtype not in _plain:
+        return "the tensor is not contiguous, or of another kind than whole and real numbers"
+    if value.requires_grad:
+        return "it requires gradients"
+    return None if value.dim() and value.numel() else no_rows
+
+
+class Tables:
+    """Tables of a loader's fields at its device. What lies in host memory stays there and is registered; copies of its rows, the hottest by
+    `scores`, are kept in GPU memory as far as the budget goes, short rows first. `left`: why a field has none."""
+
+    def __init__(self, fields: Sequence[Field], device: str, budget: Budget, scores: Callable[[Field], Any]) -> None:
+        self.of: dict[Field, Any] = {}
+        self.left: dict[Field, str] = {}
+        todo = []
+        for field in fields:
+            why = _refusal(field.value, device)
+            if why is not None:
+                self.left[field] = why
+            elif isinstance(field.value, tables.Tiered):
+                self.of[field] = field.value
+            else:
+                todo.append(field)
+        for field in sorted(todo, key=lambda f: f.value.nbytes // max(1, len(f.value))):
+            value, kept = field.value, None
+            if device != "host":
+                kept = budget.take(value.nbytes)
+            try:
+                some = None if kept in (None, 0, value.nbytes) else scores(field)
+                self.of[field] = tables.tiered(value, device=device, device_budget=kept, scores=some)
+            except (OutOfMemory, DeviceError) as e:
+                self.left[field] = f"its {value.nbytes} bytes could not be registered for {device} ({e})"
+
+    def warn(self, name_of: Callable[[Field], str]) -> None:
+        """Names what is gathered in the caller's thread, where that takes time."""
+        for field, why in self.left.items():
+            if why != no_rows and not (isinstance(field.value, torch.Tensor) and field.value.is_cuda):
+                warn_once(f"{name_of(field)}: its rows are gathered in the caller's thread, not ahead: {why}")
+
+    def about(self, name_of: Callable[[Field], str]) -> Iterator[str]:
+        for field, table in self.of.items():
+            yield f"{name_of(field)}: {table.about()}; gathered ahead"
+        for field, why in self.left.items():
+            yield f"{name_of(field)}: gathered in the caller's thread: {why}"
+
+
+class Ahead:
+    """A garner.Loader whose mini-batches are the caller's own."""
+
+    def __init__(self, sampler: Any, nodes: Sequence[tuple[Any, int]] = (), labels: Sequence[Any] = (), edges: Sequence[tuple[Any, ...]] = (),
+                 loading: Mapping[str, Any] | None = None) -> None:
+        self.sampler = sampler
+        self.loader = _garner.Loader(sampler, None, list(nodes), list(labels), edge_tables=list(edges), **(loading or {}))
+        self._ahead = int((loading or {}).get("ahead", 2)) + 2
+
+    def run(self, given: Iterator[tuple[list[Any], Any]], draws: int) -> Iterator[tuple[Any, Any]]:
+        """Of (seeds of each type, anything) each mini-batch with that. Mini-batch k samples by number draws + k."""
+        loader, waiting, failed, ended = self.loader, collections.deque[Any](), None, False
+        loader.open(0, draws)
+        try:
+            while True:
+                while not ended and len(waiting) < 4 * loader.window + self._ahead:
+                    try:
+                        seeds, told = next(given)
+                        loader.give(seeds)
+                        waiting.append(told)
+                    except StopIteration:
+                        ended = True
+                    except Exception as e:  # of the caller's samplers and seeds: in its turn
+                        ended, failed = True, e
+                    if ended:
+                        loader.end()
+                batch = loader.next()
+                if batch is None:
+                    break
+                yield batch, waiting.popleft()
+            if failed is not None:
+                raise failed
+        finally:
+            loader.stop()
+
+
+def counted(sampler: Any, given: Iterator[tuple[list[Any], Any]], types: Sequence[int], most: int = 256) -> list[Any]:
+    """How often the nodes of each type are in so many mini-batches, sampled beforehand: which rows a training reads most. Shape (nodes,), float32
+    each. Source: PreSC of GNNLab (EuroSys 2022)."""
+    ahead = Ahead(sampler)
+    found: list[Any] = [None] * len(types)
+    for k, (batch, _) in enumerate(ahead.run(given, 1 << 59)):
+        for t, nodes in enumerate(types):
+            ids = tensor_of(batch.of_type(t).ids)
+            if found[t] is None:
+                found[t] = torch.zeros(nodes, dtype=torch.float32, device=ids.device)
+            found[t].index_add_(0, ids, torch.ones((), device=ids.device).expand(ids.numel()))
+        if k + 1 == most:
+            break
+    return [np.zeros(nodes, np.float32) if f is None else f.cpu().numpy() for f, nodes in zip(found, types)]
+
+
+def tensor_of(array: Any) -> torch.Tensor:
+    """The same memory, which stays as long as the tensor."""
+    return torch.from_numpy(array) if isinstance(array, np.ndarray) else torch.utils.dlpack.from_dlpack(array)
+
+
+def own_rows(batch: Any, table: int) -> torch.Tensor:
+    """Rows of a mini-batch. Short ones are copied: who keeps labels shall not keep the buffers of the features."""
+    rows = tensor_of(batch.rows(table))
+    return rows if rows[:1].nbytes > 64 else rows.clone()
+
+
+def mixed(seed: int, number: int) -> int:
+    """60 bits that look random (splitmix64). For an epoch's seed and 0: the number that its first mini-batch samples by; those behind it count on."""
+    z = (seed + (number + 1) * 0x9E3779B97F4A7C15) & (1 << 64) - 1
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & (1 << 64) - 1
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & (1 << 64) - 1
+    return (z ^ z >> 31) >> 4
+
+
+def drawn_seed(generator: torch.Generator | None = None) -> int:
+    """From torch's generator, so that torch.manual_seed repeats what follows."""
+    return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
+
+
+def rows_of(features: Any, index: Any) -> Any:
+    """Rows of a tensor, an array or a table; of an array and a table as tensors."""
+    if isinstance(index, slice) and index == slice(None):
+        return features
+    if isinstance(index, torch.Tensor) and not isinstance(features, tables.Tiered):
+        if isinstance(features, np.ndarray):
+            return torch.from_numpy(features[index.cpu().numpy()])
+        return features[index.to(features.device)]
+    return features[index]
