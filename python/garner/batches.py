@@ -203,18 +203,19 @@ class Loader:
     def _told(self, drawn: Any, input_id: torch.Tensor, ahead: Any = None) -> MiniBatch:
         """`ahead`: the same, with its rows; None: they are gathered now."""
         vertices, edges = drawn.of_type(0), drawn.of_relation(0)
-        n_id = tensor_of(vertices.ids)
-        e_id = None if edges.edge is None else tensor_of(edges.edge)
+        stream = None if ahead is None or drawn.device < 0 else pipeline.stream_of(torch.device("cuda", drawn.device))
+        n_id = tensor_of(vertices.ids, stream)
+        e_id = None if edges.edge is None else tensor_of(edges.edge, stream)
         brought: dict[str, torch.Tensor] = {}
         if ahead is not None:
             n_id, e_id = n_id.clone(), None if e_id is None else e_id.clone()
             assert self._tables is not None
             names = {field.name for field in self._tables.of}
-            brought = {name: own_rows(ahead, k) for k, name in enumerate(name for name in ("x", "y") if name in names)}
+            brought = {name: own_rows(ahead, k, stream) for k, name in enumerate(name for name in ("x", "y") if name in names)}
         x = brought["x"] if "x" in brought else None if self._near_x is None else rows_of(self._near_x, n_id)
         y = brought["y"] if "y" in brought else None if self.y is None else rows_of(self.y, n_id[:input_id.numel()])
-        edge_index: Any = tensor_of(edges.edge_index)
-        tree = None if vertices.tree is None else tensor_of(vertices.tree).long()
+        edge_index: Any = tensor_of(edges.edge_index, stream)
+        tree = None if vertices.tree is None else tensor_of(vertices.tree, stream).long()
         if isinstance(self.x, RemoteRows):  # windows of them wait, and shall not keep the sampler's buffers
             held: list[Any] = [None if one is None else one.clone() for one in (n_id, edge_index, tree, e_id, y)]
             n_id, edge_index, tree, e_id, y = held

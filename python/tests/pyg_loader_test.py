@@ -19,6 +19,7 @@ try:
     from torch_geometric.nn import GraphConv, SAGEConv, to_hetero
     from torch_geometric.sampler import BaseSampler, SamplerOutput
     from torch_geometric.testing import MyFeatureStore, MyGraphStore
+    from garner.pyg.later import Later
     from garner.pyg import FeatureStore, GraphStore, NeighborLoader, NeighborSampler
 except ImportError:
     torch = None
@@ -776,6 +777,83 @@ class Loader(unittest.TestCase):
                 self.assertEqual(bool(loader.report), "num_workers" not in options, options)
         none = NeighborLoader(data, [0], batch_size=30)
         self.assertEqual((len(list(none)), none.report), (4, {}))
+
+    def test_state(self):
+        """The very next mini-batch, in a loader made alike, whatever else was drawn meanwhile."""
+        data = homogeneous()
+        for options in ({}, {"shuffle": True}, {"shuffle": True, "generator": torch.Generator()}, {"shuffle": True, "num_workers": 1},
+                        {"batch_sampler": [[3, 1], [4], [1, 5], [9]]}):
+            with self.subTest(**options):
+                def made():
+                    return NeighborLoader(data, [3, 2], **({} if "batch_sampler" in options else {"batch_size": 30}), **options)
+                loader, other = made(), made()
+                self.assertEqual(loader.state_dict(), {})
+                torch.manual_seed(4)
+                whole, it = [], iter(loader)
+                for k in range(4):
+                    whole.append(content(next(it)))
+                    if k == 1:
+                        state = pickle.loads(pickle.dumps(loader.state_dict()))
+                self.assertEqual(list(it), [])
+                after = torch.default_generator.get_state()
+                self.assertEqual(loader.state_dict(), {})
+                torch.manual_seed(8)
+                other.load_state_dict(state)
+                self.assertEqual(other.state_dict()["handed_over"], 2)
+                before = torch.default_generator.get_state()
+                rest = iter(other)
+                self.assertEqual(len(rest), 2)
+                self.assertTrue([content(b) for b in rest] == whole[2:])
+                self.assertTrue(torch.equal(torch.default_generator.get_state(), before))
+                self.assertEqual(len(list(other)), 4)
+                del after
+        with self.assertRaisesRegex(garner.InputError, "give what state_dict"):
+            loader.load_state_dict({"epoch": 1})
+
+    def test_numbers_of_edges_are_made_when_they_are_read(self):
+        data, hetero = homogeneous(), bibliography()
+        for key in [key for key in data.keys() if data.is_edge_attr(key) and key != "edge_index"]:
+            del data[key]
+        for batch in NeighborLoader(data, [3, 2], batch_size=30):
+            self.assertIn("e_id", batch)
+            self.assertIn("e_id", batch.keys())
+            moved, copied = batch.to("cpu"), copy.copy(batch)
+            self.assertIsInstance(moved._store._mapping.raw("e_id"), Later)
+            for some in (copied, moved, pickle.loads(pickle.dumps(batch)), batch.clone()):
+                self.assertEqual(some.e_id.dtype, torch.int64)
+                self.assertTrue(torch.equal(data.edge_index[:, some.e_id], some.n_id[some.edge_index]))
+            self.assertEqual(batch.num_edges, batch.to_dict()["e_id"].numel())
+        for batch in NeighborLoader(hetero, [3, 2], "paper", batch_size=10):
+            for t in batch.edge_types:
+                ends = batch[t].edge_index
+                self.assertTrue(torch.equal(hetero[t].edge_index[:, batch[t].e_id],
+                                            torch.stack([batch[t[0]].n_id[ends[0]], batch[t[-1]].n_id[ends[1]]])))
+
+    def test_what_is_kept_near(self):
+        """The rows that are read most, short ones first; an explicit table as it was made."""
+        data = homogeneous()
+        hub = torch.arange(90, 100)
+        data.edge_index = torch.stack([hub[torch.randint(10, (500,))], torch.randint(90, (500,))])
+        data.wide = torch.arange(100.)[:, None].repeat(1, 16)
+        for bytes_kept, kept in (("100KiB", 100), (10 * 64 + data.x.nbytes + 500 * 16, 10), (0, 0)):
+            del_x = NeighborLoader(data, [8], torch.arange(90), batch_size=9, place="simulated", feature_cache=bytes_kept)
+            for batch in del_x:
+                self.assertTrue(torch.equal(batch.wide[:, 3], batch.n_id.float()))
+            (wide,) = [table for field, table in del_x._tables.of.items() if field.name == "wide"]
+            self.assertEqual(wide.tiers["device"], kept)
+            if kept == 10:
+                self.assertGreater(del_x.report["rows"]["device"], 90 + 10 * 10)  # hubs are in every mini-batch
+            told = del_x.explain()
+            self.assertIn("samples and gathers on simulated:0, ahead", told)
+            self.assertIn("wide: ", told)
+        table = garner.tiered(data.wide, device="simulated", device_budget=128)
+        data.wide = table
+        loader = NeighborLoader(data, [8], torch.arange(90), batch_size=9, place="simulated", feature_cache="100KiB")
+        list(loader)
+        self.assertEqual([t.tiers["device"] for f, t in loader._tables.of.items() if f.name == "wide"], [2])
+        for wrong in ("much", -1, 2.5):
+            with self.assertRaisesRegex(garner.UsageError, "feature_cache is"):
+                NeighborLoader(data, [8], feature_cache=wrong)
 
     def test_ahead_of_two_and_of_what_changes(self):
         data = homogeneous()

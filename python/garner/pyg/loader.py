@@ -25,6 +25,7 @@ from ..errors import InputError, UsageError
 from ..pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, own_rows, tensor_of
 from ..split import Draws, most_together, windows_ahead
 from . import remote
+from .later import Later, now, put
 from .sampler import NeighborSampler, beginning
 from .source import _edges_in, edge_attr_of, edge_names, edges_of, node_names, times_of
 from .stores import FeatureStore
@@ -112,6 +113,7 @@ class _Joins:
     pin_memory: bool
     batch_sampler: Any
     generator: Any
+    dataset: Any
     _index_sampler: Any
     _epoch: list[int]
     _remote: remote.Remote
@@ -269,12 +271,9 @@ class _Joins:
             for _ in range(first):
                 next(indices, None)
             return indices
-        positions = iter(batches.sampler)
-        count = len(batches) * batches.batch_size if batches.drop_last else len(batches.sampler)  # type: ignore[arg-type]
-        order = torch.from_numpy(np.fromiter(itertools.islice(positions, count), np.int64))
-        for _ in positions:  # to its end, for what it draws there
-            pass
-        size = batches.batch_size
+        order, size = _order_of(batches.sampler), batches.batch_size
+        if batches.drop_last:
+            order = order[:len(order) // size * size]
         return (_Order(order[k * size:(k + 1) * size], number + k) for k in range(first, -(-len(order) // size)))
 
     def _given(self, indices: Iterator[_Positions]) -> Iterator[tuple[list[Any], Any]]:
@@ -289,15 +288,16 @@ class _Joins:
             kept = self._made_ahead()
         (_, placed), ahead, drawn = kept
         sampler = self._sampler()
-        device = torch.device("cpu" if not pipeline.is_gpu(ahead.sampler.place) else ahead.sampler.place)
+        device = torch.device("cpu") if ahead.sampler.device < 0 else torch.device("cuda", ahead.sampler.device)
         pins = self.pin_memory and device.type == "cpu" and torch.cuda.is_available()
         try:
             self._works = ahead
             for batch, (index, plan) in ahead.run(self._given(indices), draws):
-                out = sampler._output(batch, drawn, {})
+                stream = pipeline.stream_of(device)
+                out = sampler._output(batch, drawn, {}, stream)
                 # Whoever keeps these shall not keep the buffers of the rows.
                 out.node = {t: ids.clone() for t, ids in out.node.items()} if sampler.is_hetero else out.node.clone()
-                brought = _Brought({field: own_rows(batch, k) for k, field in enumerate(placed.of)}, out, device)
+                brought = _Brought({field: own_rows(batch, k, stream) for k, field in enumerate(placed.of)}, out, device)
                 del batch
                 plan.finish(out, device)
                 out = sampler._finished(out)
@@ -380,7 +380,7 @@ class _Joins:
 
     def _beforehand(self) -> Iterator[tuple[list[Any], Any]]:
         """Mini-batches of inputs in a random order of their own."""
-        count = len(self.input_data)
+        count = len(self.dataset)
         size = getattr(self.batch_sampler, "batch_size", None) or 1024
         order = torch.randperm(count, generator=torch.Generator().manual_seed(1))
         for number in range(min(256, -(-count // size))):
@@ -429,22 +429,27 @@ class _Joins:
         return engine.draws
 
     def _edges(self, out: Any, edge: Any, edge_type: Any = None) -> Any:
-        """The user's edges of the sampler's."""
+        """The user's edges of the sampler's; where these come ahead and no attribute needs them, when somebody reads them (a Later)."""
         if edge is None:
             return None
         brought = getattr(out, "_brought", None)
-        if brought is not None and (found := brought.of(True, edge_type, _perm, edge)) is not None:
-            return found.to(torch.int64)
+        if brought is None:
+            return self._numbers_of(edge, edge_type)
+        found = brought.of(True, edge_type, _perm, edge)
+        return Later(lambda: self._numbers_of(edge, edge_type)) if found is None else found.to(torch.int64)
+
+    def _numbers_of(self, edge: torch.Tensor, edge_type: Any) -> torch.Tensor:
         perm = _of_type(self._sampler().edge_permutation, edge_type)
         edge = edge.to(torch.int64)
         if perm is None:
-            return edge if brought is None else edge.clone()
+            return edge
         if perm.device != edge.device:  # brought there once; where it would take much of the memory, read from where it lies
             there = self.__dict__.setdefault("_perms", {})
             if edge_type not in there:
                 there[edge_type] = tables.tiered(perm, device=str(edge.device), device_budget=copy.copy(self._cache).take(perm.nbytes))
             perm = there[edge_type]
-        return perm[edge].to(torch.int64)
+        found: torch.Tensor = perm[edge]
+        return found.to(torch.int64)
 
     def _homogeneous(self, out: Any) -> Any:
         edges = self._edges(out, out.edge)
@@ -459,7 +464,7 @@ class _Joins:
         if "n_id" not in data:
             data.n_id = out.node
         if edges is not None and "e_id" not in data:
-            data.e_id = edges
+            put(data._store, "e_id", edges)
         data.batch = out.batch
         data.num_sampled_nodes = out.num_sampled_nodes
         data.num_sampled_edges = out.num_sampled_edges
@@ -484,7 +489,7 @@ class _Joins:
                 data[key].n_id = node
         for key, edge in edges.items():
             if edge is not None and "e_id" not in data[key]:
-                data[key].e_id = edge
+                put(data[key], "e_id", edge)
         data.set_value_dict("batch", out.batch)
         data.set_value_dict("num_sampled_nodes", out.num_sampled_nodes)
         data.set_value_dict("num_sampled_edges", out.num_sampled_edges)
@@ -510,12 +515,13 @@ class _Joins:
                     store.edge_index = torch.stack([nothing, nothing]) if pair is None else _pair(out, kind, *pair).to(
                         value.device if brought is None else pair[0].device)
                 elif what == "adj_t":
-                    _set_adj(store, value, ends.get(kind, (nothing, nothing)), edges.get(kind))
+                    _set_adj(store, value, ends.get(kind, (nothing, nothing)), now(edges.get(kind)))
                 else:
                     ids = edges.get(kind) if what == "edge" else node.get(kind, nothing)
                     raw = ids if what == "node" else _of_type(out.edge, kind)
                     rows = None if brought is None or dim else brought.of(what == "edge", kind, name, raw)
                     if rows is None and ids is not None:
+                        ids = now(ids)
                         table = placed.get((what == "edge", kind, name))
                         rows = table[ids] if table is not None and brought is not None else _selected(value, ids, dim)
                         if brought is not None and isinstance(rows, torch.Tensor):
@@ -542,6 +548,7 @@ class _Joins:
             if rows is not None:
                 found.append(((of_edges, group, attr.attr_name), rows))
                 continue
+            index = now(index)
             attr.index = index if isinstance(features, FeatureStore) else index.cpu()
             wanted.append((of_edges, group, attr.attr_name))
             attrs.append(attr)
@@ -568,7 +575,7 @@ class _Joins:
         return {key: value for key, value in self.__dict__.items() if key not in ("_idle", "_works", "_tables", "_fields", "_perms")}
 
 
-_perm = "the edges' own numbers"  # a field's name that no attribute has
+_perm = "numbers of edges (e_id)"  # a field's name that no attribute has
 
 
 def _named(field: Field) -> str:
@@ -577,6 +584,20 @@ def _named(field: Field) -> str:
 
 def _of_type(found: Any, kind: Any) -> Any:
     return found.get(kind) if isinstance(found, dict) else found
+
+
+def _order_of(sampler: Any) -> torch.Tensor:
+    """What iterating over one of torch's samplers yields, and its generator is left as that leaves it; without a number of Python a position."""
+    if type(sampler) is torch.utils.data.SequentialSampler:
+        return torch.arange(len(sampler))
+    if type(sampler) is torch.utils.data.RandomSampler and not sampler.replacement:
+        generator, count = sampler.generator, len(sampler.data_source)
+        if generator is None:
+            generator = torch.Generator().manual_seed(drawn_seed())
+        if count:
+            orders = [torch.randperm(count, generator=generator) for _ in range(sampler.num_samples // count + 1)]
+            return torch.cat(orders)[:sampler.num_samples]
+    return torch.from_numpy(np.fromiter(sampler, np.int64))
 
 
 class _Order(_Positions):
@@ -801,16 +822,14 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
     def _over_ranks(self, draws: Draws, seed: int) -> Iterator[Any]:
         """Windows of them are drawn by all ranks together, ahead."""
         batches: Any = self.batch_sampler
-        positions = iter(batches.sampler)
-        count = len(batches) * batches.batch_size if batches.drop_last else len(batches.sampler)
-        order = torch.from_numpy(np.fromiter(itertools.islice(positions, count), np.int64))
+        order = _order_of(batches.sampler)
+        if batches.drop_last:
+            order = order[:len(batches) * batches.batch_size]
         for blocks, index in windows_ahead(draws.windows(self.input_data.node, order, batches.batch_size, self._window, mixed(seed, 0))):
             inputs = self.input_data[index]
             out = self.node_sampler._output(blocks, [None], {})
             out.metadata = (inputs.input_id, inputs.time)
             yield self.filter_fn(self.node_sampler._finished(out))
-        for _ in positions:  # to its end, for what it draws there
-            pass
 
     def _sampler(self) -> Any:
         return self.node_sampler

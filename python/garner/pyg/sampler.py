@@ -299,8 +299,8 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                                      "that have no times; give input_time= or edge_label_time=")
         return seeds, times
 
-    def _output(self, blocks: Any, drawn: list[Any], seeds: dict[Any, torch.Tensor]) -> Any:
-        """What was drawn of these relations, as PyG has it. `blocks`: None: nothing but the seeds."""
+    def _output(self, blocks: Any, drawn: list[Any], seeds: dict[Any, torch.Tensor], stream: int | None = None) -> Any:
+        """What was sampled of these relations, as PyG has it. `blocks`: None: nothing but the seeds. stream: as of pipeline.tensor_of."""
         s, back = self._source, self.sample_direction == "backward"
         hops = self.num_neighbors.num_hops
         node: dict[Any, torch.Tensor] = {}
@@ -320,12 +320,12 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         else:
             for k, t in enumerate(s.node_types):
                 found = blocks.of_type(k)
-                node[t], nodes[t] = tensor_of(found.ids), list(found.by_hop)
+                node[t], nodes[t] = tensor_of(found.ids, stream), list(found.by_hop)
                 if self.disjoint:
-                    batch[t] = tensor_of(found.tree).to(torch.int64)
+                    batch[t] = tensor_of(found.tree, stream).to(torch.int64)
             for k, t in enumerate(drawn):
                 got = blocks.of_relation(k)
-                pair, edge[t] = tensor_of(got.edge_index), tensor_of(got.edge)
+                pair, edge[t] = tensor_of(got.edge_index, stream), tensor_of(got.edge, stream)
                 row[t], col[t] = pair[0], pair[1]
                 if not back:
                     pairs[t] = pair, row[t], col[t]

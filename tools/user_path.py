@@ -1,0 +1,310 @@
+"""The cases of tools/prove_user: scripts as users type them, each timed, and compared with what they should have handed out. A line of JSON a case.
+
+  python3 tools/user_path.py SECTION [CASE...]       SECTION: pyg, hetero, torch; cases whose names hold one of these words
+  SCALE=12 BATCHES=5 ... a rehearsal on a machine without a GPU
+
+Graphs are Kronecker graphs (16 undirected edges a node, as Graph500 has them), made here; row k of the features is a function of k, of which each row that is
+handed out is compared, and each edge with the edge list. Times: BATCHES mini-batches behind 8 that warm up, by the wall clock around a loop
+that ends with a wait for the GPU; the median of three such loops.
+"""
+import gc
+import json
+import os
+import statistics
+import sys
+import time
+import warnings
+
+import torch
+
+gpu = torch.cuda.is_available()
+device = torch.device("cuda" if gpu else "cpu")
+batches = int(os.environ.get("BATCHES", 60 if gpu else 3))
+width, hidden, classes = 128, 256, 172
+fanout = [15, 10, 5]
+section, *words = sys.argv[1:] or ["pyg"]
+
+
+def say(**row):
+    print(json.dumps(row), flush=True)
+
+
+def wait():
+    if gpu:
+        torch.cuda.synchronize()
+
+
+def kronecker(scale, seed=1):
+    """Both directions of each edge, sorted by target: (2, edges) in host memory."""
+    g = torch.Generator(device).manual_seed(seed)
+    edges = 16 << scale
+    source, target = (torch.zeros(edges, dtype=torch.int64, device=device) for _ in range(2))
+    for bit in range(scale):
+        r = torch.rand(edges, device=device, generator=g)
+        source += (r >= 0.76).long() << bit  # 0.57, 0.19, 0.19, 0.05
+        target += (((r >= 0.57) & (r < 0.76)) | (r >= 0.95)).long() << bit
+    mixed = torch.randperm(1 << scale, device=device, generator=g)
+    source, target = mixed[source], mixed[target]
+    keys = torch.cat([target << scale | source, source << scale | target]).sort()[0]
+    keys = torch.unique_consecutive(keys)
+    keys = keys[keys >> scale != keys & (1 << scale) - 1]
+    found = torch.empty((2, keys.numel()), dtype=torch.int64)
+    found[0].copy_(keys & (1 << scale) - 1)
+    found[1].copy_(keys >> scale)
+    return found
+
+
+def rows_of(ids, width=width):
+    return (ids.to(torch.float32)[:, None] * 1e-3 + torch.arange(width, dtype=torch.float32, device=ids.device))
+
+
+def table(nodes, width=width):
+    x = torch.empty(nodes, width)
+    for k in range(0, nodes, 1 << 20):
+        ids = torch.arange(k, min(nodes, k + (1 << 20)), device=device)
+        x[k:k + (1 << 20)].copy_(rows_of(ids, width))
+    return x
+
+
+class Wrong:
+    """Rows and edges that differ from what they should be; counted on the device, told at the end."""
+
+    def __init__(self):
+        self.count = torch.zeros(2, dtype=torch.int64, device=device)
+        self.rows = self.edges = 0
+
+    def look(self, x, ids, y=None, labels=None):
+        ids = ids.to(x.device)
+        self.count[0] += (x != rows_of(ids, x.shape[1])).any(1).sum().to(device)
+        self.rows += len(ids)
+        if y is not None:
+            self.count[0] += (y != labels.to(y.device)[ids.to(y.device)]).sum().to(device)
+
+    def edge(self, source, target, e_id, edge_index):
+        at = e_id.cpu()
+        self.count[1] += ((edge_index[0, at] != source.cpu()) | (edge_index[1, at] != target.cpu())).sum().to(device)
+        self.edges += len(at)
+
+
+def timed(loader, look, learn=None, checked=3):
+    """(ms a mini-batch, rows of one, s to the first, wrong rows, wrong edges)."""
+    wrong, found, first, seen = Wrong(), [], None, 0
+    for loop in range(4 if learn is None else 2):  # the first compares
+        it, begun = iter(loader), time.perf_counter()
+        for k in range(batches + 8):
+            b = next(it, None)
+            if b is None:
+                it = iter(loader)
+                b = next(it)
+            if first is None:
+                wait()
+                first = time.perf_counter() - begun
+            if loop == 0:
+                look(b, wrong, k < checked)
+            if k == 7:
+                wait()
+                begun, rows = time.perf_counter(), 0
+            elif k > 7:
+                rows += b.num_nodes if hasattr(b, "num_nodes") else len(b.n_id)
+            if learn is not None:
+                learn(b)
+        wait()
+        if loop:
+            found.append(1e3 * (time.perf_counter() - begun) / batches)
+        del it, b
+    bad = wrong.count.tolist()
+    return {"ms": round(statistics.median(found), 3), "rows": rows // batches, "first_s": round(first, 2), "rows_compared": wrong.rows,
+            "edges_compared": wrong.edges, "wrong_rows": bad[0], "wrong_edges": bad[1]}
+
+
+def case(name, make, look, learn=None, **more):
+    if words and not any(word in name for word in words):
+        return
+    gc.collect()
+    if gpu:
+        torch.cuda.empty_cache()
+    begun = time.perf_counter()
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            loader = make()
+            made = time.perf_counter() - begun
+            row = timed(loader, look, None if learn is None else learn())
+        say(script=name, made_s=round(made, 2), **row, **more, warnings=sorted({str(w.message)[:200] for w in told if w.category is UserWarning}),
+            caller_waited_ms=round(loader.report.get("caller_waited_ms", 0), 1) if hasattr(loader, "report") else None,
+            explain=loader.explain() if hasattr(loader, "explain") else None)
+    except Exception as e:
+        say(script=name, failed=f"{type(e).__name__}: {e}"[:400])
+
+
+def pyg():
+    import garner
+    from garner.pyg import LinkNeighborLoader, NeighborLoader
+    from torch_geometric.data import Data
+    from torch_geometric.nn import GraphSAGE
+    scale = int(os.environ.get("SCALE", 24 if gpu else 12))
+    begun = time.perf_counter()
+    edges, nodes = kronecker(scale), 1 << scale
+    torch.manual_seed(1)
+    x, y, mask = table(nodes), torch.randint(0, classes, (nodes,)), torch.rand(nodes) < 0.5
+    train = torch.unique_consecutive(edges[1])
+    train = train[torch.randperm(len(train))[:1 << 18]]
+    pairs = edges[:, torch.randint(edges.shape[1], (1 << 18,))].contiguous()
+    say(data=f"Kronecker {scale}", nodes=nodes, edges=edges.shape[1], s=round(time.perf_counter() - begun, 1))
+
+    def data(features=None, **more):
+        return Data(x=x if features is None else features, edge_index=edges, y=y, train_mask=mask, **more)
+
+    def look(b, wrong, closely):
+        wrong.look(b.x, b.n_id, b.y, y)
+        if closely and "e_id" in b:
+            n = b.n_id.to(b.edge_index.device)
+            wrong.edge(n[b.edge_index[0]], n[b.edge_index[1]], b.e_id, edges)
+
+    def sage():
+        torch.set_float32_matmul_precision("high")
+        net = GraphSAGE(width, hidden, 3, classes, dropout=.5).to(device)
+        adam = torch.optim.Adam(net.parameters(), 3e-3)
+
+        def step(b):
+            b = b.to(device)
+            out = net(b.x, b.edge_index)[:b.batch_size]
+            loss = torch.nn.functional.cross_entropy(out, b.y[:b.batch_size])
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+        return step
+
+    def nodes_of(d, **more):
+        return NeighborLoader(d, fanout, train, batch_size=1024, shuffle=True, **{"is_sorted": True, **more})
+
+    def links_of(d, **more):
+        return LinkNeighborLoader(d, fanout, edge_label_index=pairs, neg_sampling="binary", batch_size=256, shuffle=True, is_sorted=True, **more)
+
+    remote = lambda: garner.tiered(x, device_budget=0)
+    case("pyg, one import", lambda: nodes_of(data()), look)
+    case("pyg, one import, under SAGE", lambda: nodes_of(data()), look, sage)
+    case("pyg, num_workers=14 left in", lambda: nodes_of(data(), num_workers=14, persistent_workers=True, pin_memory=True), look)
+    case("pyg, all remote", lambda: nodes_of(data(remote()), graph_cache=0), look)
+    case("pyg, features remote (garner.tiered)", lambda: nodes_of(data(remote())), look)
+    case("pyg, features remote, under SAGE", lambda: nodes_of(data(remote())), look, sage)
+    case("pyg, a tenth of the features kept", lambda: nodes_of(data(), feature_cache=x.nbytes // 10), look)
+    case("pyg, links, one import", lambda: links_of(data()), look)
+    case("pyg, links, features remote", lambda: links_of(data(remote())), look)
+    times = torch.randint(0, 1000, (nodes,))
+    case("pyg, temporal uniform", lambda: nodes_of(data(time=times), time_attr="time"), look)
+    case("pyg, temporal last", lambda: nodes_of(data(time=times), time_attr="time", temporal_strategy="last"), look)
+    case("pyg, disjoint", lambda: nodes_of(data(), disjoint=True), look)
+    case("pyg, induced", lambda: NeighborLoader(data(), fanout[:2], train, batch_size=1024, shuffle=True, is_sorted=True, subgraph_type="induced"), look)
+    case("pyg, weighted", lambda: nodes_of(data(w=torch.rand(edges.shape[1])), weight_attr="w"), look)
+    if not words:
+        shuffled = torch.randperm(edges.shape[1], device=device if gpu else "cpu").cpu()
+        edges = edges[:, shuffled].contiguous()
+        case("pyg, one import, edges not sorted", lambda: nodes_of(data(), is_sorted=False), look)
+
+
+def hetero():
+    import garner
+    from garner.pyg import LinkNeighborLoader, NeighborLoader
+    from torch_geometric.data import HeteroData
+    small = 1 if gpu else 1000
+    users, items, count = 3_000_000 // small, 1_000_000 // small, 40_000_000 // small
+    torch.manual_seed(2)
+    buys = torch.stack([torch.randint(users, (count,)), (torch.rand(count) ** 3 * items).long()])
+    knows = torch.randint(users, (2, count // 4))
+    x = {"user": table(users, 64), "item": table(items, 64)}
+
+    def data(wrap=lambda x: x):
+        h = HeteroData()
+        for t, rows in x.items():
+            h[t].x = wrap(rows)
+        h["user", "buys", "item"].edge_index = buys
+        h["item", "by", "user"].edge_index = buys.flip(0).contiguous()
+        h["user", "knows", "user"].edge_index = knows
+        return h
+
+    def look(b, wrong, closely):
+        for t in x:
+            wrong.look(b[t].x, b[t].n_id)
+        if closely:
+            e = b["user", "buys", "item"]
+            at = e.edge_index.device
+            wrong.edge(b["user"].n_id.to(at)[e.edge_index[0]], b["item"].n_id.to(at)[e.edge_index[1]], e.e_id, buys)
+
+    def nodes_of(d, **more):
+        return NeighborLoader(d, [10, 5], input_nodes=("user", torch.arange(users // 8)), batch_size=1024, shuffle=True, **more)
+
+    def links_of(d, **more):
+        return LinkNeighborLoader(d, [10, 5], edge_label_index=(("user", "buys", "item"), buys[:, :200000].contiguous()), neg_sampling="binary",
+                                  batch_size=512, shuffle=True, **more)
+
+    remote = lambda rows: garner.tiered(rows, device_budget=0)
+    case("hetero, nodes, one import", lambda: nodes_of(data()), look)
+    case("hetero, nodes, features remote", lambda: nodes_of(data(remote)), look)
+    case("hetero, links, one import", lambda: links_of(data()), look)
+    case("hetero, links, features remote", lambda: links_of(data(remote)), look)
+
+
+def plain():
+    """garner.torch.loader with labels in host memory."""
+    import garner
+    from torch_geometric.nn import SAGEConv
+    scale = int(os.environ.get("SCALE", 26 if gpu else 12))
+    begun = time.perf_counter()
+    graph = garner.generate("kron", scale)
+    nodes = len(graph)
+    degree = torch.from_numpy(graph.csr()[0]).diff()
+    torch.manual_seed(1)
+    labels = torch.randint(0, classes, (nodes,))
+    train = torch.nonzero(degree).flatten()
+    train = train[torch.randperm(len(train))[:1 << 20]]
+    x = table(nodes)
+    say(data=f"Kronecker {scale}", nodes=nodes, s=round(time.perf_counter() - begun, 1))
+
+    def look(b, wrong, closely):
+        wrong.look(b.x, b.n_id)
+        wrong.count[0] += (b.y != labels.to(b.y.device)[b.n_id[:b.batch_size]]).sum()
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.c = torch.nn.ModuleList([SAGEConv(width, hidden), SAGEConv(hidden, hidden), SAGEConv(hidden, classes)])
+
+        def forward(self, b):
+            x, ns, ne, hops = b.x, b.num_sampled_nodes, b.num_sampled_edges, len(fanout)
+            for l, c in enumerate(self.c):  # layer l uses the edges of hops 0..hops-1-l, as PyG trims
+                x = c((x, x[:sum(ns[:hops - l])]), b.edge_index[:, :sum(ne[:hops - l])])
+                if l < 2:
+                    x = torch.dropout(torch.relu(x), .5, True)
+            return x
+
+    def sage():
+        torch.set_float32_matmul_precision("high")
+        net = Net().to(device)
+        adam = torch.optim.Adam(net.parameters(), 3e-3)
+
+        def step(b):
+            loss = torch.nn.functional.cross_entropy(net(b), b.y.to(device))
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+        return step
+
+    def of(features, **more):
+        return garner.torch.loader(graph, fanout, train, x=features, y=labels, batch_size=1024, shuffle=True, seed=3, **more)
+
+    remote = lambda: garner.tiered(x, device_budget=0)
+    for learn in (None, sage):
+        end = "" if learn is None else ", under SAGE"
+        case("torch, labels in host memory, all remote" + end, lambda: of(remote(), graph_cache=0), look, learn)
+        case("torch, a tenth kept" + end, lambda: of(x, feature_cache=x.nbytes // 10, graph_cache="840MB"), look, learn)
+    graph.to("cuda" if gpu else "host")
+    for learn in (None, sage):
+        end = "" if learn is None else ", under SAGE"
+        case("torch, features remote" + end, lambda: of(remote()), look, learn)
+        case("torch, all local" + end, lambda: of(x, **({"feature_cache": x.nbytes + labels.nbytes} if gpu else {})), look, learn)
+
+
+{"pyg": pyg, "hetero": hetero, "torch": plain}[section]()
+sys.stdout.flush()
+os._exit(0)
