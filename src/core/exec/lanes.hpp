@@ -221,7 +221,7 @@ GARNER_HD inline smallest_found smallest_in_turn(span<T> const& r, std::uint32_t
   candidate best[most_smallest];
   std::uint32_t n = 0;
   until(r, [&](T e, std::uint64_t i) {
-    candidate const mine{key(e, i), i};
+    candidate const mine{key(e, i, n == k ? best[n - 1].key : candidate::none), i};
     if (mine.key == candidate::none || !(after < mine) || (n == k && !(mine < best[n - 1]))) return false;
     std::uint32_t at = n < k ? n++ : n - 1;
     for (; at > 0 && mine < best[at - 1]; --at) best[at] = best[at - 1];
