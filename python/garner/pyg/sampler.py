@@ -291,7 +291,8 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 found = blocks.of_type(k)
                 node[t], nodes[t] = tensor_of(found.ids), list(found.by_hop)
                 if self.disjoint:
-                    batch[t] = tensor_of(found.tree).to(torch.int64)
+                    # By NumPy: threads of torch's, woken for this, would spin on the cores that draw the next.
+                    batch[t] = torch.from_numpy(np.asarray(found.tree).astype(np.int64)) if self.place == "host" else tensor_of(found.tree).to(torch.int64)
             for k, t in enumerate(drawn):
                 got = blocks.of_relation(k)
                 row[t], col[t], edge[t] = tensor_of(got.row), tensor_of(got.col), tensor_of(got.edge)
