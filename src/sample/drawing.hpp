@@ -77,9 +77,10 @@ struct place_table {
   }
   // Of an entry of the hash table.
   GARNER_HD std::uint64_t vertex_at(std::uint64_t entry) const { return keys[entry / 2] / (trees * batches); }
-  GARNER_HD void ask_for(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
-    if (keys) ask_soon(keys + 2 * (mix(key(v, tree, batch)) & mask));
-    else ask_soon(place + batch * vertices + v);
+  // Where its entry likely is.
+  GARNER_HD void const* near(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
+    if (!keys) return place + batch * vertices + v;
+    return keys + 2 * (mix(key(v, tree, batch)) & mask);
   }
 };
 
@@ -438,8 +439,8 @@ struct fetch : hop_of_relation {
     t.each(known<Packed>(one), [&](Id u) { reach(i, u, tree, batch); });
   }
   // A thread of the host asks for entries of the lists, and then for what it will look up for them, some edges before: a device has
-  // thousands under way.
-  GARNER_HD void look_ahead(std::uint64_t k) const {
+  // thousands under way. Inlined, since gcc drops a call of what does nothing but prefetch.
+  [[gnu::always_inline]] GARNER_HD void look_ahead(std::uint64_t k) const {
     constexpr std::uint64_t lists_ahead = 32, places_ahead = 16;
     if (lists.targets.packed) return;
     std::uint64_t const items = c[map.items];
@@ -447,7 +448,7 @@ struct fetch : hop_of_relation {
     if (!places.place || k + places_ahead >= items) return;
     std::uint64_t const i = k + places_ahead;
     auto const target = static_cast<std::uint64_t>(col[i]);
-    places.ask_for(lists.targets.data[edge[i]], tree_of(target), batch_of(target));
+    ask_soon(places.near(lists.targets.data[edge[i]], tree_of(target), batch_of(target)));
   }
 };
 
