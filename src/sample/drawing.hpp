@@ -64,7 +64,9 @@ struct place_table {
   }
   // So many keys at the most, so that a free slot is soon met.
   GARNER_HD std::uint64_t room() const { return keys ? mask - mask / 4 : nothing; }
-  GARNER_HD std::uint64_t key(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const { return (v * trees + tree) * batches + batch; }
+  GARNER_HD std::uint64_t key(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
+    return (v * trees + tree) * batches + batch;
+  }
   // The place of the entry.
   GARNER_HD std::uint64_t insert(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
     if (!keys) return batch * vertices + v;
@@ -103,7 +105,8 @@ struct hop_of_relation {
   place_table places;
   std::uint32_t* drawn;
   std::uint64_t* at;
-  // By edge of the hop: neighbour (reached by a hash table: its entry there), who drew it (a place in to_ids), where it stands in the lists.
+  // By edge of the hop: neighbour (reached by a hash table: its entry there), who drew it (a place in to_ids), where it stands in the
+  // lists.
   std::int64_t *row, *col, *edge;
   std::uint32_t* first;
   std::uint64_t* rank;
