@@ -41,8 +41,8 @@ struct thread_pool::state {
   std::mutex mutex;
   std::condition_variable wake, done;
   std::uint64_t round = 0;  // counts the loops, so that a member knows a new one from the one it just did
-  unsigned working = 0;
-  bool stop = false;
+  unsigned working = 0;  // members that began this loop before it was over: one that wakes later has nothing to do, and nobody waits for it
+  bool open = false, stop = false;
 
   std::uint64_t n = 0, grain = 1;
   chunk_fn const* chunk = nullptr;
@@ -74,6 +74,8 @@ struct thread_pool::state {
       wake.wait(lock, [&] { return stop || round != seen; });
       if (stop) return;
       seen = round;
+      if (!open) continue;
+      ++working;
       lock.unlock();
       work();
       lock.lock();
@@ -121,12 +123,13 @@ void thread_pool::run(std::uint64_t n, std::uint64_t grain, std::function<void(s
     s.next.store(0, std::memory_order_relaxed);
     s.failure = nullptr;
     s.held = interrupts_held::here();
-    s.working = static_cast<unsigned>(s.members.size());
+    s.open = true;
     ++s.round;
   }
   s.wake.notify_all();
   s.work();
   std::unique_lock lock(s.mutex);
+  s.open = false;
   s.done.wait(lock, [&] { return s.working == 0; });  // members' writes are visible through the same mutex
   if (s.failure) std::rethrow_exception(s.failure);
 }

@@ -26,8 +26,9 @@ struct block_sampler::parts::impl {
   struct type_parts {
     std::uint64_t vertices = 0;
     buffer<std::uint32_t> place;   // by vertex: none, but while a mini-batch is drawn
-    buffer<std::uint32_t> hashed;  // of a hash table ...
-    buffer<std::uint64_t> keys;    // ... and whose each is
+    buffer<std::uint64_t> hashed;  // of a hash table, two words a slot
+    std::uint64_t slots = 0;       // of it, for what is drawn now
+    std::uint64_t taken = 0;       // slots that a mini-batch took, the most so far; 0: not known
     buffer<std::int64_t> times;
     bool is_source = false;  // of some relation: its vertices are drawn
   };
@@ -177,6 +178,7 @@ struct block_sampler::parts::impl {
              "mini-batch {} of {} seeds: a hop would draw {} neighbours, and 2^32 is the most; say a smaller mini-batch or fanout", number,
              seeds, wants);
     };
+    for (type_parts& t : types) t.taken = 0;  // as much as there may be, once
     more(room.items, c[counter_map::needs_items]);
     for (std::uint32_t t = 0; t < map.types; ++t) more(room.vertices[t], c[map.need_vertices(t)]);
     for (std::uint32_t r = 0; r < map.relations; ++r) more(room.edges[r], c[map.need_edges(r)]);
@@ -199,8 +201,13 @@ struct block_sampler::parts::impl {
   bool far() const {
     return std::any_of(relations.begin(), relations.end(), [](relation_parts const& r) { return r.far; });
   }
-  std::uint64_t slots(std::size_t t, std::size_t batches) const {
-    return std::bit_ceil(2 * (room.vertices[t] * batches + (types[t].is_source ? room.items : 0)) + 2);
+  // Of a hash table: for twice as much as there may be, or a quarter more than there was. open_edges() looks whether that is enough.
+  std::uint64_t slots(std::size_t t, std::span<blocks::parts* const> batches) const {
+    std::uint64_t most = room.vertices[t] * batches.size() + (types[t].is_source ? room.items : 0), seeds = 0;
+    for (blocks::parts const* b : batches)
+      for (blocks::parts::group const& g : b->groups) seeds += g.type == t ? g.count : 0;
+    if (std::uint64_t const n = types[t].taken) most = std::min(most, (n + n / 4) * batches.size() + seeds);
+    return std::bit_ceil(2 * most + 2);
   }
   void make_rooms(std::span<blocks::parts* const> batches) {
     std::uint64_t const most = *std::max_element(room.vertices.begin(), room.vertices.end()) * batches.size();
@@ -213,8 +220,8 @@ struct block_sampler::parts::impl {
     }
     for (std::size_t t = 0; t < types.size(); ++t) {
       if (hashes(batches.size())) {
-        make(types[t].keys, slots(t, batches.size()), "local numbers of vertices");
-        make(types[t].hashed, types[t].keys.size(), "local numbers of vertices");
+        types[t].slots = slots(t, batches);
+        make(types[t].hashed, 2 * types[t].slots, "local numbers of vertices");
       } else if (make(types[t].place, types[t].vertices * batches.size(), "local numbers of vertices")) {
         x.fill(types[t].place.data(), 0xff, types[t].place.bytes());
       }
@@ -236,7 +243,7 @@ struct block_sampler::parts::impl {
     std::uint64_t n = cached_arcs + counters.bytes() + at.bytes() + rank.bytes() + keys.bytes() + spare_keys.bytes() + drawn.bytes() +
                       first.bytes() + row.bytes() + col.bytes() + edge.bytes() + sifted_col.bytes() + sifted_edge.bytes() +
                       tree_time.bytes() + all_ids.bytes() + all_batches.bytes() + inside.bytes() + ranks.bytes();
-    for (type_parts const& t : types) n += t.place.bytes() + t.hashed.bytes() + t.keys.bytes() + t.times.bytes();
+    for (type_parts const& t : types) n += t.place.bytes() + t.hashed.bytes() + t.times.bytes();
     return n;
   }
 
@@ -245,7 +252,7 @@ struct block_sampler::parts::impl {
   place_table table_of(std::uint32_t t, std::uint64_t seeds, std::size_t batches) const {
     type_parts const& of = types[t];
     if (!hashes(batches)) return {of.place.data(), nullptr, 0, 1, of.vertices, batches};
-    return {of.hashed.data(), of.keys.data(), of.keys.size() - 1, o.disjoint ? std::max<std::uint64_t>(1, seeds) : 1, of.vertices, batches};
+    return place_table::of_slots(of.hashed.data(), of.slots, o.disjoint ? std::max<std::uint64_t>(1, seeds) : 1, of.vertices, batches);
   }
   item_count counted(std::uint32_t counter, std::uint64_t most) const { return {counters.data() + counter, most}; }
   item_count so_far(some_batches batches, std::uint32_t t) const { return counted(map.total(t), room.vertices[t] * batches.size()); }
@@ -286,10 +293,7 @@ struct block_sampler::parts::impl {
     for (blocks::parts* b : batches) b->begun.record(x);
     for_each_item<1>(x, map.part(n), begin_batch{c, map});
     if (hashes(n))
-      for (type_parts const& t : types) {
-        x.fill(t.keys.data(), 0xff, t.keys.bytes());
-        x.fill(t.hashed.data(), 0xff, t.hashed.bytes());
-      }
+      for (type_parts const& t : types) x.fill(t.hashed.data(), 0xff, 2 * t.slots * sizeof(std::uint64_t));
     std::uint64_t before = 0;
     for (std::uint32_t k = 0; k < n; ++k) {
       blocks::parts& b = *batches[k];
@@ -826,6 +830,13 @@ void block_sampler::parts::finish(blocks::parts& b) {
       s.relations[r].seen[h] = std::max(s.relations[r].seen[h], n);
     }
   }
+  for (std::uint32_t h = 0; h < map.hops && !s.o.induced; ++h)  // whom a hop reaches is inserted before it is known who is new
+    for (std::uint32_t t = 0; t < map.types; ++t) {
+      std::uint64_t n = c[map.history(h) + t];
+      for (std::uint32_t r = 0; r < map.relations; ++r)
+        if (s.relations[r].of.from == t) n += c[map.history(h + 1) + map.types + r] - c[map.history(h) + map.types + r];
+      s.types[t].taken = std::max(s.types[t].taken, n);
+    }
 }
 void block_sampler::parts::discard(blocks::parts& b) noexcept {
   try {

@@ -2,8 +2,9 @@
 // Nothing waits: how many vertices and edges there are stays where the next loop reads it, and the host learns it when it asks (finish).
 // Room is made for what mini-batches took so far; one that takes more is sampled again with more room, and has the same bits. Invariant:
 // vertices stand in the order in which they are first drawn, edges in that of the vertices that drew them: the same bits at every place and
-// for any number of threads. Cost: 45 bytes an edge of a hop and 12 a vertex of working memory, 4 bytes a vertex of the graph (disjoint: 24
-// a vertex of the mini-batch); a far read of a sector an edge where lists are longer than the fanout.
+// for any number of threads. Cost: 45 bytes an edge of a hop and 12 a vertex of working memory, 4 bytes a vertex of the graph (disjoint: 40
+// to 80 a vertex of the mini-batch, at first for as many as fanouts allow); a far read of a sector an edge where lists are longer than the
+// fanout.
 #pragma once
 #include <memory>
 #include <optional>

@@ -52,26 +52,37 @@ struct counter_map {
 };
 
 // Which local number a vertex has: an entry a vertex and mini-batch, or, of disjoint trees and where these would be too many, a hash table
-// of (vertex, tree, mini-batch) with open addressing.
+// of (vertex, tree, mini-batch) with open addressing. A slot of it is 16 bytes, a key and an entry, so that both come at once.
 struct place_table {
   std::uint32_t* place = nullptr;
-  std::uint64_t* keys = nullptr;  // null: by vertex
+  std::uint64_t* keys = nullptr;  // null: by vertex; else slot k has its key at keys[2 * k] and its entry behind it
   std::uint64_t mask = 0, trees = 1, vertices = 0, batches = 1;
 
+  static place_table of_slots(std::uint64_t* slots, std::uint64_t count, std::uint64_t trees, std::uint64_t vertices,
+                              std::uint64_t batches) {
+    return {reinterpret_cast<std::uint32_t*>(slots + 1), slots, count - 1, trees, vertices, batches};
+  }
+  // So many keys at the most, so that a free slot is soon met.
+  GARNER_HD std::uint64_t room() const { return keys ? mask - mask / 4 : nothing; }
+  GARNER_HD std::uint64_t key(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
+    return (v * trees + tree) * batches + batch;
+  }
+  // The place of the entry.
   GARNER_HD std::uint64_t insert(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
     if (!keys) return batch * vertices + v;
-    std::uint64_t const key = (v * trees + tree) * batches + batch;
-    for (std::uint64_t at = mix(key) & mask;; at = (at + 1) & mask) {
-      std::uint64_t there = atomic_load(keys + at);
-      if (there == nothing) there = atomic_cas(keys + at, nothing, key);
-      if (there == nothing || there == key) return at;
+    std::uint64_t const mine = key(v, tree, batch);
+    for (std::uint64_t at = mix(mine) & mask;; at = (at + 1) & mask) {
+      std::uint64_t there = atomic_load(keys + 2 * at);
+      if (there == nothing) there = atomic_cas(keys + 2 * at, nothing, mine);
+      if (there == nothing || there == mine) return 4 * at;
     }
   }
-  GARNER_HD std::uint64_t find(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {  // what was inserted
-    if (!keys) return batch * vertices + v;
-    std::uint64_t const key = (v * trees + tree) * batches + batch;
-    for (std::uint64_t at = mix(key) & mask;; at = (at + 1) & mask)
-      if (atomic_load(keys + at) == key) return at;
+  // Of an entry of the hash table.
+  GARNER_HD std::uint64_t vertex_at(std::uint64_t entry) const { return keys[entry / 2] / (trees * batches); }
+  // Where its entry likely is.
+  GARNER_HD void const* near(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
+    if (!keys) return place + batch * vertices + v;
+    return keys + 2 * (mix(key(v, tree, batch)) & mask);
   }
 };
 
@@ -94,7 +105,9 @@ struct hop_of_relation {
   place_table places;
   std::uint32_t* drawn;
   std::uint64_t* at;
-  std::int64_t *row, *col, *edge;  // by edge of the hop: neighbour, who drew it (a place in to_ids), where it stands in the lists
+  // By edge of the hop: neighbour (reached by a hash table: its entry there), who drew it (a place in to_ids), where it stands in the
+  // lists.
+  std::int64_t *row, *col, *edge;
   std::uint32_t* first;
   std::uint64_t* rank;
   std::uint64_t room_items, room_edges, room_vertices;
@@ -116,16 +129,20 @@ struct hop_of_relation {
   // Of edge i: whose it is, and the entry of its neighbour.
   GARNER_HD std::uint64_t batch_of_edge(std::uint64_t i) const { return to_batch ? to_batch[col[i]] : 0; }
   GARNER_HD std::uint64_t entry_of(std::uint64_t i) const {
-    auto const target = static_cast<std::uint64_t>(col[i]);
-    return places.find(static_cast<std::uint64_t>(row[i]), tree_of(target), batch_of(target));
+    auto const at = static_cast<std::uint64_t>(row[i]);
+    return places.keys ? at : batch_of_edge(i) * places.vertices + at;
+  }
+  GARNER_HD std::int64_t vertex_of(std::uint64_t i) const {
+    return places.keys ? static_cast<std::int64_t>(places.vertex_at(static_cast<std::uint64_t>(row[i]))) : row[i];
   }
   GARNER_HD std::uint64_t base() const { return c[map.total(from)]; }
   // Whether who draws n of so many neighbours takes each once: where all are wanted with replacement too.
   GARNER_HD bool takes_all(std::uint64_t n, std::uint64_t degree) const { return fanout < 0 || (n == degree && !replace); }
   // u stands at edge i. Without places nobody numbers it here: whoever asked for the list does.
   GARNER_HD void reach(std::uint64_t i, std::uint64_t u, std::uint64_t tree, std::uint64_t batch) const {
-    row[i] = static_cast<std::int64_t>(u);
-    if (places.place) atomic_min(places.place + places.insert(u, tree, batch), static_cast<std::uint32_t>(base() + i));
+    std::uint64_t const entry = places.place ? places.insert(u, tree, batch) : 0;
+    row[i] = static_cast<std::int64_t>(places.keys ? entry : u);
+    if (places.place) atomic_min(places.place + entry, static_cast<std::uint32_t>(base() + i));
   }
 };
 
@@ -241,7 +258,7 @@ struct open_edges : hop_of_relation {
       std::uint64_t const first_of_mine = edges_until(begin), edges_then = mine[map.edges(relation)] + edges_until(end) - first_of_mine;
       mine[map.first_item] = first_of_mine;
       mine[map.need_edges(relation)] = larger(mine[map.need_edges(relation)], edges_then);
-      too_many |= edges_then > room_edges;
+      too_many |= edges_then > room_edges || base() + items > places.room();
     }
     if (b == 0) {
       c[map.need_items] = larger(c[map.need_items], items);
@@ -277,13 +294,13 @@ struct draw : hop_of_relation {
 };
 
 // --- draws that look at every edge -------------------------------------------------------------------------------------------------------
-// What an edge is chosen by: the smallest keys are drawn, candidate::none never is.
+// What an edge is chosen by: the smallest keys are drawn, candidate::none never is. A key above `most` may be none, since nobody wants it.
 struct by_weight {
   using element = std::uint32_t;
   arc_array<std::uint32_t> weights;
   bool real;
   GARNER_HD span<element> part(std::uint64_t v, std::uint64_t begin, std::uint64_t end) const { return weights.part_of(v, begin, end); }
-  GARNER_HD std::uint64_t key(element bits, std::uint64_t random, std::int64_t) const {
+  GARNER_HD std::uint64_t key(element bits, std::uint64_t random, std::int64_t, std::uint64_t) const {
     double w = bits;
     if (real) {
       float value;
@@ -299,10 +316,12 @@ struct by_weight {
 };
 struct in_time {
   bool latest;
-  GARNER_HD std::uint64_t key_of(std::int64_t time, std::uint64_t random, std::int64_t limit) const {
-    if (time > limit) return candidate::none;
-    if (!latest) return (random >> 1) + 1;  // never 0, which comes before all
-    std::uint64_t const age = static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(time);
+  // A time is read where it still matters: in a long list few random numbers are among the smallest.
+  GARNER_HD std::uint64_t key_of(std::int64_t const* time, std::uint64_t random, std::int64_t limit, std::uint64_t most) const {
+    std::uint64_t const key = (random >> 1) + 1;  // never 0, which comes before all
+    if ((!latest && key > most) || *time > limit) return candidate::none;
+    if (!latest) return key;
+    std::uint64_t const age = static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(*time);
     return smaller(age, candidate::none - 2) + 1;
   }
 };
@@ -312,13 +331,17 @@ struct by_time_of_vertex : in_time {
   arc_array<Id> targets;
   std::int64_t const* times;
   GARNER_HD span<element> part(std::uint64_t v, std::uint64_t begin, std::uint64_t end) const { return targets.part_of(v, begin, end); }
-  GARNER_HD std::uint64_t key(element u, std::uint64_t random, std::int64_t limit) const { return key_of(times[u], random, limit); }
+  GARNER_HD std::uint64_t key(element u, std::uint64_t random, std::int64_t limit, std::uint64_t most) const {
+    return key_of(times + u, random, limit, most);
+  }
 };
 struct by_time_of_edge : in_time {
   using element = std::int64_t;
   std::int64_t const* times;
   GARNER_HD span<element> part(std::uint64_t, std::uint64_t begin, std::uint64_t end) const { return {times, begin, end}; }
-  GARNER_HD std::uint64_t key(element time, std::uint64_t random, std::int64_t limit) const { return key_of(time, random, limit); }
+  GARNER_HD std::uint64_t key(element const& time, std::uint64_t random, std::int64_t limit, std::uint64_t most) const {
+    return key_of(&time, random, limit, most);
+  }
 };
 
 // Into first[]: 1 an edge is drawn, 0 none stands here, 2 allowed() will tell.
@@ -349,8 +372,8 @@ struct draw_by : hop_of_relation {
       auto const some = static_cast<std::uint32_t>(smaller<std::uint64_t>(each, n - k));
       smallest_found const found = t.smallest(
           by.part(v, begin, begin + degree), some, after,
-          [&](typename By::element e, std::uint64_t j) {
-            return by.key(e, mix(stream_of_draw + 0x9e3779b97f4a7c15ull * (j - begin + 1)), limit);
+          [&](typename By::element e, std::uint64_t j, std::uint64_t most) {
+            return by.key(e, mix(stream_of_draw + 0x9e3779b97f4a7c15ull * (j - begin + 1)), limit, most);
           },
           [&](std::uint32_t j, std::uint64_t j_at) { mine[k + j] = static_cast<std::int64_t>(j_at), state[k + j] = 1; });
       k += found.count;
@@ -373,7 +396,7 @@ struct allowed : hop_of_relation {
     auto const target = static_cast<std::uint64_t>(col[i]);
     std::int64_t const limit = tree_time ? tree_time[tree_of(target)] : 0;
     t.each(by.part(static_cast<std::uint64_t>(to_ids[target]), e, e + 1),
-           [&](typename By::element x) { first[i] = by.key(x, 0, limit) != candidate::none; });
+           [&](typename By::element x) { first[i] = by.key(x, 0, limit, candidate::none) != candidate::none; });
   }
 };
 // What was drawn, one behind the other.
@@ -419,15 +442,16 @@ struct fetch : hop_of_relation {
     t.each(known<Packed>(one), [&](Id u) { reach(i, u, tree, batch); });
   }
   // A thread of the host asks for entries of the lists, and then for what it will look up for them, some edges before: a device has
-  // thousands under way.
-  GARNER_HD void look_ahead(std::uint64_t k) const {
+  // thousands under way. Inlined, since gcc drops a call of what does nothing but prefetch.
+  [[gnu::always_inline]] GARNER_HD void look_ahead(std::uint64_t k) const {
     constexpr std::uint64_t lists_ahead = 32, places_ahead = 16;
-    if (lists.targets.packed || places.keys) return;
+    if (lists.targets.packed) return;
     std::uint64_t const items = c[map.items];
     if (k + lists_ahead < items) ask_soon(lists.targets.data + edge[k + lists_ahead]);
     if (!places.place || k + places_ahead >= items) return;
     std::uint64_t const i = k + places_ahead;
-    ask_soon(places.place + places.find(lists.targets.data[edge[i]], 0, batch_of_edge(i)));
+    auto const target = static_cast<std::uint64_t>(col[i]);
+    ask_soon(places.near(lists.targets.data[edge[i]], tree_of(target), batch_of(target)));
   }
 };
 
@@ -510,8 +534,8 @@ struct take_place : hop_of_relation {
     std::uint64_t const batch = batch_of_edge(i), number = base() + rank[i];
     std::uint64_t const* const mine = of(batch);
     std::uint64_t const local = mine[map.count(from)] + rank[i] - mine[map.first_rank];
-    from_ids[number] = row[i];
-    if (from_batch) from_batch[number] = static_cast<std::uint32_t>(batch), to_batches[batch].ids[local] = row[i];
+    std::int64_t const v = from_ids[number] = vertex_of(i);
+    if (from_batch) from_batch[number] = static_cast<std::uint32_t>(batch), to_batches[batch].ids[local] = v;
     if (from_tree) from_tree[number] = static_cast<std::uint32_t>(tree_of(static_cast<std::uint64_t>(col[i])));
     places.place[entry_of(i)] = static_cast<std::uint32_t>(local);
   }

@@ -756,6 +756,57 @@ TEST_P(blocks_at, are_given_ahead_and_taken_in_any_order) {
   }
 }
 
+// Tables are as large as mini-batches were, and hold nothing of those before: of a sampler that drew others, larger, smaller and without
+// some types, each mini-batch is what a new sampler draws.
+TEST_P(blocks_at, are_those_of_a_new_sampler_whatever_it_drew_before) {
+  std::uint64_t const papers = 900, authors = 300;
+  auto const make = [&](std::uint64_t salt, std::uint64_t from, std::uint64_t to) {
+    std::vector<arc> arcs;
+    for (std::uint64_t i = 0; i < 9000; ++i) arcs.push_back({random_bits(salt, 0, i) % to, random_bits(salt, 1, i) % from});
+    return brought(make_graph(arcs, false, papers), where());
+  };
+  graph_handle const cites = make(1, papers, papers), writes = make(2, authors, papers), written = make(3, papers, authors);
+  std::vector<std::int64_t> of_papers(papers), of_authors(authors, 0);
+  std::iota(of_papers.begin(), of_papers.end(), 0);
+  for (int kind = 0; kind < 4; ++kind) {
+    block_options o;
+    o.edge_ids = true, o.disjoint = kind != 0;
+    if (kind > 1) o.temporal = kind == 2 ? temporal_rule::uniform : temporal_rule::last;
+    auto const sampler = [&] {
+      return block_sampler(where(), {{papers, of_papers}, {authors, of_authors}},
+                           {{&cites, list_side::out, 0, 0, {4, 3}, {}},
+                            {&writes, list_side::out, 1, 0, {2, 0}, {}},
+                            {&written, list_side::out, 0, 1, {3, 5}, {}}},
+                           o);
+    };
+    block_sampler many = sampler();
+    std::uint64_t number = 0;
+    for (std::uint64_t const ahead : {1u, 3u}) {
+      std::vector<std::array<std::uint64_t, 2>> const sizes = {{1, 0}, {0, 1},    {250, 0}, {2, 200}, {0, 0},
+                                                               {3, 1}, {400, 80}, {0, 3},   {5, 0}};
+      for (std::size_t k = 0; k < sizes.size(); k += ahead) {
+        std::vector<blocks> ring(ahead);
+        std::vector<std::array<std::vector<std::int64_t>, 2>> seeds;
+        auto const given = [&](std::size_t j) { return std::array{typed_seeds{0, seeds[j][0], {}}, typed_seeds{1, seeds[j][1], {}}}; };
+        for (std::size_t j = 0; j < ahead; ++j) {
+          auto const [of_first, of_second] = sizes[k + j];
+          auto const some = [&](std::uint64_t n, std::uint64_t of) {
+            return n ? some_seeds(n - 1, of, number + j) : std::vector<std::int64_t>{};
+          };
+          seeds.push_back({some(of_first, papers), some(of_second, authors)});
+        }
+        for (std::size_t j = 0; j < ahead; ++j) many.start_types(ring[j], number + j, given(j));
+        for (std::size_t j = 0; j < ahead; ++j) {
+          many.finish(ring[j]);
+          block_sampler fresh = sampler();
+          EXPECT_TRUE(taken(many, ring[j], 2, 3) == taken(fresh, fresh.sample_types(number + j, given(j)), 2, 3)) << kind << " " << k + j;
+        }
+        number += ahead;
+      }
+    }
+  }
+}
+
 // Drawn together, in one pass over the lists: the bits of each alone, whatever their sizes, and also where room runs out.
 TEST_P(blocks_at, are_what_they_are_alone_when_they_are_drawn_together) {
   for (int kind = 0; kind < 7; ++kind) {

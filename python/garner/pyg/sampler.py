@@ -322,7 +322,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 found = blocks.of_type(k)
                 node[t], nodes[t] = tensor_of(found.ids, stream), list(found.by_hop)
                 if self.disjoint:
-                    batch[t] = tensor_of(found.tree, stream).to(torch.int64)
+                    batch[t] = _wide(tensor_of(found.tree, stream))
             for k, t in enumerate(drawn):
                 got = blocks.of_relation(k)
                 pair, edge[t] = tensor_of(got.edge_index, stream), tensor_of(got.edge, stream)
@@ -347,6 +347,14 @@ def _is_device(place: Any) -> bool:
     return isinstance(place, int) or str(place).split(":")[0] in ("cuda", "device")
 
 
+def _wide(trees: torch.Tensor) -> torch.Tensor:
+    """As int64. At the host by NumPy: threads that torch wakes for this spin for a while on the cores that draw the next mini-batch."""
+    return torch.from_numpy(trees.numpy().astype(np.int64)) if trees.is_cpu else trees.to(torch.int64)
+
+
 def _of_edge(batch: torch.Tensor, ends: int) -> torch.Tensor:
     """Trees of sources, then as many of targets (and of more negatives): the first of each belong to the same edges."""
+    if batch.is_cpu:  # by NumPy, as in _wide
+        found = batch.numpy()
+        return torch.from_numpy(np.where(found >= ends, found - ends, found))
     return torch.where(batch >= ends, batch - ends, batch)

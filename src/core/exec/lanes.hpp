@@ -215,21 +215,27 @@ GARNER_HD inline found<T> first_of(span<T> const& r, P pred) {
   return hit;
 }
 
-// team::smallest by one thread.
-template <class T, class Key, class Done>
-GARNER_HD inline smallest_found smallest_in_turn(span<T> const& r, std::uint32_t k, candidate after, Key key, Done done) {
-  candidate best[most_smallest];
-  std::uint32_t n = 0;
-  until(r, [&](T e, std::uint64_t i) {
-    candidate const mine{key(e, i), i};
-    if (mine.key == candidate::none || !(after < mine) || (n == k && !(mine < best[n - 1]))) return false;
+// team::smallest by one thread. Of a long list nearly all elements are looked at and left, so that has to be short.
+struct smallest_so_far {
+  candidate best[most_smallest], bar;  // bar: the k-th
+  std::uint32_t k, n = 0;
+  GARNER_HD void add(candidate const& mine) {
     std::uint32_t at = n < k ? n++ : n - 1;
     for (; at > 0 && mine < best[at - 1]; --at) best[at] = best[at - 1];
     best[at] = mine;
+    if (n == k) bar = best[n - 1];
+  }
+};
+template <class T, class Key, class Done>
+GARNER_HD inline smallest_found smallest_in_turn(span<T> const& r, std::uint32_t k, candidate after, Key key, Done done) {
+  smallest_so_far found{{}, {}, k};
+  until(r, [&](T e, std::uint64_t i) {
+    candidate const mine{key(e, i, found.bar.key), i};
+    if (mine.key != candidate::none && mine < found.bar && after < mine) found.add(mine);
     return false;
   });
-  for (std::uint32_t j = 0; j < n; ++j) done(j, best[j].index);
-  return {n, n ? best[n - 1] : after};
+  for (std::uint32_t j = 0; j < found.n; ++j) done(j, found.best[j].index);
+  return {found.n, found.n ? found.best[found.n - 1] : after};
 }
 
 // team::take_turns and team::alike by one thread.

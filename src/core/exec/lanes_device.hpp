@@ -388,7 +388,7 @@ struct device {
         for (int j = 0; j < in_flight; ++j) {
           std::uint64_t const i = s + j * 32 + me;
           candidate mine;
-          if (i >= r.begin && i < r.end) mine.key = key(v[j], i), mine.index = i;
+          if (i >= r.begin && i < r.end) mine.key = key(v[j], i, bar.key), mine.index = i;
           bool const open = mine.key != candidate::none && after < mine;
           unsigned passing = __ballot_sync(mask(), open && mine < bar);
           for (; passing; passing &= passing - 1) {
