@@ -1,6 +1,11 @@
 """aggregate as an operator of torch, and PyG's layers over it: gradients, 16 bits, torch.compile, and the same results as PyG's."""
 import copy
 import gc
+import os
+import pathlib
+import re
+import subprocess
+import sys
 import unittest
 
 import garner
@@ -159,6 +164,17 @@ class Operators(unittest.TestCase):
         gc.collect()
         self.assertEqual(len(Edges._made), kept - 1)
 
+    def test_edges_of_mini_batches_ascend_by_target(self):
+        g = garner.build(*torch.randint(0, 60, (2, 700)), undirected=True)
+        x = torch.randn(len(g), 3)
+        for options in ({}, {"replace": True}, {"disjoint": True}, {"side": "out"}, {"edge_ids": True}):
+            for batch in garner.torch.loader(g, [5, -1, 2], x=x, batch_size=16, **options):
+                self.assertTrue(bool((batch.edge_index[1].diff() >= 0).all()), options)
+                for hops in (1, 2, 3):
+                    row, col = torch.cat(batch.edges[:hops], dim=1)
+                    out = garner.torch.aggregate(batch.x, batch, hops=hops)
+                    self.assertTrue(torch.allclose(out, twin(batch.x, row, col, sum(batch.num_sampled_nodes[:hops]), "mean"), atol=1e-5), options)
+
     def test_edges_that_cannot_be(self):
         x, one = torch.randn(4, 2), torch.zeros(2, dtype=torch.int64)
         for row, col, said in (([0, 4], [0, 1], "edge 1 from 4 to 1: there are 4 sources and 3 targets"), ([0, -1], [0, 0], "edge 1 from -1 to 0"),
@@ -180,6 +196,62 @@ class Operators(unittest.TestCase):
 class Layers(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(1)
+
+    def sage(self, widths, conv):
+        return torch.nn.ModuleList(conv(a, b) for a, b in zip(widths, widths[1:]))
+
+    def test_mini_batches_are_trimmed_layer_by_layer(self):
+        from torch_geometric.utils import trim_to_layer
+        g = garner.build(*torch.randint(0, 300, (2, 1500)), undirected=True)
+        x = torch.randn(len(g), 6)
+        offsets, ends = (torch.from_numpy(part).long() for part in g.csr()[:2])
+        data = torch_geometric.data.Data(x=x, edge_index=torch.stack([torch.arange(len(g)).repeat_interleave(offsets.diff()), ends]))
+        layers = self.sage((6, 8, 8, 4), garner.pyg.SAGEConv)
+        their = self.sage((6, 8, 8, 4), torch_geometric.nn.SAGEConv)
+        their.load_state_dict(layers.state_dict())
+        for loader in (garner.torch.loader(g, [4, 3, 2], x=x, batch_size=40), garner.torch.loader(g, [4, 3, 0], x=x, batch_size=40),
+                       garner.pyg.NeighborLoader(data, [4, 3, 2], batch_size=40), garner.pyg.NeighborLoader(data, [4, 3, 2], batch_size=40, disjoint=True)):
+            for batch in loader:
+                whole = trimmed = batch.x
+                untrimmed, edges = batch.edge_index, batch.edge_index
+                for k, (layer, twin_of) in enumerate(zip(layers, their)):
+                    trimmed, edges, _ = trim_to_layer(k, batch.num_sampled_nodes, batch.num_sampled_edges, trimmed, edges)
+                    self.assertEqual((len(trimmed), edges.shape[1]), (sum(batch.num_sampled_nodes[:4 - k]), sum(batch.num_sampled_edges[:3 - k])))
+                    trimmed, whole = layer(trimmed, edges).relu(), twin_of(whole, untrimmed).relu()
+                self.assertTrue(torch.allclose(trimmed[:batch.batch_size], whole[:batch.batch_size], atol=1e-5))
+
+    def test_mini_batches_of_several_types_are_trimmed(self):
+        data = torch_geometric.data.HeteroData()
+        data["paper"].x, data["author"].x = torch.randn(200, 6), torch.randn(150, 5)
+        data["author", "writes", "paper"].edge_index = edges_of(150, 200, 900)
+        data["paper", "rev", "author"].edge_index = data["author", "writes", "paper"].edge_index.flip(0)
+        data["paper", "cites", "paper"].edge_index = edges_of(200, 200, 600, seed=2)
+        widths = {"paper": 6, "author": 5}
+        made = [torch_geometric.nn.HeteroConv({(a, how, b): of.SAGEConv((widths[a], widths[b]) if k == 0 else 8, 8) for a, how, b in data.edge_types})
+                for of in (garner.pyg, torch_geometric.nn) for k in range(2)]
+        ours, their = made[:2], made[2:]
+        for twin_of, layer in zip(their, ours):
+            twin_of.load_state_dict(layer.state_dict())
+        for batch in garner.pyg.NeighborLoader(data, [3, 2], batch_size=40, input_nodes="paper"):
+            x, edges, whole = batch.x_dict, batch.edge_index_dict, batch.x_dict
+            for k, (layer, twin_of) in enumerate(zip(ours, their)):
+                x, edges, _ = torch_geometric.utils.trim_to_layer(k, batch.num_sampled_nodes_dict, batch.num_sampled_edges_dict, x, edges)
+                x, whole = layer(x, edges), twin_of(whole, batch.edge_index_dict)
+            self.assertTrue(torch.allclose(x["paper"][:40], whole["paper"][:40], atol=1e-5))
+
+    def test_the_example_compiles_once(self):
+        example = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python" / "compile.py"
+        losses = []
+        for options in (["--eager"], ["--backend", "aot_eager"]):
+            done = subprocess.run([sys.executable, str(example), "--scale", "10", "--batch", "256", "--epochs", "2", *options], capture_output=True, text=True,
+                                  env={**os.environ, "TORCH_LOGS": "recompiles,graph_breaks"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("Recompiling", done.stderr)
+            self.assertNotIn("Graph break", done.stderr)
+            losses.append(re.findall(r"loss ([0-9.]+)", done.stdout))
+        self.assertEqual(len(losses[0]), 2)
+        for eager, compiled in zip(*losses):
+            self.assertAlmostEqual(float(eager), float(compiled), delta=0.01)
 
     def pairs(self):
         nn = torch_geometric.nn
