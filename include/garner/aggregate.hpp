@@ -52,6 +52,50 @@ class block_aggregation {
 extern template class block_aggregation<float>;
 extern template class block_aggregation<double>;
 
+// What the rows of a list_sums hold. Sums of f16 and bf16 are of float, and are rounded once.
+enum class row_real : std::uint8_t { f32, f64, f16, bf16 };
+
+// Sums over adjacency lists that the caller made and keeps. Nothing is kept between calls and no call waits for the device, so that a
+// CUDA graph can capture them. Ends are not looked at: one that names no row is memory that is not there.
+class list_sums {
+ public:
+  explicit list_sums(place where);
+  ~list_sums();
+  list_sums(list_sums&&) noexcept;
+  list_sums& operator=(list_sums&&) noexcept;
+
+  struct lists {
+    std::int64_t const* offsets = nullptr;  // items + 1: list i has the edges [offsets[i], offsets[i + 1])
+    std::int32_t const* ends = nullptr;     // of each edge the row that it adds
+    std::int64_t const* order = nullptr;    // of each edge where its weight stands; null: in the order of the lists
+    std::uint64_t items = 0, edges = 0;
+  };
+  // A row is `heads` times `columns` numbers, one head after the other, and an edge has a weight for each head.
+  struct shape {
+    row_real kind = row_real::f32;
+    std::uint64_t heads = 1, columns = 0;
+  };
+  enum class scale : std::uint8_t {
+    none,
+    mean,    // a sum is divided by the length of its list
+    shares,  // a row is divided by the length of its own list, by end_offsets: what gives the gradients of means back
+  };
+  // Memory that sum() works in: of lists that are longer than a team adds up alone.
+  static std::uint64_t scratch_bytes(lists const& l, shape const& s);
+  // out[i] = sum of weight * in[end] over list i; a row of zeros where the list is empty. weights: float, with f64 double; null: all 1.
+  void sum(lists const& l, shape const& s, void const* in, void* out, void const* weights, scale by, std::int64_t const* end_offsets,
+           void* scratch, stream_ref stream = {});
+  // The gradients of the weights: of each edge and head the product of in[end] with the gradient of list i's sum (by: none, mean). out: as
+  // weights.
+  void dot(lists const& l, shape const& s, void const* in, void const* gradients, void* out, scale by, stream_ref stream = {});
+
+  place where() const;
+
+ private:
+  struct impl;
+  detail::held<impl> impl_;
+};
+
 // One part's side of an aggregation whose other rows the caller brings (by torch.distributed, MPI): which it needs of whom, and the sums.
 // All parts are made of the same graph and options, and make the same calls. Any number of parts, with exact sums up to 48.
 class shard_aggregation {

@@ -1,6 +1,6 @@
 // Garner's contract, all of it: a table of contents.
 #pragma once
-#include "garner/aggregate.hpp"   // block_aggregation, shard_aggregation: sums, means and GCN's over a block or a part, and backward
+#include "garner/aggregate.hpp"   // block_aggregation, list_sums, shard_aggregation: sums, means and GCN's over a block, lists or a part
 #include "garner/blocks.hpp"      // block_sampler, blocks: mini-batches, by neighbour sampling
 #include "garner/build.hpp"       // build_info: version, GPU support, devices; parse_bytes
 #include "garner/components.hpp"  // components_options, components_run

@@ -12,6 +12,7 @@ from .batches import MiniBatch
 from .pipeline import tensor_of
 from .errors import UsageError
 from .models import read_model
+from .operators import Edges, kinds, real_of
 from .shards import Shard, aggregate_over
 
 
@@ -106,45 +107,7 @@ class Embedding(torch.nn.Module):
             self.table._table.steps = int(state_dict[prefix + "steps"])
 
 
-# Aggregations that nobody uses, with the memory that they work in: by place, kind and stream.
-_idle: dict[tuple[str, torch.dtype, int], list[Any]] = {}
-
-
-class _Lease:
-    """An aggregation of _garner's, handed back with the last that uses it."""
-
-    def __init__(self, device: torch.device, kind: torch.dtype) -> None:
-        self.stream = 0 if device.type == "cpu" else torch.cuda.current_stream(device).cuda_stream or 1  # 1: the default one by name
-        place = "host" if device.type == "cpu" else str(device)
-        self.key = (place, kind, self.stream)
-        made = _idle.get(self.key) or []
-        self.at = made.pop() if made else (_garner.Aggregation32 if kind == torch.float32 else _garner.Aggregation64)(place)
-
-    def __del__(self) -> None:
-        if hasattr(self, "at") and _idle is not None:
-            _idle.setdefault(self.key, []).append(self.at)
-
-
-class _Aggregate(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, rows: torch.Tensor, lease: _Lease, targets: int, kept: Any) -> torch.Tensor:
-        ctx.lease, ctx.shape, ctx.kept = lease, rows.shape, kept
-        rows = rows.contiguous()
-        out = rows.new_empty((targets, *rows.shape[1:]))
-        lease.at.forward(rows.data_ptr(), out.data_ptr(), rows[:1].numel() if len(rows) else 0, lease.stream)
-        return out
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
-        gradient = gradient.contiguous()
-        out = gradient.new_empty(ctx.shape)
-        ctx.lease.at.backward(gradient.data_ptr(), out.data_ptr(), out[:1].numel(), ctx.lease.stream)
-        return out, None, None, None
-
-
-def _edges_of(edges: Any, hops: int | None) -> tuple[torch.Tensor, torch.Tensor, int]:
-    """Row, column and the number of targets."""
+def _edges_of(edges: Any, hops: int | None, sources: int, device: torch.device, grouped: bool) -> Edges:
     if isinstance(edges, (MiniBatch, _garner.MiniBatch)):
         if isinstance(edges, MiniBatch):
             both, by_edge, by_vertex = edges.edge_index, edges.num_sampled_edges, edges.num_sampled_nodes
@@ -154,69 +117,90 @@ def _edges_of(edges: Any, hops: int | None) -> tuple[torch.Tensor, torch.Tensor,
         if not by_edge:  # induced
             if hops is not None:
                 raise UsageError("hops: an induced subgraph has none; leave it out")
-            return both[0], both[1], sum(by_vertex)
+            return Edges(both, both[0], both[1], sum(by_vertex), sources, device, grouped)
         hops = len(by_edge) if hops is None else _checks.number(hops, "hops")
         if not 1 <= hops <= len(by_edge):
             raise UsageError(f"hops={hops} of a mini-batch of {len(by_edge)}")
         count = sum(by_edge[:hops])
-        return both[0, :count], both[1, :count], sum(by_vertex[:hops])
+        return Edges(both, both[0, :count], both[1, :count], sum(by_vertex[:hops]), sources, device, True)
     if hops is not None:
         raise UsageError("hops: for a mini-batch; of edges give those that count")
     if not isinstance(edges, (tuple, list)) or len(edges) != 3:
         raise TypeError(f"aggregate(): edges is {_checks.told(edges)}: give a mini-batch, or (row, col, number of targets)")
-    row, col, targets = _checks.tensor(edges[0], "row"), _checks.tensor(edges[1], "col"), _checks.number(edges[2], "edges[2]", "say how many targets there are")
+    row, col = _checks.tensor(edges[0], "row"), _checks.tensor(edges[1], "col")
+    compiling = torch.compiler.is_compiling()  # then a number may be a symbol
+    targets = edges[2] if compiling else _checks.number(edges[2], "edges[2]", "say how many targets there are")
     if row.dim() != 1 or row.shape != col.shape or targets < 0 or (
             row.numel() and not all(_checks.kind(end).startswith(("int", "uint")) for end in (row, col))):
         raise UsageError(f"row of shape {tuple(row.shape)} and {row.dtype}, col of {tuple(col.shape)} and {col.dtype}, {targets} targets; "
                          "give as many whole numbers")
-    return row, col, targets
+    known = None if compiling or row._base is not col._base else row._base  # both of one edge_index
+    return Edges(known, row, col, targets, sources, device, grouped)
 
 
 def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.Tensor | None = None, *, hops: int | None = None,
-              degrees: torch.Tensor | None = None) -> torch.Tensor:
+              degrees: torch.Tensor | None = None, grouped: bool = False) -> torch.Tensor:
     """What each target of a block takes up of its neighbours' rows, with gradients: the heart of a layer of one's own.
 
         h = self.own(x[:targets]) + self.neighbours(garner.torch.aggregate(x, (row, col, targets)))
 
-    rows: float32 or float64, of shape (sources, ...): the first sources are the targets. edges: a part of garner.torch.shard, whose vertices' rows
-    these are, float32; a mini-batch of garner.torch.loader or garner.Loader; or (row, col, targets): an edge from row[e] among the sources to col[e] among the targets; those that do not ascend by col are
-    sorted first. hops: of a mini-batch the first so many: layer l of L, counted from 0, takes L - l.
-    how: 'sum', 'mean', or 'gcn' (a row's own too; each counts by 1 / sqrt((d + 1) (d' + 1))). weights: one an edge, without gradients.
+    It is an operator of torch: torch.compile takes it whole, and a GPU is not waited for.
+    rows: float32, float64, float16 or bfloat16, of shape (sources, ...): the first sources are the targets. edges: a part of garner.torch.shard,
+    whose vertices' rows these are, float32; a mini-batch of garner.torch.loader or garner.Loader; or (row, col, targets): an edge from row[e]
+    among the sources to col[e] among the targets. Edges are sorted by col, once for all layers where row and col are of one tensor; grouped=True:
+    they ascend already. hops: of a mini-batch the first so many: layer l of L, counted from 0, takes L - l.
+    how: 'sum', 'mean', or 'gcn' (a row's own too; each counts by 1 / sqrt((d + 1) (d' + 1))). weights: one an edge, with gradients.
     degrees: 'gcn': of each source, how many neighbours it has in the graph (of a target with fewer here each counts for those left out); with
     weights: the sum of its edges' weights, as PyG's gcn_norm takes them; None: those of these edges, where all sources are targets.
-    Result: shape (targets, ...); 0 for who has no neighbours. Errors: IdError for an edge whose ends are not there.
+    Result: shape (targets, ...), as rows; 0 for who has no neighbours. Sums of 16 bits are added up in float32. Errors: IdError for an edge whose
+    ends are not there (on a GPU an assertion of the device's, as of torch's own indexing).
     """
-    if not isinstance(rows, torch.Tensor) or rows.dtype not in (torch.float32, torch.float64) or rows.dim() < 1 or rows.layout != torch.strided:
-        raise UsageError(f"rows: {getattr(rows, 'dtype', type(rows).__name__)}; give a tensor of float32 or float64, a row a source")
+    if not isinstance(rows, torch.Tensor) or rows.dtype not in kinds or rows.dim() < 1 or rows.layout != torch.strided:
+        raise UsageError(f"rows: {getattr(rows, 'dtype', type(rows).__name__)}; give a tensor of float32, float64, float16 or bfloat16, a row a source")
     if how not in ("sum", "mean", "gcn"):
         raise UsageError(f"how '{how}': say sum, mean or gcn")
     if isinstance(edges, Shard):
         if weights is not None or degrees is not None or hops is not None:
             raise UsageError("weights, degrees, hops: a part of a graph has its own; say weighted=True to garner.torch.shard")
         return aggregate_over(edges, rows, how)
-    row, col, targets = _edges_of(edges, hops)
-    row, col = row.to(rows.device, torch.int64), col.to(rows.device, torch.int64)
+    sources = rows.shape[0]
+    over = _edges_of(edges, hops, sources, rows.device, grouped)
+    count, targets, real = over.row.shape[0], over.targets, real_of(rows.dtype)
     if weights is not None:
         weights = _checks.real(_checks.tensor(weights, "weights"), "weights")
-        if weights.requires_grad and torch.is_grad_enabled():
-            raise UsageError("weights: require gradients, and get none here; give weights.detach()")
-        if weights.dim() != 1 or weights.numel() < row.numel() or hops is None and weights.numel() != row.numel():
-            raise UsageError(f"weights: of shape {tuple(weights.shape)} for {row.numel()} edges; give one each")
-        weights = weights[:row.numel()].detach().to(rows.device, rows.dtype)
-    if col.numel() > 1 and bool((col[1:] < col[:-1]).any()):
-        col, order = torch.sort(col, stable=True)
-        row, weights = row[order], None if weights is None else weights[order]
+        if weights.dim() != 1 or weights.shape[0] < count or hops is None and weights.shape[0] != count:
+            raise UsageError(f"weights: of shape {tuple(weights.shape)} for {count} edges; give one each")
+        weights = weights[:count].to(rows.device, real)
     if degrees is not None:
         degrees = _checks.real(_checks.tensor(degrees, "degrees"), "degrees")
-        if degrees.dim() != 1 or degrees.numel() != len(rows):
-            raise UsageError(f"degrees: of shape {tuple(degrees.shape)} for {len(rows)} sources; give one each")
-        degrees = degrees.detach().to(rows.device, rows.dtype).contiguous()
-    row, col = row.contiguous(), col.contiguous()
-    weights = None if weights is None else weights.contiguous()
-    lease = _Lease(rows.device, rows.dtype)
-    lease.at.take(row.data_ptr(), col.data_ptr(), row.numel(), targets, len(rows), how, 0 if weights is None else weights.data_ptr(),
-                  0 if degrees is None or how != "gcn" else degrees.data_ptr(), lease.stream)
-    return _Aggregate.apply(rows, lease, targets, (row, col, weights, degrees))  # type: ignore[no-any-return, no-untyped-call, unused-ignore]
+        if degrees.dim() != 1 or degrees.shape[0] != sources:
+            raise UsageError(f"degrees: of shape {tuple(degrees.shape)} for {sources} sources; give one each")
+        degrees = degrees.detach().to(rows.device, real)
+    if how == "sum" or how == "mean" and weights is None:
+        return over.sum(rows, weights, mean=how == "mean")
+
+    def per_row(factors: torch.Tensor) -> torch.Tensor:
+        return factors.to(rows.dtype).reshape(-1, *[1] * (rows.dim() - 1))
+
+    def sums() -> torch.Tensor:
+        """Of each target those of its edges' weights, or how many these are."""
+        return over.lists()[0].diff().to(real) if weights is None else over.sum(weights.new_ones(sources, 1), weights).squeeze(1)
+
+    if how == "mean":
+        total = sums()
+        return over.sum(rows, weights) * per_row(torch.where(total > 0, 1 / total, 0))
+    if targets > sources:
+        raise UsageError(f"gcn over {targets} targets and {sources} sources; the first sources are the targets, so there are no fewer")
+    if degrees is None and targets != sources:
+        raise UsageError(f"gcn over {targets} targets and {sources} sources, and no degrees; give those of the sources in the whole graph")
+    root = 1 / torch.sqrt((sums() if degrees is None else degrees) + 1)
+    of_target = root[:targets]
+    if degrees is not None and weights is None:  # which are counts too; of weights nobody knows how many were left out
+        drawn = sums()
+        of_target = torch.where(drawn > 0, of_target * degrees[:targets] / drawn, 0)
+    row, col = over.ends()
+    factors = root[row] * of_target[col]
+    return over.sum(rows, factors if weights is None else factors * weights) + rows[:targets] * per_row(root[:targets] ** 2)
 
 
 def load_model(file: str | os.PathLike[str]) -> dict[str, torch.Tensor]:

@@ -1,4 +1,4 @@
-// Rows that a model learns, and aggregation over a block or a part of a graph: by addresses. Which library's arrays they are is the
+// Rows that a model learns, and aggregation over lists or a part of a graph: by addresses. Which library's arrays they are is the
 // business of garner/rows.py and garner/torch.py.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -19,41 +19,63 @@ T* at(std::uint64_t address) {
 
 using rows_of_floats = nb::ndarray<nb::numpy, float, nb::ndim<2>, nb::c_contig>;
 
-template <class Real>
-void add_aggregation(nb::module_& m, char const* name) {
-  using aggregation_of = in_turns<block_aggregation<Real>>;
-  nb::class_<aggregation_of>(m, name, "Aggregation over a block by addresses; garner.torch.aggregate is its face.")
+row_real real_of(std::string const& kind) {
+  for (auto const& [name, is] : {std::pair{"float32", row_real::f32}, {"float64", row_real::f64}, {"float16", row_real::f16}})
+    if (kind == name) return is;
+  return row_real::bf16;
+}
+
+// offsets, ends, order: addresses; items, edges.
+using lists_told = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+list_sums::lists lists_of(lists_told const& l) {
+  return {at<std::int64_t>(std::get<0>(l)), at<std::int32_t>(std::get<1>(l)), at<std::int64_t>(std::get<2>(l)), std::get<3>(l),
+          std::get<4>(l)};
+}
+// What rows hold, heads, columns of each.
+using shape_told = std::tuple<std::string, std::uint64_t, std::uint64_t>;
+list_sums::shape shape_of(shape_told const& s) { return {real_of(std::get<0>(s)), std::get<1>(s), std::get<2>(s)}; }
+
+void add_list_sums(nb::module_& m) {
+  using sums = in_turns<list_sums>;
+  nb::class_<sums>(m, "ListSums", "Sums over adjacency lists by addresses; garner.torch.aggregate is its face.")
       .def(
           "__init__",
-          [](aggregation_of* self, nb::object where) {
+          [](sums* self, nb::object where) {
             place const there = place_of(where);
-            new (self) aggregation_of(released([&] { return block_aggregation<Real>(there); }));
+            new (self) sums(released([&] { return list_sums(there); }));
           },
           nb::arg("device"), nb::sig("def __init__(self, device: object) -> None"))
+      .def_static(
+          "scratch_bytes",
+          [](lists_told const& lists, shape_told const& shape) { return list_sums::scratch_bytes(lists_of(lists), shape_of(shape)); },
+          nb::arg("lists"), nb::arg("shape"))
       .def(
-          "take",
-          [](aggregation_of& a, std::uint64_t row, std::uint64_t col, std::uint64_t count, std::uint64_t targets, std::uint64_t sources,
-             std::string const& how, std::uint64_t weights, std::uint64_t degrees, std::uint64_t stream) {
-            aggregation const as = parse_aggregation(how);
+          "sum",
+          [](sums& a, lists_told const& lists, shape_told const& shape, std::uint64_t in, std::uint64_t out, std::uint64_t weights,
+             bool mean, std::uint64_t end_offsets, std::uint64_t scratch, std::uint64_t stream) {
+            using scale = list_sums::scale;
+            list_sums::lists const over = lists_of(lists);
+            list_sums::shape const of = shape_of(shape);
+            scale const by = mean ? scale::mean : end_offsets ? scale::shares : scale::none;
             in_turn(a.busy, [&] {
-              a.take({at<std::int64_t>(row), at<std::int64_t>(col), count, targets, sources, at<Real>(weights), at<Real>(degrees)}, as,
-                     stream_at(stream));
+              a.sum(over, of, at<void>(in), at<void>(out), at<void>(weights), by, at<std::int64_t>(end_offsets), at<void>(scratch),
+                    stream_at(stream));
             });
           },
-          nb::arg("row"), nb::arg("col"), nb::arg("count"), nb::arg("targets"), nb::arg("sources"), nb::arg("how"), nb::arg("weights") = 0,
-          nb::arg("degrees") = 0, nb::arg("stream") = 0)
+          nb::arg("lists"), nb::arg("shape"), nb::arg("rows"), nb::arg("out"), nb::arg("weights"), nb::arg("mean"), nb::arg("end_offsets"),
+          nb::arg("scratch"), nb::arg("stream"))
       .def(
-          "forward",
-          [](aggregation_of& a, std::uint64_t in, std::uint64_t out, std::uint64_t columns, std::uint64_t stream) {
-            in_turn(a.busy, [&] { a.forward(at<Real>(in), at<Real>(out), columns, stream_at(stream)); });
+          "dot",
+          [](sums& a, lists_told const& lists, shape_told const& shape, std::uint64_t in, std::uint64_t gradients, std::uint64_t out,
+             bool mean, std::uint64_t stream) {
+            list_sums::lists const over = lists_of(lists);
+            list_sums::shape const of = shape_of(shape);
+            in_turn(a.busy, [&] {
+              a.dot(over, of, at<void>(in), at<void>(gradients), at<void>(out), mean ? list_sums::scale::mean : list_sums::scale::none,
+                    stream_at(stream));
+            });
           },
-          nb::arg("rows"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0)
-      .def(
-          "backward",
-          [](aggregation_of& a, std::uint64_t in, std::uint64_t out, std::uint64_t columns, std::uint64_t stream) {
-            in_turn(a.busy, [&] { a.backward(at<Real>(in), at<Real>(out), columns, stream_at(stream)); });
-          },
-          nb::arg("gradients"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0);
+          nb::arg("lists"), nb::arg("shape"), nb::arg("rows"), nb::arg("gradients"), nb::arg("out"), nb::arg("mean"), nb::arg("stream"));
 }
 
 void add_shard_aggregation(nb::module_& m) {
@@ -218,8 +240,7 @@ void add_rows(nb::module_& m) {
           },
           nb::arg("file"), nb::sig("def load(self, file: str | os.PathLike[str]) -> None"));
 
-  add_aggregation<float>(m, "Aggregation32");
-  add_aggregation<double>(m, "Aggregation64");
+  add_list_sums(m);
   add_shard_aggregation(m);
 }
 

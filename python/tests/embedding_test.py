@@ -250,8 +250,8 @@ class Aggregation(unittest.TestCase):
             garner.torch.aggregate(x, (one + 9, one, 2))
         with self.assertRaisesRegex(garner.UsageError, "give those of the sources in the whole graph"):
             garner.torch.aggregate(x, (one, one, 2), "gcn")
-        with self.assertRaisesRegex(garner.UsageError, "float16"):
-            garner.torch.aggregate(x.half(), (one, one, 2))
+        with self.assertRaisesRegex(garner.UsageError, "int64; give a tensor of float32"):
+            garner.torch.aggregate(x.long(), (one, one, 2))
         with self.assertRaisesRegex(garner.UsageError, "say sum, mean or gcn"):
             garner.torch.aggregate(x, (one, one, 2), "max")
         with self.assertRaisesRegex(garner.UsageError, "give one each"):

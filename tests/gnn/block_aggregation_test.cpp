@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "core/convert.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -128,6 +129,132 @@ TEST_P(block_aggregation_test, edges_that_cannot_be_are_named) {
   EXPECT_THAT(told({0}, {0}, 3, 5, aggregation::gcn), ::testing::HasSubstr("give those of the sources in the whole graph"));
   float one = 0;
   EXPECT_THAT(error_of([&] { a.forward(&one, &one, 1); }), ::testing::HasSubstr("take() some first"));
+}
+
+// Sums over lists, against loops in double.
+struct some_lists {
+  std::vector<std::int64_t> offsets{0}, order;
+  std::vector<std::int32_t> ends;
+  std::vector<std::int64_t> end_offsets{0};
+  std::uint64_t rows;
+};
+some_lists make_lists(std::vector<std::uint64_t> const& lengths, std::uint64_t rows) {
+  std::mt19937 from(7);
+  some_lists l;
+  l.rows = rows;
+  for (std::uint64_t const n : lengths) {
+    for (std::uint64_t k = 0; k < n; ++k) l.ends.push_back(static_cast<std::int32_t>(from() % rows));
+    l.offsets.push_back(static_cast<std::int64_t>(l.ends.size()));
+  }
+  for (std::size_t e = 0; e < l.ends.size(); ++e) l.order.push_back(static_cast<std::int64_t>(l.ends.size() - 1 - e));
+  for (std::uint64_t u = 0; u < rows; ++u) l.end_offsets.push_back(l.end_offsets.back() + 1 + static_cast<std::int64_t>(u % 3));
+  return l;
+}
+
+class list_sums_test : public at_place {
+ protected:
+  template <class Stored, class Real>
+  void check(some_lists const& l, row_real kind, std::uint64_t heads, std::uint64_t columns, list_sums::scale by, bool weighted,
+             Stored (*narrowed)(Real), Real (*widened)(Stored), double near) {
+    executor x(where());
+    std::mt19937 from(9);
+    std::normal_distribution<double> normal;
+    std::uint64_t const items = l.offsets.size() - 1, edges = l.ends.size(), width = heads * columns;
+    auto const draw = [&](std::uint64_t n) {
+      std::vector<Stored> v(n);
+      for (Stored& s : v) s = narrowed(static_cast<Real>(normal(from)));
+      return v;
+    };
+    std::vector<Stored> const in = draw(l.rows * width), gradients = draw(items * width);
+    std::vector<Real> weights(edges * heads);
+    for (Real& w : weights) w = static_cast<Real>(normal(from));
+    auto const offsets = near_copy(x, l.offsets), order = near_copy(x, l.order), end_offsets = near_copy(x, l.end_offsets);
+    auto const ends = near_copy(x, l.ends);
+    auto const rows = near_copy(x, in), of_out = near_copy(x, gradients);
+    auto const w = near_copy(x, weights);
+    buffer<Stored> out(x.near(), items * width, x.device(), "a test");
+    buffer<Real> of_weights(x.near(), std::max<std::uint64_t>(edges * heads, 1), x.device(), "a test");
+    list_sums::lists const lists{offsets.data(), ends.data(), order.data(), items, edges};
+    list_sums::shape const shape{kind, heads, columns};
+    buffer<std::uint8_t> scratch(x.near(), std::max<std::uint64_t>(list_sums::scratch_bytes(lists, shape), 1), x.device(), "a test");
+    list_sums sums(where());
+    sums.sum(lists, shape, rows.data(), out.data(), weighted ? w.data() : nullptr, by,
+             by == list_sums::scale::shares ? end_offsets.data() : nullptr, scratch.data());
+    auto const found = host_copy(x, out.data(), out.size());
+    bool const back = by != list_sums::scale::shares;
+    if (back) sums.dot(lists, shape, rows.data(), of_out.data(), of_weights.data(), by);
+    auto const found_back = host_copy(x, of_weights.data(), edges * heads);
+    for (std::uint64_t i = 0; i < items; ++i) {
+      auto const begin = static_cast<std::size_t>(l.offsets[i]), end = static_cast<std::size_t>(l.offsets[i + 1]);
+      double const divide = by == list_sums::scale::mean ? std::max(1.0, static_cast<double>(end - begin)) : 1;
+      for (std::uint64_t h = 0; h < heads; ++h) {
+        std::vector<double> sum(columns);
+        for (std::size_t k = begin; k < end; ++k) {
+          auto const u = static_cast<std::size_t>(l.ends[k]), at = static_cast<std::size_t>(l.order[k]) * heads + h;
+          double const share = by == list_sums::scale::shares ? static_cast<double>(l.end_offsets[u + 1] - l.end_offsets[u]) : 1;
+          double product = 0;
+          for (std::uint64_t c = 0; c < columns; ++c) {
+            double const v = static_cast<double>(widened(in[u * width + h * columns + c]));
+            sum[c] += (weighted ? static_cast<double>(weights[at]) : 1.0) / share * v;
+            product += v * static_cast<double>(widened(gradients[i * width + h * columns + c]));
+          }
+          if (back) {
+            ASSERT_NEAR(found_back[at], product / divide, near * 100) << i << " " << k;
+          }
+        }
+        for (std::uint64_t c = 0; c < columns; ++c)
+          ASSERT_NEAR(widened(found[i * width + h * columns + c]), sum[c] / divide,
+                      near * std::max(std::abs(sum[c] / divide), 1.0) * (end - begin > 100 ? 30 : 3))
+              << i << " of " << end - begin << " edges, head " << h << ", column " << c;
+      }
+    }
+  }
+  void check_all(some_lists const& l) {
+    using scale = list_sums::scale;
+    for (scale const by : {scale::none, scale::mean, scale::shares})
+      for (bool const weighted : {false, true}) {
+        check<float, float>(
+            l, row_real::f32, 1, 8, by, weighted, [](float v) { return v; }, [](float v) { return v; }, 1e-5);
+        check<float, float>(
+            l, row_real::f32, 3, 5, by, weighted, [](float v) { return v; }, [](float v) { return v; }, 1e-5);
+        check<double, double>(
+            l, row_real::f64, 2, 4, by, weighted, [](double v) { return v; }, [](double v) { return v; }, 1e-13);
+        check<std::uint16_t, float>(l, row_real::f16, 2, 8, by, weighted, float_to_half, half_to_float, 1e-3);
+        check<std::uint16_t, float>(l, row_real::bf16, 1, 33, by, weighted, float_to_brain, brain_to_float, 8e-3);
+      }
+  }
+};
+GARNER_AT_EVERY_PLACE(list_sums_test);
+
+TEST_P(list_sums_test, are_those_of_loops) { check_all(make_lists({3, 0, 1, 12, 0, 7, 0}, 20)); }
+
+// Around multiples of 512 edges, where slices end; long lists side by side, and short ones in between.
+TEST_P(list_sums_test, of_long_lists) {
+  check_all(make_lists({5, 0, 1600, 2, 0, 513}, 30));
+  check_all(make_lists({512, 513, 511, 1, 1024, 1025, 0}, 30));
+  check_all(make_lists({0, 600}, 3));
+}
+
+TEST_P(list_sums_test, without_edges_are_zeros) { check_all(make_lists({0, 0, 0}, 4)); }
+
+TEST_P(list_sums_test, refuse_what_cannot_be) {
+  list_sums sums(where());
+  std::int64_t const offsets[] = {0, 0};
+  float one = 1;
+  list_sums::lists const l{offsets, nullptr, nullptr, 1, 0};
+  EXPECT_THAT(error_of([&] {
+                sums.sum(l, {row_real::f32, 0, 1}, &one, &one, nullptr, {}, nullptr, nullptr);
+              }),
+              ::testing::HasSubstr("heads"));
+  if (where().kind == place_kind::device) return;
+  EXPECT_THAT(error_of([&] {
+                sums.sum(l, {row_real::f32, 1, 1}, &one, &one, nullptr, list_sums::scale::shares, nullptr, nullptr);
+              }),
+              ::testing::HasSubstr("end_offsets"));
+  EXPECT_THAT(error_of([&] {
+                sums.sum({offsets, nullptr, nullptr, 1, 600}, {row_real::f32, 1, 1}, &one, &one, nullptr, {}, nullptr, nullptr);
+              }),
+              ::testing::HasSubstr("scratch_bytes()"));
 }
 
 }  // namespace

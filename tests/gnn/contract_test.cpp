@@ -409,6 +409,19 @@ TEST_F(contract, aggregations_and_shards) {
     call([&] { a->backward(out.data(), back.data(), 1); });
     return sum_of(out.data(), 2) + 3 * sum_of(back.data(), 3);
   });
+  expect_right("over lists", [&] {
+    std::vector<std::int64_t> const offsets{0, 2, 4};
+    std::vector<std::int32_t> const ends{0, 1, 2, 2};
+    std::vector<float> const in{1, 2, 3};
+    std::vector<float> out(2), of_weights(4);
+    std::optional<list_sums> a;
+    list_sums::lists const lists{offsets.data(), ends.data(), nullptr, 2, 4};
+    list_sums::shape const shape{row_real::f32, 1, 1};
+    call([&] { a.emplace(place{}); });
+    call([&] { a->sum(lists, shape, in.data(), out.data(), nullptr, list_sums::scale::mean, nullptr, nullptr); });
+    call([&] { a->dot(lists, shape, in.data(), out.data(), of_weights.data(), list_sums::scale::mean); });
+    return sum_of(out.data(), 2) + 3 * sum_of(of_weights.data(), 4);
+  });
   expect_right("of a shard", [&] {
     shard_options o;
     std::optional<shard_aggregation> a;
@@ -513,6 +526,10 @@ TEST_F(contract, what_was_moved_elsewhere_says_so) {
         "block_aggregation", a,
         {[](auto& x) { x.take({}, aggregation::sum); }, [&](auto& x) { x.forward(out.data(), out.data(), 1); },
          [&](auto& x) { x.backward(out.data(), out.data(), 1); }, [](auto& x) { x.where(); }});
+    list_sums l(place{});
+    expect_moved<list_sums>("list_sums", l,
+                            {[&](auto& x) { x.sum({}, {}, out.data(), out.data(), nullptr, {}, nullptr, nullptr); },
+                             [&](auto& x) { x.dot({}, {}, out.data(), out.data(), out.data(), {}); }, [](auto& x) { x.where(); }});
     shard_aggregation s(g, list_side::in, false, {}, 0, {});
     expect_moved<shard_aggregation>("shard_aggregation", s,
                                     {[](auto& x) { x.first(); }, [](auto& x) { x.count(); }, [](auto& x) { x.positions(); },

@@ -3,10 +3,12 @@
     from garner.pyg import NeighborLoader           # was: from torch_geometric.loader import NeighborLoader
     loader = NeighborLoader(data, num_neighbors=[15, 10, 5], batch_size=1024, input_nodes=data.train_mask, shuffle=True)
 
-Signatures, batches and fields are PyG's (2.7 to 2.9). import garner does not import this; it needs torch and torch_geometric.
+Signatures, batches and fields are PyG's (2.7 to 2.9). SAGEConv, GCNConv, GINConv and GATConv are PyG's layers with Garner's sums.
+import garner does not import this; it needs torch and torch_geometric.
 """
 from .loader import LinkNeighborLoader as LinkNeighborLoader, NeighborLoader as NeighborLoader
+from .nn import GATConv as GATConv, GCNConv as GCNConv, GINConv as GINConv, SAGEConv as SAGEConv
 from .sampler import NeighborSampler as NeighborSampler
 from .stores import FeatureStore as FeatureStore, GraphStore as GraphStore, stores_of as stores_of
 
-__all__ = ["FeatureStore", "GraphStore", "LinkNeighborLoader", "NeighborLoader", "NeighborSampler", "stores_of"]
+__all__ = ["FeatureStore", "GATConv", "GCNConv", "GINConv", "GraphStore", "LinkNeighborLoader", "NeighborLoader", "NeighborSampler", "SAGEConv", "stores_of"]

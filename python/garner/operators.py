@@ -1,0 +1,208 @@
+"""Sums over adjacency lists as operators of torch, torch.ops.garner: with gradients, fake tensors for torch.compile, and no wait for a GPU.
+
+`lists` groups edges by one of their ends, `sum` adds up rows over lists, `dot` is the gradient of sum's weights. An order of no elements is that
+of the lists themselves. scale: 0: as they are; 1: a sum is divided by the length of its list; 2: a row by that of its own list, among those of
+the other end, which takes gradients of means back.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from . import _garner
+from .errors import IdError, UsageError
+
+Lists = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # offsets, ends, order: of C++ list_sums::lists
+kinds = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+
+_library: Any = torch.library.Library("garner", "DEF")  # type: ignore[no-untyped-call, unused-ignore]
+_both = "Tensor offsets, Tensor ends, Tensor order, Tensor? back_offsets, Tensor? back_ends, Tensor? back_order, int scale"
+_library.define("lists(Tensor ends, Tensor others, SymInt count, SymInt others_count, bool grouped) -> (Tensor, Tensor, Tensor)")
+_library.define(f"sum(Tensor rows, Tensor? weights, {_both}) -> Tensor")
+_library.define(f"dot(Tensor rows, Tensor gradients, {_both}, bool heads) -> Tensor")
+_idle: dict[str, list[_garner.ListSums]] = {}  # by device
+
+
+def real_of(kind: torch.dtype) -> torch.dtype:
+    """What rows are added up in, and weights are of."""
+    return torch.float64 if kind == torch.float64 else torch.float32
+
+
+def _refuse(ends: torch.Tensor, others: torch.Tensor, count: int, others_count: int) -> None:
+    at = int(((ends < 0) | (ends >= count) | (others < 0) | (others >= others_count)).nonzero()[0])
+    raise IdError(f"edge {at} from {int(others[at])} to {int(ends[at])}: there are {others_count} sources and {count} targets")
+
+
+def _lists(ends: torch.Tensor, others: torch.Tensor, count: int, others_count: int, grouped: bool) -> Lists:
+    """Of edges to `ends` < count from `others`: offsets of each end's edges, their other ends, and which edge each is."""
+    edges = ends.numel()
+    if max(edges, count, others_count) >= 1 << 31:
+        raise UsageError(f"{edges} edges between {others_count} sources and {count} targets; sums are over less than 2^31 of each; split them")
+    near = ends.device.type == "cpu"
+    keys, order = ends.to(torch.int32), torch.empty(0, dtype=torch.int64, device=ends.device)
+    if edges and near:  # a look costs less than a sort there, and nobody waits for a device
+        least, most = others.aminmax()
+        if not (0 <= int(ends.min()) <= int(ends.max()) < count and 0 <= int(least) <= int(most) < others_count):
+            _refuse(ends, others, count, others_count)
+        rising = edges == 1 or not bool((ends[1:] < ends[:-1]).any())
+        if grouped and not rising:
+            raise UsageError("edges that do not ascend by their targets; leave grouped out, and they are sorted")
+        if not grouped and rising:
+            order = torch.arange(edges)
+    if not grouped and not order.numel():
+        keys, order = torch.sort(keys, stable=True)
+        others = others[order]
+    if edges and not near:  # as torch's own indexing does it
+        least, most = others.aminmax()
+        torch._assert_async((keys[0] >= 0) & (keys[-1] < count) & (least >= 0) & (most < others_count), "an edge whose ends are not there")
+        if grouped:
+            torch._assert_async((ends[1:] >= ends[:-1]).all(), "edges that do not ascend by their targets")
+    offsets = torch.searchsorted(keys, torch.arange(count + 1, dtype=torch.int32, device=ends.device))
+    return offsets, others.to(torch.int32, copy=True), order
+
+
+def _called(rows: torch.Tensor, lists: Lists, heads: int) -> tuple[Any, Any, int]:
+    offsets, ends, order = lists
+    over = (offsets.data_ptr(), ends.data_ptr(), order.data_ptr() if order.numel() else 0, offsets.numel() - 1, ends.numel())
+    shape = (str(rows.dtype)[6:], heads, math.prod(rows.shape[1:]) // heads)  # without "torch."
+    return over, shape, 0 if rows.device.type == "cpu" else torch.cuda.current_stream(rows.device).cuda_stream or 1  # 1: the default stream by name
+
+
+class _Lease:
+    """One of the library's, which nobody else uses meanwhile."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.place = "host" if device.type == "cpu" else str(device)
+
+    def __enter__(self) -> _garner.ListSums:
+        idle = _idle.setdefault(self.place, [])
+        try:
+            self.at = idle.pop()
+        except IndexError:
+            self.at = _garner.ListSums(self.place)
+        return self.at
+
+    def __exit__(self, *failed: object) -> None:
+        _idle[self.place].append(self.at)
+
+
+def _sum(rows: torch.Tensor, weights: torch.Tensor | None, offsets: torch.Tensor, ends: torch.Tensor, order: torch.Tensor,
+         back_offsets: torch.Tensor | None, back_ends: torch.Tensor | None, back_order: torch.Tensor | None, scale: int) -> torch.Tensor:
+    rows, weights = rows.contiguous(), None if weights is None else weights.contiguous()
+    out = rows.new_empty((offsets.numel() - 1, *rows.shape[1:]))
+    over, shape, stream = _called(rows, (offsets, ends, order), 1 if weights is None or weights.dim() == 1 else weights.shape[1])
+    scratch = torch.empty(_garner.ListSums.scratch_bytes(over, shape), dtype=torch.uint8, device=rows.device)
+    with _Lease(rows.device) as sums:
+        sums.sum(over, shape, rows.data_ptr(), out.data_ptr(), 0 if weights is None else weights.data_ptr(), scale == 1,
+                 back_offsets.data_ptr() if scale == 2 and back_offsets is not None else 0, scratch.data_ptr(), stream)
+    return out
+
+
+def _dot(rows: torch.Tensor, gradients: torch.Tensor, offsets: torch.Tensor, ends: torch.Tensor, order: torch.Tensor, back_offsets: torch.Tensor | None,
+         back_ends: torch.Tensor | None, back_order: torch.Tensor | None, scale: int, heads: bool) -> torch.Tensor:
+    rows, gradients = rows.contiguous(), gradients.contiguous()
+    out = torch.empty((ends.numel(), *rows.shape[1:2]) if heads else ends.numel(), dtype=real_of(rows.dtype), device=rows.device)
+    over, shape, stream = _called(rows, (offsets, ends, order), rows.shape[1] if heads else 1)
+    with _Lease(rows.device) as sums:
+        sums.dot(over, shape, rows.data_ptr(), gradients.data_ptr(), out.data_ptr(), scale == 1, stream)
+    return out
+
+
+for _device in ("CPU", "CUDA"):
+    _library.impl("lists", _lists, _device)
+    _library.impl("sum", _sum, _device)
+    _library.impl("dot", _dot, _device)
+
+
+@torch.library.register_fake("garner::lists", lib=_library)  # type: ignore[untyped-decorator, unused-ignore]
+def _(ends: torch.Tensor, others: torch.Tensor, count: int, others_count: int, grouped: bool) -> Lists:
+    return (ends.new_empty(count + 1, dtype=torch.int64), ends.new_empty(ends.shape, dtype=torch.int32),
+            ends.new_empty(0 if grouped else ends.shape[0], dtype=torch.int64))
+
+
+@torch.library.register_fake("garner::sum", lib=_library)  # type: ignore[untyped-decorator, unused-ignore]
+def _(rows: torch.Tensor, weights: torch.Tensor | None, offsets: torch.Tensor, *rest: Any) -> torch.Tensor:
+    return rows.new_empty((offsets.shape[0] - 1, *rows.shape[1:]))
+
+
+@torch.library.register_fake("garner::dot", lib=_library)  # type: ignore[untyped-decorator, unused-ignore]
+def _(rows: torch.Tensor, gradients: torch.Tensor, offsets: torch.Tensor, ends: torch.Tensor, *rest: Any) -> torch.Tensor:
+    return rows.new_empty((ends.shape[0], *rows.shape[1:2]) if rest[-1] else ends.shape, dtype=real_of(rows.dtype))
+
+
+_back = (0, 2, 1)  # of a scale: what takes the gradients of rows back
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    *tensors, ctx.scale = inputs[:9]
+    ctx.save_for_backward(*tensors)
+
+
+def _sum_back(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
+    rows, weights, *lists = ctx.saved_tensors
+    back = (*lists[3:], *lists[:3])
+    of_rows = of_weights = None
+    if ctx.needs_input_grad[0]:
+        of_rows = torch.ops.garner.sum(gradient, weights, *back, _back[ctx.scale])
+    if weights is not None and ctx.needs_input_grad[1]:
+        heads = weights.dim() == 2
+        of_weights = torch.ops.garner.dot(gradient, rows, *back, 1, heads) if ctx.scale == 2 else torch.ops.garner.dot(rows, gradient, *lists, ctx.scale, heads)
+    return of_rows, of_weights, *[None] * 7
+
+
+def _dot_back(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
+    rows, gradients, *lists = ctx.saved_tensors
+    back = (*lists[3:], *lists[:3])
+    return (torch.ops.garner.sum(gradients, gradient, *back, _back[ctx.scale]) if ctx.needs_input_grad[0] else None,
+            torch.ops.garner.sum(rows, gradient, *lists, ctx.scale) if ctx.needs_input_grad[1] else None, *[None] * 8)
+
+
+torch.library.register_autograd("garner::sum", _sum_back, setup_context=_keep, lib=_library)
+torch.library.register_autograd("garner::dot", _dot_back, setup_context=_keep, lib=_library)
+
+
+class Edges:
+    """Edges from row[e] < sources to col[e] < targets, over which rows on a device are summed. Of views of `known`, a tensor: each layer, and
+    backward, takes the lists that were made of them, until it changes or nobody has it; within torch.compile the compiler sees to that."""
+
+    _made: Any = WeakTensorKeyDictionary()
+
+    def __init__(self, known: torch.Tensor | None, row: torch.Tensor, col: torch.Tensor, targets: int, sources: int, device: torch.device,
+                 grouped: bool = False) -> None:
+        self.row, self.col, self.targets, self.sources, self.device, self.grouped = row, col, targets, sources, device, grouped
+        self.kept: dict[Any, Any] = {}
+        if torch.compiler.is_compiling() or known is None or known.is_inference():
+            return
+        version, entries = Edges._made.get(known, (None, None))
+        if version != known._version:
+            entries = {}
+            Edges._made[known] = (known._version, entries)
+        stream = torch.cuda.current_stream(device).cuda_stream if device.type == "cuda" else 0
+        part = (row.data_ptr(), col.data_ptr(), row.stride(), row.numel(), targets, sources, grouped, device, stream, torch.is_inference_mode_enabled())
+        self.kept = entries.setdefault(part, self.kept)
+
+    def ends(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Row and column, on the device."""
+        return self.row.to(self.device, torch.int64), self.col.to(self.device, torch.int64)
+
+    def lists(self, back: bool = False) -> Lists:
+        """By target; `back`: by source."""
+        found: Lists | None = self.kept.get(back)
+        if found is None:
+            row, col = self.ends()
+            found = torch.ops.garner.lists(row, col, self.sources, self.targets, False) if back else (
+                torch.ops.garner.lists(col, row, self.targets, self.sources, self.grouped))
+            self.kept[back] = found
+        return found
+
+    def sum(self, rows: torch.Tensor, weights: torch.Tensor | None = None, mean: bool = False) -> torch.Tensor:
+        """weights: a number per edge, or one per edge and head, of rows of shape (sources, heads, ...)."""
+        lists = self.lists()
+        back: tuple[torch.Tensor | None, ...] = (None, None, None)
+        if torch.is_grad_enabled() and (rows.requires_grad or weights is not None and weights.requires_grad):
+            back = self.lists(back=True)
+        weights = None if weights is None else weights.to(rows.device, real_of(rows.dtype))
+        return torch.ops.garner.sum(rows, weights, *lists, *back, int(mean))  # type: ignore[no-any-return]
