@@ -282,7 +282,7 @@ load_plan plan_load(load_question const& q) {
   double wide = 0, slots = 0, a_batch = 0;  // a_batch: bytes of what one has drawn
   for (std::size_t t = 0; t < types; ++t) {
     double const vertices = made(first.vertices[t], p.types[t].near_rows + p.types[t].far_rows);
-    slots += static_cast<double>(std::bit_ceil(whole(2 * (vertices * together + items)) + 2)) * 12;
+    slots += static_cast<double>(std::bit_ceil(whole(2 * (vertices * together + items)) + 2)) * 16;
     wide = std::max(wide, vertices * together), a_batch += vertices * (q.disjoint ? 12 : 8);
   }
   for (std::size_t r = 0; r < relations; ++r) a_batch += made(first.edges[r], draws[r]) * (q.edge_ids ? 24 : 16);

@@ -62,25 +62,24 @@ class _Mapping(dict[str, Any]):
         return dict, (dict(self.items()),)
 
 
-class _Lazy:
-    _mapping: Any
-
-    def apply(self, function: Callable[[Any], Any], *keys: str) -> Any:
-        for key in [key for key in keys or self._mapping if key in self._mapping]:
-            value = self._mapping.raw(key) if isinstance(self._mapping, _Mapping) else self._mapping[key]
-            if isinstance(value, Later):
-                self._mapping[key] = Later(lambda value=value: recursive_apply(value.now(), function))  # type: ignore[misc]
-            else:
-                self[key] = recursive_apply(value, function)  # type: ignore[index]
-        return self
-
-
-class LazyGlobalStorage(_Lazy, GlobalStorage):  # type: ignore[misc]
-    pass
+def _apply(store: Any, function: Callable[[Any], Any], *keys: str) -> Any:
+    """In place of BaseStorage.apply(), which reads all attributes."""
+    kept = store._mapping
+    for key in [key for key in keys or kept if key in kept]:
+        value = kept.raw(key) if isinstance(kept, _Mapping) else kept[key]
+        if isinstance(value, Later):
+            kept[key] = Later(lambda value=value: recursive_apply(value.now(), function))  # type: ignore[misc]
+        else:
+            store[key] = recursive_apply(value, function)
+    return store
 
 
-class LazyEdgeStorage(_Lazy, EdgeStorage):  # type: ignore[misc]
-    pass
+class LazyGlobalStorage(GlobalStorage):  # type: ignore[misc]
+    apply = _apply
+
+
+class LazyEdgeStorage(EdgeStorage):  # type: ignore[misc]
+    apply = _apply
 
 
 _lazy = {GlobalStorage: LazyGlobalStorage, EdgeStorage: LazyEdgeStorage}
@@ -91,9 +90,8 @@ def put(store: Any, key: str, value: Any) -> None:
     if isinstance(value, Later):
         lazy = _lazy.get(type(store))
         if lazy is not None:
-            store.__class__ = lazy
-        elif not isinstance(store, _Lazy):
-            value = value.now()
-        if not isinstance(store._mapping, _Mapping):
+            object.__setattr__(store, "__class__", lazy)  # PyG's own would write an attribute
             store.__dict__["_mapping"] = _Mapping(store._mapping)
+        elif type(store) not in _lazy.values():  # of a kind that is not known here
+            value = value.now()
     store[key] = value
