@@ -1,10 +1,10 @@
 """The cases of tools/prove_user: scripts as users type them, each timed, and compared with what they should have handed out. A line of JSON a case.
 
-  python3 tools/user_path.py SECTION [CASE...]       SECTION: pyg, hetero, torch; cases whose names hold one of these words
+  python3 tools/user_path.py SECTION [CASE...]       SECTION: pyg, hetero, torch, wholegraph; cases whose names hold one of these words
   SCALE=12 BATCHES=5 ... a rehearsal on a machine without a GPU
 
 Graphs are Kronecker graphs (16 undirected edges a node, as Graph500 has them), made here; row k of the features is a function of k, of which each row that is
-handed out is compared, and each edge with the edge list. Times: BATCHES mini-batches behind 8 that warm up, by the wall clock around a loop
+handed out is compared, and each edge with the edge list. Times: BATCHES mini-batches behind 40 that warm up, by the wall clock around a loop
 that ends with a wait for the GPU; the median of three such loops.
 """
 import gc
@@ -19,7 +19,8 @@ import torch
 
 gpu = torch.cuda.is_available()
 device = torch.device("cuda" if gpu else "cpu")
-batches = int(os.environ.get("BATCHES", 60 if gpu else 3))
+batches = int(os.environ.get("BATCHES", 160 if gpu else 3))
+warm = 40 if gpu else 2
 width, hidden, classes = 128, 256, 172
 fanout = [15, 10, 5]
 section, *words = sys.argv[1:] or ["pyg"]
@@ -91,7 +92,7 @@ def timed(loader, look, learn=None, checked=3):
     wrong, found, first, seen = Wrong(), [], None, 0
     for loop in range(4 if learn is None else 2):  # the first compares
         it, begun = iter(loader), time.perf_counter()
-        for k in range(batches + 8):
+        for k in range(batches + warm):
             b = next(it, None)
             if b is None:
                 it = iter(loader)
@@ -101,10 +102,10 @@ def timed(loader, look, learn=None, checked=3):
                 first = time.perf_counter() - begun
             if loop == 0:
                 look(b, wrong, k < checked)
-            if k == 7:
+            if k == warm - 1:
                 wait()
                 begun, rows = time.perf_counter(), 0
-            elif k > 7:
+            elif k >= warm:
                 rows += b.num_nodes if hasattr(b, "num_nodes") else len(b.n_id)
             if learn is not None:
                 learn(b)
@@ -183,11 +184,11 @@ def pyg():
 
     remote = lambda: garner.tiered(x, device_budget=0)
     case("pyg, one import", lambda: nodes_of(data()), look)
-    case("pyg, one import, under SAGE", lambda: nodes_of(data()), look, sage)
     case("pyg, num_workers=14 left in", lambda: nodes_of(data(), num_workers=14, persistent_workers=True, pin_memory=True), look)
     case("pyg, all remote", lambda: nodes_of(data(remote()), graph_cache=0), look)
     case("pyg, features remote (garner.tiered)", lambda: nodes_of(data(remote())), look)
     case("pyg, features remote, under SAGE", lambda: nodes_of(data(remote())), look, sage)
+    case("pyg, one import, under SAGE", lambda: nodes_of(data()), look, sage)
     case("pyg, a tenth of the features kept", lambda: nodes_of(data(), feature_cache=x.nbytes // 10), look)
     case("pyg, links, one import", lambda: links_of(data()), look)
     case("pyg, links, features remote", lambda: links_of(data(remote())), look)
@@ -305,6 +306,49 @@ def plain():
         case("torch, all local" + end, lambda: of(x, **({"feature_cache": x.nbytes + labels.nbytes} if gpu else {})), look, learn)
 
 
-{"pyg": pyg, "hetero": hetero, "torch": plain}[section]()
+def wholegraph():
+    """The rival: WholeGraph's sampler and table, where it is installed; the same graph, features and mini-batches as in pyg."""
+    os.environ.setdefault("MASTER_ADDR", "localhost")
+    os.environ.setdefault("MASTER_PORT", "12336")
+    import pylibwholegraph.torch as wgth
+    scale = int(os.environ.get("SCALE", 24))
+    wgth.init_torch_env(0, 1, 0, 1, "warn")
+    comm = wgth.get_global_communicator()
+    edges, nodes = kronecker(scale), 1 << scale
+    offsets = torch.zeros(nodes + 1, dtype=torch.int64)
+    offsets[1:] = torch.bincount(edges[1], minlength=nodes).cumsum(0)
+    torch.manual_seed(1)
+    train = torch.unique_consecutive(edges[1])
+    train = train[torch.randperm(len(train))[:1 << 18]].int().to(device)
+    x = table(nodes)
+    for where, name in (("cpu", "remote"), ("cuda", "local")):
+        rows, begins, targets = (wgth.create_wholememory_tensor(comm, "continuous", where, shape, kind, None) for shape, kind in (
+            ([nodes, width], torch.float32), ([nodes + 1], torch.int64), ([edges.shape[1]], torch.int32)))
+        for to, of in ((rows, x), (begins, offsets), (targets, edges[0])):
+            to.get_global_tensor(host_view=where == "cpu").copy_(of)
+        graph = wgth.GraphStructure()
+        graph.set_csr_graph(begins, targets)
+        found, wrong = [], Wrong()
+        for loop in range(4):
+            for k in range(batches + warm):
+                if k == warm:
+                    wait()
+                    begun = time.perf_counter()
+                at = k * 1024 % (len(train) - 1024)
+                ids = graph.multilayer_sample_without_replacement(train[at:at + 1024].contiguous(), fanout)[0]
+                got = rows.gather(ids[0])
+                if loop == 0:
+                    wrong.look(got, ids[0])
+            wait()
+            if loop:
+                found.append(1e3 * (time.perf_counter() - begun) / batches)
+        say(script=f"WholeGraph, {name}", ms=round(statistics.median(found), 3), rows=len(ids[0]), rows_compared=wrong.rows, wrong_rows=wrong.count.tolist()[0],
+            wrong_edges=0, edges_compared=0)
+        del graph, got, ids
+        for one in (rows, begins, targets):
+            wgth.destroy_wholememory_tensor(one)
+
+
+{"pyg": pyg, "hetero": hetero, "torch": plain, "wholegraph": wholegraph}[section]()
 sys.stdout.flush()
 os._exit(0)
