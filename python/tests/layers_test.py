@@ -137,6 +137,46 @@ class Operators(unittest.TestCase):
                 self.assertTrue(torch.allclose(eager, found, atol=1e-4))
         self.assertLessEqual(counted.frame_count, 2)  # not one for each size
 
+    def test_a_layer_of_ones_own_compiles_once_for_all_mini_batches(self):
+        class Sage(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.own, self.others = (torch.nn.ModuleList([torch.nn.Linear(6, 8), torch.nn.Linear(8, 4)]) for _ in range(2))
+
+            def forward(self, rows, batch):
+                for k, (own, others) in enumerate(zip(self.own, self.others)):
+                    taken = garner.torch.aggregate(rows, batch, "mean", hops=2 - k)
+                    rows = own(rows[:len(taken)]) + others(taken)
+                return rows
+
+        g = garner.build(*torch.randint(0, 300, (2, 1500)), undirected=True)
+        torch._dynamo.reset()
+        counted = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+        model = Sage()
+        compiled = torch.compile(model, dynamic=True, fullgraph=True, backend=counted)
+        for batch in garner.torch.loader(g, [4, 3], x=torch.randn(len(g), 6), batch_size=40):
+            grads = []
+            for call in (model, compiled):
+                model.zero_grad()
+                out = call(batch.x, batch)
+                out.square().sum().backward()
+                grads.append([out, *[p.grad for p in model.parameters()]])
+            for eager, found in zip(*grads):
+                self.assertTrue(torch.allclose(eager, found, atol=1e-3, rtol=1e-4))
+        self.assertEqual(counted.frame_count, 1)
+
+    def test_traced_and_fake(self):
+        row, col = edges_of(12, 7, 40)
+        x = torch.randn(12, 3)
+        want = garner.torch.aggregate(x, (row, col, 7), "sum")
+        from torch.fx.experimental.proxy_tensor import make_fx
+        traced = make_fx(lambda x, row, col: garner.torch.aggregate(x, (row, col, 7), "sum"))(torch.zeros(12, 3), row, col)
+        self.assertTrue(torch.equal(traced(x, row, col), want))
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        with FakeTensorMode() as mode:
+            out = garner.torch.aggregate(mode.from_tensor(x), (mode.from_tensor(row), mode.from_tensor(col), 7), "sum")
+        self.assertEqual((tuple(out.shape), out.dtype), ((7, 3), torch.float32))
+
     def test_lists_are_made_once(self):
         x = torch.randn(30, 4, requires_grad=True)
         ends = edges_of(30, 9, 50)
