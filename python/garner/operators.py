@@ -179,10 +179,13 @@ class _Sum(torch.autograd.Function):
         return _sum_back(ctx, gradient)
 
 
+def _traced() -> bool:
+    return torch.compiler.is_compiling() or is_in_torch_dispatch_mode()
+
+
 def summed(*inputs: Any) -> torch.Tensor:
     """torch.ops.garner.sum."""
-    traced = torch.compiler.is_compiling() or is_in_torch_dispatch_mode()
-    found: torch.Tensor = torch.ops.garner.sum(*inputs) if traced else _Sum.apply(*inputs)  # type: ignore[no-untyped-call, unused-ignore]
+    found: torch.Tensor = torch.ops.garner.sum(*inputs) if _traced() else _Sum.apply(*inputs)  # type: ignore[no-untyped-call, unused-ignore]
     return found
 
 
@@ -196,7 +199,7 @@ class Edges:
                  grouped: bool = False) -> None:
         self.row, self.col, self.targets, self.sources, self.device, self.grouped = row, col, targets, sources, device, grouped
         self.kept: dict[Any, Any] = {}
-        if torch.compiler.is_compiling() or known is None or known.is_inference():
+        if _traced() or known is None or known.is_inference():
             return
         version, entries = Edges._made.get(known, (None, None))
         if version != known._version:
