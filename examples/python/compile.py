@@ -43,7 +43,7 @@ def main():
     torch.manual_seed(1)
     device = "cuda" if torch.cuda.is_available() and garner.info()["devices"] else "cpu"
     graph = garner.generate("kron", given.scale, undirected=True)
-    offsets, ends = (torch.from_numpy(part).long() for part in graph.csr()[:2])
+    offsets, ends = (torch.tensor(part).long() for part in graph.csr()[:2])
     edge_index = torch.stack([torch.arange(len(graph)).repeat_interleave(offsets.diff()), ends])
     label = torch.arange(len(graph)) % 4
     x = torch.nn.functional.one_hot(label, 4).float() + torch.randn(len(graph), 4)

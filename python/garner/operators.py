@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from . import _garner
@@ -94,10 +95,11 @@ def _sum(rows: torch.Tensor, weights: torch.Tensor | None, offsets: torch.Tensor
     rows, weights = rows.contiguous(), None if weights is None else weights.contiguous()
     out = rows.new_empty((offsets.numel() - 1, *rows.shape[1:]))
     over, shape, stream = _called(rows, (offsets, ends, order), 1 if weights is None or weights.dim() == 1 else weights.shape[1])
-    scratch = torch.empty(_garner.ListSums.scratch_bytes(over, shape), dtype=torch.uint8, device=rows.device)
+    needed = _garner.ListSums.scratch_bytes(over, shape)
+    scratch = torch.empty(needed, dtype=torch.uint8, device=rows.device) if needed else None
     with _Lease(rows.device) as sums:
         sums.sum(over, shape, rows.data_ptr(), out.data_ptr(), 0 if weights is None else weights.data_ptr(), scale == 1,
-                 back_offsets.data_ptr() if scale == 2 and back_offsets is not None else 0, scratch.data_ptr(), stream)
+                 back_offsets.data_ptr() if scale == 2 and back_offsets is not None else 0, 0 if scratch is None else scratch.data_ptr(), stream)
     return out
 
 
@@ -146,7 +148,7 @@ def _sum_back(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
     back = (*lists[3:], *lists[:3])
     of_rows = of_weights = None
     if ctx.needs_input_grad[0]:
-        of_rows = torch.ops.garner.sum(gradient, weights, *back, _back[ctx.scale])
+        of_rows = summed(gradient, weights, *back, _back[ctx.scale])
     if weights is not None and ctx.needs_input_grad[1]:
         heads = weights.dim() == 2
         of_weights = torch.ops.garner.dot(gradient, rows, *back, 1, heads) if ctx.scale == 2 else torch.ops.garner.dot(rows, gradient, *lists, ctx.scale, heads)
@@ -164,6 +166,29 @@ torch.library.register_autograd("garner::sum", _sum_back, setup_context=_keep, l
 torch.library.register_autograd("garner::dot", _dot_back, setup_context=_keep, lib=_library)
 
 
+class _Sum(torch.autograd.Function):
+    """The operator where nobody traces it: the way through torch's dispatcher, with gradients, costs the host five times as much."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> torch.Tensor:
+        _keep(ctx, inputs, None)
+        return _sum(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        return _sum_back(ctx, gradient)
+
+
+def _traced() -> bool:
+    return torch.compiler.is_compiling() or is_in_torch_dispatch_mode()
+
+
+def summed(*inputs: Any) -> torch.Tensor:
+    """torch.ops.garner.sum."""
+    found: torch.Tensor = torch.ops.garner.sum(*inputs) if _traced() else _Sum.apply(*inputs)  # type: ignore[no-untyped-call, unused-ignore]
+    return found
+
+
 class Edges:
     """Edges from row[e] < sources to col[e] < targets, over which rows on a device are summed. Of views of `known`, a tensor: each layer, and
     backward, takes the lists that were made of them, until it changes or nobody has it; within torch.compile the compiler sees to that."""
@@ -174,7 +199,7 @@ class Edges:
                  grouped: bool = False) -> None:
         self.row, self.col, self.targets, self.sources, self.device, self.grouped = row, col, targets, sources, device, grouped
         self.kept: dict[Any, Any] = {}
-        if torch.compiler.is_compiling() or known is None or known.is_inference():
+        if _traced() or known is None or known.is_inference():
             return
         version, entries = Edges._made.get(known, (None, None))
         if version != known._version:
@@ -205,4 +230,4 @@ class Edges:
         if torch.is_grad_enabled() and (rows.requires_grad or weights is not None and weights.requires_grad):
             back = self.lists(back=True)
         weights = None if weights is None else weights.to(rows.device, real_of(rows.dtype))
-        return torch.ops.garner.sum(rows, weights, *lists, *back, int(mean))  # type: ignore[no-any-return]
+        return summed(rows, weights, *lists, *back, int(mean))
