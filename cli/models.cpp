@@ -6,9 +6,11 @@
 
 namespace garner::cli {
 
-bool layer_norm_of(std::string const& said, model_kind model) {
-  if (said != "automatic" && said != "none" && said != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", said);
-  return said == "layer" || (said == "automatic" && model == model_kind::gin);
+void set_layers(model_options& m, std::string const& norm, bool residual, std::uint64_t training_vertices) {
+  if (norm != "automatic" && norm != "none" && norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", norm);
+  suit_layers(m, residual || norm != "automatic" ? 0 : training_vertices);
+  if (norm != "automatic") m.layer_norm = norm == "layer";
+  m.residual = m.residual || residual;
 }
 
 void shard_arguments::add(verb& v, bool trains) {

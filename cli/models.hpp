@@ -10,8 +10,8 @@
 
 namespace garner::cli {
 
-// --norm: none, layer or automatic, which is what suits the model.
-bool layer_norm_of(std::string const& said, model_kind model);
+// --norm and --residual; norm automatic: what suits the kind, and without --residual the number of training nodes (suit_layers).
+void set_layers(model_options& m, std::string const& norm, bool residual, std::uint64_t training_vertices);
 
 // How the whole graph is split; unset: as shard_options has it.
 struct shard_arguments {

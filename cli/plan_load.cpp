@@ -81,7 +81,7 @@ void plan_train_arguments::add(verb& v) {
   v.add("--full", full, "train: the whole graph at every step").not_with("--fanout");
   v.add("--layers", layers, "train: as many as --fanout has hops, of --full 2");
   v.add("--hidden", hidden, "train: elements of a row between layers (default: 64)");
-  v.add("--norm", norm, "train: none, layer or automatic: layer for gin (default: automatic)");
+  v.add("--norm", norm, "train: none, layer or automatic, as `garner train` has it (default: automatic)");
   v.add("--residual", residual, "train: a product before and behind the layers, each of which adds to what comes in");
   v.add("--devices", devices,
         "as 0,1: train: GPUs that train together, a share of every mini-batch each; jobs but sssp: a part of the vertices each")
@@ -367,8 +367,8 @@ training_question question_of(plan_train_arguments const& t, std::vector<place> 
   };
   range("--layers", layers, 64), range("--hidden", hidden, 1u << 20), range("--classes", m.classes, 1u << 24);
   m.layers = static_cast<std::uint32_t>(layers), m.hidden = static_cast<std::uint32_t>(hidden);
-  m.layer_norm = layer_norm_of(t.norm.value_or("automatic"), m.kind), m.residual = t.residual;
-  all.input_dropout = m.kind == model_kind::gcn ? 0.5 : 0;
+  set_layers(m, t.norm.value_or("automatic"), t.residual, g.several() ? 0 : g.parts[1]);
+  all.input_dropout = m.kind == model_kind::gcn && !m.residual ? 0.5 : 0;
   all.training = static_cast<double>(g.parts[1]), all.validation = g.parts[2], all.test = g.parts[3], all.evaluation_near = near_free;
   return all;
 }

@@ -35,9 +35,11 @@ struct train_arguments : cli::load_arguments {
   std::string model = "sage", split, scaling = "automatic", norm = "automatic", math = "tf32", out, checkpoint, resume;
   bool residual = false, no_recording = false;
   std::optional<std::uint32_t> layers, classes;
-  std::uint32_t hidden = 64, evaluate_every = 1, patience = 0;
-  double dropout = 0.5, rate = 0.01;
-  std::optional<double> input_dropout, decay;
+  std::uint32_t hidden = 64, evaluate_every = 1;
+  double rate = 0.01;
+  std::optional<double> dropout, input_dropout, decay;
+  std::optional<std::uint64_t> most_epochs;
+  std::optional<std::uint32_t> patience;
   std::vector<std::uint32_t> devices;
   std::optional<std::uint32_t> ranks;
   std::optional<std::string> said_group;
@@ -92,7 +94,7 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   model_options m;
   m.kind = parse_model_kind(a.model);
   m.layers = a.depth(), m.hidden = a.hidden;
-  m.layer_norm = cli::layer_norm_of(a.norm, m.kind), m.residual = a.residual;
+  cli::set_layers(m, a.norm, a.residual, 0);
   if (a.scaling != "automatic") m.scaling = parse_row_scaling(a.scaling);
   m.seed = a.seed;
   training_options t;
@@ -103,13 +105,14 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   t.rate = a.rate, t.decay = a.decay, t.dropout = a.dropout, t.input_dropout = a.input_dropout;
   t.math = parse_dense_math(a.math);
   t.seed = a.seed;
-  t.evaluate_every = a.evaluate_every, t.patience = a.patience;
+  t.evaluate_every = a.evaluate_every, t.epochs = a.most_epochs, t.patience = a.patience;
   t.record = !a.no_recording;
   t.load = a.loader();
   if (!(a.rate > 0 && a.rate < 1e6)) fail(errc::usage, "--lr {}: say more than 0 and less than a million", a.rate);
   if (m.layers < 1 || m.layers > 64) fail(errc::usage, "--layers {}: say 1 to 64", m.layers);
-  if (a.patience && !a.evaluate_every)
-    fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
+  if (a.most_epochs == 0) fail(errc::usage, "--epochs 0: say 1 or more");
+  if (a.patience.value_or(0) && !a.evaluate_every)
+    fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", *a.patience);
   if (a.no_recording && !a.full) fail(errc::usage, "--no-recording: steps of mini-batches are not recorded; leave it out, or say --full");
   return {m, t};
 }
@@ -150,7 +153,7 @@ void resume(train_arguments const& a, training& run) {
 void follow(train_arguments const& a, training& run) {
   resume(a, run);
   try {
-    while (run.epochs() < a.epochs && !run.over()) {
+    while (!run.over()) {
       run.next();
       if (!a.checkpoint.empty()) run.keep(a.checkpoint);
     }
@@ -251,8 +254,17 @@ void tell_shards(subject& what, train_arguments const& a, graph_handle const& g,
                   grouped(r.remote_rows()), r.references()));
   if (a.decided) what.lines.push_back(fmt::format("way     {}\n", a.decided->why()));
 }
+std::string end_of(training_options const& t, std::uint64_t validation_vertices) {
+  std::string const epochs = fmt::format("{} epoch{}", grouped(*t.epochs), *t.epochs == 1 ? "" : "s");
+  if (validation_vertices == 0) return fmt::format("after {}; the split has no validation part (2), by which it could stop early", epochs);
+  if (*t.patience == 0) return fmt::format("after {}", epochs);
+  std::uint64_t const patience = std::uint64_t{*t.patience} * t.evaluate_every;
+  return fmt::format("when the validation loss has not fallen for {} epoch{}, after {} at the most", grouped(patience),
+                     patience == 1 ? "" : "s", grouped(*t.epochs));
+}
 // Rank 0, or the only one: to the end.
-void learn(train_arguments const& a, training_options const& t, gnn_model& model, training& run, subject const& what) {
+void learn(train_arguments const& a, gnn_model& model, training& run, subject const& what) {
+  training_options const& t = run.options();
   place const where = model.where();
   model_options const& m = model.options();
   auto const& parts = what.parts;
@@ -269,9 +281,13 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
                   {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
                   {"batch", a.full ? json(nullptr) : json(a.batch)},
                   {"rate", a.rate},
-                  {"decay", a.decay.value_or(std::min(5e-4, 0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1))))},
+                  {"decay", *t.decay},
                   {"scaling", to_string(m.scaling)},
-                  {"dropout", a.dropout},
+                  {"dropout", *t.dropout},
+                  {"layer_norm", m.layer_norm},
+                  {"residual", m.residual},
+                  {"most_epochs", *t.epochs},
+                  {"patience", *t.patience},
                   {"seed", a.seed},
                   {"training_vertices", parts[1]},
                   {"validation_vertices", parts[2]},
@@ -280,11 +296,12 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
                   {"epochs", json::array()}});
   if (!a.json) {
     for (std::string const& line : what.lines) cli::say("{}", line);
-    cli::say("model   {} of {} layers, {} hidden, {} classes: {} parameters\n", a.model, m.layers, m.hidden, m.classes,
-             grouped(model.parameters()));
+    cli::say("model   {} of {} layers, {} hidden, {} classes{}{}: {} parameters\n", a.model, m.layers, m.hidden, m.classes,
+             m.residual ? ", residual" : "", m.layer_norm ? ", layer norm" : "", grouped(model.parameters()));
     cli::say(
         "seeds   {} to train, {} to validate, {} to test; {}\n", grouped(parts[1]), grouped(parts[2]), grouped(parts[3]),
         a.full ? std::string("the whole graph at every step") : fmt::format("fanouts {}, mini-batches of {}", a.fanout, grouped(a.batch)));
+    cli::say("ends    {}\n", end_of(t, parts[2]));
     if (run.epochs() || run.step()) cli::say("goes on after epoch {}, step {}\n", run.epochs(), run.step());
     cli::say("{:>32} | {:^28} | {:>9} | {:^17} | {:^25}\n", "", fmt::format("exact {}", measure), "", "ms waited", "GB of rows");
     cli::say("{:>5} {:>8} {:>9} {:>7} | {:>8} {:>10} {:>8} | {:>9} | {:>8} {:>8} | {:>7} {:>8} {:>8}\n", "epoch", "steps", "loss", "right",
@@ -296,7 +313,7 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
   };
   bool recorded = false;
   try {
-    while (run.epochs() < a.epochs && !run.over()) {
+    while (!run.over()) {
       epoch_report const e = run.next();
       json row{{"epoch", e.epoch}, {"steps", e.steps}, {"loss", e.loss}, {"accuracy", e.accuracy}};
       json const none(nullptr);
@@ -355,7 +372,8 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
   run.take_best();
   evaluation const last = run.evaluate();
   if (!a.out.empty()) model.write(a.out);
-  out["stopped_early"] = run.over();
+  bool const early = run.over() && run.epochs() < *t.epochs;
+  out["stopped_early"] = early;
   out["best_epoch"] = best ? json(*best) : json(nullptr);
   out["train"] = of_part(last.train), out["validation"] = of_part(last.validation), out["test"] = of_part(last.test);
   out["validation_accuracy"] = last.validation.accuracy;
@@ -368,7 +386,7 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
     return;
   }
   cli::say("{}{}: {} of train {:.2f} %, validation {:.2f} %, test {:.2f} % (all neighbours, no draw)\n",
-           run.over() ? fmt::format("no better validation in {} evaluations; ", a.patience) : "",
+           early ? fmt::format("no better validation in {} evaluations; ", *t.patience) : "",
            best ? fmt::format("epoch {}, the best", *best) : "at the end", measure, 100 * told(last.train), 100 * told(last.validation),
            100 * told(last.test));
   if (!a.out.empty()) cli::say("{}: the model; garner predict {} --model {} -o scores.npy\n", a.out, what.predict, a.out);
@@ -388,13 +406,13 @@ std::string named_rows(std::string const& file) {
   return fmt::format("rows of {} x {} {}, mark {:016x}", table.rows, table.width, to_string(table.kind), mark);
 }
 std::string named_files(train_arguments const& a, graph_source const& from) {
-  return fmt::format("a graph of {}\n{}\n{} epochs\n", cli::describe(from.info()), named_rows(a.features), a.epochs);
+  return fmt::format("a graph of {}\n{}\n", cli::describe(from.info()), named_rows(a.features));
 }
 std::string named_files(train_arguments const& a, hetero_graph const& g) {
   std::string all;
   for (vertex_type const& t : g.types()) all += fmt::format("'{}' of {}\n", t.name, named_rows(cli::features_of(a.file, t)));
   for (edge_type const& e : g.edges()) all += fmt::format("'{} {} {}' of {} edges\n", e.from, e.relation, e.to, grouped(e.arcs));
-  return all + fmt::format("{} epochs\n", a.epochs);
+  return all;
 }
 
 void train_types(train_arguments& a) {
@@ -474,7 +492,7 @@ void train_types(train_arguments& a) {
   for (std::uint8_t const p : split) ++what.parts[p];
   if (same) what.row_gb = static_cast<double>(on.tables[0].row_bytes()) / 1e9;
   what.predict = a.file;
-  learn(a, t, model, run, what);
+  learn(a, model, run, what);
 }
 
 bool fits_one(training_question const& q, graph_source const& from, std::string const& file, bool in, place where) {
@@ -521,6 +539,9 @@ void train_file(train_arguments& a) {
   std::vector<std::uint8_t> const split = read_split(a.split);
   known.split = split;
   cli::set_classes(a.classes, known.labels, a.labels, m);
+  auto const training_vertices =
+      static_cast<std::uint64_t>(std::count(split.begin(), split.end(), static_cast<std::uint8_t>(split_part::train)));
+  cli::set_layers(m, a.norm, a.residual, training_vertices);
 
   std::string const files = a.group.empty() ? "" : named_files(a, from);
   std::optional<tier> edges;
@@ -533,8 +554,8 @@ void train_file(train_arguments& a) {
     q.load = cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0);
     q.load.fanouts.clear();
     q.model = m, q.model.inputs = open_rows(a.features).width;
-    q.input_dropout = a.input_dropout.value_or(m.kind == model_kind::gcn && !m.residual ? a.dropout : 0);
-    q.training = static_cast<double>(std::count(split.begin(), split.end(), static_cast<std::uint8_t>(split_part::train)));
+    q.input_dropout = a.input_dropout.value_or(m.kind == model_kind::gcn && !m.residual ? a.dropout.value_or(0.5) : 0);
+    q.training = static_cast<double>(training_vertices);
     if (places.size() > 1 && places[1] != where) q.gradients = training_question::exchange::peers;
     shard_options const asked = a.split_into.options(all_ranks);
     cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, t.side == list_side::in, places,
@@ -614,7 +635,7 @@ void train_file(train_arguments& a) {
     for (std::uint64_t v = 0; v < n; ++v) ++what.parts[split[v]];
     what.row_gb = static_cast<double>(features.row_bytes()) / 1e9;
     what.predict = fmt::format("{} --features {}", a.file, a.features);
-    learn(a, t, model, run, what);
+    learn(a, model, run, what);
   } catch (error const& e) {
     if (t.shards && !others.end_within(10)) {
       int const code = cli::complain(e);
@@ -629,7 +650,7 @@ void train_file(train_arguments& a) {
 
 void add_train(cli::program& p) {
   auto const a = std::make_shared<train_arguments>();
-  a->fanout = "15,10", a->epochs = 10;
+  a->fanout = "15,10";
   cli::verb& v = p.add("train", "a model trained by mini-batches or on the whole graph, and evaluated exactly");
   a->add_file(v);
   v.add("--features", a->features);
@@ -641,7 +662,10 @@ void add_train(cli::program& p) {
   v.add("--no-recording", a->no_recording);
   v.add("--fanout", a->fanout, "by mini-batches: neighbours drawn a vertex, a layer each; -1: all of them");
   v.add("--batch", a->batch);
-  v.add("--epochs", a->epochs, "steps of the whole graph, or the training set so many times");
+  v.add(
+      "--epochs", a->most_epochs,
+      "steps of the whole graph, or the training set so many times (default: until the validation loss has not fallen for 50 steps and 10 "
+      "epochs, 1,000 steps and 100 epochs at the most; without validation 200 steps and 10 epochs)");
   v.add("--layers", a->layers);
   v.add("--hidden", a->hidden);
   v.add("--dropout", a->dropout);

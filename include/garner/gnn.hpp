@@ -64,6 +64,9 @@ struct model_options {
   row_scaling scaling = row_scaling::none;
   std::uint64_t seed = 1;  // of the parameters' first values
 };
+// The layer norm and residual that suit the kind and the number of training nodes: from 1,000 on both, since these are enough to learn
+// them from; below neither, but that gin has layer norm.
+void suit_layers(model_options& m, std::uint64_t training_vertices);
 
 // What a model over several types of vertices and edges is made for (hetero.hpp): GraphSAGE with a matrix a relation.
 struct model_types {
@@ -155,15 +158,19 @@ struct training_options {
   // Of all parameters, added to the gradient. Unset: 5e-4, or a half over the number of training vertices where that is less, as what is
   // known beforehand counts the less the more there is to learn from.
   std::optional<double> decay;
-  double dropout = 0.5;
+  std::optional<double> dropout;        // unset: 0.5, or 0.2 of a model with residual and layer norm
   std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn without residual, none else
   dense_math math = dense_math::tf32;
   // Of the whole graph: steps and evaluations are recorded once, and given to a device as one from then on; the same bits either way.
   bool record = true;
   std::uint64_t seed = 1;            // of mini-batches, shuffling, dropout
   std::uint32_t evaluate_every = 1;  // epochs; 0: never
-  std::uint32_t patience = 0;        // evaluations without a better validation, then it is over; 0: never over
-  loader_options load = {};          // ahead, window, way, window_bytes, multiprocessors
+  // When it is over: after so many epochs, or so many evaluations without a lower validation loss (0: whatever that is). With neither set,
+  // when the validation loss has not fallen for 50 steps and 10 epochs, after 1,000 steps and 100 epochs at the most. With patience alone
+  // that many at the most; with epochs alone after exactly these. Without an evaluation of validation nodes: after 200 steps and 10 epochs.
+  std::optional<std::uint64_t> epochs;
+  std::optional<std::uint32_t> patience;
+  loader_options load = {};  // ahead, window, way, window_bytes, multiprocessors
   // Mini-batches are of `batch` seeds a rank. All ranks say the same options and make the same calls of a training, those marked *
   // together.
   std::shared_ptr<rank_group> ranks = {};  // null: one
@@ -211,7 +218,8 @@ class training {
   ~training();
   training(training&&) noexcept;
 
-  bool over() const;  // by patience
+  bool over() const;                        // by patience, or by its epochs; next() goes on all the same
+  training_options const& options() const;  // with what was not set as it was chosen
   // One epoch, or what is left of one. errc::input names a row or parameter that is no number, and the model is what it was before that
   // step. Interrupted, it stands between two steps and may be kept. * Loss and accuracy are of all ranks, rank 0 evaluates; where one is
   // interrupted all are, before the same step.

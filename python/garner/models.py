@@ -65,7 +65,7 @@ class Training:
     graph, features (an array or garner.tiered), labels, split, options: as garner.train.
     """
 
-    def __init__(self, graph: Graph, features: Any, labels: Any, split: Any, *, model: str = "sage", fanouts: Any = (15, 10), epochs: int = 10,
+    def __init__(self, graph: Graph, features: Any, labels: Any, split: Any, *, model: str = "sage", fanouts: Any = (15, 10),
                  layers: int | None = None, device: Any = None, **options: Any) -> None:
         if not isinstance(graph, Graph):
             raise TypeError(f"train(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
@@ -77,12 +77,11 @@ class Training:
         if not str(device).startswith(("host", "cpu", "simulated")):
             graph.to(device)  # no change where it can be read there
         self.epochs: list[dict[str, Any]] = []
-        self.wanted = epochs
         self._run = _garner.TrainingRun(graph, features, _labels(labels), _split(split, len(graph)), model=model, fanouts=hops,
                                         layers=len(hops) if hops else 2 if layers is None else layers, device=device, **options)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        while self._run.epochs < self.wanted and not self._run.over:
+        while not self._run.over:
             self.epochs.append(self._run.next())
             yield self.epochs[-1]
 
@@ -98,7 +97,7 @@ class Training:
 
     @property
     def over(self) -> bool:
-        """by patience"""
+        """by patience, or by its epochs"""
         return self._run.over
 
     def evaluate(self) -> dict[str, Any]:
@@ -127,9 +126,11 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
 
     features: one row of float32 a vertex, in the order of graph.ids(): an array, a tensor, a table of garner.tiered. labels: a class a vertex,
     below 0: none; or a row of 0 and 1. split: a number a vertex (1 train, 2 validation, 3 test, 0 none), or {"train": mask, "validation": ...}.
-    model: 'gcn', 'sage', 'gin'. fanouts: drawn a vertex, a layer each; None: the whole graph at every step, of `layers` (2). epochs: 10.
-    options: hidden 64, batch 1024, lr 0.01, weight_decay, dropout 0.5, input_dropout, norm 'none' or 'layer', residual, scaling 'automatic',
-    'none', 'sum' or 'length', classes, weighted, side 'in', seed 1, evaluate_every 1, patience 0, record True, math 'tf32', device, ahead, window,
+    model: 'gcn', 'sage', 'gin'. fanouts: drawn a vertex, a layer each; None: the whole graph at every step, of `layers` (2). epochs:
+    by default until the validation loss has not fallen for 50 steps and 10 epochs, 1,000 steps and 100 epochs at the most; without a validation
+    part 200 steps and 10 epochs.
+    options: hidden 64, batch 1024, lr 0.01, weight_decay, dropout, input_dropout, norm 'automatic', 'none' or 'layer', residual, scaling
+    'automatic', 'none', 'sum' or 'length', classes, weighted, side 'in', seed 1, evaluate_every 1, patience, record True, math 'tf32', device, ahead, window,
     way, window_bytes, cache, reads, merge_reads, multiprocessors: as the program's `train` has them (docs/options.md).
     Result: Training, of which .epochs tells each epoch, .model is that of the best one and .evaluate() says how good it is.
     Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, Interrupted: then use Training, which can be kept.

@@ -60,7 +60,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
           nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu> const& split, nb::kwargs options) {
   model_options m;
   training_options t;
-  std::string kind = "sage", norm = "none", scaling = "automatic", math = "tf32", side = "in";
+  std::string kind = "sage", norm = "automatic", scaling = "automatic", math = "tf32", side = "in";
   std::optional<std::uint64_t> classes;
   place where{};
   keywords given("train", std::move(options));
@@ -81,6 +81,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.take("side", side);
   given.take("seed", t.seed);
   given.take("evaluate_every", t.evaluate_every);
+  given.take("epochs", t.epochs);
   given.take("patience", t.patience);
   given.take("record", t.record);
   given.take("math", math);
@@ -89,8 +90,14 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.done();
   m.kind = parse_model_kind(kind);
   m.seed = t.seed;
-  if (norm != "none" && norm != "layer") refuse(errc::usage, "norm '" + norm + "': say none or layer");
-  m.layer_norm = norm == "layer";
+  if (norm != "automatic" && norm != "none" && norm != "layer") refuse(errc::usage, "norm '" + norm + "': say automatic, none or layer");
+  if (norm == "automatic") {
+    bool const residual = m.residual;
+    suit_layers(m, residual ? 0 : static_cast<std::uint64_t>(std::count(split.data(), split.data() + split.size(), std::uint8_t{1})));
+    m.residual = m.residual || residual;
+  } else {
+    m.layer_norm = norm == "layer";
+  }
   t.math = parse_dense_math(math);
   t.side = side_of(side);
 

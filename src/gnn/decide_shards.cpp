@@ -118,7 +118,7 @@ std::vector<double> measure_shard(shard_group& group, std::uint32_t k, place whe
 // The passes of a training, and its ways as predicted.
 std::vector<model_pass> passes_for(model_options const& model, training_options const& t) {
   bool const gcn = model.kind == model_kind::gcn && !model.residual;
-  return passes_of(model, t.input_dropout.value_or(gcn ? t.dropout : 0));
+  return passes_of(model, t.input_dropout.value_or(gcn ? t.dropout.value_or(0.5) : 0));
 }
 shard_decision predicted(graph_handle const& g, training_options const& t, shard_options const& asked, bool on_devices,
                          std::vector<model_pass> const& passes, shard_rates const& rates, bool several, bool may_take_one) {

@@ -39,6 +39,11 @@ row_scaling scaling_of(tiered_tensor& features) {
   });
 }
 
+void suit_layers(model_options& m, std::uint64_t training_vertices) {
+  m.residual = training_vertices >= 1000;
+  m.layer_norm = m.residual || m.kind == model_kind::gin;
+}
+
 aggregation aggregation_of(model_kind kind) {
   return kind == model_kind::gcn ? aggregation::gcn : kind == model_kind::sage ? aggregation::mean : aggregation::sum;
 }

@@ -168,7 +168,7 @@ struct training::impl {
     check();
     seeds = parts.of(split_part::train).positions;
     if (seeds.empty()) fail(errc::input, "no vertex is to train with: the split has no 1; mark some");
-    if (!o.decay) o.decay = std::min(5e-4, 0.5 / static_cast<double>(seeds.size()));
+    choose_unset();
     network<float>& net = m.net;
     first = zeros(net.count()), second = zeros(net.count());
     if (o.shards) {
@@ -246,8 +246,8 @@ struct training::impl {
     std::string mine;
     for (auto const& [what, value] : made_for()) mine += fmt::format("{}: {}\n", what, value);
     if (o.shards && o.shards->of_processes()) mine += fmt::format("lists: {:016x}\n", digest_of(*ground.one));
-    mine += fmt::format("evaluation: every {} epochs, patience {}\nstep: {}\nparameters: {:016x}\n", o.evaluate_every, o.patience,
-                        done_steps, checked_values());
+    mine += fmt::format("evaluation: every {} epochs, patience {}\nend: after {} epochs\nstep: {}\nparameters: {:016x}\n", o.evaluate_every,
+                        *o.patience, *o.epochs, done_steps, checked_values());
     ranks->require_same(o.rank, mine);
   }
   std::uint64_t checked_values() const {
@@ -269,11 +269,25 @@ struct training::impl {
     else require_table(m, *ground.tables[0], *ground.one);
     if (!o.fanouts.empty() && o.fanouts.size() != m.options.layers)
       fail(errc::usage, "{} fanouts for a model of {} layers; say one a layer", o.fanouts.size(), m.options.layers);
-    check_share("dropout", o.dropout);
-    if (!o.input_dropout) o.input_dropout = m.options.kind == model_kind::gcn && !m.options.residual ? o.dropout : 0;
+    if (!o.dropout) o.dropout = m.options.residual && m.options.layer_norm ? 0.2 : 0.5;
+    check_share("dropout", *o.dropout);
+    if (!o.input_dropout) o.input_dropout = m.options.kind == model_kind::gcn && !m.options.residual ? *o.dropout : 0;
     check_share("dropout of rows", *o.input_dropout);
     if (!(o.rate > 0 && o.rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.rate);
     if (o.decay && !(*o.decay >= 0 && *o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", *o.decay);
+  }
+  // By the number of training nodes. An epoch of many steps learns more than one of few, so ends are counted in steps.
+  void choose_unset() {
+    if (!o.decay) o.decay = std::min(5e-4, 0.5 / static_cast<double>(seeds.size()));
+    std::uint64_t const a_step = std::max<std::uint64_t>(o.batch, 1) * (ranks ? ranks->ranks() : 1);
+    std::uint64_t const steps = o.fanouts.empty() ? 1 : (seeds.size() + a_step - 1) / a_step;
+    auto const epochs_of = [&](std::uint64_t n, std::uint64_t least) { return std::max((n + steps - 1) / steps, least); };
+    bool const validates = o.evaluate_every && !parts.of(split_part::validation).positions.empty();
+    if (!o.patience) {
+      std::uint64_t const every = std::max(o.evaluate_every, 1u);
+      o.patience = o.epochs || !validates ? 0 : static_cast<std::uint32_t>((epochs_of(50, 10) + every - 1) / every);
+    }
+    if (!o.epochs) o.epochs = validates && *o.patience ? epochs_of(1000, 100) : epochs_of(200, 10);
   }
   void check_shards() const {
     if (o.ranks) fail(errc::usage, "shards and ranks; say one of them");
@@ -315,7 +329,7 @@ struct training::impl {
   network<float>::pass pass_of_step(network<float>::pass p = {}) {
     p.products = &products;
     p.training = true;
-    p.input_dropout = *o.input_dropout, p.dropout = o.dropout;
+    p.input_dropout = *o.input_dropout, p.dropout = *o.dropout;
     p.leave_bias = true;
     p.seed = o.seed + 0x5eed + (shard ? 0 : o.rank) * 0x9e3779b97f4a7c15ull, p.step = done_steps;
     return p;
@@ -627,7 +641,7 @@ struct training::impl {
             {"fanouts", o.fanouts.empty() ? "whole graph" : fmt::format("{} of mini-batches of {}", fmt::join(o.fanouts, ","), o.batch)},
             {"seed", std::to_string(o.seed)},
             {"optimiser", fmt::format("rate {}, decay {}", o.rate, *o.decay)},
-            {"dropout", fmt::format("{}, of rows {}", o.dropout, *o.input_dropout)},
+            {"dropout", fmt::format("{}, of rows {}", *o.dropout, *o.input_dropout)},
             {"ranks", o.shards ? split_words(o.shards->options()) : std::to_string(ranks ? ranks->ranks() : 1)}};
   }
   std::string told_graph() const {
@@ -804,7 +818,11 @@ training::~training() {
   if (impl_.own() && impl_->ranks) impl_->ranks->leave(impl_->o.rank, "its training has ended");
 }
 training::training(training&&) noexcept = default;
-bool training::over() const { return impl_->o.patience && impl_->worse >= impl_->o.patience; }
+bool training::over() const {
+  impl const& t = *impl_;
+  return t.done_epochs >= *t.o.epochs || (*t.o.patience && t.worse >= *t.o.patience);
+}
+training_options const& training::options() const { return impl_->o; }
 epoch_report training::next() {
   return told_to(
       impl_->ranks, impl_->o.rank, [&] { return impl_->next(); }, true);

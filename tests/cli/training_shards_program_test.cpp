@@ -121,7 +121,8 @@ TEST(training_shards_program, processes_of_different_files_are_told) {
                                files + after + "; wait");
     return o.err + read_text(at / "one.txt");
   };
-  EXPECT_THAT(told(files + "--epochs 5 "), HasSubstr(" epochs, and rank 1 with 5 epochs; give all ranks the same"));
+  EXPECT_THAT(told(files + "--epochs 5 "),
+              HasSubstr("patience 50, and rank 1 with evaluation: every 1 epochs, patience 0; give all ranks the same"));
   std::string line = files;
   EXPECT_THAT(told(line.replace(line.find("x.npy"), 5, "other.npy")), HasSubstr("rank 0 trains with rows of "));
   line = files;

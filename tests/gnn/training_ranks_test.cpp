@@ -306,7 +306,7 @@ TEST(training_ranks, ranks_that_differ_are_refused) {
     auto const ranks = ranks_of_threads(2);
     auto const threw = on_ranks(2, [&](std::uint32_t k) {
       training_options mine = options_of(40);
-      mine.ranks = ranks, mine.rank = k;
+      mine.ranks = ranks, mine.rank = k, mine.patience = 0;
       std::uint64_t seed = 3;
       if (k == 1) other(mine, seed);
       all[k].begin({}, g, mine, seed);
