@@ -69,6 +69,39 @@ struct edge_array {
 // errc::input names an edge whose weight is negative or no number; errc::usage where there are not as many weights as edges.
 graph_handle build_graph(edge_array const& edges, build_options const& options = {}, build_report* report = nullptr);
 
+// Edges that stay where they lie: whole numbers with a sign.
+struct edge_ends {
+  void const* data = nullptr;
+  std::uint64_t count = 0;
+  std::int64_t stride = 1;  // from one to the next, in numbers
+  std::uint32_t bytes = 8;  // of a number: 4 or 8
+};
+struct adjacency_options {
+  std::uint64_t sources = 0, targets = 0;  // nodes there are
+  bool backward = false;                   // lists of sources, which hold targets; else lists of targets, which hold sources
+  bool edge_ids = false;                   // also which edge each entry is
+  std::span<float const> weights = {};     // one an edge, or none: 0 or more, and finite
+  std::string name = "edge_index";         // of the edges, as messages call them
+};
+struct adjacency {
+  graph_handle graph;               // directed; these lists are its out-lists
+  bool in_order = false;            // entry k is edge k; then there are no edge_ids
+  void const* edge_ids = nullptr;   // of each entry, without a sign, where they were asked for
+  std::uint32_t edge_id_bytes = 0;  // 4 where edges are fewer than 2^32, else 8
+  std::shared_ptr<void const> owner = {};
+};
+// The neighbors of each node, of edges in any order: nothing dropped, nothing renumbered. Lists are sorted by neighbor and, of equal ones,
+// by edge. Cost: a few passes over the edges, the same whatever the degrees; 4 bytes an edge and 8 a node stay, as many an edge with
+// weights and with edge_ids, and 4 an edge are taken meanwhile. id_error names the first edge with a node that does not exist.
+adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adjacency_options const& options);
+
+// A directed graph with its in-lists too, made of its out-lists where it has none; they lie where its edges lie. No change to one that has
+// them, or is undirected. errc::input where its lists stay in a file. Where it throws, `g` holds the same graph, perhaps in host memory.
+graph_handle make_in_lists(graph_handle&& g);
+// The same beside a graph that others use and that stays as it is: what is there already is shared, by one more owner of `g`.
+// errc::usage where that lies on a device.
+graph_handle make_in_lists(std::shared_ptr<graph_handle const> const& g);
+
 // See generate_options; made at the host or on a device (whose memory the sort takes).
 graph_handle generate_graph(generate_options const& options, place where = {}, build_report* report = nullptr);
 

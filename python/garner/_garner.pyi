@@ -147,6 +147,13 @@ class Graph:
         where moving fails the graph stays as it was.
         """
 
+    def make_in_lists(self) -> Graph:
+        """
+        Gives a directed graph its in-lists where it has none (info.in_lists), as what samples along them, pulls PageRank or trains does
+        at its first use. In place, and returns it; a save() has them. Takes as much memory as the lists that there are.
+        Errors: InputError where its lists stay in a file.
+        """
+
     def reorder(self, by: str = 'degree', seed: int = 1, scores: object = None) -> Graph:
         """
         Lays the vertices in another order inside ('degree', 'bfs', 'random', 'score'; 'natural' again); ids and results stay the user's.
@@ -185,7 +192,7 @@ def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, undirecte
 
     undirected: each edge in both directions; None: as the format says, else directed
     keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
-    in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)
+    in_lists: also the in-neighbours of a directed graph; else they are made where something first wants them
     numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits
     draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed
     host_budget: bytes of host memory that may be taken, as "8GiB"
@@ -195,6 +202,12 @@ def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, undirecte
 def _build(source: object, target: object, weights: object, vertices: int | None, **options: object) -> Graph:
     """garner.build, of arrays."""
 
+def _adjacency(source: object, target: object, sources: int, targets: int, weights: object, backward: bool, edge_ids: bool, name: str) -> tuple[Graph, bool, numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | None]:
+    """
+    The neighbors of each target (backward: source) as out-lists, of edges as they lie; whether entry k is edge k; and where
+    edge_ids are asked for and it is not, the edge of each entry: int32 whose bits are those of uint32, from 2^32 edges on int64.
+    """
+
 def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = 'host', undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
     """
     A generated graph: undirected, 2^scale vertices, edge_factor * 2^scale edges drawn; the same bits at every place.
@@ -203,7 +216,7 @@ def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: i
     place: where it is made: 'host' or a device
     undirected: each edge in both directions; None: as the format says, else directed
     keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
-    in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)
+    in_lists: also the in-neighbours of a directed graph; else they are made where something first wants them
     numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits
     draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed
     host_budget: bytes of host memory that may be taken, as "8GiB"
@@ -792,8 +805,8 @@ class PagerankResult:
 
 def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int | None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, weighted: bool = False, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', shards: list[object] | None = None) -> PagerankResult:
     """
-    PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError where
-    it has none.
+    PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists, which are made
+    where it has none.
 
     variant: 'pull' (power iteration; the same bits each time at one place) or 'emogi' (residuals pushed; not normalised)
     tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)
@@ -935,8 +948,8 @@ def score(graph: Graph, *, by: str = 'expected', train: object = None, train_see
     fanouts, rule, batch: expected, sampled: neighbours drawn at each hop; 'all' (DGL) or 'last' (PyG) sample on; vertices a mini-batch
     presample: sampled: epochs beforehand; damping: rpr, wrpr; tolerance, iterations: rpr (a RuntimeWarning where it has not converged)
     place, access, edges: as of the jobs
-    Errors: UsageError, IdError for a training vertex that does not exist, InputError for an empty training set or, sampled, a directed
-    graph without in-lists, OutOfMemory, DeviceError, Interrupted. Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).
+    Errors: UsageError, IdError for a training vertex that does not exist, InputError for an empty training set,
+    OutOfMemory, DeviceError, Interrupted. Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).
     """
 
 class Shared:
@@ -1115,7 +1128,7 @@ class BlockSampler:
         place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are
         device_budget: bytes of far lists kept on the device, as "1GiB": those that are read most by scores (shape (vertices,), as
         garner.score gives them; of several types an array, or None, a type); None: the first, for graphs ordered by degree or score
-        Errors: UsageError where options contradict each other, InputError where a graph lacks in-lists, weights or times.
+        Errors: UsageError where options contradict each other, InputError where a graph lacks weights or times.
         """
 
     @staticmethod

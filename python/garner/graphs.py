@@ -27,7 +27,7 @@ def build(source: Any, target: Any = None, weights: Any = None, *, vertices: int
     vertices: ids 0 to vertices - 1 exist, with or without edges, and no others; None: up to the largest id, of a matrix its rows
     undirected: each edge in both directions; None: directed, unless NetworkX says otherwise
     keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
-    in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)
+    in_lists: also the in-neighbours of a directed graph; else they are made where something first wants them
     numbering: 'keep' (gaps become isolated vertices), 'compact' (ids without edges do not exist) or 'automatic' (compact where nearly all are
     unused); id_bytes: 4, 8, or 0 for what fits
     draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed

@@ -113,7 +113,7 @@ def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool =
     side: 'in': a vertex takes up those whose edges lead to it. sums: 'quick': own rows are added up while others' come; 'exact': in the order
     of the lists, so that any number of ranks up to 48 gives the same bits. wire: what rows of others are rounded to: 'bf16', 'f16'.
     device: where rows lie: None: torch's current GPU, else the CPU. timeout: as of garner.torch.ranks.
-    Result: Shard. Errors: RankError names ranks with another Garner or another graph; UsageError; InputError for a directed graph without in-lists.
+    Result: Shard. Errors: RankError names ranks with another Garner or another graph; UsageError.
     """
     if not isinstance(graph, Graph):
         raise TypeError(f"shard(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")

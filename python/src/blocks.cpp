@@ -99,10 +99,10 @@ struct py_relation {
   int64s times;
 };
 
-py_relation relation(py_graph const& g, std::vector<std::int64_t> fanouts, std::uint32_t from, std::uint32_t to, std::string const& side,
+py_relation relation(py_graph& g, std::vector<std::int64_t> fanouts, std::uint32_t from, std::uint32_t to, std::string const& side,
                      nb::handle times) {
   py_relation r;
-  r.graph = g.use();
+  r.graph = g.use_in_lists(side_of(side) == list_side::in);
   r.times = int64s_of(times, "times", {});
   r.made = {r.graph.get(), side_of(side), from, to, std::move(fanouts), r.times.seen};
   return r;
@@ -246,7 +246,7 @@ void add_blocks(nb::module_& m) {
           "__init__",
           [](py_relation* self, nb::args positional, nb::kwargs options) {
             keywords given("Relation", positional, std::move(options), {"graph", "fanouts", "source", "target", "side", "times"});
-            py_graph const& g = graph_in(given, "Relation");
+            py_graph& g = graph_in(given, "Relation");
             std::vector<std::int64_t> fanouts = fanouts_of(given.need("fanouts"));
             std::uint32_t source = 0, target = 0;
             std::string side = "in";
@@ -272,7 +272,7 @@ void add_blocks(nb::module_& m) {
           "__init__",
           [](py_sampler* self, nb::args positional, nb::kwargs options) {
             keywords given("BlockSampler", positional, std::move(options), {"graph", "fanouts"});
-            py_graph const& g = graph_in(given, "BlockSampler");
+            py_graph& g = graph_in(given, "BlockSampler");
             std::vector<std::int64_t> fanouts = fanouts_of(given.need("fanouts"));
             place where;
             std::string side = "in";
@@ -300,7 +300,7 @@ void add_blocks(nb::module_& m) {
           "side: 'in' draws from those that lead to a vertex (of an undirected graph both are the same), 'out' from those that it leads "
           "to\n"
           "times: shape (vertices,), whole numbers\n" SAMPLER_OPTIONS_TOLD
-          "\nErrors: UsageError where options contradict each other, InputError where a graph lacks in-lists, weights or times.")
+          "\nErrors: UsageError where options contradict each other, InputError where a graph lacks weights or times.")
       .def_static(
           "of_relations",
           [](std::vector<std::uint64_t> const& vertices, nb::sequence relations, nb::kwargs options) {

@@ -104,7 +104,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   new (self) py_training;
   try {
     self->graph_object = graph;
-    self->graph = nb::cast<py_graph&>(graph).use();
+    self->graph = nb::cast<py_graph&>(graph).use_in_lists(t.side == list_side::in || t.fanouts.empty());
     tiered_tensor& table = table_from(features, where, self->kept).tensor;
     m.inputs = table.width();
     known_vertices known;
@@ -195,13 +195,12 @@ void add_gnn(nb::module_& m) {
       nb::arg("file"), nb::arg("device"), nb::sig("def _read_model(file: str | os.PathLike[str], device: object) -> Model"));
   m.def(
       "_predict",
-      [](py_model const& model, py_graph const& graph, nb::object features, std::string const& side, bool weighted,
-         std::string const& math) {
+      [](py_model const& model, py_graph& graph, nb::object features, std::string const& side, bool weighted, std::string const& math) {
         inference_options o;
         o.side = side_of(side), o.weighted = weighted, o.math = parse_dense_math(math);
         std::vector<nb::object> kept;
         tiered_tensor& table = table_from(features, model.made->where(), kept).tensor;
-        auto const g = graph.use();
+        auto const g = graph.use_in_lists(o.side == list_side::in);
         std::uint64_t const n = g->info().vertices, classes = model.made->options().classes;
         std::vector<float> scores = in_turn(model.busy, [&] {
           std::vector<float> all(n * classes);

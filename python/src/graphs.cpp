@@ -211,6 +211,34 @@ nb::tuple csr(py_graph const& g) {
   return nb::make_tuple(offsets, targets, weights);
 }
 
+// The ends of edges in an array that Garner reads as it lies.
+edge_ends ends_of(array const& a, char const* name) {
+  nb::dlpack::dtype const t = a.dtype();
+  if (a.ndim() != 1 || t.code != static_cast<std::uint8_t>(nb::dlpack::dtype_code::Int) || (t.bits != 32 && t.bits != 64))
+    refuse(errc::usage, std::string(name) + ": of " + kind_of(t) + "; give one dimension of int64 or int32");
+  return {a.data(), a.shape(0), a.shape(0) ? a.stride(0) : 1, t.bits / 8u};
+}
+
+// (the graph, whether entry k is edge k, edges of the entries); what garner.pyg samples.
+nb::tuple build_adjacency(nb::object source, nb::object target, std::uint64_t sources, std::uint64_t targets, nb::object weights,
+                          bool backward, bool edge_ids, std::string const& name) {
+  array const from = host_array(source, "source"), to = host_array(target, "target");
+  array kept;
+  adjacency made = released([&, ends = std::pair(ends_of(from, "source"), ends_of(to, "target")), w = floats(weights, "weights", kept)] {
+    return make_adjacency(ends.first, ends.second, {sources, targets, backward, edge_ids, w, name});
+  });
+  std::uint64_t const m = made.graph.info().edges;
+  nb::object ids = nb::none();
+  if (made.edge_ids) {
+    auto* const owner = new std::shared_ptr<void const>(made.owner);
+    nb::capsule const held(owner, [](void* p) noexcept { delete static_cast<std::shared_ptr<void const>*>(p); });
+    void* const data = const_cast<void*>(made.edge_ids);  // nobody else has them
+    if (made.edge_id_bytes == 8) ids = nb::cast(numpy_array<std::int64_t>(static_cast<std::int64_t*>(data), {m}, held));
+    else ids = nb::cast(numpy_array<std::int32_t>(static_cast<std::int32_t*>(data), {m}, held));
+  }
+  return nb::make_tuple(py_graph(std::move(made.graph)), made.in_order, ids);
+}
+
 py_graph generate(std::string const& kind, int scale, std::uint64_t edge_factor, std::uint64_t seed, nb::kwargs options) {
   generate_options o;
   auto const found = generators.find(kind);
@@ -265,7 +293,22 @@ std::shared_ptr<graph_handle> py_graph::use() const {
   return handle_;
 }
 
-bool py_graph::in_use() const { return use().use_count() > 2; }  // this one and the graph's own
+std::shared_ptr<graph_handle> py_graph::use_in_lists(bool wanted) {
+  turn const mine(making_);
+  if (graph_info const& i = use()->info(); wanted && i.directed && !i.in_lists && i.edges) {
+    if (in_use()) {
+      shared_ = handle_;
+      handle_ = std::make_shared<graph_handle>(released([held = use()] { return make_in_lists(held); }));
+    } else {
+      replace("its in-lists are made", [](graph_handle&& g) { return make_in_lists(std::move(g)); });
+    }
+  }
+  return use();
+}
+
+bool py_graph::in_use() const {  // this one and the graph's own; the arrays' of what it was
+  return use().use_count() > 2 || shared_.use_count() > 1;
+}
 
 void py_graph::replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work) {
   if (in_use()) refuse(errc::usage, std::string("the graph is in use by a search or by another thread; let go of them before ") + what);
@@ -288,7 +331,7 @@ void py_graph::replace(char const* what, std::function<graph_handle(graph_handle
   "\n"                                                                                                                \
   "undirected: each edge in both directions; None: as the format says, else directed\n"                               \
   "keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops\n"                         \
-  "in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)\n"                   \
+  "in_lists: also the in-neighbours of a directed graph; else they are made where something first wants them\n"       \
   "numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits\n" \
   "draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed\n"                        \
   "host_budget: bytes of host memory that may be taken, as \"8GiB\"\n"                                                \
@@ -374,6 +417,17 @@ void add_graphs(nb::module_& m) {
           "In place, and returns it. Errors: UsageError while a search or a loader holds it, unless it can be read there as it lies;\n"
           "where moving fails the graph stays as it was.")
       .def(
+          "make_in_lists",
+          [](nb::object self) {
+            nb::cast<py_graph&>(self).use_in_lists();
+            return self;
+          },
+          nb::sig("def make_in_lists(self) -> Graph"),
+          "Gives a directed graph its in-lists where it has none (info.in_lists), as what samples along them, pulls PageRank or trains "
+          "does\n"
+          "at its first use. In place, and returns it; a save() has them. Takes as much memory as the lists that there are.\n"
+          "Errors: InputError where its lists stay in a file.")
+      .def(
           "reorder",
           [](nb::object self, std::string const& by, std::uint64_t seed, nb::object scores) {
             auto const found = orders.find(by);
@@ -433,6 +487,12 @@ void add_graphs(nb::module_& m) {
   m.def("_build", &build, nb::arg("source"), nb::arg("target"), nb::arg("weights").none(), nb::arg("vertices").none(), nb::arg("options"),
         nb::sig("def _build(source: object, target: object, weights: object, vertices: int | None, **options: object) -> Graph"),
         "garner.build, of arrays.");
+  m.def("_adjacency", &build_adjacency, nb::arg("source"), nb::arg("target"), nb::arg("sources"), nb::arg("targets"),
+        nb::arg("weights").none(), nb::arg("backward"), nb::arg("edge_ids"), nb::arg("name"),
+        nb::sig("def _adjacency(source: object, target: object, sources: int, targets: int, weights: object, backward: bool, edge_ids: "
+                "bool, name: str) -> tuple[Graph, bool, numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | None]"),
+        "The neighbors of each target (backward: source) as out-lists, of edges as they lie; whether entry k is edge k; and where\n"
+        "edge_ids are asked for and it is not, the edge of each entry: int32 whose bits are those of uint32, from 2^32 edges on int64.");
   m.def("generate", &generate, nb::arg("kind") = "kron", nb::arg("scale") = 20, nb::arg("edge_factor") = 16, nb::arg("seed") = 1,
         nb::arg("options"),
         nb::sig("def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = "

@@ -13,6 +13,8 @@ class py_graph {
   explicit py_graph(std::shared_ptr<graph_handle> g) : handle_(std::move(g)) {}  // of an owner of more
   // Whoever works on it holds this meanwhile. All copies are made under the interpreter's lock.
   std::shared_ptr<graph_handle> use() const;
+  // The same with the in-lists of a directed graph, which are made where it has none, once; unless `wanted` is false.
+  std::shared_ptr<graph_handle> use_in_lists(bool wanted = true);
   bool in_use() const;  // by somebody else
   // The graph becomes what work() makes of it; refused while somebody else holds it. Where work() throws, it is what work() left of it.
   void replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work);
@@ -21,6 +23,8 @@ class py_graph {
 
  private:
   std::shared_ptr<graph_handle> handle_;
+  std::weak_ptr<graph_handle> shared_;  // what it was before its in-lists were made beside it, and shares arrays with
+  turns making_;                        // its in-lists
 };
 
 // The graph of a call's keywords; TypeError where it is none.

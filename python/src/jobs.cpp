@@ -106,13 +106,17 @@ struct pagerank_out {
   nb::object rank;
 };
 
+// Whether a job needs the in-lists of a directed graph.
+bool pulls(bfs_options const& o) { return o.variant == bfs_variant::direction; }
+bool pulls(sssp_options const&) { return false; }
+
 // A search and the graph that it runs on, which must outlive it. Used by one thread at a time; Python's threads are told so rather than let
 // through.
 template <class Search>
 class held_search {
  public:
   template <class Options>
-  held_search(py_graph const& g, Options const& o) : graph_(g.use()) {
+  held_search(py_graph& g, Options const& o) : graph_(g.use_in_lists(pulls(o))) {
     search_ = released([&] { return std::make_unique<Search>(*graph_, o); });
   }
   auto run(nb::object const& from) {
@@ -157,7 +161,7 @@ nb::class_<held_search<Search>> search_class(nb::module_& m, char const* name, c
               throw nb::type_error(
                   (std::string(name) + "(): give the graph that it searches, and options by name; help(garner." + name + ") lists them")
                       .c_str());
-            new (self) held_search<Search>(nb::cast<py_graph const&>(g), options_of(name, std::move(options)));
+            new (self) held_search<Search>(nb::cast<py_graph&>(g), options_of(name, std::move(options)));
           },
           nb::arg("given"), nb::arg("options"), made_by, options_told)
       .def("run", &held_search<Search>::run, nb::arg("source"), run_as);
@@ -230,10 +234,10 @@ void add_jobs(nb::module_& m) {
               "shape (vertices,); a vertex before it on some shortest path, the source its own, -1 (NO_VERTEX) where unreached");
   m.def(
       "bfs",
-      [](py_graph const& g, nb::object from, nb::kwargs options) {
+      [](py_graph& g, nb::object from, nb::kwargs options) {
         std::uint64_t const source = id_of(from, "source");
         bfs_options const o = bfs_options_of("bfs", std::move(options));
-        auto const held = g.use();
+        auto const held = g.use_in_lists(pulls(o));
         bfs_result r = released([&] { return bfs(*held, source, o); });
         return bfs_out{std::move(r.run), nb::cast(depths_of(r.depth)), nb::cast(to_int64(std::move(r.parent), "id"))};
       },
@@ -383,7 +387,7 @@ void add_jobs(nb::module_& m) {
               "shape (vertices,); variant 'pull': shares that sum to 1");
   m.def(
       "pagerank",
-      [](py_graph const& g, nb::kwargs options) {
+      [](py_graph& g, nb::kwargs options) {
         pagerank_options o;
         keywords given("pagerank", std::move(options));
         take_common(given, o);
@@ -398,7 +402,7 @@ void add_jobs(nb::module_& m) {
         given.take("weighted", o.weighted);
         given.take("shards", o.shards);
         given.done();
-        auto const held = g.use();
+        auto const held = g.use_in_lists(o.variant == pagerank_variant::pull);
         pagerank_result r = released([&] { return pagerank(*held, o); });
         return pagerank_out{std::move(r.run), nb::cast(to_numpy(std::move(r.rank)))};
       },
@@ -406,9 +410,9 @@ void add_jobs(nb::module_& m) {
       nb::sig("def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int "
               "| None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, "
               "weighted: bool = False, " COMMON_OPTIONS SHARDS_OPTION ") -> PagerankResult"),
-      "PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError "
-      "where\n"
-      "it has none.\n"
+      "PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists, which are "
+      "made\n"
+      "where it has none.\n"
       "\n"
       "variant: 'pull' (power iteration; the same bits each time at one place) or 'emogi' (residuals pushed; not normalised)\n"
       "tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)\n"

@@ -83,13 +83,13 @@ void add_shard_aggregation(nb::module_& m) {
   nb::class_<part>(m, "ShardAggregation", "A part of a graph and its sums, by addresses; garner.torch.shard is its face.")
       .def(
           "__init__",
-          [](part* self, py_graph const& graph, std::uint32_t shard, std::uint32_t shards, std::string const& side, bool weighted,
+          [](part* self, py_graph& graph, std::uint32_t shard, std::uint32_t shards, std::string const& side, bool weighted,
              std::string const& balance, std::string const& sums, nb::object device) {
             shard_options o;
             o.shards = shards, o.balance = parse_shard_balance(balance), o.sums = parse_shard_sums(sums);
             list_side const from = side_of(side);
             place const where = place_of(device);
-            auto const g = graph.use();
+            auto const g = graph.use_in_lists();
             new (self) part(released([&] { return shard_aggregation(*g, from, weighted, o, shard, where); }));
           },
           nb::arg("graph"), nb::arg("shard"), nb::arg("shards"), nb::arg("side"), nb::arg("weighted"), nb::arg("balance"), nb::arg("sums"),

@@ -25,7 +25,7 @@ vertex_set training_of(graph_handle const& g, nb::handle said, std::uint64_t see
   return train;
 }
 
-nb::object score(py_graph const& g, nb::kwargs options) {
+nb::object score(py_graph& g, nb::kwargs options) {
   score_options o;
   nb::object train = nb::none();
   std::uint64_t train_seed = 1;
@@ -56,7 +56,7 @@ nb::object score(py_graph const& g, nb::kwargs options) {
   given.take("access", o.access);
   given.take("edges", o.edges);
   given.done();
-  auto const held = g.use();
+  auto const held = g.use_in_lists(o.by == score_kind::sampled);
   if (needs_training(o.by) && train.is_none())
     refuse(errc::usage,
            "score by='" + std::string(to_string(o.by)) +
@@ -93,9 +93,8 @@ void add_scores(nb::module_& m) {
       "presample: sampled: epochs beforehand; damping: rpr, wrpr; tolerance, iterations: rpr (a RuntimeWarning where it has not "
       "converged)\n"
       "place, access, edges: as of the jobs\n"
-      "Errors: UsageError, IdError for a training vertex that does not exist, InputError for an empty training set or, sampled, a "
-      "directed\n"
-      "graph without in-lists, OutOfMemory, DeviceError, Interrupted. Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).");
+      "Errors: UsageError, IdError for a training vertex that does not exist, InputError for an empty training set,\n"
+      "OutOfMemory, DeviceError, Interrupted. Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).");
 }
 
 }  // namespace garner::python

@@ -31,7 +31,7 @@ void add_split(nb::module_& m) {
           "__init__",
           [](py_part* self, nb::args positional, nb::kwargs options) {
             keywords given("GraphPart", positional, std::move(options), {"graph", "part", "parts", "side", "balance", "weighted"});
-            py_graph const& g = graph_in(given, "GraphPart");
+            py_graph& g = graph_in(given, "GraphPart");
             std::uint32_t part = 0, parts = 1;
             std::string side = "in", balance = "edges";
             part_options o;
@@ -42,7 +42,7 @@ void add_split(nb::module_& m) {
             given.take("weighted", o.weights);
             given.done();
             o.side = side_of(side), o.balance = parse_shard_balance(balance);
-            auto const held = g.use();
+            auto const held = g.use_in_lists(o.side == list_side::in);
             new (self) py_part{released([&] { return graph_part(*held, part, parts, o); }), {}};
           },
           nb::arg("positional"), nb::arg("options"),

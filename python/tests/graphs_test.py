@@ -341,6 +341,46 @@ class Graphs(unittest.TestCase):
             t.join()
         self.assertEqual(wrong, [])
 
+    def test_in_lists_are_made_where_something_wants_them(self):
+        rng = np.random.default_rng(5)
+        edges, rows, labels = rng.integers(0, 90, (2, 700)), rng.random((90, 4), "f4"), rng.integers(0, 3, 90)
+        split = np.where(np.arange(90) < 30, 1, 0)
+        uses = {
+            "pagerank": lambda g: garner.pagerank(g).rank, "bfs": lambda g: garner.bfs(g, 3, variant="direction").depth,
+            "search": lambda g: garner.BfsSearch(g, variant="direction").run(3).reached,
+            "score": lambda g: garner.score(g, by="sampled", train=[1, 2], fanouts=[2]),
+            "sampler": lambda g: garner.BlockSampler(g, [2, 2]).sample([4, 5]).of_type(0).ids,
+            "relation": lambda g: garner.BlockSampler.of_relations([90], [garner.Relation(g, [3])]).sample_types([([7], 0, None)], 3).of_type(0).ids,
+            "part": lambda g: len(garner.GraphPart(g, 0, 2)),
+            "training": lambda g: next(iter(garner.Training(g, rows, labels, split, fanouts=[2], layers=1, hidden=4)))["loss"],
+            "whole": lambda g: next(iter(garner.Training(g, rows, labels, split, fanouts=None, layers=2, side="out", hidden=4)))["loss"]}
+        for name, use in uses.items():
+            with self.subTest(name):
+                file = self.folder / "directed.gnr"
+                garner.build(edges, vertices=90).save(file)
+                wanted = use(garner.build(edges, vertices=90, in_lists=True))
+                held = garner.build(edges, vertices=90)
+                search = garner.BfsSearch(held, variant="levels")  # which goes on with the graph as it was
+                for g in (garner.build(edges, vertices=90), garner.open(file), garner.open(file, edges="host").reorder("natural"), held):
+                    self.assertFalse(g.info.in_lists)
+                    self.assertNotIn("with in-lists", repr(g))
+                    np.testing.assert_array_equal(use(g), wanted)
+                    self.assertTrue(g.info.in_lists)
+                    self.assertIn("with in-lists", repr(g))
+                    np.testing.assert_array_equal(use(g), wanted)
+                self.assertGreater(search.run(3).reached, 1)
+                with self.assertRaisesRegex(garner.UsageError, "in use"):  # by the search, which reads the same arrays
+                    held.reorder("degree")
+                del search
+                np.testing.assert_array_equal(garner.bfs(held.reorder("degree"), 3).depth, garner.bfs(g, 3).depth)
+        g = garner.build(edges, vertices=90)
+        self.assertIs(g.make_in_lists(), g)
+        self.assertEqual(g.digest(), garner.build(edges, vertices=90, in_lists=True).digest())
+        garner.components(g)
+        self.assertFalse(garner.build(edges, undirected=True).make_in_lists().info.in_lists)
+        with self.assertRaisesRegex(garner.InputError, "lists that stay in the file make none; build or read it with in_lists=True"):
+            garner.pagerank(garner.open(file, edges="file"))
+
     def test_memory_is_given_back(self):
         def resident():
             with open("/proc/self/statm") as f:

@@ -231,7 +231,6 @@ class Jobs(unittest.TestCase):
                 (lambda: g.pick_sources(), TypeError, "count is missing"),
                 (lambda: g.save(), TypeError, "file is missing"),
                 (lambda: garner.generate("kron", "x"), TypeError, "scale='x' is no int"),
-                (lambda: garner.pagerank(g), garner.InputError, "build or read it with in_lists=True"),
                 (lambda: garner.sssp(garner.build([0], [1]), 0), garner.InputError, r"no weights.*draw_weights=\(1, 255\)"),
                 (lambda: garner.pagerank(g, personal=[1]), TypeError, "personal"),
                 (lambda: garner.components(g, variant="x"), garner.UsageError, "afforest, emogi")]:

@@ -162,6 +162,69 @@ class Sampler(unittest.TestCase):
         out = sampler.sample_from_nodes(index)
         self.assertEqual((len(out.num_sampled_edges), out.num_sampled_edges[0], out.batch[:10].tolist()), (3, 20, list(range(10))))
 
+    def test_lists_are_those_of_a_stable_sort(self):
+        for dtype in (torch.int64, torch.int32, torch.uint8):
+            for backward, rows in ((False, True), (True, True), (False, False)):
+                edge_index = torch.randint(200, (2, 6000)).to(dtype)
+                for given in (edge_index, edge_index.t().contiguous().t(), torch.stack([edge_index, edge_index], 2)[..., 0]):
+                    data = Data(edge_index=given, num_nodes=200)
+                    if rows:
+                        data.edge_attr = torch.arange(6000)
+                    sampler = NeighborSampler(data, [-1], sample_direction="backward" if backward else "forward")
+                    lists = sampler._source.lists[None]
+                    self.assertEqual(lists.perm is not None, rows)
+                    drawn, draws = given.long().flip(0) if backward else given.long()
+                    wanted = torch.sort(draws * 200 + drawn, stable=True)[1]
+                    perm = sampler.edge_permutation
+                    self.assertEqual((perm.dtype, perm.tolist()), (torch.int64, wanted.tolist()))
+                    self.assertEqual(sampler.edges_of(torch.tensor([5, 0, 5999])).tolist(), wanted[[5, 0, 5999]].tolist())
+                    self.assertEqual(lists.graph.csr()[1].tolist(), drawn[wanted].tolist())
+                    in_order = NeighborSampler(Data(edge_index=torch.stack([drawn, draws])[:, wanted], num_nodes=200), [-1])
+                    self.assertIsNone(in_order.edge_permutation)
+                    self.assertEqual(in_order.edges_of(torch.tensor([3])).tolist(), [3])
+
+    def test_an_edge_index_of_int32_is_read_as_it_lies(self):
+        edge_index = torch.randint(50, (2, 300), dtype=torch.int32)
+        lists = NeighborSampler(Data(edge_index=edge_index, num_nodes=50), [2])._source.lists[None]
+        self.assertEqual([end.data_ptr() for end in lists.ends[:2]], [edge_index[0].data_ptr(), edge_index[1].data_ptr()])
+        for end, name in ((0, "source"), (1, "target")):
+            for wrong in (50, -2):
+                bad = edge_index.clone()
+                bad[end, 7] = wrong
+                with self.assertRaisesRegex(garner.IdError, f"edge_index: {name} {wrong} of edge 7 does not exist; there are 50 vertices of its type"):
+                    NeighborSampler(Data(edge_index=bad, num_nodes=50), [2])
+
+    def test_a_graph_in_place_of_an_edge_index(self):
+        edge_index = torch.randint(60, (2, 900))
+        g = garner.build(edge_index, vertices=60, keep_duplicates=True, keep_loops=True)
+        offsets, targets, _ = g.csr()  # which hold it while its in-lists are made
+        by_csr = torch.stack([torch.repeat_interleave(torch.arange(60), torch.tensor(offsets).diff()), torch.tensor(targets).long()])
+        index = NodeSamplerInput(None, torch.arange(20))
+        with tempfile.TemporaryDirectory() as folder:
+            g.save(f"{folder}/g.gnr")
+            for graph in (g, garner.open(f"{folder}/g.gnr")):
+                self.assertFalse(graph.info.in_lists)
+                for way in ("forward", "backward"):
+                    for attrs in ({}, {"edge_attr": torch.arange(900)}):
+                        one, other = (NeighborSampler(data, [3, 3], sample_direction=way, graph=given) for data, given in
+                                      ((Data(num_nodes=60, **attrs), graph), (Data(edge_index=by_csr, num_nodes=60, **attrs), None)))
+                        a, b = (sampler.sample_from_nodes(index, draw=5) for sampler in (one, other))
+                        self.assertEqual((a.node.tolist(), a.row.tolist(), a.col.tolist()), (b.node.tolist(), b.row.tolist(), b.col.tolist()))
+                        if attrs or way == "backward":
+                            self.assertEqual(one.edges_of(a.edge).tolist(), other.edges_of(b.edge).tolist())
+                self.assertTrue(graph.info.in_lists)
+        timed = NeighborSampler(Data(num_nodes=60, when=torch.arange(900)), [-1], time_attr="when", graph=g)
+        out = timed.sample_from_nodes(NodeSamplerInput(None, torch.arange(60), torch.full((60,), 450)))
+        self.assertLessEqual(int(timed.edges_of(out.edge).max()), 450)
+        with self.assertRaisesRegex(garner.UsageError, "num_nodes is 61, and the graph has 60"):
+            NeighborSampler(Data(num_nodes=61), [2], graph=g)
+        with self.assertRaisesRegex(garner.UsageError, "GraphStore"):
+            NeighborSampler(company("garners"), [2], graph=g)
+        with self.assertRaisesRegex(TypeError, "graph is 3; give a Graph"):
+            NeighborSampler(Data(num_nodes=60), [2], graph=3)
+        with self.assertRaisesRegex(garner.UsageError, "sampled by its own weights"):
+            NeighborSampler(Data(num_nodes=60, w=torch.rand(900)), [2], weight_attr="w", graph=g)
+
     def test_it_goes_to_other_processes(self):
         for made in (company("data"), ranks("data"), company("garners")):
             sampler = NeighborSampler(made, [2, 2])

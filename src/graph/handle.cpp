@@ -19,6 +19,7 @@
 #include "graph/generate.hpp"
 #include "graph/reorder.hpp"
 #include "graph/source.hpp"
+#include "graph/transpose.hpp"
 #include "memory/budget.hpp"
 #include "memory/self_test.hpp"
 
@@ -180,6 +181,50 @@ graph_handle build_graph(edge_array const& edges, build_options const& options, 
   return as_error([&] {
     build_report mine;
     return graph_access::wrap(build_graph(list_of(edges), options, report ? *report : mine));
+  });
+}
+
+graph_handle make_in_lists(graph_handle&& handle) {
+  return as_error([&] {
+    graph& g = graph_access::change(handle);
+    if (!g.info.directed || g.info.in_lists) return std::move(handle);
+    if (g.in_file)
+      fail(errc::input, "{}: has no in-lists, and lists that stay in the file make none; add them with `garner convert --in-lists`",
+           g.name);
+    memory_block const& lists = g.info.packed ? g.out.packed_targets.words : g.out.targets;
+    bool const far = in_device_memory(lists.where());
+    place const where = lists.device() < 0 ? place{} : place{place_kind::device, lists.device()};
+    tier const edges = lists.where();
+    if (far) handle = bring_to(std::move(handle), {});
+    add_in_lists(graph_access::change(handle));
+    return where == place{} ? std::move(handle) : bring_to(std::move(handle), where, edges);
+  });
+}
+
+graph_handle make_in_lists(std::shared_ptr<graph_handle const> const& handle) {
+  return as_error([&] {
+    graph const& from = graph_access::of(*handle);
+    auto const owner =
+        std::make_shared<std::shared_ptr<graph_handle const>>(handle);  // one for all: handle's count tells who else is there
+    auto const shared = [&](memory_block const& b) {
+      if (in_device_memory(b.where()))
+        fail(errc::usage, "{}: its edges lie on a device, and others use them; let go of those, or open it with in_lists = true",
+             from.name);
+      return b.bytes() ? memory_block(owner, b.data(), b.bytes(), b.device()) : memory_block();
+    };
+    auto const share = [&]<class T>(buffer<T>& to, buffer<T> const& b) {
+      if (!b.empty()) to = buffer<T>(memory_block(owner, b.data(), b.size() * sizeof(T), b.device()));
+    };
+    graph g;
+    g.info = from.info, g.name = from.name, g.checked = from.checked, g.in_file = from.in_file;
+    share(g.out.offsets, from.out.offsets), share(g.ids, from.ids), g.by_id = shared(from.by_id);
+    g.out.targets = shared(from.out.targets), g.out.weights = shared(from.out.weights);
+    for (auto const part : {&edge_lists::packed_targets, &edge_lists::packed_weights}) {
+      packed_array& to = g.out.*part;
+      packed_array const& there = from.out.*part;
+      to.words = shared(there.words), share(to.blocks, there.blocks), share(to.groups, there.groups);
+    }
+    return make_in_lists(graph_access::wrap(std::move(g)));
   });
 }
 

@@ -195,7 +195,7 @@ class conversion {
     bool const back = way == direction::reversed;
     relation_sizes sizes{e.from, e.to, count_of(e.from), count_of(e.to)};
     if (back) std::swap(sizes.source_name, sizes.target_name), std::swap(sizes.sources, sizes.targets);
-    relation made = make_relation(edges, sizes, way, options_.id_bytes);
+    relation made = make_relation(edges, sizes, way, {.id_bytes = options_.id_bytes});
     std::string const stem = e.from + "___" + e.relation + "___" + e.to;
     edge_type type{e.from, e.relation, e.to, made.lists.info.edges, edges.count()};
     type.features = features;

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
 #include "core/stats.hpp"
-#include "graph/sort_lists.hpp"
+#include "core/thread_pool.hpp"
 
 namespace garner {
 
@@ -47,73 +50,287 @@ void keep_most(std::atomic<std::uint64_t>& most, std::uint64_t value) {
        count ? fmt::format("of {} they go from 0 to {}", count, count - 1) : "there are none");
 }
 
-template <class Id>
-relation make(edge_source const& edges, relation_sizes const& of, direction way) {
-  std::uint64_t const n = std::max(of.sources, of.targets);
-  auto const zero = [&](buffer<std::uint64_t> const& b) {
-    shared_pool().run(b.size(), 1u << 16, [&](std::uint64_t v, std::uint64_t last) { std::fill(b.data() + v, b.data() + last, 0); });
+[[noreturn]] void refuse_change(edge_source const& edges) { fail(errc::input, "{}: changed while it was read; do it again", edges.name()); }
+
+// Splitters drawn from the keys cut them into buckets. A table by the highest bits tells between which splitters a key can be.
+class key_buckets {
+ public:
+  key_buckets(std::vector<std::uint64_t> sample, std::uint64_t count, int key_bits) : shift_(std::max(0, key_bits - table_bits)) {
+    std::sort(sample.begin(), sample.end());
+    for (std::uint64_t b = 1; b < count; ++b) splitters_.push_back(sample[b * sample.size() / count]);
+    for (std::uint64_t slot = 0, at = 0; slot < first_.size(); first_[slot++] = static_cast<std::uint32_t>(at))
+      while (at < splitters_.size() && splitters_[at] >> shift_ < slot) ++at;
+  }
+  std::uint64_t count() const { return splitters_.size() + 1; }
+  std::uint64_t of(std::uint64_t key) const {  // how many splitters are not above it
+    std::uint64_t at = first_[key >> shift_], end = first_[(key >> shift_) + 1];
+    while (at < end) {
+      std::uint64_t const middle = (at + end) / 2;
+      if (splitters_[middle] <= key) at = middle + 1;
+      else end = middle;
+    }
+    return at;
+  }
+  // No key below this is of the bucket or of one behind it.
+  std::uint64_t least(std::uint64_t bucket) const { return bucket == 0 ? 0 : splitters_[bucket - 1]; }
+
+ private:
+  static constexpr int table_bits = 14;
+  int shift_;
+  std::vector<std::uint64_t> splitters_;
+  std::vector<std::uint32_t> first_ = std::vector<std::uint32_t>((1u << table_bits) + 2);
+};
+
+// Keys, and what goes with them where that is not null: sorted, stable, by digits of what they are above the least of them.
+template <class Edge>
+struct sorter_of_records {
+  std::vector<std::uint64_t> spare_keys;
+  std::vector<Edge> spare_edges;
+
+  // Both come back as pointers to where they stand then: there, or here until the next call.
+  void sort(std::uint64_t*& keys, Edge*& edges, std::uint64_t count) {
+    if (std::is_sorted(keys, keys + count)) return;
+    auto const [least, most] = std::minmax_element(keys, keys + count);
+    std::uint64_t const low = *least;
+    int const bits = static_cast<int>(std::bit_width(*most - low)), passes = (bits + 10) / 11, digit = (bits + passes - 1) / passes;
+    std::uint64_t const values = std::uint64_t{1} << digit;
+    std::vector<std::uint64_t> at(static_cast<std::uint64_t>(passes) * values);
+    for (std::uint64_t i = 0; i < count; ++i)
+      for (int pass = 0; pass < passes; ++pass)
+        ++at[static_cast<std::uint64_t>(pass) * values + ((keys[i] - low) >> pass * digit & (values - 1))];
+    spare_keys.resize(std::max<std::uint64_t>(spare_keys.size(), count));
+    if (edges) spare_edges.resize(std::max<std::uint64_t>(spare_edges.size(), count));
+    std::uint64_t* to = spare_keys.data();
+    Edge* to_edges = spare_edges.data();
+    for (int pass = 0; pass < passes; ++pass) {
+      auto const first = at.begin() + static_cast<std::int64_t>(static_cast<std::uint64_t>(pass) * values);
+      if (std::find(first, first + static_cast<std::int64_t>(values), count) != first + static_cast<std::int64_t>(values)) continue;
+      std::exclusive_scan(first, first + static_cast<std::int64_t>(values), first, std::uint64_t{0});
+      for (std::uint64_t i = 0; i < count; ++i) {
+        std::uint64_t const k = first[static_cast<std::int64_t>((keys[i] - low) >> pass * digit & (values - 1))]++;
+        to[k] = keys[i];
+        if (edges) to_edges[k] = edges[i];
+      }
+      std::swap(keys, to);
+      if (edges) std::swap(edges, to_edges);
+    }
+  }
+};
+
+// The lists being written.
+template <class Edge>
+struct lists_being_made {
+  relation& to;
+  Edge* edge_ids;  // null: not wanted
+  float const* weights;
+  int shift;  // a key: whose list << shift | neighbor
+
+  void write(std::uint64_t at, std::uint64_t key, std::uint64_t edge) const {
+    memory_block const& targets = to.lists.out.targets;
+    std::uint64_t const neighbor = key & ((std::uint64_t{1} << shift) - 1);
+    if (to.lists.info.id_bytes == 8) static_cast<std::uint64_t*>(targets.data())[at] = neighbor;
+    else static_cast<std::uint32_t*>(targets.data())[at] = static_cast<std::uint32_t>(neighbor);
+    if (edge_ids) edge_ids[at] = static_cast<Edge>(edge);
+    if (weights) static_cast<float*>(to.lists.out.weights.data())[at] = weights[edge];
+  }
+  // Lists after that of `before` up to that of `v` begin at `at`.
+  void begin(std::uint64_t before, std::uint64_t v, std::uint64_t at) const {
+    while (before != v) to.lists.out.offsets[++before] = at;
+  }
+};
+constexpr std::uint64_t no_vertex = ~std::uint64_t{0};  // before the first
+
+template <class Edge>
+relation make(edge_source const& edges, relation_sizes const& of, direction way, relation_options const& options) {
+  std::uint64_t const n = std::max(of.sources, of.targets), count = edges.count();
+  int const shift = static_cast<int>(std::bit_width(n));
+  // f(key) for each arc of an edge.
+  auto const keys_of = [way, shift](arc const& e, auto const& f) {
+    if (way != direction::reversed) f(e.target << shift | e.source);
+    if (way == direction::reversed || (way == direction::both && e.source != e.target)) f(e.source << shift | e.target);
   };
-  // f(whose list, which neighbour) for each arc of an edge.
-  auto const arcs_of = [way](arc const& e, auto const& f) {
-    if (way != direction::reversed) f(e.target, e.source);
-    if (way == direction::reversed || (way == direction::both && e.source != e.target)) f(e.source, e.target);
-  };
-  executor x({place_kind::host, 0});
+  auto const known = [&](arc const& e) { return e.source < of.sources && e.target < of.targets; };
+  thread_pool& threads = shared_pool();
   relation made;
   graph& g = made.lists;
-  g.out.offsets = buffer<std::uint64_t>(tier::host, n + 1, -1, "offsets");
-  buffer<std::uint64_t> next(tier::host, n, -1, "where lists go on");
-  zero(next);
-  std::atomic<std::uint64_t> first_bad{edges.count()};
-  each_edge(edges, [&](arc const& e, std::uint64_t i) {
-    if (e.source >= of.sources || e.target >= of.targets) return keep_least(first_bad, i);
-    arcs_of(e, [&](std::uint64_t v, std::uint64_t) { std::atomic_ref(next[v]).fetch_add(1, std::memory_order_relaxed); });
-  });
-  if (first_bad != edges.count()) refuse_edge(edges, of, first_bad);
-  scan(x, next.data(), g.out.offsets.data(), n);
-  std::uint64_t const arcs = g.out.offsets[n];
-  shared_pool().run(n, 1u << 16, [&](std::uint64_t v, std::uint64_t last) {
-    std::copy(g.out.offsets.data() + v, g.out.offsets.data() + last, next.data() + v);
-  });
-  g.out.targets = memory_block(tier::host, arcs * sizeof(Id), -1, "edge list");
-  made.edge_ids = buffer<std::uint32_t>(tier::host, arcs, -1, "edge ids");
-  auto* const ids = static_cast<Id*>(g.out.targets.data());
-  each_edge(edges, [&](arc const& e, std::uint64_t i) {
-    if (e.source >= of.sources || e.target >= of.targets) refuse_edge(edges, of, i);  // it changed meanwhile
-    arcs_of(e, [&](std::uint64_t v, std::uint64_t u) {
-      std::uint64_t const k = std::atomic_ref(next[v]).fetch_add(1, std::memory_order_relaxed);
-      if (k >= g.out.offsets[v + 1]) fail(errc::input, "{}: changed while it was read; convert it again", edges.name());
-      ids[k] = static_cast<Id>(u);
-      made.edge_ids[k] = static_cast<std::uint32_t>(i);
-    });
-  });
-  next = {};
-  sort_lists(x, g.out.offsets.data(), n, static_cast<int>(std::bit_width(n)), ids, made.edge_ids.data());
   g.info.vertices = n;
-  g.info.edges = arcs;
-  g.info.id_bytes = sizeof(Id);
+  g.info.id_bytes = options.id_bytes ? options.id_bytes : 4;
   g.info.directed = true;
+  g.info.weights = options.weights ? weight_kind::f32 : weight_kind::none;
   g.name = edges.name();
-  std::atomic<bool> moved{arcs != edges.count()};
-  shared_pool().run(arcs, 1u << 16, [&](std::uint64_t k, std::uint64_t last) {
-    for (; k < last && !moved.load(std::memory_order_relaxed); ++k)
-      if (made.edge_ids[k] != k) moved = true;
+  g.out.offsets = buffer<std::uint64_t>(tier::host, n + 1, -1, "offsets");
+  auto const make_room = [&](std::uint64_t arcs) {
+    g.info.edges = arcs;
+    g.out.targets = memory_block(tier::host, arcs * g.info.id_bytes, -1, "edge list");
+    if (options.weights) g.out.weights = memory_block(tier::host, arcs * 4, -1, "weights");
+  };
+
+  // --- in order already ---
+  std::atomic<bool> sorted{way != direction::both};
+  constexpr std::uint64_t step = 1u << 13;
+  // f(number, edge, key of the one before or no_vertex) in [first, last).
+  auto const each_in_turn = [&](std::uint64_t first, std::uint64_t last, auto const& f) {
+    std::vector<arc> part(std::min(step, last - first) + 1);
+    std::uint64_t before = no_vertex;
+    if (first > 0) {
+      edges.read(first - 1, 1, part.data());
+      if (known(part[0])) keys_of(part[0], [&](std::uint64_t key) { before = key; });
+    }
+    for (std::uint64_t begin = first; begin < last && sorted.load(std::memory_order_relaxed); begin += step) {
+      std::uint64_t const n_read = std::min(step, last - begin);
+      edges.read(begin, n_read, part.data());
+      for (std::uint64_t i = 0; i < n_read; ++i) {
+        std::uint64_t key = no_vertex;
+        if (known(part[i])) keys_of(part[i], [&](std::uint64_t k) { key = k; });
+        if (key == no_vertex || (begin + i > 0 && key < before)) {
+          sorted = false;
+          return;
+        }
+        f(begin + i, key, before);
+        before = key;
+      }
+    }
+  };
+  if (sorted) threads.run(count, 1u << 16, [&](auto first, auto last) { each_in_turn(first, last, [](auto, auto, auto) {}); });
+  if (sorted) {
+    make_room(count);
+    lists_being_made<Edge> const to{made, nullptr, options.weights, shift};
+    std::uint64_t last_of_all = no_vertex;
+    threads.run(count, 1u << 16, [&](std::uint64_t first, std::uint64_t last) {
+      each_in_turn(first, last, [&](std::uint64_t i, std::uint64_t key, std::uint64_t before) {
+        to.begin(before == no_vertex ? before : before >> shift, key >> shift, i);
+        to.write(i, key, i);
+        if (i + 1 == count) last_of_all = key >> shift;
+      });
+    });
+    if (!sorted) refuse_change(edges);
+    made.in_order = true;
+    to.begin(last_of_all, n, count);
+    return made;
+  }
+
+  // --- buckets ---
+  std::uint64_t const arcs_at_most = way == direction::both ? 2 * count : count,
+                      wanted = std::min<std::uint64_t>(4096, std::bit_ceil(arcs_at_most / (1u << 15) + 1));
+  std::vector<std::uint64_t> sample;
+  for (std::uint64_t i = 0; wanted > 1 && i < 16 * wanted; ++i) {
+    arc e{};
+    edges.read(random_bits(0, 12, i) % count, 1, &e);
+    if (known(e)) keys_of(e, [&](std::uint64_t key) { sample.push_back(key); });
+  }
+  key_buckets const buckets(sample, sample.empty() ? 1 : wanted, 2 * shift);
+  std::uint64_t const size = std::max<std::uint64_t>(step, count / (threads.threads() * 8)), blocks = (count + size - 1) / size;
+  std::vector<std::uint64_t> place(buckets.count() * blocks + 1, 0);  // bucket by bucket, of each block
+  std::atomic<std::uint64_t> first_bad{count};
+  auto const each_block = [&](auto const& f) {  // f(block, number of the first edge, edges)
+    progress bar("reading edges", count);
+    threads.run(blocks, 1, [&](std::uint64_t b, std::uint64_t) {
+      std::vector<arc> part(std::min(step, count));
+      f(b, [&](auto const& edge) {
+        for (std::uint64_t first = b * size, last = std::min(count, first + size); first < last; first += step) {
+          check_interrupted();
+          std::uint64_t const n_read = std::min(step, last - first);
+          edges.read(first, n_read, part.data());
+          for (std::uint64_t i = 0; i < n_read; ++i) edge(part[i], first + i);
+          bar.advance(n_read);
+        }
+      });
+    });
+  };
+  each_block([&](std::uint64_t b, auto const& each) {
+    std::vector<std::uint64_t> mine(buckets.count(), 0);
+    each([&](arc const& e, std::uint64_t i) {
+      if (!known(e)) return keep_least(first_bad, i);
+      keys_of(e, [&](std::uint64_t key) { ++mine[buckets.of(key)]; });
+    });
+    for (std::uint64_t k = 0; k < mine.size(); ++k) place[k * blocks + b] = mine[k];
   });
-  if (!moved) made.edge_ids = {};
+  if (first_bad != count) refuse_edge(edges, of, first_bad);
+  std::exclusive_scan(place.begin(), place.end(), place.begin(), std::uint64_t{0});
+  auto const begins = [&](std::uint64_t bucket) { return place[bucket * blocks]; };
+  std::uint64_t const arcs = place.back();
+  make_room(arcs);
+  if constexpr (sizeof(Edge) == 8) made.wide_edge_ids = buffer<Edge>(tier::host, options.edge_id_bytes ? arcs : 0, -1, "edge ids");
+  else made.edge_ids = buffer<Edge>(tier::host, options.edge_id_bytes ? arcs : 0, -1, "edge ids");
+  Edge* edge_ids = nullptr;
+  if constexpr (sizeof(Edge) == 8) edge_ids = made.wide_edge_ids.data();
+  else edge_ids = made.edge_ids.data();
+  lists_being_made<Edge> const to{made, edge_ids, options.weights, shift};
+
+  // --- some buckets at a time: filled, then each sorted by a thread ---
+  bool const carries = options.edge_id_bytes || options.weights;
+  std::uint64_t const at_once = std::max<std::uint64_t>(1u << 20, arcs * 4 / (carries ? 8 + sizeof(Edge) : 8));
+  std::vector<std::uint64_t> pieces{0};
+  std::uint64_t room = 0;
+  for (std::uint64_t k = 0; k < buckets.count(); pieces.push_back(k)) {
+    std::uint64_t const first = k++;
+    while (k < buckets.count() && begins(k + 1) - begins(first) <= at_once) ++k;
+    room = std::max(room, begins(k) - begins(first));
+  }
+  buffer<std::uint64_t> keys(tier::host, room, -1, "edges, to sort");
+  buffer<Edge> with(tier::host, carries ? room : 0, -1, "edges, to sort");
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ends(buckets.count());  // whose lists are the first and the last in each
+  for (std::uint64_t piece = 0; piece + 1 < pieces.size(); ++piece) {
+    std::uint64_t const first = pieces[piece], last = pieces[piece + 1], base = begins(first);
+    std::uint64_t const low = buckets.least(first), high = last == buckets.count() ? no_vertex : buckets.least(last);
+    each_block([&](std::uint64_t b, auto const& each) {
+      std::vector<std::uint64_t> at(last - first), end(last - first);
+      for (std::uint64_t k = first; k < last; ++k) at[k - first] = place[k * blocks + b], end[k - first] = place[k * blocks + b + 1];
+      each([&](arc const& e, std::uint64_t i) {
+        if (!known(e)) refuse_change(edges);
+        keys_of(e, [&](std::uint64_t key) {
+          if (key < low || key >= high) return;
+          std::uint64_t const k = buckets.of(key) - first;
+          if (at[k] == end[k]) refuse_change(edges);
+          std::uint64_t const free = at[k]++ - base;
+          keys[free] = key;
+          if (carries) with[free] = static_cast<Edge>(i);
+        });
+      });
+      if (at != end) refuse_change(edges);
+    });
+    phase const timed{"graph.relation.sort"};
+    std::atomic<std::uint64_t> next{first};
+    threads.run(threads.threads(), 1, [&](std::uint64_t, std::uint64_t) {
+      sorter_of_records<Edge> sorter;
+      for (std::uint64_t k = next++; k < last; k = next++) {
+        check_interrupted();
+        std::uint64_t const begin = begins(k), n_keys = begins(k + 1) - begin;
+        if (n_keys == 0) continue;
+        std::uint64_t* mine = keys.data() + (begin - base);
+        Edge* edge = carries ? with.data() + (begin - base) : nullptr;
+        sorter.sort(mine, edge, n_keys);
+        for (std::uint64_t i = 0; i < n_keys; ++i) {
+          if (i > 0) to.begin(mine[i - 1] >> shift, mine[i] >> shift, begin + i);
+          to.write(begin + i, mine[i], edge ? edge[i] : 0);
+        }
+        ends[k] = {mine[0] >> shift, mine[n_keys - 1] >> shift};
+      }
+    });
+  }
+  std::uint64_t before = no_vertex;
+  for (std::uint64_t k = 0; k < buckets.count(); ++k) {
+    if (begins(k + 1) == begins(k)) continue;
+    to.begin(before, ends[k].first, begins(k));
+    before = ends[k].second;
+  }
+  to.begin(before, n, arcs);
   return made;
 }
 
 }  // namespace
 
-relation make_relation(edge_source const& edges, relation_sizes const& of, direction way, std::uint32_t id_bytes) {
+relation make_relation(edge_source const& edges, relation_sizes const& of, direction way, relation_options const& options) {
   phase const timed{"graph.relation"};
   if (std::max(of.sources, of.targets) >= 0xffffffffull)
     fail(errc::input, "{}: {} {} and {} {}: more than the 2^32 - 2 that can be built", edges.name(), of.sources, of.source_name, of.targets,
          of.target_name);
-  if (edges.count() >> 32)
+  bool const wide = options.edge_id_bytes ? options.edge_id_bytes == 8 : options.weights && edges.count() >> 32;
+  if (edges.count() >> 32 && options.edge_id_bytes == 4)
     fail(errc::input, "{}: {} edges are more than the 2^32 of an edge type; give them as two relations", edges.name(), edges.count());
-  if (id_bytes != 0 && id_bytes != 4 && id_bytes != 8) fail(errc::usage, "id bytes {}: say 4 or 8", id_bytes);
-  return id_bytes == 8 ? make<std::uint64_t>(edges, of, way) : make<std::uint32_t>(edges, of, way);
+  if (options.id_bytes != 0 && options.id_bytes != 4 && options.id_bytes != 8)
+    fail(errc::usage, "id bytes {}: say 4 or 8", options.id_bytes);
+  return wide ? make<std::uint64_t>(edges, of, way, options) : make<std::uint32_t>(edges, of, way, options);
 }
 
 std::pair<std::uint64_t, std::uint64_t> largest_ends(edge_source const& edges) {

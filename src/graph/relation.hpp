@@ -1,7 +1,8 @@
-// One edge type: from edges in any order to the lists that the `to` side pulls, each arc with the number of its edge. A counting sort in
-// two passes over the edges, which stay where they are. Invariant: lists are sorted by neighbour and, of equal ones, by edge; the bits do
-// not depend on the number of threads. Cost: two reads of the edges, one random write an arc, a sort of each list; 8 bytes an arc, 16 a
-// vertex.
+// One edge type: from edges in any order to the lists that the `to` side pulls, each arc with the number of its edge where that is wanted.
+// Keys (whose list above which neighbor) are moved into buckets of about as many keys each, and buckets are sorted one by one; buckets
+// are filled some at a time, so that keys take 4 bytes an arc. Edges stay where they are. Invariant: lists are sorted by neighbor and, of
+// equal ones, by edge; the bits do not depend on the number of threads; edges that stand so are written as they come. Cost: 4 reads of the
+// edges or 5, one random write and four in a cache an arc, whatever the degrees; 4 bytes an arc and 8 a vertex beside the result.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -23,7 +24,10 @@ class edge_source {
 
 struct relation {
   graph lists;
-  buffer<std::uint32_t> edge_ids;  // of each arc; empty where arc k is edge k
+  bool in_order = false;  // arc k is edge k; then there are no edge_ids
+  // Of each arc, as wide as they were asked for.
+  buffer<std::uint32_t> edge_ids;
+  buffer<std::uint64_t> wide_edge_ids;
 };
 
 enum class direction : std::uint8_t { pulled, reversed, both };  // whose list an edge stands in: its target's, its source's, or both
@@ -31,8 +35,13 @@ struct relation_sizes {
   std::string source_name, target_name;  // of the types, for messages
   std::uint64_t sources = 0, targets = 0;
 };
+struct relation_options {
+  std::uint32_t id_bytes = 0;       // of a neighbor: 4, 8, or 0 for what fits
+  std::uint32_t edge_id_bytes = 4;  // 8 where edges are 2^32 or more; 0: none are wanted
+  float const* weights = nullptr;   // one an edge, which go into the lists
+};
 // errc::input names an edge with an id that its type has not.
-relation make_relation(edge_source const& edges, relation_sizes const& of, direction way, std::uint32_t id_bytes);
+relation make_relation(edge_source const& edges, relation_sizes const& of, direction way, relation_options const& options = {});
 
 // One more than the largest source and target.
 std::pair<std::uint64_t, std::uint64_t> largest_ends(edge_source const& edges);

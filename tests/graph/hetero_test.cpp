@@ -92,7 +92,7 @@ TEST(relation, lists_hold_every_edge_once_in_every_direction) {
         std::uint64_t const from = way == direction::both ? std::max(sources, targets) : sources,
                             to = way == direction::both ? from : targets;
         some_edges const edges(draw(count, from, to, count + 1));
-        relation const made = make_relation(edges, {"a", "b", from, to}, way, id_bytes);
+        relation const made = make_relation(edges, {"a", "b", from, to}, way, {.id_bytes = id_bytes});
         EXPECT_EQ(made.lists.info.id_bytes, id_bytes ? 8u : 4u);
         std::vector<std::int64_t> const ids(made.edge_ids.begin(), made.edge_ids.end());
         expect_lists(made.lists, ids, twin(edges.edges, std::max(from, to), way));
@@ -100,24 +100,24 @@ TEST(relation, lists_hold_every_edge_once_in_every_direction) {
 }
 
 TEST(relation, edges_in_order_need_no_ids) {
-  relation const made = make_relation(some_edges({{0, 0}, {1, 0}, {1, 0}, {0, 2}}), {"a", "b", 2, 3}, direction::pulled, 0);
+  relation const made = make_relation(some_edges({{0, 0}, {1, 0}, {1, 0}, {0, 2}}), {"a", "b", 2, 3}, direction::pulled);
   EXPECT_TRUE(made.edge_ids.empty());
-  EXPECT_FALSE(make_relation(some_edges({{1, 0}, {0, 0}}), {"a", "b", 2, 3}, direction::pulled, 0).edge_ids.empty());
+  EXPECT_FALSE(make_relation(some_edges({{1, 0}, {0, 0}}), {"a", "b", 2, 3}, direction::pulled).edge_ids.empty());
 }
 
 TEST(relation, the_first_edge_that_cannot_be_is_named) {
   pairs edges = draw(200000, 50, 60, 3);
   edges[150000] = {50, 0}, edges[199999] = {0, 60};
-  auto const said = [&] { return error_of([&] { make_relation(some_edges(edges), {"author", "paper", 50, 60}, direction::pulled, 0); }); };
+  auto const said = [&] { return error_of([&] { make_relation(some_edges(edges), {"author", "paper", 50, 60}, direction::pulled); }); };
   EXPECT_EQ(said(), "some edges: edge 150000: 50 -> 0: there is no author 50; of 50 they go from 0 to 49");
   edges[150000] = {0, 0};
   EXPECT_EQ(said(), "some edges: edge 199999: 0 -> 60: there is no paper 60; of 60 they go from 0 to 59");
-  EXPECT_THAT(error_of([] { make_relation(some_edges({{0, 0}}), {"a", "b", 0, 1}, direction::pulled, 0); }), HasSubstr("there are none"));
-  EXPECT_THAT(error_of([] { make_relation(some_edges({}), {"a", "b", 0xffffffffull, 1}, direction::pulled, 0); }), HasSubstr("2^32 - 2"));
+  EXPECT_THAT(error_of([] { make_relation(some_edges({{0, 0}}), {"a", "b", 0, 1}, direction::pulled); }), HasSubstr("there are none"));
+  EXPECT_THAT(error_of([] { make_relation(some_edges({}), {"a", "b", 0xffffffffull, 1}, direction::pulled); }), HasSubstr("2^32 - 2"));
 }
 
 TEST(relation, an_arc_beyond_a_bound_is_found_in_plain_and_packed_lists_and_in_a_file) {
-  graph g = make_relation(some_edges(draw(20000, 100, 200, 5)), {"a", "b", 100, 200}, direction::pulled, 0).lists;
+  graph g = make_relation(some_edges(draw(20000, 100, 200, 5)), {"a", "b", 100, 200}, direction::pulled).lists;
   std::uint64_t highest = 0, where = 0;
   for (std::uint64_t k = 0; k < g.info.edges; ++k)
     if (testing::target_at(g, k) > highest) highest = testing::target_at(g, k), where = k;
@@ -578,7 +578,7 @@ TEST_F(hetero, a_manifest_that_is_wrong_is_refused_by_key) {
   EXPECT_THAT(said("mag.garner/paper.train.npy", "mag.garner/paper.times.npy"), HasSubstr("train: "));
   EXPECT_THAT(said("mag.garner/paper.times.npy", "mag.garner/paper.features.npy"), HasSubstr("times: "));
   // Lists that name neighbours which their type has not: the counts alone do not tell.
-  graph lists = make_relation(some_edges({{40, 3}}), {"a", "b", 50, 50}, direction::pulled, 0).lists;
+  graph lists = make_relation(some_edges({{40, 3}}), {"a", "b", 50, 50}, direction::pulled).lists;
   save_graph(lists, at("beyond.gnr"));
   std::string const author = R"({"garner": 1, "vertices": [{"name": "a", "count": 30}, {"name": "b", "count": 50}], "edges": [
     {"from": "a", "relation": "r", "to": "b", "arcs": 1, "lists": "beyond.gnr"}]})";

@@ -65,6 +65,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     place: that samples: None: 'host'; 'device', 'cuda:1', 'simulated'. device_budget: bytes of far lists kept on a device, as "8GiB": those that
     are read most by scores, a number a node as garner.score gives them (of several types by type; one may lack); None: the first.
+    graph: of Data a garner.Graph, as garner.open makes it, in place of an edge_index; as many nodes. Rows of edges stand in the order of its csr().
     weight_attr: a name; of several types also a dict, a name by type of edges: the others' edges are all alike.
     sample_from_nodes and sample_from_edges take draw=, a number: the same draws the same. None: one of torch's generator.
     """
@@ -72,7 +73,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     def __init__(self, data: Any, num_neighbors: Any, subgraph_type: Any = "directional", replace: bool = False, disjoint: bool = False,
                  temporal_strategy: str = "uniform", time_attr: str | None = None, weight_attr: Any = None, is_sorted: bool = False,
                  share_memory: bool = False, directed: bool = True, sample_direction: str = "forward", *, place: Any = None,
-                 device_budget: int | str | None = None, scores: Any = None) -> None:
+                 device_budget: int | str | None = None, scores: Any = None, graph: Any = None) -> None:
         if not directed:
             subgraph_type = SubgraphType.induced
             warnings.warn("'directed' is deprecated; say subgraph_type='induced' instead", DeprecationWarning, stacklevel=2)
@@ -92,7 +93,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             raise KindError(f"data is {_checks.told(data)}; give Data, HeteroData, or (FeatureStore, GraphStore)") from None
         self.sample_direction = sample_direction
         # is_sorted, share_memory: whether edges are sorted is seen, and their lists are shared by processes that fork.
-        self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward")
+        self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward", graph)
         self._weighted = weight_attr is not None
         self.num_neighbors = num_neighbors
         self.replace = replace
@@ -105,6 +106,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         self._scores = None if scores is None else self._source.scores_of(scores)
         self._made: tuple[Any, BlockSampler | RemoteSampler | None, list[Any]] | None = None
         self._at: Any = None  # where the lists were brought
+        self._permutations: dict[Any, torch.Tensor | None] | None = None  # as int64, once somebody asked
         if self.disjoint and self.subgraph_type == SubgraphType.induced:
             raise UsageError("subgraph_type='induced' of disjoint or temporal trees is not defined; choose one of the two")
 
@@ -175,8 +177,16 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     @property
     def edge_permutation(self) -> Any:
-        perms = {t: lists.perm for t, lists in self._source.lists.items()}
-        return perms if self.is_hetero else perms[None]
+        """Of each entry of the lists the edge of the data, int64; None: entry k is edge k. Made at the first call; edges_of() takes less memory."""
+        if self._permutations is None:
+            perms = {t: lists.permutation() for t, lists in self._source.lists.items()}
+            self._permutations = {t: perm if perm is None or perm.dtype == torch.int64 else perm.to(torch.int64).bitwise_and_(0xffffffff)
+                                  for t, perm in perms.items()}
+        return self._permutations if self.is_hetero else self._permutations[None]
+
+    def edges_of(self, entries: torch.Tensor, edge_type: Any = None) -> torch.Tensor:
+        """Of entries of the lists, as `edge` of an output names them, the edges of the data: int64, where the entries lie."""
+        return self._source.lists[edge_type].edges_of(entries)
 
     def sample_from_nodes(self, index: NodeSamplerInput, *, draw: int | None = None, **kwargs: Any) -> Any:
         return self._of(self.plan_nodes(NodeSamplerInput.cast(index)), drawn_seed() >> 3 if draw is None else draw)
@@ -340,7 +350,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         return out
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_made": None, "_at": None}  # made anew where it is used
+        return {**self.__dict__, "_made": None, "_at": None, "_permutations": None}  # made anew where it is used
 
 
 def _is_device(place: Any) -> bool:

@@ -11,13 +11,14 @@ from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-fou
 from torch_geometric.data.graph_store import EdgeLayout  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.index import ptr2index  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .. import _checks, graphs
+from .. import _checks, _garner, graphs
 from .._garner import Graph
-from ..errors import IdError, InputError, UsageError
+from ..errors import InputError, KindError, UsageError
 from ..split import RemoteGraph
 from .stores import GraphStore, Held
 
 EdgeType = tuple[str, str, str]
+step = 1 << 24  # edges looked up at once
 
 
 @dataclasses.dataclass
@@ -27,45 +28,57 @@ class Lists:
     graph: Any  # a Graph, or a RemoteGraph
     side: str  # of it
     sizes: tuple[int, int]  # vertices of the types of its sources and targets
-    perm: torch.Tensor | None  # entry k of the lists -> edge, as the user has it; None: k
+    perm: torch.Tensor | None = None  # entry k of the lists -> edge, as the user has it; None: k. int32 has the bits of uint32
+    ends: tuple[Any, Any, bool] | None = None  # (row, col, backward) of edges whose perm nobody has asked for yet;
+    # as they were given, since a tensor follows its memory where that becomes shared
     times: torch.Tensor | None = None  # one an edge, as the user has it
     own: bool = True  # made here, and moved where it is sampled
     by_entry: bool = False  # times are one an entry of the lists
 
+    def permutation(self) -> torch.Tensor | None:
+        """perm, which is made at the first call."""
+        if self.ends is not None:
+            row, col, backward = self.ends
+            *_, ids = _garner._adjacency(_ids(row, "edge_index"), _ids(col, "edge_index"), *self.sizes, None, backward, True, "edge_index")
+            self.perm = None if ids is None else torch.from_numpy(ids)
+            self.ends = None
+        return self.perm
+
+    def edges_of(self, entries: torch.Tensor) -> torch.Tensor:
+        """Of entries of the lists the edges, as the user has them: int64, where the entries lie."""
+        perm = self.permutation()
+        if perm is None:
+            return entries.to(torch.int64)
+        edges = perm[entries.to(perm.device, torch.int64)].to(entries.device, torch.int64)
+        return edges if perm.dtype == torch.int64 else edges & 0xffffffff
+
     def times_of_lists(self) -> Any:
         if self.times is None:
             return None
-        return (self.times if self.perm is None or self.by_entry else self.times[self.perm]).numpy()
+        if self.by_entry or self.permutation() is None:
+            return self.times.numpy()
+        found = torch.empty_like(self.times)
+        for first in range(0, found.numel(), step):  # a part at a time: edges of all would take as much again
+            part = torch.arange(first, min(first + step, found.numel()))
+            found[first:first + step] = self.times[self.edges_of(part)]
+        return found.numpy()
 
     def __getstate__(self) -> dict[str, Any]:
         """A graph goes to another process by its lists, of which that makes a graph of its own."""
         if isinstance(self.graph, RemoteGraph):
             raise UsageError("a graph that is split over ranks is sampled in its own process; leave num_workers= out")
+        self.permutation()  # smaller than the edges that it is made of
         return {**self.__dict__, "graph": (self.graph.csr(), self.graph.info.directed)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         (offsets, targets, weights), directed = state.pop("graph")
         self.__dict__.update(state)
         draws = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-        self.graph = _built(draws, targets, weights, offsets.size - 1, directed and self.side == "in")
+        self.graph = graphs.build(draws, targets, weights, vertices=max(1, offsets.size - 1), undirected=False, keep_duplicates=True, keep_loops=True,
+                                  in_lists=directed and self.side == "in")
         self.own = True
         if not directed:
             self.side = "out"  # both are the same
-
-
-def _built(draws: Any, drawn: Any, weights: Any, vertices: int, in_lists: bool = False) -> Graph:
-    """Edges that stand in the order of lists, as a graph whose out-lists they are: nothing dropped, nothing renumbered."""
-    return graphs.build(draws, drawn, weights, vertices=max(1, vertices), undirected=False, keep_duplicates=True, keep_loops=True,
-                        in_lists=in_lists)
-
-
-def _order(draws: torch.Tensor, drawn: torch.Tensor, vertices: int) -> torch.Tensor | None:
-    """The stable permutation that puts edges in the order of lists; None where they stand so."""
-    if vertices < 1 << 31:
-        key = draws * vertices + drawn
-        return None if bool((key[1:] >= key[:-1]).all()) else torch.sort(key, stable=True)[1]
-    perm = torch.sort(drawn, stable=True)[1]
-    return perm[torch.sort(draws[perm], stable=True)[1]]
 
 
 def times_of(values: Any, name: str, count: int | None = None, of: str = "") -> torch.Tensor:
@@ -78,25 +91,24 @@ def _who(edge_type: EdgeType | None) -> str:
     return "edge_index" if edge_type is None else f"edge_index of {edge_type}"
 
 
-def lists_of(edge_index: tuple[torch.Tensor, torch.Tensor], sizes: tuple[int, int], edge_type: EdgeType | None, backward: bool,
-             weights: Any = None, times: Any = None) -> Lists:
-    """Of (row, col) the lists of who draws: col, backward row."""
-    row, col = (_checks.tensor(_checks.int64(end, _who(edge_type)), _who(edge_type)) for end in edge_index)
-    for end, size, name in ((row, sizes[0], "source"), (col, sizes[1], "target")):
-        if end.numel() and (int(end.min()) < 0 or int(end.max()) >= size):
-            at = int(((end < 0) | (end >= size)).nonzero()[0])
-            raise IdError(f"{_who(edge_type)}: {name} {int(end[at])} of edge {at} does not exist; there are {size} vertices of its type")
-    drawn, draws = (col, row) if backward else (row, col)
-    vertices = max(1, *sizes)
-    perm = _order(draws, drawn, vertices)
+def _ids(end: Any, name: str) -> Any:
+    """Ends of edges in an array of NumPy, as they lie where they are int64 or int32."""
+    found = _checks.whole(end, name)
+    return found if found.dtype in (np.int64, np.int32) else _checks.int64(found, name)
+
+
+def lists_of(edge_index: tuple[Any, Any], sizes: tuple[int, int], edge_type: EdgeType | None, backward: bool, weights: Any = None,
+             times: Any = None, edge_ids: bool = False) -> Lists:
+    """Of (row, col) the lists of who draws: col, backward row. edge_ids: which edges the entries are is asked for in any case."""
+    name = _who(edge_type)
+    row, col = (_ids(end, name) for end in edge_index)
     if weights is not None:
-        weights = _checks.tensor(_checks.weights(weights, _who(edge_type), row.numel()), "weights")
-        weights = weights if perm is None else weights[perm]
-    if times is not None and times.numel() != row.numel():
-        raise UsageError(f"{_who(edge_type)}: {times.numel()} times for {row.numel()} edges; give each edge one")
-    if perm is not None:
-        draws, drawn = draws[perm], drawn[perm]
-    return Lists(_built(draws, drawn, weights, vertices), "out", sizes, perm, times)
+        weights = _checks.weights(weights, name, row.size)
+    if times is not None and times.numel() != row.size:
+        raise UsageError(f"{name}: {times.numel()} times for {row.size} edges; give each edge one")
+    edge_ids = edge_ids or times is not None
+    graph, in_order, ids = _garner._adjacency(row, col, *sizes, weights, backward, edge_ids, name)
+    return Lists(graph, "out", sizes, None if ids is None else torch.from_numpy(ids), None if in_order or edge_ids else (*edge_index, backward), times)
 
 
 @dataclasses.dataclass
@@ -134,12 +146,18 @@ class Source:
         return found
 
 
-def read(data: Any, time_attr: str | None, weight_attr: Any, backward: bool) -> Source:
-    """Of Data, HeteroData or (FeatureStore, GraphStore). weight_attr: a name, or a name by type of edges."""
+def read(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, graph: Any = None) -> Source:
+    """Of Data, HeteroData or (FeatureStore, GraphStore). weight_attr: a name, or a name by type of edges. graph: of Data, in place of its
+    edge_index."""
     if not (time_attr is None or isinstance(time_attr, str)):
         raise UsageError(f"time_attr is {_checks.told(time_attr)}; give the name of an attribute")
+    if graph is not None:
+        if not isinstance(data, Data):
+            raise UsageError("graph= takes the place of the edge_index of Data; of other data put it into a GraphStore (put_graph)")
+        if not isinstance(graph, (Graph, RemoteGraph)):
+            raise KindError(f"graph is {_checks.told(graph)}; give a Graph, as garner.open and garner.build make it")
     if isinstance(data, Data):
-        return _of_data(data, time_attr, weight_attr, backward)
+        return _of_data(data, time_attr, weight_attr, backward, graph)
     if isinstance(data, HeteroData):
         return _of_hetero(data, time_attr, weight_attr, backward)
     return _of_stores(data[0], data[1], time_attr, weight_attr, backward)
@@ -171,7 +189,7 @@ def _edges_in(store: Any, edge_type: EdgeType | None) -> tuple[torch.Tensor, tor
             found = found.as_tensor() if hasattr(found, "as_tensor") else found
             if not isinstance(found, torch.Tensor) or found.layout != torch.strided or found.dim() != 2 or found.size(0) != 2:
                 raise UsageError(f"{_who(edge_type)} is {_checks.told(found)}; give a tensor of shape (2, edges), or a Graph of Garner to a "
-                                 "GraphStore (put_graph)")
+                                 "GraphStore (put_graph) or as graph=")
             return found[0], found[1]
         if not hasattr(found, "storage") or isinstance(found, torch.Tensor):
             raise UsageError(f"{name}{'' if edge_type is None else f' of {edge_type}'} is {_checks.told(found)}, which is not read; give an edge_index "
@@ -182,24 +200,38 @@ def _edges_in(store: Any, edge_type: EdgeType | None) -> tuple[torch.Tensor, tor
     return torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=torch.int64)
 
 
-def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool) -> Source:
-    ends = _edges_in(data, None)
+def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, graph: Any) -> Source:
+    ends = None if graph is not None else _edges_in(data, None)
+    nodes = data.num_nodes
+    if nodes is None:
+        raise UsageError("the data do not tell how many nodes there are; set data.num_nodes")
+    if graph is not None and nodes != len(graph):
+        raise UsageError(f"data.num_nodes is {nodes}, and the graph has {len(graph)}; give the graph of these data, or set data.num_nodes")
+
+    def of_edges(name: str) -> bool:
+        if graph is None:
+            return bool(data.is_edge_attr(name))
+        return getattr(data[name], "shape", ())[:1] == (edges_of(graph),) and not data.is_node_attr(name)
+
     node_time: dict[Any, torch.Tensor] = {}
     edge_time: dict[Any, torch.Tensor] = {}
     if time_attr is not None:
         if time_attr in data and data.is_node_attr(time_attr):
             node_time[None] = times_of(data[time_attr], time_attr)
-        elif time_attr in data and data.is_edge_attr(time_attr):
+        elif time_attr in data and of_edges(time_attr):
             edge_time[None] = times_of(data[time_attr], time_attr)
         else:
             raise UsageError(f"time_attr '{time_attr}' is neither an attribute of the nodes nor of the edges")
     name = None if weight_attr is None else _names_of(weight_attr, [None])[None]
     if name is not None and name not in data:
         raise UsageError(f"weight_attr '{name}': the data have no such attribute")
-    nodes = data.num_nodes
-    if nodes is None:
-        raise UsageError("the data do not tell how many nodes there are; set data.num_nodes")
-    lists = lists_of(ends, (nodes, nodes), None, backward, None if name is None else data[name], edge_time.get(None))
+    has_edge_rows = any(of_edges(attr) for attr in data.keys() if attr not in ("edge_index", "adj_t", "adj"))
+    if ends is None:
+        if name is not None:
+            raise UsageError(f"weight_attr '{name}': a garner.Graph is sampled by its own weights; build it with weights, and put it into a GraphStore")
+        lists = _of_graph(Held(graph), (nodes, nodes), backward, has_edge_rows, edge_time.get(None))
+    else:
+        lists = lists_of(ends, (nodes, nodes), None, backward, None if name is None else data[name], edge_time.get(None), has_edge_rows)
     return Source([None], {None: nodes}, [None], {None: lists}, node_time, edge_time)
 
 
@@ -229,7 +261,8 @@ def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: boo
             if end not in num_nodes:
                 raise UsageError(f"{_who(t)}: the data say nothing of nodes of type '{end}'; set data['{end}'].num_nodes, or its features")
         ends = _edges_in(data[t], t)
-        lists[t] = lists_of(ends, (num_nodes[t[0]], num_nodes[t[-1]]), t, backward, _of_type(weighted, t, ends[0].numel()), edge_time.get(t))
+        has_edge_rows = any(data[t].is_edge_attr(attr) for attr in data[t].keys() if attr not in ("edge_index", "adj_t", "adj"))
+        lists[t] = lists_of(ends, (num_nodes[t[0]], num_nodes[t[-1]]), t, backward, _of_type(weighted, t, ends[0].numel()), edge_time.get(t), has_edge_rows)
     return Source(node_types, num_nodes, edge_types, lists, node_time, edge_time)
 
 
@@ -320,11 +353,11 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: An
     for t in edge_types:
         source, target = _ends(t)
         sizes_of_type = (num_nodes[source], num_nodes[target])
+        has_edge_rows = any(edge_attr_of(features, a, hetero, num_nodes.get(None), edges.get(None)) == (True, t) for a in tensors)
         if coo[t] is None:
-            lists[t] = _of_graph(held[t], sizes_of_type, backward, any(
-                edge_attr_of(features, a, hetero, num_nodes.get(None), edges.get(None)) == (True, t) for a in tensors), edge_time.get(t))
+            lists[t] = _of_graph(held[t], sizes_of_type, backward, has_edge_rows, edge_time.get(t))
         else:
-            lists[t] = lists_of(coo[t][:2], sizes_of_type, t, backward, _of_type(weighted, t, edges[t]), edge_time.get(t))
+            lists[t] = lists_of(coo[t][:2], sizes_of_type, t, backward, _of_type(weighted, t, edges[t]), edge_time.get(t), has_edge_rows)
     return Source(node_types, num_nodes, edge_types, lists, node_time, edge_time)
 
 
@@ -338,9 +371,10 @@ def _coo(store: Any, attrs: list[Any], edge_type: Any) -> Any:
                 return None
             found, name = store.get_edge_index(by_layout[layout]), _who(edge_type)
             if layout == EdgeLayout.COO:
-                ends = [_checks.tensor(_checks.int64(end, name), name) for end in _checks.pairs(found, name)]
+                ends = [_checks.tensor(_ids(end, name), name) for end in _checks.pairs(found, name)]
                 return *ends, tuple(int(end.max()) + 1 if end.numel() else 0 for end in ends)
-            begins, others = (_checks.tensor(_checks.int64(part, name), name) for part in (found if layout == EdgeLayout.CSR else reversed(found)))
+            begins, others = (_checks.tensor(part, name) for part in (found if layout == EdgeLayout.CSR else reversed(found)))
+            begins, others = _checks.tensor(_checks.int64(begins, name), name), _checks.tensor(_ids(others, name), name)
             if not begins.numel() or int(begins[0]) or int(begins[-1]) != others.numel() or bool((begins[1:] < begins[:-1]).any()):
                 raise UsageError(f"{name}: {begins.numel()} pointers into {others.numel()} entries do not ascend from 0 to all of them; give a "
                                  f"{layout.value} as PyG has it")
@@ -360,17 +394,18 @@ def _of_graph(held: Held, sizes: tuple[int, int], backward: bool, features: bool
     if isinstance(graph, RemoteGraph):
         if backward or features or times is not None:
             raise UsageError("a graph that is split over ranks is sampled forward, and has no features or times of edges here; open the whole graph")
-        return Lists(graph, "in", sizes, None, own=False)
+        return Lists(graph, "in", sizes, own=False)
     if held.pulled:
         if backward:
             raise NotImplementedError("sample_direction='backward': put_lists() holds what is sampled forward; put_graph() takes a graph for both")
         if held.edge_ids is not None:
             perm = torch.tensor(np.asarray(held.edge_ids), dtype=torch.int64)
-        return Lists(graph, "out", sizes, perm, times, own=False, by_entry=held.times is not None)
+        return Lists(graph, "out", sizes, perm, times=times, own=False, by_entry=held.times is not None)
     if not backward and (features or times is not None):
         offsets, targets, _ = graph.csr()
-        perm = _order(torch.tensor(targets, dtype=torch.int64), ptr2index(torch.tensor(offsets)), len(graph))
-    return Lists(graph, "out" if backward else "in", sizes, perm, times, own=False)
+        *_, ids = _garner._adjacency(ptr2index(torch.tensor(offsets)).numpy(), targets, len(graph), len(graph), None, False, True, "edges of the graph")
+        perm = None if ids is None else torch.from_numpy(ids)
+    return Lists(graph, "out" if backward else "in", sizes, perm, times=times, own=False)
 
 
 def edge_attr_of(features: Any, attr: Any, hetero: bool, nodes: Any, edges: Any) -> tuple[bool, Any]:

@@ -1,0 +1,79 @@
+// The contract's adjacency of edges in memory, which is one relation of them.
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "core/thread_pool.hpp"
+#include "graph/handle.hpp"
+#include "graph/relation.hpp"
+
+namespace garner {
+
+namespace {
+
+class edges_in_memory : public edge_source {
+ public:
+  edges_in_memory(edge_ends const& sources, edge_ends const& targets, adjacency_options const& options)
+      : sources_(sources), targets_(targets), options_(options) {}
+  std::string const& name() const override { return options_.name; }
+  std::uint64_t count() const override { return sources_.count; }
+  void read(std::uint64_t first, std::uint64_t n, arc* to) const override {
+    read_ends(sources_, first, n, [to](std::uint64_t i, std::uint64_t id) { to[i].source = id; });
+    read_ends(targets_, first, n, [to](std::uint64_t i, std::uint64_t id) { to[i].target = id; });
+  }
+  void check(arc const& edge, std::uint64_t number) const override {
+    bool const source = edge.source >= options_.sources;
+    fail_id("{}: {} {} of edge {} does not exist; there are {} vertices of its type", name(), source ? "source" : "target",
+            static_cast<std::int64_t>(source ? edge.source : edge.target), number, source ? options_.sources : options_.targets);
+  }
+
+ private:
+  template <class F>
+  static void read_ends(edge_ends const& from, std::uint64_t first, std::uint64_t n, F const& f) {
+    auto const read = [&](auto const* data) {
+      data += static_cast<std::int64_t>(first) * from.stride;
+      for (std::uint64_t i = 0; i < n; ++i)
+        f(i, static_cast<std::uint64_t>(std::int64_t{data[static_cast<std::int64_t>(i) * from.stride]}));
+    };
+    if (from.bytes == 8) read(static_cast<std::int64_t const*>(from.data));
+    else read(static_cast<std::int32_t const*>(from.data));
+  }
+
+  edge_ends sources_, targets_;
+  adjacency_options const& options_;
+};
+
+}  // namespace
+
+adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adjacency_options const& options) {
+  return as_error([&] {
+    std::uint64_t const m = sources.count;
+    for (edge_ends const* ends : {&sources, &targets})
+      if (ends->bytes != 4 && ends->bytes != 8) fail(errc::usage, "{}: numbers of {} bytes; give 4 or 8", options.name, ends->bytes);
+    if (targets.count != m) fail(errc::usage, "{}: {} sources for {} targets; give each edge both", options.name, m, targets.count);
+    if (!options.weights.empty()) {
+      if (options.weights.size() != m)
+        fail(errc::usage, "{}: {} weights for {} edges; give each edge one", options.name, options.weights.size(), m);
+      shared_pool().run(m, 1u << 16, [&](std::uint64_t i, std::uint64_t last) {
+        for (; i < last; ++i)
+          if (float const w = options.weights[i]; !(w >= 0) || !std::isfinite(w))
+            fail(errc::input, "{}: the weight of edge {} is {}; weights are 0 or more, and finite", options.name, i, w);
+      });
+    }
+    edges_in_memory const edges(sources, targets, options);
+    relation_sizes of{"source", "target", options.sources, options.targets};
+    if (m == 0 && std::max(of.sources, of.targets) == 0) of.sources = of.targets = 1;  // a graph has a node
+    relation made = make_relation(edges, of, options.backward ? direction::reversed : direction::pulled,
+                                  {.edge_id_bytes = options.edge_ids ? (m >> 32 ? 8u : 4u) : 0, .weights = options.weights.data()});
+    adjacency all{graph_access::wrap(std::move(made.lists)), made.in_order};
+    auto const take = [&](auto& ids) {
+      if (ids.empty()) return;
+      all.edge_ids = ids.data(), all.edge_id_bytes = sizeof(*ids.data());
+      all.owner = std::make_shared<std::decay_t<decltype(ids)>>(std::move(ids));
+    };
+    take(made.edge_ids), take(made.wide_edge_ids);
+    return all;
+  });
+}
+
+}  // namespace garner
