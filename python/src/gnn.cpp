@@ -90,7 +90,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.done();
   m.kind = parse_model_kind(kind);
   m.seed = t.seed;
-  if (norm != "automatic" && norm != "none" && norm != "layer") refuse(errc::usage, "norm '" + norm + "': say automatic, none or layer");
+  if (norm != "automatic" && norm != "none" && norm != "layer") refuse(errc::usage, "norm '" + norm + "': say none, layer or automatic");
   if (norm == "automatic") {
     bool const residual = m.residual;
     suit_layers(m, residual ? 0 : static_cast<std::uint64_t>(std::count(split.data(), split.data() + split.size(), std::uint8_t{1})));

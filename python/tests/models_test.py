@@ -32,7 +32,8 @@ class Models(unittest.TestCase):
     def test_trains_by_mini_batches_and_on_the_whole(self):
         g, features, labels, split = problem()
         for kind, fanouts in (("sage", [6, 4]), ("gcn", None), ("gin", [5, 5])):
-            run = garner.train(g, features, labels, split, model=kind, fanouts=fanouts, epochs=15, hidden=16, batch=40, device="host", dropout=0.2)
+            run = garner.train(g, features, labels, split, model=kind, fanouts=fanouts, epochs=15, hidden=16, batch=40, device="host", dropout=0.2,
+                               norm="none")
             self.assertEqual([e["epoch"] for e in run.epochs], list(range(1, 16)))
             self.assertLess(run.epochs[-1]["loss"], run.epochs[0]["loss"])
             found = run.evaluate()
@@ -89,7 +90,7 @@ class Models(unittest.TestCase):
 
     def test_what_is_wrong_is_said(self):
         g, features, labels, split = problem()
-        for wrong, text in ((dict(model="gat"), "gat"), (dict(norm="batch"), "say none or layer"), (dict(fanouts=[3], layers=2), "a fanout for each layer"),
+        for wrong, text in ((dict(model="gat"), "gat"), (dict(norm="batch"), "say none, layer or automatic"), (dict(fanouts=[3], layers=2), "a fanout for each layer"),
                             (dict(side="both"), "say in"), (dict(learning_rate=1), "learning_rate")):
             with self.assertRaisesRegex((garner.UsageError, TypeError), text):
                 garner.train(g, features, labels, split, **{"device": "host", **wrong})
@@ -101,6 +102,21 @@ class Models(unittest.TestCase):
             with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
                 garner.read_model(file.name)
 
+    def test_ends_by_itself_and_has_the_defaults_of_the_program(self):
+        g, features, labels, split = problem()
+        run = garner.train(g, features, labels, split, fanouts=None, hidden=16, lr=0.05, device="host")
+        self.assertTrue(run.over)
+        self.assertEqual(len(run.epochs), run.best_epoch + 50)
+        self.assertEqual(run.evaluate()["validation"], run.epochs[run.best_epoch - 1]["exact"]["validation"])
+        for how, epochs in ((dict(epochs=3), 3), (dict(split=np.where(split == 2, 0, split)), 200), (dict(epochs=90, patience=1, lr=0.3), None)):
+            found = garner.train(g, features, labels, fanouts=None, hidden=4, device="host", **{"split": split, **how}).epochs
+            self.assertTrue(len(found) == epochs if epochs else len(found) < 90, how)
+        many = garner.build(np.arange(1200), np.roll(np.arange(1200), 1), vertices=1200, undirected=True)
+        for n in (999, 1000):
+            some = np.where(np.arange(1200) < n, 1, 2).astype("uint8")
+            options = garner.Training(many, np.ones((1200, 3), "f4"), np.arange(1200) % 2, some, fanouts=None, device="host").model.options
+            self.assertEqual((options["layer_norm"], options["residual"]), (n == 1000, n == 1000))
+
     @unittest.skipIf(torch is None, "needs torch and PyG")
     def test_as_pyg_says(self):
         kinds = {"sage": torch_geometric.nn.GraphSAGE, "gcn": torch_geometric.nn.GCN, "gin": torch_geometric.nn.GIN}
@@ -108,7 +124,8 @@ class Models(unittest.TestCase):
             g, features, labels, split = problem(directed)
             for kind, make in kinds.items():
                 for layers in (2, 3):
-                    run = garner.train(g, features, labels, split, model=kind, fanouts=None, layers=layers, epochs=4, hidden=16, scaling="none", device="host")
+                    run = garner.train(g, features, labels, split, model=kind, fanouts=None, layers=layers, epochs=4, hidden=16, scaling="none", norm="none",
+                                       device="host")
                     with tempfile.TemporaryDirectory() as folder:
                         file = os.path.join(folder, "m.safetensors")
                         run.model.save(file)

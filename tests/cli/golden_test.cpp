@@ -378,7 +378,7 @@ TEST(golden, training) {
        "export GARNER_BLAS=none; garner predict g.gnr --features x.npy --model m.safetensors --classes-only -o p.npy --json",
        "garner train g.gnr --features x.npy --labels y.npy --split s.npy --fanout 3,3 --batch 32 --resume c.ckpt --seed 2",
        "head -c 300 c.ckpt > cut; garner train g.gnr --features x.npy --labels y.npy --split s.npy --fanout 3,3 --batch 32 --resume cut",
-       "garner train g.gnr --features x.npy --labels y.npy --split y.npy",
+       "garner train g.gnr --features x.npy --labels y.npy --split y.npy --epochs 9 --patience 3",
        "garner plan kron:10 --job train --width 16 --classes 4 "
        "--fanout 5,3 --batch 100 --share 100% --place simulated",
        "garner plan kron:10 --job train --width 16 --classes 4 "

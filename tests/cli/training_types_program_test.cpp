@@ -104,7 +104,7 @@ TEST(training_types_program, processes_of_different_files_are_told) {
                                " > one.txt 2>&1 & RANK=0 garner train g.json" + after + " --quiet; wait");
     return o.err + read_text(at / "one.txt");
   };
-  EXPECT_THAT(told("g.json --epochs 5"), HasSubstr(" epochs, and rank 1 with 5 epochs; give all ranks the same"));
+  EXPECT_THAT(told("g.json --epochs 5"), HasSubstr(" epochs, and rank 1 with end: after 5 epochs; give all ranks the same"));
   EXPECT_THAT(told("other.json"), HasSubstr("rank 0 trains with 'author' of rows of "));
 }
 
