@@ -705,9 +705,24 @@ class Loader(unittest.TestCase):
                 there = NeighborLoader((store, graph), [-1, 2], torch.arange(100), batch_size=20, num_workers=1, multiprocessing_context="spawn",
                                        neighbor_sampler=loader.node_sampler, filter_per_worker=False)
                 self.assertEqual([content(b) for b in there], here)
-        with self.assertRaisesRegex(garner.InputError, "in_lists=True"):
-            graph.put_graph(garner.build(source, target, vertices=100))
-            next(iter(NeighborLoader((store, graph), [3], torch.arange(5))))
+        graph.put_graph(garner.build(source, target, vertices=100))  # directed, without in-lists, which are made
+        batch = next(iter(NeighborLoader((store, graph), [3], torch.arange(5))))
+        pairs = set(zip(np.asarray(source).tolist(), np.asarray(target).tolist()))
+        self.assertTrue({tuple(pair) for pair in batch.n_id[batch.edge_index].t().tolist()} <= pairs)
+
+    def test_a_graph_in_place_of_an_edge_index(self):
+        data = homogeneous()
+        graph = garner.build(data.edge_index, vertices=100, keep_duplicates=True, keep_loops=True)
+        pairs = set(map(tuple, data.edge_index.t().tolist()))
+        for key in [key for key in data.keys() if data.is_edge_attr(key)]:
+            del data[key]
+        for place in (None, "simulated"):
+            seen = 0
+            for batch in NeighborLoader(data, [3, 2], batch_size=30, graph=graph, place=place):
+                self.assertTrue(torch.equal(batch.x, data.x[batch.n_id]))
+                self.assertTrue({tuple(pair) for pair in batch.n_id[batch.edge_index].t().tolist()} <= pairs)
+                seen += batch.num_edges
+            self.assertGreater(seen, 100)
 
     def test_a_class_of_ones_own(self):
         class Mine(Data):

@@ -152,7 +152,7 @@ class _Joins:
         if neighbor_sampler is None:
             sampler = {name: options[name] for name in ("num_neighbors", "subgraph_type", "replace", "disjoint", "temporal_strategy", "time_attr",
                                                         "weight_attr", "is_sorted", "directed")}
-            neighbor_sampler = NeighborSampler(data, share_memory=workers > 0, place=device, scores=options["scores"], **sampler,
+            neighbor_sampler = NeighborSampler(data, share_memory=workers > 0, graph=options["graph"], place=device, scores=options["scores"], **sampler,
                                                device_budget=None if cache is None else pipeline.bytes_of(cache, "graph_cache"))
         self._cache = Budget(device, options["feature_cache"], options["reserve"])
         if kwargs.get("num_workers", 0) and (self._remote.tables or (isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote)):
@@ -356,9 +356,9 @@ class _Joins:
         engine, drawn = sampler._engine()
         mine = [field for field in fields if not field.of_edges or field.type in drawn]
         for t in dict.fromkeys(field.type for field in mine if field.of_edges):
-            perm = _of_type(sampler.edge_permutation, t)
-            if perm is not None:
-                mine.append(Field(True, t, _perm, perm))
+            perm = sampler._source.lists[t].permutation()
+            if perm is not None:  # 4 bytes are signed to a table's gather
+                mine.append(Field(True, t, _perm, perm if perm.numel() < 1 << 31 else perm.to(torch.int64) & 0xffffffff))
         counts: dict[Any, Any] = {}
 
         def scores(field: Field) -> Any:
@@ -439,22 +439,23 @@ class _Joins:
         return Later(lambda: self._numbers_of(edge, edge_type)) if found is None else found.to(torch.int64)
 
     def _numbers_of(self, edge: torch.Tensor, edge_type: Any) -> torch.Tensor:
-        perm = _of_type(self._sampler().edge_permutation, edge_type)
-        edge = edge.to(torch.int64)
-        if perm is None:
-            return edge
-        if perm.device != edge.device:  # brought there once; where it would take much of the memory, read from where it lies
-            there = self.__dict__.setdefault("_perms", {})
-            if edge_type not in there:
-                there[edge_type] = tables.tiered(perm, device=str(edge.device), device_budget=copy.copy(self._cache).take(perm.nbytes))
-            perm = there[edge_type]
-        found: torch.Tensor = perm[edge]
-        return found.to(torch.int64)
+        lists = self._sampler()._source.lists[edge_type]
+        if lists.permutation() is None or edge.device.type == "cpu":
+            found: torch.Tensor = lists.edges_of(edge)
+            return found
+        there = self.__dict__.setdefault("_perms", {})
+        if edge_type not in there:  # registered for the GPU, and copied there where there is room
+            perm = lists.permutation()
+            there[edge_type] = tables.tiered(perm, device=str(edge.device), device_budget=copy.copy(self._cache).take(perm.nbytes))
+        found = there[edge_type][edge.to(torch.int64)]
+        return found if found.dtype == torch.int64 else found.to(torch.int64) & 0xffffffff
 
     def _homogeneous(self, out: Any) -> Any:
         edges = self._edges(out, out.edge)
         if isinstance(self.data, Data):
             data = self._filtered(self.data, out, {None: out.node}, {None: (out.row, out.col)}, {None: edges})
+            if "edge_index" not in self.data and "adj_t" not in self.data:  # the edges are those of graph=
+                data.edge_index = _pair(out, None, out.row, out.col)
         else:
             data = Data() if self.custom_cls is None else self.custom_cls()
             data.edge_index = _pair(out, None, out.row, out.col)
@@ -789,6 +790,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
     the model. Which rows a training reads most is sampled beforehand. A table of garner.tiered stays as it was made.
     graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory (the most read by scores=, one a node, by type where
     there are several); None: all of it, where it fits.
+    graph: a garner.Graph in place of the data's edge_index, as garner.open has it; of Data, whose nodes are its.
     loading: options of garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     Rows may be those of garner.torch.remote_rows, and a graph in a GraphStore that of garner.torch.remote_graph: they come by windows of mini-batches
     (loading's window, 8) while others are learned from. Then all ranks have as many mini-batches, and stop behind the same one.
@@ -804,7 +806,8 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                  transform_sampler_output: Callable[[Any], Any] | None = None, is_sorted: bool = False, filter_per_worker: bool | None = None,
                  neighbor_sampler: Any = None, directed: bool = True, *, device: Any = None, feature_cache: int | str = "auto",
                  graph_cache: int | str | None = None, reserve: int | str | None = None, scores: Any = None,
-                 loading: Mapping[str, Any] | None = None, place: Any = None, device_budget: int | str | None = None, **kwargs: Any) -> None:
+                 graph: Any = None, loading: Mapping[str, Any] | None = None, place: Any = None, device_budget: int | str | None = None,
+                 **kwargs: Any) -> None:
         data, neighbor_sampler = self._made(data, neighbor_sampler, locals(), kwargs)
         nodes = _nodes_of(data, neighbor_sampler)
         _require_rows(data, nodes)
@@ -858,8 +861,8 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
                  transform: Callable[[Any], Any] | None = None, transform_sampler_output: Callable[[Any], Any] | None = None,
                  is_sorted: bool = False, filter_per_worker: bool | None = None, neighbor_sampler: Any = None, directed: bool = True, *,
                  device: Any = None, feature_cache: int | str = "auto", graph_cache: int | str | None = None, reserve: int | str | None = None,
-                 scores: Any = None, loading: Mapping[str, Any] | None = None, place: Any = None, device_budget: int | str | None = None,
-                 **kwargs: Any) -> None:
+                 scores: Any = None, graph: Any = None, loading: Mapping[str, Any] | None = None, place: Any = None,
+                 device_budget: int | str | None = None, **kwargs: Any) -> None:
         data, neighbor_sampler = self._made(data, neighbor_sampler, locals(), kwargs)
         nodes = _nodes_of(data, neighbor_sampler)
         _require_rows(data, nodes)
