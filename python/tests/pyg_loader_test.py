@@ -707,8 +707,8 @@ class Loader(unittest.TestCase):
                 self.assertEqual([content(b) for b in there], here)
         graph.put_graph(garner.build(source, target, vertices=100))  # directed, without in-lists, which are made
         batch = next(iter(NeighborLoader((store, graph), [3], torch.arange(5))))
-        pairs = set(zip(np.asarray(source).tolist(), np.asarray(target).tolist()))
-        self.assertTrue({tuple(pair) for pair in batch.n_id[batch.edge_index].t().tolist()} <= pairs)
+        there = set(zip(np.asarray(source).tolist(), np.asarray(target).tolist()))
+        self.assertTrue({tuple(pair) for pair in batch.n_id[batch.edge_index].t().tolist()} <= there)
 
     def test_a_graph_in_place_of_an_edge_index(self):
         data = homogeneous()
@@ -850,7 +850,7 @@ class Loader(unittest.TestCase):
         hub = torch.arange(90, 100)
         data.edge_index = torch.stack([hub[torch.randint(10, (500,))], torch.randint(90, (500,))])
         data.wide = torch.arange(100.)[:, None].repeat(1, 16)
-        for bytes_kept, kept in (("100KiB", 100), (10 * 64 + data.x.nbytes + 500 * 16, 10), (0, 0)):
+        for bytes_kept, kept in (("100KiB", 100), (10 * 64 + data.x.nbytes + 500 * 12, 10), (0, 0)):
             del_x = NeighborLoader(data, [8], torch.arange(90), batch_size=9, place="simulated", feature_cache=bytes_kept)
             for batch in del_x:
                 self.assertTrue(torch.equal(batch.wide[:, 3], batch.n_id.float()))

@@ -439,15 +439,18 @@ class _Joins:
         return Later(lambda: self._numbers_of(edge, edge_type)) if found is None else found.to(torch.int64)
 
     def _numbers_of(self, edge: torch.Tensor, edge_type: Any) -> torch.Tensor:
-        lists = self._sampler()._source.lists[edge_type]
-        if lists.permutation() is None or edge.device.type == "cpu":
-            found: torch.Tensor = lists.edges_of(edge)
-            return found
+        sampler = self._sampler()
+        if not isinstance(sampler, NeighborSampler):  # of PyG's kind
+            perm = _of_type(sampler.edge_permutation, edge_type)
+            return edge.to(torch.int64) if perm is None else perm[edge.to(torch.int64)]
+        lists = sampler._source.lists[edge_type]
+        perm = lists.permutation()
+        if perm is None or edge.device.type == "cpu":
+            return lists.edges_of(edge)
         there = self.__dict__.setdefault("_perms", {})
         if edge_type not in there:  # registered for the GPU, and copied there where there is room
-            perm = lists.permutation()
             there[edge_type] = tables.tiered(perm, device=str(edge.device), device_budget=copy.copy(self._cache).take(perm.nbytes))
-        found = there[edge_type][edge.to(torch.int64)]
+        found: torch.Tensor = there[edge_type][edge.to(torch.int64)]
         return found if found.dtype == torch.int64 else found.to(torch.int64) & 0xffffffff
 
     def _homogeneous(self, out: Any) -> Any:
