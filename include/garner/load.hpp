@@ -159,7 +159,7 @@ class loader {
   std::uint32_t window() const;     // mini-batches that are sampled together, as load_report::window
   void begin(std::uint64_t epoch);  // the next next() is the first of that epoch; what was under way is dropped
   // Begins an epoch of the caller's own, shared among no ranks: of the mini-batches that give() brings, until end() says that no more come.
-  // Mini-batch k samples what the sampler samples by number draws + k. What was given some 4 windows before it is handed over comes without
+  // Mini-batch k samples what the sampler samples by number draws + k. What was given some 5 windows before it is handed over comes without
   // a wait. next() is errc::usage where all that was given has been handed over and the epoch has not ended; after its end it has none
   // until another is begun. state() can be resumed where the same epoch was opened and given before.
   void open(std::uint64_t epoch, std::uint64_t draws = 0);

@@ -1380,7 +1380,7 @@ class Loader:
     def give(self, seeds: Sequence[tuple[object, int, object]]) -> None:
         """
         One more mini-batch of the open epoch: (seeds, type, times or None) of each type that has some, as BlockSampler.sample_types takes
-        them, in host memory. One that comes some 4 windows before its turn is sampled and gathered ahead.
+        them, in host memory. One that comes some 5 windows before its turn is sampled and gathered ahead.
         """
 
     def end(self) -> None:

@@ -1,6 +1,6 @@
 """The pipeline behind every loader: where its tables lie, and mini-batches that are sampled and gathered while the caller learns from others.
 
-The caller's thread decides what each mini-batch is of (its samplers, negatives and hooks run there), some 4 windows ahead; a thread of
+The caller's thread decides what each mini-batch is of (its samplers, negatives and hooks run there), some 5 windows ahead; a thread of
 garner.Loader samples and gathers it. Invariant: mini-batches come in the order in which they were given, and an error of the caller's own comes
 after all mini-batches before it. Cost: some 20 us of the caller's thread a mini-batch, and the memory of garner.Loader.
 """
@@ -178,7 +178,7 @@ class Ahead:
         loader.open(0, draws)
         try:
             while True:
-                while not ended and len(waiting) < 4 * loader.window + self._ahead:
+                while not ended and len(waiting) < 5 * loader.window + self._ahead:
                     try:
                         seeds, told = next(given)
                         loader.give(seeds)

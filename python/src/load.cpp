@@ -459,7 +459,7 @@ void add_load(nb::module_& m) {
           nb::arg("seeds"), nb::sig("def give(self, seeds: collections.abc.Sequence[tuple[object, int, object]]) -> None"),
           "One more mini-batch of the open epoch: (seeds, type, times or None) of each type that has some, as BlockSampler.sample_types "
           "takes\n"
-          "them, in host memory. One that comes some 4 windows before its turn is sampled and gathered ahead.")
+          "them, in host memory. One that comes some 5 windows before its turn is sampled and gathered ahead.")
       .def(
           "end",
           [](py_loader& l) {
