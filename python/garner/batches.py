@@ -164,9 +164,12 @@ class Loader:
             return
         with self._beginning:  # who iterates at the same time has one of their own, and a sampler
             ahead, self._idle = self._idle or self._made_ahead(), None
+            if ahead.sampler.lent:  # to another loader meanwhile
+                ahead = self._made_ahead()
+            ahead.begin(mixed(seed, 0) + first)
         try:
             self._works = ahead
-            for batch, input_id in ahead.run(self._given(seed, first), mixed(seed, 0) + first):
+            for batch, input_id in ahead.run(self._given(seed, first)):
                 yield self._told(batch, input_id, batch)
                 del batch
         finally:

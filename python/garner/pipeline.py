@@ -172,10 +172,13 @@ class Ahead:
         self.loader = _garner.Loader(sampler, None, list(nodes), list(labels), edge_tables=list(edges), **(loading or {}))
         self._ahead = int((loading or {}).get("ahead", 2)) + 2
 
-    def run(self, given: Iterator[tuple[list[Any], Any]], draws: int) -> Iterator[tuple[Any, Any]]:
-        """Of (seeds of each type, anything) each mini-batch with that. Mini-batch k samples by number draws + k."""
-        loader, waiting, failed, ended = self.loader, collections.deque[Any](), None, False
-        loader.open(0, draws)
+    def begin(self, draws: int) -> None:
+        """An epoch whose mini-batch k samples by number draws + k. The sampler is lent from here to the end of run()."""
+        self.loader.open(0, draws)
+
+    def run(self, given: Iterator[tuple[list[Any], Any]]) -> Iterator[tuple[Any, Any]]:
+        """Of (seeds of each type, anything) each mini-batch of the epoch that was begun, with that."""
+        loader, waiting, failed, ended, count = self.loader, collections.deque[Any](), None, False, 0
         try:
             while True:
                 while not ended and len(waiting) < 5 * loader.window + self._ahead:
@@ -192,6 +195,8 @@ class Ahead:
                 batch = loader.next()
                 if batch is None:
                     break
+                assert batch.index == count, f"mini-batch {batch.index} came for {count}"
+                count += 1
                 yield batch, waiting.popleft()
             if failed is not None:
                 raise failed
@@ -204,7 +209,8 @@ def counted(sampler: Any, given: Iterator[tuple[list[Any], Any]], types: Sequenc
     each. Source: PreSC of GNNLab (EuroSys 2022)."""
     ahead = Ahead(sampler)
     found: list[Any] = [None] * len(types)
-    for k, (batch, _) in enumerate(ahead.run(given, 1 << 59)):
+    ahead.begin(1 << 59)
+    for k, (batch, _) in enumerate(ahead.run(given)):
         for t, nodes in enumerate(types):
             ids = tensor_of(batch.of_type(t).ids)
             if found[t] is None:

@@ -796,8 +796,13 @@ class Loader(unittest.TestCase):
     def test_state(self):
         """The very next mini-batch, in a loader made alike, whatever else was drawn meanwhile."""
         data = homogeneous()
+        warnings.simplefilter("ignore")  # of what is not made ahead
+
+        class Mine(NeighborSampler):
+            def sample_from_nodes(self, index, **draw):
+                return super().sample_from_nodes(index, **draw)
         for options in ({}, {"shuffle": True}, {"shuffle": True, "generator": torch.Generator()}, {"shuffle": True, "num_workers": 1},
-                        {"batch_sampler": [[3, 1], [4], [1, 5], [9]]}):
+                        {"batch_sampler": [[3, 1], [4], [1, 5], [9]]}, {"shuffle": True, "neighbor_sampler": Mine(data, [3, 2])}):
             with self.subTest(**options):
                 def made():
                     return NeighborLoader(data, [3, 2], **({} if "batch_sampler" in options else {"batch_size": 30}), **options)
@@ -825,6 +830,23 @@ class Loader(unittest.TestCase):
         with self.assertRaisesRegex(garner.InputError, "give what state_dict"):
             loader.load_state_dict({"epoch": 1})
 
+    def test_what_has_no_length(self):
+        class Endless:
+            def __iter__(self):
+                return iter(lambda: [3, 1, 4], None)
+
+        data = homogeneous()
+        loader = NeighborLoader(data, [3, 2], batch_sampler=Endless())
+        for k, batch in zip(range(90), loader):
+            self.assertEqual(batch.n_id[:3].tolist(), [3, 1, 4])
+        hetero = bibliography()
+        some = hetero.edge_types
+        loader = NeighborLoader(hetero, {t: [3, 2] for t in some}, "paper", batch_size=10)
+        list(loader)
+        loader.node_sampler.num_neighbors = {t: [0, 0] if t == some[0] else [3, 2] for t in some}
+        for batch in loader:
+            self.assertEqual(batch[some[0]].edge_index.shape, (2, 0))
+
     def test_numbers_of_edges_are_made_when_they_are_read(self):
         data, hetero = homogeneous(), bibliography()
         for key in [key for key in data.keys() if data.is_edge_attr(key) and key != "edge_index"]:
@@ -837,7 +859,7 @@ class Loader(unittest.TestCase):
             for some in (copied, moved, pickle.loads(pickle.dumps(batch)), batch.clone()):
                 self.assertEqual(some.e_id.dtype, torch.int64)
                 self.assertTrue(torch.equal(data.edge_index[:, some.e_id], some.n_id[some.edge_index]))
-            self.assertEqual(batch.num_edges, batch.to_dict()["e_id"].numel())
+            self.assertEqual(batch.num_edges, Data.from_dict(batch.to_dict()).e_id.numel())
         for batch in NeighborLoader(hetero, [3, 2], "paper", batch_size=10):
             for t in batch.edge_types:
                 ends = batch[t].edge_index
@@ -861,6 +883,12 @@ class Loader(unittest.TestCase):
             told = del_x.explain()
             self.assertIn("samples and gathers on simulated:0, ahead", told)
             self.assertIn("wide: ", told)
+        loader = NeighborLoader(data, [8], torch.arange(90), batch_size=9, place="simulated", feature_cache="100KiB")
+        list(loader)
+        data.wide += 1000  # in place, where copies lie near
+        for batch in loader:
+            self.assertTrue(torch.equal(batch.wide[:, 3], batch.n_id + 1000.))
+        data.wide -= 1000
         table = garner.tiered(data.wide, device="simulated", device_budget=128)
         data.wide = table
         loader = NeighborLoader(data, [8], torch.arange(90), batch_size=9, place="simulated", feature_cache="100KiB")

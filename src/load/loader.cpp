@@ -191,7 +191,8 @@ struct loader::impl {
   // An epoch of the caller's own. Exchanged while there is no thread; given to under the lock.
   struct owned {
     std::deque<own_batch> batches;  // none moves when another comes, and all stay, for resume()
-    std::uint64_t draws = 0, fingerprint = 0;
+    std::vector<std::uint64_t> fingerprints;  // of all before each of them, and of all
+    std::uint64_t draws = 0;
     bool ended = false;
   };
   std::optional<owned> own;
@@ -438,7 +439,8 @@ struct loader::impl {
       group g;
       if (l.own) {
         std::unique_lock hold(l.core->mutex);
-        auto const& [batches, draws, fingerprint, ended] = *l.own;
+        auto const& batches = l.own->batches;
+        bool const& ended = l.own->ended;
         auto const some = [&](std::uint64_t n) { return batches.size() >= index + n || ended; };
         if (waits) l.core->changed.wait(hold, [&] { return l.core->stop || some(1); });
         if (l.core->stop || !some(waits ? 1 : l.window.load())) return g;
@@ -523,7 +525,7 @@ struct loader::impl {
         }
         first.rows.clear();  // all its gathers are given
         if (stopped()) break;
-        if (!at_once) prepare();
+        if (!at_once || sampled.size() < 2) prepare();  // no group that was given meanwhile is overtaken
         sampled.pop_front();
       }
     } catch (...) {
@@ -896,19 +898,31 @@ struct loader::impl {
     std::lock_guard const hold(core->mutex);
     return own ? own->batches.size() : a_epoch;
   }
+  // Of what leads to this mini-batch.
+  std::uint64_t fingerprint_at(std::uint64_t next) const {
+    std::lock_guard const hold(core->mutex);
+    return own && !own->fingerprints.empty() ? own->fingerprints[std::min<std::uint64_t>(next, own->batches.size())] : fingerprint;
+  }
   void open(std::uint64_t e, std::uint64_t draws) {
     halt();
-    own = owned{{}, draws, with(fingerprint, draws), false};
+    own = owned{{}, {with(fingerprint, draws)}, draws, false};
     begin(e, 0);
   }
   void give(own_batch&& seeds) {
     for (own_seeds const& s : seeds) check_ids(s.seeds, s.type), check_times(s.times, s.seeds.size());
     std::lock_guard const hold(core->mutex);
     if (!own || own->ended) fail(errc::usage, "no epoch is open for a mini-batch of the caller's own; open() one");
-    own->batches.push_back(std::move(seeds));
-    for (own_seeds const& s : own->batches.back()) {
-      own->fingerprint = with(with(own->fingerprint, s.type), s.seeds.size());
-      for (std::int64_t const k : s.seeds) own->fingerprint = with(own->fingerprint, static_cast<std::uint64_t>(k));
+    std::uint64_t print = own->fingerprints.back();
+    for (own_seeds const& of : seeds) {
+      print = with(with(print, of.type), of.seeds.size());
+      for (std::int64_t const k : of.seeds) print = with(print, static_cast<std::uint64_t>(k));
+    }
+    own->fingerprints.push_back(print);
+    try {
+      own->batches.push_back(std::move(seeds));
+    } catch (...) {
+      own->fingerprints.pop_back();
+      throw;
     }
     core->changed.notify_all();
   }
@@ -969,12 +983,12 @@ std::optional<mini_batch> loader::next(stream_ref stream) {
   return as_error([&] { return impl_->next(stream); });
 }
 load_state loader::state() const {
-  if (impl_->own) return {impl_->epoch, impl_->next_index, impl_->own->fingerprint};
+  if (impl_->own) return {impl_->epoch, impl_->next_index, impl_->fingerprint_at(impl_->next_index)};
   if (impl_->at_end) return {impl_->epoch + 1, 0, impl_->fingerprint};
   return {impl_->epoch, impl_->next_index, impl_->fingerprint};
 }
 void loader::resume(load_state const& s) try {
-  if (s.fingerprint != (impl_->own ? impl_->own->fingerprint : impl_->fingerprint))
+  if (s.fingerprint != impl_->fingerprint_at(s.next))
     fail(errc::input,
          "this state is of another loader: graph, seeds, batch, fanouts, options and rank must be those that it was saved with");
   std::uint64_t const batches = impl_->batches();

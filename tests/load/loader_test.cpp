@@ -363,6 +363,30 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
     EXPECT_FALSE(l.next());
     EXPECT_NE(error_of([&] { l.give({}); }).find("no epoch is open"), std::string::npos);
   }
+  // Fewer than go together, then many while these are handed over: none is overtaken. A state is of what was handed over, not of all given.
+  loader_options four = o;
+  four.window = 4;
+  loader few = w.load(600, four);
+  few.open(9, 1000);
+  std::size_t more = 0;
+  auto const give = [&](std::size_t n) {
+    for (; n > 0; --n) few.give({{0, mine[more++ % mine.size()]}});
+  };
+  give(4);
+  for (std::size_t b = 0; b < 40; ++b) {
+    std::optional<mini_batch> const got = few.next();
+    ASSERT_TRUE(got);
+    ASSERT_EQ(got->index(), b);
+    if (b == 0) give(2);
+    if (b == 1) give(9), std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (b == 3) give(25);
+  }
+  loader again = w.load(600, four);
+  again.open(9, 1000);
+  again.give({{0, mine[0]}});
+  again.resume(load_state::parse(saved));
+  again.give({{0, mine[1]}});
+  EXPECT_TRUE(taken(x, *again.next()) == first[1]);
   l.open(1);
   l.end();
   EXPECT_EQ(l.batches(), 0u);

@@ -58,6 +58,11 @@ class _Mapping(dict[str, Any]):
             copied[key] = self.raw(key)
         return copied
 
+    copy = __copy__
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self else super().setdefault(key, default)
+
     def __reduce__(self) -> Any:
         return dict, (dict(self.items()),)
 
@@ -74,12 +79,20 @@ def _apply(store: Any, function: Callable[[Any], Any], *keys: str) -> Any:
     return store
 
 
+def _to_dict(store: Any) -> dict[str, Any]:
+    """In place of BaseStorage.to_dict(), whose copy the caller takes for a plain dict."""
+    found = dict(store._mapping.items())
+    if "_num_nodes" in store.__dict__:
+        found["_num_nodes"] = store.__dict__["_num_nodes"]
+    return found
+
+
 class LazyGlobalStorage(GlobalStorage):  # type: ignore[misc]
-    apply = _apply
+    apply, to_dict = _apply, _to_dict
 
 
 class LazyEdgeStorage(EdgeStorage):  # type: ignore[misc]
-    apply = _apply
+    apply, to_dict = _apply, _to_dict
 
 
 _lazy = {GlobalStorage: LazyGlobalStorage, EdgeStorage: LazyEdgeStorage}

@@ -190,7 +190,10 @@ class _Joins:
         try:
             self._epoch[0] = drawn_seed(self.generator)
             made = super().__iter__()  # type: ignore[misc]  # draws of torch's generator what each loader of torch does
-            length = len(self)  # type: ignore[arg-type]
+            try:
+                length = len(self)  # type: ignore[arg-type]
+            except TypeError:  # of a sampler that has none, as one without an end
+                length = None
             if (draws := self._draws(length)) is not None:
                 if type(self.batch_sampler) is torch.utils.data.BatchSampler and type(self.batch_sampler.sampler) in _orders and isinstance(self, NeighborLoader):
                     made = self._over_ranks(draws, self._epoch[0])
@@ -198,13 +201,16 @@ class _Joins:
                 made, first = self._ahead(self._indices(self._epoch[0], first), mixed(self._epoch[0], 0) + first), 0
             elif why:
                 pipeline.warn_once(f"{type(self).__name__}: mini-batches are made one after the other, not ahead: {why}")
+            for _ in range(first):  # here, where torch's samplers draw the order that they drew then
+                next(made, None)
         finally:
             if state is not None:
                 source.set_state(before)
         if self._remote.tables:
             made = self._brought(made, length)
         handed_over = 0 if state is None else int(state["handed_over"])
-        return _Epoch(self._followed(itertools.islice(made, first, None) if first else made, started, handed_over), length - handed_over)
+        return _Epoch(self._followed(made, started, handed_over),
+                      None if length is None else length - handed_over)
 
     def _followed(self, batches: Iterator[Any], generator: Any, first: int) -> Iterator[Any]:
         for k, batch in enumerate(batches, first + 1):
@@ -274,7 +280,8 @@ class _Joins:
         order, size = _order_of(batches.sampler), batches.batch_size
         if batches.drop_last:
             order = order[:len(order) // size * size]
-        return (_Order(order[k * size:(k + 1) * size], number + k) for k in range(first, -(-len(order) // size)))
+        made = (_Order(order[k * size:(k + 1) * size], number + k) for k in range(first, -(-len(order) // size)))
+        return map(_Order.listed, made) if self._overrides("collate_fn") else made
 
     def _given(self, indices: Iterator[_Positions]) -> Iterator[tuple[list[Any], Any]]:
         """Seeds of each mini-batch, as garner.Loader takes them, and what is to be made of it."""
@@ -286,16 +293,20 @@ class _Joins:
     def _ahead(self, indices: Iterator[_Positions], draws: int) -> Iterator[Any]:
         with beginning:
             kept = self._made_ahead()
+            kept[1].begin(draws)
         (_, placed), ahead, drawn = kept
         sampler = self._sampler()
         device = torch.device("cpu") if ahead.sampler.device < 0 else torch.device("cuda", ahead.sampler.device)
         pins = self.pin_memory and device.type == "cpu" and torch.cuda.is_available()
         try:
             self._works = ahead
-            for batch, (index, plan) in ahead.run(self._given(indices), draws):
+            for batch, (index, plan) in ahead.run(self._given(indices)):
                 stream = pipeline.stream_of(device)
                 out = sampler._output(batch, drawn, {}, stream)
                 # Whoever keeps these shall not keep the buffers of the rows.
+                if device.type != "cpu" and sampler.is_hetero:  # relations that nothing was sampled of
+                    for ends in (out.row, out.col, out.edge):
+                        ends.update({t: some.to(device) for t, some in ends.items()})
                 out.node = {t: ids.clone() for t, ids in out.node.items()} if sampler.is_hetero else out.node.clone()
                 brought = _Brought({field: own_rows(batch, k, stream) for k, field in enumerate(placed.of)}, out, device)
                 del batch
@@ -306,7 +317,7 @@ class _Joins:
                 data = self.collate_fn(index)
                 index.ready = None
                 data = data if self.filter_per_worker else self.filter_fn(data)
-                yield data.pin_memory() if pins else data
+                yield torch.utils.data._utils.pin_memory.pin_memory(data) if pins else data  # type: ignore[no-untyped-call, unused-ignore]
         finally:
             self._report, self._works = ahead.loader.report(), None
             self.__dict__["_idle"] = kept
@@ -348,12 +359,13 @@ class _Joins:
     def _placed(self) -> pipeline.Tables:
         """Tables of the fields as the data are now."""
         fields = self._all_fields()
-        known = self._fields
-        if self._tables is not None and known is not None and len(known[1]) == len(fields) and all(
-                (a.of_edges, a.type, a.name) == (b.of_edges, b.type, b.name) and a.value is b.value for a, b in zip(known[1], fields)):
-            return self._tables
         sampler = self._sampler()
         engine, drawn = sampler._engine()
+        # Objects by what they are and, of torch's tensors, how often they were written: copies near would not show it.
+        key = [engine.place, list(drawn), *((f.of_edges, f.type, f.name, id(f.value), 0 if engine.place == "host" else _version(f.value)) for f in fields)]
+        known = self._fields
+        if self._tables is not None and known is not None and known[0] == key:
+            return self._tables
         mine = [field for field in fields if not field.of_edges or field.type in drawn]
         for t in dict.fromkeys(field.type for field in mine if field.of_edges):
             perm = sampler._source.lists[t].permutation()
@@ -372,10 +384,14 @@ class _Joins:
             return counts[field.type]
 
         made = pipeline.Tables(mine, engine.place, copy.copy(self._cache), scores)
+        for perm in [field for field in made.left if field.name is _perm]:  # without it rows of edges are not found ahead
+            for field in [field for field in made.of if field.of_edges and field.type == perm.type]:
+                made.left[field] = made.left[perm]
+                del made.of[field]
         made.warn(_named)
         order = sorted(made.of, key=lambda field: (field.of_edges, field.of_edges and field.name is not _perm))  # permutations before what is by them
         made.of = {field: made.of[field] for field in order}
-        self.__dict__["_fields"], self.__dict__["_tables"] = (mine, fields), made
+        self.__dict__["_fields"], self.__dict__["_tables"] = (key, fields), made
         return made
 
     def _beforehand(self) -> Iterator[tuple[list[Any], Any]]:
@@ -412,12 +428,14 @@ class _Joins:
         self._label(data, out)
         return data if self.transform is None or self._remote.tables else self.transform(data)
 
-    def _brought(self, batches: Iterator[Any], count: int) -> Iterator[Any]:
+    def _brought(self, batches: Iterator[Any], count: int | None) -> Iterator[Any]:
         """So many of them, which get the rows that other ranks have."""
+        if count is None:
+            raise UsageError("rows of other ranks: all ranks have as many mini-batches; give a sampler that has a length")
         with_rows = remote.with_rows(self._remote, batches, count, self._window, self._input)
         return with_rows if self.transform is None else map(self.transform, with_rows)
 
-    def _draws(self, count: int) -> Draws | None:
+    def _draws(self, count: int | None) -> Draws | None:
         """Of a graph that is split over ranks. All of them make it here, and hear whether they have as many mini-batches."""
         sampler = self._sampler()
         engine = sampler._engine()[0] if type(sampler) is NeighborSampler and sampler.is_remote else None
@@ -425,6 +443,8 @@ class _Joins:
             return None
         if not 1 <= self._window <= most_together:
             raise UsageError(f"loading: a window of {self._window} mini-batches; say 1 to {most_together}")
+        if count is None:
+            raise UsageError("a graph that is split over ranks: all ranks have as many mini-batches; give a sampler that has a length")
         remote.as_many(engine.draws.graph.group, count, self._window, self._input)
         return engine.draws
 
@@ -582,6 +602,13 @@ class _Joins:
 _perm = "numbers of edges (e_id)"  # a field's name that no attribute has
 
 
+def _version(value: Any) -> int:
+    try:
+        return int(value._version)
+    except (AttributeError, RuntimeError):  # of NumPy, a table, or in inference mode
+        return 0
+
+
 def _named(field: Field) -> str:
     return str(field.name) if field.type is None else f"{field.name} of {field.type!r}"
 
@@ -609,6 +636,11 @@ class _Order(_Positions):
 
     def __init__(self, order: torch.Tensor, draw: int) -> None:
         self.order, self.draw = order, draw
+
+    def listed(self) -> _Positions:
+        found = _Positions(self.order.tolist())
+        found.draw = self.draw
+        return found
 
     def __len__(self) -> int:
         return self.order.numel()
@@ -681,7 +713,7 @@ def _values_of(data: Any) -> list[Any]:
 class _Epoch:
     """An iterator over an epoch that knows how long it is."""
 
-    def __init__(self, batches: Iterator[Any], length: int) -> None:
+    def __init__(self, batches: Iterator[Any], length: int | None) -> None:
         self._batches, self._length = batches, length
 
     def __iter__(self) -> _Epoch:
@@ -691,6 +723,8 @@ class _Epoch:
         return next(self._batches)
 
     def __len__(self) -> int:
+        if self._length is None:
+            raise TypeError("the sampler of this loader has no length")
         return self._length
 
 

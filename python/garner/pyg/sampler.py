@@ -17,7 +17,7 @@ from torch_geometric.sampler.base import DataType, NumNeighbors, SubgraphType  #
 from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import _checks
-from .._garner import BlockSampler, Relation
+from .._garner import BlockSampler, Graph, Relation
 from ..pipeline import drawn_seed, tensor_of
 from ..errors import KindError, UsageError
 from ..split import RemoteGraph
@@ -262,7 +262,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         if drawn and _is_device(self.place) and self._at != at:
             self._at = at
             for lists in s.lists.values():
-                if lists.own:  # into the device's memory where all of it fits, unless a budget is given for some of it
+                if isinstance(lists.graph, Graph):  # into the device's memory where all of it fits, unless a budget is given for some of it
                     lists.graph.to(self.place, None if self.device_budget is None else "host")
         if drawn and isinstance(s.lists[drawn[0]].graph, RemoteGraph):
             if self.is_temporal or self._scores is not None or self.device_budget is not None:

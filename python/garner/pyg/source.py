@@ -32,7 +32,6 @@ class Lists:
     ends: tuple[Any, Any, bool] | None = None  # (row, col, backward) of edges whose perm nobody has asked for yet;
     # as they were given, since a tensor follows its memory where that becomes shared
     times: torch.Tensor | None = None  # one an edge, as the user has it
-    own: bool = True  # made here, and moved where it is sampled
     by_entry: bool = False  # times are one an entry of the lists
 
     def permutation(self) -> torch.Tensor | None:
@@ -76,7 +75,6 @@ class Lists:
         draws = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
         self.graph = graphs.build(draws, targets, weights, vertices=max(1, offsets.size - 1), undirected=False, keep_duplicates=True, keep_loops=True,
                                   in_lists=directed and self.side == "in")
-        self.own = True
         if not directed:
             self.side = "out"  # both are the same
 
@@ -394,18 +392,18 @@ def _of_graph(held: Held, sizes: tuple[int, int], backward: bool, features: bool
     if isinstance(graph, RemoteGraph):
         if backward or features or times is not None:
             raise UsageError("a graph that is split over ranks is sampled forward, and has no features or times of edges here; open the whole graph")
-        return Lists(graph, "in", sizes, own=False)
+        return Lists(graph, "in", sizes)
     if held.pulled:
         if backward:
             raise NotImplementedError("sample_direction='backward': put_lists() holds what is sampled forward; put_graph() takes a graph for both")
         if held.edge_ids is not None:
             perm = torch.tensor(np.asarray(held.edge_ids), dtype=torch.int64)
-        return Lists(graph, "out", sizes, perm, times=times, own=False, by_entry=held.times is not None)
+        return Lists(graph, "out", sizes, perm, times=times, by_entry=held.times is not None)
     if not backward and (features or times is not None):
         offsets, targets, _ = graph.csr()
         *_, ids = _garner._adjacency(ptr2index(torch.tensor(offsets)).numpy(), targets, len(graph), len(graph), None, False, True, "edges of the graph")
         perm = None if ids is None else torch.from_numpy(ids)
-    return Lists(graph, "out" if backward else "in", sizes, perm, times=times, own=False)
+    return Lists(graph, "out" if backward else "in", sizes, perm, times=times)
 
 
 def edge_attr_of(features: Any, attr: Any, hetero: bool, nodes: Any, edges: Any) -> tuple[bool, Any]:
