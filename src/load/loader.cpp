@@ -218,7 +218,7 @@ struct loader::impl {
     check_options();
     check_tables();
     if (own_alone) {
-      own.emplace().ended = true;  // none is open
+      own = owned{{}, {}, 0, true};  // none is open
     } else {
       check(from);
       seed_count = from.size();
