@@ -190,7 +190,7 @@ struct loader::impl {
   std::uint64_t share = 0, a_epoch = 0;  // seeds and mini-batches of an epoch, as it was begun
   // An epoch of the caller's own. Exchanged while there is no thread; given to under the lock.
   struct owned {
-    std::deque<own_batch> batches;  // none moves when another comes, and all stay, for resume()
+    std::deque<own_batch> batches;            // none moves when another comes, and all stay, for resume()
     std::vector<std::uint64_t> fingerprints;  // of all before each of them, and of all
     std::uint64_t draws = 0;
     bool ended = false;
