@@ -169,7 +169,7 @@ constexpr option_row table[] = {
     {"--way", "WAY", basic,
      "how rows come: window (far rows of several mini-batches once), tiered, zero_copy (unordered), staged (by the host), automatic"},
     {"--window", "N", basic,
-     "mini-batches whose far rows are fetched together, 1 to 64 (default: 8 to 32, as an eighth of free memory has room for)"},
+     "mini-batches whose far rows are fetched together, 1 to 64 (default: 8 to 32, as a quarter of free memory has room for)"},
     {"--ahead", "N", basic, "mini-batches that are ready before they are asked for, 1 to 64"},
     {"--window-bytes", "BYTES", advanced, "of rows that a window holds at the most (default: a quarter of what is free)"},
     {"--multiprocessors", "N", advanced, "of the device, for far rows; 0: all"},

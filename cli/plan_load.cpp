@@ -52,7 +52,7 @@ void plan_load_arguments::add(verb& v) {
         "load: of far lists those that are read most are kept near, as 8GiB, or a share of all (default: none)");
   v.add("--way", way, "load: window, tiered, zero_copy, staged, automatic (default: automatic)");
   v.add("--window", window,
-        "load: mini-batches whose far rows are fetched together (default: 8 to 32, as an eighth of free memory has room for)");
+        "load: mini-batches whose far rows are fetched together (default: 8 to 32, as a quarter of free memory has room for)");
   v.add("--ahead", ahead, "load: mini-batches that are ready before they are asked for (default: 2)");
   v.add("--window-bytes", window_bytes);
   v.add("--rows", rows);

@@ -57,6 +57,9 @@ struct sampled_relation {
   std::uint32_t from = 0, to = 0;
   std::vector<std::int64_t> fanouts = {};    // a hop each: drawn a vertex; 0: none, -1: all
   std::span<std::int64_t const> times = {};  // one an edge, in the order of lists_of(); empty: none
+  // Each list has its edges, or else its neighbors, in the order of their times (make_adjacency's times): then temporal sampling searches a
+  // list where it else looks at each of its entries. Nobody checks that.
+  bool in_time_order = false;
 };
 
 // Seeds of one type: positions of its vertices. `times`: one a seed, where sampling is temporal; empty: those of the seeds' own.

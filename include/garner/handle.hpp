@@ -82,6 +82,10 @@ struct adjacency_options {
   bool edge_ids = false;                   // also which edge each entry is
   std::span<float const> weights = {};     // one an edge, or none: 0 or more, and finite
   std::string name = "edge_index";         // of the edges, as messages call them
+  // One an edge, or one a node of the type that lists hold; empty: none. Lists are in their order then, equal ones as without, and edge_ids
+  // are there unless that is the order of the edges.
+  std::span<std::int64_t const> times = {};
+  bool times_of_edges = false;
 };
 struct adjacency {
   graph_handle graph;               // directed; these lists are its out-lists
@@ -90,9 +94,9 @@ struct adjacency {
   std::uint32_t edge_id_bytes = 0;  // 4 where edges are fewer than 2^32, else 8
   std::shared_ptr<void const> owner = {};
 };
-// The neighbors of each node, of edges in any order: nothing dropped, nothing renumbered. Lists are sorted by neighbor and, of equal ones,
-// by edge. Cost: a few passes over the edges, the same whatever the degrees; 4 bytes an edge and 8 a node stay, as many an edge with
-// weights and with edge_ids, and 4 an edge are taken meanwhile. id_error names the first edge with a node that does not exist.
+// The neighbors of each node, of edges in any order: nothing dropped, nothing renumbered. Without times lists are sorted by neighbor and,
+// of equal ones, by edge. Cost: a few passes over the edges, the same whatever the degrees; 4 bytes an edge and 8 a node stay, as many an
+// edge with weights and with edge_ids, and 4 an edge are taken meanwhile. id_error names the first edge with a node that does not exist.
 adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adjacency_options const& options);
 
 // A directed graph with its in-lists too, made of its out-lists where it has none; they lie where its edges lie. No change to one that has

@@ -49,7 +49,7 @@ struct loader_options {
   std::uint32_t ahead = 2;  // mini-batches that are ready before they are asked for, 1 to 64
   // Mini-batches whose far rows are fetched together, or that are known ahead of one whose rows come from a file, 1 to 64; of a file of 64
   // MiB and more at least as many as keep its drive busy, which is measured first. 0: chosen, and told by load_report::window: 8 at first;
-  // then, where rows are far, the most of 32, 16 and 8 that take at most an eighth of what is free near, by what the first 8 took.
+  // then, where rows are far, the most of 32, 16 and 8 that take at most a quarter of what is free near, by what the first 8 took.
   std::uint32_t window = 0;
   load_way way = load_way::automatic;
   // Of a table, at the most, also of the rows of a file that stay on the device a while; unset: a quarter of what is free there.

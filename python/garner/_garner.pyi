@@ -202,10 +202,11 @@ def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, undirecte
 def _build(source: object, target: object, weights: object, vertices: int | None, **options: object) -> Graph:
     """garner.build, of arrays."""
 
-def _adjacency(source: object, target: object, sources: int, targets: int, weights: object, backward: bool, edge_ids: bool, name: str) -> tuple[Graph, bool, numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | None]:
+def _adjacency(source: object, target: object, sources: int, targets: int, weights: object, backward: bool, edge_ids: bool, name: str, times: object = None, times_of_edges: bool = False) -> tuple[Graph, bool, numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | None]:
     """
     The neighbors of each target (backward: source) as out-lists, of edges as they lie; whether entry k is edge k; and where
-    edge_ids are asked for and it is not, the edge of each entry: int32 whose bits are those of uint32, from 2^32 edges on int64.
+    edge_ids are asked for and it is not, the edge of each entry: int32 whose bits are those of uint32, from 2^32 edges on int64. times: one an edge, or one a
+    node of the type that lists hold: lists are in their order.
     """
 
 def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = 'host', undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
@@ -1102,11 +1103,12 @@ class Relation:
     Lists that garner.BlockSampler.of_relations draws from: those of vertices of one type, of another's.
     """
 
-    def __init__(self, graph: Graph, fanouts: Sequence[int], source: int = 0, target: int = 0, side: str = 'in', times: object = None) -> None:
+    def __init__(self, graph: Graph, fanouts: Sequence[int], source: int = 0, target: int = 0, side: str = 'in', times: object = None, *, in_time_order: bool = False) -> None:
         """
         fanouts: a hop each: how many a vertex draws, 0 none, -1 all. source, target: the types of who is drawn and of who draws.
         side: 'in' draws from in-neighbours, 'out' from the lists as they are. times: shape (edges,), whole numbers, in the order of
-        the lists by Graph.ids(), as Graph.csr() has out-lists.
+        the lists by Graph.ids(), as Graph.csr() has out-lists. in_time_order: each list has its edges, or else its neighbours, in the
+        order of their times: temporal sampling searches it then, and else looks at each entry. Nobody checks that.
         """
 
 class BlockSampler:

@@ -1,6 +1,7 @@
 """garner.torch.loader: mini-batches for a loop of plain torch; and how loaders number what they draw. Needs torch."""
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import threading
@@ -53,7 +54,7 @@ class Loader:
     """Made by garner.torch.loader. len() mini-batches an epoch; `epoch` is the one that comes next, and may be set. state_dict() and
     load_state_dict(): where it is; the loader that takes them goes on with the very next mini-batch."""
 
-    _idle: Ahead | None = None  # of the epoch before
+    _idle: tuple[pipeline.Tables, Ahead] | None = None  # of the epoch before
     _works: Ahead | None = None
     _report: dict[str, Any] = {}
 
@@ -70,8 +71,9 @@ class Loader:
         self.seed, self.seed_times, self.epoch = seed, seed_times, 0
         self.rank, self.ranks = rank, ranks
         self.loading = loading or {}
-        self._cache = cache
+        self._cache = cache or Budget("host")
         self._tables: pipeline.Tables | None = None
+        self._tables_of: list[Any] = []
         self._beginning = threading.Lock()
         self._at: tuple[int, int] | None = None  # the seed of the epoch under way, and how many of its mini-batches were handed over
         self._resumed: tuple[int, int] | None = None
@@ -116,13 +118,8 @@ class Loader:
         """Where it samples, where each thing lies, and what is done ahead."""
         if self.draws is not None or isinstance(self.x, RemoteRows):
             return f"a graph or features split over {self.ranks} ranks, which come by windows of {self.window} mini-batches while others are learned from"
-        self._place_tables()
-        assert self._tables is not None
-        lines = [f"samples and gathers on {self.sampler.place}, ahead of the caller", f"adjacency: {self.sampler.about()}",
-                 *self._tables.about(lambda field: str(field.name))]
-        if self._cache is not None and self._cache.auto:
-            lines.append(f"GPU memory for copies: what was free but for reserve={self._cache.reserve} bytes")
-        return "\n".join(lines)
+        return "\n".join([f"samples and gathers on {self.sampler.place}, ahead of the caller", f"adjacency: {self.sampler.about()}",
+                          *self._placed().about(lambda field: str(field.name))])
 
     @property
     def window(self) -> int:
@@ -162,36 +159,41 @@ class Loader:
                 for drawn, input_id in window:
                     yield self._told(drawn, input_id)
             return
-        with self._beginning:  # who iterates at the same time has one of their own, and a sampler
-            ahead, self._idle = self._idle or self._made_ahead(), None
-            if ahead.sampler.lent:  # to another loader meanwhile
-                ahead = self._made_ahead()
+        with self._beginning:  # another iterator of the same time has one of its own, and a sampler
+            placed = self._placed()
+            kept, self._idle = self._idle, None
+            if kept is None or kept[0] is not placed or kept[1].sampler.lent:  # to another loader meanwhile
+                kept = placed, self._made_ahead(placed)
+            ahead = kept[1]
             ahead.begin(mixed(seed, 0) + first)
         try:
             self._works = ahead
             for batch, input_id in ahead.run(self._given(seed, first)):
-                yield self._told(batch, input_id, batch)
+                yield self._told(batch, input_id, placed)
                 del batch
         finally:
-            self._report, self._works, self._idle = ahead.loader.report(), None, ahead
+            self._report, self._works, self._idle = ahead.loader.report(), None, kept
 
-    def _place_tables(self) -> None:
-        if self._tables is not None:
-            return
+    def _placed(self) -> pipeline.Tables:
+        """Tables of x and y as they are now."""
         fields = [Field(False, 0, name, value, name == "y") for name, value in (("x", self._near_x), ("y", self.y)) if value is not None]
+        key = pipeline.as_they_are(fields, self.sampler.place)
+        if self._tables is not None and self._tables_of == key:
+            return self._tables
+        self._tables = self._idle = None  # their memory is for those that come
 
         def scores(field: Field) -> Any:
             return pipeline.counted(self.sampler, self._given(1, 0), [len(field.value)])[0]
 
-        self._tables = pipeline.Tables(fields, self.sampler.place, self._cache or Budget(self.sampler.place), scores)
-        self._tables.warn(lambda field: str(field.name))
+        made = pipeline.Tables(fields, self.sampler.place, copy.copy(self._cache), scores)
+        made.warn(lambda field: str(field.name))
+        self._tables, self._tables_of = made, key
+        return made
 
-    def _made_ahead(self) -> Ahead:
+    def _made_ahead(self, placed: pipeline.Tables) -> Ahead:
         """What samples and gathers ahead."""
-        self._place_tables()
-        assert self._tables is not None
         sampler = self._make_sampler() if self.sampler.lent and self._make_sampler is not None else self.sampler
-        of = {field.name: table for field, table in self._tables.of.items()}
+        of = {field.name: table for field, table in placed.of.items()}
         return Ahead(sampler, [(of["x"], 0)] if "x" in of else [], [of["y"]] if "y" in of else [], (), self.loading)
 
     def sampled(self, input_id: torch.Tensor, number: int) -> MiniBatch:
@@ -203,18 +205,17 @@ class Loader:
         times = None if self.seed_times is None else self.seed_times[input_id].numpy()
         return self._told(self.sampler.sample(self.seeds[input_id].numpy(), number, times=times), input_id)
 
-    def _told(self, drawn: Any, input_id: torch.Tensor, ahead: Any = None) -> MiniBatch:
-        """`ahead`: the same, with its rows; None: they are gathered now."""
+    def _told(self, drawn: Any, input_id: torch.Tensor, placed: pipeline.Tables | None = None) -> MiniBatch:
+        """placed: the tables whose rows came with it; None: rows are gathered now."""
         vertices, edges = drawn.of_type(0), drawn.of_relation(0)
-        stream = None if ahead is None or drawn.device < 0 else pipeline.stream_of(torch.device("cuda", drawn.device))
+        stream = None if placed is None or drawn.device < 0 else pipeline.stream_of(torch.device("cuda", drawn.device))
         n_id = tensor_of(vertices.ids, stream)
         e_id = None if edges.edge is None else tensor_of(edges.edge, stream)
         brought: dict[str, torch.Tensor] = {}
-        if ahead is not None:
+        if placed is not None:
             n_id, e_id = n_id.clone(), None if e_id is None else e_id.clone()
-            assert self._tables is not None
-            names = {field.name for field in self._tables.of}
-            brought = {name: own_rows(ahead, k, stream) for k, name in enumerate(name for name in ("x", "y") if name in names)}
+            names = {field.name for field in placed.of}
+            brought = {name: own_rows(drawn, k, stream) for k, name in enumerate(name for name in ("x", "y") if name in names)}
         x = brought["x"] if "x" in brought else None if self._near_x is None else rows_of(self._near_x, n_id)
         y = brought["y"] if "y" in brought else None if self.y is None else rows_of(self.y, n_id[:input_id.numel()])
         edge_index: Any = tensor_of(edges.edge_index, stream)

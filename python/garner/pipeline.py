@@ -69,25 +69,34 @@ class Field:
 
 
 class Budget:
-    """GPU memory for copies of what lies in host memory. `cache`: bytes, or "auto": what is free but for `reserve` (None: a quarter of all)."""
+    """GPU memory for copies of what lies in host memory. `cache`: bytes, or "auto": what is free but for `reserve` (None: a quarter of all) and an
+    eighth, which mini-batches under way take; asked for at the first take(), when the adjacency is where it stays. Both are checked here."""
 
     def __init__(self, device: Any, cache: Any = "auto", reserve: Any = None) -> None:
-        self.device, self.reserve = device, 0
+        self.device = device
         self.auto = isinstance(cache, str) and cache == "auto"
-        self.left = 0
-        if not self.auto:
-            self.left = bytes_of(cache, "feature_cache")
-        elif is_gpu(device):
-            free, total = torch.cuda.mem_get_info(torch.device(device if str(device).startswith("cuda") else "cuda"))
-            self.reserve = total // 4 if reserve is None else bytes_of(reserve, "reserve")
-            self.left = max(0, free - self.reserve)
-        else:
-            self.left = 1 << 62  # the host has all, and the simulated device what its budget allows
+        self.left = None if self.auto else bytes_of(cache, "feature_cache")
+        self._reserve = None if reserve is None else bytes_of(reserve, "reserve")
+
+    @property
+    def reserve(self) -> int:
+        """Bytes of the GPU that are left to the model."""
+        return self._memory()[1] // 4 if self._reserve is None else self._reserve
+
+    def _memory(self) -> tuple[int, int]:
+        """Free and in all."""
+        return torch.cuda.mem_get_info(torch.device(self.device if str(self.device).startswith("cuda") else "cuda"))
 
     def take(self, wanted: int) -> int:
+        if self.left is None:  # the host has all, and the simulated device what its budget allows
+            self.left = max(0, self._memory()[0] - self.reserve) * 7 // 8 if is_gpu(self.device) else 1 << 62
         taken = min(wanted, self.left)
         self.left -= taken
         return taken
+
+    def about(self) -> Iterator[str]:
+        if self.auto and is_gpu(self.device):
+            yield f"GPU memory for copies: what was free but for reserve={self.reserve} bytes"
 
 
 def bytes_of(said: Any, name: str) -> int:
@@ -124,6 +133,18 @@ def _refusal(value: Any, device: str) -> str | None:
     return None if value.dim() and value.numel() else no_rows
 
 
+def as_they_are(fields: Sequence[Field], device: Any) -> list[Any]:
+    """Another list where the fields are other objects, or torch wrote to one in place of which a GPU may hold copies."""
+    return [(f.of_edges, f.type, f.name, id(f.value), 0 if device == "host" else _version(f.value)) for f in fields]
+
+
+def _version(value: Any) -> int:
+    try:
+        return int(value._version)
+    except (AttributeError, RuntimeError):  # of NumPy, a table, or in inference mode
+        return 0
+
+
 class Tables:
     """Tables of a loader's fields at its device. What lies in host memory stays there and is registered; copies of its rows, the hottest by
     `scores`, are kept in GPU memory as far as the budget goes, short rows first. `left`: why a field has none."""
@@ -131,6 +152,7 @@ class Tables:
     def __init__(self, fields: Sequence[Field], device: str, budget: Budget, scores: Callable[[Field], Any]) -> None:
         self.of: dict[Field, Any] = {}
         self.left: dict[Field, str] = {}
+        self.budget = budget
         todo = []
         for field in fields:
             why = _refusal(field.value, device)
@@ -161,6 +183,7 @@ class Tables:
             yield f"{name_of(field)}: {table.about()}; gathered ahead"
         for field, why in self.left.items():
             yield f"{name_of(field)}: gathered in the caller's thread: {why}"
+        yield from self.budget.about()
 
 
 class Ahead:
@@ -178,7 +201,7 @@ class Ahead:
 
     def run(self, given: Iterator[tuple[list[Any], Any]]) -> Iterator[tuple[Any, Any]]:
         """Of (seeds of each type, anything) each mini-batch of the epoch that was begun, with that."""
-        loader, waiting, failed, ended, count = self.loader, collections.deque[Any](), None, False, 0
+        loader, waiting, failed, ended = self.loader, collections.deque[Any](), None, False
         try:
             while True:
                 while not ended and len(waiting) < 5 * loader.window + self._ahead:
@@ -195,8 +218,6 @@ class Ahead:
                 batch = loader.next()
                 if batch is None:
                     break
-                assert batch.index == count, f"mini-batch {batch.index} came for {count}"
-                count += 1
                 yield batch, waiting.popleft()
             if failed is not None:
                 raise failed

@@ -247,6 +247,8 @@ void add_blocks(nb::module_& m) {
           [](py_relation* self, nb::args positional, nb::kwargs options) {
             keywords given("Relation", positional, std::move(options), {"graph", "fanouts", "source", "target", "side", "times"});
             py_graph& g = graph_in(given, "Relation");
+            bool in_time_order = false;
+            given.take("in_time_order", in_time_order);
             std::vector<std::int64_t> fanouts = fanouts_of(given.need("fanouts"));
             std::uint32_t source = 0, target = 0;
             std::string side = "in";
@@ -257,13 +259,15 @@ void add_blocks(nb::module_& m) {
             given.take("times", times);
             given.done();
             new (self) py_relation(relation(g, std::move(fanouts), source, target, side, times));
+            self->made.in_time_order = in_time_order;
           },
           nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, graph: Graph, fanouts: collections.abc.Sequence[int], source: int = 0, target: int = 0, side: str = "
-                  "'in', times: object = None) -> None"),
+                  "'in', times: object = None, *, in_time_order: bool = False) -> None"),
           "fanouts: a hop each: how many a vertex draws, 0 none, -1 all. source, target: the types of who is drawn and of who draws.\n"
           "side: 'in' draws from in-neighbours, 'out' from the lists as they are. times: shape (edges,), whole numbers, in the order of\n"
-          "the lists by Graph.ids(), as Graph.csr() has out-lists.");
+          "the lists by Graph.ids(), as Graph.csr() has out-lists. in_time_order: each list has its edges, or else its neighbours, in the\n"
+          "order of their times: temporal sampling searches it then, and else looks at each entry. Nobody checks that.");
 
   nb::class_<py_sampler>(m, "BlockSampler",
                          "Draws mini-batches of a GNN: seeds in, Blocks out. The graph stays where it is as long as this lives.\n"

@@ -231,6 +231,18 @@ class Sampler(unittest.TestCase):
             other = pickle.loads(pickle.dumps(sampler))
             index = NodeSamplerInput(None, torch.tensor([1, 2]), None, "person" if sampler.is_hetero else None)
             self.assertEqual(str(sampler.sample_from_nodes(index, draw=1)), str(other.sample_from_nodes(index, draw=1)))
+        torch.manual_seed(1)
+        data = Data(edge_index=torch.randint(30, (2, 900)), num_nodes=30, time=torch.randint(9, (30,)), at=torch.randint(9, (900,)))
+        index = NodeSamplerInput(None, torch.arange(30), torch.full((30,), 5))
+        for name in ("time", "at"):  # lists in the order of times
+            sampler = NeighborSampler(data, [4], time_attr=name)
+            mine, theirs = (s.sample_from_nodes(index, draw=1) for s in (sampler, pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(sampler))))))
+            self.assertGreater(mine.edge.numel(), 90)
+            self.assertEqual((mine.row.tolist(), mine.edge.tolist()), (theirs.row.tolist(), theirs.edge.tolist()))
+            for entry, source, target in zip(mine.edge, mine.node[mine.row], mine.node[mine.col]):
+                edge = int(sampler.edges_of(entry))
+                self.assertEqual(data.edge_index[:, edge].tolist(), [int(source), int(target)])
+                self.assertLessEqual(int(data.time[source] if name == "time" else data.at[edge]), 5)
 
 
 @unittest.skipIf(torch is None, "needs torch and PyG (torch_geometric)")

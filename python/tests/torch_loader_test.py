@@ -95,6 +95,20 @@ class Loader(unittest.TestCase):
         here, there = (self.said(garner.torch.loader(self.g, [3, 2], batch_size=100, seed=1, place=p)) for p in ("host", "simulated"))
         self.assertEqual(here, there)
 
+    def test_what_is_written_in_place_is_seen(self):
+        """Copies of rows lie near, and labels are another tensor in the next epoch."""
+        x, y = torch.arange(300.)[:, None].repeat(1, 3), torch.arange(300)
+        loader = garner.torch.loader(self.g, [3], x=x, y=y, batch_size=50, place="simulated")
+        for shift in (0, 1000):
+            for batch in loader:
+                self.assertTrue(torch.equal(batch.x[:, 2], batch.n_id + float(shift)))
+                self.assertTrue(torch.equal(batch.y, batch.n_id[:50] + shift))
+            x += 1000
+            y += 1000
+        for wrong in ({"feature_cache": "much"}, {"reserve": 1.5}, {"reserve": "x"}):  # where no GPU asks for them too
+            with self.assertRaisesRegex(garner.UsageError, f"{next(iter(wrong))} is"):
+                garner.torch.loader(self.g, [3], x=x, **wrong)
+
     def test_it_trains(self):
         y = torch.randint(0, 2, (300,))
         x = torch.randn(300, 4) + 3 * y.view(-1, 1)

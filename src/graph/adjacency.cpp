@@ -1,7 +1,10 @@
 // The contract's adjacency of edges in memory, which is one relation of them.
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/thread_pool.hpp"
 #include "graph/handle.hpp"
@@ -43,6 +46,41 @@ class edges_in_memory : public edge_source {
   adjacency_options const& options_;
 };
 
+// Each list in the order of times. A list is sorted by one thread.
+template <class Id, class Edge>
+void order_by_time(relation& made, buffer<Edge>& edges, adjacency_options const& options) {
+  graph const& g = made.lists;
+  auto* const targets = static_cast<Id*>(made.lists.out.targets.data());
+  if (edges.empty()) {
+    edges = {tier::host, g.info.edges, -1, "edges of the lists"};
+    shared_pool().run(edges.size(), 1u << 16, [&](std::uint64_t i, std::uint64_t last) {
+      for (; i < last; ++i) edges[i] = static_cast<Edge>(i);
+    });
+  }
+  std::atomic<bool> moved{false};
+  shared_pool().run(g.info.vertices, 64, [&](std::uint64_t v, std::uint64_t last) {
+    struct entry {
+      std::int64_t time;
+      Id target;
+      Edge edge;
+    };
+    std::vector<entry> list;
+    auto const sooner = [](entry const& a, entry const& b) { return a.time < b.time; };
+    for (; v < last; ++v) {
+      std::uint64_t const begin = g.out.offsets[v], end = g.out.offsets[v + 1];
+      list.clear();
+      for (std::uint64_t e = begin; e < end; ++e)
+        list.push_back({options.times[options.times_of_edges ? edges[e] : targets[e]], targets[e], edges[e]});
+      if (std::is_sorted(list.begin(), list.end(), sooner)) continue;
+      std::stable_sort(list.begin(), list.end(), sooner);
+      for (std::uint64_t e = begin; e < end; ++e) targets[e] = list[e - begin].target, edges[e] = list[e - begin].edge;
+      moved = true;
+    }
+  });
+  if (made.in_order && !moved) edges = {};
+  made.in_order = made.in_order && !moved;
+}
+
 }  // namespace
 
 adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adjacency_options const& options) {
@@ -63,8 +101,20 @@ adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adj
     edges_in_memory const edges(sources, targets, options);
     relation_sizes of{"source", "target", options.sources, options.targets};
     if (m == 0 && std::max(of.sources, of.targets) == 0) of.sources = of.targets = 1;  // a graph has a node
-    relation made = make_relation(edges, of, options.backward ? direction::reversed : direction::pulled,
-                                  {.edge_id_bytes = options.edge_ids ? (m >> 32 ? 8u : 4u) : 0, .weights = options.weights.data()});
+    relation made = make_relation(
+        edges, of, options.backward ? direction::reversed : direction::pulled,
+        {.edge_id_bytes = options.edge_ids || !options.times.empty() ? (m >> 32 ? 8u : 4u) : 0, .weights = options.weights.data()});
+    if (!options.times.empty() && m > 0) {
+      std::uint64_t const timed = options.times_of_edges ? m : options.backward ? options.targets : options.sources;
+      if (options.times.size() != timed)
+        fail(errc::usage, "{0}: {1} times for {2} {3}s; give each {3} one", options.name, options.times.size(), timed,
+             options.times_of_edges ? "edge" : "node");
+      if (!options.weights.empty()) fail(errc::usage, "{}: weights and times; lists have one of them", options.name);
+      with_id_type(made.lists.info, [&](auto id) {
+        if (m >> 32) order_by_time<decltype(id)>(made, made.wide_edge_ids, options);
+        else order_by_time<decltype(id)>(made, made.edge_ids, options);
+      });
+    }
     adjacency all{graph_access::wrap(std::move(made.lists)), made.in_order};
     auto const take = [&](auto& ids) {
       if (ids.empty()) return;

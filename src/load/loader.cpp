@@ -506,7 +506,7 @@ struct loader::impl {
         if (sampled.empty()) {
           if (failed) std::rethrow_exception(failed);
           group& a = sampled.emplace_back(p.next(true));
-          sample(a), finish(a), enter(a), fetch(a);
+          sample(a), finish(a), enter(a), fetch(a), choose(a);
           if (a.empty()) {
             std::lock_guard const hold(core->mutex);
             if (!core->stop) core->ready.push_back(nullptr);  // an epoch of the caller's own has ended
@@ -596,7 +596,6 @@ struct loader::impl {
   }
   void finish(group& g) {
     for (job& j : g) sampler.inside().finish(j.drawn->inside());
-    choose(g);
     if (g.empty() || !o.keep_times) return;
     job& first = g.front();
     first.sampled = stage_of(first.drawn->inside().begun, g.back().drawn->inside().done, first.began, first.ended - first.began);
@@ -615,10 +614,10 @@ struct loader::impl {
     }
     return {v.ids, t.seeds_only ? seeds : v.count, 8};
   }
-  // By what the first group took: how many are drawn together from the next one on.
+  // By what the first group took and had fetched: how many are drawn together from the next one on.
   void choose(group const& g) {
     if (g.empty() || !std::exchange(chooses_window, false)) return;
-    double vertices = 0, edges = 0, rows = 0, row_bytes = 0;
+    double vertices = 0, edges = 0, rows = 0, brought = 0;
     for (job const& j : g) {
       double all = 0, drawn = 0;
       for (auto const& t : j.drawn->inside().types) all += static_cast<double>(t.seen.count);
@@ -629,13 +628,13 @@ struct loader::impl {
       if (!windows[k]) continue;
       double most = 0;
       for (job const& j : g) most = std::max(most, static_cast<double>(ids_of(j, k).size()));
-      rows += most, row_bytes += most * static_cast<double>(tables[k].table->row_bytes());
+      row_window::group_run const& run = g.front().fetched[k]->run;
+      rows += most;
+      brought += static_cast<double>((run.fetched + run.left_far) * tables[k].table->row_bytes()) / static_cast<double>(g.size());
     }
     double const drawing = static_cast<double>(sampler.bytes()) / static_cast<double>(g.size());
     auto const most = static_cast<double>(window_bytes()) * static_cast<double>(tables.size());
-    std::uint32_t const chosen =
-        choose_window(need_of_window(drawing, vertices, edges, rows, rows > 0 ? row_bytes / rows : 0, most), free_near());
-    window = std::max(chosen, o.window);
+    window = std::max(choose_window(need_of_window(drawing, vertices, edges, rows, brought, most), free_near()), o.window);
   }
   bool window_full() const {
     return std::any_of(windows.begin(), windows.end(), [](auto const& w) { return w && w->full(); });

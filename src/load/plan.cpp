@@ -136,7 +136,7 @@ double share_drawn_near(load_question const& q, std::vector<vertex_class> const&
 
 std::uint32_t choose_window(window_need const& need, double free) {
   for (std::uint32_t const w : {32u, 16u})
-    if (w * need.each + std::min(w * need.rows_each, need.rows_most) <= free / 8) return w;
+    if (w * need.each + std::min(w * need.rows_each, need.rows_most) <= free / 4) return w;
   return first_window;
 }
 
@@ -209,18 +209,20 @@ load_plan plan_load(load_question const& q) {
       f(here, there, of_file, missed(t, c, draws));
     }
   };
-  double all_vertices = 0, window_rows = 0, window_bytes = 0;
+  double all_vertices = 0, window_rows = 0, brought = 0;
   std::vector<bool> windows(types);
   bool from_file = false, waits = false, far_lists = false;
   for (load_relation const& r : g.relations) far_lists |= r.far && !host;
   for (std::size_t t = 0; t < types; ++t) {
-    double far = 0, all = 0;
-    for_classes(t, [&](double here, double there, double, double gone) { far += there * (1 - gone), all += (here + there) * (1 - gone); });
+    double far = 0, all = 0, together = 0;
+    for_classes(t, [&](double here, double there, double, double gone) {
+      far += there * (1 - gone), all += (here + there) * (1 - gone), together += there * (1 - std::pow(gone, first_window));
+    });
     if (q.disjoint) all = trees(t, draws);
     bool const file = g.types[t].rows_at_home.has_value();
     windows[t] = !host && !file && far > 0.5 && (q.loader.way == load_way::automatic || q.loader.way == load_way::window);
     from_file |= file, waits |= windows[t], all_vertices += all;
-    if (windows[t]) window_rows += all, window_bytes += all * static_cast<double>(g.types[t].row_bytes);
+    if (windows[t]) window_rows += all, brought += together / first_window * static_cast<double>(g.types[t].row_bytes);
   }
   constexpr double room = 1.25;  // what grows to what mini-batches take has a quarter more
   p.window = q.loader.window ? q.loader.window : first_window;
@@ -230,9 +232,9 @@ load_plan plan_load(load_question const& q) {
   for (load_type const& t : g.types) n += static_cast<double>(t.vertices);
   if (waits && q.loader.window == 0) {
     double const sampler = (q.disjoint ? 0 : 4 * n) + room * widest * 52 + 24 * room * all_vertices;
-    p.window = choose_window(need_of_window(sampler, room * all_vertices, room * p.edges, room * window_rows,
-                                            window_rows > 0 ? window_bytes / window_rows : 0, most * static_cast<double>(types)),
-                             static_cast<double>(q.near_limit));
+    p.window = choose_window(
+        need_of_window(sampler, room * all_vertices, room * p.edges, room * window_rows, room * brought, most * static_cast<double>(types)),
+        static_cast<double>(q.near_limit));
   }
   auto const window = static_cast<double>(q.batches ? std::min<std::uint64_t>(p.window, q.batches) : p.window);
   for (std::size_t t = 0; t < types; ++t) {

@@ -87,11 +87,12 @@ struct window_need {
 inline constexpr std::uint32_t first_window = 8;
 // Where nothing that is read lies far, drawing together spares a device launches, and nothing at the host.
 constexpr std::uint32_t near_window(bool on_device) { return on_device ? first_window : 2; }
-// The most of 32, 16 and 8 that take an eighth of `free` bytes.
+// The most of 32, 16 and 8 that take a quarter of `free` bytes.
 std::uint32_t choose_window(window_need const& need, double free);
-inline window_need need_of_window(double sampler, double vertices, double edges, double rows, double row_bytes, double rows_most) {
+// brought: bytes of far rows that come for a mini-batch where first_window of them ask together.
+inline window_need need_of_window(double sampler, double vertices, double edges, double rows, double brought, double rows_most) {
   // Mini-batches of three windows are there at a time; a window has room for the rows of two.
-  return {sampler + 3 * (8 * vertices + 24 * edges) + 58 * rows, 2 * rows * row_bytes, rows_most};
+  return {sampler + 3 * (8 * vertices + 24 * edges) + 58 * rows, 2 * brought, rows_most};
 }
 // Of a type of vertices, a mini-batch.
 struct type_plan {

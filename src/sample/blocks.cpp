@@ -135,7 +135,7 @@ struct block_sampler::parts::impl {
   std::uint64_t read_of_a_list(inner_relation const& r) const {
     std::int64_t const most = *std::max_element(r.fanouts.begin(), r.fanouts.end()),
                        least = *std::min_element(r.fanouts.begin(), r.fanouts.end());
-    return least < 0 || o.induced || looks() ? nothing : static_cast<std::uint64_t>(most);
+    return least < 0 || o.induced || o.weighted || o.temporal ? nothing : static_cast<std::uint64_t>(most);
   }
   std::string told_of_kept(std::size_t r) const {
     relation_parts const& p = relations[r];
@@ -197,7 +197,11 @@ struct block_sampler::parts::impl {
   bool make(buffer<T>& b, std::uint64_t n, char const* what = "a mini-batch") {
     return garner::grow(x, b, n, n, what, x.near());
   }
-  bool looks() const { return o.weighted || o.temporal.has_value(); }
+  // Whether every entry of these lists is looked at.
+  bool looks(relation_parts const& r) const { return o.weighted || (o.temporal && !r.of.in_time_order); }
+  bool looks() const {
+    return std::any_of(relations.begin(), relations.end(), [&](relation_parts const& r) { return looks(r); });
+  }
   bool far() const {
     return std::any_of(relations.begin(), relations.end(), [](relation_parts const& r) { return r.far; });
   }
@@ -376,26 +380,43 @@ struct block_sampler::parts::impl {
   void hop(some_batches batches, std::uint32_t h, std::uint32_t r) {
     hop_of_relation const s = shared(batches, h, r);
     item_count const drawing = counted(map.drawing(s.to), room.vertices[s.to] * batches.size());
-    for_each_item<1>(x, drawing, tally{s});
-    scan(x, s.drawn, s.at, drawing);
-    for_each_item<1>(x, s.batches, open_edges{s, looks(), !looks()});
+    count<Id>(s, drawing);
     choose<Id>(s, drawing);
     find<Id>(s, relations[r].seen[h] * batches.size());
     number(s, batches, true);
   }
-  // Which entries of its list each vertex draws.
+  // f of what tells the times of these lists.
+  template <class Id, class F>
+  void with_times(hop_of_relation const& s, F const& f) const {
+    relation_parts const& rel = relations[s.relation];
+    bool const latest = o.temporal == temporal_rule::last;
+    if (rel.times) f(by_time_of_edge{{latest}, rel.times});
+    else f(by_time_of_vertex<Id>{{latest}, rel.template view<Id>().targets, types[s.from].times.data()});
+  }
+  // f of which entries of these lists are sampled without a look at each.
+  template <class Id, class F>
+  void with_entries(hop_of_relation const& s, F const& f) const {
+    if (!o.temporal || looks(relations[s.relation])) f(all_entries{});
+    else with_times<Id>(s, [&](auto const& by) { f(entries_in_time<std::decay_t<decltype(by)>>{by.latest, by, tree_time.data()}); });
+  }
+  // How many entries of its list each vertex samples, or looks at.
+  template <class Id>
+  void count(hop_of_relation const& s, item_count drawing) {
+    with_entries<Id>(s, [&](auto const& entries) { for_each_item<1>(x, drawing, tally<std::decay_t<decltype(entries)>>{s, entries}); });
+    scan(x, s.drawn, s.at, drawing);
+    bool const looked_at = looks(relations[s.relation]);
+    for_each_item<1>(x, s.batches, open_edges{s, looked_at, !looked_at});
+  }
+  // Which.
   template <class Id>
   void choose(hop_of_relation const& s, item_count drawing) {
-    if (looks()) {
-      relation_parts const& rel = relations[s.relation];
-      csr_view<Id> const v = rel.template view<Id>();
-      bool const latest = o.temporal == temporal_rule::last;
-      if (o.weighted) drawn_by(s, drawing, by_weight{v.weights, rel.of.g->info.weights == weight_kind::f32});
-      else if (rel.times) drawn_by(s, drawing, by_time_of_edge{{latest}, rel.times});
-      else drawn_by(s, drawing, by_time_of_vertex<Id>{{latest}, v.targets, types[s.from].times.data()});
-    } else {
-      for_each_item<1>(x, drawing, drawing::draw{s});
-    }
+    relation_parts const& rel = relations[s.relation];
+    if (o.weighted) drawn_by(s, drawing, by_weight{rel.template view<Id>().weights, rel.of.g->info.weights == weight_kind::f32});
+    else if (looks(rel)) with_times<Id>(s, [&](auto const& by) { drawn_by(s, drawing, by); });
+    else
+      with_entries<Id>(s, [&](auto const& entries) {
+        for_each_item<1>(x, drawing, drawing::draw<std::decay_t<decltype(entries)>>{s, entries});
+      });
   }
   template <class By>
   void drawn_by(hop_of_relation const& s, item_count drawing, By const& by) {
@@ -539,9 +560,7 @@ struct block_sampler::parts::impl {
       s.room_items = room.items, s.room_edges = nothing;
       for_each_item<1>(x, map.part(1), begin_batch{c, map});
       x.copy(c + map.drawing(0), &n, sizeof n);
-      for_each_item<1>(x, drawing, tally{s});
-      scan(x, s.drawn, s.at, drawing);
-      for_each_item<1>(x, 1, open_edges{s, looks(), !looks()});
+      count<Id>(s, drawing);
       std::uint64_t const wants = x.read(c + counter_map::need_items);
       if (wants >= none)
         fail(errc::usage, "others ask for {} neighbours at once, and 2^32 is the most; say a smaller window, mini-batch or fanout", wants);
@@ -552,7 +571,7 @@ struct block_sampler::parts::impl {
     std::uint64_t const items = x.read(c + counter_map::items);
     find<Id>(s, items);
     name(s, counted(counter_map::items, room.items));
-    if (looks()) for_each_item<1>(x, drawing, count_sifted{s});
+    if (looks(relations[0])) for_each_item<1>(x, drawing, count_sifted{s});
     into.neighbours.resize(items), into.edges.resize(o.edge_ids ? items : 0);
     x.copy(into.counts.data(), drawn.data(), n * sizeof(std::uint32_t));
     x.copy(into.neighbours.data(), row.data(), items * sizeof(std::int64_t));

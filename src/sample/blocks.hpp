@@ -70,6 +70,7 @@ struct inner_relation {
   std::uint32_t from = 0, to = 0;
   std::vector<std::int64_t> fanouts;
   std::span<std::int64_t const> times;
+  bool in_time_order = false;  // as sampled_relation has it
   // Lists that lie with others: g tells no more than sizes, and what was drawn of them comes by parts::take().
   bool elsewhere = false;
   // Of a part of a graph: what its vertices are called where draws are keyed; empty: the first of them, and those behind it.

@@ -226,13 +226,45 @@ struct begin_hop {
   }
 };
 // --- how many, and where -----------------------------------------------------------------------------------------------------------------
-struct tally : hop_of_relation {
+// Which entries of a list may be sampled without a look at each: so many from its first on.
+struct all_entries {
+  bool latest = false;  // the last of them are taken, not any
   template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
+  GARNER_HD std::uint64_t count(Team, hop_of_relation const&, std::uint64_t, std::uint64_t, std::uint64_t begin, std::uint64_t end) const {
+    return end - begin;
+  }
+};
+// Of lists in the order of time: those that are no later than the seed.
+template <class By>
+struct entries_in_time {
+  bool latest;
+  By by;
+  std::int64_t const* tree_time;
+  template <class Team>
+  GARNER_HD std::uint64_t count(Team t, hop_of_relation const& of, std::uint64_t target, std::uint64_t v, std::uint64_t begin,
+                                std::uint64_t end) const {
+    std::int64_t const limit = tree_time[of.tree_of(target)];
+    std::uint64_t low = begin, high = end;
+    while (low < high) {
+      std::uint64_t const middle = low + (high - low) / 2;
+      bool later = false;
+      t.each(by.part(v, middle, middle + 1), [&](typename By::element const& e) { later = by.time_of(e) > limit; });
+      if (later) high = middle;
+      else low = middle + 1;
+    }
+    return low - begin;
+  }
+};
+template <class Entries>
+struct tally : hop_of_relation {
+  Entries entries;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
     constexpr std::uint64_t ahead = 16;
     if (Team::asks_ahead && i + ahead < c[map.drawing(to)]) ask_soon(offsets + to_ids[first_drawing() + i + ahead]);
-    auto const v = static_cast<std::uint64_t>(to_ids[first_drawing() + i]);
-    std::uint64_t const degree = offsets[v + 1] - offsets[v];
+    std::uint64_t const target = first_drawing() + i;
+    auto const v = static_cast<std::uint64_t>(to_ids[target]);
+    std::uint64_t const degree = entries.count(t, *this, target, v, offsets[v], offsets[v + 1]);
     drawn[i] = static_cast<std::uint32_t>(smaller<std::uint64_t>(fanout < 0    ? degree
                                                                  : degree == 0 ? 0
                                                                  : replace     ? static_cast<std::uint64_t>(fanout)
@@ -268,18 +300,25 @@ struct open_edges : hop_of_relation {
     if (too_many) atomic_store(c + map.over, std::uint64_t{1});
   }
 };
+template <class Entries>
 struct draw : hop_of_relation {
+  Entries entries;
   template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
     if (c[map.over]) return;
     std::uint64_t const target = first_drawing() + i, n = at[i + 1] - at[i];
+    if (n == 0) return;
     auto const v = static_cast<std::uint64_t>(to_ids[target]);
-    std::uint64_t const begin = offsets[v], degree = offsets[v + 1] - begin;
+    std::uint64_t const begin = offsets[v], degree = entries.count(t, *this, target, v, begin, offsets[v + 1]);
     std::int64_t* const mine = edge + at[i];
     std::int64_t* const who = col + at[i];
     for (std::uint64_t k = 0; k < n; ++k) who[k] = static_cast<std::int64_t>(target);
     if (takes_all(n, degree)) {
       for (std::uint64_t k = 0; k < n; ++k) mine[k] = static_cast<std::int64_t>(begin + k);
+      return;
+    }
+    if (entries.latest) {  // with replacement the last one each time
+      for (std::uint64_t k = 0; k < n; ++k) mine[k] = static_cast<std::int64_t>(begin + degree - (replace ? 1 : n - k));
       return;
     }
     std::uint64_t const key = key_of(v, tree_of(target), batch_of(target));
@@ -331,6 +370,7 @@ struct by_time_of_vertex : in_time {
   arc_array<Id> targets;
   std::int64_t const* times;
   GARNER_HD span<element> part(std::uint64_t v, std::uint64_t begin, std::uint64_t end) const { return targets.part_of(v, begin, end); }
+  GARNER_HD std::int64_t time_of(element u) const { return times[u]; }
   GARNER_HD std::uint64_t key(element u, std::uint64_t random, std::int64_t limit, std::uint64_t most) const {
     return key_of(times + u, random, limit, most);
   }
@@ -339,6 +379,7 @@ struct by_time_of_edge : in_time {
   using element = std::int64_t;
   std::int64_t const* times;
   GARNER_HD span<element> part(std::uint64_t, std::uint64_t begin, std::uint64_t end) const { return {times, begin, end}; }
+  GARNER_HD std::int64_t time_of(element time) const { return time; }
   GARNER_HD std::uint64_t key(element const& time, std::uint64_t random, std::int64_t limit, std::uint64_t most) const {
     return key_of(&time, random, limit, most);
   }

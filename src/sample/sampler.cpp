@@ -118,7 +118,7 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
         fail(errc::input, "{}: temporal sampling, and neither its edges nor its vertices have times", g.name);
       tier const t = g.in_file ? tier::file : (lists->packed_targets.empty() ? lists->targets : lists->packed_targets.words).where();
       about.push_back(fmt::format("{}: {} edges in tier {}", g.name.empty() ? "graph" : g.name, g.info.edges, to_string(t)));
-      inner.push_back({&g, lists, r.from, r.to, std::move(r.fanouts), r.times});
+      inner.push_back({&g, lists, r.from, r.to, std::move(r.fanouts), r.times, r.in_time_order});
     }
     for (std::size_t t = 0; t < types.size(); ++t) {
       if (!types[t].times.empty() && types[t].times.size() != types[t].vertices)

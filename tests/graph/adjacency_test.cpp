@@ -105,6 +105,46 @@ TEST(adjacency, is_what_a_stable_sort_makes) {
   expect_as_sorted(drawn_ends(1300000, 700000, 900000, 6, 1000), {700000, 900000});  // more than are moved at once
 }
 
+TEST(adjacency, lists_are_in_the_order_of_times) {
+  ends const e = drawn_ends(150000, 300, 2000, 13, 3);
+  std::vector<std::int64_t> of_edges(e.source.size()), of_sources(300), of_targets(2000);
+  for (std::uint64_t i = 0; i < of_edges.size(); ++i) of_edges[i] = static_cast<std::int64_t>(random_bits(14, 0, i) % 100) - 50;
+  for (std::uint64_t i = 0; i < 2000; ++i) of_targets[i] = of_sources[i % 300] = static_cast<std::int64_t>(random_bits(14, 1, i) % 9);
+  for (bool const backward : {false, true})
+    for (bool const of_edge : {false, true}) {
+      adjacency_options options{300, 2000, backward};
+      options.times_of_edges = of_edge, options.times = of_edge ? of_edges : backward ? of_targets : of_sources;
+      auto const& [draws, drawn] = backward ? std::tie(e.source, e.target) : std::tie(e.target, e.source);
+      std::vector<std::uint64_t> order(e.source.size());
+      std::iota(order.begin(), order.end(), 0);
+      auto const key = [&, &whose = draws, &neighbor = drawn](std::uint64_t i) {
+        return std::tuple(whose[i], options.times[of_edge ? i : static_cast<std::uint64_t>(neighbor[i])], neighbor[i], i);
+      };
+      std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) { return key(a) < key(b); });
+      adjacency const made = make_adjacency(lying(e.source, 8, 1).as, lying(e.target, 8, 1).as, options);
+      graph_lists const lists = lists_of(made.graph);
+      std::uint64_t wrong = 0;
+      for (std::uint64_t k = 0; k < order.size(); ++k) {
+        wrong += static_cast<std::uint32_t const*>(lists.targets)[k] != static_cast<std::uint64_t>(drawn[order[k]]);
+        wrong += static_cast<std::uint32_t const*>(made.edge_ids)[k] != order[k];
+      }
+      EXPECT_EQ(wrong, 0u);
+      EXPECT_FALSE(made.in_order);
+    }
+  // Edges that stand so already; and as many times as there are.
+  std::vector<std::int64_t> const source{1, 0, 2}, target{0, 0, 1}, ages{3, 2, 9};
+  adjacency_options options{3, 2};
+  options.times = ages;
+  EXPECT_FALSE(make_adjacency(lying(source, 8, 1).as, lying(target, 8, 1).as, options).in_order);
+  std::vector<std::int64_t> const sorted{0, 1, 2};
+  adjacency const same = make_adjacency(lying(sorted, 8, 1).as, lying(target, 8, 1).as, {3, 2, false, false, {}, "edge_index", sorted});
+  EXPECT_TRUE(same.in_order);
+  EXPECT_EQ(same.edge_ids, nullptr);
+  options.times_of_edges = true, options.times = std::span(ages).first(2);
+  EXPECT_EQ(error_of([&] { make_adjacency(lying(source, 8, 1).as, lying(target, 8, 1).as, options); }),
+            "edge_index: 2 times for 3 edges; give each edge one");
+}
+
 TEST(adjacency, reads_numbers_of_4_and_8_bytes_strided_and_backward) {
   ends const e = drawn_ends(100000, 3000, 4000, 7, 20);
   for (std::uint32_t const bytes : {4u, 8u})

@@ -172,16 +172,16 @@ TEST(load_plan, nothing_crosses_at_the_host_nor_where_all_is_near) {
   EXPECT_EQ(plan_load(none).edges, 0);
 }
 
-TEST(load_plan, the_window_is_the_most_that_takes_an_eighth_of_what_is_free) {
+TEST(load_plan, the_window_is_the_most_that_takes_a_quarter_of_what_is_free) {
   window_need need;
   need.each = 100, need.rows_each = 300, need.rows_most = 1e9;
-  EXPECT_EQ(choose_window(need, 8 * 32 * 400), 32u);
-  EXPECT_EQ(choose_window(need, 8 * 32 * 400 - 1), 16u);
-  EXPECT_EQ(choose_window(need, 8 * 16 * 400), 16u);
-  EXPECT_EQ(choose_window(need, 8 * 16 * 400 - 1), 8u);
+  EXPECT_EQ(choose_window(need, 4 * 32 * 400), 32u);
+  EXPECT_EQ(choose_window(need, 4 * 32 * 400 - 1), 16u);
+  EXPECT_EQ(choose_window(need, 4 * 16 * 400), 16u);
+  EXPECT_EQ(choose_window(need, 4 * 16 * 400 - 1), 8u);
   EXPECT_EQ(choose_window(need, 0), 8u);  // never less
   need.rows_most = 0;                     // rows have a bound of their own
-  EXPECT_EQ(choose_window(need, 8 * 32 * 100), 32u);
+  EXPECT_EQ(choose_window(need, 4 * 32 * 100), 32u);
 
   load_question q;
   q.info.vertices = 100000, q.info.edges = 1000000;

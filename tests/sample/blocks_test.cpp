@@ -481,15 +481,30 @@ TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
   auto const seeds = some_seeds(30, 1003);
   std::vector<std::int64_t> seed_times;
   for (std::size_t i = 0; i < seeds.size(); ++i) seed_times.push_back(static_cast<std::int64_t>(i));
-  for (bool const by_edge : {false, true})
+  for (auto const [by_edge, in_order] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
+    if (in_order) {  // lists are by neighbor
+      for (std::size_t i = 0; i < of_vertices.size(); ++i) of_vertices[i] = static_cast<std::int64_t>(i / 20);
+      for (auto const& list : lists) {
+        std::vector<std::int64_t> times;
+        for (entry const& x : list) times.push_back(of_edges[x.edge]);
+        std::sort(times.begin(), times.end());
+        for (std::size_t i = 0; i < list.size(); ++i) of_edges[list[i].edge] = times[i];
+      }
+    }
     for (temporal_rule const rule : {temporal_rule::uniform, temporal_rule::last})
       for (std::int64_t const f : {4, 400, -1}) {
         block_options o;
         o.temporal = rule, o.edge_ids = true, o.replace = f < 0;  // all of them: each once
         auto const make = [&](place p, graph_handle const& h) {
-          return block_sampler(
-              p, {{1003, by_edge ? std::span<std::int64_t const>{} : of_vertices}},
-              {{&h, list_side::in, 0, 0, {f, 2}, by_edge ? std::span<std::int64_t const>(of_edges) : std::span<std::int64_t const>{}}}, o);
+          return block_sampler(p, {{1003, by_edge ? std::span<std::int64_t const>{} : of_vertices}},
+                               {{&h,
+                                 list_side::in,
+                                 0,
+                                 0,
+                                 {f, 2},
+                                 by_edge ? std::span<std::int64_t const>(of_edges) : std::span<std::int64_t const>{},
+                                 in_order}},
+                               o);
         };
         block_sampler s = make(where(), g);
         drawn_blocks const d = taken(s, s.sample(0, seeds, 0, seed_times));
@@ -523,6 +538,7 @@ TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
         block_sampler host = make({}, h);
         EXPECT_TRUE(d == taken(host, host.sample(0, seeds, 0, seed_times)));
       }
+  }
 }
 
 // What is given and named by position: of every edge that may be drawn who drew it, the neighbor, the edge and the tree.

@@ -244,8 +244,6 @@ class _Joins:
         engine, _ = sampler._engine()
         tables_of = self._placed()
         lines = [f"samples and gathers on {engine.place}, ahead of the caller", f"adjacency: {engine.about()}", *tables_of.about(_named)]
-        if self._cache.auto and pipeline.is_gpu(engine.place):
-            lines.append(f"GPU memory for copies: what was free but for reserve={self._cache.reserve} bytes")
         theirs = [name for name in ("transform", "transform_sampler_output") if getattr(self, name) is not None]
         theirs += [name for name in ("collate_fn", "filter_fn") if self._overrides(name)]
         if theirs:
@@ -361,11 +359,12 @@ class _Joins:
         fields = self._all_fields()
         sampler = self._sampler()
         engine, drawn = sampler._engine()
-        # Objects by what they are and, of torch's tensors, how often they were written: copies near would not show it.
-        key = [engine.place, list(drawn), *((f.of_edges, f.type, f.name, id(f.value), 0 if engine.place == "host" else _version(f.value)) for f in fields)]
+        key = [engine.place, list(drawn), *pipeline.as_they_are(fields, engine.place)]
         known = self._fields
         if self._tables is not None and known is not None and known[0] == key:
             return self._tables
+        for name in ("_tables", "_idle", "_perms"):  # their memory is for those that come
+            self.__dict__.pop(name, None)
         mine = [field for field in fields if not field.of_edges or field.type in drawn]
         for t in dict.fromkeys(field.type for field in mine if field.of_edges):
             perm = sampler._source.lists[t].permutation()
@@ -469,7 +468,7 @@ class _Joins:
             return lists.edges_of(edge)
         there = self.__dict__.setdefault("_perms", {})
         if edge_type not in there:  # registered for the GPU, and copied there where there is room
-            there[edge_type] = tables.tiered(perm, device=str(edge.device), device_budget=copy.copy(self._cache).take(perm.nbytes))
+            there[edge_type] = tables.tiered(perm, device=str(edge.device), device_budget=self._placed().budget.take(perm.nbytes))
         found: torch.Tensor = there[edge_type][edge.to(torch.int64)]
         return found if found.dtype == torch.int64 else found.to(torch.int64) & 0xffffffff
 
@@ -600,13 +599,6 @@ class _Joins:
 
 
 _perm = "numbers of edges (e_id)"  # a field's name that no attribute has
-
-
-def _version(value: Any) -> int:
-    try:
-        return int(value._version)
-    except (AttributeError, RuntimeError):  # of NumPy, a table, or in inference mode
-        return 0
 
 
 def _named(field: Field) -> str:

@@ -281,7 +281,9 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 of_edges = lists.times_of_lists() if s.edge_time else None
                 if s.edge_time and of_edges is None:
                     of_edges = np.full(lists.graph.info.edges, np.iinfo(np.int64).min)
-                relations.append(Relation(lists.graph, fanouts[t], source_type, target_type, lists.side, of_edges))
+                timed = t in s.edge_time or s.node_types[source_type] in s.node_time
+                relations.append(Relation(lists.graph, fanouts[t], source_type, target_type, lists.side, of_edges,
+                                          in_time_order=lists.order is not None or not timed))
             made = BlockSampler.of_relations(
                 [s.num_nodes[t] for t in s.node_types], relations, times=times, rule="last", replace=self.replace, disjoint=self.disjoint,
                 weighted=self._weighted, temporal=self.temporal_strategy if self.is_temporal else None, edge_ids=True, induced=induced,

@@ -33,6 +33,7 @@ class Lists:
     # as they were given, since a tensor follows its memory where that becomes shared
     times: torch.Tensor | None = None  # one an edge, as the user has it
     by_entry: bool = False  # times are one an entry of the lists
+    order: torch.Tensor | None = None  # lists are in the order of these, times of their edges or of the nodes in them
 
     def permutation(self) -> torch.Tensor | None:
         """perm, which is made at the first call."""
@@ -67,12 +68,17 @@ class Lists:
         if isinstance(self.graph, RemoteGraph):
             raise UsageError("a graph that is split over ranks is sampled in its own process; leave num_workers= out")
         self.permutation()  # smaller than the edges that it is made of
-        return {**self.__dict__, "graph": (self.graph.csr(), self.graph.info.directed)}
+        order = self.order if self.order is None or self.times is None else torch.from_numpy(self.times_of_lists())
+        return {**self.__dict__, "graph": (self.graph.csr(), self.graph.info.directed), "order": order}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         (offsets, targets, weights), directed = state.pop("graph")
         self.__dict__.update(state)
         draws = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+        if self.order is not None:
+            nodes = max(1, offsets.size - 1)
+            self.graph, *_ = _garner._adjacency(targets, draws, nodes, nodes, None, False, True, "edges", self.order.numpy(), self.times is not None)
+            return
         self.graph = graphs.build(draws, targets, weights, vertices=max(1, offsets.size - 1), undirected=False, keep_duplicates=True, keep_loops=True,
                                   in_lists=directed and self.side == "in")
         if not directed:
@@ -96,17 +102,20 @@ def _ids(end: Any, name: str) -> Any:
 
 
 def lists_of(edge_index: tuple[Any, Any], sizes: tuple[int, int], edge_type: EdgeType | None, backward: bool, weights: Any = None,
-             times: Any = None, edge_ids: bool = False) -> Lists:
-    """Of (row, col) the lists of who draws: col, backward row. edge_ids: which edges the entries are is asked for in any case."""
+             times: Any = None, edge_ids: bool = False, node_times: Any = None) -> Lists:
+    """Of (row, col) the lists of the nodes that sample: col, backward row. edge_ids: which edges the entries are is asked for in any case. times,
+    node_times: of the edges, or of the nodes that are sampled, by which each list is in order."""
     name = _who(edge_type)
     row, col = (_ids(end, name) for end in edge_index)
     if weights is not None:
         weights = _checks.weights(weights, name, row.size)
     if times is not None and times.numel() != row.size:
         raise UsageError(f"{name}: {times.numel()} times for {row.size} edges; give each edge one")
-    edge_ids = edge_ids or times is not None
-    graph, in_order, ids = _garner._adjacency(row, col, *sizes, weights, backward, edge_ids, name)
-    return Lists(graph, "out", sizes, None if ids is None else torch.from_numpy(ids), None if in_order or edge_ids else (*edge_index, backward), times)
+    order = node_times if times is None else times
+    edge_ids = edge_ids or order is not None
+    graph, in_order, ids = _garner._adjacency(row, col, *sizes, weights, backward, edge_ids, name, None if order is None else order.numpy(), times is not None)
+    return Lists(graph, "out", sizes, None if ids is None else torch.from_numpy(ids), None if in_order or edge_ids else (*edge_index, backward), times,
+                 order=order)
 
 
 @dataclasses.dataclass
@@ -229,7 +238,7 @@ def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool,
             raise UsageError(f"weight_attr '{name}': a garner.Graph is sampled by its own weights; build it with weights, and put it into a GraphStore")
         lists = _of_graph(Held(graph), (nodes, nodes), backward, has_edge_rows, edge_time.get(None))
     else:
-        lists = lists_of(ends, (nodes, nodes), None, backward, None if name is None else data[name], edge_time.get(None), has_edge_rows)
+        lists = lists_of(ends, (nodes, nodes), None, backward, None if name is None else data[name], edge_time.get(None), has_edge_rows, node_time.get(None))
     return Source([None], {None: nodes}, [None], {None: lists}, node_time, edge_time)
 
 
@@ -260,7 +269,8 @@ def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: boo
                 raise UsageError(f"{_who(t)}: the data say nothing of nodes of type '{end}'; set data['{end}'].num_nodes, or its features")
         ends = _edges_in(data[t], t)
         has_edge_rows = any(data[t].is_edge_attr(attr) for attr in data[t].keys() if attr not in ("edge_index", "adj_t", "adj"))
-        lists[t] = lists_of(ends, (num_nodes[t[0]], num_nodes[t[-1]]), t, backward, _of_type(weighted, t, ends[0].numel()), edge_time.get(t), has_edge_rows)
+        lists[t] = lists_of(ends, (num_nodes[t[0]], num_nodes[t[-1]]), t, backward, _of_type(weighted, t, ends[0].numel()), edge_time.get(t), has_edge_rows,
+                            node_time.get(t[-1] if backward else t[0]))
     return Source(node_types, num_nodes, edge_types, lists, node_time, edge_time)
 
 
@@ -355,7 +365,8 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: An
         if coo[t] is None:
             lists[t] = _of_graph(held[t], sizes_of_type, backward, has_edge_rows, edge_time.get(t))
         else:
-            lists[t] = lists_of(coo[t][:2], sizes_of_type, t, backward, _of_type(weighted, t, edges[t]), edge_time.get(t), has_edge_rows)
+            lists[t] = lists_of(coo[t][:2], sizes_of_type, t, backward, _of_type(weighted, t, edges[t]), edge_time.get(t), has_edge_rows,
+                                node_time.get(target if backward else source))
     return Source(node_types, num_nodes, edge_types, lists, node_time, edge_time)
 
 
