@@ -1,6 +1,7 @@
 """The cases of tools/prove_user: scripts as users type them, each timed, and compared with what they should have handed out. A line of JSON a case.
 
-  python3 tools/user_path.py SECTION [CASE...]       SECTION: pyg, hetero, torch, wholegraph; cases whose names hold one of these words
+  python3 tools/user_path.py SECTION [CASE...]       SECTION: pyg, options, hetero, torch, layers, large, wholegraph; cases whose names hold one of
+                                                     these words
   SCALE=12 BATCHES=5 ... a rehearsal on a machine without a GPU
 
 Graphs are Kronecker graphs (16 undirected edges a node, as Graph500 has them), made here; row k of the features is a function of k, of which each row that is
@@ -132,13 +133,14 @@ def case(name, make, look, learn=None, **more):
             made = time.perf_counter() - begun
             row = timed(loader, look, None if learn is None else learn())
         say(script=name, made_s=round(made, 2), **row, **more, warnings=sorted({str(w.message)[:200] for w in told if w.category is UserWarning}),
-            caller_waited_ms=round(loader.report.get("caller_waited_ms", 0), 1) if hasattr(loader, "report") else None,
+            took={key: loader.report[key] for key in ("window", "sample_ms", "fetch_ms", "gather_ms", "caller_waited_ms", "fetched_rows") if key in loader.report},
             explain=loader.explain() if hasattr(loader, "explain") else None)
     except Exception as e:
         say(script=name, failed=f"{type(e).__name__}: {e}"[:400])
 
 
-def pyg():
+def pyg(of_options=False):
+    """of_options: temporal, weighted, disjoint and induced mini-batches, in place of the plain ones."""
     import garner
     from garner.pyg import LinkNeighborLoader, NeighborLoader
     from torch_geometric.data import Data
@@ -184,6 +186,17 @@ def pyg():
 
     remote = lambda: garner.tiered(x, device_budget=0)
     case("pyg, one import", lambda: nodes_of(data()), look)
+    if of_options:
+        times = torch.randint(0, 1000, (nodes,))
+        case("pyg, temporal uniform", lambda: nodes_of(data(time=times), time_attr="time"), look)
+        case("pyg, temporal last", lambda: nodes_of(data(time=times), time_attr="time", temporal_strategy="last"), look)
+        case("pyg, disjoint", lambda: nodes_of(data(), disjoint=True), look)
+        case("pyg, induced", lambda: NeighborLoader(data(), fanout[:2], train, batch_size=1024, shuffle=True, is_sorted=True, subgraph_type="induced"), look)
+        case("pyg, weighted", lambda: nodes_of(data(w=torch.rand(edges.shape[1])), weight_attr="w"), look)
+        shuffled = torch.randperm(edges.shape[1], device=device).cpu()
+        edges = edges[:, shuffled].contiguous()
+        case("pyg, one import, edges not sorted", lambda: nodes_of(data(), is_sorted=False), look)
+        return
     case("pyg, num_workers=14 left in", lambda: nodes_of(data(), num_workers=14, persistent_workers=True, pin_memory=True), look)
     case("pyg, all remote", lambda: nodes_of(data(remote()), graph_cache=0), look)
     case("pyg, features remote (garner.tiered)", lambda: nodes_of(data(remote())), look)
@@ -192,16 +205,6 @@ def pyg():
     case("pyg, a tenth of the features kept", lambda: nodes_of(data(), feature_cache=x.nbytes // 10), look)
     case("pyg, links, one import", lambda: links_of(data()), look)
     case("pyg, links, features remote", lambda: links_of(data(remote())), look)
-    times = torch.randint(0, 1000, (nodes,))
-    case("pyg, temporal uniform", lambda: nodes_of(data(time=times), time_attr="time"), look)
-    case("pyg, temporal last", lambda: nodes_of(data(time=times), time_attr="time", temporal_strategy="last"), look)
-    case("pyg, disjoint", lambda: nodes_of(data(), disjoint=True), look)
-    case("pyg, induced", lambda: NeighborLoader(data(), fanout[:2], train, batch_size=1024, shuffle=True, is_sorted=True, subgraph_type="induced"), look)
-    case("pyg, weighted", lambda: nodes_of(data(w=torch.rand(edges.shape[1])), weight_attr="w"), look)
-    if not words:
-        shuffled = torch.randperm(edges.shape[1], device=device if gpu else "cpu").cpu()
-        edges = edges[:, shuffled].contiguous()
-        case("pyg, one import, edges not sorted", lambda: nodes_of(data(), is_sorted=False), look)
 
 
 def hetero():
@@ -306,6 +309,148 @@ def plain():
         case("torch, all local" + end, lambda: of(x, **({"feature_cache": x.nbytes + labels.nbytes} if gpu else {})), look, learn)
 
 
+def layers():
+    """A step of PyG's GNNs over mini-batches of garner.pyg: PyG's layers, garner.pyg's, and these compiled; no loading. Losses of a first step of the
+    same parameters must agree."""
+    import garner
+    import garner.pyg
+    import torch_geometric.nn as nn
+    from garner.pyg import NeighborLoader
+    from torch_geometric.data import Data
+    scale = int(os.environ.get("SCALE", 22 if gpu else 12))
+    edges, nodes = kronecker(scale), 1 << scale
+    torch.manual_seed(1)
+    train = torch.unique_consecutive(edges[1])
+    data = Data(x=torch.randn(nodes, width), edge_index=edges, y=torch.randint(0, classes, (nodes,)))
+    loader = NeighborLoader(data, fanout, train[torch.randperm(len(train))[:1024 * 12]], batch_size=1024)
+    some = [b.to(device) for b in loader]
+    torch.set_float32_matmul_precision("high")
+
+    def model_of(kind, ours):
+        class Model(getattr(nn, kind)):
+            if ours:
+                def init_conv(self, *channels, **options):
+                    options.pop("cached", None)
+                    if kind == "GIN":
+                        mlp = nn.MLP([channels[0], channels[1], channels[1]], act=self.act, norm=None, plain_last=True)
+                        return garner.pyg.GINConv(mlp)
+                    return getattr(garner.pyg, f"{'SAGE' if kind == 'GraphSAGE' else kind}Conv")(*channels, **options)
+        torch.manual_seed(7)
+        return Model(width, hidden, 3, classes).to(device)
+
+    def step_of(model, adam, autocast):
+        def step(b):
+            with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
+                out = model(b.x, b.edge_index, num_sampled_nodes_per_hop=b.num_sampled_nodes, num_sampled_edges_per_hop=b.num_sampled_edges)
+                loss = torch.nn.functional.cross_entropy(out[:b.batch_size], b.y[:b.batch_size])
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+            return loss.detach()
+        return step
+
+    for kind in ("GraphSAGE", "GCN", "GIN", "GAT"):
+        for autocast in (False, True):
+            found, losses = {}, {}
+            for name, ours, compiled in (("PyG", False, False), ("ours", True, False), ("ours, compiled", True, True)):
+                if words and not any(word in kind for word in words) or compiled and not gpu:
+                    continue
+                try:
+                    model = model_of(kind, ours)
+                    called = torch.compile(model, dynamic=True) if compiled else model
+                    step = step_of(called, torch.optim.Adam(model.parameters(), 1e-3), autocast)
+                    losses[name] = step(some[0]).item()
+                    for b in some[:3]:
+                        step(b)
+                    ms = []
+                    for _ in range(5):
+                        wait()
+                        begun = time.perf_counter()
+                        for b in some:
+                            step(b)
+                        wait()
+                        ms.append(1e3 * (time.perf_counter() - begun) / len(some))
+                    found[name] = round(statistics.median(ms), 3)
+                except Exception as e:
+                    say(script=f"a step of {kind}, {name}", failed=f"{type(e).__name__}: {e}"[:400])
+            end = ", bf16" if autocast else ""
+            for name in found:
+                off = abs(losses[name] - losses["PyG"]) / losses["PyG"]
+                say(script=f"a step of {kind}, {name}{end}", ms=found[name], rival=f"a step of {kind}, PyG{end}", rival_ms=found["PyG"],
+                    of_rival=round(found[name] / found["PyG"], 2), loss_off=round(off, 5), wrong_rows=int(off > (0.02 if autocast else 1e-3)), wrong_edges=0)
+
+
+def large():
+    """An epoch over a graph and features that fit no GPU: 134 M nodes (Kronecker 27), 3.2 G stored edges, 57 GB of .npy features, 24 GiB of the GPU, and
+    PyG's SAGE; files in FOLDER (/dev/shm). The script that is timed is the part of 15 lines."""
+    import numpy as np
+    import garner
+    from torch_geometric.nn import GraphSAGE
+    scale, width = int(os.environ.get("SCALE", 27 if gpu else 12)), 106
+    folder = os.environ.get("FOLDER", "/dev/shm")
+    begun = time.perf_counter()
+    made = garner.generate("kron", scale, 12)
+    nodes, stored = len(made), made.info.edges
+    degree = torch.from_numpy(made.csr()[0]).diff()
+    train = torch.nonzero(degree).flatten()
+    torch.manual_seed(1)
+    train = train[torch.randperm(len(train))[:1_200_000 if gpu else 2000]]
+    labels = torch.randint(0, classes, (nodes,))
+    made.save(f"{folder}/large.gnr")
+    del made, degree
+    say(data="graph", nodes=nodes, edges=stored, s=round(time.perf_counter() - begun, 1))
+    rows = np.lib.format.open_memmap(f"{folder}/large.npy", "w+", np.float32, (nodes, width))
+    for k in range(0, nodes, 1 << 20):
+        ids = torch.arange(k, min(nodes, k + (1 << 20)), device=device)
+        rows[k:k + (1 << 20)] = rows_of(ids, width).cpu().numpy()
+    rows.flush()
+    del rows
+    gc.collect()
+    say(data="features", bytes=nodes * width * 4, s=round(time.perf_counter() - begun, 1))
+    held = []
+    if gpu:  # the rest of the GPU is another's
+        held.append(torch.empty(torch.cuda.mem_get_info()[0] - (24 << 30), dtype=torch.uint8, device=device))
+    wrong = Wrong()
+
+    def resident():
+        """GiB of host memory that are taken, the files' in memory among them."""
+        told = dict(line.split()[:2] for line in open("/proc/meminfo"))
+        return (int(told["MemTotal:"]) - int(told["MemAvailable:"])) / (1 << 20)
+
+    before, begun = resident(), time.perf_counter()
+    graph = garner.open(f"{folder}/large.gnr")
+    x = np.load(f"{folder}/large.npy", mmap_mode="r")
+    loader = garner.torch.loader(graph, fanout, train, x=x, y=labels, batch_size=1024, shuffle=True)
+    model = GraphSAGE(width, hidden, 3, classes, dropout=.5).to(device)
+    adam = torch.optim.Adam(model.parameters(), 3e-3)
+    torch.set_float32_matmul_precision("high")
+    found = []
+    for epoch in range(3 if gpu else 2):
+        for k, b in enumerate(loader):
+            if epoch == 0 and k == 0:
+                wait()
+                first = time.perf_counter() - begun
+                begun = time.perf_counter()
+            out = model(b.x, b.edge_index, num_sampled_nodes_per_hop=b.num_sampled_nodes, num_sampled_edges_per_hop=b.num_sampled_edges)
+            loss = torch.nn.functional.cross_entropy(out[:b.batch_size], b.y.to(device))
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+            if epoch == 0:
+                wrong.look(b.x, b.n_id)
+                wrong.count[0] += (b.y.cpu() != labels[b.n_id[:b.batch_size].cpu()]).sum().to(device)
+        wait()
+        found.append(time.perf_counter() - begun)
+        begun = time.perf_counter()
+        say(epoch=epoch, s=round(found[-1], 2), report=str(loader.report)[:1500])
+    used = None if not gpu else round((torch.cuda.mem_get_info()[1] - torch.cuda.mem_get_info()[0] - held[0].numel()) / (1 << 30), 1)
+    say(script="large: an epoch of 1.2 M seeds, PyG's SAGE", s=round(min(found[1:]), 2), ms=round(1e3 * min(found[1:]) / len(loader), 3), first_s=round(first, 2),
+        nodes=nodes, edges=stored, gpu_gib=used, host_gib=round(max(before, resident()), 1), rows_compared=wrong.rows, wrong_rows=wrong.count.tolist()[0],
+        wrong_edges=0, explain=loader.explain())
+    for name in ("large.gnr", "large.npy"):
+        os.unlink(f"{folder}/{name}")
+
+
 def wholegraph():
     """The rival: WholeGraph's sampler and table, where it is installed; the same graph, features and mini-batches as in pyg."""
     os.environ.setdefault("MASTER_ADDR", "localhost")
@@ -349,6 +494,6 @@ def wholegraph():
             wgth.destroy_wholememory_tensor(one)
 
 
-{"pyg": pyg, "hetero": hetero, "torch": plain, "wholegraph": wholegraph}[section]()
+{"pyg": pyg, "options": lambda: pyg(True), "layers": layers, "large": large, "hetero": hetero, "torch": plain, "wholegraph": wholegraph}[section]()
 sys.stdout.flush()
 os._exit(0)
