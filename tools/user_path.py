@@ -113,9 +113,10 @@ def timed(loader, look, learn=None, checked=3):
         wait()
         if loop:
             found.append(1e3 * (time.perf_counter() - begun) / batches)
+        edges = None if hasattr(b, "edge_types") else b.edge_index.shape[1]
         del it, b
     bad = wrong.count.tolist()
-    return {"ms": round(statistics.median(found), 3), "rows": rows // batches, "first_s": round(first, 2), "rows_compared": wrong.rows,
+    return {"ms": round(statistics.median(found), 3), "rows": rows // batches, "edges_of_last": edges, "first_s": round(first, 2), "rows_compared": wrong.rows,
             "edges_compared": wrong.edges, "wrong_rows": bad[0], "wrong_edges": bad[1]}
 
 
