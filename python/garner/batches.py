@@ -15,6 +15,7 @@ import torch.utils.dlpack
 from . import _checks, _garner, pipeline
 from ._garner import BlockSampler, Graph
 from .errors import UsageError
+from .operators import Edges
 from .pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, own_rows, rows_of, tensor_of
 from .remote import RemoteRows
 from .split import Draws, RemoteGraph, most_together, windows_ahead
@@ -219,6 +220,8 @@ class Loader:
         x = brought["x"] if "x" in brought else None if self._near_x is None else rows_of(self._near_x, n_id)
         y = brought["y"] if "y" in brought else None if self.y is None else rows_of(self.y, n_id[:input_id.numel()])
         edge_index: Any = tensor_of(edges.edge_index, stream)
+        if edges.by_hop:
+            Edges.are_sampled(edge_index, (vertices.by_hop, vertices.by_hop), edges.by_hop)
         tree = None if vertices.tree is None else tensor_of(vertices.tree, stream).long()
         if isinstance(self.x, RemoteRows):  # windows of them wait, and shall not keep the sampler's buffers
             held: list[Any] = [None if one is None else one.clone() for one in (n_id, edge_index, tree, e_id, y)]

@@ -6,7 +6,10 @@ the other end, which takes gradients of means back.
 """
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -63,6 +66,15 @@ def _lists(ends: torch.Tensor, others: torch.Tensor, count: int, others_count: i
             torch._assert_async((ends[1:] >= ends[:-1]).all(), "edges that do not ascend by their targets")
     offsets = torch.searchsorted(keys, torch.arange(count + 1, dtype=torch.int32, device=ends.device))
     return offsets, others.to(torch.int32, copy=True), order
+
+
+def _sound_lists(ends: torch.Tensor, others: torch.Tensor, count: int, grouped: bool) -> Lists:
+    """The same of edges whose ends are known to be there, grouped too: a few launches."""
+    order = torch.empty(0, dtype=torch.int64, device=ends.device)
+    if not grouped:
+        ends, order = torch.sort(ends.to(torch.int32), stable=True)
+        others = others[order]
+    return torch.searchsorted(ends, torch.arange(count + 1, dtype=ends.dtype, device=ends.device)), others.to(torch.int32, copy=True), order
 
 
 def _called(rows: torch.Tensor, lists: Lists, heads: int) -> tuple[Any, Any, int]:
@@ -194,13 +206,31 @@ class Edges:
     backward, takes the lists that were made of them, until it changes or nobody has it; within torch.compile the compiler sees to that."""
 
     _made: Any = WeakTensorKeyDictionary()
+    _sampled: Any = WeakTensorKeyDictionary()
+
+    @staticmethod
+    def are_sampled(edge_index: torch.Tensor, nodes: tuple[Sequence[int], Sequence[int]], edges: Sequence[int]) -> None:
+        """The sampler made this: columns ascend, and the first edges, of so many hops, have their ends among the first nodes, of a hop more.
+        nodes: of sources and of targets. Until somebody writes to it, its edges are neither sorted nor looked at."""
+        Edges._sampled[edge_index] = edge_index._version, *(list(itertools.accumulate(hops)) for hops in (*nodes, edges))
+
+    def _are_sound(self, known: torch.Tensor) -> bool:
+        version, sources, targets, edges = Edges._sampled.get(known, (None, (), (), ()))
+        count, row, col = self.row.numel(), self.row, self.col
+        if version != known._version or count > edges[-1] or known.device != self.device or row.data_ptr() != known.data_ptr() or (
+                col.data_ptr() != known.data_ptr() + known.stride(0) * known.itemsize or row.stride() != (1,) or col.stride() != (1,)):
+            return False
+        hops = bisect.bisect_left(edges, count)
+        return bool(self.sources >= sources[hops + 1] and self.targets >= targets[hops])
 
     def __init__(self, known: torch.Tensor | None, row: torch.Tensor, col: torch.Tensor, targets: int, sources: int, device: torch.device,
                  grouped: bool = False) -> None:
         self.row, self.col, self.targets, self.sources, self.device, self.grouped = row, col, targets, sources, device, grouped
         self.kept: dict[Any, Any] = {}
+        self.sound = False
         if _traced() or known is None or known.is_inference():
             return
+        self.sound = self._are_sound(known)
         version, entries = Edges._made.get(known, (None, None))
         if version != known._version:
             entries = {}
@@ -216,6 +246,9 @@ class Edges:
     def lists(self, back: bool = False) -> Lists:
         """By target; `back`: by source."""
         found: Lists | None = self.kept.get(back)
+        if found is None and self.sound:
+            found = self.kept[back] = _sound_lists(self.row, self.col, self.sources, False) if back else (
+                _sound_lists(self.col, self.row, self.targets, True))
         if found is None:
             row, col = self.ends()
             found = torch.ops.garner.lists(row, col, self.sources, self.targets, False) if back else (

@@ -418,6 +418,33 @@ class Layers(unittest.TestCase):
                     out.float().sum().backward()
                     self.assertTrue(all(p.grad.isfinite().all() and p.grad.dtype == torch.float32 for p in ours.parameters()))
 
+    def test_edges_of_the_sampler_are_neither_sorted_by_target_nor_looked_at(self):
+        class Sage(torch_geometric.nn.GraphSAGE):
+            def init_conv(self, *channels, **options):
+                return garner.pyg.SAGEConv(*channels, **options)
+
+        from garner.operators import Edges
+        data = torch_geometric.data.Data(x=torch.randn(60, 6), edge_index=torch.randint(60, (2, 700)), time=torch.randint(9, (60,)), w=torch.rand(700))
+        ours, theirs = Sage(6, 8, num_layers=2, out_channels=4), torch_geometric.nn.GraphSAGE(6, 8, num_layers=2, out_channels=4)
+        ours.load_state_dict(theirs.state_dict())
+        for options in ({}, {"replace": True}, {"disjoint": True}, {"time_attr": "time"}, {"weight_attr": "w"}):
+            for batch in garner.pyg.NeighborLoader(data, [4, 3], batch_size=16, **options):
+                hops = {"num_sampled_nodes_per_hop": batch.num_sampled_nodes, "num_sampled_edges_per_hop": batch.num_sampled_edges}
+                with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+                    out = ours(batch.x, batch.edge_index, **hops)
+                    out.sum().backward()
+                names = {event.key: event.count for event in seen.key_averages()}
+                self.assertEqual((names.get("aten::sort"), names.get("aten::aminmax")), (1, None), options)  # by source, where a layer has gradients
+                self.assertTrue(torch.allclose(out, theirs(batch.x, batch.edge_index, **hops), atol=1e-5), options)
+        row, col = batch.edge_index
+        sound = lambda rows, nodes: Edges(batch.edge_index, row[:rows], col[:rows], nodes, nodes, row.device).sound
+        first, second = batch.num_sampled_nodes[:2]
+        self.assertTrue(sound(batch.num_sampled_edges[0], first + second))
+        self.assertFalse(sound(batch.num_sampled_edges[0], first + second - 1))  # rows that some edge needs are not there
+        self.assertFalse(sound(batch.num_sampled_edges[0] + 1, first + second))
+        batch.edge_index[0, 0] = 0
+        self.assertFalse(sound(1, 60))  # somebody wrote to it
+
     def test_in_a_model_of_pyg_and_compiled(self):
         class Sage(torch_geometric.nn.GraphSAGE):
             def init_conv(self, *channels, **options):

@@ -51,9 +51,14 @@ class _Summed:
             if part is not None:
                 self._set_size(sizes, k if len(both) == 2 else j, part)
         targets = sizes[j] if sizes[i] is None else sizes[i]
-        edges = Edges(edge_index, edge_index[j], edge_index[i], targets, from_rows.shape[0], from_rows.device)
+        edges = Edges(_whole(edge_index), edge_index[j], edge_index[i], targets, from_rows.shape[0], from_rows.device)
         out = edges.sum(from_rows, weights, mean=self.aggr == "mean")
         return out if weights is None else out.to(torch.promote_types(out.dtype, weights.dtype))
+
+
+def _whole(edge_index: torch.Tensor) -> torch.Tensor:
+    """What trim_to_layer took the first edges of."""
+    return edge_index if edge_index._base is None else edge_index._base
 
 
 class SAGEConv(_Summed, pyg.SAGEConv):  # type: ignore[misc]
@@ -82,7 +87,7 @@ class GCNConv(_Summed, pyg.GCNConv):  # type: ignore[misc]
         kind = x.dtype if edge_weight is None else edge_weight.dtype  # of PyG's weights
         x = self.lin(x)
         self._check_input(edge_index, None)
-        edges = Edges(edge_index, edge_index[0], edge_index[1], x.shape[0], x.shape[0], x.device)
+        edges = Edges(_whole(edge_index), edge_index[0], edge_index[1], x.shape[0], x.shape[0], x.device)
         weights, loops = self._normalized(edges, edge_weight, torch.promote_types(kind, torch.float32))
         kind = torch.promote_types(x.dtype, kind)
         out = torch.addcmul(edges.sum(x, weights).to(kind), x.to(kind), loops.to(kind).unsqueeze(1))

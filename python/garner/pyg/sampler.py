@@ -18,6 +18,7 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample  #
 
 from .. import _checks
 from .._garner import BlockSampler, Graph, Relation
+from ..operators import Edges
 from ..pipeline import drawn_seed, tensor_of
 from ..errors import KindError, UsageError
 from ..split import RemoteGraph
@@ -315,6 +316,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         """What was sampled of these relations, as PyG has it. `blocks`: None: nothing but the seeds. stream: as of pipeline.tensor_of."""
         s, back = self._source, self.sample_direction == "backward"
         hops = self.num_neighbors.num_hops
+        told = self.subgraph_type != SubgraphType.induced
         node: dict[Any, torch.Tensor] = {}
         batch: dict[Any, torch.Tensor] = {}
         nodes: dict[Any, list[int]] = {}
@@ -339,12 +341,14 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 got = blocks.of_relation(k)
                 pair, edge[t] = tensor_of(got.edge_index, stream), tensor_of(got.edge, stream)
                 row[t], col[t] = pair[0], pair[1]
+                edges[t] = list(got.by_hop)
                 if not back:
                     pairs[t] = pair, row[t], col[t]
-                edges[t] = list(got.by_hop)
+                if not back and told:
+                    source_type, target_type = source._ends(t)
+                    Edges.are_sampled(pair, (nodes[source_type], nodes[target_type]), edges[t])
         if back:
             row, col = col, row
-        told = self.subgraph_type != SubgraphType.induced
         out = HeteroSamplerOutput(node, row, col, edge, batch if self.disjoint else None, nodes if told else None, edges if told else None) \
             if self.is_hetero else SamplerOutput(node[None], row[None], col[None], edge[None], batch[None] if self.disjoint else None,
                                                  nodes[None] if told else None, edges[None] if told else None)
