@@ -424,6 +424,7 @@ struct block_sampler::parts::impl {
     unsifted.col = sifted_col.data(), unsifted.edge = sifted_edge.data();
     std::int64_t const* const limit = o.temporal ? tree_time.data() : nullptr;
     for_each_item<32>(x, drawing, draw_by<By>{unsifted, by, limit}, o.access, true);
+    if (By::arrives && o.replace) for_each_item<1>(x, drawing, draw_again{unsifted});
     item_count const looked_at = counted(counter_map::looked_at, room.items);
     for_each_item<1>(x, looked_at, allowed<By>{unsifted, by, limit}, access_mode::merged);
     scan(x, s.first, s.rank, looked_at);

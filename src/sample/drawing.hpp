@@ -4,8 +4,9 @@
 // it, base being larger than any number so far. So the smallest wins whichever thread comes first. Drawing: Floyd's sampling without
 // replacement (Bentley, CACM 30(9) 1987): the k-th draw is uniform in [0, d - f + k]; what was drawn already becomes d - f + k itself. Each
 // set of f positions is equally likely. f^2 / 2 comparisons, no table. By weights: the f smallest of -log(u) / w, u a random number an edge
-// (Efraimidis and Spirakis, IPL 97(5) 2006). Temporal: the f smallest of a random number, or of the age, among those that are no later than
-// the seed.
+// (Efraimidis and Spirakis, IPL 97(5) 2006); with replacement the first f arrivals, where edges arrive at random times at the rates of
+// their weights: an edge whose first arrival is not among the f first has none there, so that lists are looked at as often. Temporal: the f
+// smallest of a random number, or of the age, among those that are no later than the seed.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -333,13 +334,25 @@ struct draw : hop_of_relation {
 };
 
 // --- draws that look at every edge -------------------------------------------------------------------------------------------------------
+// Of a number that is not negative the bits, which ascend with it.
+GARNER_HD inline std::uint64_t bits_of(double x) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+GARNER_HD inline double double_of(std::int64_t bits) {
+  double x = 0;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
 // What an edge is chosen by: the smallest keys are drawn, candidate::none never is. A key above `most` may be none, since nobody wants it.
 struct by_weight {
   using element = std::uint32_t;
+  static constexpr bool arrives = true;  // a key is the time of an edge's first arrival, of the bits of a double
   arc_array<std::uint32_t> weights;
   bool real;
   GARNER_HD span<element> part(std::uint64_t v, std::uint64_t begin, std::uint64_t end) const { return weights.part_of(v, begin, end); }
-  GARNER_HD std::uint64_t key(element bits, std::uint64_t random, std::int64_t, std::uint64_t) const {
+  GARNER_HD std::uint64_t key(element bits, std::uint64_t random, std::int64_t, std::uint64_t most) const {
     double w = bits;
     if (real) {
       float value;
@@ -347,13 +360,13 @@ struct by_weight {
       w = static_cast<double>(value);
     }
     if (!(w > 0)) return candidate::none;
-    double const age = static_cast<double>(minus_log2(random)) / w;  // positive, so its bits ascend with it
-    std::uint64_t key = 0;
-    std::memcpy(&key, &age, sizeof key);
-    return key;
+    // -log2(u) > 1 - u, so that few logarithms are taken in a long list.
+    if (bits_of(static_cast<double>(~random >> 24) / w) > most) return candidate::none;
+    return bits_of(static_cast<double>(minus_log2(random)) / w);
   }
 };
 struct in_time {
+  static constexpr bool arrives = false;
   bool latest;
   // A time is read where it still matters: in a long list few random numbers are among the smallest.
   GARNER_HD std::uint64_t key_of(std::int64_t const* time, std::uint64_t random, std::int64_t limit, std::uint64_t most) const {
@@ -385,7 +398,7 @@ struct by_time_of_edge : in_time {
   }
 };
 
-// Into first[]: 1 an edge is drawn, 0 none stands here, 2 allowed() will tell.
+// Into first[]: 1 an edge is drawn, 0 none stands here, 2 allowed() will tell. Where edges arrive, their times into row[].
 template <class By>
 struct draw_by : hop_of_relation {
   By by;
@@ -407,23 +420,62 @@ struct draw_by : hop_of_relation {
     std::int64_t const limit = tree_time ? tree_time[tree_of(target)] : 0;
     std::uint64_t const key = key_of(v, tree_of(target), batch_of(target));
     candidate after{0, candidate::none};
-    auto const each = static_cast<std::uint32_t>(replace ? 1 : lanes::most_smallest);
+    bool const one_by_one = replace && !By::arrives;
+    auto const each = static_cast<std::uint32_t>(one_by_one ? 1 : lanes::most_smallest);
     for (std::uint64_t k = 0; k < n;) {
-      std::uint64_t const stream_of_draw = replace ? mix(key + k + 1) : key;
+      std::uint64_t const stream_of_draw = one_by_one ? mix(key + k + 1) : key;
       auto const some = static_cast<std::uint32_t>(smaller<std::uint64_t>(each, n - k));
       smallest_found const found = t.smallest(
           by.part(v, begin, begin + degree), some, after,
           [&](typename By::element e, std::uint64_t j, std::uint64_t most) {
             return by.key(e, mix(stream_of_draw + 0x9e3779b97f4a7c15ull * (j - begin + 1)), limit, most);
           },
-          [&](std::uint32_t j, std::uint64_t j_at) { mine[k + j] = static_cast<std::int64_t>(j_at), state[k + j] = 1; });
+          [&](std::uint32_t j, candidate const& c) {
+            mine[k + j] = static_cast<std::int64_t>(c.index), state[k + j] = 1;
+            if (By::arrives && replace) row[at[i] + k + j] = static_cast<std::int64_t>(c.key);
+          });
       k += found.count;
       if (found.count < some) {
         t.each(indices{k, n}, [&](std::uint64_t j) { state[j] = 0; });
         return;
       }
-      if (!replace) after = found.last;
+      if (!one_by_one) after = found.last;
     }
+  }
+};
+// The first arrivals became those of all times: with replacement, by weights.
+struct draw_again : hop_of_relation {
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    if (c[map.over]) return;
+    std::uint64_t const target = first_drawing() + i, n = at[i + 1] - at[i];
+    auto const v = static_cast<std::uint64_t>(to_ids[target]);
+    std::uint64_t const begin = offsets[v];
+    if (takes_all(n, offsets[v + 1] - begin)) return;
+    std::int64_t *const mine = edge + at[i], *const time = row + at[i], *const rate = col + at[i];
+    std::uint32_t* const state = first + at[i];
+    std::uint64_t arrive = 0;  // edges that arrive at all, by their first times
+    while (arrive < n && state[arrive]) ++arrive;
+    if (arrive == 0) return;
+    std::uint64_t const key = key_of(v, tree_of(target), batch_of(target));
+    auto const wait = [&](std::uint64_t stream, std::uint64_t j) {
+      auto const place = static_cast<std::uint64_t>(mine[j]) - begin;
+      return static_cast<double>(minus_log2(mix(stream + 0x9e3779b97f4a7c15ull * (place + 1))));
+    };
+    for (std::uint64_t k = 0, seen = 0; k < n; ++k) {
+      std::uint64_t next = seen < arrive ? seen : 0;
+      for (std::uint64_t j = 0; j < seen; ++j)
+        if (time[j] < time[next]) next = j;
+      double const now = double_of(time[next]);
+      if (next == seen) {
+        rate[next] = static_cast<std::int64_t>(bits_of(wait(key, next) / now));
+        ++seen;
+      }
+      time[next] = static_cast<std::int64_t>(bits_of(now + wait(mix(key + k + 1), next) / double_of(rate[next])));
+      state[k] = static_cast<std::uint32_t>(next);
+    }
+    for (std::uint64_t k = 0; k < n; ++k) col[at[i] + k] = mine[state[k]];
+    for (std::uint64_t k = 0; k < n; ++k) mine[k] = col[at[i] + k], col[at[i] + k] = static_cast<std::int64_t>(target), state[k] = 1;
   }
 };
 template <class By>

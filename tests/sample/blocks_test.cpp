@@ -439,7 +439,8 @@ TEST_P(blocks_at, draw_by_weights_without_replacement_and_never_a_weight_of_zero
     }
 }
 
-// Chi-square of how often each edge of a list is drawn, against the chance that its weight gives it (one draw), and alike (many draws).
+// Chi-square of how often each edge of a list is drawn, against the chance that its weight gives it (one draw, and many with replacement),
+// and alike (many draws).
 TEST_P(blocks_at, draw_each_edge_as_often_as_it_should_be) {
   graph const home = weighted_graph();
   auto const list = lists_of(home, true)[7];
@@ -448,17 +449,19 @@ TEST_P(blocks_at, draw_each_edge_as_often_as_it_should_be) {
   ASSERT_GT(list.size(), 1000u);
   graph_handle const g = brought(weighted_graph(), where());
   std::uint64_t const batches = where().kind == place_kind::simulated ? 40 : 200, trees = 100;
-  for (bool const weighted : {true, false}) {
+  for (int const how : {0, 1, 2}) {
+    bool const weighted = how < 2;
+    std::int64_t const fanout = how == 0 ? 1 : how == 1 ? 40 : 5;
     block_options o;
-    o.weighted = weighted, o.edge_ids = o.disjoint = true;
-    block_sampler s(where(), g, {weighted ? 1 : 5}, o);
+    o.weighted = weighted, o.replace = how == 1, o.edge_ids = o.disjoint = true;
+    block_sampler s(where(), g, {fanout}, o);
     std::map<std::int64_t, std::uint64_t> count;
     std::uint64_t all = 0;
     for (std::uint64_t b = 0; b < batches; ++b) {
       drawn_blocks const d = taken(s, s.sample(b, std::vector<std::int64_t>(trees, 7)));
       for (std::int64_t const e : d.relations[0].edge) ++count[e], ++all;
     }
-    EXPECT_EQ(all, batches * trees * (weighted ? 1 : 5));
+    EXPECT_EQ(all, batches * trees * static_cast<std::uint64_t>(fanout));
     double chi = 0, freedom = -1;
     for (entry const& e : list) {
       if (weighted && e.weight == 0) continue;
@@ -466,7 +469,7 @@ TEST_P(blocks_at, draw_each_edge_as_often_as_it_should_be) {
       double const off = static_cast<double>(count[static_cast<std::int64_t>(e.edge)]) - expected;
       chi += off * off / expected, freedom += 1;
     }
-    EXPECT_LT(chi, freedom + 4 * std::sqrt(2 * freedom)) << (weighted ? "by weight" : "alike");
+    EXPECT_LT(chi, freedom + 4 * std::sqrt(2 * freedom)) << how;
     EXPECT_GT(chi, freedom - 5 * std::sqrt(2 * freedom));
   }
 }

@@ -234,7 +234,7 @@ GARNER_HD inline smallest_found smallest_in_turn(span<T> const& r, std::uint32_t
     if (mine.key != candidate::none && mine < found.bar && after < mine) found.add(mine);
     return false;
   });
-  for (std::uint32_t j = 0; j < found.n; ++j) done(j, found.best[j].index);
+  for (std::uint32_t j = 0; j < found.n; ++j) done(j, found.best[j]);
   return {found.n, found.n ? found.best[found.n - 1] : after};
 }
 

@@ -403,7 +403,7 @@ struct device {
           }
         }
       }
-      if (me < n) done(me, best.index);
+      if (me < n) done(me, best);
       return {n, n ? of(best, static_cast<int>(n - 1)) : after};
     }
   }

@@ -79,9 +79,9 @@ class team {
     std::uint64_t const step = static_cast<std::uint64_t>(width == 1 ? 1 : width) * each;
     return lanes_.find(r, lanes_.aligns() ? r.begin / step * step : r.begin, lanes_.aligns() ? each : 1, larger(readable, r.end), pred);
   }
-  // The k elements (k <= 32) of smallest key(element, index, most) among those behind `after`: done(j, index) by one lane for the j-th of
-  // them. A key of candidate::none leaves an element out, as any above `most` may be, and the first call takes after = {0, none}. The same
-  // answers at every place.
+  // The k elements (k <= 32) of smallest key(element, index, most) among those behind `after`: done(j, candidate) by one lane for the j-th
+  // of them. A key of candidate::none leaves an element out, as any above `most` may be, and the first call takes after = {0, none}. The
+  // same answers at every place.
   template <class T, class Key, class Done>
   GARNER_HD smallest_found smallest(span<T> r, std::uint32_t k, candidate after, Key key, Done done) const {
     return lanes_.smallest(r, start<lanes::line_bytes>(r), k, after, key, done);
