@@ -115,6 +115,10 @@ class Blocks(unittest.TestCase):
         s = garner.BlockSampler(g, [2], side="out", weighted=True)
         for number in range(20):
             self.assertEqual(sorted(s.sample([0], number).of_type(0).ids), [0, 1, 3])
+        again = garner.BlockSampler(g, [9], side="out", weighted=True, replace=True, disjoint=True, edge_ids=True)
+        seen = np.bincount(again.sample([0] * 1000, 1).of_relation(0).edge, minlength=4)
+        self.assertEqual((seen[1], seen[3], seen.sum()), (0, 0, 9000))
+        self.assertLess((seen[0] - 3000) ** 2 / 3000 + (seen[2] - 6000) ** 2 / 6000, 10.8)  # chi-square, 1 degree of freedom: p > 0.001
         times = np.array([5, 1, 9, 5, 6])
         s = garner.BlockSampler(g, [-1], side="out", temporal="uniform", times=times)
         self.assertEqual(sorted(s.sample([0]).of_type(0).ids), [0, 1, 3])

@@ -89,7 +89,8 @@ class Loader(unittest.TestCase):
                             self.assertLessEqual(batch.x.size(0), 100)
                             self.assertEqual((batch.n_id.size(), batch.e_id.size()), ((batch.num_nodes,), (batch.num_edges,)))
                             self.assertEqual((batch.input_id.numel(), batch.batch_size), (20, 20))
-                            self.assertTrue(torch.equal(batch.x, batch.n_id))
+                            self.assertEqual((batch.edge_index.dtype, batch.n_id.dtype, batch.e_id.dtype), (dtype, dtype, torch.int64))  # as pyg-lib has them
+                            self.assertEqual(batch.x.tolist(), batch.n_id.tolist())
                             self.assertTrue(torch.equal(batch.edge_attr, batch.e_id))
                             self.assertTrue(torch.equal(batch.x[:20], torch.arange(20 * i, 20 * i + 20)))
                             self.assertTrue(torch.equal(batch.input_id, torch.arange(20 * i, 20 * i + 20)))
@@ -261,7 +262,11 @@ class Loader(unittest.TestCase):
                 self.assertEqual((batch.batch.dtype, batch.batch.numel()), (torch.int64, batch.num_nodes))
                 self.mapped(batch, data)
         hetero = bibliography()
+        for t in hetero.edge_types:
+            hetero[t].edge_index = hetero[t].edge_index.int()
         batch = next(iter(NeighborLoader(hetero, [3, 3], "paper", batch_size=20, disjoint=True)))
+        self.assertEqual({tensor.dtype for t in hetero.node_types for tensor in (batch[t].n_id, batch[t].batch)} |
+                         {batch[t].edge_index.dtype for t in hetero.edge_types}, {torch.int32})
         for t in hetero.edge_types:
             row, col = batch[t].edge_index
             self.assertTrue(torch.equal(batch[t[0]].batch[row], batch[t[-1]].batch[col]))
@@ -285,6 +290,26 @@ class Loader(unittest.TestCase):
         batch = next(iter(NeighborLoader(hetero, [3, 3], "paper", batch_size=20, weight_attr="w")))
         self.assertTrue(bool((batch["paper", "author"].e_id % 2 == 1).all()))
         self.assertGreater(batch["author", "paper"].num_edges, 0)
+
+    def test_weights_with_replacement(self):
+        """As often as the weights say, each draw whatever the others of its list are; a list of nothing but zeros has none."""
+        weights = torch.tensor([1.0, 2.0, 0.0, 3.0, 4.0])
+        star = Data(edge_index=torch.tensor([[1, 2, 3, 4, 5, 1], [0, 0, 0, 0, 0, 2]]), num_nodes=6, w=torch.cat([weights, torch.zeros(1)]))
+        seen = []
+        for place in ("host", "simulated"):
+            torch.manual_seed(3)
+            loader = NeighborLoader(star, [40], torch.tensor([0, 2] * 300), batch_size=200, disjoint=True, weight_attr="w", replace=True, place=place)
+            batches = [batch for batch in loader]
+            for batch in batches:
+                self.assertEqual(torch.bincount(batch.edge_index[1], minlength=200)[:200].tolist(), [40, 0] * 100)
+            seen.append(torch.cat([batch.e_id.view(-1, 40) for batch in batches]))
+        self.assertTrue(torch.equal(*seen))
+        counts, expected = torch.bincount(seen[0].flatten(), minlength=6)[:5], weights * 1200
+        self.assertEqual((int(counts.sum()), int(counts[2])), (12000, 0))
+        self.assertLess(float(((counts - expected) ** 2 / expected)[expected > 0].sum()), 16.3)  # chi-square, 3 degrees of freedom: p > 0.001
+        pairs = torch.bincount((seen[0][:, ::2] * 5 + seen[0][:, 1::2]).flatten(), minlength=25)
+        expected = torch.outer(weights, weights).flatten() * 60
+        self.assertLess(float(((pairs - expected) ** 2 / expected)[expected > 0].sum()), 37.7)  # 15 degrees of freedom
 
     def test_weights_by_type(self):
         for stores in (False, True):
@@ -647,6 +672,27 @@ class Loader(unittest.TestCase):
         with self.assertRaisesRegex(garner.InputError, "'seven' has 7 rows"):
             next(iter(NeighborLoader((store, graph), [3], torch.arange(5), batch_size=5)))
 
+    def test_rows_behind_the_last_node(self):
+        """More rows than nodes are taken, as PyG has it; fewer are refused when the loader is made."""
+        for hetero in (False, True):
+            group, edge_type = ("n", ("n", "to", "n")) if hetero else (None, None)
+            for features in (MyFeatureStore, FeatureStore):
+                store, graph = features(), GraphStore()
+                for name, count, of in (("x", 250, group), ("y", 130, group), ("edge_attr", 700, edge_type), ("time", 140, group)):
+                    store.put_tensor(torch.arange(count) * 2, group_name=of, attr_name=name, index=None)
+                graph.put_edge_index(edges_between(100, 100, 500), edge_type=edge_type, layout="coo", size=(100, 100))
+                for options in ({}, {"place": "simulated", "feature_cache": 900}, {"time_attr": "time"}):
+                    loader = NeighborLoader((store, graph), [3, 3], (group, torch.arange(100)) if hetero else None, batch_size=30, **options)
+                    for batch in loader:
+                        nodes, edges = (batch["n"], batch[edge_type]) if hetero else (batch, batch)
+                        self.assertTrue(torch.equal(nodes.x, nodes.n_id * 2) and torch.equal(nodes.y, nodes.n_id * 2))
+                        self.assertTrue(torch.equal(edges.edge_attr, edges.e_id * 2))
+                for name, count, of in (("x", 99, group), ("edge_attr", 499, edge_type)):
+                    store.put_tensor(torch.arange(count), group_name=of, attr_name=name, index=None)
+                    with self.assertRaisesRegex(garner.InputError, f"'{name}'.* has {count} rows"):
+                        NeighborLoader((store, graph), [3], (group, torch.arange(5)) if hetero else torch.arange(5))
+                    store.put_tensor(torch.arange(900), group_name=of, attr_name=name, index=None)
+
     def test_times_and_weights_in_stores(self):
         data = homogeneous()
         data.time = torch.arange(100, 0, -1)
@@ -941,7 +987,6 @@ class Loader(unittest.TestCase):
                 (dict(input_nodes=("paper", [1])), garner.UsageError, "input_nodes is"), (dict(input_nodes={"paper": [1]}), garner.UsageError, "input_nodes is"),
                 (dict(time_attr="age"), ValueError, "neither"), (dict(weight_attr="heat"), ValueError, "heat"),
                 (dict(weight_attr="w", time_attr="time"), garner.UsageError, "weight_attr and time_attr"),
-                (dict(weight_attr="w", replace=True), garner.UsageError, "weight_attr and replace"),
                 (dict(subgraph_type="induced", disjoint=True), garner.UsageError, "induced"),
                 (dict(subgraph_type="whole"), ValueError, "whole"), (dict(temporal_strategy="first"), garner.UsageError, "first"),
                 (dict(place="moon"), garner.UsageError, "moon"), (dict(hops=3), TypeError, "hops")]:

@@ -194,6 +194,15 @@ class Sampler(unittest.TestCase):
                 with self.assertRaisesRegex(garner.IdError, f"edge_index: {name} {wrong} of edge 7 does not exist; there are 50 vertices of its type"):
                     NeighborSampler(Data(edge_index=bad, num_nodes=50), [2])
 
+    def test_an_edge_index_of_int32_stays_so(self):
+        edge_index = torch.randint(50, (2, 300), dtype=torch.int32)
+        graph = GraphStore()
+        graph.put_edge_index(edge_index, edge_type=None, layout="coo", size=(50, 50))
+        for data in (Data(edge_index=edge_index, num_nodes=50), (FeatureStore(), graph)):
+            for options in ({"subgraph_type": "bidirectional"}, {"disjoint": True}, {"subgraph_type": "induced"}, {"sample_direction": "backward"}):
+                out = NeighborSampler(data, [3, 2], **options).sample_from_nodes(NodeSamplerInput(None, torch.arange(5)))
+                self.assertEqual({part.dtype for part in (out.node, out.row, out.col, out.batch) if part is not None}, {torch.int32})
+
     def test_a_graph_in_place_of_an_edge_index(self):
         edge_index = torch.randint(60, (2, 900))
         g = garner.build(edge_index, vertices=60, keep_duplicates=True, keep_loops=True)
@@ -265,10 +274,33 @@ class Stores(unittest.TestCase):
         self.assertTrue(store.remove_tensor(attr))
         self.assertFalse(store.remove_tensor(attr))
         self.assertRaises(ValueError, store.get_tensor, group_name="A", attr_name="feat")
-        with self.assertRaisesRegex(garner.IdError, "put all of them first"):
-            store.put_tensor(x, "B", "feat", index)
+        for missing in (lambda: store.get_tensor(attr), lambda: store["A", "feat", index], lambda: store["A"].feat[:]):
+            with self.assertRaisesRegex(KeyError, "holds no attribute 'feat' of 'A'"):
+                missing()
+        self.assertIsNone(store.get_tensor_size(attr))
         with self.assertRaisesRegex(garner.UsageError, "list is no table"):
             store.put_tensor([1, 2], "B", "feat", None)
+
+    def test_features_come_piece_by_piece(self):
+        """put_tensor() of rows by their ids, whether the attribute is there yet or not."""
+        x, order = torch.randn(20, 4), torch.randperm(12)
+        for kind in (lambda t: t, lambda t: t.numpy()):
+            store = FeatureStore()
+            store.put_tensor(kind(x[order]), "A", "x", order)
+            self.assertTrue(torch.equal(store.get_tensor("A", "x", None), x[:12]))
+            store.put_tensor(kind(x[10:17]), "A", "x", torch.arange(10, 17))
+            store.put_tensor(kind(x[17]), "A", "x", 17)
+            store.put_tensor(kind(x[18:]), "A", "x", slice(18, None))
+            store.put_tensor(kind(-x[:2]), "A", "x", torch.arange(20) < 2)
+            self.assertTrue(torch.equal(store.get_tensor("A", "x", torch.arange(20)), torch.cat([-x[:2], x[2:]])))
+            store["A", "x", :] = kind(x)
+            self.assertTrue(torch.equal(store["A", "x", torch.arange(20)], x))
+            for ids, rows, error, words in (([21], x[:1], garner.IdError, "no gaps"), ([20, 21], x[:1], garner.UsageError, "rows of shape"),
+                                            ([20], x[:1, :3], garner.UsageError, "rows of shape"), ([-1, 20], x[:2], garner.IdError, "no gaps")):
+                with self.assertRaisesRegex(error, words):
+                    store.put_tensor(kind(rows), "A", "x", torch.tensor(ids))
+            with self.assertRaisesRegex(garner.IdError, "up to 2 behind 0 rows"):
+                store.put_tensor(kind(x[:2]), "B", "x", torch.tensor([0, 2]))
 
     def test_features_of_tables_and_files(self):
         x = np.random.default_rng(1).standard_normal((20, 4)).astype("f4")

@@ -92,6 +92,13 @@ class Loader(unittest.TestCase):
         batch = next(iter(garner.torch.loader(self.g, [5], [250, 260], temporal="last", times=times, seed_times=[10, 20])))
         self.assertTrue(bool((batch.n_id[2:] <= torch.tensor([10, 20])[batch.batch[2:]]).all()))
         self.assertEqual(next(iter(garner.torch.loader(self.g, [5], [1, 2], induced=True))).num_sampled_edges, [])
+        weights = np.array([1, 0, 2, 3], np.float32)
+        star = garner.build([1, 2, 3, 4], [0] * 4, weights, vertices=5)
+        for place in ("host", "simulated"):
+            batch = next(iter(garner.torch.loader(star, [20], [0] * 300, batch_size=300, seed=4, weighted=True, replace=True, disjoint=True, edge_ids=True, place=place)))
+            seen = torch.bincount(batch.e_id, minlength=4).numpy()
+            self.assertEqual((int(seen.sum()), int(seen[1])), (6000, 0))
+            self.assertLess(float(((seen - weights * 1000) ** 2)[weights > 0] @ (1 / weights[weights > 0] / 1000)), 13.9)  # 2 degrees of freedom
         here, there = (self.said(garner.torch.loader(self.g, [3, 2], batch_size=100, seed=1, place=p)) for p in ("host", "simulated"))
         self.assertEqual(here, there)
 

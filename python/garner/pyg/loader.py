@@ -380,7 +380,8 @@ class _Joins:
                 state = torch.default_generator.get_state()
                 counts.update(zip(types, pipeline.counted(engine, self._beforehand(), [_of_type(sampler.num_nodes, t) for t in types])))
                 torch.default_generator.set_state(state)
-            return counts[field.type]
+            found = counts[field.type]  # a store's table may have rows beyond the last node
+            return np.pad(found, (0, len(field.value) - len(found)))
 
         made = pipeline.Tables(mine, engine.place, copy.copy(self._cache), scores)
         for perm in [field for field in made.left if field.name is _perm]:  # without it rows of edges are not found ahead

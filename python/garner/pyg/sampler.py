@@ -86,8 +86,6 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             raise UsageError(f"temporal_strategy='{temporal_strategy}': say 'uniform' or 'last'")
         if weight_attr is not None and time_attr is not None:
             raise UsageError("weight_attr and time_attr: sampling by weights and temporal sampling do not go together; choose one")
-        if weight_attr is not None and replace:
-            raise UsageError("weight_attr and replace: sampling by weights draws without replacement; choose one")
         try:
             self.data_type = DataType.from_data(data)
         except ValueError:
@@ -149,6 +147,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     @property
     def edge_types(self) -> list[Any]:
         return self._source.edge_types
+
+    @property
+    def _index(self) -> torch.dtype:
+        """Of nodes and ends of edges, as the edge_index of the first type of edges has them: int64, or int32."""
+        return torch.int32 if any(lists.narrow for lists in list(self._source.lists.values())[:1]) else torch.int64
 
     @property
     def num_nodes(self) -> Any:
@@ -223,11 +226,20 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         return types.SimpleNamespace(batch={} if self.is_hetero else torch.empty(0, dtype=torch.int64))
 
     def _of(self, plan: Plan, number: int) -> Any:
-        sampler, drawn = self._engine()
-        blocks = None if sampler is None else sampler.sample_types(self._numbered(plan.seeds, plan.times), number)
-        out = self._output(blocks, drawn, plan.seeds)
+        out = self._sampled(plan, number)
         plan.finish(out)
         return self._finished(out)
+
+    def _sampled(self, plan: Plan, number: int) -> Any:
+        sampler, drawn = self._engine()
+        blocks = None if sampler is None else sampler.sample_types(self._numbered(plan.seeds, plan.times), number)
+        return self._output(blocks, drawn, plan.seeds)
+
+    def _sample(self, seed: Any, seed_time: Any = None, **kwargs: Any) -> Any:
+        """As PyG's BidirectionalNeighborSampler asks its two samplers."""
+        plan = Plan()
+        plan.seeds, plan.times = self._seeds(seed, seed_time)
+        return self._sampled(plan, drawn_seed() >> 3)
 
     def _numbered(self, seeds: dict[Any, torch.Tensor], times: dict[Any, Any]) -> list[Any]:
         """As garner.BlockSampler takes them."""
@@ -320,26 +332,28 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         node: dict[Any, torch.Tensor] = {}
         batch: dict[Any, torch.Tensor] = {}
         nodes: dict[Any, list[int]] = {}
-        empty = torch.empty(0, dtype=torch.int64)
+        index = self._index
+        empty = torch.empty(0, dtype=index)
         pairs: dict[Any, Any] = {}  # both as one tensor, which needs no copy
-        row, col, edge = ({t: empty for t in s.edge_types} for _ in range(3))
+        row, col = ({t: empty for t in s.edge_types} for _ in range(2))
+        edge = {t: torch.empty(0, dtype=torch.int64) for t in s.edge_types}
         edges: dict[Any, list[int]] = {t: [0] * hops for t in s.edge_types}
         if blocks is None:
             trees = 0
             for t in s.node_types:
-                node[t] = seeds.get(t, empty)
+                node[t] = seeds.get(t, empty).to(index)
                 nodes[t] = [node[t].numel()] + [0] * hops
-                batch[t] = torch.arange(trees, trees + node[t].numel())
+                batch[t] = torch.arange(trees, trees + node[t].numel(), dtype=index)
                 trees += node[t].numel()
         else:
             for k, t in enumerate(s.node_types):
                 found = blocks.of_type(k)
-                node[t], nodes[t] = tensor_of(found.ids, stream), list(found.by_hop)
+                node[t], nodes[t] = tensor_of(found.ids, stream).to(index), list(found.by_hop)
                 if self.disjoint:
-                    batch[t] = _wide(tensor_of(found.tree, stream))
+                    batch[t] = _wide(tensor_of(found.tree, stream)).to(index)
             for k, t in enumerate(drawn):
                 got = blocks.of_relation(k)
-                pair, edge[t] = tensor_of(got.edge_index, stream), tensor_of(got.edge, stream)
+                pair, edge[t] = tensor_of(got.edge_index, stream).to(index), tensor_of(got.edge, stream)
                 row[t], col[t] = pair[0], pair[1]
                 edges[t] = list(got.by_hop)
                 if not back:

@@ -34,6 +34,7 @@ class Lists:
     times: torch.Tensor | None = None  # one an edge, as the user has it
     by_entry: bool = False  # times are one an entry of the lists
     order: torch.Tensor | None = None  # lists are in the order of these, times of their edges or of the nodes in them
+    narrow: bool = False  # ends of edges were given as int32, and so are those of mini-batches
 
     def permutation(self) -> torch.Tensor | None:
         """perm, which is made at the first call."""
@@ -115,7 +116,7 @@ def lists_of(edge_index: tuple[Any, Any], sizes: tuple[int, int], edge_type: Edg
     edge_ids = edge_ids or order is not None
     graph, in_order, ids = _garner._adjacency(row, col, *sizes, weights, backward, edge_ids, name, None if order is None else order.numpy(), times is not None)
     return Lists(graph, "out", sizes, None if ids is None else torch.from_numpy(ids), None if in_order or edge_ids else (*edge_index, backward), times,
-                 order=order)
+                 order=order, narrow=row.dtype == np.int32)
 
 
 @dataclasses.dataclass
@@ -333,7 +334,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: An
         for a in tensors:
             if a.attr_name == name and edge_attr_of(features, a, hetero, num_nodes.get(None), edges.get(None)) == (True, edge_type):
                 a.index = None
-                return features.get_tensor(a)
+                return features.get_tensor(a)[:edges[edge_type]]
         return None
 
     node_time: dict[Any, torch.Tensor] = {}
@@ -343,7 +344,8 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: An
             if a.attr_name == time_attr:
                 of_edges, group = edge_attr_of(features, a, hetero, num_nodes.get(None), edges.get(None))
                 a.index = None
-                (edge_time if of_edges else node_time)[group] = times_of(features.get_tensor(a), time_attr)
+                found = times_of(features.get_tensor(a), time_attr)
+                (edge_time if of_edges else node_time)[group] = found[:(edges if of_edges else num_nodes).get(group)]
         edge_time.update({t: times_of(h.times, time_attr) for t, h in held.items() if h.times is not None and time_attr == "time"})
         if bool(node_time) == bool(edge_time):
             raise UsageError(f"time_attr '{time_attr}': the feature store holds " + ("times of both nodes and edges" if node_time else "no such attribute"))
@@ -418,20 +420,23 @@ def _of_graph(held: Held, sizes: tuple[int, int], backward: bool, features: bool
 
 
 def edge_attr_of(features: Any, attr: Any, hetero: bool, nodes: Any, edges: Any) -> tuple[bool, Any]:
-    """Whether an attribute of a feature store is of edges, and of which type. In a graph of one type its rows tell, as in PyG's Data. nodes, edges: how
-    many there are, of several types by type; None: its rows have been looked at."""
+    """Whether an attribute of a feature store is of edges, and of which type. In a graph of one type its rows tell, as in PyG's Data. Rows beyond the last
+    node or edge are allowed, as PyG has it. nodes, edges: how many there are, of several types by type; None: its rows have been looked at."""
     group = _group(attr.group_name)
     of_edges = isinstance(group, tuple)
     rows = (features.get_tensor_size(attr) or (None,))[0] if nodes is not None else None
     if hetero:
         count = None if rows is None else (edges if of_edges else nodes).get(group)
-        if count not in (None, rows):
+        if count is not None and rows is not None and rows < count:
             raise InputError(f"feature '{attr.attr_name}' of {group!r} has {rows} rows; there are {count} of that type; give each one a row, or say "
                              "size= where edges are put")
         return of_edges, group
     if of_edges:
         return True, None
+    if rows is None:
+        return False, None
     name = attr.attr_name
-    if rows is not None and rows not in ([nodes] if name in node_names else [edges] if name in edge_names else [nodes, edges]):
+    by_edge = name in edge_names or rows == edges and name not in node_names and (nodes != edges or "edge" in name)
+    if rows < (edges if by_edge else nodes):
         raise InputError(f"feature '{name}' has {rows} rows; there are {nodes} nodes and {edges} edges; give each one a row")
-    return rows == edges and name not in node_names and (nodes != edges or "edge" in name), None
+    return by_edge, None

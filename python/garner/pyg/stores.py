@@ -27,7 +27,8 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
         store.put_tensor(garner.tiered(x, device_budget="8GiB"), group_name="paper", attr_name="x", index=None)
 
     group_name: a vertex type, an edge type (a triple) for features of edges, None in a graph of one type. There an attribute of as many rows
-    as edges is of the edges, as PyG's Data has it.
+    as edges is of the edges, as PyG's Data has it. index: of put_tensor(), which rows these are, also of an attribute that is not there yet.
+    get_tensor() of an attribute that is not there is a KeyError, as in PyG's.
     """
 
     def __init__(self) -> None:
@@ -41,11 +42,8 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
 
     def _put_tensor(self, tensor: Any, attr: Any) -> bool:
         key = self._key(attr)
-        if attr.index is not None:
-            there = self._kept.get(key)
-            if there is None:
-                raise IdError(f"{key}: rows can be put into features that are there; put all of them first, with index=None")
-            there[attr.index] = tensor  # a table of garner.tiered refuses
+        if attr.index is not None and not _is_all(attr.index):
+            self._put_rows(key, tensor, attr.index)
             return True
         if isinstance(tensor, (str, bytes, os.PathLike)):
             tensor = tables.tiered(tensor)
@@ -57,10 +55,34 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
         self._kept[key] = tensor
         return True
 
+    def _put_rows(self, key: tuple[Any, str], rows: Any, index: Any) -> None:
+        """Into what is there, or behind its end: features may be put piece by piece."""
+        there = self._kept.get(key)
+        have = 0 if there is None else len(there)
+        if isinstance(index, slice):
+            ids = torch.arange(*index.indices(max(have, (index.start or 0) + len(rows))))
+        else:
+            ids = torch.as_tensor(index, device="cpu")
+            ids = ids.nonzero().flatten() if ids.dtype == torch.bool else ids.to(torch.int64)
+        least = int(ids.max()) + 1 if ids.numel() else 0
+        if there is not None and (least <= have or isinstance(there, (tables.Tiered, RemoteRows))):
+            there[index] = torch.as_tensor(rows) if isinstance(there, torch.Tensor) else rows  # a table refuses
+            return
+        rows = torch.as_tensor(rows).reshape(*([1] * (1 - ids.dim())), *rows.shape)
+        first = rows[:0] if there is None else torch.as_tensor(there)
+        if ids.dim() > 1 or len(rows) != ids.numel() or rows.shape[1:] != first.shape[1:]:
+            raise UsageError(f"{key}: rows of shape {tuple(rows.shape)} for ids of shape {tuple(ids.shape)}" + (
+                "" if there is None else f", and those that are there have shape {tuple(first.shape)}") + "; give each id a row")
+        if ids.numel() and int(ids.min()) < 0 or np.unique(ids[ids >= have]).size != least - have:
+            raise IdError(f"{key}: ids up to {least - 1} behind {have} rows that are there, and some between have no rows; leave no gaps")
+        grown = first.new_empty(least, *rows.shape[1:])
+        grown[:have], grown[ids] = first, rows.to(first)
+        self._kept[key] = grown
+
     def _get_tensor(self, attr: Any) -> Any:
         there = self._kept.get(self._key(attr))
         if there is None:
-            return None
+            raise KeyError(f"the feature store holds no attribute {attr.attr_name!r} of {attr.group_name!r}")
         return there if attr.index is None else rows_of(there, attr.index)
 
     def _remove_tensor(self, attr: Any) -> bool:
@@ -86,6 +108,10 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
 
     def __len__(self) -> int:
         return len(self._kept)
+
+
+def _is_all(index: Any) -> bool:
+    return isinstance(index, slice) and index == slice(None)
 
 
 @dataclasses.dataclass
