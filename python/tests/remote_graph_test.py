@@ -55,7 +55,7 @@ def same(rank, said):
         side = {"side": options["side"]} if "side" in options else {}
         for fanouts, more in (([5, 4], {"edge_ids": True}), ([-1], {"shuffle": True, "loading": {"window": 3}}), ([3, 0, 2], {"replace": True}),
                               ([2, 3, 3], {"drop_last": True, "loading": {"window": 1}})):
-            more = {**more, "weighted": True} if "weighted" in options and not more.get("replace") else more
+            more = {**more, "weighted": True} if "weighted" in options else more
             of = [garner.torch.loader(one, fanouts, x=rows, y=torch.arange(n), batch_size=20, seed=7, rank=rank, ranks=said["of"], **more, **also)
                   for one, also in ((whole, side), (g, {}))]
             for _ in range(2 if more.get("shuffle") else 1):

@@ -443,22 +443,24 @@ TEST_P(blocks_at, draw_by_weights_without_replacement_and_never_a_weight_of_zero
 // and alike (many draws).
 TEST_P(blocks_at, draw_each_edge_as_often_as_it_should_be) {
   graph const home = weighted_graph();
-  auto const list = lists_of(home, true)[7];
-  double total = 0;
-  for (entry const& e : list) total += e.weight;
-  ASSERT_GT(list.size(), 1000u);
+  auto const lists = lists_of(home, true);
+  ASSERT_GT(lists[7].size(), 1000u);
+  ASSERT_LT(lists[5].size(), 32u);
   graph_handle const g = brought(weighted_graph(), where());
   std::uint64_t const batches = where().kind == place_kind::simulated ? 40 : 200, trees = 100;
-  for (int const how : {0, 1, 2}) {
-    bool const weighted = how < 2;
-    std::int64_t const fanout = how == 0 ? 1 : how == 1 ? 40 : 5;
+  for (int const how : {0, 1, 2, 3}) {
+    bool const weighted = how < 3;
+    std::int64_t const v = how == 2 ? 5 : 7, fanout = how == 0 ? 1 : how == 3 ? 5 : 40;
+    auto const& list = lists[static_cast<std::size_t>(v)];
+    double total = 0;
+    for (entry const& e : list) total += e.weight;
     block_options o;
-    o.weighted = weighted, o.replace = how == 1, o.edge_ids = o.disjoint = true;
+    o.weighted = weighted, o.replace = how == 1 || how == 2, o.edge_ids = o.disjoint = true;
     block_sampler s(where(), g, {fanout}, o);
     std::map<std::int64_t, std::uint64_t> count;
     std::uint64_t all = 0;
     for (std::uint64_t b = 0; b < batches; ++b) {
-      drawn_blocks const d = taken(s, s.sample(b, std::vector<std::int64_t>(trees, 7)));
+      drawn_blocks const d = taken(s, s.sample(b, std::vector<std::int64_t>(trees, v)));
       for (std::int64_t const e : d.relations[0].edge) ++count[e], ++all;
     }
     EXPECT_EQ(all, batches * trees * static_cast<std::uint64_t>(fanout));
