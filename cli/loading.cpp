@@ -30,6 +30,7 @@ void loading_arguments::add_sampling(verb& v, char const* scored) {
   v.add("--replace", replace);
   v.add("--disjoint", disjoint);
   v.add("--weighted", weighted);
+  v.add("--labor", labor).not_with("--replace").not_with("--weighted");
   v.add("--edge-ids", edge_ids);
   v.add("--keep-lists", keep_lists);
   v.add("--score", score, scored);
@@ -62,7 +63,7 @@ block_options loading_arguments::blocks() const {
   block_options o;
   o.seed = seed;
   o.rule = parse_hop_rule(rule);
-  o.replace = replace, o.disjoint = disjoint, o.weighted = weighted, o.edge_ids = edge_ids;
+  o.replace = replace, o.disjoint = disjoint, o.weighted = weighted, o.labor = labor, o.edge_ids = edge_ids;
   o.access = how();
   return o;
 }
@@ -167,8 +168,9 @@ training_vertices training_of(graph_handle const& g, loading_arguments const& a)
 namespace {
 std::string sampling_words(loading_arguments const& a) {
   std::string words = fmt::format("fanouts {}, rule {}, {}-neighbours", a.fanout, a.rule, a.side);
-  for (auto const& [said, word] : {std::pair{a.replace, ", with replacement"}, std::pair{a.disjoint, ", disjoint trees"},
-                                   std::pair{a.weighted, ", by weights"}, std::pair{a.edge_ids, ", with edge ids"}})
+  for (auto const& [said, word] :
+       {std::pair{a.replace, ", with replacement"}, std::pair{a.disjoint, ", disjoint trees"}, std::pair{a.weighted, ", by weights"},
+        std::pair{a.labor, ", by LABOR"}, std::pair{a.edge_ids, ", with edge ids"}})
     if (said) words += word;
   return words;
 }
@@ -201,6 +203,7 @@ nlohmann::ordered_json sampling_json(graph_source const& from, loading_arguments
           {"replace", a.replace},
           {"disjoint", a.disjoint},
           {"weighted", a.weighted},
+          {"labor", a.labor},
           {"batch", a.batch},
           {"seed", a.seed},
           {"training_vertices", t.positions.size()},

@@ -20,7 +20,7 @@ struct loading_arguments : sample_arguments {
   std::string share = "1%", side = "in", keep_lists, score = "expected";
   std::uint64_t epochs = 1;
   std::optional<std::uint64_t> batches;
-  bool replace = false, disjoint = false, weighted = false, edge_ids = false, verify = false;
+  bool replace = false, disjoint = false, weighted = false, labor = false, edge_ids = false, verify = false;
   bool full = false;  // of a training: steps of the whole graph, which go back along its edges too
 
   loading_arguments();

@@ -140,6 +140,7 @@ constexpr option_row table[] = {
     {"--replace", "", basic, "a neighbour may be drawn again"},
     {"--disjoint", "", basic, "a tree a training vertex: vertices of different trees are different ones"},
     {"--weighted", "", basic, "neighbours are drawn by the weights of the edges"},
+    {"--labor", "", basic, "vertices of a mini-batch keep the same neighbours where they can (LABOR-0), so that fewer rows are read"},
     {"--edge-ids", "", basic, "also where each edge stands in the lists"},
     {"--batches", "N", basic, "stop after so many mini-batches"},
     {"--presample", "N", advanced, "epochs sampled beforehand, by a seed of their own"},

@@ -1,6 +1,6 @@
 // Mini-batches of a GNN: seeds in, blocks out. A block is what one hop drew: the vertices that drew, the vertices that they drew, and an
 // edge from each of these to its target, by local numbers. The data may lie in any tier; the same bits at every place. Sources: GraphSAGE,
-// NeurIPS 2017; what comes out is what PyG calls a SamplerOutput.
+// NeurIPS 2017; LABOR-0: Balin and Catalyurek, NeurIPS 2023; what comes out is what PyG calls a SamplerOutput.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -31,6 +31,9 @@ struct block_options {
                                           // where all are wanted (-1) each comes once in any case
   bool disjoint = false;                  // a tree a seed: vertices of different seeds are different ones
   bool weighted = false;                  // drawn by the weights of the edges; one of weight 0 never is
+  bool labor = false;                     // LABOR: a node keeps the neighbors of the smallest random numbers, one a neighbor and
+                                          // mini-batch, so that nodes keep the same ones and a mini-batch has fewer; not with replace,
+                                          // weighted or temporal
   std::optional<temporal_rule> temporal;  // makes trees disjoint; needs times
   bool edges = true;                      // false: the vertices alone
   bool edge_ids = false;                  // where each edge stands in the lists that were drawn from, as lists_of() gives them

@@ -74,7 +74,8 @@ class split_sampler {
  public:
   static constexpr std::uint64_t most_together = 64;
 
-  // Of the options: seed, replace, weighted, edges, edge_ids, access, lists. errc::usage for others, and as block_sampler.
+  // Of the options: seed, replace, weighted, labor, edges, edge_ids, access, lists. errc::usage for others, and as block_sampler. labor: of
+  // a reordered graph other neighbors than the whole graph's.
   split_sampler(place where, graph_part const& part, std::vector<std::int64_t> fanouts, block_options const& options = {});
   ~split_sampler();
   split_sampler(split_sampler&&) noexcept;

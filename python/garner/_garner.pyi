@@ -1117,7 +1117,7 @@ class BlockSampler:
     Source: GraphSAGE, NeurIPS 2017.
     """
 
-    def __init__(self, graph: Graph, fanouts: Sequence[int], *, side: str = 'in', times: object = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None, scores: object = None) -> None:
+    def __init__(self, graph: Graph, fanouts: Sequence[int], *, side: str = 'in', times: object = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None, scores: object = None) -> None:
         """
         fanouts: a hop each: how many neighbours a vertex draws, 0 none, -1 all
         side: 'in' draws from those that lead to a vertex (of an undirected graph both are the same), 'out' from those that it leads to
@@ -1125,6 +1125,8 @@ class BlockSampler:
         seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads
         and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)
         replace: a neighbour may be drawn again (where all are wanted, -1, each comes once); weighted: drawn by the weights of the edges
+        labor: LABOR-0 (Balin and Catalyurek, NeurIPS 2023): vertices of a mini-batch keep the same neighbours where they can, so that it has
+        fewer vertices; as many a vertex as else; not with replace, weighted, temporal
         disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times
         edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges among what was drawn
         place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are
@@ -1134,7 +1136,7 @@ class BlockSampler:
         """
 
     @staticmethod
-    def of_relations(vertices: Sequence[int], relations: Sequence[Relation], *, times: Sequence[object] | None = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None, scores: object = None) -> BlockSampler:
+    def of_relations(vertices: Sequence[int], relations: Sequence[Relation], *, times: Sequence[object] | None = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None, scores: object = None) -> BlockSampler:
         """
         Of several types of vertices: how many there are of each, and the relations between them, as garner.Relation.
         times: an array, or None, a type. Else as of one graph.
@@ -1233,7 +1235,7 @@ class SplitSampler:
     BlockSampler draws of the whole graph.
     """
 
-    def __init__(self, part: GraphPart, fanouts: Sequence[int], *, seed: int = 1, replace: bool = False, weighted: bool = False, edges: bool = True, edge_ids: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None) -> None:
+    def __init__(self, part: GraphPart, fanouts: Sequence[int], *, seed: int = 1, replace: bool = False, weighted: bool = False, labor: bool = False, edges: bool = True, edge_ids: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None) -> None:
         """
         As garner.BlockSampler; what looks further than at one list is refused.
         """

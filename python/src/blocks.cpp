@@ -72,6 +72,7 @@ block_options options_of(keywords& given) {
   given.take("replace", o.replace);
   given.take("disjoint", o.disjoint);
   given.take("weighted", o.weighted);
+  given.take("labor", o.labor);
   temporal_rule t = temporal_rule::uniform;
   nb::object temporal = nb::none();
   given.take("temporal", temporal);
@@ -133,14 +134,18 @@ py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const
   return b;
 }
 
-#define SAMPLER_OPTIONS                                                                                                        \
-  "seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | " \
-  "None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = "     \
+#define SAMPLER_OPTIONS                                                                                                             \
+  "seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = "        \
+  "False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', " \
+  "access: str = "                                                                                                                  \
   "'aligned', lists: str | None = None, device_budget: int | str | None = None, scores: object = None"
 #define SAMPLER_OPTIONS_TOLD                                                                                                            \
   "seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads\n"   \
   "and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)\n"                    \
   "replace: a neighbour may be drawn again (where all are wanted, -1, each comes once); weighted: drawn by the weights of the edges\n"  \
+  "labor: LABOR-0 (Balin and Catalyurek, NeurIPS 2023): vertices of a mini-batch keep the same neighbours where they can, so that it "  \
+  "has\n"                                                                                                                               \
+  "fewer vertices; as many a vertex as else; not with replace, weighted, temporal\n"                                                    \
   "disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times\n"                           \
   "edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges " \
   "among what was drawn\n"                                                                                                              \

@@ -113,7 +113,8 @@ void add_split(nb::module_& m) {
           },
           nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, part: GraphPart, fanouts: collections.abc.Sequence[int], *, seed: int = 1, replace: bool = False, "
-                  "weighted: bool = False, edges: bool = True, edge_ids: bool = False, place: object = 'host', access: str = 'aligned', "
+                  "weighted: bool = False, labor: bool = False, edges: bool = True, edge_ids: bool = False, place: object = 'host', "
+                  "access: str = 'aligned', "
                   "lists: str | None = None) -> None"),
           "As garner.BlockSampler; what looks further than at one list is refused.")
       .def(

@@ -135,7 +135,7 @@ struct block_sampler::parts::impl {
   std::uint64_t read_of_a_list(inner_relation const& r) const {
     std::int64_t const most = *std::max_element(r.fanouts.begin(), r.fanouts.end()),
                        least = *std::min_element(r.fanouts.begin(), r.fanouts.end());
-    return least < 0 || o.induced || o.weighted || o.temporal ? nothing : static_cast<std::uint64_t>(most);
+    return least < 0 || o.induced || o.weighted || o.labor || o.temporal ? nothing : static_cast<std::uint64_t>(most);
   }
   std::string told_of_kept(std::size_t r) const {
     relation_parts const& p = relations[r];
@@ -363,6 +363,7 @@ struct block_sampler::parts::impl {
     // Eight hops a stream, as long as there are no more; others, and other relations, draw from seeds of their own.
     std::uint64_t const other = std::uint64_t{r} << 32 | h / 8;
     s.seed = other ? mix(o.seed ^ mix(other)) : o.seed, s.stream = number * 8 + h % 8;
+    if (o.labor) s.seed = o.seed, s.stream = number * 8;  // one number a neighbor, whichever hop and relation
     s.replace = o.replace;
     s.names = relations[r].names.data(), s.first_name = relations[r].of.first_name;
   }
@@ -412,6 +413,8 @@ struct block_sampler::parts::impl {
   void choose(hop_of_relation const& s, item_count drawing) {
     relation_parts const& rel = relations[s.relation];
     if (o.weighted) drawn_by(s, drawing, by_weight{rel.template view<Id>().weights, rel.of.g->info.weights == weight_kind::f32});
+    else if (o.labor)
+      for_each_item<32>(x, drawing, draw_by<by_neighbor_alone<Id>>{s, {rel.template view<Id>().targets}, nullptr}, o.access, true);
     else if (looks(rel)) with_times<Id>(s, [&](auto const& by) { drawn_by(s, drawing, by); });
     else
       with_entries<Id>(s, [&](auto const& entries) {
@@ -678,6 +681,7 @@ block_sampler::parts::parts(place where, std::vector<sampled_type> types, std::v
        {o.seed, static_cast<std::uint64_t>(o.rule), std::uint64_t{o.replace}, std::uint64_t{o.disjoint}, std::uint64_t{o.weighted},
         o.temporal ? 1 + static_cast<std::uint64_t>(*o.temporal) : 0, std::uint64_t{o.induced}})
     note(k);
+  if (o.labor) note(1);
   for (inner_relation const& r : relations) {
     note(r.g->info.vertices), note(r.g->info.edges), note(r.from), note(r.to);
     for (std::int64_t const f : r.fanouts) note(static_cast<std::uint64_t>(f));

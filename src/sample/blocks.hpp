@@ -97,6 +97,7 @@ struct sampled_size {  // of a relation
 sampler_rooms first_rooms(std::span<std::uint64_t const> types, std::span<sampled_size const> relations, block_options const& o,
                           std::uint64_t seeds, std::uint64_t batches);
 
+void require_options(block_options const& o);  // errc::usage for options that do not go together
 // errc::usage for fanouts out of range, or not of so many hops.
 void require_fanouts(std::vector<std::int64_t> const& fanouts, std::size_t hops);
 

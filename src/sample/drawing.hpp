@@ -6,7 +6,8 @@
 // set of f positions is equally likely. f^2 / 2 comparisons, no table. By weights: the f smallest of -log(u) / w, u a random number an edge
 // (Efraimidis and Spirakis, IPL 97(5) 2006); with replacement the first f arrivals, where edges arrive at random times at the rates of
 // their weights: an edge whose first arrival is not among the f first has none there, so that lists are looked at as often. Temporal: the f
-// smallest of a random number, or of the age, among those that are no later than the seed.
+// smallest of a random number, or of the age, among those that are no later than the seed. LABOR-0 (Balin and Catalyurek, NeurIPS 2023),
+// sequential Poisson: the f smallest of a random number a neighbor, the same for all that sample in a mini-batch.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -126,6 +127,10 @@ struct hop_of_relation {
   GARNER_HD std::uint64_t key_of(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
     std::uint64_t const name = names ? names[v] : first_name + v;
     return random_bits(seed, stream + 8 * batch, tree ? name ^ mix(tree) : name);
+  }
+  // Of one relation alone the type of its sources counts for nothing: a part of a graph calls it otherwise.
+  GARNER_HD std::uint64_t key_of_neighbors(std::uint64_t batch) const {
+    return random_bits(seed, stream + 8 * batch, map.relations > 1 ? from : 0);
   }
   // Of edge i: whose it is, and the entry of its neighbour.
   GARNER_HD std::uint64_t batch_of_edge(std::uint64_t i) const { return to_batch ? to_batch[col[i]] : 0; }
@@ -347,6 +352,7 @@ GARNER_HD inline double double_of(std::int64_t bits) {
 }
 // What an edge is chosen by: the smallest keys are drawn, candidate::none never is. A key above `most` may be none, since nobody wants it.
 struct by_weight {
+  static constexpr bool leaves_out = true, by_neighbor = false;
   using element = std::uint32_t;
   static constexpr bool arrives = true;  // a key is the time of an edge's first arrival, of the bits of a double
   arc_array<std::uint32_t> weights;
@@ -366,7 +372,7 @@ struct by_weight {
   }
 };
 struct in_time {
-  static constexpr bool arrives = false;
+  static constexpr bool arrives = false, leaves_out = true, by_neighbor = false;
   bool latest;
   // A time is read where it still matters: in a long list few random numbers are among the smallest.
   GARNER_HD std::uint64_t key_of(std::int64_t const* time, std::uint64_t random, std::int64_t limit, std::uint64_t most) const {
@@ -397,6 +403,15 @@ struct by_time_of_edge : in_time {
     return key_of(&time, random, limit, most);
   }
 };
+// The same number in all hops and relations that lead from this type.
+template <class Id>
+struct by_neighbor_alone {
+  static constexpr bool arrives = false, leaves_out = false, by_neighbor = true;
+  using element = Id;
+  arc_array<Id> targets;
+  GARNER_HD span<element> part(std::uint64_t v, std::uint64_t begin, std::uint64_t end) const { return targets.part_of(v, begin, end); }
+  GARNER_HD std::uint64_t key(element, std::uint64_t random, std::int64_t, std::uint64_t) const { return (random >> 1) + 1; }
+};
 
 // Into first[]: 1 an edge is drawn, 0 none stands here, 2 allowed() will tell. Where edges arrive, their times into row[].
 template <class By>
@@ -414,11 +429,11 @@ struct draw_by : hop_of_relation {
     std::uint32_t* const state = first + at[i];
     t.each(indices{0, n}, [&](std::uint64_t k) { who[k] = static_cast<std::int64_t>(target); });
     if (takes_all(n, degree)) {
-      t.each(indices{0, n}, [&](std::uint64_t k) { mine[k] = static_cast<std::int64_t>(begin + k), state[k] = 2; });
+      t.each(indices{0, n}, [&](std::uint64_t k) { mine[k] = static_cast<std::int64_t>(begin + k), state[k] = By::leaves_out ? 2 : 1; });
       return;
     }
     std::int64_t const limit = tree_time ? tree_time[tree_of(target)] : 0;
-    std::uint64_t const key = key_of(v, tree_of(target), batch_of(target));
+    std::uint64_t const key = By::by_neighbor ? key_of_neighbors(batch_of(target)) : key_of(v, tree_of(target), batch_of(target));
     candidate after{0, candidate::none};
     bool const one_by_one = replace && !By::arrives;
     auto const each = static_cast<std::uint32_t>(one_by_one ? 1 : lanes::most_smallest);
@@ -428,7 +443,8 @@ struct draw_by : hop_of_relation {
       smallest_found const found = t.smallest(
           by.part(v, begin, begin + degree), some, after,
           [&](typename By::element e, std::uint64_t j, std::uint64_t most) {
-            return by.key(e, mix(stream_of_draw + 0x9e3779b97f4a7c15ull * (j - begin + 1)), limit, most);
+            std::uint64_t const nth = By::by_neighbor ? static_cast<std::uint64_t>(e) : j - begin;
+            return by.key(e, mix(stream_of_draw + 0x9e3779b97f4a7c15ull * (nth + 1)), limit, most);
           },
           [&](std::uint32_t j, candidate const& c) {
             mine[k + j] = static_cast<std::int64_t>(c.index), state[k + j] = 1;

@@ -10,14 +10,19 @@
 
 namespace garner {
 
-namespace {
-
 void require_options(block_options const& o) {
   if (o.weighted && o.temporal) fail(errc::usage, "sampling by weights and temporal sampling do not go together; choose one");
+  if (o.labor && (o.replace || o.weighted || o.temporal))
+    fail(errc::usage, "labor samples uniformly and without replacement, and does not go with {}; choose one",
+         o.replace    ? "replace"
+         : o.weighted ? "weighted"
+                      : "temporal");
   if (o.induced && (o.disjoint || o.temporal))
     fail(errc::usage, "the induced subgraph of disjoint trees is not defined; choose one of the two");
   require_in_place(o.access);
 }
+
+namespace {
 
 // A graph in another order: what is given one an entry of its lists, and where entries stand there, as they lie inside.
 void take_order(inner_relation& r, bool names_edges) {
@@ -104,11 +109,10 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
       if (std::uint64_t const bad = g.in_file ? g.info.edges : first_beyond(g, from, lists == &g.in); bad != g.info.edges)
         fail(errc::input, "{}: edge {} of its lists leads to a vertex beyond the {} of type {}; say as many as there are", g.name, bad,
              from, r.from);
-      if (g.in_file && (options.weighted || options.induced || (options.temporal && g.info.edges && r.times.empty())))
+      if (g.in_file && (options.weighted || options.induced || options.labor || (options.temporal && g.info.edges && r.times.empty())))
         fail(errc::usage,
-             "{}: draws by weight or by the times of vertices, and the induced subgraph, look through whole lists, and these were left in "
-             "their "
-             "file; open it with tier host",
+             "{}: draws by weight, by the times of vertices or by labor, and the induced subgraph, look through whole lists, and these "
+             "were left in their file; open it with tier host",
              g.name);
       if (options.weighted && g.info.weights == weight_kind::none && g.info.edges)
         fail(errc::input, "{}: sampling by weights, and this graph has none; build it with weights, or say weighted = false", g.name);

@@ -276,6 +276,7 @@ void require_split(block_options const& o) {
                             : o.device_budget        ? "a budget of lists kept near"
                                                      : nullptr;
   if (other) fail(errc::usage, "{}: not over a graph that is split by vertices; leave it out, or open the whole graph", other);
+  require_options(o);
 }
 
 }  // namespace
@@ -313,9 +314,10 @@ split_sampler::split_sampler(place where, graph_part const& part, std::vector<st
         inner_relation all{&p->outline, &p->outline.out, 0, 0, std::move(fanouts), {}};
         all.elsewhere = true;
         block_options made = options;
-        made.weighted = false;  // what is left to do looks at no list
+        made.weighted = made.labor = false;  // what is left to do looks at no list
         p->maker.emplace(where, std::vector<sampled_type>{{of.all_vertices}}, std::vector<inner_relation>{all}, made, false);
-        p->maker->fingerprint = mix(p->maker->fingerprint ^ (options.weighted ? 1 : 0) ^ (options.edge_ids ? 2 : 0));
+        p->maker->fingerprint =
+            mix(p->maker->fingerprint ^ (options.weighted ? 1 : 0) ^ (options.edge_ids ? 2 : 0) ^ (options.labor ? 4 : 0));
         return p;
       })) {}
 split_sampler::~split_sampler() = default;

@@ -23,7 +23,7 @@ TEST(loading_program, samples_and_checks_with_every_option) {
   for (char const* graph : {"w.gnr", "r.gnr", "p.gnr", "d.gnr"})
     for (char const* place : {"host", "simulated"})
       for (std::string const how : {"", "--rule all", "--replace", "--disjoint", "--edge-ids", "--side out", "--fanout -1,2",
-                                    "--fanout -1,2 --replace --edge-ids", "--weighted"}) {
+                                    "--fanout -1,2 --replace --edge-ids", "--weighted", "--labor"}) {
         if (how == "--weighted" && graph == std::string("d.gnr")) continue;
         outcome const o =
             at.shell(std::string("garner sample ") + graph + " --share 50% --batch 40 --fanout 4,3 --epochs 2 --verify --json --place " +

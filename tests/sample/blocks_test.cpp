@@ -284,7 +284,7 @@ TEST_P(blocks_at, have_the_same_bits_where_lists_are_kept_by_score) {
         std::vector<std::int64_t> times(n);
         for (std::size_t v = 0; v < n; ++v) times[v] = static_cast<std::int64_t>(random_bits(8, 0, v) % 50);
         auto const seeds = some_seeds(40, n);
-        for (int how = 0; how < 6; ++how) {
+        for (int how = 0; how < 7; ++how) {
           block_options o;
           o.edge_ids = o.inner_edge_ids = true;  // the user's names of edges are read over the link
           o.replace = o.disjoint = how == 1;
@@ -292,7 +292,7 @@ TEST_P(blocks_at, have_the_same_bits_where_lists_are_kept_by_score) {
           if (how == 3) o.induced = true;
           if (how == 4) o.temporal = temporal_rule::uniform;
           if (how == 5 && !has_weights) continue;
-          o.weighted = how == 5;
+          o.weighted = how == 5, o.labor = how == 6;
           std::vector<std::int64_t> const fanouts = how == 2 ? std::vector<std::int64_t>{-1, 3} : std::vector<std::int64_t>{6, 5};
           auto const draw = [&](traffic* link = nullptr, std::uint64_t* near = nullptr) {
             block_sampler s(where(), h, fanouts, o, list_side::in, times);
@@ -332,7 +332,7 @@ TEST_P(blocks_at, have_the_same_bits_where_lists_are_kept_by_score) {
           }
         }
       }
-  EXPECT_EQ(compared, (2u * 4 * 5 + 2 * 5 + 4 * 6) * 5);
+  EXPECT_EQ(compared, (2u * 4 * 6 + 2 * 6 + 4 * 7) * 5);
 }
 
 // In an order that says nothing, as graphs come.
@@ -474,6 +474,110 @@ TEST_P(blocks_at, draw_each_edge_as_often_as_it_should_be) {
     EXPECT_LT(chi, freedom + 4 * std::sqrt(2 * freedom)) << how;
     EXPECT_GT(chi, freedom - 5 * std::sqrt(2 * freedom));
   }
+}
+
+// A twin sorts each list by the numbers of its neighbors.
+TEST_P(blocks_at, keep_by_labor_the_neighbors_of_the_smallest_numbers) {
+  std::uint64_t chosen = 0;
+  for (int kind = 0; kind < 6; ++kind) {
+    auto const made = [&] {
+      graph g = kind == 3 ? weighted_graph() : random_graph(kind == 1, kind == 2 ? 8 : 4);
+      if (kind == 4) pack(g);
+      return g;
+    };
+    graph const home = kind == 4 ? random_graph(false) : made();
+    graph_handle const there = brought(made(), where());
+    auto const lists = lists_of(home, true);
+    auto const seeds = some_seeds(60, home.info.vertices);
+    for (std::uint64_t const number : {0u, 9u})
+      for (std::vector<std::int64_t> const& fanouts : {std::vector<std::int64_t>{5, 3, 2}, {40, 2}, {1100, 0, 4}, {-1, 3}}) {
+        block_options o;
+        o.labor = o.edge_ids = true, o.seed = 21, o.disjoint = kind == 5;
+        if (kind == 3) o.rule = hop_rule::all;
+        block_sampler s(where(), there, fanouts, o);
+        drawn_blocks const d = taken(s, s.sample(number, seeds));
+        expect_blocks(d, lists, seeds, fanouts, o);
+        std::uint64_t const key = random_bits(21, number * 8, 0);
+        std::size_t at = 0;
+        for (std::size_t h = 0; h < fanouts.size(); ++h)
+          for (std::size_t const end = at + d.relations[0].by_hop[h]; at < end;) {
+            std::int64_t const col = d.relations[0].col[at];
+            auto const& list = lists[static_cast<std::size_t>(d.types[0].ids[static_cast<std::size_t>(col)])];
+            std::vector<std::pair<std::uint64_t, std::int64_t>> keyed;
+            for (entry const& e : list)
+              keyed.push_back({mix(key + 0x9e3779b97f4a7c15ull * (e.neighbour + 1)) >> 1, static_cast<std::int64_t>(e.edge)});
+            bool const some = fanouts[h] >= 0 && list.size() > static_cast<std::size_t>(fanouts[h]);
+            if (some) std::sort(keyed.begin(), keyed.end());
+            for (std::size_t k = 0; at < end && d.relations[0].col[at] == col; ++k, ++at) {
+              ASSERT_EQ(d.relations[0].edge[at], keyed[k].second) << "graph " << kind << ", hop " << h;
+              chosen += some;
+            }
+          }
+      }
+  }
+  EXPECT_GT(chosen, 10000u);
+}
+
+// One hop over two relations from one type: its vertices have one number in both. Of another type the same ids have others.
+TEST_P(blocks_at, have_one_number_a_neighbor_of_a_type_in_all_relations) {
+  std::vector<arc> arcs;
+  for (std::uint64_t u = 2; u < 300; ++u) arcs.push_back({u, 0}), arcs.push_back({u, 1});
+  build_options how;
+  how.in_lists = true;
+  graph_handle const g = brought(make_graph(arcs, false, 300, how), where());
+  block_options o;
+  o.labor = true;
+  std::vector<sampled_relation> relations(3);
+  for (std::uint32_t r = 0; r < 3; ++r) relations[r] = {.lists = &g, .from = r == 2 ? 1u : 0u, .to = 2, .fanouts = {30}};
+  block_sampler s(where(), {sampled_type{.vertices = 300}, sampled_type{.vertices = 300}, sampled_type{.vertices = 300}}, relations, o);
+  drawn_blocks const d = taken(s, s.sample(4, std::vector<std::int64_t>{0, 1}, 2), 3, 3);
+  for (drawn_blocks::edges const& e : d.relations) EXPECT_EQ(e.row.size(), 60u);
+  EXPECT_EQ(d.types[0].ids.size(), 30u) << "both seeds keep the same, by both relations";
+  EXPECT_EQ(d.types[1].ids.size(), 30u);
+  std::set<std::int64_t> const first(d.types[0].ids.begin(), d.types[0].ids.end()), second(d.types[1].ids.begin(), d.types[1].ids.end());
+  EXPECT_FALSE(first == second);
+}
+
+TEST_P(blocks_at, keep_each_neighbor_by_labor_as_often_as_it_should_be) {
+  std::uint64_t const leaves = 100, batches = where().kind == place_kind::simulated ? 400 : 1000;
+  std::vector<arc> arcs;
+  for (std::uint64_t u = 1; u <= leaves; ++u) arcs.push_back({u, 0});
+  build_options how;
+  how.in_lists = true;
+  graph_handle const g = brought(make_graph(arcs, false, leaves + 1, how), where());
+  block_options o;
+  o.labor = true;
+  block_sampler s(where(), g, {5}, o);
+  std::vector<double> count(leaves + 1);
+  for (std::uint64_t b = 0; b < batches; ++b) {
+    drawn_blocks const d = taken(s, s.sample(b, std::vector<std::int64_t>{0}));
+    ASSERT_EQ(d.types[0].ids.size(), 6u);
+    for (std::size_t k = 1; k < 6; ++k) ++count[static_cast<std::size_t>(d.types[0].ids[k])];
+  }
+  double const expected = static_cast<double>(batches) * 5 / static_cast<double>(leaves), freedom = static_cast<double>(leaves) - 1;
+  double chi = 0;  // five different ones a mini-batch: their counts scatter by 1 - 5 / leaves less
+  for (std::uint64_t u = 1; u <= leaves; ++u) chi += (count[u] - expected) * (count[u] - expected) / expected / 0.95;
+  EXPECT_LT(chi, freedom + 4 * std::sqrt(2 * freedom));
+  EXPECT_GT(chi, freedom - 4 * std::sqrt(2 * freedom));
+}
+
+TEST(blocks, have_fewer_vertices_by_labor) {
+  generate_options how;
+  how.scale = 13;
+  graph_handle const g = generate_graph(how);
+  auto const seeds = some_seeds(512, g.info().vertices);
+  std::uint64_t vertices[2] = {}, edges[2] = {};
+  for (bool const labor : {false, true}) {
+    block_options o;
+    o.labor = labor;
+    block_sampler s({}, g, {10, 10}, o);
+    for (std::uint64_t b = 0; b < 10; ++b) {
+      blocks const drawn = s.sample(b, seeds);
+      vertices[labor] += drawn.of_type(0).count, edges[labor] += drawn.of_relation(0).by_hop[0];
+    }
+  }
+  EXPECT_EQ(edges[0], edges[1]) << "as many a seed";
+  EXPECT_LT(static_cast<double>(vertices[1]), 0.8 * static_cast<double>(vertices[0]));
 }
 
 TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
@@ -830,9 +934,10 @@ TEST_P(blocks_at, are_those_of_a_new_sampler_whatever_it_drew_before) {
 
 // Drawn together, in one pass over the lists: the bits of each alone, whatever their sizes, and also where room runs out.
 TEST_P(blocks_at, are_what_they_are_alone_when_they_are_drawn_together) {
-  for (int kind = 0; kind < 7; ++kind) {
+  for (int kind = 0; kind < 8; ++kind) {
     block_options o;
     o.edge_ids = kind != 1, o.edges = kind != 2, o.replace = kind == 3, o.weighted = kind == 4, o.disjoint = kind == 5;
+    o.labor = kind == 7;
     graph_handle const g = brought(kind == 4 ? weighted_graph() : random_graph(true), where());
     std::uint64_t const n = g.info().vertices;
     std::vector<std::int64_t> const fanouts = kind == 1 ? std::vector<std::int64_t>{5, 0, -1} : std::vector<std::int64_t>{6, 5, 4};
@@ -921,6 +1026,12 @@ TEST(blocks, refuse_options_that_contradict_each_other) {
             std::string::npos);
   EXPECT_NE(refused([](auto& o) { o.induced = o.disjoint = true; }).find("choose one"), std::string::npos);
   EXPECT_NE(refused([](auto& o) { o.weighted = true, o.temporal = temporal_rule::last; }).find("do not go together"), std::string::npos);
+  EXPECT_NE(refused([](auto& o) {
+              o.labor = o.replace = true;
+            }).find("labor samples uniformly and without replacement, and does not go with replace"),
+            std::string::npos);
+  EXPECT_NE(refused([](auto& o) { o.labor = o.weighted = true; }).find("with weighted"), std::string::npos);
+  EXPECT_NE(refused([](auto& o) { o.labor = true, o.temporal = temporal_rule::last; }).find("with temporal"), std::string::npos);
   EXPECT_NE(refused([](auto& o) { o.access = access_mode::bulk; }).find("bulk"), std::string::npos);
   EXPECT_NE(refused([](auto&) {}, {}).find("0 hops"), std::string::npos);
   EXPECT_NE(refused([](auto&) {}, {-2}).find("fanout -2"), std::string::npos);

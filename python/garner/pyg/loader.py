@@ -151,7 +151,7 @@ class _Joins:
         cache = options["graph_cache"] if options["device_budget"] is None else options["device_budget"]
         if neighbor_sampler is None:
             sampler = {name: options[name] for name in ("num_neighbors", "subgraph_type", "replace", "disjoint", "temporal_strategy", "time_attr",
-                                                        "weight_attr", "is_sorted", "directed")}
+                                                        "weight_attr", "is_sorted", "directed", "labor")}
             neighbor_sampler = NeighborSampler(data, share_memory=workers > 0, graph=options["graph"], place=device, scores=options["scores"], **sampler,
                                                device_budget=None if cache is None else pipeline.bytes_of(cache, "graph_cache"))
         self._cache = Budget(device, options["feature_cache"], options["reserve"])
@@ -821,6 +821,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
     graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory (the most read by scores=, one a node, by type where
     there are several); None: all of it, where it fits.
     graph: a garner.Graph in place of the data's edge_index, as garner.open has it; of Data, whose nodes are its.
+    labor: nodes of a mini-batch keep the same neighbors where they can, so that fewer rows are read (LABOR-0); not with replace, weight_attr, time_attr.
     loading: options of garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     Rows may be those of garner.torch.remote_rows, and a graph in a GraphStore that of garner.torch.remote_graph: they come by windows of mini-batches
     (loading's window, 8) while others are learned from. Then all ranks have as many mini-batches, and stop behind the same one.
@@ -836,8 +837,8 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                  transform_sampler_output: Callable[[Any], Any] | None = None, is_sorted: bool = False, filter_per_worker: bool | None = None,
                  neighbor_sampler: Any = None, directed: bool = True, *, device: Any = None, feature_cache: int | str = "auto",
                  graph_cache: int | str | None = None, reserve: int | str | None = None, scores: Any = None,
-                 graph: Any = None, loading: Mapping[str, Any] | None = None, place: Any = None, device_budget: int | str | None = None,
-                 **kwargs: Any) -> None:
+                 graph: Any = None, labor: bool = False, loading: Mapping[str, Any] | None = None, place: Any = None,
+                 device_budget: int | str | None = None, **kwargs: Any) -> None:
         data, neighbor_sampler = self._made(data, neighbor_sampler, locals(), kwargs)
         nodes = _nodes_of(data, neighbor_sampler)
         _require_rows(data, nodes)
@@ -891,7 +892,7 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
                  transform: Callable[[Any], Any] | None = None, transform_sampler_output: Callable[[Any], Any] | None = None,
                  is_sorted: bool = False, filter_per_worker: bool | None = None, neighbor_sampler: Any = None, directed: bool = True, *,
                  device: Any = None, feature_cache: int | str = "auto", graph_cache: int | str | None = None, reserve: int | str | None = None,
-                 scores: Any = None, graph: Any = None, loading: Mapping[str, Any] | None = None, place: Any = None,
+                 scores: Any = None, graph: Any = None, labor: bool = False, loading: Mapping[str, Any] | None = None, place: Any = None,
                  device_budget: int | str | None = None, **kwargs: Any) -> None:
         data, neighbor_sampler = self._made(data, neighbor_sampler, locals(), kwargs)
         nodes = _nodes_of(data, neighbor_sampler)

@@ -68,13 +68,15 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     are read most by scores, a number a node as garner.score gives them (of several types by type; one may lack); None: the first.
     graph: of Data a garner.Graph, as garner.open makes it, in place of an edge_index; as many nodes. Rows of edges stand in the order of its csr().
     weight_attr: a name; of several types also a dict, a name by type of edges: the others' edges are all alike.
+    labor: nodes of a mini-batch keep the same neighbors where they can, so that it has fewer nodes, and each node as many neighbors as else (LABOR-0:
+    Balin and Catalyurek, NeurIPS 2023; as GraphBolt's sample_layer_neighbor). Not with replace, weight_attr, time_attr.
     sample_from_nodes and sample_from_edges take draw=, a number: the same draws the same. None: one of torch's generator.
     """
 
     def __init__(self, data: Any, num_neighbors: Any, subgraph_type: Any = "directional", replace: bool = False, disjoint: bool = False,
                  temporal_strategy: str = "uniform", time_attr: str | None = None, weight_attr: Any = None, is_sorted: bool = False,
                  share_memory: bool = False, directed: bool = True, sample_direction: str = "forward", *, place: Any = None,
-                 device_budget: int | str | None = None, scores: Any = None, graph: Any = None) -> None:
+                 device_budget: int | str | None = None, scores: Any = None, graph: Any = None, labor: bool = False) -> None:
         if not directed:
             subgraph_type = SubgraphType.induced
             warnings.warn("'directed' is deprecated; say subgraph_type='induced' instead", DeprecationWarning, stacklevel=2)
@@ -86,6 +88,9 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             raise UsageError(f"temporal_strategy='{temporal_strategy}': say 'uniform' or 'last'")
         if weight_attr is not None and time_attr is not None:
             raise UsageError("weight_attr and time_attr: sampling by weights and temporal sampling do not go together; choose one")
+        if labor and (replace or weight_attr is not None or time_attr is not None):
+            other = "replace" if replace else "weight_attr" if weight_attr is not None else "time_attr"
+            raise UsageError(f"labor and {other}: labor samples uniformly and without replacement; choose one")
         try:
             self.data_type = DataType.from_data(data)
         except ValueError:
@@ -95,7 +100,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward", graph)
         self._weighted = weight_attr is not None
         self.num_neighbors = num_neighbors
-        self.replace = replace
+        self.replace, self.labor = replace, bool(labor)
         self.subgraph_type = SubgraphType(subgraph_type)
         self.disjoint = disjoint
         self.temporal_strategy = temporal_strategy
@@ -258,7 +263,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         values = self.num_neighbors.get_values(s.edge_types if self.is_hetero else None)
         fanouts = {t: values[t] if self.is_hetero else values for t in s.edge_types}
         induced = self.subgraph_type == SubgraphType.induced
-        key = (os.getpid(), tuple(tuple(f) for f in fanouts.values()), self.replace, self.disjoint, induced, self.temporal_strategy,
+        key = (os.getpid(), tuple(tuple(f) for f in fanouts.values()), self.replace, self.disjoint, self.labor, induced, self.temporal_strategy,
                str(self.place), self.device_budget)
         with beginning:
             kept = self._made
@@ -281,7 +286,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             if self.is_temporal or self._scores is not None or self.device_budget is not None:
                 raise UsageError("a graph that is split over ranks is sampled without times, scores and budgets; leave them out")
             made = RemoteSampler(s.lists[drawn[0]].graph, fanouts[drawn[0]], self.place, replace=self.replace, disjoint=self.disjoint,
-                                 weighted=self._weighted, induced=induced)
+                                 weighted=self._weighted, labor=self.labor, induced=induced)
         elif drawn:
             times = None
             if self.is_temporal:  # who has none is of all times
@@ -299,7 +304,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                                           in_time_order=lists.order is not None or not timed))
             made = BlockSampler.of_relations(
                 [s.num_nodes[t] for t in s.node_types], relations, times=times, rule="last", replace=self.replace, disjoint=self.disjoint,
-                weighted=self._weighted, temporal=self.temporal_strategy if self.is_temporal else None, edge_ids=True, induced=induced,
+                weighted=self._weighted, labor=self.labor, temporal=self.temporal_strategy if self.is_temporal else None, edge_ids=True, induced=induced,
                 place=self.place, device_budget=self.device_budget,
                 scores=None if self._scores is None else [self._scores.get(t) for t in s.node_types])
         return made, drawn
