@@ -165,4 +165,26 @@ struct vertex_pairs {
 vertex_pairs draw_negatives(std::uint64_t number, std::span<std::int64_t const> sources, std::uint64_t source_vertices,
                             std::uint64_t target_vertices, negative_options const& options, graph_handle const* g = nullptr);
 
+// --- random walks ---
+// node2vec's (Grover and Leskovec, KDD 2016): the step behind t, v goes to a neighbor x of v with a chance in proportion to 1 / p where x
+// is t, to 1 where x leads to t, else to 1 / q. With p = q = 1 every edge is as likely.
+struct random_walk_options {
+  place where;
+  access_mode access = access_mode::aligned;
+  std::optional<tier> edges;        // where they lie; unset: where they are
+  list_side side = list_side::out;  // a step leads along an edge, or against it
+  double p = 1, q = 1;              // 0.001 to 1,000
+  std::uint64_t seed = 1;           // a walk is a function of it and of its place among the starts, the same at every place
+  bool edge_ids = false;            // of a graph in natural order
+};
+struct random_walks {
+  std::vector<std::int64_t> nodes;  // walk by walk, length + 1 each, positions among graph.ids(), the start first; a walk stays at a node
+                                    // without neighbors
+  std::vector<std::int64_t> edges;  // edge_ids: length each, where the edge stands in the lists; -1 where the walk stays
+};
+// errc::usage for options out of range and lists that cannot be read there, errc::input for a start that is no vertex or a directed graph
+// without in-lists.
+random_walks walk_randomly(graph_handle const& g, std::span<std::int64_t const> starts, std::uint32_t length,
+                           random_walk_options const& options = {});
+
 }  // namespace garner

@@ -15,7 +15,7 @@ from .errors import *  # noqa: F401,F403
 from ._garner import *  # noqa: F401,F403  (what it holds stands in _garner.pyi)
 from . import _garner
 from ._arguments import speak as _speak
-from .graphs import build as build
+from .graphs import build as build, random_walk as random_walk
 from .models import Training as Training, predict as predict, read_model as read_model, train as train
 from .rows import Embedding as Embedding, embedding as embedding
 from .tables import Tiered as Tiered, TierRows as TierRows, shared as shared, tiered as tiered, unified as unified

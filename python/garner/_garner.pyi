@@ -1182,6 +1182,9 @@ def draw_negatives(sources: object, source_vertices: int, target_vertices: int, 
     Errors: UsageError; InputError where a vertex leads to all others, so that none is left.
     """
 
+def _random_walks(graph: Graph, start: object, walk_length: int, *, p: float = 1, q: float = 1, seed: int = 1, side: str = 'out', edge_ids: bool = False, place: object = 'host', access: str = 'aligned', edges: str | None = None) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
+    """garner.random_walk, of flat arrays."""
+
 class GraphPart:
     """
     The lists of a block of a graph's vertices, as one of several processes keeps them; garner.torch.remote_graph makes it.

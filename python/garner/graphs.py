@@ -108,3 +108,25 @@ def _edges_of(given: Any, weights: Any, vertices: int | None, undirected: bool |
     except UsageError as e:
         raise type(e)(f"build: {e}; or give source and target, a sparse matrix of SciPy or torch, a graph of NetworkX or PyG's Data" +
                       (", or read files with garner.read" if isinstance(given, (str, bytes)) else "")) from None
+
+
+def random_walk(graph: Graph, start: Any, walk_length: int, p: float = 1.0, q: float = 1.0, *, seed: int = 1, side: str = "out", return_edge_indices: bool = False,
+                place: Any = "host", access: str = "aligned", edges: str | None = None) -> Any:
+    """Random walks over a graph, whose adjacency may lie in any tier: node2vec's (Grover and Leskovec, KDD 2016).
+
+    start: positions of vertices among graph.ids(), or a bool each; a walk from each, in this order
+    p, q: 0.001 to 1000. A step from v, where t was before, goes to t with a chance in proportion to 1 / p, to neighbors that lead to t to 1, to
+    others to 1 / q; 1, 1: to each neighbor alike. A walk stays at a vertex without neighbors.
+    side: 'out': along edges; 'in': against them. seed: a walk is a function of it and of its place in start, the same at every place
+    place: that walks: 'host', 'device', 'simulated'; access, edges: as of garner.bfs
+    Result: shape (starts, walk_length + 1), int64; return_edge_indices (of a graph in natural order): also where each edge stands in the lists
+    of csr(), shape (starts, walk_length), -1 where a walk stays.
+    Errors: UsageError, IdError for a start that is no vertex.
+    """
+    walk_length = _checks.number(walk_length, "walk_length")
+    if walk_length < 1:
+        raise UsageError(f"walk_length={walk_length}: say 1 or more")
+    nodes, edge = _garner._random_walks(graph, start, walk_length, p=p, q=q, seed=seed, side=side, edge_ids=bool(return_edge_indices), place=place,
+                                        access=access, edges=edges)
+    nodes = nodes.reshape(-1, walk_length + 1)
+    return (nodes, edge.reshape(-1, walk_length)) if return_edge_indices else nodes

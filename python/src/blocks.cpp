@@ -427,6 +427,33 @@ void add_blocks(nb::module_& m) {
       "kind: 'binary': (sources, targets), amount an edge, of all together, rounded up; 'triplet': targets, amount a source, source by\n"
       "source. never_positive: none is an edge of graph. number, seed: as of BlockSampler.\n"
       "Errors: UsageError; InputError where a vertex leads to all others, so that none is left.");
+
+  m.def(
+      "_random_walks",
+      [](py_graph& g, nb::object starts, std::uint32_t length, nb::kwargs options) {
+        random_walk_options o;
+        std::string side = "out";
+        keywords given("random_walk", std::move(options));
+        given.take("p", o.p);
+        given.take("q", o.q);
+        given.take("seed", o.seed);
+        given.take("side", side);
+        given.take("edge_ids", o.edge_ids);
+        given.take("place", o.where);
+        given.take("access", o.access);
+        given.take("edges", o.edges);
+        given.done();
+        o.side = side_of(side);
+        std::shared_ptr<graph_handle> const graph = g.use_in_lists(o.side == list_side::in);
+        int64s const from = positions_of(starts, "start", graph->info().vertices, {});
+        random_walks w = released([&] { return walk_randomly(*graph, from.seen, length, o); });
+        return nb::make_tuple(to_numpy(std::move(w.nodes)), to_numpy(std::move(w.edges)));
+      },
+      nb::arg("graph"), nb::arg("start"), nb::arg("walk_length"), nb::arg("options"),
+      nb::sig("def _random_walks(graph: Graph, start: object, walk_length: int, *, p: float = 1, q: float = 1, seed: int = 1, side: str = "
+              "'out', edge_ids: bool = False, place: object = 'host', access: str = 'aligned', edges: str | None = None) -> "
+              "tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]"),
+      "garner.random_walk, of flat arrays.");
 }
 
 }  // namespace garner::python

@@ -110,6 +110,41 @@ class Blocks(unittest.TestCase):
         all_again = garner.BlockSampler(g, [3, 3], rule="all").sample([5])
         self.assertGreater(all_again.of_relation(0).by_hop[1], 3)  # the seed draws again
 
+    def test_labor(self):
+        g = garner.build(np.repeat(np.arange(2), 40), np.tile(np.arange(2, 42), 2), vertices=42)
+        for place in ("host", "simulated"):
+            s = garner.BlockSampler(g, [5], side="out", labor=True, place=place)
+            both = [set(s.sample([0, 1], number).of_type(0).ids.tolist()) for number in range(20)]
+            self.assertEqual([len(ids) for ids in both], [7] * 20)  # both keep the same five
+            self.assertGreater(len(set.union(*both)), 30)
+            self.assertEqual(s.sample([0], 3).of_relation(0).by_hop, [5])
+        for option in ({"replace": True}, {"temporal": "last", "times": np.arange(42)}):
+            with self.assertRaisesRegex(garner.UsageError, f"does not go with {next(iter(option))}"):
+                garner.BlockSampler(g, [5], side="out", labor=True, **option)
+
+    def test_random_walks(self):
+        g = garner.build([0, 1, 1, 2], [1, 2, 3, 0], vertices=5)
+        walks, edges = garner.random_walk(g, [0, 4, 1], 6, return_edge_indices=True)
+        self.assertEqual((walks.shape, walks.dtype, edges.shape), ((3, 7), np.int64, (3, 6)))
+        offsets, targets, _ = g.csr()
+        for walk, steps in zip(walks.tolist(), edges.tolist()):
+            for v, u, e in zip(walk, walk[1:], steps):
+                self.assertEqual((u, e) if e < 0 else (u, offsets[v] <= e < offsets[v + 1]), (v, -1) if offsets[v] == offsets[v + 1] else (targets[e], True))
+        self.assertEqual(walks[1].tolist(), [4] * 7)
+        self.assertTrue((garner.random_walk(g, [0, 4, 1], 6, place="simulated") == walks).all())
+        self.assertFalse((garner.random_walk(g, [1] * 50, 6, seed=2) == garner.random_walk(g, [1] * 50, 6)).all())
+        back = garner.random_walk(g, [3], 1, side="in")
+        self.assertEqual(back.tolist(), [[3, 1]])
+        two = garner.build([0, 1], [1, 2], vertices=3, undirected=True)
+        returns = garner.random_walk(two, [0] * 2000, 2, 0.01, 1.0)
+        self.assertGreater((returns[:, 2] == 0).mean(), 0.97)
+        for call, error, text in ((lambda: garner.random_walk(g, [5], 3), garner.IdError, "start 5 at position 0"),
+                                  (lambda: garner.random_walk(g, [0], 3, q=-1.0), garner.UsageError, "q = -1: say a number from 0.001 to 1,000"),
+                                  (lambda: garner.random_walk(g, [0], 0), garner.UsageError, "walk_length=0"),
+                                  (lambda: garner.random_walk(two.reorder("degree"), [0], 3, return_edge_indices=True), garner.UsageError, "reordered")):
+            with self.assertRaisesRegex(error, text):
+                call()
+
     def test_weights_and_times(self):
         g = garner.build([0] * 4, [1, 2, 3, 4], np.array([1, 0, 2, 0], np.float32), vertices=5)
         s = garner.BlockSampler(g, [2], side="out", weighted=True)
