@@ -9,6 +9,9 @@ import garner does not import this; it needs torch and torch_geometric.
 from .loader import LinkNeighborLoader as LinkNeighborLoader, NeighborLoader as NeighborLoader
 from .nn import GATConv as GATConv, GCNConv as GCNConv, GINConv as GINConv, SAGEConv as SAGEConv
 from .sampler import NeighborSampler as NeighborSampler
+from .samplers import (ClusterData as ClusterData, ClusterLoader as ClusterLoader, HGTLoader as HGTLoader, Node2Vec as Node2Vec,
+                       RandomNodeLoader as RandomNodeLoader, ShaDowKHopSampler as ShaDowKHopSampler, random_walk as random_walk)
 from .stores import FeatureStore as FeatureStore, GraphStore as GraphStore, stores_of as stores_of
 
-__all__ = ["FeatureStore", "GATConv", "GCNConv", "GINConv", "GraphStore", "LinkNeighborLoader", "NeighborLoader", "NeighborSampler", "SAGEConv", "stores_of"]
+__all__ = ["ClusterData", "ClusterLoader", "FeatureStore", "GATConv", "GCNConv", "GINConv", "GraphStore", "HGTLoader", "LinkNeighborLoader", "NeighborLoader",
+           "NeighborSampler", "Node2Vec", "RandomNodeLoader", "SAGEConv", "ShaDowKHopSampler", "random_walk", "stores_of"]
