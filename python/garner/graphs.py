@@ -110,8 +110,8 @@ def _edges_of(given: Any, weights: Any, vertices: int | None, undirected: bool |
                       (", or read files with garner.read" if isinstance(given, (str, bytes)) else "")) from None
 
 
-def random_walk(graph: Graph, start: Any, walk_length: int, p: float = 1.0, q: float = 1.0, *, seed: int = 1, side: str = "out", return_edge_indices: bool = False,
-                place: Any = "host", access: str = "aligned", edges: str | None = None) -> Any:
+def random_walk(graph: Graph, start: Any, walk_length: int, p: float = 1.0, q: float = 1.0, *, seed: int = 1, side: str = "out",
+                return_edge_indices: bool = False, place: Any = "host", access: str = "aligned", edges: str | None = None) -> Any:
     """Random walks over a graph, whose adjacency may lie in any tier: node2vec's (Grover and Leskovec, KDD 2016).
 
     start: positions of vertices among graph.ids(), or a bool each; a walk from each, in this order

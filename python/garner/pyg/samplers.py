@@ -24,7 +24,7 @@ from .. import _checks, _garner, graphs, tables
 from .._garner import Graph
 from ..errors import InputError, KindError, UsageError
 from ..pipeline import Field, drawn_seed, mixed, tensor_of
-from .later import put
+from .later import now
 from .loader import NeighborLoader, _input_nodes, _Joins, _Loader, _pair, _require_rows, _selected
 from .sampler import NeighborSampler, Plan
 from .source import edges_of
@@ -60,6 +60,8 @@ class _Chosen(_Joins):
         self.data, self.node_sampler = self._made(data, None, options, kwargs)
         if self.node_sampler.is_remote:
             raise UsageError(f"{type(self).__name__}: a graph that is split over ranks is sampled by NeighborLoader alone; open the whole graph")
+        if self._remote.tables:
+            raise UsageError(f"{type(self).__name__}: rows of other ranks come to NeighborLoader alone; give tensors or tables of this process")
         _require_rows(self.data, self.node_sampler.num_nodes)
         self.transform, self.transform_sampler_output = None, None
         return self.node_sampler.num_nodes
@@ -86,6 +88,21 @@ class _Chosen(_Joins):
     def _beforehand(self) -> Iterator[tuple[list[Any], Any]]:
         return iter(())  # an epoch reads each row once: none is hotter than others
 
+    def _order(self, out: Any, kind: Any, edges: Any) -> torch.Tensor | None:
+        """In which order PyG's class has the edges of this type; None: in that of their targets."""
+        return None
+
+    def _filtered(self, data: Any, out: Any, node: dict[Any, Any], ends: dict[Any, Any], edges: dict[Any, Any]) -> Any:
+        made = super()._filtered(data, out, node, ends, edges)
+        for kind in ends:
+            if (order := self._order(out, kind, edges.get(kind))) is None:
+                continue
+            store = made._store if kind is None else made[kind]
+            for name, what, _, dim in self._templates[kind]:
+                if what in ("edge", "edge_index"):
+                    store[name] = store[name].index_select(1 if what == "edge_index" else dim, order.to(store[name].device))
+        return made
+
     def _homogeneous(self, out: Any) -> Any:
         if not isinstance(self.data, Data):
             return super()._homogeneous(out)
@@ -93,16 +110,18 @@ class _Chosen(_Joins):
         data = self._filtered(self.data, out, {None: out.node}, {None: (out.row, out.col)}, {None: edges})
         if "edge_index" not in self.data and "adj_t" not in self.data:
             data.edge_index = _pair(out, None, out.row, out.col)
-        if "n_id" not in data:
-            data.n_id = out.node
-        if "e_id" not in data:
-            put(data._store, "e_id", edges)
         return data
+
+    def _heterogeneous(self, out: Any) -> Any:
+        if not isinstance(self.data, HeteroData):
+            return super()._heterogeneous(out)
+        edges = {key: self._edges(out, edge, key) for key, edge in out.edge.items()}
+        return self._filtered(self.data, out, out.node, {key: (row, out.col[key]) for key, row in out.row.items()}, edges)
 
 
 class RandomNodeLoader(_Chosen, torch_geometric.loader.RandomNodeLoader, _Loader):  # type: ignore[misc]
     __doc__ = f"""torch_geometric.loader.RandomNodeLoader over Garner: num_parts parts of the nodes, random with shuffle=True, each with all edges among
-    its nodes. Besides PyG's fields n_id and e_id; edges stand in the order of their targets.
+    its nodes.
     {_told}
     Errors: UsageError where num_parts is below 1.
     """
@@ -115,6 +134,9 @@ class RandomNodeLoader(_Chosen, torch_geometric.loader.RandomNodeLoader, _Loader
         self.node_dict = {t: (end - size, end) for (t, size), end in zip(sizes.items(), ends)}
         self.num_nodes = ends[-1]
         _Loader.__init__(self, range(self.num_nodes), batch_size=max(1, math.ceil(self.num_nodes / self.num_parts)), collate_fn=self.collate_fn, **kwargs)
+
+    def _order(self, out: Any, kind: Any, edges: Any) -> torch.Tensor | None:
+        return torch.argsort(now(edges))
 
     def _seeds(self, positions: torch.Tensor, number: int) -> dict[Any, torch.Tensor]:
         if len(self.node_dict) == 1:
@@ -216,7 +238,7 @@ def _grown(edge_index: torch.Tensor, nodes: int, parts: int) -> torch.Tensor:
 
 class ClusterLoader(_Chosen, torch_geometric.loader.ClusterLoader, _Loader):  # type: ignore[misc]
     __doc__ = f"""torch_geometric.loader.ClusterLoader over Garner: batch_size parts of a garner.pyg.ClusterData as one mini-batch, with all edges among
-    their nodes. Rows are read from the data as they lie. Besides PyG's fields n_id and e_id, of the data; edges stand in the order of their targets.
+    their nodes. Rows are read from the data as they lie.
     {_told}
     """
 
@@ -225,7 +247,14 @@ class ClusterLoader(_Chosen, torch_geometric.loader.ClusterLoader, _Loader):  # 
             raise KindError(f"cluster_data is {_checks.told(cluster_data)}; make it by garner.pyg.ClusterData")
         self.cluster_data = cluster_data
         self._open(cluster_data.whole, kwargs)
+        self._place = torch.empty_like(cluster_data.node_perm)  # of each node in the order of the parts
+        self._place[cluster_data.node_perm] = torch.arange(self._place.numel())
         _Loader.__init__(self, range(len(cluster_data)), collate_fn=self.collate_fn, **kwargs)
+
+    def _order(self, out: Any, kind: Any, edges: Any) -> torch.Tensor | None:
+        place = self._place[out.node.cpu()].to(out.node.device)
+        first, second = (out.row, out.col) if self.cluster_data.sparse_format == "csr" else (out.col, out.row)
+        return torch.argsort(first * self._place.numel() + place[second])
 
     def _seeds(self, positions: torch.Tensor, number: int) -> dict[Any, torch.Tensor]:
         perm, ptr = self.cluster_data.node_perm, self.cluster_data.partptr
@@ -248,8 +277,6 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
         self.depth, self.num_neighbors, self.replace = _at_least_one(depth, "depth"), _checks.number(num_neighbors, "num_neighbors"), bool(replace)
         self.is_sparse_tensor = False
         nodes = self._open(data, kwargs, [self.num_neighbors] * self.depth, "directional", replace=self.replace, disjoint=True)
-        if self._remote.tables:
-            raise UsageError("ShaDowKHopSampler: rows of other ranks come to NeighborLoader alone; give tensors or tables of this process")
         self.node_idx = _whole_input(node_idx, nodes, "node_idx")
         among = copy.copy(self.node_sampler)
         among.num_neighbors, among.subgraph_type, among.disjoint, among.replace = [0], SubgraphType.induced, False, False
@@ -358,7 +385,7 @@ class HGTLoader(_Chosen, torch_geometric.loader.HGTLoader, _Loader):  # type: ig
         torch_geometric.loader.NodeLoader.__init__(self, self.data, sampler, _input_nodes(input_nodes, nodes), transform=transform,
                                                    transform_sampler_output=transform_sampler_output, filter_per_worker=filter_per_worker, **kwargs)
 
-    _beforehand = _Joins._beforehand
+    _beforehand, _heterogeneous = _Joins._beforehand, _Joins._heterogeneous
     _label = NeighborLoader._label
 
     def _planned(self, inputs: Any, draw: int) -> Any:
@@ -440,7 +467,8 @@ def _walked(graph: Any, start: torch.Tensor, walk_length: int, p: float, q: floa
         place = str(start.device)
         graph.to(place)
     at = start.device if isinstance(start, torch.Tensor) else torch.device("cpu")
-    found = graphs.random_walk(graph, _checks.host(start, "start"), walk_length, float(p), float(q), seed=drawn_seed() >> 3, return_edge_indices=edges, place=place)
+    found = graphs.random_walk(graph, _checks.host(start, "start"), walk_length, float(p), float(q), seed=drawn_seed() >> 3, return_edge_indices=edges,
+                               place=place)
     return tuple(torch.from_numpy(one).to(at) for one in found) if edges else torch.from_numpy(found).to(at)
 
 
