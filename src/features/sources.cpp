@@ -86,10 +86,13 @@ struct row_sender::stage {
   void close() {  // what was sent has been waited for
     for (memory_block& b : buffers) b.reset();
   }
-  void open(int device, std::uint64_t row_bytes) {
-    for (memory_block& b : buffers)
-      if (b.bytes() < row_bytes || !b.data())
-        b = memory_block(tier::host, std::max(bytes, row_bytes), device, "buffers of a staged gather");
+  // The first so many of them, of the size that is needed now: pinning more would take longer than to send a small table.
+  void open(int device, std::uint64_t count, std::uint64_t wanted) {
+    for (std::uint64_t k = 0; k < count; ++k)
+      if (buffers[k].bytes() < wanted || !buffers[k].data()) {
+        sent[k].wait();
+        buffers[k] = memory_block(tier::host, wanted, device, "buffers of a staged gather");
+      }
   }
 };
 
@@ -104,7 +107,7 @@ void row_sender::send(std::uint64_t n, id_source const& ids_of, char* to, gather
   std::uint64_t const out_bytes = source_.width * bytes_of(how.to);
   if (out_bytes == 0) return;
   std::uint64_t const each = std::max<std::uint64_t>(1, stage::bytes / out_bytes);
-  if (x_.asynchronous()) stage_->open(x_.device(), out_bytes);
+  if (x_.asynchronous() && n) stage_->open(x_.device(), n > each ? 2 : 1, std::min(n, each) * out_bytes);
   std::vector<std::uint64_t> ids(std::min(n, each));
   for (std::uint64_t k = 0, turn = 0; k < n; k += each, turn ^= 1) {
     check_interrupted();
