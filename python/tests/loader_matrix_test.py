@@ -44,7 +44,7 @@ class World:
                                    "time": rng.integers(0, 60, count)}
         for kind, many in ((RATES, 150), (RATED, 130), (LIKES, 140)) if several else ((None, 230),):
             source, target = (self.count[end] for end in types_of(kind))
-            row, col = rng.integers(0, source, many), rng.integers(0, target - 2, many)  # the last nodes have no neighbors
+            row, col = rng.integers(0, source, many), (rng.random(many) ** 3 * (target - 2)).astype(int)  # many of few neighbors, the last of none
             if ordered:
                 row, col = np.unique(np.stack([row, col]), axis=1)
             many = len(row)
