@@ -185,11 +185,37 @@ def number(value: Any, name: str, wanted: str = "say a whole number") -> int:
         raise KindError(f"{name} is {told(value)}; {wanted}") from None
 
 
+def flag(value: Any, name: str) -> bool:
+    """A bool, or a number that stands for one."""
+    if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
+        raise KindError(f"{name} is {told(value)}; say True or False")
+    return bool(value)
+
+
+def counted(value: Any, name: str, least: int = 0) -> int:
+    found = number(value, name)
+    if found < least:
+        raise UsageError(f"{name} is {found}; say {least} or more")
+    return found
+
+
+def scores(values: Any, count: int, of: str) -> npt.NDArray[np.float32]:
+    """One a node, by which they are ranked."""
+    found = floats(values, "scores", count, of)
+    if np.isnan(found).any():
+        raise UsageError(f"scores: that of node {int(np.flatnonzero(np.isnan(found))[0])} is not a number; give 0 where nothing is known")
+    return found
+
+
 def fanouts(given: Any, name: str = "fanouts") -> list[int]:
-    """How many neighbors each hop draws. How many there may be the library says."""
+    """How many neighbors each hop samples."""
     if not hasattr(given, "__iter__") or isinstance(given, (str, bytes, Mapping, Set)) or getattr(given, "ndim", 1) != 1:
         raise KindError(f"{name} is {told(given)}; give a list with a whole number for each hop, as [15, 10]")
-    return [number(f, f"{name}[{k}]", "say a whole number of neighbors, 0 for none or -1 for all of them") for k, f in enumerate(given)]
+    found = [number(f, f"{name}[{k}]", "say a whole number of neighbors, 0 for none or -1 for all of them") for k, f in enumerate(given)]
+    for k, f in enumerate(found):
+        if not -1 <= f <= 1 << 20:
+            raise UsageError(f"{name}[{k}] is {f}; say 0 (none) to 1048576 neighbors a hop, or -1 for all of them")
+    return found
 
 
 def table(array: Any, name: str) -> Any:

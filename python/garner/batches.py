@@ -266,12 +266,16 @@ def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None
     batch_size = _checks.number(batch_size, "batch_size")
     if batch_size < 1:
         raise UsageError(f"batch_size={batch_size}: say 1 or more")
-    seed, rank, ranks = (None if n is None else _checks.number(n, name) for n, name in ((seed, "seed"), (rank, "rank"), (ranks, "ranks")))
+    seed = None if seed is None else _checks.number(seed, "seed")
+    rank, ranks = (None if n is None else _checks.counted(n, name) for n, name in ((rank, "rank"), (ranks, "ranks")))
+    _require_kinds(graph, options, shuffle=shuffle, drop_last=drop_last)
     chosen = torch.arange(vertices) if seeds is None else _checks.tensor(_checks.positions(seeds, "seeds", vertices), "seeds")
     if not chosen.numel():
         raise UsageError("seeds: there are none; give at least one vertex")
     _checks.within(chosen, vertices, "seed")
     if seed_times is not None:
+        if options.get("temporal") is None and isinstance(graph, Graph):
+            raise UsageError("seed_times are given, and temporal is not; say temporal='uniform' or 'last', or leave seed_times out")
         seed_times = _checks.tensor(_checks.times(seed_times, "seed_times", chosen.numel(), "seeds"), "seed_times")
     hops = _checks.fanouts(fanouts)
     if isinstance(graph, RemoteGraph) and rank is None and ranks is None:
@@ -301,6 +305,18 @@ def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None
     whole = graph
     return Loader(lambda: BlockSampler(whole, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times,
                   rank, ranks, asked, Budget(place, feature_cache, reserve))
+
+
+def _require_kinds(graph: Graph | RemoteGraph, options: dict[str, Any], **flags: Any) -> None:
+    """That options are what they are taken for, and not without the others that they go with."""
+    for name, value in flags.items():
+        _checks.flag(value, name)
+    for name in {"replace", "disjoint", "weighted", "edge_ids", "induced", "edges"} & options.keys():
+        options[name] = _checks.flag(options[name], name)
+    if options.get("scores") is not None:
+        _checks.scores(options["scores"], len(graph), "vertices")
+    if options.get("times") is not None and options.get("temporal") is None:
+        raise UsageError("times are given, and temporal is not; say temporal='uniform' or 'last', or leave times out")
 
 
 def _over_ranks(graph: RemoteGraph, fanouts: list[int], place: Any, options: dict[str, Any], made: Loader) -> Loader:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,9 +19,10 @@ import torch.utils.data
 import torch.utils.dlpack
 
 from . import _checks, _garner, tables
-from .errors import DeviceError, Error, OutOfMemory, UsageError
+from .errors import DeviceError, Error, KindError, OutOfMemory, UsageError
 
 loading_options = ("ahead", "window", "way", "window_bytes", "cache", "reads", "merge_reads", "multiprocessors", "keep_times")
+_choices = {"way": ("automatic", "window", "tiered", "zero_copy", "staged"), "cache": ("next-use", "window", "clock", "pinned"), "reads": ("ahead", "kernels")}
 _plain = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool}
 _said: set[str] = set()
 
@@ -34,23 +36,51 @@ def warn_once(message: str) -> None:
 
 def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
     """Options of garner.Loader that are passed to a loader over it."""
-    for name in said or ():
+    if not (said is None or isinstance(said, Mapping)):
+        raise KindError(f"loading is {_checks.told(said)}; give a dict, as {{'ahead': 4}}")
+    found = dict(said or {})
+    for name, value in found.items():
+        said_as = f"loading: {name}"
         if name not in loading_options:
             raise UsageError(f"loading: there is no '{name}'; it has {', '.join(loading_options)}")
-    numbers = ("ahead", "window", "multiprocessors", "keep_times")
-    return {name: _checks.number(value, f"loading: {name}") if name in numbers else value for name, value in (said or {}).items()}
+        if name in _choices and value not in _choices[name]:
+            raise UsageError(f"{said_as} is {_checks.told(value)}; say {', '.join(_choices[name][:-1])} or {_choices[name][-1]}")
+        if name in ("ahead", "window", "multiprocessors", "keep_times"):
+            found[name] = _checks.counted(value, said_as)
+        if name == "window_bytes" and value is not None:
+            bytes_of(value, said_as)
+        if name == "merge_reads" and not (isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?%", value)):
+            _checks.counted(value, said_as) if not isinstance(value, str) else bytes_of(value, said_as)
+    return found
 
 
 def device_of(asked: Any, values: Sequence[Any]) -> Any:
     """Where a loader samples and gathers: as it is asked for ('cpu' is the host); None: where the first of these tables or tensors on a GPU lies,
     the host where a table was made for it, else torch's current GPU; without a GPU, and in a worker of torch, the host."""
     if asked is not None:
-        return "host" if str(asked) == "cpu" else asked
+        return _there_is(asked)
     if not _garner.info()["devices"] or not torch.cuda.is_available() or torch.utils.data.get_worker_info() is not None:
         return "host"
     at = [str(value.device) for value in values if isinstance(value, (torch.Tensor, tables.Tiered))]
     made = [value._table.place for value in values if isinstance(value, tables.Tiered)]
     return next((d for d in at if d.startswith("cuda")), made[0] if made else f"cuda:{torch.cuda.current_device()}")
+
+
+def _there_is(asked: Any) -> Any:
+    """The device, which exists."""
+    kind, _, number = str(asked).partition(":")
+    if kind in ("cpu", "host") and not number:
+        return "host"
+    index = asked if type(asked) is int else int(number) if number.isdecimal() else 0
+    if index < 0 or not (type(asked) is int or kind in ("cuda", "device", "simulated") and (number.isdecimal() or str(asked) == kind)):
+        raise UsageError(f"device is {_checks.told(asked)}; say 'cpu', 'cuda', 'cuda:N' or 'simulated'")
+    if is_gpu(asked):
+        there: Any = _garner.info()["devices"]
+        count = len(there) if torch.cuda.is_available() else 0
+        if index >= count:
+            raise DeviceError(f"device is {_checks.told(asked)}; " + ("there is no GPU that both Garner and torch can use; say 'cpu'" if not count else
+                                                                    f"there are {count} GPUs, counted from 0; say 'cuda:0', or 'cpu'"))
+    return asked
 
 
 def is_gpu(device: Any) -> bool:
@@ -102,7 +132,7 @@ class Budget:
 def bytes_of(said: Any, name: str) -> int:
     """A number of bytes, or text such as "8GiB"."""
     try:
-        if isinstance(said, float):
+        if isinstance(said, (bool, float)):
             raise TypeError
         return int(_garner.parse_bytes(said))
     except (TypeError, Error):

@@ -143,7 +143,7 @@ class Checks(unittest.TestCase):
                     self.refused(call, wrong, "give a list")
             for wrong in ([-2], [1 << 21]):
                 with self.subTest(entry=name, fanouts=wrong):
-                    self.refused(call, wrong, f"fanout {wrong[0]}: say 0")
+                    self.refused(call, wrong, rf"\[0\] is {wrong[0]}; say 0")
             for wrong in ([1 << 63], [-(1 << 63) - 1]):
                 with self.subTest(entry=name, fanouts=wrong):
                     self.refused(call, wrong, r"\[0\] is -?9223372036854775")

@@ -6,7 +6,9 @@ gathers run ahead of it (garner/pipeline.py). Invariant: a mini-batch is a funct
 from __future__ import annotations
 
 import copy
+import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -17,11 +19,11 @@ from torch.utils.data.distributed import DistributedSampler
 import torch_geometric.loader  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.loader.utils import index_select  # type: ignore[import-not-found, import-untyped, unused-ignore]
-from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.sampler import HeteroSamplerOutput, NegativeSampling, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import _checks, pipeline, tables
 from ..batches import window_alone
-from ..errors import InputError, UsageError
+from ..errors import InputError, KindError, UsageError
 from ..pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, own_rows, tensor_of
 from ..split import Draws, most_together, windows_ahead
 from . import remote
@@ -135,6 +137,7 @@ class _Joins:
     # --- how it is made ---
     def _made(self, data: Any, neighbor_sampler: Any, options: dict[str, Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         """The data without rows of other ranks, and the sampler. Takes Garner's own options out of these, and what a GPU does not need."""
+        _require_kinds(options, kwargs)
         self._loading = ahead_options(options["loading"])
         self._window = self._loading.get("window") or 8
         data, self._remote = remote.remote_of(data)
@@ -749,6 +752,61 @@ def _require_rows(data: Any, nodes: Any) -> None:
                                  f"{' and '.join(f'{n} {of}' for of, n in count.items())}; give each one a row, or name it otherwise")
 
 
+def _require_kinds(options: dict[str, Any], kwargs: dict[str, Any]) -> None:
+    """That options are what they are taken for, where torch and PyG would see it in the middle of an epoch, or never."""
+    said = {**options, **kwargs}
+    for name in ("replace", "disjoint", "is_sorted", "directed", "filter_per_worker", "shuffle", "drop_last", "pin_memory", "persistent_workers"):
+        if said.get(name) is not None or name in ("replace", "disjoint"):
+            _checks.flag(said[name], name)
+    for name, least in (("num_workers", 0), ("prefetch_factor", 1)):
+        if said.get(name) is not None:
+            _checks.counted(said[name], name, least)
+    for name in ("transform", "transform_sampler_output", "custom_cls", "worker_init_fn"):
+        if not (said.get(name) is None or callable(said[name])):
+            raise KindError(f"{name} is {_checks.told(said[name])}; give something to call")
+    for name in ("sampler", "batch_sampler"):
+        if isinstance(said.get(name), (str, bytes)) or not (said.get(name) is None or hasattr(said[name], "__iter__")):
+            raise KindError(f"{name} is {_checks.told(said[name])}; give one of torch's samplers, or positions of the input to iterate over")
+    if not (said.get("generator") is None or isinstance(said["generator"], torch.Generator)):
+        raise KindError(f"generator is {_checks.told(said['generator'])}; give a torch.Generator")
+    sampler = said["neighbor_sampler"]
+    if not (sampler is None or hasattr(sampler, "sample_from_nodes") and hasattr(sampler, "sample_from_edges")):
+        raise KindError(f"neighbor_sampler is {_checks.told(sampler)}; give a garner.pyg.NeighborSampler, or another BaseSampler of PyG's kind")
+
+
+def _require_positions(kwargs: dict[str, Any], count: int, what: str) -> None:
+    """That samplers that are written down, as lists, name inputs that there are."""
+    for name in ("sampler", "batch_sampler"):
+        some = kwargs.get(name)
+        if isinstance(some, (list, tuple, range, np.ndarray, torch.Tensor)):
+            flat = some if name == "sampler" else [k for batch in some for k in (batch if hasattr(batch, "__iter__") else [batch])]
+            _checks.within(_checks.int64(flat, name), count, f"{name}: position", what)
+
+
+def _negatives(given: Any, ratio: Any, ends: tuple[int, int]) -> Any:
+    """NegativeSampling, as PyG's loader has it. ends: how many nodes there are of the types of sources and targets."""
+    name = "neg_sampling" if ratio is None or ratio == 0 else "neg_sampling_ratio"
+    if given is None and name == "neg_sampling":
+        return None
+    if given is not None and name == "neg_sampling_ratio":
+        raise UsageError("neg_sampling and neg_sampling_ratio: both say how many negatives there are; leave one out")
+    try:
+        found = NegativeSampling.cast(given) if name == "neg_sampling" else NegativeSampling("binary", ratio)
+        if not math.isfinite(found.amount):
+            raise ValueError("the amount is not finite")
+    except (TypeError, ValueError) as e:
+        told, wanted = (given, "say 'binary', 'triplet' or dict(mode='binary', amount=1.0)") if name == "neg_sampling" else (ratio, "say a positive number")
+        raise (KindError if isinstance(e, TypeError) else UsageError)(f"{name} is {_checks.told(told)}: {e}; {wanted}") from None
+    for side, nodes in zip(("src_weight", "dst_weight"), ends):
+        if (weight := getattr(found, side)) is not None:
+            numbers = _checks.floats(weight, f"neg_sampling: {side}", nodes, "nodes of its type")
+            if not (np.isfinite(numbers).all() and (numbers >= 0).all() and numbers.any()):
+                raise UsageError(f"neg_sampling: {side} has numbers that are negative or not finite, or zeros alone; give weights of 0 or more")
+            if not isinstance(weight, torch.Tensor):
+                found = dataclasses.replace(found, **{side: torch.from_numpy(numbers)})
+    return found
+
+
 def _input_nodes(given: Any, nodes: Any) -> Any:
     """As PyG's loader takes them: numbers, or a bool a node; with their type where there are several."""
     if not isinstance(nodes, dict):
@@ -848,6 +906,9 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
             count = int(chosen.sum()) if chosen.dtype == torch.bool else chosen.numel()
             if input_time is not None:
                 input_time = _times(input_time, "input_time", count, "input nodes")
+            elif isinstance(neighbor_sampler, NeighborSampler):
+                neighbor_sampler.require_times(input_nodes[0] if isinstance(input_nodes, tuple) else None)
+            _require_positions(kwargs, count, "input nodes")
             if kwargs.get("input_id") is not None:
                 kwargs["input_id"] = _each(_checks.int64(kwargs["input_id"], "input_id"), "input_id", count, "input nodes")
         super().__init__(data, num_neighbors, input_nodes, input_time, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr,
@@ -905,6 +966,9 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
                 edge_label = _each(edge_label, "edge_label", count, "edges of edge_label_index")
             if edge_label_time is not None:
                 edge_label_time = _times(edge_label_time, "edge_label_time", count, "edges of edge_label_index")
+            ends = (nodes, nodes) if kind is None else (nodes[kind[0]], nodes[kind[-1]])
+            neg_sampling, neg_sampling_ratio = _negatives(neg_sampling, neg_sampling_ratio, ends), None
+            _require_positions(kwargs, count, "edges of edge_label_index")
             if kwargs.get("input_id") is not None:
                 kwargs["input_id"] = _each(_checks.int64(kwargs["input_id"], "input_id"), "input_id", count, "edges of edge_label_index")
         super().__init__(data, num_neighbors, edge_label_index, edge_label, edge_label_time, replace, subgraph_type, disjoint, temporal_strategy,

@@ -19,7 +19,7 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample  #
 from .. import _checks
 from .._garner import BlockSampler, Graph, Relation
 from ..operators import Edges
-from ..pipeline import drawn_seed, tensor_of
+from ..pipeline import device_of, drawn_seed, tensor_of
 from ..errors import KindError, UsageError
 from ..split import RemoteGraph
 from . import source
@@ -100,12 +100,15 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward", graph)
         self._weighted = weight_attr is not None
         self.num_neighbors = num_neighbors
-        self.replace, self.labor = replace, bool(labor)
-        self.subgraph_type = SubgraphType(subgraph_type)
-        self.disjoint = disjoint
+        self.replace, self.labor = _checks.flag(replace, "replace"), _checks.flag(labor, "labor")
+        try:
+            self.subgraph_type = SubgraphType(subgraph_type)
+        except ValueError:
+            raise UsageError(f"subgraph_type is {_checks.told(subgraph_type)}; say 'directional', 'bidirectional' or 'induced'") from None
+        self.disjoint = _checks.flag(disjoint, "disjoint")
         self.temporal_strategy = temporal_strategy
         self.keep_orig_edges = False
-        self.place = "host" if place is None else place
+        self.place = "host" if place is None else device_of(place, [])
         self.device_budget = device_budget
         self._scores = None if scores is None else self._source.scores_of(scores)
         self._made: tuple[Any, BlockSampler | RemoteSampler | None, list[Any]] | None = None
@@ -322,12 +325,16 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             if not self.is_temporal:
                 raise UsageError("seeds with times, and a sampler without; say time_attr=")
             times = {t: source.times_of(v, "seed_time") for t, v in (seed_time if self.is_hetero else {None: seed_time}).items()}
-        elif self.is_temporal:
-            for t in seeds:
-                if t not in s.node_time:
-                    raise UsageError("temporal sampling from seeds " + ("" if t is None else f"of type '{t}' ") +
-                                     "that have no times; give input_time= or edge_label_time=")
+        else:
+            self.require_times(*seeds)
         return seeds, times
+
+    def require_times(self, *types: Any) -> None:
+        """That nodes of these types may be seeds which nobody gives times."""
+        for t in types:
+            if self.is_temporal and t not in self._source.node_time:
+                raise UsageError("temporal sampling from seeds " + ("" if t is None else f"of type '{t}' ") +
+                                 "that have no times; give input_time= or edge_label_time=")
 
     def _output(self, blocks: Any, drawn: list[Any], seeds: dict[Any, torch.Tensor], stream: int | None = None) -> Any:
         """What was sampled of these relations, as PyG has it. `blocks`: None: nothing but the seeds. stream: as of pipeline.tensor_of."""

@@ -150,7 +150,7 @@ class Source:
                 raise UsageError(f"scores: there are no nodes of type '{t}'")
             if given is None:
                 continue
-            found[t] = _checks.floats(given, "scores", self.num_nodes[t], "nodes" if t is None else f"nodes of type {t!r}")
+            found[t] = _checks.scores(given, self.num_nodes[t], "nodes" if t is None else f"nodes of type {t!r}")
         return found
 
 
