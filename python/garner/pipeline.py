@@ -68,6 +68,7 @@ def device_of(asked: Any, values: Sequence[Any]) -> Any:
 
 def _there_is(asked: Any) -> Any:
     """The device, which exists."""
+    asked = int(asked) if isinstance(asked, np.integer) else asked
     kind, _, number = str(asked).partition(":")
     if kind in ("cpu", "host") and not number:
         return "host"
