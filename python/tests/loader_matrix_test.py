@@ -155,17 +155,19 @@ class Kind:
     refuses: tuple = ()  # of RULES and FORMS
 
 
+one_type = ("fanouts by type",)
 DATA = {
-    "Data": Kind(as_data),
+    "Data": Kind(as_data, refuses=one_type),
     "HeteroData": Kind(as_data, several=True),
-    "PyG's stores": Kind(as_pygs_stores, refuses=("NumPy x",)),  # they hold tensors alone
+    "PyG's stores": Kind(as_pygs_stores, refuses=(*one_type, "NumPy x")),  # they hold tensors alone
     "PyG's stores, several types": Kind(as_pygs_stores, several=True, refuses=("NumPy x",)),
-    "Garner's stores": Kind(as_garners_stores),
+    "Garner's stores": Kind(as_garners_stores, refuses=one_type),
     "Garner's stores, several types": Kind(as_garners_stores, several=True),
-    "graphs in a store": Kind(as_graphs_in_a_store, graphs=True),
+    "graphs in a store": Kind(as_graphs_in_a_store, graphs=True, refuses=one_type),
     "graphs in a store, several types": Kind(as_graphs_in_a_store, several=True, graphs=True),
-    "graph= beside Data": Kind(as_data_beside_a_graph, graphs=True, refuses=("weighted",)),  # whose attributes are not the graph's weights
-    "garner.build": Kind(as_graph, graphs=True),
+    "graph= beside Data": Kind(as_data_beside_a_graph, graphs=True,  # whose attributes are not the graph's weights
+                               refuses=(*one_type, "weighted", "weighted, disjoint", "weighted, induced")),
+    "garner.build": Kind(as_graph, graphs=True, refuses=one_type),
 }
 PYG = tuple(DATA)[:9]
 
@@ -183,6 +185,11 @@ RULES = {  # what is sampled
     "disjoint": {"disjoint": True},
     "induced": {"subgraph": "induced"},
     "bidirectional": {"subgraph": "bidirectional"},
+    "fanouts by type": {"fanouts": {RATES: [2, 0], RATED: [-1, 2], LIKES: [0, 3]}},
+    "weighted, disjoint": {"weighted": True, "disjoint": True},
+    "weighted, induced": {"weighted": True, "subgraph": "induced"},
+    "replace, times of nodes": {"replace": True, "times": "nodes", "strategy": "uniform"},
+    "bidirectional, disjoint": {"subgraph": "bidirectional", "disjoint": True},
 }
 FORMS = {  # how it is loaded
     "as it is": {},
@@ -198,6 +205,7 @@ FORMS = {  # how it is loaded
     "transform_sampler_output": {"transform_sampler_output": True},
     "batch_sampler": {"batch_sampler": [[3, 1], [4, 10, 5], [9], [2, 6]]},
     "sampler": {"sampler": [4, 2, 10, 0, 7]},
+    "sampler that repeats": {"sampler": [4, 2, 2, 4, 4]},
     "subclass": {"subclass": True},
     "filter_per_worker": {"filter_per_worker": True},
     "filter_per_worker=False": {"filter_per_worker": False},
@@ -408,8 +416,8 @@ class Triplet(Links):
 
 class TorchNodes:
     data = ("garner.build",)
-    refuses = ("labels", "bidirectional", "times of edges, uniform", "times of edges, last", "transform", "transform_sampler_output", "batch_sampler",
-               "sampler", "subclass", "filter_per_worker", "filter_per_worker=False")
+    refuses = ("labels", "bidirectional", "bidirectional, disjoint", "times of edges, uniform", "times of edges, last", "transform",
+               "transform_sampler_output", "batch_sampler", "sampler", "sampler that repeats", "subclass", "filter_per_worker", "filter_per_worker=False")
 
     def __init__(self, world, option):
         self.world, self.option = world, option
@@ -448,8 +456,9 @@ class TorchNodes:
 
 
 LOADERS = {  # and how many combinations there are at the least: of each place, and of those that are tried once
-    "pyg.NeighborLoader": (Nodes, 267, 190), "pyg.LinkNeighborLoader": (Links, 276, 200), "pyg.LinkNeighborLoader, binary": (Binary, 276, 200),
-    "pyg.LinkNeighborLoader, triplet": (Triplet, 267, 190), "torch.loader": (TorchNodes, 20, 84)}
+    "pyg.NeighborLoader": (Nodes, 314, 296), "pyg.LinkNeighborLoader": (Links, 323, 311), "pyg.LinkNeighborLoader, binary": (Binary, 323, 311),
+    "pyg.LinkNeighborLoader, triplet": (Triplet, 314, 296), "torch.loader": (TorchNodes, 23, 120)}
+
 
 
 # --- brute force ---
@@ -476,6 +485,11 @@ def check(world, option, found):
         for local, whole, end in ((row, world.edges[kind][0], source), (col, world.edges[kind][1], target)):
             require(np.array_equal(found.n_id[end][local], whole[ids]), "ends of", kind, "differ from those of e_id")
     (check_induced if "subgraph" in option else check_hops)(world, option, found)
+
+
+def fanouts_of(option, kind=None):
+    fanouts = option.get("fanouts", [3, 2])
+    return fanouts[kind] if isinstance(fanouts, dict) else fanouts
 
 
 def named(option, kind, e_id):
@@ -507,7 +521,7 @@ def check_induced(world, option, found):
     reached = {kind: set(found.seeds.get(kind, ())) for kind in world.count}
     for kind, ids in found.n_id.items():
         require(len(np.unique(ids)) == len(ids), "a node of", kind, "stands twice")
-    for fanout in option.get("fanouts", [3, 2]):
+    for _ in range(2):
         before = {kind: set(some) for kind, some in reached.items()}
         for kind, (row, _) in world.edges.items():
             source, target = types_of(kind)
@@ -518,20 +532,21 @@ def check_induced(world, option, found):
     for kind in world.edges:
         source, target = types_of(kind)
         for v in set(found.seeds.get(target, ())):
-            near = set(world.edges[kind][0][world.into[kind][v]])
+            may = world.into[kind][v]
+            near = set(world.edges[kind][0][may[world.of_edges[kind]["w"][may] > 0] if "weighted" in option else may])
             require(len(near & set(found.n_id[source])) >= min(len(near), 1), v, "has no neighbor")
 
 
 def check_hops(world, option, found):
     """Walks over the hops: of each node that one reached first the edges of the next one."""
-    fanouts = option.get("fanouts", [3, 2])
+    hops = 2
     disjoint, replace = "disjoint" in option or "times" in option, "replace" in option
     nodes, edges = found.nodes_by_hop, found.edges_by_hop
     for kind, ids in found.n_id.items():
-        require(len(nodes[kind]) == len(fanouts) + 1 and sum(nodes[kind]) == len(ids), "num_sampled_nodes of", kind, nodes[kind], len(ids))
+        require(len(nodes[kind]) == hops + 1 and sum(nodes[kind]) == len(ids), "num_sampled_nodes of", kind, nodes[kind], len(ids))
         require(nodes[kind][0] == len(found.seeds.get(kind, ())), "seeds of", kind)
     for kind, (row, _, _) in found.edges.items():
-        require(len(edges[kind]) == len(fanouts) and sum(edges[kind]) == len(row), "num_sampled_edges of", kind)
+        require(len(edges[kind]) == hops and sum(edges[kind]) == len(row), "num_sampled_edges of", kind)
     # A tree each seed, where they are disjoint; told ones are of the seeds' edges.
     tree, times, told, number = {}, [], [], itertools.count()
     for kind, ids in found.n_id.items():
@@ -542,10 +557,10 @@ def check_hops(world, option, found):
             times.append(found.seed_times[kind][k] if "times" in option else None)
     end = {kind: nodes[kind][0] for kind in nodes}  # nodes so far
     begin, first = dict.fromkeys(nodes, 0), dict.fromkeys(edges, 0)
-    for hop, fanout in enumerate(fanouts):
+    for hop in range(hops):
         reached = {kind: set() for kind in nodes}
         for kind, (row, col, e_id) in found.edges.items():
-            source, target = types_of(kind)
+            (source, target), fanout = types_of(kind), fanouts_of(option, kind)[hop]
             part = slice(first[kind], first[kind] + edges[kind][hop])
             first[kind] = part.stop
             row, col, ids = row[part], col[part], named(option, kind, e_id[part])
@@ -576,7 +591,9 @@ def check_hops(world, option, found):
             begin[kind], end[kind] = end[kind], end[kind] + nodes[kind][hop + 1]
             require(reached[kind] == set(range(begin[kind], end[kind])), "nodes of", kind, "hop", hop, "are not those that its edges reach")
     for kind, ids in found.n_id.items():
-        require(len(np.unique(np.stack([tree[kind], ids]), axis=1).T) == len(ids), "a node of", kind, "stands twice in a tree")
+        seeds = slice(0, nodes[kind][0])  # which the caller may have given twice
+        each = [len(np.unique(np.stack([tree[kind][some], ids[some]]), axis=1).T) for some in (seeds, slice(None))]
+        require(len(ids) - each[1] == seeds.stop - each[0], "a node of", kind, "stands twice in a tree")
         require((kind in found.trees) == disjoint, "batch of", kind)
         if disjoint:
             require(np.array_equal(found.trees[kind], np.array(told, np.int64)[tree[kind]]), "batch of", kind, found.trees[kind])
@@ -589,9 +606,10 @@ def combinations(loader):
     each once, with data and places in turn."""
     turn = itertools.cycle(itertools.product(PLACES, loader.data))
     for rule, form in itertools.product(RULES, FORMS):
-        if not {rule, form} & set(loader.refuses):
+        whole = form == "sampler that repeats" and "subgraph" in RULES[rule]  # a node that stands twice has edges of a subgraph once or twice
+        if not whole and not {rule, form} & set(loader.refuses):
             taken = [(data, place) for data in loader.data for place in PLACES if not {rule, form} & set(DATA[data].refuses)]
-            if rule != "plain" and form != "as it is":
+            if taken and rule != "plain" and form != "as it is":
                 taken = [next((data, place) for place, data in turn if (data, place) in taken)]
             for data, place in taken:
                 yield data, rule, form, place
