@@ -127,6 +127,12 @@ std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path
 graph_info convert_graph(std::filesystem::path const& in, std::filesystem::path const& out, build_options const& options = {},
                          build_report* report = nullptr);
 
+// The same in one piece of memory, which other processes may read (garner/shared.hpp): so many bytes, from a page on.
+std::uint64_t shared_bytes(graph_handle const& g);  // errc::usage where lists lie in a file or on a device
+void write_shared(graph_handle const& g, void* to);
+// The graph that lies there; nothing is copied, and it keeps the owner. errc::input where there is none.
+graph_handle open_shared(std::shared_ptr<void> owner, void const* at, std::uint64_t bytes);
+
 // The neighbour lists as arrays. Row k is the vertex ids()[k]; a target is a position among ids() too. Where they lie plain in host memory,
 // in the order of ids(), they are the graph's own, which must outlive them and stay where it is; else copies, which `owner` keeps. `in`: of
 // those that lead to each vertex; errc::input where a directed graph has no in-lists.

@@ -34,6 +34,9 @@ class shared_table {
   std::string const& name() const;
   std::uint64_t bytes() const;
   bool created_here() const;
+  // Before the process ends without the destructors of what still holds tables: it counts as gone, and what nobody else holds is removed.
+  // What is mapped can still be read.
+  static void leave_all() noexcept;
 
   struct segment;
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "comm/segment_file.hpp"
@@ -67,6 +68,17 @@ std::filesystem::path shared_file(std::string const& name) {
   return std::filesystem::path(folder) / fmt::format("garner-{}-{}", ::geteuid(), name);
 }
 
+namespace {
+struct live_segments {
+  std::mutex mutex;
+  std::set<shared_table::segment*> all;
+};
+live_segments& live() {
+  static auto& instance = *new live_segments;  // never destroyed: a table may outlive it
+  return instance;
+}
+}  // namespace
+
 struct shared_table::segment {
   std::string name;
   std::filesystem::path file;
@@ -76,11 +88,14 @@ struct shared_table::segment {
   void* data = nullptr;
   std::size_t data_bytes = 0;  // whole pages
   ::pid_t process = ::getpid();
-  bool created = false, charged = false;
+  bool created = false, charged = false, left = false;
   std::mutex mutex;
   pinned_pages pins;
 
-  segment(std::string n, descriptor d) : name(std::move(n)), file(shared_file(name)), fd(std::move(d)) {}
+  segment(std::string n, descriptor d) : name(std::move(n)), file(shared_file(name)), fd(std::move(d)) {
+    std::lock_guard const hold(live().mutex);
+    live().all.insert(this);
+  }
   segment(segment const&) = delete;
   segment& operator=(segment const&) = delete;
   ~segment();
@@ -96,6 +111,14 @@ struct shared_table::segment {
     data = d;
     ::madvise(data, data_bytes, MADV_HUGEPAGE);
   }
+  void leave() noexcept {
+    if (left || ::getpid() != process) return;  // a child's is its parent's
+    left = true;
+    // Let go first: of two that leave at once the second finds nobody, while two that both tried to lock alone would refuse each other.
+    lock(fd.fd, F_UNLCK, filling);
+    lock(fd.fd, F_UNLCK, holders);
+    if (lock(fd.fd, F_WRLCK, holders) && has_name(fd.fd)) ::unlink(file.c_str());
+  }
   bool ready() const { return std::atomic_ref(header->ready).load(std::memory_order_acquire) != 0; }
 };
 
@@ -105,12 +128,17 @@ shared_table::segment::~segment() {
   else pins.reset();
   if (data) ::munmap(data, data_bytes);
   if (header) ::munmap(header, page_bytes);
-  if (forked) return;
-  if (charged) host_budget().give_back(data_bytes);
-  // Let go first: of two that leave at once the second finds nobody, while two that both tried to lock alone would refuse each other.
-  lock(fd.fd, F_UNLCK, filling);
-  lock(fd.fd, F_UNLCK, holders);
-  if (lock(fd.fd, F_WRLCK, holders) && has_name(fd.fd)) ::unlink(file.c_str());
+  {
+    std::lock_guard const hold(live().mutex);
+    live().all.erase(this);
+  }
+  if (!forked && charged) host_budget().give_back(data_bytes);
+  leave();
+}
+
+void shared_table::leave_all() noexcept {
+  std::lock_guard const hold(live().mutex);
+  for (segment* s : live().all) s->leave();
 }
 
 shared_table shared_table::create(std::string const& name, std::uint64_t rows, std::uint64_t width, element kind,

@@ -13,4 +13,11 @@ namespace garner {
 // and by the others where they are not. Then, with a device, what it reads is mapped for it and offsets are near.
 graph load_in_common(common_memory::terms t, std::function<graph()> const& load);
 
+// A graph in host memory as one piece of it, which starts on a page: how many bytes; written there; and the graph that lies there, whose
+// arrays stay where they are and keep the owner. errc::usage where lists lie on a device or in a file, errc::input where no graph lies
+// there.
+std::uint64_t bytes_in_one_piece(graph const& g);
+void write_in_one_piece(graph const& g, void* to);
+graph graph_in_one_piece(std::shared_ptr<void> const& owner, void* at, std::uint64_t bytes);
+
 }  // namespace garner

@@ -21,6 +21,7 @@
 #include "graph/source.hpp"
 #include "graph/transpose.hpp"
 #include "memory/budget.hpp"
+#include "memory/pin.hpp"
 #include "memory/self_test.hpp"
 
 namespace garner {
@@ -100,6 +101,14 @@ std::optional<memory_block> copied(executor& x, memory_block const& from, tier t
   if (in_device_memory(from.where()) && from.device() != x.device() && x.on_device())
     fail(errc::usage, "edges go from device {} to device {} by way of the host; bring the graph to place host first", from.device(),
          x.device());
+  if (from.owner() && to == tier::host && x.on_device()) {  // memory that others have too is pinned where it lies
+    struct held {
+      std::shared_ptr<void> owner;
+      pinned_pages pages;
+    };
+    auto both = std::make_shared<held>(held{from.owner(), pinned_pages(from.data(), from.bytes(), x.device())});
+    return memory_block(std::move(both), from.data(), from.bytes(), x.device());
+  }
   memory_block there(to, from.bytes(), x.device(), what);
   bool const home = in_device_memory(from.where()) && !x.on_device();
   executor source(home ? place{place_kind::device, from.device()} : x.where());
@@ -284,6 +293,16 @@ graph_handle reorder_graph(graph_handle g, reorder_options const& options, place
 
 std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path const& file) {
   return as_error([&] { return write_graph(graph_access::of(g), file, format_of(file)); });
+}
+
+std::uint64_t shared_bytes(graph_handle const& g) {
+  return as_error([&] { return bytes_in_one_piece(graph_access::of(g)); });
+}
+void write_shared(graph_handle const& g, void* to) {
+  as_error([&] { write_in_one_piece(graph_access::of(g), to); });
+}
+graph_handle open_shared(std::shared_ptr<void> owner, void const* at, std::uint64_t bytes) {
+  return as_error([&] { return graph_access::wrap(graph_in_one_piece(owner, const_cast<void*>(at), bytes)); });
 }
 
 graph_info convert_graph(std::filesystem::path const& in, std::filesystem::path const& out, build_options const& options,

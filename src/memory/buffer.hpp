@@ -62,6 +62,7 @@ class memory_block {
   std::size_t bytes() const { return bytes_; }
   tier where() const { return where_; }
   int device() const { return device_; }
+  std::shared_ptr<void> const& owner() const { return owner_; }  // of memory that others have too; else null
 
  private:
   void* data_ = nullptr;

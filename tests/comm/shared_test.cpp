@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "child.hpp"
+#include "garner/handle.hpp"
 #include "memory/budget.hpp"
 #include "memory/pin.hpp"
 #include "support.hpp"
@@ -378,6 +379,49 @@ TEST_F(shared_tables, many_leave_at_once) {
     EXPECT_EQ(b.end(), 0);
     ASSERT_FALSE(fs::exists(file_)) << round;
   }
+}
+
+TEST_F(shared_tables, before_a_process_ends_all_that_it_holds_is_left) {
+  shared_table const t = make();
+  child other("attach", name_);
+  ASSERT_EQ(other.hears(), 'a');
+  shared_table::leave_all();
+  EXPECT_TRUE(fs::exists(file_)) << "the other process holds it";
+  EXPECT_TRUE(holds_words(t));
+  other.go();
+  EXPECT_EQ(other.end(), 0);
+  EXPECT_FALSE(fs::exists(file_));
+  EXPECT_TRUE(holds_words(t));
+}
+
+TEST_F(shared_tables, a_graph_lies_in_one_and_keeps_it) {
+  auto const original = generate_graph({.scale = 8, .build = {.draw_weights = build_options::random_weights{}}});
+  {
+    shared_table t = shared_table::create(name_, shared_bytes(original));
+    write_shared(original, t.data());
+    t.publish();
+  }
+  EXPECT_FALSE(fs::exists(file_));
+  shared_table made = shared_table::create(name_, shared_bytes(original));
+  write_shared(original, made.data());
+  made.publish();
+  graph_handle seen = [&] {
+    auto const owner = std::make_shared<shared_table>(shared_table::attach(name_));
+    return open_shared(owner, owner->rows().data, owner->bytes());
+  }();
+  EXPECT_EQ(digest_of(seen), digest_of(original));
+  EXPECT_EQ(seen.info().edges, original.info().edges);
+  std::uint64_t const used = host_budget().used();
+  graph_handle const reversed = make_in_lists(bring_to(std::move(seen), {}));  // stays where it lies
+  EXPECT_EQ(host_budget().used(), used);
+  EXPECT_EQ(digest_of(reversed), digest_of(original));
+
+  errc code{};
+  std::vector<char> none(8192);
+  std::string const said = error_of([&] { open_shared({}, none.data(), none.size()); }, &code);
+  EXPECT_EQ(code, errc::input) << said;
+  error_of([&] { open_shared({}, made.rows().data, made.bytes() - 4096); }, &code);
+  EXPECT_EQ(code, errc::input);
 }
 
 TEST_F(shared_tables, of_many_that_create_one_wins) {
