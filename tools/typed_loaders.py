@@ -409,12 +409,12 @@ def of_rank(folder, rank, how):
         apart = {} if place == "host" else dict(peers=[0, 1], peer_budget=nbytes // 4, device_budget=0, group=f"typed-{os.getppid()}")
         device = rank if gpu else "host" if place == "host" else f"simulated:{rank}"
         x = w.garner.tiered(w.x, device=device, **apart)
-        found = by_torch(w, x)
+        found = by_torch(w, x, ranks="torchrun")
     else:
         import torch.distributed as dist
         dist.init_process_group("nccl" if gpu else "gloo", init_method=f"file://{folder}/meet-{os.getppid()}-{how}", rank=rank, world_size=2)
         with w.garner.torch.ranks(timeout=60):
-            found = by_torch(w, w.garner.torch.remote_rows(w.x[rank * nodes // 2:(rank + 1) * nodes // 2]), fans=few, **({} if gpu else {"place": "host"}))
+            found = by_torch(w, w.garner.torch.remote_rows(w.x[rank * nodes // 2:(rank + 1) * nodes // 2]), fans=few, ranks="torchrun", **({} if gpu else {"place": "host"}))
     print(json.dumps(found), flush=True)
     sys.stdin.read()  # they end together
 

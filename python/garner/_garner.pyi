@@ -1281,11 +1281,6 @@ class SplitSampler:
         of what decides which neighbours are drawn: all processes must have the same
         """
 
-def ranks_said(rank: int | None, ranks: int | None) -> tuple[int, int]:
-    """
-    Which of how many processes: as it is said, else as torchrun says in the environment, else (0, 1).
-    """
-
 class MiniBatch:
     """
     What garner.Loader hands over. Its buffers go back to the loader when it and all arrays of it are gone.
@@ -1345,7 +1340,7 @@ class Loader:
     While it works nobody else can draw from its sampler. Threads may share it: each mini-batch is one's.
     """
 
-    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, edge_tables: Sequence[tuple[object, ...]] = (), batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
+    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, edge_tables: Sequence[tuple[object, ...]] = (), batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | str | None = None, times: object = None, dtype: str | None = None) -> None:
         """
         seeds: positions of vertices of type seed_type, each once, or a bool each vertex. tables: one or a list, a row a vertex: of
         garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of vertices: (table, type).
@@ -1362,8 +1357,8 @@ class Loader:
         them: 'ahead', or 'kernels', which ask for pages as BaM does. merge_reads: of such tables mini-batches
         are read together until they ask for so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.
         keep_times: of so many mini-batches report() tells when each stage ran.
-        rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,
-        WORLD_SIZE), else 0 of 1.
+        rank, ranks: this one of several processes takes its share of the seeds, which all of them are given alike; ranks='torchrun': as
+        torch.distributed says, or else the environment (RANK, WORLD_SIZE). None: all of the seeds are this process's own.
         Errors: UsageError, InputError for seeds twice or a table with fewer rows than vertices, IdError for a seed that is no vertex.
         """
 

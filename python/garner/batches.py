@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.utils.dlpack
 
-from . import _checks, _garner, pipeline
+from . import _checks, pipeline
 from ._garner import BlockSampler, Graph
 from .errors import UsageError
 from .operators import Edges
@@ -84,7 +84,8 @@ class Loader:
         return whole + (rest > 0 and not self.drop_last)
 
     def __iter__(self) -> Iterator[MiniBatch]:
-        shared = 0 if self.ranks > 1 else None  # all ranks must shuffle alike, and torch's generators need not be
+        # All ranks must shuffle alike, and those over a split graph count alike; torch's generators need not be.
+        shared = 0 if self.ranks > 1 or self.draws is not None else None
         known = shared if self.seed is None else self.seed
         with self._beginning:
             epoch, self.epoch = self.epoch, self.epoch + 1
@@ -231,7 +232,7 @@ class Loader:
 
 
 def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = None, y: Any = None, batch_size: int = 1024, shuffle: bool = False,
-           drop_last: bool = False, seed: int | None = None, seed_times: Any = None, device: Any = None, rank: int | None = None, ranks: int | None = None,
+           drop_last: bool = False, seed: int | None = None, seed_times: Any = None, device: Any = None, rank: int | None = None, ranks: int | str | None = None,
            feature_cache: int | str = "auto", graph_cache: int | str | None = None, reserve: int | str | None = None,
            loading: Mapping[str, Any] | None = None, place: Any = None, **options: Any) -> Loader:
     """Mini-batches of a graph and tables, for a loop of plain torch.
@@ -244,8 +245,10 @@ def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None
     x, y: one row a vertex: a tensor, a NumPy array, a table of garner.tiered; x also garner.torch.remote_rows, over several machines. x comes of all vertices of a mini-batch, y of the seeds.
     seed: what an epoch shuffles and draws is a function of it and of the epoch; None: of torch's generator, as it is when the epoch begins,
     with several ranks: 0, since all of them must shuffle alike.
-    rank, ranks: this one of several processes takes its share of the seeds, and as many mini-batches as the others. None: as torchrun says in
-    the environment (RANK, WORLD_SIZE), else 0 of 1; of a remote_graph those of its group.
+    rank, ranks: this one of several processes takes its share of the seeds, which all of them are given alike, and as many mini-batches as the
+    others. ranks="torchrun": as torch.distributed says where it is initialized (of a remote_graph those of its group), else RANK and WORLD_SIZE of the
+    environment; where it is initialized the ranks compare their seeds, and seeds that differ are a RankError, since they were split already;
+    where it is not, nobody compares. None: the seeds are this process's own, and are not split.
     seed_times: shape (seeds,), for temporal=.
     device: that samples and gathers, as 'cuda:1'; None: torch's current GPU where there is one, unless a table was made for another device; 'cpu'.
     What lies in host memory stays there, and is registered for the GPU; labels and the hottest rows of features are copied to it.
@@ -267,7 +270,6 @@ def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None
     if batch_size < 1:
         raise UsageError(f"batch_size={batch_size}: say 1 or more")
     seed = None if seed is None else _checks.number(seed, "seed")
-    rank, ranks = (None if n is None else _checks.counted(n, name) for n, name in ((rank, "rank"), (ranks, "ranks")))
     _require_kinds(graph, options, shuffle=shuffle, drop_last=drop_last)
     chosen = torch.arange(vertices) if seeds is None else _checks.tensor(_checks.positions(seeds, "seeds", vertices), "seeds")
     if not chosen.numel():
@@ -278,11 +280,7 @@ def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None
             raise UsageError("seed_times are given, and temporal is not; say temporal='uniform' or 'last', or leave seed_times out")
         seed_times = _checks.tensor(_checks.times(seed_times, "seed_times", chosen.numel(), "seeds"), "seed_times")
     hops = _checks.fanouts(fanouts)
-    if isinstance(graph, RemoteGraph) and rank is None and ranks is None:
-        rank, ranks = graph.group.rank, graph.group.size
-    rank, ranks = _garner.ranks_said(rank, ranks)
-    if not 0 <= rank < ranks:
-        raise UsageError(f"rank {rank} of {ranks}: ranks count from 0")
+    rank, ranks = _checks.ranks(rank, ranks, chosen, group=graph.group if isinstance(graph, RemoteGraph) else None)
     if drop_last and -(-chosen.numel() // ranks) < batch_size and ranks > 1:
         raise UsageError(f"{-(-chosen.numel() // ranks)} seeds a rank are no mini-batch of {batch_size}, and drop_last leaves smaller ones out; say a smaller batch_size")
     automatic = device is None and place is None

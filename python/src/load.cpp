@@ -139,14 +139,6 @@ nb::dlpack::dtype type_as(element e) {
                             : nb::dlpack::dtype{static_cast<std::uint8_t>(code::Float), 32, 1};
 }
 
-// Which of how many: as it is said, else as torchrun's environment has it, else 0 of 1.
-std::pair<std::uint32_t, std::uint32_t> ranks_said(std::optional<std::uint32_t> rank, std::optional<std::uint32_t> ranks) {
-  if (!rank && !ranks) rank = from_environment("RANK"), ranks = from_environment("WORLD_SIZE");
-  if (rank.has_value() != ranks.has_value())
-    refuse(errc::usage, std::string(rank ? "rank is said and ranks" : "ranks is said and rank") + " is not; say both, or none of them");
-  return {rank.value_or(0), ranks.value_or(1)};
-}
-
 }  // namespace
 
 void take_loading(keywords& given, loader_options& into) {
@@ -179,8 +171,7 @@ namespace {
 
 void make(py_loader* self, nb::args positional, nb::kwargs options) {
   loader_options o;
-  std::optional<std::uint32_t> rank, ranks;
-  nb::object times = nb::none();
+  nb::object rank = nb::none(), ranks = nb::none(), times = nb::none();
   std::optional<element> to;
   keywords given("Loader", positional, std::move(options), {"sampler", "seeds", "tables", "labels"});
   nb::object sampler = given.need("sampler"), seeds = given.need("seeds");
@@ -200,7 +191,7 @@ void make(py_loader* self, nb::args positional, nb::kwargs options) {
   given.take("times", times);
   given.choose("dtype", to, conversions);
   given.done();
-  std::tie(o.rank, o.ranks) = ranks_said(rank, ranks);
+  std::tie(o.rank, o.ranks) = nb::cast<std::pair<std::uint32_t, std::uint32_t>>(checked("ranks", rank, ranks, seeds));
 
   if (!nb::isinstance<py_sampler>(sampler))
     throw nb::type_error(
@@ -313,10 +304,6 @@ nb::dict told_of(load_report const& r) {
 
 void add_load(nb::module_& m) {
   auto const batches = [](py_loader& l) { return in_turn(l.busy, [&] { return l.here().batches(); }); };
-  m.def("ranks_said", &ranks_said, nb::arg("rank").none(), nb::arg("ranks").none(),
-        nb::sig("def ranks_said(rank: int | None, ranks: int | None) -> tuple[int, int]"),
-        "Which of how many processes: as it is said, else as torchrun says in the environment, else (0, 1).");
-
   nb::class_<py_mini_batch>(m, "MiniBatch",
                             "What garner.Loader hands over. Its buffers go back to the loader when it and all arrays of it are gone.")
       .def_prop_ro("epoch", [](py_mini_batch const& b) { return b.made.epoch(); })
@@ -401,7 +388,7 @@ void add_load(nb::module_& m) {
                   "1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, "
                   "cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = "
                   "0, rank: int | None = "
-                  "None, ranks: int | None = "
+                  "None, ranks: int | str | None = "
                   "None, times: object = "
                   "None, dtype: str | None = "
                   "None) -> None"),
@@ -423,8 +410,9 @@ void add_load(nb::module_& m) {
           "them: 'ahead', or 'kernels', which ask for pages as BaM does. merge_reads: of such tables mini-batches\n"
           "are read together until they ask for so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.\n"
           "keep_times: of so many mini-batches report() tells when each stage ran.\n"
-          "rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,\n"
-          "WORLD_SIZE), else 0 of 1.\n"
+          "rank, ranks: this one of several processes takes its share of the seeds, which all of them are given alike; ranks='torchrun': "
+          "as\n"
+          "torch.distributed says, or else the environment (RANK, WORLD_SIZE). None: all of the seeds are this process's own.\n"
           "Errors: UsageError, InputError for seeds twice or a table with fewer rows than vertices, IdError for a seed that is no vertex.")
       .def_prop_ro("batches", batches, "an epoch")
       .def("__len__", batches)

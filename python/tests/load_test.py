@@ -280,10 +280,20 @@ class Loaders(unittest.TestCase):
 
     def test_ranks_of_the_environment(self):
         with mock.patch.dict(os.environ, {"RANK": "1", "WORLD_SIZE": "3"}):
-            loader, said = self.loader(), self.loader(rank=0, ranks=1)
-        self.assertEqual((len(loader), len(said)), (3, 8))
+            found = [len(self.loader(**how)) for how in ({}, {"ranks": "torchrun"}, {"rank": 0, "ranks": 2})]
+        self.assertEqual(found, [8, 3, 4])
+        with mock.patch.dict(os.environ):
+            os.environ.pop("RANK", None), os.environ.pop("WORLD_SIZE", None)
+            self.assertEqual(len(self.loader(ranks="torchrun")), 8)
+            os.environ["WORLD_SIZE"] = "2"
+            with self.assertRaisesRegex(garner.UsageError, "the environment has WORLD_SIZE alone"):
+                self.loader(ranks="torchrun")
+        for how, words in (({"rank": 1}, "rank is said and ranks is not"), ({"ranks": "mpi"}, "say two numbers, or ranks='torchrun' alone"),
+                           ({"rank": 1, "ranks": "torchrun"}, "ranks='torchrun' alone"), ({"rank": 2, "ranks": 2}, "rank 2 of 2")):
+            with self.assertRaisesRegex(garner.UsageError, words):
+                self.loader(**how)
         with mock.patch.dict(os.environ, {"RANK": "one", "WORLD_SIZE": "3"}), self.assertRaisesRegex(garner.UsageError, "RANK='one'"):
-            self.loader()
+            self.loader(ranks="torchrun")
 
     def ranks(self, count, program, name):
         """Processes of one training, as torchrun starts them. Each prints a line a mini-batch, for ever, or the error."""
@@ -293,7 +303,7 @@ class Loaders(unittest.TestCase):
             g, rows = garner.generate("kron", 10), np.random.default_rng(1).random((1024, 6), np.float32)
         """
         takes = """
-            loader = garner.Loader(garner.BlockSampler(g, [4, 3], place=place), np.arange(1000), [table], batch=20)
+            loader = garner.Loader(garner.BlockSampler(g, [4, 3], place=place), np.arange(1000), [table], batch=20, ranks="torchrun")
             try:
                 while True:
                     for b in loader:
@@ -384,7 +394,7 @@ class Loaders(unittest.TestCase):
             (pathlib.Path(folder) / "train.py").write_text(textwrap.dedent("""
                 import os, sys, garner, numpy as np
                 g, rows = garner.generate("kron", 10), np.arange(2048, dtype=np.float32).reshape(1024, 2)
-                loader = garner.Loader(garner.BlockSampler(g, [3, 3]), np.arange(999), [rows], batch=100)
+                loader = garner.Loader(garner.BlockSampler(g, [3, 3]), np.arange(999), [rows], batch=100, ranks="torchrun")
                 seen = []
                 for b in loader:
                     assert (b.rows(0) == rows[b.of_type(0).ids]).all()

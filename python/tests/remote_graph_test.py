@@ -76,7 +76,7 @@ def arrays(rank, said):
     for some in (mine[:2], mine, [torch.tensor(np.array(one)) for one in mine]):
         g = garner.torch.remote_graph(tuple(some))
         assert (g.first, g.count) == (first, last - first) and len(g) == len(whole) and g.nbytes < 12 * len(targets)
-        options = {"weighted": len(some) == 3, "edge_ids": True, "batch_size": 16, "seed": 3, "shuffle": True, "loading": {"window": 4}}
+        options = {"ranks": "torchrun", "weighted": len(some) == 3, "edge_ids": True, "batch_size": 16, "seed": 3, "shuffle": True, "loading": {"window": 4}}
         at_home, remote = (garner.torch.loader(one, [4, 4], **options) for one in (whole, g))
         before = g.group.exchanges
         got = list(remote)
@@ -121,7 +121,7 @@ def with_rows(rank, said):
     rows = torch.randn(512, 5, generator=torch.Generator().manual_seed(2))
     x = garner.torch.remote_rows(rows[[0, 50, 400][rank]:[50, 400, 512][rank]])
     g = garner.torch.remote_graph(whole)
-    at_home, remote = (garner.torch.loader(one, [5, 5], torch.arange(0, 512, 3), x=of, y=torch.arange(512), batch_size=8, shuffle=True, seed=5)
+    at_home, remote = (garner.torch.loader(one, [5, 5], torch.arange(0, 512, 3), x=of, y=torch.arange(512), batch_size=8, shuffle=True, seed=5, ranks="torchrun")
                        for one, of in ((whole, rows), (g, x)))
     for _ in range(2):
         for a, b in zip(at_home, remote, strict=True):
@@ -169,7 +169,7 @@ def wrong(rank, said):
     tried("loading", lambda: garner.torch.loader(g, [5], seeds, loading={"window": 4, "ahead": 2}))
     tried("id", lambda: garner.torch.loader(g, [5], [256]))
     tried("x", lambda: garner.torch.loader(g, [5], x=torch.ones(10, 2)))
-    loader = garner.torch.loader(g, [5], seeds, batch_size=10, seed=1)  # and goes on
+    loader = garner.torch.loader(g, [5], seeds, batch_size=10, seed=1, ranks="torchrun")  # and goes on
     at_home = garner.torch.loader(whole, [5], seeds, batch_size=10, seed=1, rank=rank, ranks=3)
     loader.epoch = at_home.epoch = int(first)  # another one there: each has its own
     for a, b in zip(at_home, loader, strict=True):
@@ -183,7 +183,7 @@ def killed(rank, said):
         began = None
         try:
             for _ in range(1000):
-                for batch in garner.torch.loader(g, [3, 3], batch_size=8, seed=1):
+                for batch in garner.torch.loader(g, [3, 3], batch_size=8, seed=1, ranks="torchrun"):
                     began = began or time.monotonic()
                     if rank == 1 and said["how"] == "killed":
                         os.kill(os.getpid(), 9)

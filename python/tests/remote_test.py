@@ -66,7 +66,7 @@ def batches(rank, said):
     x = garner.torch.remote_rows(block(rows, rank, 3) if rank < 2 else rows[vertices * 4 // 9:])
     assert len(x) == 512
     for options in ({}, {"shuffle": True, "loading": {"window": 3}}, {"disjoint": True, "edge_ids": True, "drop_last": True}):
-        of = [garner.torch.loader(g, [5, 4], x=rows_of, y=labels, batch_size=20, seed=7, **options) for rows_of in (rows, x)]
+        of = [garner.torch.loader(g, [5, 4], x=rows_of, y=labels, batch_size=20, seed=7, ranks="torchrun", **options) for rows_of in (rows, x)]
         for epoch in range(2):
             before, wanted, window = dict(x.report), [], []
             at_home, remote = list(of[0]), list(of[1])
@@ -92,7 +92,7 @@ def at_once(rank, said):
     """Several who iterate over the same rows, and rows that are asked for between."""
     g, rows = garner.generate("kron", 9, undirected=True), table()[:512]
     x = garner.torch.remote_rows(rows[512 * rank // 3:512 * (rank + 1) // 3])
-    one, other = (garner.torch.loader(graph, [5, 4], x=x, batch_size=4, seed=7, shuffle=True, loading={"window": 2})
+    one, other = (garner.torch.loader(graph, [5, 4], x=x, batch_size=4, seed=7, shuffle=True, ranks="torchrun", loading={"window": 2})
                   for graph in (g, garner.torch.remote_graph(g)))
     for k, batches in enumerate(zip(one, other, other, one, strict=True)):
         for batch in batches:
@@ -110,7 +110,7 @@ def learned(rank, said):
     torch.manual_seed(2)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(6, 2))
     optimizer = torch.optim.Adam(model.parameters())
-    loader = garner.torch.loader(g, [5], x=x, y=labels, batch_size=32, shuffle=True, seed=3)
+    loader = garner.torch.loader(g, [5], x=x, y=labels, batch_size=32, shuffle=True, seed=3, ranks="torchrun")
     for _ in range(2):
         for batch in loader:
             h = garner.torch.aggregate(batch.x, batch, "mean") + batch.x[:batch.batch_size]
@@ -163,7 +163,7 @@ def killed(rank, said):
         began = None
         try:
             for _ in range(1000):
-                for batch in garner.torch.loader(g, [3], x=x, batch_size=8, seed=1):
+                for batch in garner.torch.loader(g, [3], x=x, batch_size=8, seed=1, ranks="torchrun"):
                     began = began or time.monotonic()
                     if rank == 1:
                         os.kill(os.getpid(), 9)

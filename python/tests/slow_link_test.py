@@ -63,7 +63,7 @@ def hidden(rank, said):
     split, batch_size, window = garner.torch.remote_graph(g), said["batch_size"], said["window"]
 
     def epoch(of, step):
-        loader = garner.torch.loader(split if said["split"] and of is x else g, [8, 8], x=of, batch_size=batch_size, seed=3, loading={"window": window})
+        loader = garner.torch.loader(split if said["split"] and of is x else g, [8, 8], x=of, batch_size=batch_size, seed=3, ranks="torchrun", loading={"window": window})
         garner.torch.ranks().tell(0)
         began = time.perf_counter()
         for batch in loader:

@@ -182,8 +182,8 @@ class Loader(unittest.TestCase):
                         self.assertEqual((len(seen), sorted(set(seen))), (300, list(range(299))))
                     self.assertEqual(epochs[1][0] == epochs[1][1], not shuffle)
         with mock.patch.dict(os.environ, {"RANK": "1", "WORLD_SIZE": "3"}):
-            loader, said = garner.torch.loader(self.g, [2], batch_size=10), garner.torch.loader(self.g, [2], batch_size=10, rank=0, ranks=1)
-        self.assertEqual((loader.rank, loader.ranks, len(loader), len(said)), (1, 3, 10, 30))
+            loader, plain = garner.torch.loader(self.g, [2], batch_size=10, ranks="torchrun"), garner.torch.loader(self.g, [2], batch_size=10)
+        self.assertEqual((loader.rank, loader.ranks, len(loader), len(plain)), (1, 3, 10, 30))
         for wrong, words in ((dict(rank=1), "ranks is not"), (dict(rank=2, ranks=2), "rank 2 of 2"),
                              (dict(rank=0, ranks=20, batch_size=100, drop_last=True), "15 seeds a rank are no mini-batch of 100")):
             with self.assertRaisesRegex(garner.UsageError, words):

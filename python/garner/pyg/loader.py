@@ -99,9 +99,18 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
         return _Numbered(super()._index_sampler, self._epoch)
 
 
+class _Share(DistributedSampler):  # type: ignore[type-arg]
+    """That of a loader with ranks=: each pass is an epoch of its own."""
+
+    def __iter__(self) -> Iterator[Any]:
+        order = super().__iter__()
+        self.epoch += 1
+        return order
+
+
 # Whose order is a function of their generator alone, so that all of it can be asked for when an epoch begins.
 _orders = (torch.utils.data.SequentialSampler, torch.utils.data.RandomSampler, torch.utils.data.SubsetRandomSampler,
-           torch.utils.data.WeightedRandomSampler, DistributedSampler)
+           torch.utils.data.WeightedRandomSampler, DistributedSampler, _Share)
 
 
 class _Joins:
@@ -164,6 +173,20 @@ class _Joins:
             window_alone(self._loading)
         return data, neighbor_sampler
 
+    def _split(self, rank: Any, ranks: Any, seeds: Any, count: int | None, kwargs: dict[str, Any]) -> None:
+        """Where ranks are said, the sampler of this rank's share is put among these arguments of torch's loader."""
+        if rank is None and ranks is None:
+            return
+        for name in ("sampler", "batch_sampler"):
+            if kwargs.get(name) is not None:
+                raise UsageError(f"{name}= and ranks=: a {type(kwargs[name]).__name__} says itself what this rank takes, and ranks= would split the {self._input} "
+                                 "once more; leave one of them out")
+        if count is None:
+            raise UsageError(f"ranks=: how many {self._input} there are is not known here; split them, and leave ranks= out")
+        rank, ranks = _checks.ranks(rank, ranks, seeds, self._input)
+        if ranks > 1:
+            kwargs["sampler"] = _Share(range(count), ranks, rank, shuffle=bool(kwargs.pop("shuffle", False)))  # type: ignore[arg-type]
+
     def __call__(self, index: Any) -> Any:
         out = self.collate_fn(index)
         return out if self.filter_per_worker else self.filter_fn(out)
@@ -189,7 +212,10 @@ class _Joins:
         if state is not None:  # the order of the epoch that is gone on with, and the generator as it was
             source.set_state(state["generator"])
             first = int(state["handed_over"])
-        started = before if state is None else state["generator"]
+        started = {"generator": before if state is None else state["generator"]}
+        share = getattr(self.batch_sampler, "sampler", None)
+        if isinstance(share, _Share):
+            share.epoch = started["epoch"] = share.epoch if state is None else state["epoch"]
         try:
             self._epoch[0] = drawn_seed(self.generator)
             made = super().__iter__()  # type: ignore[misc]  # draws of torch's generator what each loader of torch does
@@ -215,20 +241,21 @@ class _Joins:
         return _Epoch(self._followed(made, started, handed_over),
                       None if length is None else length - handed_over)
 
-    def _followed(self, batches: Iterator[Any], generator: Any, first: int) -> Iterator[Any]:
+    def _followed(self, batches: Iterator[Any], started: dict[str, Any], first: int) -> Iterator[Any]:
         for k, batch in enumerate(batches, first + 1):
-            self._at = {"generator": generator, "handed_over": k}
+            self._at = {**started, "handed_over": k}
             yield batch
         self._at = None
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the iteration is: the state of torch's generator (or of generator=) when the epoch began, and how many of its mini-batches were
-        handed over. Outside an epoch empty, as torchdata's StatefulDataLoader has it for an epoch that has not begun."""
+        """Where the iteration is: the state of torch's generator (or of generator=) when the epoch began, how many of its mini-batches were handed
+        over, and with ranks= the epoch by which they are shuffled. Outside an epoch empty, as torchdata's StatefulDataLoader has it for an epoch that has not begun."""
         return dict(self._resumed or self._at or {})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iteration goes on with the mini-batch behind the last that was handed over. The loader must be made as that one was."""
-        if state and set(state) != {"generator", "handed_over"}:
+        keys = {"generator", "handed_over", *(["epoch"] if isinstance(getattr(self.batch_sampler, "sampler", None), _Share) else [])}
+        if state and set(state) != keys:
             raise InputError(f"load_state_dict: keys {sorted(state)}; give what state_dict() of such a loader returned")
         self._at, self._resumed = None, dict(state) or None
 
@@ -881,6 +908,10 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
     graph: a garner.Graph in place of the data's edge_index, as garner.open has it; of Data, whose nodes are its.
     labor: nodes of a mini-batch keep the same neighbors where they can, so that fewer rows are read (LABOR-0); not with replace, weight_attr, time_attr.
     loading: options of garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
+    rank, ranks: this one of several processes takes its share of the input nodes, which all of them are given alike, and as many mini-batches as the
+    others: as torch's DistributedSampler has it, whose epoch goes on by itself. ranks="torchrun": as torch.distributed says where it is initialized,
+    and then the ranks compare their input nodes: a RankError where they differ, since the script split them already. Where it is not initialized,
+    RANK and WORLD_SIZE of the environment say it, and nobody compares. None: they are not split.
     Rows may be those of garner.torch.remote_rows, and a graph in a GraphStore that of garner.torch.remote_graph: they come by windows of mini-batches
     (loading's window, 8) while others are learned from. Then all ranks have as many mini-batches, and stop behind the same one.
     What a mini-batch samples is a function of its epoch's seed, drawn from torch's generator (generator=) when the iterator is made, and of its
@@ -895,11 +926,12 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                  transform_sampler_output: Callable[[Any], Any] | None = None, is_sorted: bool = False, filter_per_worker: bool | None = None,
                  neighbor_sampler: Any = None, directed: bool = True, *, device: Any = None, feature_cache: int | str = "auto",
                  graph_cache: int | str | None = None, reserve: int | str | None = None, scores: Any = None,
-                 graph: Any = None, labor: bool = False, loading: Mapping[str, Any] | None = None, place: Any = None,
-                 device_budget: int | str | None = None, **kwargs: Any) -> None:
+                 graph: Any = None, labor: bool = False, loading: Mapping[str, Any] | None = None, rank: int | None = None,
+                 ranks: int | str | None = None, place: Any = None, device_budget: int | str | None = None, **kwargs: Any) -> None:
         data, neighbor_sampler = self._made(data, neighbor_sampler, locals(), kwargs)
         nodes = _nodes_of(data, neighbor_sampler)
         _require_rows(data, nodes)
+        chosen = count = None
         if nodes is not None:
             input_nodes = _input_nodes(input_nodes, nodes)
             chosen = input_nodes[1] if isinstance(input_nodes, tuple) else input_nodes
@@ -911,6 +943,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
             _require_positions(kwargs, count, "input nodes")
             if kwargs.get("input_id") is not None:
                 kwargs["input_id"] = _each(_checks.int64(kwargs["input_id"], "input_id"), "input_id", count, "input nodes")
+        self._split(rank, ranks, chosen, count, kwargs)
         super().__init__(data, num_neighbors, input_nodes, input_time, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr,
                          transform, transform_sampler_output, is_sorted, filter_per_worker, neighbor_sampler, directed, **kwargs)
 
@@ -953,11 +986,12 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
                  transform: Callable[[Any], Any] | None = None, transform_sampler_output: Callable[[Any], Any] | None = None,
                  is_sorted: bool = False, filter_per_worker: bool | None = None, neighbor_sampler: Any = None, directed: bool = True, *,
                  device: Any = None, feature_cache: int | str = "auto", graph_cache: int | str | None = None, reserve: int | str | None = None,
-                 scores: Any = None, graph: Any = None, labor: bool = False, loading: Mapping[str, Any] | None = None, place: Any = None,
-                 device_budget: int | str | None = None, **kwargs: Any) -> None:
+                 scores: Any = None, graph: Any = None, labor: bool = False, loading: Mapping[str, Any] | None = None, rank: int | None = None,
+                 ranks: int | str | None = None, place: Any = None, device_budget: int | str | None = None, **kwargs: Any) -> None:
         data, neighbor_sampler = self._made(data, neighbor_sampler, locals(), kwargs)
         nodes = _nodes_of(data, neighbor_sampler)
         _require_rows(data, nodes)
+        pairs = count = None
         if nodes is not None:
             kind, pairs = _input_edges(data, edge_label_index, nodes)
             edge_label_index = pairs if isinstance(data, Data) else (kind, pairs)
@@ -971,6 +1005,7 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
             _require_positions(kwargs, count, "edges of edge_label_index")
             if kwargs.get("input_id") is not None:
                 kwargs["input_id"] = _each(_checks.int64(kwargs["input_id"], "input_id"), "input_id", count, "edges of edge_label_index")
+        self._split(rank, ranks, pairs, count, kwargs)
         super().__init__(data, num_neighbors, edge_label_index, edge_label, edge_label_time, replace, subgraph_type, disjoint, temporal_strategy,
                          neg_sampling, neg_sampling_ratio, time_attr, weight_attr, transform, transform_sampler_output, is_sorted,
                          filter_per_worker, neighbor_sampler, directed, **kwargs)
