@@ -1006,6 +1006,20 @@ class Shared:
 
     def __repr__(self) -> str: ...
 
+def _graph_bytes(graph: Graph) -> int:
+    """What _write_graph takes of a shared table."""
+
+def _write_graph(graph: Graph, shared: Shared, at: int) -> None:
+    """
+    Its arrays, into a shared table that was created here; `at`: a multiple of a page.
+    """
+
+def _graph_in(shared: Shared, at: int, bytes: int) -> Graph:
+    """The graph that was written there; nothing is copied."""
+
+def _leave_shared() -> None:
+    """As the process ends: nothing that it alone held is left behind."""
+
 def _create_shared(name: str, shape: Sequence[int], type: tuple[int, int], replace_stale: bool) -> Shared: ...
 
 def _attach_shared(name: str, type: tuple[int, int] | None, shape: Sequence[int] | None, wait_seconds: float) -> Shared: ...

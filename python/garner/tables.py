@@ -2,7 +2,10 @@
 object below (or garner.torch) knows. The work is done by _garner.Table, on addresses."""
 from __future__ import annotations
 
+import atexit
+import functools
 import math
+import multiprocessing.util
 import operator
 import os
 import sys
@@ -12,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
 
-from . import _checks, _garner
-from ._garner import GatherRun, Shared, Unified
+from . import _checks, _garner, pieces
+from ._garner import GatherRun, Graph, Shared, Unified
 from .errors import IdError, InputError, UsageError
 
 if TYPE_CHECKING:  # none of these is needed to run
@@ -563,6 +566,7 @@ def tiered(features: Any, device_budget: int | str | None = None, peer_budget: i
     _seconds(wait_seconds)
     if group is not None and not isinstance(group, str):
         raise TypeError(f"group={group!r}: processes meet under a name, a string")
+    pieces.map_for(features, device)
     table = _garner.Table(features, device, device_budget, peer_budget, peers, scores, scales, group, wait_seconds, dtype,
                           host_budget, file_cache)
     return _face(table, _library(source), dict(
@@ -614,28 +618,54 @@ def _code(dtype: Any) -> tuple[int, int]:
 
 def _attach(name: str, code: tuple[int, int], shape: tuple[int, ...]) -> Shared:
     """What a pickled Shared becomes."""
+    _leaves_nothing_behind()
     return _garner._attach_shared(name, code, shape, 60)
 
 
-def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, wait_seconds: float = 60) -> Shared:
-    """One table in host memory for several processes: one creates it, the others attach to it by its name.
+@functools.cache
+def _leaves_nothing_behind() -> None:
+    """At its end, and that of a process of multiprocessing, which runs no atexit: what a loader or torch still holds then is never destroyed."""
+    atexit.register(_garner._leave_shared)
+    multiprocessing.util.Finalize(None, _garner._leave_shared, exitpriority=1)
+
+
+@overload
+def shared(name: str, features: Graph, dtype: None = None, *, replace_stale: bool = False, wait_seconds: float = 60) -> Graph: ...
+@overload
+def shared(name: str, features: npt.NDArray[Any] | torch.Tensor | Sequence[Any], dtype: Any = None, *, replace_stale: bool = False,
+           wait_seconds: float = 60) -> Shared: ...
+@overload
+def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, wait_seconds: float = 60) -> Any: ...
+
+
+def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, wait_seconds: float = 60) -> Any:
+    """One table in host memory for several processes, or one graph, or PyG's data: one creates it, the others attach to it by its name.
 
     name: 1 to 200 letters, digits, '-', '_', '.'; the user's own. features: None attaches. An array (NumPy, torch, of any strides) creates
     the table, copies the array and publishes it; a shape, as a tuple, creates one of zeros: fill its .array, then .publish() it.
+    A garner.Graph, and Data or HeteroData of PyG, are copied into one table: their tensors lie there, and the adjacency that loaders of garner.pyg
+    sample, made of each edge_index once. What comes back, here and where it is attached, is a Graph, Data or HeteroData over that memory.
     dtype: of NumPy or torch, or 'bfloat16': creating: None: of the array, float32 for a shape; attaching: how to see the bytes of a row;
     None: f32, f16, bf16, i8 and i64 are known, others come as bytes (uint8). A row has one dimension then: only a pickled table, as an
-    argument of a process, keeps shape and dtype.
+    argument of a process, keeps shape and dtype. Graphs and data come as they were.
     replace_stale: remove a table of that name whose processes were all killed. wait_seconds: for the creator to publish it.
     Result: Shared; .array is the table itself (NumPy), garner.tiered and garner.unified take it in place. It is gone with the last process
-    that holds it. Errors: UsageError for a bad name or one that is held, FileError for a table that is not there, is stale or never filled,
-    InputError for a file that is none, OutOfMemory where shared memory is short (in a container: --shm-size).
+    that holds it, or any part of it; who attached to it may read it alone. Errors: UsageError for a bad name or one that is held, FileError for a
+    table that is not there, is stale or never filled, InputError for a file that is none, OutOfMemory where shared memory is short (in a
+    container: --shm-size).
     Source: section 3.3 of Min's dissertation.
     """
     if not isinstance(name, str):
         raise TypeError(f"shared: name={name!r}: a table is named by a string")
     _seconds(wait_seconds)
+    _leaves_nothing_behind()
     if features is None:
-        return _garner._attach_shared(name, None if dtype is None else _code(dtype), None, wait_seconds)
+        there = _garner._attach_shared(name, None if dtype is None else _code(dtype), None, wait_seconds)
+        whole = pieces.opened(there) if dtype is None else None
+        return there if whole is None else whole
+    if pieces.takes(features):
+        pieces.refuse_dtype(dtype)
+        return pieces.create(name, features, bool(replace_stale))
     if isinstance(features, tuple):
         try:
             shape = [operator.index(n) for n in features]

@@ -410,6 +410,7 @@ void add_graphs(nb::module_& m) {
             std::optional<tier> const t = edges ? std::optional(parse_tier(*edges)) : std::nullopt;
             auto& g = nb::cast<py_graph&>(self);
             if (g.in_use() && readable_at(*g.use(), to, t)) return self;
+            if (g.lies_in && to.kind == place_kind::device) released([&] { return g.lies_in->map_for(to.index); });
             g.replace("to()", [&](graph_handle&& from) { return bring_to(std::move(from), to, t); });
             return self;
           },

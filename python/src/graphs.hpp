@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "common.hpp"
+#include "garner/shared.hpp"
 
 namespace garner::python {
 
@@ -11,6 +12,7 @@ class py_graph {
  public:
   explicit py_graph(graph_handle&& g) : handle_(std::make_shared<graph_handle>(std::move(g))) {}
   explicit py_graph(std::shared_ptr<graph_handle> g) : handle_(std::move(g)) {}  // of an owner of more
+  py_graph(graph_handle&& g, shared_table in) : py_graph(std::move(g)) { lies_in = std::move(in); }
   // Whoever works on it holds this meanwhile. All copies are made under the interpreter's lock.
   std::shared_ptr<graph_handle> use() const;
   // The same with the in-lists of a directed graph, which are made where it has none, once; unless `wanted` is false.
@@ -20,6 +22,7 @@ class py_graph {
   void replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work);
 
   std::optional<build_report> report;
+  std::optional<shared_table> lies_in;  // whose memory its arrays are; a device reads them once that is mapped for it
 
  private:
   std::shared_ptr<graph_handle> handle_;

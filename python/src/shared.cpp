@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/pair.h>
 
+#include "graphs.hpp"
+
 namespace garner::python {
 
 namespace {
@@ -104,7 +106,8 @@ void add_shared(nb::module_& m) {
       m, "Shared",
       "One table in host memory for several processes of a user; garner.shared makes it or attaches to it. Gone with the\n"
       "last process that holds it; here it is held until its last owner lets go (this object, and all that was made of it:\n"
-      "arrays, tables of garner.tiered and garner.unified). Section 3.3 of Min's dissertation.")
+      "arrays, tables of garner.tiered and garner.unified). Section 3.3 of Min's dissertation.",
+      nb::is_weak_referenceable())
       .def_prop_ro(
           "array", [](nb::handle self) { return array_of(self); }, nb::sig("def array(self) -> numpy.typing.NDArray[typing.Any]"),
           "the table itself, for NumPy; only its creator may write")
@@ -148,6 +151,32 @@ void add_shared(nb::module_& m) {
         return "<garner.Shared '" + s.table.name() + "' " + nb::str(nb::tuple(nb::cast(s.shape))).c_str() + " " + kind_of(s.type) +
                (s.table.created_here() ? s.table.published() ? ", created here>" : ", not published yet>" : ", attached>");
       });
+  m.def(
+      "_graph_bytes",
+      [](py_graph const& g) {
+        auto const held = g.use();
+        return released([&] { return shared_bytes(*held); });
+      },
+      nb::arg("graph"), "What _write_graph takes of a shared table.");
+  m.def(
+      "_write_graph",
+      [](py_graph const& g, py_shared& to, std::uint64_t at) {
+        auto const held = g.use();
+        released([&] {
+          write_shared(*held, static_cast<char*>(to.table.data()) + at);
+          return 0;
+        });
+      },
+      nb::arg("graph"), nb::arg("shared"), nb::arg("at"),
+      "Its arrays, into a shared table that was created here; `at`: a multiple of a page.");
+  m.def(
+      "_graph_in",
+      [](py_shared const& from, std::uint64_t at, std::uint64_t bytes) {
+        auto const* const data = static_cast<char const*>(from.table.rows().data) + at;
+        return py_graph(open_shared(std::make_shared<shared_table>(from.table), data, bytes), from.table);
+      },
+      nb::arg("shared"), nb::arg("at"), nb::arg("bytes"), "The graph that was written there; nothing is copied.");
+  m.def("_leave_shared", &shared_table::leave_all, "As the process ends: nothing that it alone held is left behind.");
   m.def("_create_shared", &created, nb::arg("name"), nb::arg("shape"), nb::arg("type"), nb::arg("replace_stale"));
   m.def("_attach_shared", &attached, nb::arg("name"), nb::arg("type").none(), nb::arg("shape").none(), nb::arg("wait_seconds"));
 }

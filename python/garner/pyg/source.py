@@ -11,7 +11,7 @@ from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-fou
 from torch_geometric.data.graph_store import EdgeLayout  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.index import ptr2index  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .. import _checks, _garner, graphs
+from .. import _checks, _garner, graphs, pieces
 from .._garner import Graph
 from ..errors import InputError, KindError, UsageError
 from ..split import RemoteGraph
@@ -107,6 +107,10 @@ def lists_of(edge_index: tuple[Any, Any], sizes: tuple[int, int], edge_type: Edg
     """Of (row, col) the lists of the nodes that sample: col, backward row. edge_ids: which edges the entries are is asked for in any case. times,
     node_times: of the edges, or of the nodes that are sampled, by which each list is in order."""
     name = _who(edge_type)
+    if weights is None and not backward and (found := pieces.adjacency_of(*edge_index, sizes)) is not None:  # garner.shared has made it
+        if times is not None and times.numel() != edge_index[0].numel():
+            raise UsageError(f"{name}: {times.numel()} times for {edge_index[0].numel()} edges; give each edge one")
+        return Lists(found[0], "out", sizes, found[1], times=times)
     row, col = (_ids(end, name) for end in edge_index)
     if weights is not None:
         weights = _checks.weights(weights, name, row.size)
