@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
 
 from . import _checks, _garner, rows as learned
 from .batches import MiniBatch
@@ -13,6 +14,7 @@ from .pipeline import tensor_of
 from .errors import UsageError
 from .models import read_model
 from .operators import Edges, kinds, real_of
+from .ranks import ranks as group_of
 from .shards import Shard, aggregate_over
 
 
@@ -41,12 +43,19 @@ class Embedding(torch.nn.Module):
     It has no parameters, so no optimiser of torch's sees it: backward() collects the gradients of the rows that forward() gave, step() applies
     those of all backward() since the last step() to these rows alone, zero_grad() forgets them. state_dict() holds 'weight', 'steps' and what
     the optimiser keeps, as copies in host memory; .table.save() and .table.load() do without.
+    Over the ranks of torch.distributed step() is for all of them together: each brings its gradients, their mean over the ranks is applied, as
+    DistributedDataParallel has it of parameters, and all ranks hold the same rows, bit for bit, each in memory of its own. All ranks make the table
+    alike and call step() as often. alone: this rank's rows are its own, whatever others do.
     lr, betas, eps, lr_decay: as garner.Embedding.update has them; attributes, which may change. options: of garner.embedding.
+    Errors: RankError where ranks have made other tables, or one does not come to step().
     """
 
     def __init__(self, rows: int, width: int, *, optimizer: str = "adam", lr: float = 0.01, betas: tuple[float, float] = (0.9, 0.999),
-                 eps: float | None = None, lr_decay: float = 0, **options: Any) -> None:
+                 eps: float | None = None, lr_decay: float = 0, alone: bool = False, **options: Any) -> None:
         super().__init__()
+        self.alone = alone
+        self._first = {name: options.get(name) for name in ("first", "spread", "seed")}
+        self._compared = False
         self.table = learned.embedding(rows, width, optimizer=optimizer, **options)
         self.lr, self.betas, self.eps, self.lr_decay = lr, betas, eps, lr_decay
         self._gradients: list[tuple[torch.Tensor, torch.Tensor]] = []
@@ -63,12 +72,31 @@ class Embedding(torch.nn.Module):
         """Applies the gradients that have come; None: there were none. Errors: InputError for a row whose gradient is no finite number; then no
         row has changed, and the gradients are forgotten."""
         some, self._gradients = self._gradients, []
-        if not some:
+        over_ranks = not self.alone and dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+        if not some and not over_ranks:
             return None
-        device = some[0][1].device
+        device = some[0][1].device if some else torch.device("cpu")
+        none = [(torch.empty(0, dtype=torch.int64), torch.empty(0, self.table.shape[1]))]
         ids, gradients = (some[0] if len(some) == 1 else
-                          (torch.cat([i.to(device).to(torch.int64) for i, _ in some]), torch.cat([g.to(device) for _, g in some])))
-        return self.table.update(ids.to(device), gradients, lr=self.lr, lr_decay=self.lr_decay, betas=self.betas, eps=self.eps)
+                          (torch.cat([i.to(device).to(torch.int64) for i, _ in some or none]), torch.cat([g.to(device) for _, g in some or none])))
+        if over_ranks:
+            ids, gradients = self._of_all(ids, gradients)
+            if not ids.numel():
+                return None
+        return self.table.update(ids.to(gradients.device), gradients, lr=self.lr, lr_decay=self.lr_decay, betas=self.betas, eps=self.eps)
+
+    def _of_all(self, ids: torch.Tensor, gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Those of all ranks, one rank's after the other: the same in each."""
+        group = group_of()
+        if not self._compared:
+            group.alike("garner.torch.Embedding", f"{self.table.shape[0]} rows of {self.table.shape[1]}, {self.table.optimizer}, {self.table.steps} steps, {self._first}",
+                        "make the table alike in all ranks, or say alone=True")
+            self._compared = True
+        at = torch.device("cuda", torch.cuda.current_device()) if group.on_devices else torch.device("cpu")
+        size, count = group.size, ids.numel()
+        counts = group.start(torch.full((size,), count), [1] * size, [1] * size).wait().tolist()
+        of_ids, of_rows = (group.start(mine.to(at).repeat(size, *[1] * (mine.dim() - 1)), [count] * size, counts) for mine in (ids.to(torch.int64), gradients / size))
+        return of_ids.wait(), of_rows.wait()
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         super().zero_grad(set_to_none)
