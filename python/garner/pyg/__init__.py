@@ -3,9 +3,12 @@
     from garner.pyg import NeighborLoader           # was: from torch_geometric.loader import NeighborLoader
     loader = NeighborLoader(data, num_neighbors=[15, 10, 5], batch_size=1024, input_nodes=data.train_mask, shuffle=True)
 
+LightningNodeData and LightningLinkData are PyG's over these loaders.
 Signatures, batches and fields are PyG's (2.7 to 2.9). SAGEConv, GCNConv, GINConv and GATConv are PyG's layers with Garner's sums.
 import garner does not import this; it needs torch and torch_geometric.
 """
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
+
 from .loader import LinkNeighborLoader as LinkNeighborLoader, NeighborLoader as NeighborLoader
 from .nn import GATConv as GATConv, GCNConv as GCNConv, GINConv as GINConv, SAGEConv as SAGEConv
 from .sampler import NeighborSampler as NeighborSampler
@@ -13,5 +16,21 @@ from .samplers import (ClusterData as ClusterData, ClusterLoader as ClusterLoade
                        RandomNodeLoader as RandomNodeLoader, ShaDowKHopSampler as ShaDowKHopSampler, random_walk as random_walk)
 from .stores import FeatureStore as FeatureStore, GraphStore as GraphStore, stores_of as stores_of
 
-__all__ = ["ClusterData", "ClusterLoader", "FeatureStore", "GATConv", "GCNConv", "GINConv", "GraphStore", "HGTLoader", "LinkNeighborLoader", "NeighborLoader",
-           "NeighborSampler", "Node2Vec", "RandomNodeLoader", "SAGEConv", "ShaDowKHopSampler", "random_walk", "stores_of"]
+if _TYPE_CHECKING:
+    from .lightning import LightningLinkData as LightningLinkData, LightningNodeData as LightningNodeData
+
+
+def _later(name: str) -> _Any:
+    """Those of Lightning, once they are asked for: it takes seconds to import."""
+    if name not in ("LightningLinkData", "LightningNodeData"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import lightning
+    return getattr(lightning, name)
+
+
+if not _TYPE_CHECKING:  # which else takes every name for one that is there
+    __getattr__ = _later
+
+__all__ = ["ClusterData", "ClusterLoader", "FeatureStore", "GATConv", "GCNConv", "GINConv", "GraphStore", "HGTLoader", "LightningLinkData",
+           "LightningNodeData", "LinkNeighborLoader", "NeighborLoader", "NeighborSampler", "Node2Vec", "RandomNodeLoader", "SAGEConv", "ShaDowKHopSampler",
+           "random_walk", "stores_of"]
