@@ -1,6 +1,6 @@
 """The cases of tools/prove_user: scripts as users type them, each timed, and compared with what they should have handed out. A line of JSON a case.
 
-  python3 tools/user_path.py SECTION [CASE...]       SECTION: pyg, options, hetero, torch, layers, large, wholegraph; cases whose names hold one of
+  python3 tools/user_path.py SECTION [CASE...]       SECTION: pyg, options, hetero, torch, layers, large, ddp, wholegraph; cases whose names hold one of
                                                      these words
   SCALE=12 BATCHES=5 ... a rehearsal on a machine without a GPU
 
@@ -12,6 +12,7 @@ import gc
 import json
 import os
 import statistics
+import subprocess
 import sys
 import time
 import warnings
@@ -495,6 +496,99 @@ def wholegraph():
             wgth.destroy_wholememory_tensor(one)
 
 
-{"pyg": pyg, "options": lambda: pyg(True), "layers": layers, "large": large, "hetero": hetero, "torch": plain, "wholegraph": wholegraph}[section]()
+def ddp():
+    """PyG's SAGE under DistributedDataParallel on one GPU and on two, of CPU ranks where there is none: the same script, of which each rank is a process."""
+    found = {}
+    for ranks in (1, 2):
+        name = f"ddp, {'GPUs' if gpu else 'CPU ranks'}: {ranks}"
+        if gpu and torch.cuda.device_count() < ranks:
+            say(skipped=name, why=f"{torch.cuda.device_count()} GPUs")
+            continue
+        done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), __file__, "ddp_rank"],
+                              env={**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "4" if gpu else "1")}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        if done.returncode or not rows:
+            say(script=name, failed=done.stdout[-600:])
+            continue
+        found[ranks] = row = rows[-1]
+        if ranks == 2 and 1 in found:
+            row.update(speed_up=round(found[1]["epoch_s"] / row["epoch_s"], 2), target_speed_up=1.8, loss_of_one=found[1]["loss"])
+        say(script=name, **row)
+        small = row["scale"] < 18  # then what torch takes is more than the data
+        if not small and not row["private_bytes"] < 0.5 * row["shared_bytes"] or ranks == 2 and not abs(row["loss"] - row.get("loss_of_one", row["loss"])) < 0.1 * row["loss"]:
+            say(script=name, failed=f"{row['private_bytes']} private bytes beside {row['shared_bytes']} shared ones, losses {row['loss']} and {row.get('loss_of_one')}")
+
+
+def ddp_rank():
+    """One of its ranks. Data lie in host memory once, the script splits the seeds; times are of the whole epoch, behind one that warms up and compares."""
+    import torch.distributed as dist
+    import garner
+    from garner.pyg import NeighborLoader
+    from torch_geometric.data import Data
+    from torch_geometric.nn import GraphSAGE
+    global device
+    dist.init_process_group("nccl" if gpu else "gloo")
+    rank, local, ranks = dist.get_rank(), int(os.environ["LOCAL_RANK"]), dist.get_world_size()
+    if gpu:
+        device = torch.device("cuda", local)
+        torch.cuda.set_device(device)
+    scale = int(os.environ.get("SCALE", 22 if gpu else 12))
+    name, nodes = f"user-path-{os.environ['TORCHELASTIC_RUN_ID'][:32]}-{os.environ['MASTER_PORT']}", 1 << scale
+
+    def private():
+        return next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("RssAnon"))
+
+    torch.manual_seed(1)
+    data = None
+    if local == 0:
+        made = Data(x=table(nodes), y=torch.arange(nodes) * 8 // nodes, edge_index=kronecker(scale))
+        made.train = torch.unique_consecutive(made.edge_index[1])
+        made.train = made.train[torch.randperm(len(made.train))[:1 << 18]]
+        data = garner.shared(name, made, replace_stale=True)
+        del made
+        gc.collect()
+    dist.barrier()
+    before, begun = private(), time.perf_counter()
+    data = garner.shared(name) if data is None else data
+    train = data.train.split(-(-data.train.numel() // ranks))[rank]
+    loader = NeighborLoader(data, fanout, train, batch_size=1024 if gpu else 64, shuffle=True, drop_last=True)
+    made_s = time.perf_counter() - begun
+    torch.set_float32_matmul_precision("high")
+    torch.manual_seed(1)
+    net = torch.nn.parallel.DistributedDataParallel(GraphSAGE(width, hidden if gpu else 16, 3, 8).to(device), device_ids=[local] if gpu else None)
+    adam = torch.optim.Adam(net.parameters(), 1e-3)
+    wrong, seconds = Wrong(), []
+    for epoch in range(3):
+        dist.barrier()
+        wait()
+        begun, total = time.perf_counter(), torch.zeros(2, device=device)
+        for k, b in enumerate(loader):
+            b = b.to(device)
+            if epoch == 0:
+                wrong.look(b.x, b.n_id, b.y, data.y)
+                if k < 3:
+                    wrong.edge(b.n_id[b.edge_index[0]], b.n_id[b.edge_index[1]], b.e_id, data.edge_index)
+            loss = torch.nn.functional.cross_entropy(net(b.x * 1e-3, b.edge_index)[:b.batch_size], b.y[:b.batch_size])
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+            total += torch.stack([loss.detach(), torch.ones((), device=device)])
+        wait()
+        dist.barrier()
+        seconds.append(time.perf_counter() - begun)
+        dist.all_reduce(total)
+    told = [None] * ranks
+    dist.all_gather_object(told, [private() - before, *wrong.count.tolist(), wrong.rows, wrong.edges])
+    if rank == 0:
+        took, rows, edges, compared, edges_compared = zip(*told)
+        shared = sum(value.nbytes for value in data.to_dict().values() if isinstance(value, torch.Tensor))
+        say(ms=round(1e3 * min(seconds[1:]) / len(loader), 3), epoch_s=round(min(seconds[1:]), 3), made_s=round(made_s, 2), mini_batches=len(loader), ranks=ranks, scale=scale,
+            loss=round(float(total[0] / total[1]), 4), private_bytes=max(took), shared_bytes=shared, rows_compared=sum(compared),
+            edges_compared=sum(edges_compared), wrong_rows=sum(rows), wrong_edges=sum(edges), explain=loader.explain())
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+{"pyg": pyg, "options": lambda: pyg(True), "layers": layers, "large": large, "hetero": hetero, "torch": plain, "ddp": ddp, "ddp_rank": ddp_rank, "wholegraph": wholegraph}[section]()
 sys.stdout.flush()
 os._exit(0)
