@@ -259,7 +259,7 @@ def ranks(rank: Any, ranks: Any, seeds: Any, what: str = "seeds", group: Any = N
     if not isinstance(ranks, str):
         if (rank is None) != (ranks is None):
             raise UsageError(f"{'rank' if ranks is None else 'ranks'} is said and {'ranks' if ranks is None else 'rank'} is not; say both, or none of them")
-        rank, ranks = (0, 1) if rank is None else (number(rank, "rank"), number(ranks, "ranks"))
+        rank, ranks = (0, 1) if rank is None else (counted(rank, "rank"), counted(ranks, "ranks"))
     elif ranks != "torchrun" or rank is not None:
         raise UsageError(f"rank={rank}, ranks='{ranks}': say two numbers, or ranks='torchrun' alone")
     else:

@@ -632,9 +632,9 @@ struct loader::impl {
       rows += most;
       brought += static_cast<double>((run.fetched + run.left_far) * tables[k].table->row_bytes()) / static_cast<double>(g.size());
     }
-    double const drawing = static_cast<double>(sampler.bytes()) / static_cast<double>(g.size());
     auto const most = static_cast<double>(window_bytes()) * static_cast<double>(tables.size());
-    window = std::max(choose_window(need_of_window(drawing, vertices, edges, rows, brought, most), free_near()), o.window);
+    window =
+        std::max(choose_window(need_of_window(sampler.inside().bytes_each(), vertices, edges, rows, brought, most), free_near()), o.window);
   }
   bool window_full() const {
     return std::any_of(windows.begin(), windows.end(), [](auto const& w) { return w && w->full(); });

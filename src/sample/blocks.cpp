@@ -67,6 +67,7 @@ struct block_sampler::parts::impl {
   buffer<std::int64_t> all_ids;
   buffer<std::uint32_t> all_batches;
   std::uint64_t cached_arcs = 0;  // bytes of lists that are kept near
+  std::size_t roomy_for = 1;      // mini-batches that were sampled together, at the most
   bool sized = false, sized_for_several = false, torn = false;
   // Of lists that lie elsewhere: mini-batches that are being drawn, the hop that comes next, what came of those before, and what it asks
   // for.
@@ -214,6 +215,7 @@ struct block_sampler::parts::impl {
     return std::bit_ceil(2 * most + 2);
   }
   void make_rooms(std::span<blocks::parts* const> batches) {
+    roomy_for = std::max(roomy_for, batches.size());
     std::uint64_t const most = *std::max_element(room.vertices.begin(), room.vertices.end()) * batches.size();
     make(drawn, most), make(at, most + 1), make(first, room.items), make(rank, room.items + 1);
     make(row, room.items), make(col, room.items), make(edge, room.items);
@@ -721,6 +723,9 @@ void block_sampler::parts::hash_beyond(std::uint64_t bytes) { impl_->hash_beyond
 bool block_sampler::parts::far() const { return impl_->far(); }
 traffic block_sampler::parts::take_traffic() { return impl_->model.take(); }
 std::uint64_t block_sampler::parts::bytes() const { return impl_->bytes(); }
+double block_sampler::parts::bytes_each() const {
+  return static_cast<double>(impl_->bytes() - impl_->cached_arcs) / static_cast<double>(impl_->roomy_for);
+}
 std::uint64_t block_sampler::parts::vertices(std::uint32_t type) const {
   if (type >= impl_->types.size()) fail(errc::usage, "vertices of type {}: there are {} types", type, impl_->types.size());
   return impl_->types[type].vertices;

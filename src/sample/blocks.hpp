@@ -133,6 +133,7 @@ struct block_sampler::parts {
   traffic take_traffic();
   bool far() const;  // lists of some relation lie beyond the link
   std::uint64_t bytes() const;
+  double bytes_each() const;                          // of the rooms, for each of the mini-batches that are sampled together
   std::uint64_t vertices(std::uint32_t type) const;   // errc::usage where there is no such type
   std::uint64_t edges(std::uint32_t relation) const;  // the same; errc::usage too where edges are not named
 
