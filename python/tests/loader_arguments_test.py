@@ -145,7 +145,7 @@ CASES = {
     ],
 }
 TOGETHER = [  # options that contradict each other
-    (nodes, {"weight_attr": "w", "time_attr": "time"}, "weight_attr and time_attr"), (nodes, {"weight_attr": "w", "replace": True}, "weight_attr and replace"),
+    (nodes, {"weight_attr": "w", "time_attr": "time"}, "weight_attr and time_attr"), (nodes, {"weight_attr": "w", "labor": True}, "labor and weight_attr"),
     (nodes, {"disjoint": True, "subgraph_type": "induced"}, "induced"), (nodes, {"time_attr": "time", "subgraph_type": "induced"}, "induced"),
     (links, {"disjoint": True, "subgraph_type": "induced"}, "induced"),
     (nodes, {"input_time": lambda: torch.arange(40)}, "'time_attr' is not set"),

@@ -40,6 +40,7 @@ struct block_sampler::parts::impl {
     pinned_pages pinned_times, pinned_places;
     std::int64_t const* times = nullptr;
     std::uint32_t const* places = nullptr;
+    buffer<std::uint32_t> largest;  // weight of each list, where long ones are sampled by weights without replacement
     bool far = false;
     std::uint64_t cached = 0;             // bytes of first arcs
     buffer<std::uint64_t> names, begins;  // of a graph in another order
@@ -104,6 +105,14 @@ struct block_sampler::parts::impl {
         if (scores.empty()) p.cached = p.lists.cache_first_arcs(x, budget, o.weighted);
         else p.kept.keep(x, *r.g, *r.lists, p.lists, scores, read_of_a_list(r), budget, o.weighted);
         cached_arcs += p.cached + p.kept.bytes();
+      }
+      if (o.weighted && !o.replace && !r.elsewhere && r.g->info.edges) {
+        p.largest = {x.near(), r.g->info.vertices, x.device(), "the largest weight of each list"};
+        x.fill(p.largest.data(), 0, p.largest.bytes());
+        with_id_type(r.g->info, [&](auto id) {
+          for_each_item<32>(x, r.g->info.vertices, largest_weight{p.lists.offsets(), p.view<decltype(id)>().weights, p.largest.data()},
+                            o.access, true);
+        });
       }
       p.times = readable(x, r.times, p.pinned_times), p.places = readable(x, r.places, p.pinned_places);
       for (auto const& [from, to] : {std::pair{r.names, &p.names}, std::pair{r.begins, &p.begins}}) {
@@ -250,6 +259,7 @@ struct block_sampler::parts::impl {
                       first.bytes() + row.bytes() + col.bytes() + edge.bytes() + sifted_col.bytes() + sifted_edge.bytes() +
                       tree_time.bytes() + all_ids.bytes() + all_batches.bytes() + inside.bytes() + ranks.bytes();
     for (type_parts const& t : types) n += t.place.bytes() + t.hashed.bytes() + t.times.bytes();
+    for (relation_parts const& r : relations) n += r.largest.bytes();
     return n;
   }
 
@@ -428,6 +438,8 @@ struct block_sampler::parts::impl {
     hop_of_relation unsifted = s;
     unsifted.col = sifted_col.data(), unsifted.edge = sifted_edge.data();
     std::int64_t const* const limit = o.temporal ? tree_time.data() : nullptr;
+    if constexpr (By::arrives)
+      if (!o.replace) for_each_item<1>(x, drawing, try_entries{unsifted, by, relations[s.relation].largest.data()});
     for_each_item<32>(x, drawing, draw_by<By>{unsifted, by, limit}, o.access, true);
     if (By::arrives && o.replace) for_each_item<1>(x, drawing, draw_again{unsifted});
     item_count const looked_at = counted(counter_map::looked_at, room.items);

@@ -144,6 +144,12 @@ struct hop_of_relation {
   GARNER_HD std::uint64_t base() const { return c[map.total(from)]; }
   // Whether who draws n of so many neighbours takes each once: where all are wanted with replacement too.
   GARNER_HD bool takes_all(std::uint64_t n, std::uint64_t degree) const { return fanout < 0 || (n == degree && !replace); }
+  // Whether e is one of the first n entries that who draws as item i has.
+  GARNER_HD bool is_among(std::uint64_t i, std::uint64_t n, std::uint64_t e) const {
+    for (std::uint64_t k = 0; k < n; ++k)
+      if (edge[at[i] + k] == static_cast<std::int64_t>(e)) return true;
+    return false;
+  }
   // u stands at edge i. Without places nobody numbers it here: whoever asked for the list does.
   GARNER_HD void reach(std::uint64_t i, std::uint64_t u, std::uint64_t tree, std::uint64_t batch) const {
     std::uint64_t const entry = places.place ? places.insert(u, tree, batch) : 0;
@@ -358,13 +364,14 @@ struct by_weight {
   arc_array<std::uint32_t> weights;
   bool real;
   GARNER_HD span<element> part(std::uint64_t v, std::uint64_t begin, std::uint64_t end) const { return weights.part_of(v, begin, end); }
+  GARNER_HD double value(element bits) const {
+    if (!real) return bits;
+    float found;
+    std::memcpy(&found, &bits, sizeof found);
+    return static_cast<double>(found);
+  }
   GARNER_HD std::uint64_t key(element bits, std::uint64_t random, std::int64_t, std::uint64_t most) const {
-    double w = bits;
-    if (real) {
-      float value;
-      std::memcpy(&value, &bits, sizeof value);
-      w = static_cast<double>(value);
-    }
+    double const w = value(bits);
     if (!(w > 0)) return candidate::none;
     // -log2(u) > 1 - u, so that few logarithms are taken in a long list.
     if (bits_of(static_cast<double>(~random >> 24) / w) > most) return candidate::none;
@@ -413,6 +420,47 @@ struct by_neighbor_alone {
   GARNER_HD std::uint64_t key(element, std::uint64_t random, std::int64_t, std::uint64_t) const { return (random >> 1) + 1; }
 };
 
+// The largest weight of each list, of weights whose bits ascend with them.
+struct largest_weight {
+  std::uint64_t const* offsets;
+  arc_array<std::uint32_t> weights;
+  std::uint32_t* largest;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    std::uint32_t most = 0;
+    t.each(weights.part_of(v, offsets[v], offsets[v + 1]), [&](std::uint32_t w) { most = larger(most, w); });
+    atomic_max(largest + v, most);
+  }
+};
+// By weights, of a long list: entries at random, each kept with the chance of its weight over the largest, until there are enough, or many
+// were tried for nothing: then draw_by looks through the list for the rest. Either takes each next entry by the weights of those that are
+// left. Into drawn[]: how many were found.
+struct try_entries : hop_of_relation {
+  static constexpr std::uint64_t long_list = 64;
+  by_weight by;
+  std::uint32_t const* largest;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    if (c[map.over]) return;
+    std::uint64_t const target = first_drawing() + i, n = at[i + 1] - at[i];
+    auto const v = static_cast<std::uint64_t>(to_ids[target]);
+    std::uint64_t const begin = offsets[v], degree = offsets[v + 1] - begin;
+    std::uint64_t found = 0;
+    if (!takes_all(n, degree) && degree >= long_list) {
+      std::uint64_t const key = mix(key_of(v, tree_of(target), batch_of(target)));
+      double const most = by.value(largest[v]);
+      for (std::uint64_t k = 0; k < 8 * n + 32 && found < n; ++k) {
+        std::uint64_t const e = begin + upper_product(mix(key + 0x9e3779b97f4a7c15ull * (2 * k + 1)), degree);
+        double const chance = static_cast<double>(mix(key + 0x9e3779b97f4a7c15ull * (2 * k + 2)) >> 11) * 0x1p-53;
+        bool kept = false;
+        t.each(by.part(v, e, e + 1), [&](by_weight::element w) { kept = chance * most < by.value(w); });
+        if (kept && !is_among(i, found, e)) edge[at[i] + found] = static_cast<std::int64_t>(e), first[at[i] + found] = 1, ++found;
+      }
+    }
+    drawn[i] = static_cast<std::uint32_t>(found);
+  }
+};
+
 // Into first[]: 1 an edge is drawn, 0 none stands here, 2 allowed() will tell. Where edges arrive, their times into row[].
 template <class By>
 struct draw_by : hop_of_relation {
@@ -437,12 +485,14 @@ struct draw_by : hop_of_relation {
     candidate after{0, candidate::none};
     bool const one_by_one = replace && !By::arrives;
     auto const each = static_cast<std::uint32_t>(one_by_one ? 1 : lanes::most_smallest);
-    for (std::uint64_t k = 0; k < n;) {
+    std::uint64_t const there = By::arrives && !replace ? drawn[i] : 0;
+    for (std::uint64_t k = there; k < n;) {
       std::uint64_t const stream_of_draw = one_by_one ? mix(key + k + 1) : key;
       auto const some = static_cast<std::uint32_t>(smaller<std::uint64_t>(each, n - k));
       smallest_found const found = t.smallest(
           by.part(v, begin, begin + degree), some, after,
           [&](typename By::element e, std::uint64_t j, std::uint64_t most) {
+            if (is_among(i, there, j)) return candidate::none;
             std::uint64_t const nth = By::by_neighbor ? static_cast<std::uint64_t>(e) : j - begin;
             return by.key(e, mix(stream_of_draw + 0x9e3779b97f4a7c15ull * (nth + 1)), limit, most);
           },

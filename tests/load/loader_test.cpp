@@ -190,7 +190,7 @@ TEST_P(loader_at, chooses_its_window_by_what_the_first_took_and_tells_it) {
   o.window = 0;
   loader little = w.load(1000, o);  // made while there is room
   std::uint64_t const limit = host_budget().limit();
-  host_budget().set_limit(host_budget().used() + (8u << 20));
+  host_budget().set_limit(host_budget().used() + (4u << 20));
   EXPECT_TRUE(epoch_of(little, where()) == epoch);
   host_budget().set_limit(limit);
   EXPECT_EQ(little.report().window, 8u);

@@ -476,6 +476,54 @@ TEST_P(blocks_at, draw_each_edge_as_often_as_it_should_be) {
   }
 }
 
+// Two of a long list without replacement: the second by the weights of those that the first left. A list whose largest weight is far above
+// the others is looked through.
+TEST_P(blocks_at, draw_two_of_a_long_list_by_weights) {
+  for (std::uint32_t const heavy : {3u, 3000u}) {
+    auto const made = [&] {
+      edge_list e = make_edges({}, false, 130);
+      e.weights_are = weight_kind::u32;
+      for (std::uint64_t i = 1; i < 130; ++i)
+        e.arcs.push_back({i, 0}), e.weights.push_back(i == 9 ? heavy : static_cast<std::uint32_t>(i % 4));
+      build_report report;
+      build_options o;
+      o.in_lists = true;
+      return build_graph(std::move(e), o, report);
+    };
+    graph const home = made();
+    auto const list = lists_of(home, true)[0];
+    graph_handle const g = brought(made(), where());
+    block_options o;
+    o.weighted = o.edge_ids = o.disjoint = true;
+    block_sampler s(where(), g, {2}, o);
+    std::map<std::int64_t, std::uint64_t> count;
+    std::uint64_t const batches = where().kind == place_kind::simulated ? 40 : 200, trees = 100;
+    for (std::uint64_t b = 0; b < batches; ++b) {
+      drawn_blocks const d = taken(s, s.sample(b, std::vector<std::int64_t>(trees, 0)));
+      for (std::size_t k = 0; k + 1 < d.relations[0].edge.size(); k += 2) EXPECT_NE(d.relations[0].edge[k], d.relations[0].edge[k + 1]);
+      for (std::int64_t const e : d.relations[0].edge) ++count[e];
+    }
+    double total = 0, odds = 0, chi = 0, freedom = -1;
+    for (entry const& e : list) total += e.weight;
+    for (entry const& e : list) odds += e.weight / (total - e.weight);
+    for (entry const& e : list) {
+      if (e.weight == 0) {
+        EXPECT_EQ(count[static_cast<std::int64_t>(e.edge)], 0u);
+        continue;
+      }
+      double const p = e.weight / total, expected = static_cast<double>(batches * trees) * p * (1 + odds - e.weight / (total - e.weight));
+      double const off = static_cast<double>(count[static_cast<std::int64_t>(e.edge)]) - expected;
+      chi += off * off / expected, freedom += 1;
+    }
+    EXPECT_LT(chi, freedom + 4 * std::sqrt(2 * freedom)) << heavy;
+    EXPECT_GT(chi, freedom - 6 * std::sqrt(2 * freedom)) << heavy;
+    graph_handle const at_home = graph_access::wrap(made());
+    block_sampler host({}, at_home, {2}, o);
+    EXPECT_TRUE(taken(s, s.sample(7, std::vector<std::int64_t>(trees, 0))) ==
+                taken(host, host.sample(7, std::vector<std::int64_t>(trees, 0))));
+  }
+}
+
 // A twin sorts each list by the numbers of its neighbors.
 TEST_P(blocks_at, keep_by_labor_the_neighbors_of_the_smallest_numbers) {
   std::uint64_t chosen = 0;
