@@ -9,9 +9,9 @@ import torch
 import torch.distributed as dist
 
 from . import _checks, _garner, rows as learned
-from .batches import MiniBatch
+from .batches import HeteroMiniBatch, MiniBatch
 from .pipeline import tensor_of
-from .errors import UsageError
+from .errors import KindError, UsageError
 from .models import read_model
 from .operators import Edges, kinds, real_of
 from .ranks import ranks as group_of
@@ -151,6 +151,8 @@ def _edges_of(edges: Any, hops: int | None, sources: int, device: torch.device, 
             raise UsageError(f"hops={hops} of a mini-batch of {len(by_edge)}")
         count = sum(by_edge[:hops])
         return Edges(both, both[0, :count], both[1, :count], sum(by_vertex[:hops]), sources, device, True)
+    if isinstance(edges, HeteroMiniBatch):
+        raise KindError("aggregate(): edges is a mini-batch of several types; give those of one relation r, as (*batch.edge_index[r], len(batch.n_id[r[2]]))")
     if hops is not None:
         raise UsageError("hops: for a mini-batch; of edges give those that count")
     if not isinstance(edges, (tuple, list)) or len(edges) != 3:

@@ -99,6 +99,10 @@ class Field:
     seeds_only: bool = False
 
 
+def named(field: Field) -> str:
+    return str(field.name) if field.type is None else f"{field.name} of {field.type!r}"
+
+
 class Budget:
     """GPU memory for copies of what lies in host memory. `cache`: bytes, or "auto": what is free but for `reserve` (None: a quarter of all) and an
     eighth, which mini-batches under way take; asked for at the first take(), when the adjacency is where it stays. Both are checked here."""

@@ -7,7 +7,7 @@ import torch
 import torch.utils.dlpack
 
 from . import _checks, _garner, tables
-from .batches import Loader as Loader, MiniBatch as MiniBatch, loader as loader
+from .batches import HeteroMiniBatch as HeteroMiniBatch, Loader as Loader, MiniBatch as MiniBatch, loader as loader
 from .errors import UsageError
 
 _whole = {torch.int32, torch.int64} | ({torch.uint64} if hasattr(torch, "uint64") else set())  # uint32 is widened, as in tables.py
@@ -180,5 +180,5 @@ from .remote import RemoteRows as RemoteRows, remote_rows as remote_rows  # noqa
 from .shards import Shard as Shard, shard as shard  # noqa: E402
 from .split import RemoteGraph as RemoteGraph, remote_graph as remote_graph  # noqa: E402
 
-__all__ = ["Embedding", "Loader", "MiniBatch", "Ranks", "RemoteGraph", "RemoteRows", "Shard", "TieredTensor", "aggregate", "load_model", "loader", "ranks", "remote_graph",
+__all__ = ["Embedding", "HeteroMiniBatch", "Loader", "MiniBatch", "Ranks", "RemoteGraph", "RemoteRows", "Shard", "TieredTensor", "aggregate", "load_model", "loader", "ranks", "remote_graph",
            "remote_rows", "shard", "unified"]

@@ -10,6 +10,12 @@ import numpy as np
 
 import garner
 
+try:
+    import torch
+    import garner.torch
+except ImportError:
+    torch = None
+
 program = os.environ.get("GARNER_PROGRAM")
 
 
@@ -85,6 +91,34 @@ class Hetero(unittest.TestCase):
                          [("author", "writes", "paper"), ("paper", "rev_writes", "author"), ("paper", "cites", "paper")])
         np.testing.assert_array_equal(self.pairs_of(g, ("paper", "rev_writes", "author")), self.writes[::-1])
         self.assertEqual((g.edges[2].arcs, g.edges[2].edges), (5, 3))
+
+    @unittest.skipIf(torch is None, "needs torch")
+    def test_mini_batches_for_plain_torch(self):
+        self.make()
+        g = garner.open_hetero(self.folder / "mag.json")
+        paper = g.types[1]
+        rows, labels = garner.tiered(paper.features, device="host"), np.load(paper.labels)
+        writes, cites = ((t, set(zip(*index.tolist()))) for t, index in ((("author", "writes", "paper"), self.writes), (("paper", "cites", "paper"), self.cites)))
+        for batch in garner.torch.loader(g, [-1, -1], ("paper", np.load(paper.train)), x={"paper": rows}, y={"paper": labels},
+                                         edge_attr={writes[0]: self.writes.T.copy()}, batch_size=1, device="cpu"):
+            n_id = batch.n_id
+            self.assertEqual((n_id["paper"][0].item(), batch.y["paper"].tolist()), ([3, 0][batch.input_id], [labels[n_id["paper"][0]].tolist()]))
+            self.assertEqual(batch.x["paper"].tolist(), [[node + 0.5, 1] for node in n_id["paper"].tolist()])
+            self.assertEqual(list(batch.edge_attr), [writes[0]])
+            for (source, relation, target), edges in (writes, cites):  # all that lead to a paper that was reached at the hop before
+                row, col = batch.edge_index[source, relation, target]
+                found = list(zip(n_id[source][row].tolist(), n_id[target][col].tolist()))
+                if relation == "writes":
+                    self.assertEqual([tuple(edge) for edge in batch.edge_attr[source, relation, target].tolist()], found)  # a row for each edge of the dataset
+                first = batch.num_sampled_nodes["paper"]
+                papers = n_id["paper"][:first[0] + first[1]].tolist()
+                self.assertEqual(set(found), {(u, v) for u, v in edges if v in papers})
+        for batch in garner.torch.loader(g, [2], edge_label_index=(writes[0], self.writes), neg_sampling="triplet", batch_size=3, device="cpu"):
+            ends = batch.n_id["author"][batch.src_index], batch.n_id["paper"][batch.dst_pos_index]
+            self.assertEqual([end.tolist() for end in ends], self.writes[:, batch.input_id.numpy()].tolist())
+            self.assertLess(int(batch.n_id["paper"][batch.dst_neg_index].max()), 4)
+        with self.assertRaisesRegex(garner.UsageError, "num_nodes: the dataset file says"):
+            garner.torch.loader(g, [2], "paper", num_nodes={"paper": 4})
 
     def test_lists_outlive_what_they_came_of(self):
         self.make()

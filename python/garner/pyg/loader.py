@@ -24,7 +24,7 @@ from torch_geometric.sampler import HeteroSamplerOutput, NegativeSampling, Sampl
 from .. import _checks, pipeline, tables
 from ..batches import window_alone
 from ..errors import InputError, KindError, UsageError
-from ..pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, own_rows, tensor_of
+from ..pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, named, own_rows, tensor_of
 from ..split import Draws, most_together, windows_ahead
 from . import remote
 from .later import Later, now, put
@@ -273,7 +273,7 @@ class _Joins:
             return f"mini-batches are made one after the other, not ahead: {why or 'there is nothing to sample, or a worker asks'}"
         engine, _ = sampler._engine()
         tables_of = self._placed()
-        lines = [f"samples and gathers on {engine.place}, ahead of the caller", f"adjacency: {engine.about()}", *tables_of.about(_named)]
+        lines = [f"samples and gathers on {engine.place}, ahead of the caller", f"adjacency: {engine.about()}", *tables_of.about(named)]
         theirs = [name for name in ("transform", "transform_sampler_output") if getattr(self, name) is not None]
         theirs += [name for name in ("collate_fn", "filter_fn") if self._overrides(name)]
         if theirs:
@@ -418,7 +418,7 @@ class _Joins:
             for field in [field for field in made.of if field.of_edges and field.type == perm.type]:
                 made.left[field] = made.left[perm]
                 del made.of[field]
-        made.warn(_named)
+        made.warn(named)
         order = sorted(made.of, key=lambda field: (field.of_edges, field.of_edges and field.name is not _perm))  # permutations before what is by them
         made.of = {field: made.of[field] for field in order}
         self.__dict__["_fields"], self.__dict__["_tables"] = (key, fields), made
@@ -630,10 +630,6 @@ class _Joins:
 
 
 _perm = "numbers of edges (e_id)"  # a field's name that no attribute has
-
-
-def _named(field: Field) -> str:
-    return str(field.name) if field.type is None else f"{field.name} of {field.type!r}"
 
 
 def _of_type(found: Any, kind: Any) -> Any:

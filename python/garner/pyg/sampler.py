@@ -1,23 +1,22 @@
 """PyG's NeighborSampler over garner.BlockSampler."""
 from __future__ import annotations
 
-import contextlib
-import math
 import os
 import threading
 import types
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
 from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, HeteroSamplerOutput, NegativeSampling, NodeSamplerInput, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.sampler.base import DataType, NumNeighbors, SubgraphType  # type: ignore[import-not-found, import-untyped, unused-ignore]
-from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.sampler.neighbor_sampler import node_sample  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .. import _checks
-from .._garner import BlockSampler, Graph, Relation
+from .. import _checks, links
+from .._garner import BlockSampler, Graph
+from ..hetero import sampler_of
 from ..operators import Edges
 from ..pipeline import device_of, drawn_seed, tensor_of
 from ..errors import KindError, UsageError
@@ -27,17 +26,6 @@ from .remote import RemoteSampler
 
 
 beginning = threading.RLock()  # while samplers are made, and lent to loaders: several threads may share one
-
-
-@contextlib.contextmanager
-def _drawing(number: int) -> Iterator[None]:
-    """What torch draws inside is a function of the number; its generator is as before afterwards."""
-    before = torch.default_generator.get_state()
-    torch.default_generator.manual_seed(number)
-    try:
-        yield
-    finally:
-        torch.default_generator.set_state(before)
 
 
 class Plan:
@@ -54,9 +42,8 @@ class Plan:
     def finish(self, out: Any, device: torch.device | None = None) -> None:
         """Writes it to what was sampled. device: where tensors of it go; None: they stay where they are."""
         if self.trees is not None and out.batch is not None:
-            ends, edges = self.trees
-            out.batch = {t: _of_edge(batch, ends) % edges for t, batch in out.batch.items()} if isinstance(out.batch, dict) \
-                else _of_edge(out.batch, ends) % edges
+            out.batch = {t: links.of_links(batch, self.trees) for t, batch in out.batch.items()} if isinstance(out.batch, dict) \
+                else links.of_links(out.batch, self.trees)
         out.metadata = tuple(one.to(device, non_blocking=True) if device is not None and isinstance(one, torch.Tensor) else one for one in self.metadata)
 
 
@@ -218,14 +205,15 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         if inputs.time is not None and not self.disjoint:
             raise UsageError("edges with times, and a sampler without; say time_attr=")
         _checks.pairs((inputs.row, inputs.col), "edges")
-        # Sources and targets are seeds of their own, which both come with the negatives; a tree belongs to the edge of either.
-        edges = ends = inputs.row.numel()
-        if neg_sampling is not None and neg_sampling.is_binary():
-            ends += math.ceil(ends * neg_sampling.amount)
-        plan = Plan((ends, edges) if self.disjoint else None)
-        with _drawing(number):
-            plan.metadata = edge_sample(inputs, lambda seed, time: self._planned(plan, seed, time), self.num_nodes, self.disjoint, self.node_time,
-                                        neg_sampling).metadata
+        of_types = inputs.input_type is not None
+        types = (inputs.input_type[0], inputs.input_type[-1]) if of_types else (None, None)
+        nodes, times = self._source.num_nodes, self._source.node_time
+        found = links.seeds_of(inputs.row, inputs.col, inputs.label, inputs.time, types, (nodes.get(types[0], 1), nodes.get(types[1], 1)),
+                               (times.get(types[0]), times.get(types[1])), self.disjoint, neg_sampling, number)
+        plan = Plan(found.trees)
+        plan.seeds, plan.times = self._seeds(found.nodes if of_types else found.nodes[None],
+                                             None if inputs.time is None else found.times if of_types else found.times[None])
+        plan.metadata = (inputs.input_id, *found.told.values())
         return plan
 
     def _planned(self, plan: Plan, seed: Any, seed_time: Any) -> Any:
@@ -291,22 +279,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             made = RemoteSampler(s.lists[drawn[0]].graph, fanouts[drawn[0]], self.place, replace=self.replace, disjoint=self.disjoint,
                                  weighted=self._weighted, labor=self.labor, induced=induced)
         elif drawn:
-            times = None
-            if self.is_temporal:  # who has none is of all times
-                times = [None if s.edge_time else (s.node_time[t].numpy() if t in s.node_time else np.full(s.num_nodes[t], np.iinfo(np.int64).min))
-                         for t in s.node_types]
-            relations = []
-            for t in drawn:
-                lists = s.lists[t]
-                source_type, target_type = s.draws(t, back)
-                of_edges = lists.times_of_lists() if s.edge_time else None
-                if s.edge_time and of_edges is None:
-                    of_edges = np.full(lists.graph.info.edges, np.iinfo(np.int64).min)
-                timed = t in s.edge_time or s.node_types[source_type] in s.node_time
-                relations.append(Relation(lists.graph, fanouts[t], source_type, target_type, lists.side, of_edges,
-                                          in_time_order=lists.order is not None or not timed))
-            made = BlockSampler.of_relations(
-                [s.num_nodes[t] for t in s.node_types], relations, times=times, rule="last", replace=self.replace, disjoint=self.disjoint,
+            relations = [(s.lists[t].graph, fanouts[t], *s.draws(t, back), s.lists[t].side, s.lists[t].times_of_lists() if s.edge_time else None,
+                          s.lists[t].order is not None) for t in drawn]
+            made = sampler_of(
+                s.num_nodes, relations, {t: at.numpy() for t, at in s.node_time.items()} if self.is_temporal and not s.edge_time else None,
+                bool(s.edge_time), rule="last", replace=self.replace, disjoint=self.disjoint,
                 weighted=self._weighted, labor=self.labor, temporal=self.temporal_strategy if self.is_temporal else None, edge_ids=True, induced=induced,
                 place=self.place, device_budget=self.device_budget,
                 scores=None if self._scores is None else [self._scores.get(t) for t in s.node_types])
@@ -392,11 +369,3 @@ def _is_device(place: Any) -> bool:
 def _wide(trees: torch.Tensor) -> torch.Tensor:
     """As int64. At the host by NumPy: threads that torch wakes for this spin for a while on the cores that draw the next mini-batch."""
     return torch.from_numpy(trees.numpy().astype(np.int64)) if trees.is_cpu else trees.to(torch.int64)
-
-
-def _of_edge(batch: torch.Tensor, ends: int) -> torch.Tensor:
-    """Trees of sources, then as many of targets (and of more negatives): the first of each belong to the same edges."""
-    if batch.is_cpu:  # by NumPy, as in _wide
-        found = batch.numpy()
-        return torch.from_numpy(np.where(found >= ends, found - ends, found))
-    return torch.where(batch >= ends, batch - ends, batch)

@@ -138,11 +138,10 @@ class Source:
     def hetero(self) -> bool:
         return self.node_types != [None]
 
-    def draws(self, edge_type: Any, backward: bool) -> tuple[int, int]:
-        """The types of who is drawn and of who draws, by their numbers."""
+    def draws(self, edge_type: Any, backward: bool) -> tuple[Any, Any]:
+        """The types of who is drawn and of who draws."""
         source, target = _ends(edge_type)
-        ends = self.node_types.index(source), self.node_types.index(target)
-        return (ends[1], ends[0]) if backward else ends
+        return (target, source) if backward else (source, target)
 
     def scores_of(self, scores: Any) -> dict[Any, Any]:
         """Of nodes, by type; those without have none."""
