@@ -17,11 +17,11 @@ import numpy as np
 
 from . import _garner
 from ._garner import Graph, Shared
-from .errors import InputError, UsageError
+from .errors import InputError
 
 _magic = b"garner piece 1\0\0"
 _page = 4096
-# Where segments lie in this process: from, to, the table; and by (row, col, count, bytes of an id, sizes) the table and where its adjacency is.
+# Where segments lie in this process: from, to, the table; and by what _key() gives the table and where its adjacency is.
 _segments: dict[int, tuple[int, Any]] = {}
 _known: dict[tuple[Any, ...], tuple[Any, dict[str, Any]]] = {}
 
@@ -90,12 +90,12 @@ def _bytes(part: Any) -> int:
     return int(_garner._graph_bytes(part)) if isinstance(part, Graph) else int(part.nbytes)
 
 
-def create(name: str, value: Any, replace_stale: bool) -> Any:
-    """What attach() gives of it, in the process that makes it."""
+def create(name: str, value: Any, replace_stale: bool, weight_attr: Any = None, time_attr: str | None = None) -> Any:
+    """What opened() gives of it, in the process that makes it. weight_attr, time_attr: by which loaders sample its adjacency."""
     text = io.BytesIO()
     writer = _Writes(text)
     writer.dump(value)
-    adjacency = [] if isinstance(value, Graph) else _adjacency_of(value, writer)
+    adjacency = [] if isinstance(value, Graph) else _adjacency_of(value, writer, weight_attr, time_attr)
     parts = [part for _, part in writer.parts]
     sizes = [_bytes(part) for part in parts]
     said = b""
@@ -126,22 +126,23 @@ def _pages(count: int) -> int:
     return -(-count // _page) * _page
 
 
-def _adjacency_of(data: Any, writer: _Writes) -> list[dict[str, Any]]:
+def _adjacency_of(data: Any, writer: _Writes, weight_attr: Any, time_attr: str | None) -> list[dict[str, Any]]:
     """Of each edge_index the adjacency by which loaders sample, made here once."""
     from .pyg import source
+    if not any("edge_index" in store for store in data.stores) or data.num_nodes is None:
+        return []
+    read = source.read(data, time_attr, weight_attr, False, edge_ids=True)
+    names = {} if weight_attr is None else source._names_of(weight_attr, read.edge_types)
     found = []
-    for store in data.stores:
-        edges = store.get("edge_index")
-        if edges is None or (number := writer._numbers.get(id(edges))) is None:  # of another kind, whose adjacency each process makes
-            continue
-        kind = store._key
-        sizes = (data.num_nodes,) * 2 if kind is None else (data[kind[0]].num_nodes, data[kind[-1]].num_nodes)
-        near = writer.parts[number][1]
-        if None in sizes or near.dim() != 2 or near.size(0) != 2:
-            continue
-        lists = source.lists_of((near[0], near[1]), sizes, kind, False, edge_ids=True)
+    for kind, lists in read.lists.items():
+        store = data if kind is None else data[kind]
+        numbers = [writer._numbers.get(id(store[name])) if name is not None and name in store else None for name in ("edge_index", names.get(kind))]
+        of = None if lists.order is None else store if lists.times is not None or kind is None else data[kind[0]]
+        order = None if of is None else writer._numbers.get(id(of[time_attr]))
+        if numbers[0] is None or (kind in names) != (numbers[1] is not None) or (of is None) != (order is None):
+            continue  # of another kind than a tensor in host memory: each process makes its adjacency
         perm = lists.perm
-        found.append({"edges": number, "sizes": sizes, "graph": writer.number(lists.graph, lists.graph),
+        found.append({"edges": numbers[0], "weights": numbers[1], "order": order, "sizes": lists.sizes, "graph": writer.number(lists.graph, lists.graph),
                       "perm": None if perm is None else (writer.number(perm, perm), str(perm.dtype).rsplit(".", 1)[-1])})
     return found
 
@@ -163,7 +164,8 @@ def opened(shared: Shared) -> Any:
     _segments[begin] = begin + whole.nbytes, held
     for one in adjacency:
         edges = reader.found[one["edges"]]
-        _known[_key(edges[0], edges[1], one["sizes"])] = held, {
+        weights, order = (None if number is None else reader.found[number] for number in (one["weights"], one["order"]))
+        _known[_key(edges[0], edges[1], one["sizes"], weights, order)] = held, {
             "graph": places[one["graph"]], "perm": None if one["perm"] is None else (places[one["perm"][0]], one["perm"][1])}
     return value
 
@@ -175,15 +177,17 @@ def _forget(gone: Any) -> None:
         del _known[key]
 
 
-def _key(row: Any, col: Any, sizes: Any) -> tuple[Any, ...]:
-    return row.data_ptr(), col.data_ptr(), row.numel(), row.stride(), col.stride(), row.dtype, tuple(sizes)
+def _key(row: Any, col: Any, sizes: Any, weights: Any, order: Any) -> tuple[Any, ...]:
+    by = [None if one is None else one.data_ptr() if hasattr(one, "data_ptr") else -1 for one in (weights, order)]
+    return row.data_ptr(), col.data_ptr(), row.numel(), row.stride(), col.stride(), row.dtype, tuple(sizes), *by
 
 
-def adjacency_of(row: Any, col: Any, sizes: Any) -> tuple[Graph, Any] | None:
-    """Where these ends of edges lie in such a table: their adjacency, and of its entries the edges (a tensor, or None: entry k is edge k)."""
+def adjacency_of(row: Any, col: Any, sizes: Any, weights: Any = None, order: Any = None) -> tuple[Graph, Any] | None:
+    """Where these ends of edges lie in such a table: their adjacency by these weights and times, and of its entries the edges (a tensor, or None:
+    entry k is edge k)."""
     if not _known or not hasattr(row, "data_ptr") or row.device.type != "cpu" or col.device.type != "cpu":
         return None
-    held, at = _known.get(_key(row, col, sizes), (None, {}))
+    held, at = _known.get(_key(row, col, sizes, weights, order), (None, {}))
     shared = None if held is None else held()
     if shared is None:
         return None
@@ -199,8 +203,3 @@ def map_for(array: Any, device: Any) -> None:
     for begin, (end, held) in list(_segments.items()):
         if begin <= at < end and (shared := held()) is not None:
             shared.map_for(device)
-
-
-def refuse_dtype(dtype: Any) -> None:
-    if dtype is not None:
-        raise UsageError(f"shared: dtype={dtype} is for a table of rows; data and graphs keep theirs")

@@ -630,15 +630,17 @@ def _leaves_nothing_behind() -> None:
 
 
 @overload
-def shared(name: str, features: Graph, dtype: None = None, *, replace_stale: bool = False, wait_seconds: float = 60) -> Graph: ...
+def shared(name: str, features: Graph, dtype: None = None, *, replace_stale: bool = False) -> Graph: ...
 @overload
 def shared(name: str, features: npt.NDArray[Any] | torch.Tensor | Sequence[Any], dtype: Any = None, *, replace_stale: bool = False,
            wait_seconds: float = 60) -> Shared: ...
 @overload
-def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, wait_seconds: float = 60) -> Any: ...
+def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, wait_seconds: float = 60, weight_attr: Any = None,
+           time_attr: str | None = None) -> Any: ...
 
 
-def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, wait_seconds: float = 60) -> Any:
+def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, wait_seconds: float = 60, weight_attr: Any = None,
+           time_attr: str | None = None) -> Any:
     """One table in host memory for several processes, or one graph, or PyG's data: one creates it, the others attach to it by its name.
 
     name: 1 to 200 letters, digits, '-', '_', '.'; the user's own. features: None attaches. An array (NumPy, torch, of any strides) creates
@@ -648,6 +650,7 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
     dtype: of NumPy or torch, or 'bfloat16': creating: None: of the array, float32 for a shape; attaching: how to see the bytes of a row;
     None: f32, f16, bf16, i8 and i64 are known, others come as bytes (uint8). A row has one dimension then: only a pickled table, as an
     argument of a process, keeps shape and dtype. Graphs and data come as they were.
+    weight_attr, time_attr: of data, as loaders of garner.pyg are told to sample by them: the adjacency is made for these.
     replace_stale: remove a table of that name whose processes were all killed. wait_seconds: for the creator to publish it.
     Result: Shared; .array is the table itself (NumPy), garner.tiered and garner.unified take it in place. It is gone with the last process
     that holds it, or any part of it; who attached to it may read it alone. Errors: UsageError for a bad name or one that is held, FileError for a
@@ -659,13 +662,16 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
         raise TypeError(f"shared: name={name!r}: a table is named by a string")
     _seconds(wait_seconds)
     _leaves_nothing_behind()
+    if (weight_attr is not None or time_attr is not None) and (features is None or isinstance(features, Graph) or not pieces.takes(features)):
+        raise UsageError("shared: weight_attr= and time_attr= are for data of PyG, where they are shared")
     if features is None:
         there = _garner._attach_shared(name, None if dtype is None else _code(dtype), None, wait_seconds)
         whole = pieces.opened(there) if dtype is None else None
         return there if whole is None else whole
     if pieces.takes(features):
-        pieces.refuse_dtype(dtype)
-        return pieces.create(name, features, bool(replace_stale))
+        if dtype is not None:
+            raise UsageError(f"shared: dtype={dtype} is for a table of rows; data and graphs keep theirs")
+        return pieces.create(name, features, bool(replace_stale), weight_attr, time_attr)
     if isinstance(features, tuple):
         try:
             shape = [operator.index(n) for n in features]

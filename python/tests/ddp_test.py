@@ -1,4 +1,5 @@
 """Ranks of one training: seeds that are split once, tables that are learned together, and the scripts of examples/python over two CPU ranks."""
+import json
 import os
 import pathlib
 import re
@@ -198,6 +199,16 @@ class Scripts(unittest.TestCase):
 
     def test_plain_ddp(self):
         self.learns(self.ran("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", examples / "ddp_sage.py"), 8)
+
+    def test_proof_of_two_gpus_rehearsed(self):
+        done = subprocess.run([sys.executable, examples.parents[1] / "tools" / "user_path.py", "ddp"], capture_output=True, text=True, timeout=240,
+                              env={**os.environ, "SCALE": "9", "OMP_NUM_THREADS": "1", "GARNER_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""})
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([(row["script"], row["ranks"], row["wrong_rows"], row["wrong_edges"]) for row in rows],
+                         [("ddp, CPU ranks: 1", 1, 0, 0), ("ddp, CPU ranks: 2", 2, 0, 0)])
+        self.assertGreater(min(row[key] for row in rows for key in ("rows_compared", "edges_compared", "epoch_s")), 0)
+        self.assertIn("speed_up", rows[1])
+        self.assertFalse(list(pathlib.Path("/dev/shm").glob(f"garner-{os.geteuid()}-user-path-*")))
 
     def test_accelerate(self):
         try:

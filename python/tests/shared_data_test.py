@@ -147,6 +147,38 @@ class SharedData(unittest.TestCase):
         looks(weighted, NeighborLoader(weighted, [4, 3], batch_size=64, weight_attr="w"))
         looks(seen, NeighborLoader(seen, [4, 3], batch_size=64, num_workers=1), 5)  # forks
 
+    def test_adjacency_by_weights_and_times(self):
+        data = made()
+        data.w, data.time, data.since = torch.rand(edges) + 0.1, torch.randint(1000, (nodes,)), torch.randint(1000, (edges,))
+        types = HeteroData()
+        types["a"].x, types["a"].time, types["b"].x = rows_of(torch.arange(500), 3), torch.arange(500) % 9, rows_of(torch.arange(400), 3)
+        types["a", "to", "b"].edge_index = torch.stack([torch.randint(500, (3000,)), torch.randint(400, (3000,))])
+        from garner.pyg import source
+        for k, (whole, attrs) in enumerate(((data, {"weight_attr": "w"}), (data, {"time_attr": "time"}), (data, {"time_attr": "since"}), (types, {"time_attr": "time"}))):
+            with self.subTest(attrs=attrs, types=whole is types):
+                first = garner.shared(unused(f"by-{k}"), whole, **attrs)
+                seen = garner.shared(unused(f"by-{k}"))
+                named = attrs.get("time_attr"), attrs.get("weight_attr")
+                for t in seen.edge_types if whole is types else [None]:
+                    once, again = (source.read(seen, *named, False).lists[t] for _ in range(2))
+                    self.assertEqual(once.graph.csr()[1].ctypes.data, again.graph.csr()[1].ctypes.data)
+                options = dict(num_neighbors=[4, 3], input_nodes=("b", torch.arange(100)) if whole is types else torch.arange(100), batch_size=25, **attrs)
+                options.update({"input_time": torch.arange(100) * 10} if "time_attr" in attrs else {})
+                torch.manual_seed(2)
+                want = list(NeighborLoader(whole, **options))
+                for found in (first, seen):
+                    torch.manual_seed(2)
+                    for a, b in zip(want, NeighborLoader(found, **options), strict=True):
+                        for one, other in zip(a.stores, b.stores):
+                            if "n_id" in one:
+                                self.assertTrue(torch.equal(one.n_id, other.n_id))
+                            if "e_id" in one:
+                                self.assertTrue(torch.equal(one.edge_index, other.edge_index) and torch.equal(one.e_id, other.e_id))
+        with self.assertRaisesRegex(garner.UsageError, "weight_attr= and time_attr= are for data of PyG"):
+            garner.shared(unused("by"), np.ones((3, 2)), weight_attr="w")
+        with self.assertRaisesRegex(garner.UsageError, "'none'"):
+            garner.shared(unused("by"), data, weight_attr="none")
+
     def test_several_types(self):
         data = HeteroData()
         data["user"].x, data["item"].x, data["item"].y = rows_of(torch.arange(300), 5), rows_of(torch.arange(200), 9).half(), torch.arange(200)

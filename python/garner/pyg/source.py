@@ -106,17 +106,14 @@ def lists_of(edge_index: tuple[Any, Any], sizes: tuple[int, int], edge_type: Edg
              times: Any = None, edge_ids: bool = False, node_times: Any = None) -> Lists:
     """Of (row, col) the lists of the nodes that sample: col, backward row. edge_ids: which edges the entries are is asked for in any case. times,
     node_times: of the edges, or of the nodes that are sampled, by which each list is in order."""
-    name = _who(edge_type)
-    if weights is None and not backward and (found := pieces.adjacency_of(*edge_index, sizes)) is not None:  # garner.shared has made it
-        if times is not None and times.numel() != edge_index[0].numel():
-            raise UsageError(f"{name}: {times.numel()} times for {edge_index[0].numel()} edges; give each edge one")
-        return Lists(found[0], "out", sizes, found[1], times=times)
+    name, order = _who(edge_type), node_times if times is None else times
+    if not backward and (found := pieces.adjacency_of(*edge_index, sizes, weights, order)) is not None:  # garner.shared has made it
+        return Lists(found[0], "out", sizes, found[1], times=times, order=order)
     row, col = (_ids(end, name) for end in edge_index)
     if weights is not None:
         weights = _checks.weights(weights, name, row.size)
     if times is not None and times.numel() != row.size:
         raise UsageError(f"{name}: {times.numel()} times for {row.size} edges; give each edge one")
-    order = node_times if times is None else times
     edge_ids = edge_ids or order is not None
     graph, in_order, ids = _garner._adjacency(row, col, *sizes, weights, backward, edge_ids, name, None if order is None else order.numpy(), times is not None)
     return Lists(graph, "out", sizes, None if ids is None else torch.from_numpy(ids), None if in_order or edge_ids else (*edge_index, backward), times,
@@ -157,9 +154,9 @@ class Source:
         return found
 
 
-def read(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, graph: Any = None) -> Source:
+def read(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, graph: Any = None, edge_ids: bool = False) -> Source:
     """Of Data, HeteroData or (FeatureStore, GraphStore). weight_attr: a name, or a name by type of edges. graph: of Data, in place of its
-    edge_index."""
+    edge_index. edge_ids: of data, as of lists_of."""
     if not (time_attr is None or isinstance(time_attr, str)):
         raise UsageError(f"time_attr is {_checks.told(time_attr)}; give the name of an attribute")
     if graph is not None:
@@ -168,9 +165,9 @@ def read(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, gra
         if not isinstance(graph, (Graph, RemoteGraph)):
             raise KindError(f"graph is {_checks.told(graph)}; give a Graph, as garner.open and garner.build make it")
     if isinstance(data, Data):
-        return _of_data(data, time_attr, weight_attr, backward, graph)
+        return _of_data(data, time_attr, weight_attr, backward, graph, edge_ids)
     if isinstance(data, HeteroData):
-        return _of_hetero(data, time_attr, weight_attr, backward)
+        return _of_hetero(data, time_attr, weight_attr, backward, edge_ids)
     return _of_stores(data[0], data[1], time_attr, weight_attr, backward)
 
 
@@ -211,7 +208,7 @@ def _edges_in(store: Any, edge_type: EdgeType | None) -> tuple[torch.Tensor, tor
     return torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=torch.int64)
 
 
-def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, graph: Any) -> Source:
+def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, graph: Any, edge_ids: bool) -> Source:
     ends = None if graph is not None else _edges_in(data, None)
     nodes = data.num_nodes
     if nodes is None:
@@ -236,7 +233,7 @@ def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool,
     name = None if weight_attr is None else _names_of(weight_attr, [None])[None]
     if name is not None and name not in data:
         raise UsageError(f"weight_attr '{name}': the data have no such attribute")
-    has_edge_rows = any(of_edges(attr) for attr in data.keys() if attr not in ("edge_index", "adj_t", "adj"))
+    has_edge_rows = edge_ids or any(of_edges(attr) for attr in data.keys() if attr not in ("edge_index", "adj_t", "adj"))
     if ends is None:
         if name is not None:
             raise UsageError(f"weight_attr '{name}': a garner.Graph is sampled by its own weights; build it with weights, and put it into a GraphStore")
@@ -246,7 +243,7 @@ def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool,
     return Source([None], {None: nodes}, [None], {None: lists}, node_time, edge_time)
 
 
-def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: bool) -> Source:
+def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, edge_ids: bool) -> Source:
     node_types, edge_types = data.metadata()
     node_time: dict[Any, torch.Tensor] = {}
     edge_time: dict[Any, torch.Tensor] = {}
@@ -272,7 +269,7 @@ def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: boo
             if end not in num_nodes:
                 raise UsageError(f"{_who(t)}: the data say nothing of nodes of type '{end}'; set data['{end}'].num_nodes, or its features")
         ends = _edges_in(data[t], t)
-        has_edge_rows = any(data[t].is_edge_attr(attr) for attr in data[t].keys() if attr not in ("edge_index", "adj_t", "adj"))
+        has_edge_rows = edge_ids or any(data[t].is_edge_attr(attr) for attr in data[t].keys() if attr not in ("edge_index", "adj_t", "adj"))
         lists[t] = lists_of(ends, (num_nodes[t[0]], num_nodes[t[-1]]), t, backward, _of_type(weighted, t, ends[0].numel()), edge_time.get(t), has_edge_rows,
                             node_time.get(t[-1] if backward else t[0]))
     return Source(node_types, num_nodes, edge_types, lists, node_time, edge_time)
