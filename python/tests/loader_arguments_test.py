@@ -145,7 +145,7 @@ CASES = {
     ],
 }
 TOGETHER = [  # options that contradict each other
-    (nodes, {"weight_attr": "w", "time_attr": "time"}, "weight_attr and time_attr"), (nodes, {"weight_attr": "w", "labor": True}, "labor and weight_attr"),
+    (nodes, {"weight_attr": "w", "time_attr": "time"}, "weight_attr and time_attr"),
     (nodes, {"disjoint": True, "subgraph_type": "induced"}, "induced"), (nodes, {"time_attr": "time", "subgraph_type": "induced"}, "induced"),
     (links, {"disjoint": True, "subgraph_type": "induced"}, "induced"),
     (nodes, {"input_time": lambda: torch.arange(40)}, "'time_attr' is not set"),
@@ -208,7 +208,8 @@ class Arguments(unittest.TestCase):
                         self.assertEqual(len(list(nodes(batch_size=20, loading={name: value}))), 2)
 
     def test_what_is_right_is_taken(self):
-        for make, how in ((nodes, {"replace": 1, "disjoint": np.True_}), (nodes, {"device": torch.device("cpu")}), (nodes, {"device": "simulated:0"}),
+        for make, how in ((nodes, {"replace": True, "weight_attr": "w"}),
+                          (nodes, {"replace": 1, "disjoint": np.True_}), (nodes, {"device": torch.device("cpu")}), (nodes, {"device": "simulated:0"}),
                           (nodes, {"loading": {"merge_reads": "95%", "window_bytes": "1MiB"}}), (nodes, {"feature_cache": "1MiB", "reserve": 0}),
                           (nodes, {"sampler": range(7)}), (nodes, {"generator": torch.Generator()}), (nodes, {"input_nodes": []}),
                           (links, {"neg_sampling_ratio": 0.0, "neg_sampling": "binary"}),

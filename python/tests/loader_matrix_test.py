@@ -166,7 +166,7 @@ DATA = {
     "graphs in a store": Kind(as_graphs_in_a_store, graphs=True, refuses=one_type),
     "graphs in a store, several types": Kind(as_graphs_in_a_store, several=True, graphs=True),
     "graph= beside Data": Kind(as_data_beside_a_graph, graphs=True,  # whose attributes are not the graph's weights
-                               refuses=(*one_type, "weighted", "weighted, disjoint", "weighted, induced")),
+                               refuses=(*one_type, "weighted", "weighted, disjoint", "weighted, replace", "weighted, induced")),
     "garner.build": Kind(as_graph, graphs=True, refuses=one_type),
 }
 PYG = tuple(DATA)[:9]
@@ -187,6 +187,7 @@ RULES = {  # what is sampled
     "bidirectional": {"subgraph": "bidirectional"},
     "fanouts by type": {"fanouts": {RATES: [2, 0], RATED: [-1, 2], LIKES: [0, 3]}},
     "weighted, disjoint": {"weighted": True, "disjoint": True},
+    "weighted, replace": {"weighted": True, "replace": True},
     "weighted, induced": {"weighted": True, "subgraph": "induced"},
     "replace, times of nodes": {"replace": True, "times": "nodes", "strategy": "uniform"},
     "bidirectional, disjoint": {"subgraph": "bidirectional", "disjoint": True},
@@ -456,8 +457,8 @@ class TorchNodes:
 
 
 LOADERS = {  # and how many combinations there are at the least: of each place, and of those that are tried once
-    "pyg.NeighborLoader": (Nodes, 314, 296), "pyg.LinkNeighborLoader": (Links, 323, 311), "pyg.LinkNeighborLoader, binary": (Binary, 323, 311),
-    "pyg.LinkNeighborLoader, triplet": (Triplet, 314, 296), "torch.loader": (TorchNodes, 23, 120)}
+    "pyg.NeighborLoader": (Nodes, 322, 316), "pyg.LinkNeighborLoader": (Links, 331, 332), "pyg.LinkNeighborLoader, binary": (Binary, 331, 332),
+    "pyg.LinkNeighborLoader, triplet": (Triplet, 322, 316), "torch.loader": (TorchNodes, 24, 132)}
 
 
 
