@@ -44,7 +44,7 @@ if "LOCAL_RANK" in os.environ:                                    # Lightning st
 else:
     y = torch.arange(4000) % 4
     edges = torch.randint(1000, (2, 32000)) * 4 + torch.randint(4, (32000,))     # within a class
-    data = torch_geometric.data.Data(x=F.one_hot(y).float() + torch.randn(4000, 4), y=y, edge_index=edges, train_mask=torch.rand(4000) < 0.5)
+    data = torch_geometric.data.Data(x=F.one_hot(y).float() + torch.randn(4000, 4), y=y, edge_index=edges, train_mask=torch.arange(4000) % 8 < 4)
     data = garner.shared(name, data, replace_stale=True)
 modules = {"node": lambda: LightningNodeData(data, num_neighbors=[10, 5], batch_size=128),
            "link": lambda: LightningLinkData(data, data.edge_index[:, :4000], neg_sampling="binary", num_neighbors=[10, 5], batch_size=128),

@@ -185,9 +185,9 @@ class Learned(unittest.TestCase):
 class Scripts(unittest.TestCase):
     def ran(self, *command):
         self.name = f"test-{os.getpid()}-{pathlib.Path(command[0]).stem if command[0] != '-m' else self._testMethodName}"
-        done = subprocess.run([sys.executable, *command, self.name], env={**os.environ, "OMP_NUM_THREADS": "1", "GARNER_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
-                              capture_output=True, text=True, timeout=240)
-        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+        done = subprocess.run([sys.executable, *command, self.name],
+                              env={**os.environ, "OMP_NUM_THREADS": "1", "GARNER_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONFAULTHANDLER": "1"}, capture_output=True, text=True, timeout=400)
+        self.assertEqual(done.returncode, 0, done.stderr[:6000])
         self.assertFalse(list(pathlib.Path("/dev/shm").glob(f"garner-{os.geteuid()}-{self.name}*")))
         return done.stdout
 
@@ -201,7 +201,7 @@ class Scripts(unittest.TestCase):
         self.learns(self.ran("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", examples / "ddp_sage.py"), 8)
 
     def test_proof_of_two_gpus_rehearsed(self):
-        done = subprocess.run([sys.executable, examples.parents[1] / "tools" / "user_path.py", "ddp"], capture_output=True, text=True, timeout=240,
+        done = subprocess.run([sys.executable, examples.parents[1] / "tools" / "user_path.py", "ddp"], capture_output=True, text=True, timeout=400,
                               env={**os.environ, "SCALE": "9", "OMP_NUM_THREADS": "1", "GARNER_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""})
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([(row["script"], row["ranks"], row["wrong_rows"], row["wrong_edges"]) for row in rows],
@@ -228,7 +228,7 @@ class Scripts(unittest.TestCase):
                 found = re.findall(r"rank (\d): (\d+) mini-batches, loss ([0-9.]+)", said)
                 self.assertEqual(sorted(rank for rank, _, _ in found), ["0", "1"], said)
                 for _, batches, loss in found:
-                    self.assertIn(int(batches), (16,) if kind == "link" else (8, 9))
+                    self.assertIn(int(batches), (16,) if kind == "link" else (8,))
                     self.assertLess(float(loss), 0.69 if kind == "link" else 0.8)
 
 
