@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,6 +46,11 @@ def _lists(ends: torch.Tensor, others: torch.Tensor, count: int, others_count: i
     edges = ends.numel()
     if max(edges, count, others_count) >= 1 << 31:
         raise UsageError(f"{edges} edges between {others_count} sources and {count} targets; sums are over less than 2^31 of each; split them")
+    if Edges.sound(others, ends, others_count, count):
+        offsets, others, order = _sound_lists(ends, others, count, True)
+        return offsets, others, order if grouped else torch.arange(edges, device=ends.device)
+    if not grouped and Edges.sound(ends, others, count, others_count):
+        return _sound_lists(ends, others, count, False)
     near = ends.device.type == "cpu"
     keys, order = ends.to(torch.int32), torch.empty(0, dtype=torch.int64, device=ends.device)
     if edges and near:  # a look costs less than a sort there, and nobody waits for a device
@@ -206,31 +212,34 @@ class Edges:
     backward, takes the lists that were made of them, until it changes or nobody has it; within torch.compile the compiler sees to that."""
 
     _made: Any = WeakTensorKeyDictionary()
-    _sampled: Any = WeakTensorKeyDictionary()
+    _sampled: dict[int, tuple[Any, ...]] = {}  # by where they lie, since a compiled graph makes views of its own
 
     @staticmethod
     def are_sampled(edge_index: torch.Tensor, nodes: tuple[Sequence[int], Sequence[int]], edges: Sequence[int]) -> None:
         """The sampler made this: columns ascend, and the first edges, of so many hops, have their ends among the first nodes, of a hop more.
         nodes: of sources and of targets. Until somebody writes to it, its edges are neither sorted nor looked at."""
-        Edges._sampled[edge_index] = edge_index._version, *(list(itertools.accumulate(hops)) for hops in (*nodes, edges))
+        if len(Edges._sampled) >= 256:
+            Edges._sampled = {at: told for at, told in Edges._sampled.items() if told[0]() is not None}
+        Edges._sampled[edge_index.data_ptr()] = (weakref.ref(edge_index), edge_index._version,
+                                                 *(list(itertools.accumulate(hops)) for hops in (*nodes, edges)))
 
-    def _are_sound(self, known: torch.Tensor) -> bool:
-        version, sources, targets, edges = Edges._sampled.get(known, (None, (), (), ()))
-        count, row, col = self.row.numel(), self.row, self.col
-        if version != known._version or count > edges[-1] or known.device != self.device or row.data_ptr() != known.data_ptr() or (
-                col.data_ptr() != known.data_ptr() + known.stride(0) * known.itemsize or row.stride() != (1,) or col.stride() != (1,)):
+    @staticmethod
+    def sound(row: torch.Tensor, col: torch.Tensor, sources: int, targets: int) -> bool:
+        """Whether these are the first of edges that the sampler made, and so many nodes have all their ends."""
+        known, version, of_sources, of_targets, edges = Edges._sampled.get(row.data_ptr(), (None,) * 5)
+        whole, count = None if known is None else known(), row.numel()
+        if whole is None or version != whole._version or count > edges[-1] or whole.dtype != row.dtype or whole.device != row.device or (
+                col.data_ptr() != whole.data_ptr() + whole.stride(0) * whole.itemsize or row.stride() != (1,) or col.stride() != (1,)):
             return False
         hops = bisect.bisect_left(edges, count)
-        return bool(self.sources >= sources[hops + 1] and self.targets >= targets[hops])
+        return bool(sources >= of_sources[hops + 1] and targets >= of_targets[hops])
 
     def __init__(self, known: torch.Tensor | None, row: torch.Tensor, col: torch.Tensor, targets: int, sources: int, device: torch.device,
                  grouped: bool = False) -> None:
         self.row, self.col, self.targets, self.sources, self.device, self.grouped = row, col, targets, sources, device, grouped
         self.kept: dict[Any, Any] = {}
-        self.sound = False
         if _traced() or known is None or known.is_inference():
             return
-        self.sound = self._are_sound(known)
         version, entries = Edges._made.get(known, (None, None))
         if version != known._version:
             entries = {}
@@ -246,7 +255,7 @@ class Edges:
     def lists(self, back: bool = False) -> Lists:
         """By target; `back`: by source."""
         found: Lists | None = self.kept.get(back)
-        if found is None and self.sound:
+        if found is None and not _traced() and self.row.device == self.device and Edges.sound(self.row, self.col, self.sources, self.targets):
             found = self.kept[back] = _sound_lists(self.row, self.col, self.sources, False) if back else (
                 _sound_lists(self.col, self.row, self.targets, True))
         if found is None:

@@ -436,8 +436,15 @@ class Layers(unittest.TestCase):
                 names = {event.key: event.count for event in seen.key_averages()}
                 self.assertEqual((names.get("aten::sort"), names.get("aten::aminmax")), (1, None), options)  # by source, where a layer has gradients
                 self.assertTrue(torch.allclose(out, theirs(batch.x, batch.edge_index, **hops), atol=1e-5), options)
+        compiled = torch.compile(ours, dynamic=True, backend="aot_eager")
+        compiled(batch.x, batch.edge_index, **hops).sum().backward()
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+            out = compiled(batch.x, batch.edge_index, **hops)
+        names = {event.key: event.count for event in seen.key_averages()}
+        self.assertIsNone(names.get("aten::aminmax"))
+        self.assertTrue(torch.allclose(out, theirs(batch.x, batch.edge_index, **hops), atol=1e-5))
         row, col = batch.edge_index
-        sound = lambda rows, nodes: Edges(batch.edge_index, row[:rows], col[:rows], nodes, nodes, row.device).sound
+        sound = lambda edges, nodes: Edges.sound(row[:edges], col[:edges], nodes, nodes)
         first, second = batch.num_sampled_nodes[:2]
         self.assertTrue(sound(batch.num_sampled_edges[0], first + second))
         self.assertFalse(sound(batch.num_sampled_edges[0], first + second - 1))  # rows that some edge needs are not there

@@ -395,7 +395,9 @@ TEST_F(shared_tables, before_a_process_ends_all_that_it_holds_is_left) {
 }
 
 TEST_F(shared_tables, a_graph_lies_in_one_and_keeps_it) {
-  auto const original = generate_graph({.scale = 8, .build = {.draw_weights = build_options::random_weights{}}});
+  generate_options how;
+  how.scale = 8, how.build.draw_weights = build_options::random_weights{};
+  auto const original = generate_graph(how);
   {
     shared_table t = shared_table::create(name_, shared_bytes(original));
     write_shared(original, t.data());

@@ -638,7 +638,8 @@ TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
   auto const seeds = some_seeds(30, 1003);
   std::vector<std::int64_t> seed_times;
   for (std::size_t i = 0; i < seeds.size(); ++i) seed_times.push_back(static_cast<std::int64_t>(i));
-  for (auto const [by_edge, in_order] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
+  for (int const how : {0, 1, 2, 3}) {
+    bool const by_edge = how % 2 == 1, in_order = how > 1;
     if (in_order) {  // lists are by neighbor
       for (std::size_t i = 0; i < of_vertices.size(); ++i) of_vertices[i] = static_cast<std::int64_t>(i / 20);
       for (auto const& list : lists) {
