@@ -233,8 +233,7 @@ class Torch(unittest.TestCase):
                              (lambda: garner.build(Data(x=torch.ones(3, 1))), "Data has no edge_index; give it one"),
                              (lambda: garner.build(data, weights="miles"), "no 'miles'; give them one"),
                              (lambda: garner.tiered(data), "tiered: a Data is a graph and no table; give its rows, as data.x"),
-                             (lambda: garner.unified(several), "unified: a HeteroData is a graph and no table"),
-                             (lambda: garner.shared("garner-test-data", data), "shared: a Data is a graph and no table")):
+                             (lambda: garner.unified(several), "unified: a HeteroData is a graph and no table")):
             with self.assertRaisesRegex(ValueError, words):
                 wrong()
 

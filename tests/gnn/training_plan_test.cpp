@@ -297,7 +297,7 @@ TEST(training_plan, shares_seeds_among_ranks) {
   training_question q;
   q.load.info.vertices = 1'000'000, q.load.info.edges = 20'000'000;
   q.load.where = {place_kind::device, 0}, q.load.lists_far = true;
-  q.load.fanouts = {10, 10}, q.load.row_bytes = 512, q.load.near_limit = 8ull << 30;
+  q.load.fanouts = {10, 10}, q.load.row_bytes = 512, q.load.near_limit = 4ull << 30;
   q.model.inputs = 128, q.model.classes = 10, q.training = 50'001, q.evaluation_near = 8ull << 30;
   training_plan const one = plan_training(q);
   EXPECT_THROW(read_of(one, "gradients of ranks"), std::runtime_error);

@@ -792,7 +792,7 @@ def _require_kinds(options: dict[str, Any], kwargs: dict[str, Any]) -> None:
             raise KindError(f"{name} is {_checks.told(said[name])}; give one of torch's samplers, or positions of the input to iterate over")
     if not (said.get("generator") is None or isinstance(said["generator"], torch.Generator)):
         raise KindError(f"generator is {_checks.told(said['generator'])}; give a torch.Generator")
-    sampler = said["neighbor_sampler"]
+    sampler = said.get("neighbor_sampler")
     if not (sampler is None or hasattr(sampler, "sample_from_nodes") and hasattr(sampler, "sample_from_edges")):
         raise KindError(f"neighbor_sampler is {_checks.told(sampler)}; give a garner.pyg.NeighborSampler, or another BaseSampler of PyG's kind")
 
