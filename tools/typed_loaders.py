@@ -7,6 +7,7 @@ import os
 import pathlib
 import sys
 import time
+import types
 
 place = os.environ.get("PLACE", "device")
 gpu = place == "device"
@@ -72,11 +73,12 @@ class Tally:
 
 
 class Edges:
-    """The edges of a type, by their names: what a mini-batch may hold of them. times: one an edge, small whole numbers; usable: may be drawn."""
+    """The edges of a type, by their names: what a mini-batch may hold of them. times: one an edge, small whole numbers; usable: may be sampled;
+    replace: with replacement."""
 
-    def __init__(self, source, target, sources, targets, times=None, usable=None):
+    def __init__(self, source, target, sources, targets, times=None, usable=None, replace=False):
         import torch
-        self.source, self.target, self.sources = source, target, sources
+        self.source, self.target, self.sources, self.replace = source, target, sources, replace
         self.keys, self.names = (target * sources + source if usable is None else (target * sources + source)[usable]).sort()
         if usable is not None:
             self.names = usable.nonzero().flatten()[self.names]
@@ -102,8 +104,17 @@ class Edges:
             bad |= self.times[self.names[at]] > seed_times[col]
             have = torch.searchsorted(self.timed, to_ids * 1024 + seed_times, right=True) - self.begin[to_ids]
         twice = (col * self.sources + from_ids[row]).sort().values.diff() == 0
-        drawn = torch.zeros_like(fans).index_add_(0, col, torch.ones_like(col))
-        tally.wrong[1] += bad.sum() + twice.sum() + (drawn - torch.minimum(have, fans)).abs().sum()
+        found, most = torch.zeros_like(fans).index_add_(0, col, torch.ones_like(col)), torch.where(have > 0, fans, 0) if self.replace else torch.minimum(have, fans)
+        tally.wrong[1] += bad.sum() + (0 if self.replace else twice.sum()) + (found - most).abs().sum()
+        tally.edges += len(row)
+
+    def look_among(self, tally, edge_index, from_ids, to_ids):
+        """That these are edges, whichever, and none of them twice."""
+        import torch
+        row, col = edge_index.to(self.keys.device)
+        key = to_ids[col] * self.sources + from_ids[row]
+        at = torch.searchsorted(self.keys, key).clamp_(max=len(self.keys) - 1)
+        tally.wrong[1] += (self.keys[at] != key).sum() + ((row * len(to_ids) + col).sort().values.diff() == 0).sum()
         tally.edges += len(row)
 
 
@@ -244,6 +255,7 @@ case("torch.loader, bf16 remote")(lambda w: by_torch(w, w.tiered(w.half, device_
 case("torch.loader, rows in a file")(lambda w: by_torch(w, w.tiered(w.file("x.npy"), **of_file), fans=few))
 case("torch.loader, rows in a file, reads kernels")(
     lambda w: by_torch(w, w.tiered(w.file("x.npy"), **of_file), fans=few, loading={"reads": "kernels"}))
+case("torch.loader, labor")(lambda w: by_torch(w, w.tiered(w.x, device_budget=0), labor=True))
 case("torch.loader, torch.unified")(lambda w: by_torch(w, w.garner.torch.unified(w.x), w.opened(), fans=few))
 case("torch.loader, a CPU tensor")(lambda w: by_torch(w, w.x, w.opened(), fans=few))
 
@@ -292,6 +304,13 @@ def weighted(w):
         tally.look(batch.edge_attr.to(w.device), batch.e_id.to(w.device))
     return by_pyg(w, data_of(w, ends, weight=weights.cpu(), edge_attr=rows.cpu()), Edges(*ends, nodes, nodes, usable=weights > 0), also=also,
                   weight_attr="weight")
+
+
+@case("pyg.NeighborLoader, weight_attr with replace")
+def weighted_again(w):
+    ends = w.pairs(nodes, nodes, 6 * nodes)
+    weights = (w.torch.arange(ends.shape[1], device=w.device) % 5).clamp(max=3).float()
+    return by_pyg(w, data_of(w, ends, weight=weights.cpu()), Edges(*ends, nodes, nodes, usable=weights > 0, replace=True), weight_attr="weight", replace=True)
 
 
 @case("pyg.NeighborLoader, time_attr of nodes")
@@ -375,6 +394,112 @@ def of_pyg(w):
     from torch_geometric.loader import NodeLoader
     data = stores_of(w)
     return w.prove(NodeLoader(data, garner.pyg.NeighborSampler(data, fanout, **w.at), w.seeds[:len(w.seeds) // 4], batch_size=batch, shuffle=True), w.edges)
+
+
+class Stores:
+    """A loader whose mini-batches hold dicts, as one whose mini-batches have stores by type of nodes and of edges."""
+
+    def __init__(self, loader):
+        self.loader, self.report = loader, loader.report
+
+    def __len__(self):
+        return len(self.loader)
+
+    def __iter__(self):
+        for b in self.loader:
+            some = {t: types.SimpleNamespace(x=b.x[t], n_id=b.n_id[t], num_sampled_nodes=b.num_sampled_nodes[t]) for t in b.n_id}
+            some.update({t: types.SimpleNamespace(edge_index=b.edge_index[t]) for t in b.edge_index})
+            yield some
+
+
+@case("torch.loader, several types")
+def torch_hetero(w):
+    data, edges, shifts, users = of_types(w)
+    graphs = {key: w.garner.build(*data[key].edge_index, vertices=users, keep_loops=True, in_lists=True) for key in edges}
+    loader = w.garner.torch.loader(graphs, few, ("user", w.torch.randperm(users)[:seeds]), x={t: data[t].x for t in shifts}, batch_size=batch, shuffle=True,
+                                   num_nodes={"user": users, "item": nodes - users}, **w.at)
+    return w.prove(Stores(loader), edges, shifts, fans=few)
+
+
+@case("torch.loader, links, negatives")
+def torch_links(w):
+    pairs = w.torch.stack([w.edges.source, w.edges.target])[:, :seeds // 4].cpu()
+    loader = w.garner.torch.loader(w.graph, fanout, x=w.tiered(w.x, device_budget=0), edge_label_index=pairs, neg_sampling="binary", batch_size=batch // 4,
+                                   shuffle=True, **w.at)
+    return w.prove(loader, w.edges, also=pairs_of(w, pairs))
+
+
+def prove_among(w, loader, edges, of=lambda batch: {None: batch}, shifts=None, epochs=2):
+    """Rows by an attribute of the nodes, their ids, and that edges are edges."""
+    tally = Tally(w)
+    for _ in range(epochs):
+        for number, batch in enumerate(loader):
+            w.learn(number)
+            stores = of(batch)
+            ids = {t: store.id.to(w.device) for t, store in stores.items()}
+            for t, store in stores.items():
+                tally.look(store.x.to(w.device), ids[t], shift=(shifts or {}).get(t, 0))
+            for key, there in edges.items():
+                a, b = (key[0], key[-1]) if key else (None, None)
+                there.look_among(tally, (batch[key] if key else batch).edge_index, ids[a], ids[b])
+            tally.batches += 1
+    return tally.close(epochs=epochs)
+
+
+def one_type(w, many=6):
+    ends = w.pairs(nodes, nodes, many * nodes)
+    return data_of(w, ends, id=w.torch.arange(nodes)), {None: Edges(*ends, nodes, nodes)}
+
+
+@case("pyg.RandomNodeLoader")
+def random_nodes(w):
+    import garner.pyg
+    data, edges = one_type(w)
+    return prove_among(w, garner.pyg.RandomNodeLoader(data, max(2, nodes // 65536), shuffle=True, **w.on), edges)
+
+
+@case("pyg.ClusterLoader")
+def clusters(w):
+    import garner.pyg
+    data, edges = one_type(w)
+    parts = max(8, nodes // 4096)
+    made = garner.pyg.ClusterData(data, parts, cluster=w.torch.arange(nodes) * 31 % parts)
+    return prove_among(w, garner.pyg.ClusterLoader(made, batch_size=4, shuffle=True, **w.on), edges, epochs=1)
+
+
+@case("pyg.ShaDowKHopSampler")
+def shadow(w):
+    import garner.pyg
+    data, edges = one_type(w)
+    return prove_among(w, garner.pyg.ShaDowKHopSampler(data, 2, 4, w.seeds[:max(640, seeds // 8)], batch_size=max(16, batch // 8), shuffle=True, **w.on), edges)
+
+
+@case("pyg.HGTLoader")
+def hgt(w):
+    import garner.pyg
+    data, edges, shifts, users = of_types(w)
+    data["user"].id, data["item"].id = w.torch.arange(users), w.torch.arange(nodes - users)
+    loader = garner.pyg.HGTLoader(data, [batch // 2, batch // 2], ("user", w.torch.randperm(users)[:max(640, seeds // 8)]), batch_size=batch // 2, shuffle=True, **w.on)
+    return prove_among(w, loader, edges, lambda b: {t: b[t] for t in shifts}, shifts)
+
+
+@case("random_walk, p and q")
+def walks(w):
+    tally, starts = Tally(w), w.seeds[:len(w.seeds) // 2]
+    graph = w.opened()
+    for p, q in ((1, 1), (0.5, 2)):
+        if gpu:
+            graph.to("cuda")
+        found = w.torch.as_tensor(w.garner.random_walk(graph, starts.to(w.device), 10, p=p, q=q, **({} if gpu else w.at))).to(w.device)
+        tally.unequal(found[:, 0], starts, 0)
+        tally.rows += found.numel()
+        a, b = found[:, :-1].reshape(-1), found[:, 1:].reshape(-1)
+        key = b * nodes + a
+        there = w.edges.keys[w.torch.searchsorted(w.edges.keys, key).clamp_(max=len(w.edges.keys) - 1)] == key
+        tally.wrong[1] += (~there).sum()
+        tally.edges += len(key)
+        tally.batches += 1
+    return tally.close()
 
 
 @case("two GPUs, threads, rows on both")
