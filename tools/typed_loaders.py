@@ -490,7 +490,7 @@ def walks(w):
     for p, q in ((1, 1), (0.5, 2)):
         if gpu:
             graph.to("cuda")
-        found = w.torch.as_tensor(w.garner.random_walk(graph, starts.to(w.device), 10, p=p, q=q, **({} if gpu else w.at))).to(w.device)
+        found = w.torch.as_tensor(w.garner.random_walk(graph, starts.to(w.device), 10, p=p, q=q, **({"place": "device"} if gpu else w.at))).to(w.device)
         tally.unequal(found[:, 0], starts, 0)
         tally.rows += found.numel()
         a, b = found[:, :-1].reshape(-1), found[:, 1:].reshape(-1)
