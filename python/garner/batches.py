@@ -98,6 +98,7 @@ class Loader(Generic[Batch]):
     load_state_dict(): where it is; the loader that takes them goes on with the very next mini-batch."""
 
     _idle: tuple[pipeline.Tables, Ahead] | None = None  # of the epoch before
+    _ascends = True  # the columns of edges; by rule='all' each hop begins at the seeds again
     _works: Ahead | None = None
     _report: dict[str, Any] = {}
 
@@ -256,7 +257,8 @@ class Loader(Generic[Batch]):
             if field.of_edges:
                 return None
             if not counts:
-                counts.extend(pipeline.counted(self.sampler, self._given(1, 0), list(self.num_nodes.values())))
+                sampler = self._make_sampler() if self.sampler.lent and self._make_sampler is not None else self.sampler
+                counts.extend(pipeline.counted(sampler, self._given(1, 0), list(self.num_nodes.values())))
             found = counts[list(self.num_nodes).index(field.type)]
             return np.append(found, np.zeros(len(field.value) - len(found), np.float32))
 
@@ -305,7 +307,7 @@ class Loader(Generic[Batch]):
         n_id = {t: own(some.ids, waits or placed is not None) for t, some in vertices.items()}
         edge_index = {t: own(some.edge_index, waits) for t, some in edges.items()}
         for t, some in edges.items():
-            if some.by_hop:
+            if some.by_hop and self._ascends:
                 source, target = (t, t) if t is None else (t[0], t[2])
                 Edges.are_sampled(edge_index[t], (vertices[source].by_hop, vertices[target].by_hop), some.by_hop)
         e_id = {t: own(some.edge, waits or placed is not None) for t, some in edges.items() if some.edge is not None}
@@ -465,9 +467,11 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
         make = lambda: BlockSampler(graph, hops, place=place, **options)  # noqa: E731
     else:
         make = relations.make_sampler(fanouts, place, options)
-    return Loader(make, chosen, of_x, of_y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times,
+    found: Loader[Any] = Loader(make, chosen, of_x, of_y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times,
                   rank, ranks, asked, Budget(place, feature_cache, reserve), nodes, (None,) if relations is None else list(relations.graphs), kind, of_links,
                   of_edges, numbers)
+    found._ascends = options.get("rule", "last") == "last"
+    return found
 
 
 def _require_kinds(graph: Any, options: dict[str, Any], **flags: Any) -> None:

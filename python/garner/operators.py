@@ -213,13 +213,17 @@ class Edges:
 
     _made: Any = WeakTensorKeyDictionary()
     _sampled: dict[int, tuple[Any, ...]] = {}  # by where they lie, since a compiled graph makes views of its own
+    _most = 256  # of these, before those that are gone are taken out
 
     @staticmethod
     def are_sampled(edge_index: torch.Tensor, nodes: tuple[Sequence[int], Sequence[int]], edges: Sequence[int]) -> None:
         """The sampler made this: columns ascend, and the first edges, of so many hops, have their ends among the first nodes, of a hop more.
         nodes: of sources and of targets. Until somebody writes to it, its edges are neither sorted nor looked at."""
-        if len(Edges._sampled) >= 256:
-            Edges._sampled = {at: told for at, told in Edges._sampled.items() if told[0]() is not None}
+        if edge_index.is_inference():  # which counts no writes
+            return
+        if len(Edges._sampled) >= Edges._most:
+            alive = {at: told for at, told in list(Edges._sampled.items()) if told[0]() is not None}
+            Edges._sampled, Edges._most = alive, max(256, 2 * len(alive))
         Edges._sampled[edge_index.data_ptr()] = (weakref.ref(edge_index), edge_index._version,
                                                  *(list(itertools.accumulate(hops)) for hops in (*nodes, edges)))
 

@@ -81,7 +81,9 @@ def _there_is(asked: Any) -> Any:
         if index >= count:
             raise DeviceError(f"device is {_checks.told(asked)}; " + ("there is no GPU that both Garner and torch can use; say 'cpu'" if not count else
                                                                     f"there are {count} GPUs, counted from 0; say 'cuda:0', or 'cpu'"))
-    return asked
+    if str(asked) == "cuda":  # as torch means it
+        return f"cuda:{torch.cuda.current_device()}"
+    return f"cuda:{asked}" if type(asked) is int else asked
 
 
 def is_gpu(device: Any) -> bool:

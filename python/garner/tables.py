@@ -2,7 +2,6 @@
 object below (or garner.torch) knows. The work is done by _garner.Table, on addresses."""
 from __future__ import annotations
 
-import atexit
 import functools
 import math
 import multiprocessing.util
@@ -497,7 +496,9 @@ def unified(array: Any, device: Any = None) -> Unified:
     """
     if isinstance(array, Tiered):
         raise UsageError("unified: this is a tiered table, whose rows lie in several memories; give the array that it was made of")
-    return Unified(_contiguous(array, "unified"), device)
+    array = _contiguous(array, "unified")
+    pieces.map_for(array, 0 if device is None else device)
+    return Unified(array, device)
 
 
 _elements = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "int64": "i64", "uint8": "u8"}
@@ -624,9 +625,11 @@ def _attach(name: str, code: tuple[int, int], shape: tuple[int, ...]) -> Shared:
 
 @functools.cache
 def _leaves_nothing_behind() -> None:
-    """At its end, and that of a process of multiprocessing, which runs no atexit: what a loader or torch still holds then is never destroyed."""
-    atexit.register(_garner._leave_shared)
-    multiprocessing.util.Finalize(None, _garner._leave_shared, exitpriority=1)
+    """At the end of this process, or of one of multiprocessing, behind its children: what a loader or torch still holds then is never destroyed."""
+    multiprocessing.util.Finalize(None, _garner._leave_shared, exitpriority=-100)
+
+
+os.register_at_fork(after_in_child=_leaves_nothing_behind.cache_clear)  # which begins without finalizers
 
 
 @overload

@@ -208,6 +208,15 @@ class Operators(unittest.TestCase):
                     out = garner.torch.aggregate(batch.x, batch, hops=hops)
                     self.assertTrue(torch.allclose(out, twin(batch.x, row, col, sum(batch.num_sampled_nodes[:hops]), "mean"), atol=1e-5), options)
 
+        for batch in garner.torch.loader(g, [5, 4], x=x, batch_size=16, rule="all"):  # each hop begins at the seeds again
+            row, col = batch.edge_index
+            out = garner.torch.aggregate(batch.x, (row, col, len(batch.n_id)), "sum")
+            self.assertTrue(torch.allclose(out, torch.zeros_like(batch.x).index_add_(0, col, batch.x[row]), atol=1e-5))
+        with torch.inference_mode():
+            for batch in garner.torch.loader(g, [5, 4], x=x, batch_size=16):
+                out = garner.torch.aggregate(batch.x, batch, hops=1)
+                self.assertEqual(len(out), sum(batch.num_sampled_nodes[:1]))
+
     def test_edges_that_cannot_be(self):
         x, one = torch.randn(4, 2), torch.zeros(2, dtype=torch.int64)
         for row, col, said in (([0, 4], [0, 1], "edge 1 from 4 to 1: there are 4 sources and 3 targets"), ([0, -1], [0, 0], "edge 1 from -1 to 0"),

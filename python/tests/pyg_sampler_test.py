@@ -234,12 +234,25 @@ class Sampler(unittest.TestCase):
         with self.assertRaisesRegex(garner.UsageError, "sampled by its own weights"):
             NeighborSampler(Data(num_nodes=60, w=torch.rand(900)), [2], weight_attr="w", graph=g)
 
+    def test_a_weight_of_minus_0_is_0(self):
+        weights = torch.full((100,), 1e-3)
+        weights[3], weights[4] = 1, -0.0
+        data = Data(edge_index=torch.stack([torch.arange(1, 101), torch.zeros(100, dtype=torch.int64)]), num_nodes=101, w=weights)
+        sampler = NeighborSampler(data, [1], weight_attr="w", disjoint=True)
+        out = sampler.sample_from_nodes(NodeSamplerInput(None, torch.zeros(400, dtype=torch.int64)), draw=1)
+        self.assertGreater(int((out.node[out.row] == 4).sum()), 320)  # of 400, 91 in 100
+
     def test_it_goes_to_other_processes(self):
         for made in (company("data"), ranks("data"), company("garners")):
             sampler = NeighborSampler(made, [2, 2])
             other = pickle.loads(pickle.dumps(sampler))
             index = NodeSamplerInput(None, torch.tensor([1, 2]), None, "person" if sampler.is_hetero else None)
             self.assertEqual(str(sampler.sample_from_nodes(index, draw=1)), str(other.sample_from_nodes(index, draw=1)))
+        several = HeteroData(a={"num_nodes": 5, "time": torch.arange(5)}, b={"num_nodes": 10, "time": torch.arange(10)},
+                             a__to__b={"edge_index": torch.stack([torch.arange(5), torch.arange(5, 10)])})
+        sampler = NeighborSampler(several, [2], time_attr="time")
+        index = NodeSamplerInput(None, torch.tensor([7, 8]), None, "b")
+        self.assertEqual(str(sampler.sample_from_nodes(index, draw=1)), str(pickle.loads(pickle.dumps(sampler)).sample_from_nodes(index, draw=1)))
         torch.manual_seed(1)
         data = Data(edge_index=torch.randint(30, (2, 900)), num_nodes=30, time=torch.randint(9, (30,)), at=torch.randint(9, (900,)))
         index = NodeSamplerInput(None, torch.arange(30), torch.full((30,), 5))

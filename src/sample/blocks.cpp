@@ -110,8 +110,8 @@ struct block_sampler::parts::impl {
         p.largest = {x.near(), r.g->info.vertices, x.device(), "the largest weight of each list"};
         x.fill(p.largest.data(), 0, p.largest.bytes());
         with_id_type(r.g->info, [&](auto id) {
-          for_each_item<32>(x, r.g->info.vertices, largest_weight{p.lists.offsets(), p.view<decltype(id)>().weights, p.largest.data()},
-                            o.access, true);
+          by_weight const by{p.view<decltype(id)>().weights, r.g->info.weights == weight_kind::f32};
+          for_each_item<32>(x, r.g->info.vertices, largest_weight{p.lists.offsets(), by, p.largest.data()}, o.access, true);
         });
       }
       p.times = readable(x, r.times, p.pinned_times), p.places = readable(x, r.places, p.pinned_places);

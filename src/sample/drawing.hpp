@@ -423,12 +423,14 @@ struct by_neighbor_alone {
 // The largest weight of each list, of weights whose bits ascend with them.
 struct largest_weight {
   std::uint64_t const* offsets;
-  arc_array<std::uint32_t> weights;
+  by_weight by;
   std::uint32_t* largest;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
     std::uint32_t most = 0;
-    t.each(weights.part_of(v, offsets[v], offsets[v + 1]), [&](std::uint32_t w) { most = larger(most, w); });
+    t.each(by.part(v, offsets[v], offsets[v + 1]), [&](std::uint32_t w) {
+      if (by.value(w) > 0) most = larger(most, w);  // -0 has the bits of a large one
+    });
     atomic_max(largest + v, most);
   }
 };

@@ -17,6 +17,8 @@ def _sampler(data: Any, loader: str, given: Any, kwargs: dict[str, Any]) -> Any:
     options, rest = datamodule.split_kwargs(kwargs, NeighborSampler)
     kwargs.clear()
     kwargs.update(rest)
+    if kwargs.get("graph_cache") is not None:
+        options["device_budget"] = pipeline.bytes_of(kwargs.pop("graph_cache"), "graph_cache")
     return NeighborSampler(data, **{"share_memory": kwargs.get("num_workers", 0) > 0, **options})
 
 

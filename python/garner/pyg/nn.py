@@ -58,7 +58,8 @@ class _Summed:
 
 def _whole(edge_index: torch.Tensor) -> torch.Tensor:
     """What trim_to_layer took the first edges of."""
-    return edge_index if edge_index._base is None else edge_index._base
+    base = None if torch.compiler.is_compiling() else edge_index._base
+    return edge_index if base is None or base.data_ptr() != edge_index.data_ptr() or base.stride() != edge_index.stride() else base
 
 
 class SAGEConv(_Summed, pyg.SAGEConv):  # type: ignore[misc]

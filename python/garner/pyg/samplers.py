@@ -254,7 +254,7 @@ class ClusterLoader(_Chosen, torch_geometric.loader.ClusterLoader, _Loader):  # 
     def _order(self, out: Any, kind: Any, edges: Any) -> torch.Tensor | None:
         place = self._place[out.node.cpu()].to(out.node.device)
         first, second = (out.row, out.col) if self.cluster_data.sparse_format == "csr" else (out.col, out.row)
-        return torch.argsort(first * self._place.numel() + place[second])
+        return torch.argsort(first.long() * self._place.numel() + place[second])
 
     def _seeds(self, positions: torch.Tensor, number: int) -> dict[Any, torch.Tensor]:
         perm, ptr = self.cluster_data.node_perm, self.cluster_data.partptr
@@ -294,7 +294,7 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
 
     def _homogeneous(self, out: Any) -> Any:
         nodes, seeds, device = self.node_sampler.num_nodes, out.num_sampled_nodes[0], out.node.device
-        keys = out.batch * nodes + out.node  # of a graph and a node in it
+        keys = out.batch.long() * nodes + out.node  # of a graph and a node in it
         keys, order = torch.sort(keys)
         place = torch.empty_like(order)
         place[order] = torch.arange(order.numel(), device=device)

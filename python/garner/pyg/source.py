@@ -77,8 +77,10 @@ class Lists:
         self.__dict__.update(state)
         draws = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
         if self.order is not None:
-            nodes = max(1, offsets.size - 1)
-            self.graph, *_ = _garner._adjacency(targets, draws, nodes, nodes, None, False, True, "edges", self.order.numpy(), self.times is not None)
+            nodes, order = max(1, offsets.size - 1), self.order.numpy()
+            if self.times is None:  # one a node of the type that lists hold, of which the other may have more
+                order = np.pad(order, (0, nodes - order.size))
+            self.graph, *_ = _garner._adjacency(targets, draws, nodes, nodes, None, False, True, "edges", order, self.times is not None)
             return
         self.graph = graphs.build(draws, targets, weights, vertices=max(1, offsets.size - 1), undirected=False, keep_duplicates=True, keep_loops=True,
                                   in_lists=directed and self.side == "in")
@@ -108,7 +110,7 @@ def lists_of(edge_index: tuple[Any, Any], sizes: tuple[int, int], edge_type: Edg
     node_times: of the edges, or of the nodes that are sampled, by which each list is in order."""
     name, order = _who(edge_type), node_times if times is None else times
     if not backward and (found := pieces.adjacency_of(*edge_index, sizes, weights, order)) is not None:  # garner.shared has made it
-        return Lists(found[0], "out", sizes, found[1], times=times, order=order)
+        return Lists(found[0], "out", sizes, found[1], times=times, order=order, narrow=edge_index[0].dtype == torch.int32)
     row, col = (_ids(end, name) for end in edge_index)
     if weights is not None:
         weights = _checks.weights(weights, name, row.size)
