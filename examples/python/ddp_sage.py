@@ -50,4 +50,5 @@ for epoch in range(3):
     dist.all_reduce(mean := loss.detach() / ranks)
     if rank == 0:
         print(f"epoch {epoch}: loss {mean:.3f}, {len(loader)} mini-batches a rank", flush=True)
+dist.barrier()
 dist.destroy_process_group()

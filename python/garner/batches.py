@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 import torch
@@ -14,11 +14,14 @@ import torch.utils.dlpack
 
 from . import _checks, hetero, links, pipeline
 from ._garner import BlockSampler, Graph, HeteroGraph
-from .errors import UsageError
+from .errors import InputError, UsageError
 from .operators import Edges
 from .pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, own_rows, rows_of, tensor_of
 from .remote import RemoteRows
 from .split import Draws, RemoteGraph, most_together, windows_ahead
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def window_alone(said: Mapping[str, Any]) -> None:
@@ -54,6 +57,14 @@ class AnyMiniBatch(Generic[Each, Counts]):
     src_index: torch.Tensor | None = None
     dst_pos_index: torch.Tensor | None = None
     dst_neg_index: torch.Tensor | None = None  # shape (links,), of several negatives a link (links, amount)
+
+    def to(self, device: Any, non_blocking: bool = False) -> Self:
+        """The same with its tensors there."""
+        def there(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {key: there(one) for key, one in value.items()}
+            return value.to(device, non_blocking=non_blocking) if isinstance(value, torch.Tensor) else value
+        return dataclasses.replace(self, **{field.name: there(getattr(self, field.name)) for field in dataclasses.fields(self)})
 
 
 @dataclasses.dataclass
@@ -152,10 +163,15 @@ class Loader(Generic[Batch]):
     def state_dict(self) -> dict[str, Any]:
         """Where it is: how many mini-batches of the epoch under way have been handed over."""
         at = self._resumed or self._at
-        return {"epoch": self.epoch - (self._at is not None), "seed": None if at is None else at[0], "handed_over": 0 if at is None else at[1]}
+        return {"epoch": self.epoch - (self._at is not None), "seed": None if at is None else at[0], "handed_over": 0 if at is None else at[1],
+                "batch_size": self.batch_size}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iteration begins with the mini-batch behind the last that was handed over. The loader must be made as that one was."""
+        if set(state) != {"epoch", "seed", "handed_over", "batch_size"}:
+            raise InputError(f"load_state_dict: keys {sorted(state)}; give what state_dict() of such a loader returned")
+        if state["batch_size"] != self.batch_size:
+            raise InputError(f"load_state_dict: of mini-batches of {state['batch_size']}, and this loader has {self.batch_size}; make it as that one was")
         self.epoch = int(state["epoch"])
         self._at, self._resumed = None, None if state["seed"] is None else (int(state["seed"]), int(state["handed_over"]))
 

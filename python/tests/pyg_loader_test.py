@@ -866,6 +866,8 @@ class Loader(unittest.TestCase):
                 torch.manual_seed(8)
                 other.load_state_dict(state)
                 self.assertEqual(other.state_dict()["handed_over"], 2)
+                with self.assertRaisesRegex(garner.InputError, "of mini-batches of .*, and this loader has 7"):
+                    NeighborLoader(data, [3], batch_size=7).load_state_dict(state)
                 before = torch.default_generator.get_state()
                 rest = iter(other)
                 self.assertEqual(len(rest), 2)

@@ -102,6 +102,16 @@ class Loader(unittest.TestCase):
         here, there = (self.said(garner.torch.loader(self.g, [3, 2], batch_size=100, seed=1, place=p)) for p in ("host", "simulated"))
         self.assertEqual(here, there)
 
+    def test_another_state_is_refused_and_mini_batches_go_to_devices(self):
+        loader = garner.torch.loader(self.g, [3], x=torch.ones(300, 2), batch_size=50)
+        batch = next(iter(loader))
+        self.assertEqual({**vars(batch.to("cpu"))}.keys(), vars(batch).keys())
+        self.assertEqual(batch.to("meta").x.device.type, "meta")
+        with self.assertRaisesRegex(garner.InputError, "of mini-batches of 50, and this loader has 60"):
+            garner.torch.loader(self.g, [3], batch_size=60).load_state_dict(loader.state_dict())
+        with self.assertRaisesRegex(garner.InputError, r"keys \['generator'\]"):
+            loader.load_state_dict({"generator": 1})
+
     def test_what_is_written_in_place_is_seen(self):
         """Copies of rows lie near, and labels are another tensor in the next epoch."""
         x, y = torch.arange(300.)[:, None].repeat(1, 3), torch.arange(300)

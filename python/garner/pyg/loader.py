@@ -250,14 +250,18 @@ class _Joins:
     def state_dict(self) -> dict[str, Any]:
         """Where the iteration is: the state of torch's generator (or of generator=) when the epoch began, how many of its mini-batches were handed
         over, and with ranks= the epoch by which they are shuffled. Outside an epoch empty, as torchdata's StatefulDataLoader has it for an epoch that has not begun."""
-        return dict(self._resumed or self._at or {})
+        at = self._resumed or self._at
+        return {**at, "batch_size": getattr(self.batch_sampler, "batch_size", None)} if at else {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iteration goes on with the mini-batch behind the last that was handed over. The loader must be made as that one was."""
-        keys = {"generator", "handed_over", *(["epoch"] if isinstance(getattr(self.batch_sampler, "sampler", None), _Share) else [])}
+        keys = {"generator", "handed_over", "batch_size", *(["epoch"] if isinstance(getattr(self.batch_sampler, "sampler", None), _Share) else [])}
         if state and set(state) != keys:
             raise InputError(f"load_state_dict: keys {sorted(state)}; give what state_dict() of such a loader returned")
-        self._at, self._resumed = None, dict(state) or None
+        size = getattr(self.batch_sampler, "batch_size", None)
+        if state and state["batch_size"] != size:
+            raise InputError(f"load_state_dict: of mini-batches of {state['batch_size']}, and this loader has {size}; make it as that one was")
+        self._at, self._resumed = None, {key: value for key, value in state.items() if key != "batch_size"} or None
 
     @property
     def report(self) -> dict[str, Any]:
