@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -181,10 +182,17 @@ class Learned(unittest.TestCase):
 
 
 def finished(command, **how):
-    """The script, anew where torch's gloo ended its process: a thread of its that takes the interpreter's lock while that ends is std::terminate."""
+    """The script, anew where torch's gloo ended its process: a thread of its that takes the interpreter's lock while that ends is std::terminate, and the
+    other rank may wait for it."""
     for left in range(4, -1, -1):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=400, **how)
-        ended = done.returncode in (-6, -11) or "terminate called without an active exception" in done.stdout + done.stderr
+        begun = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **how)
+        try:
+            out, err = begun.communicate(timeout=90)
+        except subprocess.TimeoutExpired:
+            os.killpg(begun.pid, signal.SIGKILL)
+            out, err = begun.communicate()
+        done = subprocess.CompletedProcess(command, begun.returncode, out, err)
+        ended = done.returncode in (-6, -9, -11) or "terminate called without an active exception" in out + err
         if not ended or not left:
             return done
         for file in pathlib.Path("/dev/shm").glob(f"garner-{os.geteuid()}-*"):
