@@ -1,8 +1,8 @@
 """What garner.shared makes of a graph and of PyG's data: one shared table of bytes, in which tensors and adjacency lie and are read in place.
 
 Layout: a page that says how long the description is; the description, a pickle without the arrays; then each array from a page on. What is attached
-holds the table as long as any part of it lives. Whose adjacency an edge_index has is found by the memory that it lies in: an edge_index that somebody
-changed lies elsewhere, and gets an adjacency of its own.
+holds the table as long as any part of it lives. Whose adjacency an edge_index has is found by the memory that it lies in: another edge_index lies
+elsewhere, and gets an adjacency of its own. What its creator writes into edges, weights or times in place is not seen by that adjacency.
 """
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from .. import _checks, links
 from .._garner import BlockSampler, Graph
 from ..hetero import sampler_of
 from ..operators import Edges
-from ..pipeline import device_of, drawn_seed, tensor_of
+from ..pipeline import device_of, drawn_seed, is_gpu, tensor_of
 from ..errors import KindError, UsageError
 from ..split import RemoteGraph
 from . import source
@@ -268,7 +268,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         drawn = [t for t, f in fanouts.items() if any(f) or (induced and f)]
         made: BlockSampler | RemoteSampler | None = None
         at = (os.getpid(), str(self.place), self.device_budget)
-        if drawn and _is_device(self.place) and self._at != at:
+        if drawn and is_gpu(self.place) and self._at != at:
             self._at = at
             for lists in s.lists.values():
                 if isinstance(lists.graph, Graph):  # into the device's memory where all of it fits, unless a budget is given for some of it
@@ -360,10 +360,6 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_made": None, "_at": None, "_permutations": None}  # made anew where it is used
-
-
-def _is_device(place: Any) -> bool:
-    return isinstance(place, int) or str(place).split(":")[0] in ("cuda", "device")
 
 
 def _wide(trees: torch.Tensor) -> torch.Tensor:

@@ -127,7 +127,7 @@ class RandomNodeLoader(_Chosen, torch_geometric.loader.RandomNodeLoader, _Loader
     """
 
     def __init__(self, data: Any, num_parts: int, **kwargs: Any) -> None:
-        self.num_parts = _at_least_one(num_parts, "num_parts")
+        self.num_parts = _checks.counted(num_parts, "num_parts", 1)
         nodes = self._open(data, kwargs)
         sizes = nodes if isinstance(nodes, dict) else {None: nodes}
         ends = np.cumsum(list(sizes.values())).tolist()
@@ -161,7 +161,7 @@ class ClusterData(torch_geometric.loader.ClusterData):  # type: ignore[misc]
             raise KindError(f"data is {_checks.told(data)}; give Data with an edge_index")
         if sparse_format not in ("csr", "csc"):
             raise UsageError(f"sparse_format='{sparse_format}': say 'csr' or 'csc'")
-        self.num_parts, self.recursive = _at_least_one(num_parts, "num_parts"), recursive
+        self.num_parts, self.recursive = _checks.counted(num_parts, "num_parts", 1), recursive
         self.keep_inter_cluster_edges, self.sparse_format = keep_inter_cluster_edges, sparse_format
         self.whole, self._partition_made, self._data_made = data, None, None
         path = os.path.join(save_dir or "", f"part_{num_parts}{'_recursive' if recursive else ''}", filename or "cluster.pt")
@@ -274,7 +274,7 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
     def __init__(self, data: Any, depth: int, num_neighbors: int, node_idx: Any = None, replace: bool = False, **kwargs: Any) -> None:
         if not isinstance(data, Data) or "adj_t" in data:
             raise KindError(f"data is {_checks.told(data)}; give Data with an edge_index, or graph=")
-        self.depth, self.num_neighbors, self.replace = _at_least_one(depth, "depth"), _checks.number(num_neighbors, "num_neighbors"), bool(replace)
+        self.depth, self.num_neighbors, self.replace = _checks.counted(depth, "depth", 1), _checks.number(num_neighbors, "num_neighbors"), bool(replace)
         self.is_sparse_tensor = False
         nodes = self._open(data, kwargs, [self.num_neighbors] * self.depth, "directional", replace=self.replace, disjoint=True)
         self.node_idx = _whole_input(node_idx, nodes, "node_idx")
@@ -502,21 +502,10 @@ def _rows(value: Any) -> int | None:
     return len(value) if isinstance(value, (torch.Tensor, np.ndarray)) and value.ndim or isinstance(value, tables.Tiered) else None
 
 
-def _at_least_one(given: Any, name: str) -> int:
-    number = _checks.number(given, name)
-    if number < 1:
-        raise UsageError(f"{name}={number}: say 1 or more")
-    return number
-
-
 def _counts(given: Any, name: str) -> list[int]:
     if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, torch.Tensor, np.ndarray)):
         raise UsageError(f"{name} is {_checks.told(given)}; give a list, a number a hop")
-    found = [_checks.number(n, name) for n in given]
-    for n in found:
-        if n < 0:
-            raise UsageError(f"{name}: {n}; say 0 or more nodes a hop")
-    return found
+    return [_checks.counted(n, name) for n in given]
 
 
 def _whole_input(given: Any, nodes: int, name: str) -> torch.Tensor:
