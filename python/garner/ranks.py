@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import datetime
+import gc
 import hashlib
 import json
 import math
@@ -257,6 +258,9 @@ def _end(of: weakref.ref[Ranks]) -> None:
         return
     me._ended.set()
     _within(3, lambda: me._store.set(f"left/{me.rank}", "it has ended"))
+    # Gloo's threads let go of tensors, for which they need the interpreter: while it ends that is std::terminate. They end with their groups, here.
+    me.group = me.world = me._tell = me._rows = None
+    gc.collect()  # of DistributedDataParallel too, which is a cycle
 
 
 def _within(seconds: float, call: Callable[[], Any]) -> Any:

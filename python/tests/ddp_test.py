@@ -3,8 +3,6 @@ import json
 import os
 import pathlib
 import re
-import signal
-import subprocess
 import sys
 import unittest
 
@@ -181,30 +179,12 @@ class Learned(unittest.TestCase):
                     self.assertRegex(said[0], "garner.torch.Embedding: .*50 rows of .*; make the table alike in all ranks")
 
 
-def finished(command, **how):
-    """The script, anew where torch's gloo ended its process: a thread of its that takes the interpreter's lock while that ends is std::terminate, and the
-    other rank may wait for it."""
-    for left in range(4, -1, -1):
-        begun = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **how)
-        try:
-            out, err = begun.communicate(timeout=90)
-        except subprocess.TimeoutExpired:
-            os.killpg(begun.pid, signal.SIGKILL)
-            out, err = begun.communicate()
-        done = subprocess.CompletedProcess(command, begun.returncode, out, err)
-        if "terminate called without an active exception" not in out + err or not left:
-            return done
-        for file in pathlib.Path("/dev/shm").glob(f"garner-{os.geteuid()}-*"):
-            if "test-" in file.name or "user-path-" in file.name:
-                file.unlink(missing_ok=True)
-
-
 @unittest.skipUnless(examples.exists(), "needs the examples beside the tests")
 @unittest.skipIf(torch is None, "needs torch and torch_geometric")
 class Scripts(unittest.TestCase):
     def ran(self, *command):
         self.name = f"test-{os.getpid()}-{pathlib.Path(command[0]).stem if command[0] != '-m' else self._testMethodName}"
-        done = finished([sys.executable, *command, self.name],
+        done = several_ranks.finished([sys.executable, *command, self.name],
                         env={**os.environ, "OMP_NUM_THREADS": "1", "GARNER_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONFAULTHANDLER": "1"})
         self.assertEqual(done.returncode, 0, done.stderr[:6000])
         self.assertFalse(list(pathlib.Path("/dev/shm").glob(f"garner-{os.geteuid()}-{self.name}*")))
@@ -220,7 +200,7 @@ class Scripts(unittest.TestCase):
         self.learns(self.ran("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", examples / "ddp_sage.py"), 8)
 
     def test_proof_of_two_gpus_rehearsed(self):
-        done = finished([sys.executable, examples.parents[1] / "tools" / "user_path.py", "ddp"],
+        done = several_ranks.finished([sys.executable, examples.parents[1] / "tools" / "user_path.py", "ddp"],
                         env={**os.environ, "SCALE": "9", "OMP_NUM_THREADS": "1", "GARNER_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""})
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([(row["script"], row["ranks"], row["wrong_rows"], row["wrong_edges"]) for row in rows],

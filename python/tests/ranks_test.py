@@ -1,5 +1,7 @@
 """garner.torch.ranks: a rank that is gone, late, or has ended is named by all others within a said time; nobody hangs."""
+import atexit
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -68,6 +70,18 @@ def never_comes(rank, said):
         return [str(e), time.monotonic() - began]
 
 
+def ends(rank, said):
+    """Counts gloo's threads once everything that was registered for the end has run."""
+    atexit.register(lambda: print("threads left:", [name for name in of_process() if "gloo" in name], file=sys.stderr))
+    global held
+    with garner.torch.ranks() as held:
+        assert any("gloo" in name for name in of_process())
+
+
+def of_process():
+    return [task.joinpath("comm").read_text().strip() for task in pathlib.Path("/proc/self/task").iterdir()]
+
+
 @unittest.skipIf(torch is None, "needs torch")
 class Ranks(unittest.TestCase):
     def told_by_others(self, name, pattern, seconds, **said):
@@ -112,6 +126,11 @@ class Ranks(unittest.TestCase):
         found = several_ranks.told(several_ranks.run(__file__, "never_comes", 2, seconds=8))
         self.assertRegex(found[0][0], "^rank 1: (gone|late)")
         self.assertLess(found[0][1], 8)
+
+    def test_no_thread_of_gloo_outlives_the_ranks(self):
+        for one in several_ranks.run(__file__, "ends", 2):
+            self.assertEqual(one.code, 0, one.said)
+            self.assertIn("threads left: []", one.said)
 
     def test_without_a_group(self):
         self.assertEqual((garner.torch.ranks().rank, garner.torch.ranks().size), (0, 1))
