@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -99,6 +100,8 @@ struct shared_table::segment {
   segment(segment const&) = delete;
   segment& operator=(segment const&) = delete;
   ~segment();
+  // Whether this process holds the table of this file.
+  static bool held_here(int fd);
 
   void map(std::size_t bytes) {
     void* const h = ::mmap(nullptr, page_bytes, PROT_READ | (created ? PROT_WRITE : 0), MAP_SHARED, fd.fd, 0);
@@ -136,6 +139,16 @@ shared_table::segment::~segment() {
   leave();
 }
 
+bool shared_table::segment::held_here(int fd) {
+  struct ::stat asked {};
+  ::fstat(fd, &asked);
+  std::lock_guard const hold(live().mutex);
+  return std::any_of(live().all.begin(), live().all.end(), [&](segment const* s) {
+    struct ::stat known {};
+    return s->process == ::getpid() && ::fstat(s->fd.fd, &known) == 0 && known.st_dev == asked.st_dev && known.st_ino == asked.st_ino;
+  });
+}
+
 void shared_table::leave_all() noexcept {
   std::lock_guard const hold(live().mutex);
   for (segment* s : live().all) s->leave();
@@ -162,8 +175,8 @@ shared_table shared_table::create(std::string const& name, std::uint64_t rows, s
     if (old.fd < 0) return;
     if (!has_name(old.fd)) return;
     if (held_by_others(old.fd, holders))
-      fail(errc::usage, "{}: the table '{}' is held by other processes ({}); attach to it, or take another name", file.string(), name,
-           size_and_age(old.fd));
+      fail(errc::usage, "{}: the table '{}' is held by {} ({}); attach to it, or take another name", file.string(), name,
+           segment::held_here(old.fd) ? "this process" : "other processes", size_and_age(old.fd));
     if (!options.replace_stale) fail_stale(file, old.fd, "no process holds it any more");
     if (lock(old.fd, F_WRLCK, holders) && has_name(old.fd)) ::unlink(file.c_str());
   };

@@ -232,9 +232,18 @@ TEST_F(shared_tables, one_that_is_held_is_not_replaced) {
     errc code{};
     std::string const text = error_of([&] { shared_table::create(name_, 10, 4, element::i8, {.replace_stale = replace}); }, &code);
     EXPECT_EQ(code, errc::usage);
+    EXPECT_NE(text.find("is held by this process"), std::string::npos) << text;
     EXPECT_NE(text.find("attach"), std::string::npos) << text;
   }
   EXPECT_TRUE(holds_words(shared_table::attach(name_)));
+}
+
+TEST_F(shared_tables, one_that_another_process_holds_is_said_to_be_of_others) {
+  child other("create", name_);
+  ASSERT_EQ(other.hears(), 'c');
+  std::string const text = error_of([&] { shared_table::create(name_, 10, 4, element::i8); });
+  EXPECT_NE(text.find("is held by other processes"), std::string::npos) << text;
+  other.end();
 }
 
 TEST_F(shared_tables, a_wait_that_is_no_time_is_refused) {
