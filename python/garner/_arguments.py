@@ -3,12 +3,16 @@ and numbers may be: _checks.py."""
 from __future__ import annotations
 
 import ast
+import difflib
 import functools
 import operator
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+from ._checks import told
+from .errors import KindError
 
 _makers = {"Graph": "make one with garner.build, open, read or generate"}
 
@@ -25,10 +29,29 @@ def _fits(value: Any, wanted: str) -> bool:
     return wanted not in _makers or type(value).__name__ == wanted
 
 
-def _reason(name: str, signature: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def _parsed(signature: str) -> ast.FunctionDef:
     head = re.sub(r"\\\d+", "None", signature.rsplit(" -> ", 1)[0])  # defaults stand elsewhere
     parsed = ast.parse(head + ": ...").body[0]
     assert isinstance(parsed, ast.FunctionDef)
+    return parsed
+
+
+def keywords_of(made: Any) -> list[str]:
+    """What a class of _garner takes by keyword alone."""
+    return [one.arg for one in _parsed(made.__init__.__nb_signature__[0][0]).args.kwonlyargs]
+
+
+def require_known(call: str, given: Iterable[str], taken: Iterable[str], others: Iterable[str]) -> None:
+    """That each of these keywords is among those that are taken; the nearest one is named, of the call's `others` too."""
+    taken = set(taken)
+    for name in given:
+        if name not in taken:
+            near = difflib.get_close_matches(name, sorted({*taken, *others}), 1, 0.8)
+            raise KindError(f"{call}() has no keyword '{name}'{f'; did you mean {near[0]}=?' if near else ''}; help({call}) lists them")
+
+
+def _reason(name: str, signature: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    parsed = _parsed(signature)
     takes = parsed.args.posonlyargs + parsed.args.args
     takes = takes[1:] if takes and takes[0].arg == "self" else takes
     names = [one.arg for one in takes]
@@ -53,9 +76,9 @@ def _reason(name: str, signature: str, args: tuple[Any, ...], kwargs: dict[str, 
         if one.arg in given and given[one.arg] is None and not takes_none:
             return f"{one.arg}=None is no {wanted}" if wanted != "object" else f"{one.arg}=None; give one"
         if one.arg in given and not _fits(given[one.arg], wanted):
-            return f"{one.arg}={given[one.arg]!r} is no {wanted}" + (f"; {_makers[wanted]}" if wanted in _makers else "")
+            return f"{one.arg}={told(given[one.arg])} is no {wanted}" + (f"; {_makers[wanted]}" if wanted in _makers else "")
         if one.arg in given and wanted == "int" and operator.index(given[one.arg]) < 0:
-            return f"{one.arg}={given[one.arg]!r}: say 0 or more"
+            return f"{one.arg}={told(given[one.arg])}: say 0 or more"
     return "an argument is of the wrong type or too large"
 
 

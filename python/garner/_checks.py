@@ -261,7 +261,7 @@ def ranks(rank: Any, ranks: Any, seeds: Any, what: str = "seeds", group: Any = N
             raise UsageError(f"{'rank' if ranks is None else 'ranks'} is said and {'ranks' if ranks is None else 'rank'} is not; say both, or none of them")
         rank, ranks = (0, 1) if rank is None else (counted(rank, "rank"), counted(ranks, "ranks"))
     elif ranks != "torchrun" or rank is not None:
-        raise UsageError(f"rank={rank}, ranks='{ranks}': say two numbers, or ranks='torchrun' alone")
+        raise UsageError(f"rank={told(rank)}, ranks='{ranks}': say two numbers, or ranks='torchrun' alone")
     else:
         world = sys.modules.get("torch.distributed")
         if world is not None and world.is_available() and world.is_initialized():

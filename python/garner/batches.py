@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +14,8 @@ import torch
 import torch.utils.dlpack
 
 from . import _checks, hetero, links, pipeline
-from ._garner import BlockSampler, Graph, HeteroGraph
+from ._arguments import keywords_of, require_known
+from ._garner import BlockSampler, Graph, HeteroGraph, SplitSampler
 from .errors import InputError, UsageError
 from .operators import Edges
 from .pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, own_rows, rows_of, tensor_of
@@ -407,7 +409,7 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
     """
     several = isinstance(graph, (HeteroGraph, Mapping))
     if not several and not isinstance(graph, (Graph, RemoteGraph)):
-        raise TypeError(f"loader(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate, or give a dict of them by (from, relation, to)")
+        raise TypeError(f"loader(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate, or give a dict of them by (from, relation, to)")
     relations = hetero.relations_of(graph, x, y, num_nodes) if several else None
     if relations is None:
         if num_nodes is not None:
@@ -459,7 +461,7 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
     if drop_last and -(-chosen.numel() // ranks) < batch_size and ranks > 1:
         raise UsageError(f"{-(-chosen.numel() // ranks)} seeds a rank are no mini-batch of {batch_size}, and drop_last leaves smaller ones out; say a smaller batch_size")
     automatic = device is None and place is None
-    place = pipeline.device_of(place if device is None else device, [*of_x.values(), *of_y.values()])
+    place = pipeline.device_of(place if device is None else device, [*of_x.values(), *of_y.values()], "place" if device is None else "device")
     if graph_cache is not None:
         options["device_budget"] = pipeline.bytes_of(graph_cache, "graph_cache")
     whole = [graph] if isinstance(graph, Graph) else [] if relations is None else list(relations.graphs.values())
@@ -492,9 +494,11 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
 
 def _require_kinds(graph: Any, options: dict[str, Any], **flags: Any) -> None:
     """That options are what they are taken for, and not without the others that they go with."""
+    mine = inspect.signature(loader).parameters
+    require_known("garner.torch.loader", options, set(keywords_of(SplitSampler if isinstance(graph, RemoteGraph) else BlockSampler)) - set(mine), mine)
     for name, value in flags.items():
         _checks.flag(value, name)
-    for name in {"replace", "disjoint", "weighted", "edge_ids", "induced", "edges"} & options.keys():
+    for name in {"replace", "disjoint", "weighted", "labor", "edge_ids", "induced", "edges"} & options.keys():
         options[name] = _checks.flag(options[name], name)
     if options.get("scores") is not None and isinstance(graph, (Graph, RemoteGraph)):
         _checks.scores(options["scores"], len(graph), "vertices")

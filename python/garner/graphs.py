@@ -38,7 +38,7 @@ def build(source: Any, target: Any = None, weights: Any = None, *, vertices: int
     if target is None:
         source, target, weights, vertices, undirected = _edges_of(source, weights, vertices, undirected)
     if isinstance(weights, (str, bool)):
-        raise TypeError(f"build(): weights={weights!r}: give an array, one number an edge")
+        raise TypeError(f"build(): weights={_checks.told(weights)}: give an array, one number an edge")
     if vertices is not None:
         vertices = _checks.number(vertices, "vertices", "say how many there are, a whole number")
         if vertices < 0:

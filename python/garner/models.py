@@ -68,7 +68,7 @@ class Training:
     def __init__(self, graph: Graph, features: Any, labels: Any, split: Any, *, model: str = "sage", fanouts: Any = (15, 10),
                  layers: int | None = None, device: Any = None, **options: Any) -> None:
         if not isinstance(graph, Graph):
-            raise TypeError(f"train(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
+            raise TypeError(f"train(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate")
         hops = [] if fanouts is None else _checks.fanouts(fanouts)
         if hops and layers is not None and layers != len(hops):
             raise UsageError(f"layers={layers} and {len(hops)} fanouts; say a fanout for each layer")

@@ -54,11 +54,11 @@ def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
     return found
 
 
-def device_of(asked: Any, values: Sequence[Any]) -> Any:
-    """Where a loader samples and gathers: as it is asked for ('cpu' is the host); None: where the first of these tables or tensors on a GPU lies,
-    the host where a table was made for it, else torch's current GPU; without a GPU, and in a worker of torch, the host."""
+def device_of(asked: Any, values: Sequence[Any], name: str = "device") -> Any:
+    """Where a loader samples and gathers: as it is asked for by the keyword `name` ('cpu' is the host); None: where the first of these tables or
+    tensors on a GPU lies, the host where a table was made for it, else torch's current GPU; without a GPU, and in a worker of torch, the host."""
     if asked is not None:
-        return _there_is(asked)
+        return _there_is(asked, name)
     if not _garner.info()["devices"] or not torch.cuda.is_available() or torch.utils.data.get_worker_info() is not None:
         return "host"
     at = [str(value.device) for value in values if isinstance(value, (torch.Tensor, tables.Tiered))]
@@ -66,7 +66,7 @@ def device_of(asked: Any, values: Sequence[Any]) -> Any:
     return next((d for d in at if d.startswith("cuda")), made[0] if made else f"cuda:{torch.cuda.current_device()}")
 
 
-def _there_is(asked: Any) -> Any:
+def _there_is(asked: Any, name: str) -> Any:
     """The device, which exists."""
     asked = int(asked) if isinstance(asked, np.integer) else asked
     kind, _, number = str(asked).partition(":")
@@ -74,12 +74,12 @@ def _there_is(asked: Any) -> Any:
         return "host"
     index = asked if type(asked) is int else int(number) if number.isdecimal() else 0
     if index < 0 or not (type(asked) is int or kind in ("cuda", "device", "simulated") and (number.isdecimal() or str(asked) == kind)):
-        raise UsageError(f"device is {_checks.told(asked)}; say 'cpu', 'cuda', 'cuda:N' or 'simulated'")
+        raise UsageError(f"{name} is {_checks.told(asked)}; say 'cpu', 'cuda', 'cuda:N' or 'simulated'")
     if is_gpu(asked):
         there: Any = _garner.info()["devices"]
         count = len(there) if torch.cuda.is_available() else 0
         if index >= count:
-            raise DeviceError(f"device is {_checks.told(asked)}; " + ("there is no GPU that both Garner and torch can use; say 'cpu'" if not count else
+            raise DeviceError(f"{name} is {_checks.told(asked)}; " + ("there is no GPU that both Garner and torch can use; say 'cpu'" if not count else
                                                                     f"there are {count} GPUs, counted from 0; say 'cuda:0', or 'cpu'"))
     if str(asked) == "cuda":  # as torch means it
         return f"cuda:{torch.cuda.current_device()}"

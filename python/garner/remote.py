@@ -179,7 +179,7 @@ def remote_rows(mine: Any, group: Any = None, *, by: str = "rank", wire: str | N
     Result: RemoteRows; its calls are made by all ranks. Errors: RankError, UsageError; IdError for an id that is no row.
     """
     if by not in ("rank", "machine"):
-        raise UsageError(f"by='{by}': say rank or machine")
+        raise UsageError(f"by={_checks.told(by)}: say rank or machine")
     if not hasattr(mine, "shape") or len(mine.shape) < 1:
         raise UsageError(f"mine: a {type(mine).__name__}; give this rank's rows, as a tensor, an array or a table of garner.tiered")
     wires = {None: None, "f32": None, "bf16": torch.bfloat16, "f16": torch.float16}

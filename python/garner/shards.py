@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from . import _garner
+from . import _checks, _garner
 from ._arguments import spoken
 from ._garner import Graph
 from .errors import UsageError
@@ -116,7 +116,7 @@ def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool =
     Result: Shard. Errors: RankError names ranks with another Garner or another graph; UsageError.
     """
     if not isinstance(graph, Graph):
-        raise TypeError(f"shard(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
+        raise TypeError(f"shard(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate")
     all_ranks = ranks_of(group, timeout=timeout)
     all_ranks.alike("graph", f"{graph.info.vertices} vertices and {graph.info.edges} edges, digest {graph.digest():016x}", "open the same file in all")
     all_ranks.alike("shard()", f"{side} {balance} {sums} {wire}{' weighted' if weighted else ''}", "say the same in all")

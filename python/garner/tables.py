@@ -549,7 +549,7 @@ def tiered(features: Any, device_budget: int | str | None = None, peer_budget: i
         try:
             peers = [operator.index(peer) for peer in peers]
         except TypeError:
-            raise TypeError(f"peers={peers!r}: give a list of devices by their numbers, as [0, 1]") from None
+            raise TypeError(f"peers={_checks.told(peers)}: give a list of devices by their numbers, as [0, 1]") from None
         if any(not 0 <= peer < 1 << 31 for peer in peers):
             raise UsageError(f"peers={peers}: devices count from 0, and there are not so many")
     features = features if isinstance(features, (str, bytes)) else _contiguous(features, "tiered")
@@ -566,7 +566,7 @@ def tiered(features: Any, device_budget: int | str | None = None, peer_budget: i
         scores = _checks.floats(scores, "scores")
     _seconds(wait_seconds)
     if group is not None and not isinstance(group, str):
-        raise TypeError(f"group={group!r}: processes meet under a name, a string")
+        raise TypeError(f"group={_checks.told(group)}: processes meet under a name, a string")
     pieces.map_for(features, device)
     table = _garner.Table(features, device, device_budget, peer_budget, peers, scores, scales, group, wait_seconds, dtype,
                           host_budget, file_cache)
@@ -597,7 +597,7 @@ def _again(made: dict[str, Any], shape: tuple[int, ...], kind: str) -> Tiered[An
 
 def _seconds(wait: Any) -> None:
     if not isinstance(wait, (int, float)):
-        raise TypeError(f"wait_seconds={wait!r}: say a number of seconds")
+        raise TypeError(f"wait_seconds={_checks.told(wait)}: say a number of seconds")
 
 
 def _code(dtype: Any) -> tuple[int, int]:
@@ -662,7 +662,7 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
     Source: section 3.3 of Min's dissertation.
     """
     if not isinstance(name, str):
-        raise TypeError(f"shared: name={name!r}: a table is named by a string")
+        raise TypeError(f"shared: name={_checks.told(name)}: a table is named by a string")
     _seconds(wait_seconds)
     _leaves_nothing_behind()
     if (weight_attr is not None or time_attr is not None) and (features is None or isinstance(features, Graph) or not pieces.takes(features)):

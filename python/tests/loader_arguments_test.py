@@ -1,4 +1,5 @@
 """Arguments of loaders that are wrong: each is refused when the loader is made, in one sentence that names it."""
+import inspect
 import unittest
 import warnings
 
@@ -10,7 +11,7 @@ try:
     import torch
     from torch_geometric.data import Data, HeteroData
     import garner.torch
-    from garner.pyg import LinkNeighborLoader, NeighborLoader
+    from garner.pyg import LinkNeighborLoader, NeighborLoader, NeighborSampler
 except ImportError:
     torch = None
 
@@ -54,6 +55,10 @@ def plain(**how):
     return garner.torch.loader(**{"graph": garner.build(d.edge_index, vertices=40), "fanouts": [3, 2], **how})
 
 
+def sampler():
+    return NeighborSampler(data(), [2])
+
+
 def ones(*size):
     return torch.ones(*size, dtype=torch.int64)
 
@@ -74,6 +79,7 @@ EVERY = [  # of all loaders: name, values, what is said of each
     ("loading", ({"window_bytes": "lots"}, {"window_bytes": -1}), "loading: window_bytes is"),
     ("loading", ({"merge_reads": "perhaps"}, {"merge_reads": -1}, {"merge_reads": 0.5}), "loading: merge_reads is"),
     ("replace", ("yes", 2, None), "replace is .*say True or False"), ("disjoint", ("no", 2), "disjoint is .*say True or False"),
+    ("labor", ("no", 2), "labor is .*say True or False"),
     ("shuffle", ("yes", 2), "shuffle is .*say True or False"), ("drop_last", ("no", 2), "drop_last is .*say True or False"),
     ("scores", (lambda: torch.rand(3), "high", [absent] * 40), "scores"),
     ("bogus", (3,), "bogus"),
@@ -91,7 +97,7 @@ PYG = [
     ("pin_memory", ("x",), "pin_memory is"), ("generator", (3,), "generator is 3"), ("graph", (3,), "graph is 3"),
     ("sampler", (3, "abc"), "sampler is"), ("batch_sampler", (3,), "batch_sampler is 3"),
     ("sampler", ([200], [-1], lambda: torch.tensor([200])), "sampler: position"), ("batch_sampler", ([[1], [200]],), "batch_sampler: position"),
-    ("place", ("moon",), "device is 'moon'"), ("device_budget", ("lots",), "graph_cache is 'lots'"),
+    ("place", ("moon", "cuda:99"), "place is '(moon|cuda:99)'"), ("device_budget", ("lots",), "device_budget is 'lots'"),
     ("data", ("x", [1, 2], (1, 2, 3), 3), "data is"),
 ]
 CASES = {
@@ -141,7 +147,9 @@ CASES = {
         ("temporal", ("last", "first"), "temporal|times"), ("weighted", (True,), "weights"), ("weighted", ("x",), "weighted is"),
         ("side", ("up", 3), "up|side"), ("rule", ("x",), "'x'"), ("edge_ids", ("x",), "edge_ids is"), ("induced", (3,), "induced is"),
         ("edges", ("x",), "edges is"),
-        ("access", ("x",), "'x'"), ("lists", ("x",), "'x'"), ("device_budget", ("x",), "'x'"), ("num_workers", (3,), "num_workers"),
+        ("place", ("moon", "cuda:99"), "place is '(moon|cuda:99)'"), ("access", ("x",), "'x'"), ("lists", ("x",), "'x'"), ("device_budget", ("x",), "'x'"), ("num_workers", (3,), r"garner.torch.loader\(\) has no keyword 'num_workers'"),
+        ("shufle", (True,), r"garner.torch.loader\(\) has no keyword 'shufle'; did you mean shuffle="),
+        ("edge_id", (True,), r"no keyword 'edge_id'; did you mean edge_ids="),
     ],
 }
 TOGETHER = [  # options that contradict each other
@@ -155,6 +163,9 @@ TOGETHER = [  # options that contradict each other
     (nodes, {"batch_sampler": [[1]], "batch_size": 2}, "batch_sampler"), (nodes, {"sampler": [0, 1], "shuffle": True}, "sampler"),
     (nodes, {"batch_size": None, "drop_last": True}, "drop_last"), (nodes, {"num_neighbors": {("v", "to", "v"): [1]}}, "num_neighbors"),
     (nodes, {"graph": lambda: garner.build([0], [1], vertices=3)}, "the graph has 3"),
+    *((make, {"neighbor_sampler": sampler, name: value}, f"neighbor_sampler and {name}: ") for make in (nodes, links)
+      for name, value in (("labor", True), ("graph", lambda: garner.build([0], [1], vertices=40)), ("scores", lambda: torch.rand(40)), ("graph_cache", "1MiB"),
+                          ("graph_cache", 0), ("device_budget", "1MiB"))),
     (links, {"edge_label": lambda: torch.ones(200), "neg_sampling": "triplet"}, "'edge_label' needs to be undefined"),
     (links, {"neg_sampling": "binary", "neg_sampling_ratio": 2.0}, "neg_sampling and neg_sampling_ratio"),
     (plain, {"rank": 2, "ranks": 2}, "rank 2 of 2"), (plain, {"induced": True, "disjoint": True}, "induced|disjoint"),
@@ -198,6 +209,23 @@ class Arguments(unittest.TestCase):
                 self.assertNotIn("\n", said)
                 self.assertNotIn("incompatible function arguments", said)
         self.assertGreater(count, 300)
+
+    def test_arrays_are_told_by_type_shape_and_numbers(self):
+        """Whatever argument it is that they are given for."""
+        refused = set()
+        for make, signature in ((nodes, NeighborLoader), (links, LinkNeighborLoader), (plain, garner.torch.loader)):
+            for name in inspect.signature(signature).parameters:
+                for value in (torch.rand(3, 77), np.random.rand(77), torch.rand(2, 3).to_sparse()):
+                    with self.subTest(make=make.__name__, name=name, value=type(value)):
+                        try:
+                            make(**{name: value})
+                        except (garner.Error, ValueError, TypeError, NotImplementedError) as e:
+                            self.assertNotRegex(str(e), r"tensor\(|array\(|\[0\.|\n")
+                            self.assertLess(len(str(e)), 320)
+                            refused.add((make.__name__, name))
+        for make, name in ((plain, "graph"), (plain, "batch_size"), (plain, "device"), (plain, "rank"), (nodes, "data"), (nodes, "place"), (nodes, "replace"),
+                           (nodes, "temporal_strategy"), (nodes, "time_attr"), (nodes, "weight_attr"), (links, "neg_sampling"), (links, "reserve")):
+            self.assertIn((make.__name__, name), refused)
 
     def test_each_choice_that_is_named_is_one_of_the_library(self):
         from garner import pipeline

@@ -315,7 +315,7 @@ class Hetero(Case):
                 (lambda: loader(temporal="last", times={cites: np.arange(3)}, seed_times=np.arange(90)), usage, "3 times for"),
                 (lambda: loader(temporal="last", times={"author": np.arange(60)}), usage, "seeds of type 'paper' have no times; give seed_times"),
                 (lambda: loader(seed_times=np.arange(90)), usage, "temporal is not"), (lambda: loader(scores=np.arange(90)), kind, "scores is"),
-                (lambda: loader(scores={"paper": np.arange(9)}), usage, "scores of 'paper'"), (lambda: loader(workers=3), TypeError, "no option 'workers'"),
+                (lambda: loader(scores={"paper": np.arange(9)}), usage, "scores of 'paper'"), (lambda: loader(workers=3), TypeError, "no keyword 'workers'; help"),
                 (lambda: loader(disjoint=True, induced=True), usage, "induced|disjoint"), (lambda: loader(loading={"batch": 3}), usage, "no 'batch'"),
                 (lambda: loader(edge_attr=torch.ones(3)), kind, "edge_attr is"), (lambda: loader(edge_attr={("a", "b", "c"): torch.ones(3)}), usage, "no relation"),
                 (lambda: loader(edge_attr={cites: torch.ones(3)}), usage, "3 rows for"),

@@ -210,7 +210,7 @@ class Loader(unittest.TestCase):
                 (lambda: garner.torch.loader(self.g, [2], batch_size=0), garner.UsageError, "batch_size=0"),
                 (lambda: garner.torch.loader(self.g, [2], [1], temporal="last", times=np.arange(300), seed_times=[1, 2]), garner.UsageError, "seed_times"),
                 (lambda: garner.torch.loader(self.g, [2], weighted=True), garner.InputError, "weights"),
-                (lambda: garner.torch.loader(self.g, [2], workers=3), TypeError, "no option 'workers'")]:
+                (lambda: garner.torch.loader(self.g, [2], workers=3), TypeError, "no keyword 'workers'; help")]:
             with self.assertRaisesRegex(kind, words):
                 wrong()
 

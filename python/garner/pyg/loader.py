@@ -150,9 +150,9 @@ class _Joins:
         self._loading = ahead_options(options["loading"])
         self._window = self._loading.get("window") or 8
         data, self._remote = remote.remote_of(data)
-        asked = options["device"] if options["place"] is None else options["place"]
+        place, budget = (name if options[old] is None else old for name, old in (("device", "place"), ("graph_cache", "device_budget")))
         workers = kwargs.get("num_workers") or 0
-        device = pipeline.device_of(asked, _values_of(data))
+        device = pipeline.device_of(options[place], _values_of(data), place)
         remote_graph = isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote
         if device != "host" and not remote_graph:
             if workers:
@@ -160,12 +160,11 @@ class _Joins:
                                    "persistent_workers, prefetch_factor and pin_memory have no part in it")
             for name in ("num_workers", "persistent_workers", "prefetch_factor", "pin_memory", "worker_init_fn", "multiprocessing_context"):
                 kwargs.pop(name, None)
-        cache = options["graph_cache"] if options["device_budget"] is None else options["device_budget"]
         if neighbor_sampler is None:
             sampler = {name: options[name] for name in ("num_neighbors", "subgraph_type", "replace", "disjoint", "temporal_strategy", "time_attr",
                                                         "weight_attr", "is_sorted", "directed", "labor")}
             neighbor_sampler = NeighborSampler(data, share_memory=workers > 0, graph=options["graph"], place=device, scores=options["scores"], **sampler,
-                                               device_budget=None if cache is None else pipeline.bytes_of(cache, "graph_cache"))
+                                               device_budget=None if options[budget] is None else pipeline.bytes_of(options[budget], budget))
         self._cache = Budget(device, options["feature_cache"], options["reserve"])
         if kwargs.get("num_workers", 0) and (self._remote.tables or (isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote)):
             raise UsageError("num_workers: rows and lists of other ranks come to this process, ahead of who learns from them; leave workers out")
@@ -782,7 +781,7 @@ def _require_rows(data: Any, nodes: Any) -> None:
 def _require_kinds(options: dict[str, Any], kwargs: dict[str, Any]) -> None:
     """That options are what they are taken for, where torch and PyG would see it in the middle of an epoch, or never."""
     said = {**options, **kwargs}
-    for name in ("replace", "disjoint", "is_sorted", "directed", "filter_per_worker", "shuffle", "drop_last", "pin_memory", "persistent_workers"):
+    for name in ("replace", "disjoint", "is_sorted", "directed", "labor", "filter_per_worker", "shuffle", "drop_last", "pin_memory", "persistent_workers"):
         if said.get(name) is not None or name in ("replace", "disjoint"):
             _checks.flag(said[name], name)
     for name, least in (("num_workers", 0), ("prefetch_factor", 1)):
@@ -799,6 +798,10 @@ def _require_kinds(options: dict[str, Any], kwargs: dict[str, Any]) -> None:
     sampler = said.get("neighbor_sampler")
     if not (sampler is None or hasattr(sampler, "sample_from_nodes") and hasattr(sampler, "sample_from_edges")):
         raise KindError(f"neighbor_sampler is {_checks.told(sampler)}; give a garner.pyg.NeighborSampler, or another BaseSampler of PyG's kind")
+    for name in ("labor", "graph", "scores", "graph_cache", "device_budget") if sampler is not None else ():
+        if said.get(name) is not None and said[name] is not False:
+            raise UsageError(f"neighbor_sampler and {name}: {name}= is of a sampler that the loader makes, and one is given; say it where that one is made, or "
+                             "leave it out")
 
 
 def _require_positions(kwargs: dict[str, Any], count: int, what: str) -> None:
@@ -812,6 +815,10 @@ def _require_positions(kwargs: dict[str, Any], count: int, what: str) -> None:
 
 def _negatives(given: Any, ratio: Any, ends: tuple[int, int]) -> Any:
     """NegativeSampling, as PyG's loader has it. ends: how many nodes there are of the types of sources and targets."""
+    asks = {"neg_sampling": "say 'binary', 'triplet' or dict(mode='binary', amount=1.0)", "neg_sampling_ratio": "say a positive number"}
+    for name, value in zip(asks, (given, ratio)):
+        if getattr(value, "ndim", 0):
+            raise KindError(f"{name} is {_checks.told(value)}; {asks[name]}")
     name = "neg_sampling" if ratio is None or ratio == 0 else "neg_sampling_ratio"
     if given is None and name == "neg_sampling":
         return None
@@ -822,8 +829,8 @@ def _negatives(given: Any, ratio: Any, ends: tuple[int, int]) -> Any:
         if not math.isfinite(found.amount):
             raise ValueError("the amount is not finite")
     except (TypeError, ValueError) as e:
-        told, wanted = (given, "say 'binary', 'triplet' or dict(mode='binary', amount=1.0)") if name == "neg_sampling" else (ratio, "say a positive number")
-        raise (KindError if isinstance(e, TypeError) else UsageError)(f"{name} is {_checks.told(told)}: {e}; {wanted}") from None
+        said = _checks.told(given if name == "neg_sampling" else ratio)
+        raise (KindError if isinstance(e, TypeError) else UsageError)(f"{name} is {said}: {e}; {asks[name]}") from None
     for side, nodes in zip(("src_weight", "dst_weight"), ends):
         if (weight := getattr(found, side)) is not None:
             numbers = _checks.floats(weight, f"neg_sampling: {side}", nodes, "nodes of its type")

@@ -68,13 +68,14 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             subgraph_type = SubgraphType.induced
             warnings.warn("'directed' is deprecated; say subgraph_type='induced' instead", DeprecationWarning, stacklevel=2)
         if sample_direction not in ("forward", "backward"):
-            raise UsageError(f"sample_direction='{sample_direction}': say 'forward' or 'backward'")
+            raise UsageError(f"sample_direction={_checks.told(sample_direction)}: say 'forward' or 'backward'")
         if sample_direction == "backward" and time_attr is not None:
             raise NotImplementedError("temporal sampling is not done backward")
         if temporal_strategy not in ("uniform", "last"):
-            raise UsageError(f"temporal_strategy='{temporal_strategy}': say 'uniform' or 'last'")
+            raise UsageError(f"temporal_strategy={_checks.told(temporal_strategy)}: say 'uniform' or 'last'")
         if weight_attr is not None and time_attr is not None:
             raise UsageError("weight_attr and time_attr: sampling by weights and temporal sampling do not go together; choose one")
+        self.replace, self.disjoint, self.labor = (_checks.flag(value, name) for value, name in ((replace, "replace"), (disjoint, "disjoint"), (labor, "labor")))
         if labor and (replace or weight_attr is not None or time_attr is not None):
             other = "replace" if replace else "weight_attr" if weight_attr is not None else "time_attr"
             raise UsageError(f"labor and {other}: labor samples uniformly and without replacement; choose one")
@@ -87,15 +88,13 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward", graph)
         self._weighted = weight_attr is not None
         self.num_neighbors = num_neighbors
-        self.replace, self.labor = _checks.flag(replace, "replace"), _checks.flag(labor, "labor")
         try:
             self.subgraph_type = SubgraphType(subgraph_type)
         except ValueError:
             raise UsageError(f"subgraph_type is {_checks.told(subgraph_type)}; say 'directional', 'bidirectional' or 'induced'") from None
-        self.disjoint = _checks.flag(disjoint, "disjoint")
         self.temporal_strategy = temporal_strategy
         self.keep_orig_edges = False
-        self.place = "host" if place is None else device_of(place, [])
+        self.place = "host" if place is None else device_of(place, [], "place")
         self.device_budget = device_budget
         self._scores = None if scores is None else self._source.scores_of(scores)
         self._made: tuple[Any, BlockSampler | RemoteSampler | None, list[Any]] | None = None

@@ -160,7 +160,7 @@ class ClusterData(torch_geometric.loader.ClusterData):  # type: ignore[misc]
         if not isinstance(data, Data) or "edge_index" not in data:
             raise KindError(f"data is {_checks.told(data)}; give Data with an edge_index")
         if sparse_format not in ("csr", "csc"):
-            raise UsageError(f"sparse_format='{sparse_format}': say 'csr' or 'csc'")
+            raise UsageError(f"sparse_format={_checks.told(sparse_format)}: say 'csr' or 'csc'")
         self.num_parts, self.recursive = _checks.counted(num_parts, "num_parts", 1), recursive
         self.keep_inter_cluster_edges, self.sparse_format = keep_inter_cluster_edges, sparse_format
         self.whole, self._partition_made, self._data_made = data, None, None

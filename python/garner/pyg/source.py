@@ -184,7 +184,7 @@ def _names_of(weight_attr: Any, edge_types: list[Any]) -> dict[Any, str]:
         parts = tuple(key.split("__")) if isinstance(key, str) else tuple(key) if isinstance(key, (tuple, list)) else (key,)
         edge_type = (parts[0], "to", parts[1]) if len(parts) == 2 else parts
         if edge_type not in edge_types:
-            raise UsageError(f"weight_attr: there are no edges of type {key!r}" + ("; of one type give a name" if edge_types == [None] else ""))
+            raise UsageError(f"weight_attr: there are no edges of type {_checks.told(key)}" + ("; of one type give a name" if edge_types == [None] else ""))
         found[edge_type] = name
     return found
 

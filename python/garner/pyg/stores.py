@@ -156,7 +156,7 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
         if isinstance(graph, RemoteGraph) and (edge_type is not None or held.pulled):
             raise UsageError(f"{call}(): a graph that is split over ranks is one of one type, for put_graph() without edge_type=")
         if not isinstance(graph, (Graph, RemoteGraph)):
-            raise TypeError(f"{call}(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
+            raise TypeError(f"{call}(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate")
         vertices = len(graph)
         size = (vertices, vertices) if size is None else (_checks.number(size[0], "size[0]"), _checks.number(size[1], "size[1]"))
         if max(size) > vertices:
@@ -212,7 +212,7 @@ def stores_of(graph: HeteroGraph, **tiered: Any) -> tuple[FeatureStore, GraphSto
     tiered: as of garner.tiered, for the features: device_budget, device ...
     """
     if not isinstance(graph, HeteroGraph):
-        raise TypeError(f"stores_of(): graph={graph!r} is no HeteroGraph; garner.open_hetero makes one")
+        raise TypeError(f"stores_of(): graph={_checks.told(graph)} is no HeteroGraph; garner.open_hetero makes one")
     features, edges = FeatureStore(), GraphStore()
     counts = {t.name: t.count for t in graph.types}
     for t in graph.types:
