@@ -318,6 +318,50 @@ class Samplers(unittest.TestCase):
         graph = garner.build(row, col, vertices=120)
         self.assertEqual(Node2Vec(graph, 8, 6, 3).pos_sample(torch.arange(5)).shape, (20, 3))
 
+    def test_node2vec_of_more_nodes_than_edges_name(self):
+        row, col = torch.tensor([0, 1, 2]), torch.tensor([1, 2, 0])
+        for edges in (torch.stack([row, col]), garner.build(row, col, vertices=3)):
+            self.assertEqual(Node2Vec(edges, 8, 3, 3).embedding.weight.shape, (3, 8))
+            model = Node2Vec(edges, 8, 3, 3, num_nodes=5)
+            self.assertEqual((model.num_nodes, model.embedding.weight.shape), (5, (5, 8)))
+            self.assertEqual(model.pos_sample(torch.tensor([1, 4, 0])).tolist(), [[1, 2, 0], [4, 4, 4], [0, 1, 2]])
+            self.assertEqual(sum(len(positive) for positive, _ in model.loader(batch_size=2)), 5)
+            for few, kind in ((2, garner.UsageError), (2.5, garner.KindError)):
+                with self.assertRaisesRegex(kind, f"num_nodes is {few}"):
+                    Node2Vec(edges, 8, 3, 3, num_nodes=few)
+
+    # --- lists as attributes ---
+    def test_lists_are_filtered_as_by_pyg(self):
+        data = homogeneous()
+        data.title, data.kind = [f"paper {k}" for k in range(120)], tuple(range(700))
+        with self.assertWarnsRegex(UserWarning, "title: its rows are gathered in the caller's thread"):
+            mine = list(RandomNodeLoader(data, num_parts=3, device="cpu"))
+        for a, b in zip(mine, torch_geometric.loader.RandomNodeLoader(data, num_parts=3), strict=True):
+            self.assertEqual((a.title, a.kind), (b.title, b.kind))
+            self.assertEqual(a.title, [f"paper {k}" for k in a.y.tolist()])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said above
+            parts = list(ClusterLoader(ClusterData(data, 4, cluster=torch.arange(120) % 4), batch_size=2))
+        self.assertEqual([title for part in parts for title in part.title], [f"paper {k}" for part in parts for k in part.y.tolist()])
+        self.assertEqual([kind for part in parts for kind in part.kind], [k for part in parts for k in part.edge_attr.tolist()])
+        trees = next(iter(ShaDowKHopSampler(data, 1, 2, batch_size=4)))
+        theirs = {name for name, value in data if isinstance(value, (list, tuple))}
+        self.assertEqual({name: trees[name] for name in theirs}, {name: data[name] for name in theirs})
+
+    def test_lists_are_refused_where_pyg_refuses_them(self):
+        data, hetero = homogeneous(), bibliography()
+        data.title, data.colour = ["a"] * 120, ["red", "green"]
+        hetero["author"].title = ["a"] * 60
+        with self.assertRaisesRegex(ValueError, "invalid feature tensor type"):
+            torch_geometric.loader.utils.filter_data(data, torch.tensor([0]), *torch.empty(2, 0), None)
+        for make in (lambda data, of: NeighborLoader(data, [2], of), lambda data, of: LinkNeighborLoader(data, [2], None if of is None else ("author", "writes", "paper"))):
+            with self.assertRaisesRegex(garner.KindError, "title: a list of 120 for 120 nodes and 700 edges, .*; make it one"):
+                make(data, None)
+            with self.assertRaisesRegex(garner.KindError, "title of 'author': a list of 60 for 60 nodes"):
+                make(hetero, "paper")
+        del data.title
+        self.assertEqual(next(iter(NeighborLoader(data, [2]))).colour, ["red", "green"])
+
     # --- LABOR ---
     def test_labor_has_fewer_nodes_and_as_many_edges_a_node(self):
         data = Data(x=torch.arange(2000), edge_index=torch.stack([torch.randint(2000, (60000,)), torch.randint(2000, (60000,))]))

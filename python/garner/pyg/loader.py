@@ -714,6 +714,8 @@ def _template(data: Any, store: Any) -> list[tuple[str, str, Any, int]]:
 
 
 def _selected(value: Any, ids: torch.Tensor, dim: int) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [value[k] for k in ids.tolist()]
     return index_select(value, ids.cpu() if isinstance(value, np.ndarray) else ids.to(value.device), dim=dim)
 
 
@@ -760,8 +762,9 @@ def _nodes_of(data: Any, sampler: Any) -> Any:
     return data.num_nodes if isinstance(data, Data) else None
 
 
-def _require_rows(data: Any, nodes: Any) -> None:
-    """That what PyG takes for features of nodes and of edges by their names has a row for each; what has not it would hand over whole."""
+def _require_rows(data: Any, nodes: Any, lists: bool = False) -> None:
+    """That what PyG takes for features of nodes and of edges by their names has a row for each; what has not it would hand over whole. lists: whether
+    lists as long as the nodes or edges will do, as they do in Data.subgraph and not in PyG's loaders that sample neighbors."""
     stores = [data._store] if isinstance(data, Data) else [*data.node_stores, *data.edge_stores] if isinstance(data, HeteroData) else []
     for store in stores if nodes is not None else []:
         kind = store._key
@@ -770,6 +773,10 @@ def _require_rows(data: Any, nodes: Any) -> None:
         wanted = {**dict.fromkeys(node_names, ["nodes"]), **dict.fromkeys(edge_names, ["edges"]),
                   **dict.fromkeys(("y", "train_mask", "val_mask", "test_mask"), list(count))}
         for name, value in store.items():
+            if not lists and isinstance(value, (list, tuple)) and [what for key, what, *_ in _template(data, store) if key == name]:
+                raise KindError(f"{name}{'' if kind is None else f' of {kind!r}'}: a {type(value).__name__} of {len(value)} for "
+                                f"{' and '.join(f'{n} {of}' for of, n in count.items())}, and mini-batches have rows of tensors and arrays; make it one, or leave "
+                                "it out of the data")
             known = [count[of] for of in wanted.get(name, []) if count.get(of) is not None]
             if not known or not isinstance(value, (torch.Tensor, np.ndarray)) or not value.ndim or value.shape[0] in known:
                 continue

@@ -62,7 +62,7 @@ class _Chosen(_Joins):
             raise UsageError(f"{type(self).__name__}: a graph that is split over ranks is sampled by NeighborLoader alone; open the whole graph")
         if self._remote.tables:
             raise UsageError(f"{type(self).__name__}: rows of other ranks come to NeighborLoader alone; give tensors or tables of this process")
-        _require_rows(self.data, self.node_sampler.num_nodes)
+        _require_rows(self.data, self.node_sampler.num_nodes, lists=True)
         self.transform, self.transform_sampler_output = None, None
         return self.node_sampler.num_nodes
 
@@ -100,7 +100,7 @@ class _Chosen(_Joins):
             store = made._store if kind is None else made[kind]
             for name, what, _, dim in self._templates[kind]:
                 if what in ("edge", "edge_index"):
-                    store[name] = store[name].index_select(1 if what == "edge_index" else dim, order.to(store[name].device))
+                    store[name] = _selected(store[name], order, 1 if what == "edge_index" else dim)
         return made
 
     def _homogeneous(self, out: Any) -> Any:
@@ -290,7 +290,7 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
         return _Joins._beforehand(self)
 
     def _all_fields(self) -> list[Field]:
-        return [field for field in super()._all_fields() if not field.of_edges]
+        return [field for field in super()._all_fields() if not (field.of_edges or isinstance(field.value, (list, tuple)))]  # PyG's hands lists over whole
 
     def _homogeneous(self, out: Any) -> Any:
         nodes, seeds, device = self.node_sampler.num_nodes, out.num_sampled_nodes[0], out.node.device
@@ -474,18 +474,22 @@ def _walked(graph: Any, start: torch.Tensor, walk_length: int, p: float, q: floa
 
 class Node2Vec(torch_geometric.nn.Node2Vec):  # type: ignore[misc]
     """torch_geometric.nn.Node2Vec whose walks are Garner's: neither pyg-lib nor torch-cluster is needed. edge_index: shape (2, edges), or a garner.Graph,
-    whose adjacency may lie in any tier."""
+    whose adjacency may lie in any tier. num_nodes: rows of the embedding; None: as many as the graph has nodes, or the edges name.
+    Errors: UsageError where these are more."""
 
     def __init__(self, edge_index: Any, embedding_dim: int, walk_length: int, context_size: int, walks_per_node: int = 1, p: float = 1.0, q: float = 1.0,
                  num_negative_samples: int = 1, num_nodes: int | None = None, sparse: bool = False) -> None:
         torch.nn.Module.__init__(self)
         if walk_length < context_size:
             raise UsageError(f"walk_length={walk_length} is below context_size={context_size}; say at least as much")
+        ends = [] if isinstance(edge_index, Graph) else [_checks.tensor(end, "edge_index") for end in _checks.pairs(edge_index, "edge_index")]
+        named = len(edge_index) if isinstance(edge_index, Graph) else max([0, *(int(end.max()) + 1 for end in ends if end.numel())])
+        self.num_nodes = named if num_nodes is None else _checks.number(num_nodes, "num_nodes")
+        if self.num_nodes < named:
+            raise UsageError(f"num_nodes is {self.num_nodes}, and the graph has {named} nodes; say as many or more, or leave it out")
         if isinstance(edge_index, Graph):
-            self.graph, self.num_nodes = edge_index, len(edge_index)
+            self.graph = edge_index
         else:
-            ends = [_checks.tensor(end, "edge_index") for end in _checks.pairs(edge_index, "edge_index")]
-            self.num_nodes = max([0, *(int(end.max()) + 1 for end in ends if end.numel())]) if num_nodes is None else num_nodes
             self.graph = _garner._adjacency(ends[0].numpy(), ends[1].numpy(), self.num_nodes, self.num_nodes, None, True, False, "edge_index")[0]
         self.EPS = 1e-15
         self.embedding_dim, self.walk_length, self.context_size, self.walks_per_node = embedding_dim, walk_length - 1, context_size, walks_per_node
@@ -494,7 +498,10 @@ class Node2Vec(torch_geometric.nn.Node2Vec):  # type: ignore[misc]
         self.reset_parameters()
 
     def pos_sample(self, batch: torch.Tensor) -> torch.Tensor:
-        walks = _walked(self.graph, batch.repeat(self.walks_per_node), self.walk_length, self.p, self.q)
+        start = batch.repeat(self.walks_per_node)
+        inside = start < len(self.graph)
+        walks = start.unsqueeze(1).repeat(1, self.walk_length + 1)  # of a node behind the graph's, as of one without edges
+        walks[inside] = _walked(self.graph, start[inside], self.walk_length, self.p, self.q)
         return torch.cat([walks[:, j:j + self.context_size] for j in range(self.walk_length + 2 - self.context_size)])
 
 
