@@ -33,7 +33,8 @@ class NegativeSampling:
         if not 0 < self.amount < math.inf or whole and self.amount != amount:
             raise UsageError(f"neg_sampling: the amount is {_checks.told(amount)}; say how many negatives a link has, "
                              f"{'a whole number, 1 or more' if whole else 'more than 0'}")
-        self.src_weight, self.dst_weight = (_sums(weight, name) for weight, name in ((src_weight, "src_weight"), (dst_weight, "dst_weight")))
+        self.src_weight, self.dst_weight = src_weight, dst_weight
+        self.sums: dict[str, torch.Tensor] = {}  # of the weights up to each node, by negatives_of()
 
     def is_binary(self) -> bool:
         return bool(self.mode == "binary")
@@ -43,20 +44,21 @@ class NegativeSampling:
 
     def sample(self, count: int, end: str, nodes: int) -> torch.Tensor:
         """So many nodes for this end ('src', 'dst'), of torch's generator."""
-        sums = self.src_weight if end == "src" else self.dst_weight
+        sums = self.sums.get(f"{end}_weight")
         if sums is None:
             return torch.randint(nodes, (count,))
         return torch.searchsorted(sums, torch.rand(count, dtype=torch.float64) * sums[-1], right=True)  # one of weight 0 is never found
 
 
-def _sums(weight: Any, name: str) -> torch.Tensor | None:
-    """Of the weights up to each node."""
-    if weight is None:
-        return None
-    found = torch.from_numpy(_checks.floats(weight, f"neg_sampling: {name}")).to(torch.float64)
-    if not bool((found >= 0).all()) or not 0 < float(found.sum()) < math.inf:
-        raise UsageError(f"neg_sampling: {name} has a weight that is negative or not finite, or no other than 0; give each node 0 or more")
-    return found.cumsum(0)
+def weights_of(negatives: Any, ends: tuple[int, int]) -> dict[str, torch.Tensor]:
+    """src_weight and dst_weight, where they are said: one a node, looked at. ends: how many nodes there are for each."""
+    found = {}
+    for name, nodes in zip(("src_weight", "dst_weight"), ends):
+        if (weight := getattr(negatives, name, None)) is not None:
+            found[name] = torch.from_numpy(_checks.floats(weight, f"neg_sampling: {name}", nodes, "nodes of its type"))
+            if not bool((found[name] >= 0).all()) or not 0 < float(found[name].sum(dtype=torch.float64)) < math.inf:
+                raise UsageError(f"neg_sampling: {name} has a weight that is negative or not finite, or no other than 0; give each node 0 or more")
+    return found
 
 
 def negatives_of(given: Any, sources: int, targets: int) -> Any:
@@ -74,10 +76,9 @@ def negatives_of(given: Any, sources: int, targets: int) -> Any:
     elif given is not None and not (hasattr(given, "is_binary") and hasattr(given, "sample")):
         raise UsageError(f"neg_sampling is {_checks.told(given)}; say 'binary', 'triplet', a number of negatives a link, ('triplet', 5), or a dict with mode, "
                          "amount, src_weight and dst_weight")
-    for name, nodes in (("src_weight", sources), ("dst_weight", targets)):
-        weight = getattr(found, name, None)
-        if weight is not None and weight.numel() != nodes:
-            raise UsageError(f"neg_sampling: {name} has {weight.numel()} weights for {nodes} nodes; give each one")
+    weights = weights_of(found, (sources, targets))
+    if isinstance(found, NegativeSampling):
+        found.sums = {name: weight.to(torch.float64).cumsum(0) for name, weight in weights.items()}
     return found
 
 

@@ -550,8 +550,10 @@ class Links(Case):
                 (lambda: loader(neg_sampling=float("nan")), usage, "amount is nan"), (lambda: loader(neg_sampling=("triplet", 1.5)), usage, "whole number, 1 or more"),
                 (lambda: loader(neg_sampling=("triplet", "a")), usage, "amount is 'a'"), (lambda: loader(neg_sampling=[1, 2, 3]), usage, "neg_sampling is"),
                 (lambda: loader(neg_sampling={"way": "binary"}), usage, "neg_sampling is"), (lambda: loader(neg_sampling=True), usage, "neg_sampling is True"),
-                (lambda: loader(neg_sampling={"mode": "binary", "src_weight": torch.ones(7)}), usage, "src_weight has 7 weights for 90 nodes"),
+                (lambda: loader(neg_sampling={"mode": "binary", "src_weight": torch.ones(7)}), usage, r"src_weight: of shape \(7,\) for 90 nodes"),
                 (lambda: loader(neg_sampling={"mode": "binary", "dst_weight": -torch.ones(90)}), usage, "dst_weight has a weight that is negative"),
+                *((lambda weight=weight: loader(neg_sampling=NegativeSampling("triplet", 1, dst_weight=weight)), usage, "dst_weight has a weight that is negative")
+                  for weight in (-torch.ones(90), torch.full((90,), float("inf")), torch.zeros(90)) if NeighborLoader is not None),
                 (lambda: loader(neg_sampling="triplet", edge_label=torch.ones(500)), usage, "triplets have no labels"),
                 (lambda: loader(temporal="last", times=np.arange(90)), usage, "links have no times; give seed_times"),
                 (lambda: loader(temporal="last", times=np.arange(90), seed_times=[1]), usage, "1 times for 500 links"),

@@ -21,7 +21,7 @@ from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-fou
 from torch_geometric.loader.utils import index_select  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.sampler import HeteroSamplerOutput, NegativeSampling, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .. import _checks, pipeline, tables
+from .. import _checks, links, pipeline, tables
 from ..batches import window_alone
 from ..errors import InputError, KindError, UsageError
 from ..pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, named, own_rows, tensor_of
@@ -838,26 +838,20 @@ def _negatives(given: Any, ratio: Any, ends: tuple[int, int]) -> Any:
     except (TypeError, ValueError) as e:
         said = _checks.told(given if name == "neg_sampling" else ratio)
         raise (KindError if isinstance(e, TypeError) else UsageError)(f"{name} is {said}: {e}; {asks[name]}") from None
-    for side, nodes in zip(("src_weight", "dst_weight"), ends):
-        if (weight := getattr(found, side)) is not None:
-            numbers = _checks.floats(weight, f"neg_sampling: {side}", nodes, "nodes of its type")
-            if not (np.isfinite(numbers).all() and (numbers >= 0).all() and numbers.any()):
-                raise UsageError(f"neg_sampling: {side} has numbers that are negative or not finite, or zeros alone; give weights of 0 or more")
-            if not isinstance(weight, torch.Tensor):
-                found = dataclasses.replace(found, **{side: torch.from_numpy(numbers)})
-    return found
+    arrays = {side: weight for side, weight in links.weights_of(found, ends).items() if not isinstance(getattr(found, side), torch.Tensor)}
+    return dataclasses.replace(found, **arrays) if arrays else found
 
 
-def _input_nodes(given: Any, nodes: Any) -> Any:
-    """As PyG's loader takes them: numbers, or a bool a node; with their type where there are several."""
+def _input_nodes(given: Any, nodes: Any, name: str = "input_nodes") -> Any:
+    """As PyG's loader takes them: numbers, or a bool a node (its input_id are the nodes then); with their type where there are several."""
     if not isinstance(nodes, dict):
         if isinstance(given, (tuple, list)) and len(given) == 2 and given[0] is None:
             given = given[1]
         if given is None:
             return torch.arange(nodes)
-        mask, found = _checks.masked(given, "input_nodes", nodes, "nodes")
-        _checks.within(found, nodes, "input_nodes:", "nodes")
-        return _checks.tensor(_checks.host(given, "input_nodes") if mask else found, "input_nodes")
+        mask, found = _checks.masked(given, name, nodes, "nodes")
+        _checks.within(found, nodes, f"{name}:", "nodes")
+        return _checks.tensor(_checks.host(given, name) if mask else found, name)
     kind, which = (given, None) if isinstance(given, str) else given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, None)
     if not isinstance(kind, str):
         raise UsageError(f"input_nodes is {_checks.told(given)}; there are several types of nodes, so give one of them, as 'paper' or ('paper', mask)")

@@ -277,7 +277,8 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
         self.depth, self.num_neighbors, self.replace = _checks.counted(depth, "depth", 1), _checks.number(num_neighbors, "num_neighbors"), bool(replace)
         self.is_sparse_tensor = False
         nodes = self._open(data, kwargs, [self.num_neighbors] * self.depth, "directional", replace=self.replace, disjoint=True)
-        self.node_idx = _whole_input(node_idx, nodes, "node_idx")
+        chosen = _input_nodes(node_idx, nodes, "node_idx")
+        self.node_idx = chosen.nonzero().flatten() if chosen.dtype == torch.bool else chosen
         among = copy.copy(self.node_sampler)
         among.num_neighbors, among.subgraph_type, among.disjoint, among.replace = [0], SubgraphType.induced, False, False
         self._among = among
@@ -513,12 +514,3 @@ def _counts(given: Any, name: str) -> list[int]:
     if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, torch.Tensor, np.ndarray)):
         raise UsageError(f"{name} is {_checks.told(given)}; give a list, a number a hop")
     return [_checks.counted(n, name) for n in given]
-
-
-def _whole_input(given: Any, nodes: int, name: str) -> torch.Tensor:
-    """Numbers of nodes: as given, of a mask, or all."""
-    if given is None:
-        return torch.arange(nodes)
-    mask, found = _checks.masked(given, name, nodes, "nodes")
-    _checks.within(found, nodes, f"{name}:", "nodes")
-    return torch.as_tensor(found)
