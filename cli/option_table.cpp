@@ -186,7 +186,7 @@ constexpr option_row table[] = {
     {"--layers", "N", basic, "of the model (default: one a fanout; with --full 2)"},
     {"--hidden", "N", basic, "elements of a row between layers"},
     {"--dropout", "P", basic, "share of a layer's elements that a step leaves out (default: 0.5, or 0.2 with residual and layer norm)"},
-    {"--input-dropout", "P", advanced, "the same of the features (default: of gcn without --residual as --dropout, else none)"},
+    {"--input-dropout", "P", advanced, "the same of the features (default: of gcn and sage without --residual as --dropout, else none)"},
     {"--lr", "X", basic, "learning rate of Adam"},
     {"--weight-decay", "X", basic,
      "added to the gradient, times the parameter (default: 5e-4, or a half over the number of training vertices)"},

@@ -368,7 +368,7 @@ training_question question_of(plan_train_arguments const& t, std::vector<place> 
   range("--layers", layers, 64), range("--hidden", hidden, 1u << 20), range("--classes", m.classes, 1u << 24);
   m.layers = static_cast<std::uint32_t>(layers), m.hidden = static_cast<std::uint32_t>(hidden);
   set_layers(m, t.norm.value_or("automatic"), t.residual, g.several() ? 0 : g.parts[1]);
-  all.input_dropout = m.kind == model_kind::gcn && !m.residual ? 0.5 : 0;
+  all.input_dropout = input_dropout_of(m, 0.5);
   all.training = static_cast<double>(g.parts[1]), all.validation = g.parts[2], all.test = g.parts[3], all.evaluation_near = near_free;
   return all;
 }

@@ -554,7 +554,7 @@ void train_file(train_arguments& a) {
     q.load = cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0);
     q.load.fanouts.clear();
     q.model = m, q.model.inputs = open_rows(a.features).width;
-    q.input_dropout = a.input_dropout.value_or(m.kind == model_kind::gcn && !m.residual ? a.dropout.value_or(0.5) : 0);
+    q.input_dropout = a.input_dropout.value_or(input_dropout_of(m, a.dropout.value_or(0.5)));
     q.training = static_cast<double>(training_vertices);
     if (places.size() > 1 && places[1] != where) q.gradients = training_question::exchange::peers;
     shard_options const asked = a.split_into.options(all_ranks);

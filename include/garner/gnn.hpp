@@ -159,7 +159,7 @@ struct training_options {
   // known beforehand counts the less the more there is to learn from.
   std::optional<double> decay;
   std::optional<double> dropout;        // unset: 0.5, or 0.2 of a model with residual and layer norm
-  std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn without residual, none else
+  std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn and sage without residual, none else
   dense_math math = dense_math::tf32;
   // Of the whole graph: steps and evaluations are recorded once, and given to a device as one from then on; the same bits either way.
   bool record = true;

@@ -49,6 +49,8 @@ std::string shard_decision::why() const try {
   rethrow_as_error();
 }
 
+double input_dropout_of(model_options const& m, double dropout) { return m.kind == model_kind::gin || m.residual ? 0 : dropout; }
+
 std::vector<model_pass> passes_of(model_options const& m, double input_dropout) {
   network_shape const s = shape_of(m, {});
   std::vector<model_pass> all;
@@ -117,8 +119,7 @@ std::vector<double> measure_shard(shard_group& group, std::uint32_t k, place whe
 
 // The passes of a training, and its ways as predicted.
 std::vector<model_pass> passes_for(model_options const& model, training_options const& t) {
-  bool const gcn = model.kind == model_kind::gcn && !model.residual;
-  return passes_of(model, t.input_dropout.value_or(gcn ? t.dropout.value_or(0.5) : 0));
+  return passes_of(model, t.input_dropout.value_or(input_dropout_of(model, t.dropout.value_or(0.5))));
 }
 shard_decision predicted(graph_handle const& g, training_options const& t, shard_options const& asked, bool on_devices,
                          std::vector<model_pass> const& passes, shard_rates const& rates, bool several, bool may_take_one) {

@@ -10,6 +10,9 @@
 
 namespace garner {
 
+// Of the rows, where nothing is said: as between layers, of gcn and sage without residual. Sums, as gin has them, grow with degrees.
+double input_dropout_of(model_options const& m, double dropout);
+
 struct model_pass {
   std::uint64_t columns = 0;
   bool forward = false, backward = false;

@@ -271,7 +271,7 @@ struct training::impl {
       fail(errc::usage, "{} fanouts for a model of {} layers; say one a layer", o.fanouts.size(), m.options.layers);
     if (!o.dropout) o.dropout = m.options.residual && m.options.layer_norm ? 0.2 : 0.5;
     check_share("dropout", *o.dropout);
-    if (!o.input_dropout) o.input_dropout = m.options.kind == model_kind::gcn && !m.options.residual ? *o.dropout : 0;
+    if (!o.input_dropout) o.input_dropout = input_dropout_of(m.options, *o.dropout);
     check_share("dropout of rows", *o.input_dropout);
     if (!(o.rate > 0 && o.rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.rate);
     if (o.decay && !(*o.decay >= 0 && *o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", *o.decay);

@@ -9,6 +9,7 @@
 #include "core/random.hpp"
 #include "garner/gnn.hpp"
 #include "garner/hetero.hpp"
+#include "gnn/decide_shards.hpp"
 #include "gnn/part_rows.hpp"
 #include "gnn/whole_graph.hpp"
 #include "graph/handle.hpp"
@@ -67,7 +68,7 @@ TEST(training_plan, says_what_a_training_then_takes) {
             q.load.where = where, q.load.lists_far = kind != place_kind::host;
             q.load.fanouts = o.fanouts, q.load.row_bytes = width * 4, q.load.near_limit = 1u << 30;
             q.load.loader.batch = o.batch;
-            q.model = m, q.input_dropout = model == model_kind::gcn ? 0.5 : 0, q.training = training_vertices;
+            q.model = m, q.input_dropout = input_dropout_of(m, 0.5), q.training = training_vertices;
             q.evaluation_near = 1u << 30;
             training_plan const p = plan_training(q);
             std::uint64_t const before = host_budget().used();
@@ -136,7 +137,7 @@ TEST(training_plan, says_what_shards_then_take) {
         training_question q;
         q.load.info = g.info();
         q.load.row_bytes = width * 4;
-        q.model = m, q.input_dropout = model == model_kind::gcn ? 0.5 : 0, q.training = static_cast<double>(n);
+        q.model = m, q.input_dropout = input_dropout_of(m, 0.5), q.training = static_cast<double>(n);
         shard_report::part const& p = r.parts[k];
         q.shard = {static_cast<double>(p.vertices),
                    static_cast<double>(p.edges),
@@ -417,7 +418,7 @@ TEST(training_plan, says_what_a_training_of_several_types_takes) {
           if (!full) o.fanouts.assign(m.layers, 5);
           o.batch = 128, o.evaluate_every = full;
           training_question q = all.question(g, where, types, kept);
-          q.load.fanouts = o.fanouts, q.load.loader.batch = o.batch, q.model = m;
+          q.load.fanouts = o.fanouts, q.load.loader.batch = o.batch, q.model = m, q.input_dropout = input_dropout_of(m, 0.5);
           training_plan const p = plan_training(q);
           std::uint64_t const before = host_budget().used();
           gnn_model net(where, m, types);
