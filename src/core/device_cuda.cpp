@@ -1,7 +1,12 @@
 // The CUDA runtime behind core/device.hpp. Compiled by the host compiler: no kernel stands here.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#if __has_include(<nvtx3/nvToolsExt.h>)  // nvcc of PyPI comes without
 #include <nvtx3/nvToolsExt.h>
+#define GARNER_NVTX(call) call
+#else
+#define GARNER_NVTX(call) static_cast<void>(0)
+#endif
 #include <pthread.h>
 
 #include <algorithm>
@@ -600,7 +605,7 @@ kernel_loader::kernel_loader(int index, std::function<void()> first)
       }) {}
 kernel_loader::~kernel_loader() = default;
 
-void push_range(char const* name) noexcept { nvtxRangePushA(name); }
-void pop_range() noexcept { nvtxRangePop(); }
+void push_range([[maybe_unused]] char const* name) noexcept { GARNER_NVTX(nvtxRangePushA(name)); }
+void pop_range() noexcept { GARNER_NVTX(nvtxRangePop()); }
 
 }  // namespace garner::device

@@ -20,6 +20,14 @@ failed=0
 expect() {  # WHAT, EXPECTED, IS
   [[ $2 == "$3" ]] || { printf '%s: expected\n%s\nbut it is\n%s\n' "$1" "$2" "$3"; failed=1; }
 }
+library=$at/elsewhere/lib/libgarner.so
+if [[ -e $library ]]; then
+  version=$(sed -n 's/^project(garner VERSION \([0-9]*\.[0-9]*\).*/\1/p' "$here/CMakeLists.txt")
+  expect 'the library is found by its version' "libgarner.so.$version" "$(objdump -p "$library" | awk '$1 == "SONAME" { print $2 }')"
+  expect 'and is there under it' yes "$([[ -e $library.$version ]] && echo yes)"
+  # Names of std, fmt and others are its own affair: another library of the process may have other versions of these.
+  [[ -n $flags ]] || expect 'it exports names of garner alone' '' "$(nm -D --defined-only "$library" | awk '$NF !~ /^_Z(T[ISVTC]|Th[n0-9]+_|GV|Z)*NK?6garner/ { print $NF }' | head -5)"
+fi
 program=$at/elsewhere/bin/garner examples=$at/build
 printf '0 1\n0 2\n1 3\n3 4\n9 8\n' > "$at/tree.el"
 "$program" convert "$at/tree.el" "$at/tree.gnr" --in-lists > /dev/null
