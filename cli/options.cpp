@@ -31,6 +31,11 @@ std::string set_number(std::string const& text, double& to) {
 
 std::string shown(double value) { return fmt::format("{:g}", value); }
 
+bool by_position(option const& o) { return o.row.name[0] != '-'; }
+std::string shown_default(option const& o) {
+  return o.fallback.empty() || o.is_flag || o.help.find("(default") != std::string::npos ? "" : o.fallback;
+}
+
 option& verb::make(std::string_view name, std::string help) {
   option& o = options_.emplace_back();
   o.row = row_of(name);
@@ -41,12 +46,6 @@ option& verb::make(std::string_view name, std::string help) {
 namespace {
 
 char const* const group_names[] = {"Options", "Advanced", "As in the paper", ""};
-
-bool by_position(option const& o) { return o.row.name[0] != '-'; }
-// What the help shows of the default: nothing where the words say it.
-std::string shown_default(option const& o) {
-  return o.fallback.empty() || o.is_flag || o.help.find("(default") != std::string::npos ? "" : o.fallback;
-}
 
 constexpr std::size_t help_column = 34, help_width = 120;
 
@@ -140,7 +139,11 @@ bool asks_for_all(int argc, char** argv) {
 }  // namespace
 
 void program::run(int argc, char** argv, std::string const& version, std::function<void()> const& before) const {
-  if (argc == 2 && std::string_view(argv[1]) == "--reference") return write_out(reference());
+  // For packages: neither help nor reference shows these.
+  std::string_view const first = argc > 1 ? argv[1] : "";
+  if (argc == 2 && first == "--reference") return write_out(reference());
+  if (argc == 2 && first == "man") return write_out(manual(*this, version.substr(0, version.find(" ("))));
+  if (first == "completion") return write_out(completion(*this, argc == 3 ? argv[2] : ""));
   CLI::App app{"garner: graphs larger than the memory of the GPU", "garner"};
   app.set_version_flag("--version", version);
   app.require_subcommand(1);

@@ -46,6 +46,9 @@ struct option {
   option& in(option_group g) { return row.group = g, *this; }
 };
 
+bool by_position(option const& o);
+std::string shown_default(option const& o);  // what help shows of the default: nothing where the words say it
+
 std::string not_a_count(std::string const& text, std::uint64_t most);  // what is wrong with it, or nothing
 std::string set_number(std::string const& text, double& to);
 std::string shown(double value);
@@ -148,10 +151,13 @@ class program {
 
   // Parses and runs a verb; errc::usage where the command line is wrong. `before` runs once the line is known to be right.
   void run(int argc, char** argv, std::string const& version, std::function<void()> const& before) const;
-  std::string reference() const;  // docs/options.md; `garner --reference` prints it
+  std::string reference() const;  // docs/options.md; `garner --reference` prints it; `garner man` and `garner completion` are below
 
  private:
   std::list<verb> verbs_;
 };
+
+std::string manual(program const& p, std::string const& version);  // roff
+std::string completion(program const& p, std::string_view shell);  // bash or zsh; errc::usage of any other
 
 }  // namespace garner::cli

@@ -28,6 +28,9 @@ if [[ -e $library ]]; then
   # Names of std, fmt and others are its own affair: another library of the process may have other versions of these.
   [[ -n $flags ]] || expect 'it exports names of garner alone' '' "$(nm -D --defined-only "$library" | awk '$NF !~ /^_Z(T[ISVTC]|Th[n0-9]+_|GV|Z)*NK?6garner/ { print $NF }' | head -5)"
 fi
+for file in man/man1/garner.1 bash-completion/completions/garner zsh/site-functions/_garner; do
+  [[ -s $at/elsewhere/share/$file ]] || expect "share/$file" 'a file with text' 'none'
+done
 program=$at/elsewhere/bin/garner examples=$at/build
 printf '0 1\n0 2\n1 3\n3 4\n9 8\n' > "$at/tree.el"
 "$program" convert "$at/tree.el" "$at/tree.gnr" --in-lists > /dev/null
