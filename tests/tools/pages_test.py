@@ -27,9 +27,9 @@ import tempfile
 root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Why an example is not run here, and how many such there may be.
 reasons = {
-    "make": 12,     # builds or tests Garner itself: whoever runs this test has done so
+    "make": 14,     # builds, packs or tests Garner itself: whoever runs this test has done so
     "GPU": 20,      # needs a device
-    "pip": 4,       # fetches packages
+    "pip": 7,       # fetches packages
     "minutes": 8,   # measures for longer than a test should
     "data": 4,      # needs a file that a clone has not
     "fragment": 8,  # a part of something: it shows a name in its place
