@@ -146,6 +146,15 @@ void budget_arguments::apply(place where) const {
   if (!device.empty()) device_budget(where.index).set_limit(parse_bytes(device));
 }
 
+void warn_without_gpu(place where, std::vector<std::pair<char const*, std::string>> const& option_and_value) {
+  for (auto const& [option, value] : option_and_value)
+    if (where.kind == place_kind::host && value.find_first_of("123456789") != std::string::npos)
+      complain(
+          0, fmt::format("{} {} has no effect on the CPU, which has no GPU memory; say --place device (`garner doctor` tells whether a GPU "
+                         "can be used), or leave it out",
+                         option, value));
+}
+
 std::uint64_t device_limit(place where) { return std::min(device_budget(where.index).limit(), device::memory(where.index).free_bytes); }
 
 void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where, char const* instead) {

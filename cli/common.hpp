@@ -60,6 +60,8 @@ struct budget_arguments {
   void add(verb& v, bool with_device);
   void apply(place where) const;  // sets the limits; for a device also makes sure that it is there and reads host memory rightly
 };
+// A line on standard error for each of these options, and what was given for it, that asks for device memory where the host runs.
+void warn_without_gpu(place where, std::vector<std::pair<char const*, std::string>> const& option_and_value);
 // Bytes that may be taken now on the device of `where`: its budget, or what is free.
 std::uint64_t device_limit(place where);
 // Bytes of a device cache that nobody asked for, where `taken` of `limit` bytes of the device are needed for the rest.

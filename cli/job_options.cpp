@@ -78,6 +78,7 @@ void job_arguments::check(std::vector<garner::place> const& places, std::uint64_
     fail(errc::usage, "--l2-bytes {}: only a simulated run models an L2; leave it out or say --place simulated", l2);
   if (!format.empty() && out.empty()) fail(errc::usage, "--format {}: of which file? Name one with --out", format);
   for (garner::place const where : places) budgets.apply(where);
+  warn_without_gpu(places[0], {{"--device-budget", device_cache}});
   require_peers(places);
   if (wants_result())
     for (std::filesystem::path const& name : files_of(result())) files.insert(files.begin(), {"--out", name.string()});

@@ -109,6 +109,7 @@ void load_file(run_arguments& a) {
     fail(errc::usage, "--resume {}: stopped in epoch {} (counted from 0), and --epochs {} are over; say more", a.resume, from_state->epoch,
          a.epochs);
   a.budgets.apply(where);
+  cli::warn_without_gpu(where, {{"--budget", a.budget}, {"--keep-lists", a.keep_lists}});
   graph_source from(a.file);
   std::uint64_t const n = from.info().vertices;
   cli::table_size const rows = a.features.empty() ? cli::table_size{n, *a.width * 4} : cli::size_of(a.features);

@@ -31,6 +31,7 @@ void sample_file(cli::loading_arguments& a) {
   a.check();
   place const where = a.where();
   a.budgets.apply(where);
+  cli::warn_without_gpu(where, {{"--keep-lists", a.keep_lists}});
   graph_source from(a.file);
   std::optional<tier> edges;
   if (a.lists() == list_side::in) from.want_in_lists();

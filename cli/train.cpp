@@ -430,6 +430,7 @@ void train_types(train_arguments& a) {
   if (a.sharded(places.size())) fail(errc::usage, "shards: {} may have several types, which are not split; train without", a.file);
   place const where = places[0];
   for (place const p : places) a.budgets.apply(p);
+  cli::warn_without_gpu(where, {{"--budget", a.budget}, {"--keep-lists", a.keep_lists}});
   std::uint32_t const all_ranks = join_ranks(a, places, t);
   cli::pulled_lists const how{a.lists(), a.weighted, a.full};
   cli::opened_types on = cli::open_types(a.file, where, a.tier, how, budget, a, a.together.get());
@@ -527,6 +528,7 @@ void train_file(train_arguments& a) {
   place const where = places[0];
   bool const on_device = where.kind == place_kind::device;
   for (place const p : places) a.budgets.apply(p);
+  cli::warn_without_gpu(where, {{"--budget", a.budget}, {"--keep-lists", a.keep_lists}});
   a.place = named(where);
   std::uint32_t const all_ranks = join_ranks(a, places, t);
 

@@ -24,6 +24,7 @@ void add_traffic(cli::program& p);
 void add_bench(cli::program& p);
 void add_report(cli::program& p);
 void add_info(cli::program& p);
+void add_doctor(cli::program& p);
 void add_demo(cli::program& p);
 
 }  // namespace garner

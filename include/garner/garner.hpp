@@ -4,6 +4,7 @@
 #include "garner/blocks.hpp"      // block_sampler, blocks: mini-batches, by neighbour sampling
 #include "garner/build.hpp"       // build_info: version, GPU support, devices; parse_bytes
 #include "garner/components.hpp"  // components_options, components_run
+#include "garner/doctor.hpp"      // examine_machine: whether Garner works here, and what helps
 #include "garner/embedding.hpp"   // embedding: rows that a model learns, in several tiers, with their optimiser's state
 #include "garner/error.hpp"       // error, errc: the one exception type
 #include "garner/features.hpp"    // unified_tensor, tiered_tensor: rows in several tiers, gathered

@@ -7,7 +7,7 @@
     features = garner.tiered(features, device_budget="8GiB")
     rows = features[ids]                      # a torch tensor on the device of ids, else a NumPy array
 
-garner.info() tells version, GPU support and devices. Errors are garner.Error; docs/python.md says more.
+garner.info() tells version, GPU support and devices; print(garner.doctor()) what works here, and what helps where it does not. Errors are garner.Error; docs/python.md says more.
 """
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
@@ -15,6 +15,7 @@ from .errors import *  # noqa: F401,F403
 from ._garner import *  # noqa: F401,F403  (what it holds stands in _garner.pyi)
 from . import _garner
 from ._arguments import speak as _speak
+from .checkup import Doctor as Doctor, DoctorCheck as DoctorCheck, doctor as doctor, warn_of_gpu as _warn_of_gpu
 from .graphs import build as build, random_walk as random_walk
 from .models import Training as Training, predict as predict, read_model as read_model, train as train
 from .rows import Embedding as Embedding, embedding as embedding
@@ -22,6 +23,7 @@ from .tables import Tiered as Tiered, TierRows as TierRows, shared as shared, ti
 
 __version__: str = _garner._version()
 _speak(_garner, globals())
+_warn_of_gpu()
 
 
 if _TYPE_CHECKING:

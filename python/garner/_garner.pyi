@@ -17,6 +17,14 @@ def info() -> dict[str, object]:
     (why there is none, and what to try; None where there is one).
     """
 
+def _examine_machine(device: object, more: list[tuple[str, str, str]]) -> tuple[bool, list[tuple[str, str, str]], str]:
+    """
+    The checks, `more` behind them: whether all is usable; name, found and advice of each; and the text.
+    """
+
+def _why_gpu_unusable() -> str:
+    """Begins no CUDA. Empty: there is no GPU, or it can be used."""
+
 def parse_bytes(bytes: int | str) -> int:
     """
     A size as all options take it: "8GiB" or "1.5 GiB" in powers of 1024 ("8G" too), "8GB" or "512 MB" of 1000, plain bytes.

@@ -464,6 +464,8 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
     place = pipeline.device_of(place if device is None else device, [*of_x.values(), *of_y.values()], "place" if device is None else "device")
     if graph_cache is not None:
         options["device_budget"] = pipeline.bytes_of(graph_cache, "graph_cache")
+        if not isinstance(graph, RemoteGraph) and not pipeline.gpu_memory(place, graph_cache=graph_cache):
+            options["device_budget"] = None
     whole = [graph] if isinstance(graph, Graph) else [] if relations is None else list(relations.graphs.values())
     if pipeline.is_gpu(place):
         try:

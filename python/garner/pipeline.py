@@ -34,6 +34,17 @@ def warn_once(message: str) -> None:
         warnings.warn(message, UserWarning, stacklevel=5)
 
 
+def gpu_memory(device: Any, **options: int | str | None) -> bool:
+    """Whether this device has a use for options that ask for GPU memory; where the CPU samples and gathers a warning names each that does ask."""
+    if str(device) != "host":
+        return True
+    for name, value in options.items():
+        if value not in (None, "auto") and bytes_of(value, name) > 0:
+            warn_once(f"{name} has no effect on the CPU, which has no GPU memory; set device='cuda' (`garner doctor` tells whether a GPU can be used), or "
+                      f"leave {name} out")
+    return False
+
+
 def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
     """Options of garner.Loader that are passed to a loader over it."""
     if not (said is None or isinstance(said, Mapping)):
@@ -114,6 +125,7 @@ class Budget:
         self.auto = isinstance(cache, str) and cache == "auto"
         self.left = None if self.auto else bytes_of(cache, "feature_cache")
         self._reserve = None if reserve is None else bytes_of(reserve, "reserve")
+        gpu_memory(device, feature_cache=cache, reserve=reserve)
 
     @property
     def reserve(self) -> int:

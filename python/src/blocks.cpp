@@ -293,6 +293,7 @@ void add_blocks(nb::module_& m) {
             given.take("scores", scores);
             block_options const o = options_of(given);
             given.done();
+            warn_without_gpu(where, "device_budget", o.device_budget);
             array scored;
             auto made = std::make_unique<py_sampler>();
             py_relation r = relation(g, std::move(fanouts), 0, 0, side, nb::none());
@@ -322,6 +323,7 @@ void add_blocks(nb::module_& m) {
             given.take("scores", scores);
             block_options const o = options_of(given);
             given.done();
+            warn_without_gpu(where, "device_budget", o.device_budget);
             auto made = std::make_unique<py_sampler>();
             std::vector<sampled_type> types;
             std::vector<array> scored(vertices.size());

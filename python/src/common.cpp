@@ -361,5 +361,11 @@ nb::object dlpack_of(nb::object const& exported, nb::kwargs const& how, bool on_
 void warn(std::string const& message) {
   if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 2) != 0) throw nb::python_error();
 }
+void warn_without_gpu(place where, char const* option, std::optional<std::uint64_t> bytes) {
+  if (where.kind != place_kind::host || bytes.value_or(0) == 0) return;
+  warn(std::string(option) +
+       " has no effect on the CPU, which has no GPU memory; run on a GPU (`garner doctor` tells whether one can be used), or leave " +
+       option + " out");
+}
 
 }  // namespace garner::python

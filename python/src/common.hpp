@@ -226,5 +226,7 @@ nb::object dlpack_of(nb::object const& exported, nb::kwargs const& how, bool on_
                      std::function<void(std::uint64_t)> const& order = {});
 
 void warn(std::string const& message);  // a Python RuntimeWarning
+// That an option asks for GPU memory where the host runs. No bytes: nobody asked.
+void warn_without_gpu(place where, char const* option, std::optional<std::uint64_t> bytes);
 
 }  // namespace garner::python

@@ -255,6 +255,8 @@ void add_features(nb::module_& m) {
             o.where = place_of(where);
             o.device_budget = bytes_of(device_budget);
             o.peer_budget = bytes_of(peer_budget);
+            warn_without_gpu(o.where, "device_budget", o.device_budget);
+            warn_without_gpu(o.where, "peer_budget", o.peer_budget);
             o.host_budget = bytes_of(host_budget), o.file_cache = bytes_of(file_cache);
             o.peers = peers.value_or(std::vector<int>{});
             o.group = group.value_or("");

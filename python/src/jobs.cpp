@@ -29,6 +29,14 @@ void take_common(keywords& given, Options& o) {
   given.take_bytes("block_bytes", o.block_bytes);
   given.take("verify", o.check_certificate);
 }
+// Behind the last option: what is left is refused, and what has no effect is told.
+template <class Options>
+void end_of(keywords& given, Options const& o) {
+  given.done();
+  if constexpr (requires { o.shards; })
+    if (!o.shards.empty()) return warn_without_gpu(o.shards[0], "device_budget", o.device_budget);
+  warn_without_gpu(o.where, "device_budget", o.device_budget);
+}
 #define SHARDS_OPTION ", shards: list[object] | None = None"
 #define SHARDS_TOLD                                                                                                                     \
   "shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the\n" \
@@ -55,7 +63,7 @@ bfs_options bfs_options_of(char const* call, nb::kwargs options) {
   given.take("slice", o.slice);
   given.take("join_lists", o.paper.join_lists);
   given.take("shards", o.shards);
-  given.done();
+  end_of(given, o);
   return o;
 }
 #define BFS_OPTIONS                                                                   \
@@ -77,7 +85,7 @@ sssp_options sssp_options_of(char const* call, nb::kwargs options) {
   given.take("split_hubs", o.paper.split_hubs);
   given.take("slice", o.slice);
   given.take("join_lists", o.paper.join_lists);
-  given.done();
+  end_of(given, o);
   return o;
 }
 #define SSSP_OPTIONS                                                       \
@@ -344,7 +352,7 @@ void add_jobs(nb::module_& m) {
         given.take("vertices_per_team", o.paper.vertices_per_team);
         given.take("slice", o.slice);
         given.take("shards", o.shards);
-        given.done();
+        end_of(given, o);
         auto const held = g.use();
         components_result r = released([&] { return components(*held, o); });
         return components_out{std::move(r.run), nb::cast(to_int64(std::move(r.label), "id"))};
@@ -401,7 +409,7 @@ void add_jobs(nb::module_& m) {
         if (personal) o.personal.assign(personal->begin(), personal->end());
         given.take("weighted", o.weighted);
         given.take("shards", o.shards);
-        given.done();
+        end_of(given, o);
         auto const held = g.use_in_lists(o.variant == pagerank_variant::pull);
         pagerank_result r = released([&] { return pagerank(*held, o); });
         return pagerank_out{std::move(r.run), nb::cast(to_numpy(std::move(r.rank)))};

@@ -1,5 +1,8 @@
 // The module _garner: a thin shell over include/garner. Python's face is the package `garner`.
+#include <nanobind/stl/tuple.h>
+
 #include "common.hpp"
+#include "garner/doctor.hpp"
 
 namespace garner::python {
 
@@ -28,6 +31,15 @@ nb::dict info() {
   return said;
 }
 
+nb::tuple examine(nb::object where, std::vector<std::tuple<std::string, std::string, std::string>> const& more) {
+  std::optional<garner::place> const at = where.is_none() ? std::nullopt : std::optional(place_of(where));
+  doctor_report r = released([&] { return examine_machine(at); });
+  for (auto const& [name, found, advice] : more) r.checks.push_back({name, found, advice});
+  nb::list checks;
+  for (doctor_check const& c : r.checks) checks.append(nb::make_tuple(c.name, c.found, c.advice));
+  return nb::make_tuple(r.usable, checks, to_text(r));
+}
+
 }  // namespace
 }  // namespace garner::python
 
@@ -42,6 +54,11 @@ NB_MODULE(_garner, m) {
       "info", &info, nb::sig("def info() -> dict[str, object]"),
       "What this Garner is: 'version', 'cuda' (built for GPUs), 'devices' (a dict each: name, memory_bytes, free_bytes, ...), 'no_device'\n"
       "(why there is none, and what to try; None where there is one).");
+  m.def("_examine_machine", &examine, nb::arg("device").none(), nb::arg("more"),
+        nb::sig("def _examine_machine(device: object, more: list[tuple[str, str, str]]) -> tuple[bool, list[tuple[str, str, str]], str]"),
+        "The checks, `more` behind them: whether all is usable; name, found and advice of each; and the text.");
+  m.def(
+      "_why_gpu_unusable", [] { return garner::why_gpu_unusable(); }, "Begins no CUDA. Empty: there is no GPU, or it can be used.");
   m.def(
       "parse_bytes", [](nb::object bytes) { return bytes_of(bytes).value_or(0); }, nb::arg("bytes"),
       nb::sig("def parse_bytes(bytes: int | str) -> int"),

@@ -150,6 +150,7 @@ void add_rows(nb::module_& m) {
             o.first = parse_first_values(first);
             o.spread = spread, o.seed = seed;
             o.device_budget = bytes_of(device_budget);
+            warn_without_gpu(o.where, "device_budget", o.device_budget);
             array kept;
             o.scores = floats(scores, "scores", kept);
             new (self) embedding(released([&] { return embedding(rows, width, o); }));

@@ -43,6 +43,9 @@ std::string masked(std::string text) {
       {std::regex(R"~(\| +(-|[\d.]+) )~"), "| # "},
       {std::regex(R"~((near    ).* (of sampler, ring and window))~"), "$1# $2"},
       {std::regex(R"~(("near_bytes": )\d+)~"), "$1#"},
+      {std::regex(R"~([ !] GPU \d+ {2,}[^\n]*\n( +-> [^\n]*\n)?)~"), ""},  // of the doctor, as all that this machine has
+      {std::regex(R"~([ !] (Garner|driver|host memory|pinned memory|/dev/shm|io_uring|cuBLAS|NCCL) {2,}[^\n]*(\n +-> [^\n]*)?)~"),
+       "  $1 #"},
       {std::regex(R"~((garner-loader 1 epoch \d+ next \d+ of )[0-9a-f]{16})~"), "$1#"},
   };
   for (auto const& [what, with] : masks) text = std::regex_replace(text, what, with);
@@ -104,12 +107,17 @@ TEST(golden, help) {
                          "garner bench --help",
                          "garner report --help",
                          "garner info --help",
+                         "garner doctor --help",
                          "garner demo --help",
                          "garner",
                          "garner bsf",
                          "garner --frob",
                          "garner bfs",
                          "garner bfs g.gnr --frob"});
+}
+
+TEST(golden, doctor) {
+  expect_golden("doctor", {"export GARNER_DEVICE_FOLDER=. && garner doctor --place simulated", "garner doctor --place moon"});
 }
 
 TEST(golden, generate) {

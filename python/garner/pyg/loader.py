@@ -165,6 +165,8 @@ class _Joins:
                                                         "weight_attr", "is_sorted", "directed", "labor")}
             neighbor_sampler = NeighborSampler(data, share_memory=workers > 0, graph=options["graph"], place=device, scores=options["scores"], **sampler,
                                                device_budget=None if options[budget] is None else pipeline.bytes_of(options[budget], budget))
+            if not neighbor_sampler.is_remote and not pipeline.gpu_memory(device, **{budget: options[budget]}):
+                neighbor_sampler.device_budget = None
         self._cache = Budget(device, options["feature_cache"], options["reserve"])
         if kwargs.get("num_workers", 0) and (self._remote.tables or (isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote)):
             raise UsageError("num_workers: rows and lists of other ranks come to this process, ahead of who learns from them; leave workers out")

@@ -1,0 +1,152 @@
+"""garner.doctor(), and what is said where a GPU cannot be used: by `import garner`, and of options that ask for GPU memory."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+
+import garner
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+on_cpu = not garner.info()["devices"]
+
+
+def of_import(folder, code="import garner", **environment):
+    """Standard error of a fresh Python whose /dev is this folder."""
+    said = {**os.environ, "GARNER_DEVICE_FOLDER": str(folder), "GARNER_DRIVER_LIBRARY": "/no/such/library.so", **environment}
+    if "CUDA_VISIBLE_DEVICES" not in environment:
+        said.pop("CUDA_VISIBLE_DEVICES", None)
+    done = subprocess.run([sys.executable, "-c", code], env=said, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        raise AssertionError(done.stderr)
+    return done.stderr
+
+
+class Report(unittest.TestCase):
+    def test_has_all_checks_and_prints_them(self):
+        report = garner.doctor("simulated")
+        names = [check.name for check in report.checks]
+        for name in ("Garner", "driver", "host memory", "pinned memory", "/dev/shm", "io_uring", "cuBLAS", "NCCL", "self-test of simulated", "torch", "PyG"):
+            self.assertEqual(names.count(name), 1, names)
+        found = {check.name: check for check in report.checks}
+        self.assertIn(garner.__version__, found["Garner"].found)
+        self.assertIn("right", found["self-test of simulated"].found)
+        self.assertIsNone(found["self-test of simulated"].advice)
+        if torch is not None:
+            self.assertIn(torch.__version__, found["torch"].found)
+        for check in report.checks:
+            self.assertIn(check.found, str(report))
+            self.assertIn(check.advice or "", str(report))
+        if on_cpu and not list(pathlib.Path("/dev").glob("nvidia[0-9]*")):
+            self.assertTrue(report.usable, report)
+            self.assertIn("self-test of host", str(garner.doctor()))
+
+    def test_a_device_that_is_not_there_is_a_line_and_not_an_exception(self):
+        report = garner.doctor("cuda:4711")
+        self.assertFalse(report.usable)
+        self.assertIn("! self-test of device 4711", str(report))
+
+
+@unittest.skipIf(garner.info()["cuda"], "this build has GPU support")
+class Import(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_without_a_gpu_says_nothing(self):
+        (self.folder / "nvidiactl").touch()
+        self.assertEqual(of_import(self.folder), "")
+
+    def test_with_a_gpu_that_cannot_be_used_warns_once(self):
+        (self.folder / "nvidia0").touch()
+        said = of_import(self.folder, "import garner, garner.errors; import importlib; importlib.import_module('garner')")
+        self.assertEqual(said.count("RuntimeWarning"), 1, said)
+        self.assertIn("<string>:1", said)  # the line that imports
+        self.assertIn("this build of Garner has no GPU support", said)
+        self.assertIn("`garner doctor`", said)
+
+    def test_says_nothing_where_the_user_hides_the_gpu(self):
+        (self.folder / "nvidia0").touch()
+        for hidden in ("", "-1"):
+            self.assertEqual(of_import(self.folder, CUDA_VISIBLE_DEVICES=hidden), "")
+
+    def test_says_nothing_in_children_of_multiprocessing(self):
+        (self.folder / "nvidia0").touch()
+        script = self.folder / "script.py"
+        script.write_text("import multiprocessing\n\ndef child():\n    import garner\n\nif __name__ == '__main__':\n    import garner\n"
+                          "    one = multiprocessing.get_context('spawn').Process(target=child)\n    one.start()\n    one.join()\n    assert one.exitcode == 0\n")
+        said = of_import(self.folder, f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')")
+        self.assertEqual(said.count("RuntimeWarning"), 1, said)
+
+
+class GpuMemory(unittest.TestCase):
+    """Options that ask for GPU memory on the CPU: one warning that names the option, and the result as without."""
+
+    def setUp(self):
+        self.g = garner.build([0, 1, 2], [1, 2, 3], undirected=True)
+        self.x = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+    def told(self, call):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            call()
+        return [str(one.message) for one in said]
+
+    def expect(self, option, call):
+        said = self.told(call)
+        self.assertEqual(len(said), 1, said)
+        self.assertTrue(said[0].startswith(f"{option} has no effect on the CPU"), said)
+
+    def test_tables_jobs_and_samplers(self):
+        for option, call in {
+                "tiered": lambda where, amount: garner.tiered(self.x, device=where, device_budget=amount),
+                "embedding": lambda where, amount: garner.embedding(4, 4, device=where, device_budget=amount),
+                "bfs": lambda where, amount: garner.bfs(self.g, 0, place=where, device_budget=amount),
+                "sssp": lambda where, amount: garner.SsspSearch(garner.build([0], [1], [1]), place=where, device_budget=amount),
+                "components": lambda where, amount: garner.components(self.g, place=where, device_budget=amount),
+                "pagerank": lambda where, amount: garner.pagerank(self.g, place=where, device_budget=amount),
+                "BlockSampler": lambda where, amount: garner.BlockSampler(self.g, [1], place=where, device_budget=amount)}.items():
+            with self.subTest(option):
+                self.expect("device_budget", lambda: call("host", "1MiB"))
+                for where, amount in (("host", None), ("host", 0), ("simulated", "1MiB")):
+                    self.assertEqual(self.told(lambda: call(where, amount)), [])
+        self.expect("peer_budget", lambda: garner.tiered(self.x, device="host", peer_budget=1, peers=[0]))
+
+    def test_shards_on_a_simulated_gpu_have_a_use_for_it(self):
+        self.assertEqual(self.told(lambda: garner.bfs(self.g, 0, shards=["simulated", "simulated"], device_budget="1MiB")), [])
+
+    @unittest.skipIf(torch is None, "needs torch")
+    def test_loaders(self):
+        from garner import pipeline
+        made = [lambda **kwargs: garner.torch.loader(self.g, [-1], [0, 1], x=torch.from_numpy(self.x), **kwargs)]
+        try:
+            import torch_geometric.data
+            data = torch_geometric.data.Data(x=torch.from_numpy(self.x), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
+            made.append(lambda **kwargs: garner.pyg.NeighborLoader(data, [-1], torch.tensor([0, 1]), **kwargs))
+        except ImportError:
+            pass
+        for make in made:
+            for option in ("feature_cache", "graph_cache", "reserve"):
+                def rows(where, **kwargs):
+                    pipeline._said.clear()
+                    got.append([batch.n_id.tolist() if hasattr(batch, "n_id") else batch.ids.tolist() for batch in make(device=where, **kwargs)])
+                got = []
+                self.expect(option, lambda: rows("cpu", **{option: "1MiB"}))
+                self.assertEqual(self.told(lambda: rows("cpu")), [])
+                self.assertEqual(*got)
+                self.assertEqual(self.told(lambda: rows("simulated", **{option: "1MiB"})), [])
+            with self.assertRaisesRegex(garner.UsageError, "graph_cache"):
+                make(device="cpu", graph_cache="much")
+
+
+if __name__ == "__main__":
+    unittest.main()

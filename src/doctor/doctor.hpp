@@ -1,0 +1,20 @@
+// The parts of the doctor that tests reach.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+
+#include "garner/doctor.hpp"
+
+namespace garner {
+
+// Changes what a self-test got, before it is compared (tests).
+using planted_fault = std::function<void(place where, std::span<float> rows, std::span<std::uint32_t> depths)>;
+
+// Gathers rows and runs BFS there, over data in the memory of the device and of the host, and compares with what a loop of the host finds.
+// errc::device says what was wrong; other errors are those of gathers and BFS.
+void try_place(place where, planted_fault const& fault = {});
+
+doctor_report examine_machine(std::optional<place> where, planted_fault const& fault);
+
+}  // namespace garner

@@ -1,0 +1,42 @@
+// The GPUs of this machine without CUDA: from the files of the driver, and from NVML where it opens. Nothing here begins CUDA, which a
+// child by fork would not survive: `import garner` asks it. Cost: one look into a folder where there is no GPU.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace garner {
+
+struct gpu_seen {
+  std::string name;
+  int major = 0, minor = 0;  // compute capability
+  std::uint64_t memory_bytes = 0;
+};
+struct gpus_seen {
+  unsigned files = 0;          // /dev/nvidia0 and so on
+  std::vector<gpu_seen> gpus;  // as NVML lists them; none where it does not open
+  std::string driver;          // "580.65.06"; empty where NVML does not tell
+  int cuda = 0;                // the newest CUDA of the driver, 13000 for 13.0; 0: libcuda does not open, or does not tell
+  bool any() const { return files > 0; }
+  std::string what() const;  // "NVIDIA H100", or the file where no name is known
+};
+// GARNER_DEVICE_FOLDER is read in place of /dev, and GARNER_DRIVER_LIBRARY in place of libcuda and NVML (tests).
+gpus_seen see_gpus();
+// Whether CUDA_VISIBLE_DEVICES leaves this process no GPU at all.
+bool hides_gpus();
+
+// What a build needs: its CUDA ("13.0"; empty without) and the architectures that it has code for (75 is 7.5), of the last also as PTX.
+struct gpu_build {
+  std::string toolkit;
+  std::vector<int> architectures;
+};
+gpu_build this_build();
+bool has_code(gpu_build const& build, int major, int minor);
+std::string told_architectures(gpu_build const& build);  // "7.5, 8.0"
+// Why a build cannot use any of these GPUs, and what helps: two halves of a sentence; empty where it can, or where there is none.
+struct gpu_problem {
+  std::string why, helps;
+};
+gpu_problem problem_of(gpus_seen const& seen, gpu_build const& build);
+
+}  // namespace garner
