@@ -56,7 +56,8 @@ def _torch() -> tuple[str, str, str]:
     except Exception as e:  # torch's own libraries may be missing: no reason to report nothing
         return "torch", f"cannot be imported: {e}", "install torch again"
     there = bool(_garner.info()["devices"])
-    return "torch", f"{found}, {'sees a GPU' if sees else 'sees no GPU'}", "install torch for CUDA: it does not see the GPU that Garner sees" if there and not sees else ""
+    advice = "install torch for CUDA: it does not see the GPU that Garner sees" if there and not sees else ""
+    return "torch", f"{found}, {'sees a GPU' if sees else 'sees no GPU'}", advice
 
 
 def _pyg() -> tuple[str, str, str]:
@@ -71,4 +72,4 @@ def warn_of_gpu() -> None:
     processes = sys.modules.get("multiprocessing.process")
     if processes is None or processes.parent_process() is None:
         if why := _garner._why_gpu_unusable():
-            warnings.warn(f"garner: {why}", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"garner: {why} (`garner doctor` says more)", RuntimeWarning, stacklevel=3)

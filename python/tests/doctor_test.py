@@ -83,7 +83,8 @@ class Import(unittest.TestCase):
         (self.folder / "nvidia0").touch()
         script = self.folder / "script.py"
         script.write_text("import multiprocessing\n\ndef child():\n    import garner\n\nif __name__ == '__main__':\n    import garner\n"
-                          "    one = multiprocessing.get_context('spawn').Process(target=child)\n    one.start()\n    one.join()\n    assert one.exitcode == 0\n")
+                          "    one = multiprocessing.get_context('spawn').Process(target=child)\n    one.start()\n    one.join()\n"
+                          "    assert one.exitcode == 0\n")
         said = of_import(self.folder, f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')")
         self.assertEqual(said.count("RuntimeWarning"), 1, said)
 

@@ -294,7 +294,7 @@ std::string why_gpu_unusable() {
   return as_error([] {
     if (hides_gpus()) return std::string();
     gpu_problem const p = problem_of(see_gpus(), this_build());
-    return p.why.empty() ? p.why : fmt::format("{}, so everything runs on the CPU; {} (`garner doctor` says more)", p.why, p.helps);
+    return p.why.empty() ? p.why : fmt::format("{}, so everything runs on the CPU; {}", p.why, p.helps);
   });
 }
 

@@ -107,7 +107,7 @@ TEST_F(doctor, a_gpu_that_this_build_cannot_use_is_said) {
   driver.say("GARNER_STAND_IN_GPUS", "NVIDIA Some GPU:9.0");
   driver.say("GARNER_STAND_IN_CUDA", "13000");
   EXPECT_THAT(why_gpu_unusable(), AllOf(HasSubstr("there is a GPU (NVIDIA Some GPU), and this build of Garner has no GPU support"),
-                                        HasSubstr("garner doctor"), Not(HasSubstr("\n"))));
+                                        HasSubstr("runs on the CPU; install the wheel"), Not(HasSubstr("\n"))));
   doctor_report const r = examine_machine(simulated);
   EXPECT_FALSE(r.usable);
   EXPECT_EQ(named(r, "driver").found, "580.65.06, for CUDA 13.0");
