@@ -11,7 +11,7 @@ program := $(if $(wildcard cli/*.cpp),garner,garner_lib)
 compile := cmake --build $(BUILD) --parallel $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build configure demo check check-all format bundle wheel clean help install-deps
+.PHONY: build configure demo check check-all format bundle wheel release clean help install-deps
 
 help:  ## this list
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "  make %-10s%s\n", $$1, $$2 }' Makefile
@@ -54,9 +54,12 @@ bundle: configure  ## one relocatable folder with the program, its tests and the
 	@$(compile)
 	@tools/bundle $(BUILD)
 
-wheel: install-deps  ## dist/garner-*.whl: this build and the libraries it needs, for machines with Python alone (PYTHON=python3.12)
+wheel: install-deps  ## dist/garner_graph-*.whl: this build and the libraries it needs, for machines with Python alone (PYTHON=python3.12)
 	@$(MAKE) --no-print-directory build
 	@tools/wheel $(BUILD)
 
+release: install-deps  ## dist/: wheels of all Pythons for all GPUs, sdist, checks (RELEASE_ARCH=90: one GPU architecture; CUDA=0; PYTHONS="3.11 3.12")
+	@tools/release
+
 clean:  ## remove what was built
-	rm -rf build build-check bundle dist
+	rm -rf build build-check build-release bundle dist

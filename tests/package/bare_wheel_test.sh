@@ -1,18 +1,22 @@
 #!/bin/bash
 # The wheel where there is Python and nothing of ours: a new environment that sees no package of the system, and no library of this build.
-#   tests/package/bare_wheel_test.sh BUILD
+#   tests/package/bare_wheel_test.sh BUILD [WHEEL [TEST...]]
+# Without WHEEL it is that of wheel_test.sh. TEST: graphs for python/tests/graphs_test.py, which are run over the installed package too.
 set -euo pipefail
 build=$(cd "$1" && pwd) here=$(cd "$(dirname "$0")/../.." && pwd)
-[[ -e $build/python/ready ]] || { printf '[  SKIPPED ]\nSkipped\n%s\n' 'needs the wheel, whose test says why there is none'; exit 77; }
+[[ $# -ge 2 || -e $build/python/ready ]] || { printf '[  SKIPPED ]\nSkipped\n%s\n' 'needs the wheel, whose test says why there is none'; exit 77; }
 at=$(mktemp -d)
 trap 'rm -rf "$at"' EXIT
-python=$("$build/python/venv/bin/python" -c 'import sys, os; print(os.path.join(sys.base_prefix, "bin", "python%d.%d" % sys.version_info[:2]))')
-wheel=$(ls "$build"/python/dist/garner-*.whl)
-[[ ${wheel##*/} == garner-*-manylinux_*.whl ]] || { echo "${wheel##*/}: has no tag of manylinux, so it is for this machine alone"; exit 1; }
+python=${PYTHON:-$build/python/venv/bin/python}
+python=$("$python" -c 'import sys, os; print(os.path.join(sys.base_prefix, "bin", "python%d.%d" % sys.version_info[:2]))')
+wheel=${2:-$(ls "$build"/python/dist/garner_graph-*.whl)}
+[[ ${wheel##*/} == garner_graph-*-manylinux_*.whl ]] || { echo "${wheel##*/}: has no tag of manylinux, so it is for this machine alone"; exit 1; }
 
 unset LD_LIBRARY_PATH PYTHONPATH PYTHONHOME
+began=${EPOCHREALTIME/./}
 "$python" -m venv "$at/venv"
 "$at/venv/bin/pip" install -q --no-index --find-links "$build/python/numpy" "$wheel"
+printf 'installed in %d.%d s\n' $(((${EPOCHREALTIME/./} - began) / 1000000)) $(((${EPOCHREALTIME/./} - began) / 100000 % 10))
 cd "$at"
 "$at/venv/bin/python" -I - "$(sed -n 's/^project(garner VERSION \([0-9.]*\).*/\1/p' "$here/CMakeLists.txt")" <<'PYTHON'
 import importlib.metadata, os, re, sys
@@ -30,15 +34,45 @@ for rows in (garner.tiered(table), garner.tiered(table, device="simulated", devi
     assert (got == table[[7, 3, 999, 3]]).all(), got
 
 # One version, wherever it is asked for.
-said = {"CMakeLists.txt": sys.argv[1], "garner.__version__": garner.__version__, "metadata": importlib.metadata.version("garner")}
+said = {"CMakeLists.txt": sys.argv[1], "garner.__version__": garner.__version__, "metadata": importlib.metadata.version("garner-graph")}
 assert len(set(said.values())) == 1, said
 
-# Its libraries are those of the wheel, and are all there.
+# What libgarner throws arrives as what it is.
+try:
+    garner.open("no-such-file.gnr")
+except garner.FileError as e:
+    assert isinstance(e, OSError) and "no-such-file.gnr" in str(e), e
+else:
+    raise AssertionError("a file that is not there was opened")
+
+# Its libraries are those of the wheel, and are all there. (Their names have a hash where auditwheel took them in.)
 here = os.path.dirname(os.path.dirname(os.path.realpath(garner.__file__)))
 loaded = {line.split(maxsplit=5)[5].strip() for line in open("/proc/self/maps") if ".so" in line}
 ours = {path for path in loaded if re.search(r"/(_garner|lib(garner|fmt|zstd|xxhash|uring))[.-]", path)}
-assert len(ours) == 5 + any("liburing" in path for path in ours), ours
+brought = set(os.listdir(os.path.join(here, "garner_graph.libs")))
+assert {os.path.basename(path) for path in ours if "/_garner." not in path} == {name for name in brought if not name.startswith("libz-")}, (ours, brought)
 outside = [path for path in ours if not path.startswith(here + "/")]
 assert not outside, f"not from the wheel: {outside}"
 PYTHON
+
+# The program, over the same libgarner.
+program=$at/venv/bin/garner
+if [[ -z ${WITHOUT_PROGRAM:-} ]]; then
+  version=$("$at/venv/bin/python" -c 'import garner; print(garner.__version__)')
+  [[ $("$program" --version) == "garner $version"* ]] || { "$program" --version; exit 1; }
+  "$program" generate kron --scale 10 kron.gnr > said
+  "$program" bfs kron.gnr --verify >> said
+  status=0
+  "$program" bfs missing.gnr > said 2>&1 || status=$?
+  if ((status == 0)) || ! grep -q 'missing\.gnr' said; then cat said; exit 1; fi
+  if "$program" man > /dev/null 2>&1 && [[ ! -e $at/venv/share/man/man1/garner.1 ]]; then echo 'the program has a man page, the wheel has none'; exit 1; fi
+fi
+[[ $(find "$at/venv" -name 'libgarner*' | wc -l) == 1 ]] || { echo 'not one libgarner:'; find "$at/venv" -name 'libgarner*'; exit 1; }
+
+for name in "${@:3}"; do
+  status=0
+  PYTHONPATH='' GARNER_PROGRAM=$program timeout 500 "$at/venv/bin/python" -X faulthandler "$here/python/tests/${name}_test.py" > said 2>&1 || status=$?
+  if ((status)); then cat said; echo "${name}_test.py failed"; exit 1; fi
+  echo "  ${name}_test.py: $(grep -E '^Ran ' said), $(tail -1 said)"
+done
 echo "${wheel##*/}: a search and a gather in an environment that has NumPy alone"

@@ -14,7 +14,7 @@ python=$(cat "$at/python")
 
 run() { "$@" > "$at/log" 2>&1 || { cat "$at/log"; exit 1; }; }
 run "$here/tools/wheel" "$build" "$at/dist"
-run "$python" -m pip install --no-index --no-deps --force-reinstall "$at"/dist/garner-*.whl
+run "$python" -m pip install --no-index --no-deps --force-reinstall "$at"/dist/garner_graph-*.whl
 ls -l "$at"/dist
 cat "$at/lacks"  # what the tests do without
 touch "$at/ready"
