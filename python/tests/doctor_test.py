@@ -53,6 +53,7 @@ class Report(unittest.TestCase):
         report = garner.doctor("cuda:4711")
         self.assertFalse(report.usable)
         self.assertIn("! self-test of device 4711", str(report))
+        self.assertTrue([check.advice for check in report.checks if check.name == "self-test of device 4711"][0])
 
 
 @unittest.skipIf(garner.info()["cuda"], "this build has GPU support")

@@ -79,15 +79,16 @@ std::vector<std::uint32_t> depths_by_queue(std::vector<edge> const& edges, std::
   return depth;
 }
 
-// Runs a check; its error is what was found.
+// Runs a check; its error is what was found. `code`: of that.
 template <class Check>
-bool checked(std::string& found, Check const& check) {
+bool checked(std::string& found, Check const& check, errc* code = nullptr) {
   try {
     found = as_error(check);
     return true;
   } catch (error const& e) {
     if (e.code() == errc::interrupted) throw;
     found = e.what();
+    if (code) *code = e.code();
     return false;
   }
 }
@@ -174,15 +175,23 @@ doctor_check link_check(int device) {
     c.advice = "slower than 8 lanes of PCIe 3.0: check the slot (nvidia-smi -q shows link generation and width)";
   return c;
 }
-doctor_check self_test_check(place where, planted_fault const& fault) {
+// `known`: what helps where something is amiss with this GPU already.
+doctor_check self_test_check(place where, planted_fault const& fault, std::string const& known) {
   doctor_check c{"self-test of " + to_string(where), "", ""};
-  if (!checked(c.found, [&] {
-        try_place(where, fault);
-        return std::string("gathered rows and BFS depths are right");
-      }))
-    c.advice = where.kind == place_kind::device
-                   ? "do not use this GPU until this is solved (CUDA_VISIBLE_DEVICES leaves it out); check it with nvidia-smi"
-                   : "a defect of Garner or of this machine's memory; please report it";
+  errc code{};
+  if (checked(
+          c.found,
+          [&] {
+            try_place(where, fault);
+            return std::string("gathered rows and BFS depths are right");
+          },
+          &code))
+    return c;
+  if (!known.empty()) c.advice = known;
+  else if (code == errc::memory) c.advice = "free memory of the GPU and of the host, or raise the limit of pinned memory (ulimit -l)";
+  else if (where.kind == place_kind::device)
+    c.advice = "do not use this GPU until this is solved (CUDA_VISIBLE_DEVICES leaves it out); check it with nvidia-smi";
+  else c.advice = "a defect of Garner or of this machine's memory; please report it";
   return c;
 }
 
@@ -259,7 +268,9 @@ doctor_report examine_machine(std::optional<place> where, planted_fault const& f
   std::vector<doctor_check> tests;
   int works = -1;  // a GPU that passed
   for (place const at : tried) {
-    tests.push_back(self_test_check(at, fault));
+    std::string const gpu = fmt::format("GPU {}", at.index);
+    auto const known = std::find_if(r.checks.begin(), r.checks.end(), [&](doctor_check const& c) { return c.name == gpu; });
+    tests.push_back(self_test_check(at, fault, at.kind == place_kind::device && known != r.checks.end() ? known->advice : ""));
     if (!tests.back().advice.empty()) {
       r.usable = false;
     } else if (at.kind == place_kind::device) {

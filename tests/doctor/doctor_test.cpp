@@ -84,6 +84,18 @@ TEST_F(doctor, a_wrong_result_is_a_line_with_advice_and_the_rest_is_reported) {
   named(r, "NCCL");
 }
 
+TEST_F(doctor, whatever_a_self_test_throws_is_a_line) {
+  auto const told = [](std::function<void()> const& what) {
+    doctor_report const r = examine_machine(simulated, [&](place, auto, auto) { what(); });
+    EXPECT_FALSE(r.usable);
+    doctor_check const& c = named(r, "self-test of simulated");
+    return c.found + " -> " + c.advice;
+  };
+  EXPECT_THAT(told([] { fail(errc::memory, "no room"); }), StartsWith("no room -> free memory"));
+  EXPECT_THAT(told([] { throw std::bad_alloc(); }), HasSubstr("ulimit -l"));
+  EXPECT_THAT(told([] { throw std::runtime_error("odd"); }), AllOf(HasSubstr("odd"), HasSubstr("please report it")));
+}
+
 TEST_F(doctor, a_device_that_is_not_there_is_a_line_too) {
   doctor_report const r = examine_machine(place{place_kind::device, 4711});
   EXPECT_FALSE(r.usable);
