@@ -66,7 +66,9 @@ if [[ -z ${WITHOUT_PROGRAM:-} ]]; then
   status=0
   "$program" bfs missing.gnr > said 2>&1 || status=$?
   if ((status == 0)) || ! grep -q 'missing\.gnr' said; then cat said; exit 1; fi
-  if "$program" man > /dev/null 2>&1 && [[ ! -e $at/venv/share/man/man1/garner.1 ]]; then echo 'the program has a man page, the wheel has none'; exit 1; fi
+  for file in man/man1/garner.1 bash-completion/completions/garner zsh/site-functions/_garner; do
+    [[ -s $at/venv/share/$file ]] || { echo "share/$file is not there"; exit 1; }
+  done
 fi
 [[ $(find "$at/venv" -name 'libgarner*' | wc -l) == 1 ]] || { echo 'not one libgarner:'; find "$at/venv" -name 'libgarner*'; exit 1; }
 
