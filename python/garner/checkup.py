@@ -72,4 +72,4 @@ def warn_of_gpu() -> None:
     processes = sys.modules.get("multiprocessing.process")
     if processes is None or processes.parent_process() is None:
         if why := _garner._why_gpu_unusable():
-            warnings.warn(f"garner: {why} (`garner doctor` says more)", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"garner: {why} (garner.doctor() says more)", RuntimeWarning, stacklevel=3)

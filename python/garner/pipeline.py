@@ -40,7 +40,7 @@ def gpu_memory(device: Any, **options: int | str | None) -> bool:
         return True
     for name, value in options.items():
         if value not in (None, "auto") and bytes_of(value, name) > 0:
-            warn_once(f"{name} has no effect on the CPU, which has no GPU memory; set device='cuda' (`garner doctor` tells whether a GPU can be used), or "
+            warn_once(f"{name} has no effect on the CPU, which has no GPU memory; set device='cuda' (garner.doctor() tells whether a GPU can be used), or "
                       f"leave {name} out")
     return False
 

@@ -364,7 +364,7 @@ void warn(std::string const& message) {
 void warn_without_gpu(place where, char const* option, std::optional<std::uint64_t> bytes) {
   if (where.kind != place_kind::host || bytes.value_or(0) == 0) return;
   warn(std::string(option) +
-       " has no effect on the CPU, which has no GPU memory; run on a GPU (`garner doctor` tells whether one can be used), or leave " +
+       " has no effect on the CPU, which has no GPU memory; run on a GPU (garner.doctor() tells whether one can be used), or leave " +
        option + " out");
 }
 

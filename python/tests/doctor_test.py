@@ -73,7 +73,7 @@ class Import(unittest.TestCase):
         self.assertEqual(said.count("RuntimeWarning"), 1, said)
         self.assertIn("<string>:1", said)  # the line that imports
         self.assertIn("this build of Garner has no GPU support", said)
-        self.assertIn("`garner doctor`", said)
+        self.assertIn("garner.doctor()", said)
 
     def test_says_nothing_where_the_user_hides_the_gpu(self):
         (self.folder / "nvidia0").touch()

@@ -108,7 +108,9 @@ doctor_check pinned_check() {
   ::rlimit lock{};
   ::getrlimit(RLIMIT_MEMLOCK, &lock);
   return {"pinned memory",
-          fmt::format("limit {} (ulimit -l)", of_bytes(lock.rlim_cur == RLIM_INFINITY ? budget::unlimited : lock.rlim_cur, "none")), ""};
+          fmt::format("limit {} (ulimit -l; io_uring's buffers, the driver's are not counted)",
+                      of_bytes(lock.rlim_cur == RLIM_INFINITY ? budget::unlimited : lock.rlim_cur, "none")),
+          ""};
 }
 doctor_check shared_memory_check() {
   struct ::statvfs at {};
@@ -155,7 +157,8 @@ doctor_check gpu_check(int device, gpu_build const& build) {
     c.advice = "check the GPU with nvidia-smi";
   } else if (!has_code(build, p.compute_major, p.compute_minor)) {
     c.found += "; this build has no code for it";
-    c.advice = fmt::format("this build has code for {}; build Garner on this machine with CUDA=1", told_architectures(build));
+    c.advice =
+        fmt::format("this build has code for {}; {}", told_architectures(build), what_helps_without_code(p.compute_major, p.compute_minor));
   } else {
     c.found += "; this build has code for it";
   }
@@ -248,7 +251,10 @@ doctor_report examine_machine(std::optional<place> where, planted_fault const& f
     else driver.advice = device::why_none();
   }
   r.checks.push_back(std::move(driver));
-  for (int d = 0; d < gpus; ++d) r.checks.push_back(gpu_check(d, build));
+  for (int d = 0; d < gpus; ++d) {
+    r.checks.push_back(gpu_check(d, build));
+    r.usable = r.usable && r.checks.back().advice.empty();
+  }
   if (gpus == 0)
     for (std::size_t k = 0; k < seen.gpus.size(); ++k)
       r.checks.push_back({fmt::format("GPU {}", k),

@@ -21,8 +21,8 @@ std::string_view from_environment(char const* name, char const* otherwise) {
 unsigned files_of_gpus() {
   std::error_code none;
   unsigned found = 0;
-  for (auto const& entry : std::filesystem::directory_iterator(from_environment("GARNER_DEVICE_FOLDER", "/dev"), none)) {
-    std::string const name = entry.path().filename().string();
+  for (std::filesystem::directory_iterator at(from_environment("GARNER_DEVICE_FOLDER", "/dev"), none), end; at != end; at.increment(none)) {
+    std::string const name = at->path().filename().string();
     found += name.size() > 6 && name.starts_with("nvidia") && name.find_first_not_of("0123456789", 6) == name.npos;
   }
   return found;
@@ -101,6 +101,12 @@ std::string told_architectures(gpu_build const& build) {
   return text;
 }
 
+std::string what_helps_without_code(int major, int minor) {
+  return major * 10 + minor < 75
+             ? "GPUs before Turing (7.5) are not supported: use another GPU, or the CPU (CUDA_VISIBLE_DEVICES= hides this one)"
+             : "build Garner on this machine with CUDA=1";
+}
+
 gpu_problem problem_of(gpus_seen const& seen, gpu_build const& build) {
   if (!seen.any()) return {};
   if (build.toolkit.empty())
@@ -120,7 +126,7 @@ gpu_problem problem_of(gpus_seen const& seen, gpu_build const& build) {
       std::none_of(seen.gpus.begin(), seen.gpus.end(), [&](gpu_seen const& g) { return has_code(build, g.major, g.minor); }))
     return {fmt::format("the GPU {} has compute capability {}.{}, and this build of Garner has code for {}", seen.what(),
                         seen.gpus[0].major, seen.gpus[0].minor, told_architectures(build)),
-            "build Garner on this machine with CUDA=1"};
+            what_helps_without_code(seen.gpus[0].major, seen.gpus[0].minor)};
   return {};
 }
 

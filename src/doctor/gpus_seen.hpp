@@ -33,6 +33,7 @@ struct gpu_build {
 gpu_build this_build();
 bool has_code(gpu_build const& build, int major, int minor);
 std::string told_architectures(gpu_build const& build);  // "7.5, 8.0"
+std::string what_helps_without_code(int major, int minor);
 // Why a build cannot use any of these GPUs, and what helps: two halves of a sentence; empty where it can, or where there is none.
 struct gpu_problem {
   std::string why, helps;

@@ -152,6 +152,7 @@ TEST_F(doctor, tells_why_a_build_and_a_driver_do_not_fit) {
   driver.say("GARNER_STAND_IN_GPUS", "NVIDIA Old:7.0");
   EXPECT_EQ(problem_of(see_gpus(), build).why,
             "the GPU NVIDIA Old has compute capability 7.0, and this build of Garner has code for 7.5, 8.0, 8.6, 9.0, 10.0, 12.0");
+  EXPECT_THAT(problem_of(see_gpus(), build).helps, HasSubstr("GPUs before Turing (7.5) are not supported"));
   driver.say("GARNER_STAND_IN_GPUS", "");  // NVML does not tell
   EXPECT_EQ(problem_of(see_gpus(), build).why, "");
 }
