@@ -497,7 +497,7 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
 def _require_kinds(graph: Any, options: dict[str, Any], **flags: Any) -> None:
     """That options are what they are taken for, and not without the others that they go with."""
     mine = inspect.signature(loader).parameters
-    require_known("garner.torch.loader", options, set(keywords_of(SplitSampler if isinstance(graph, RemoteGraph) else BlockSampler)) - set(mine), mine)
+    require_known("garner.torch.loader", options, {*keywords_of(BlockSampler), *(keywords_of(SplitSampler) if isinstance(graph, RemoteGraph) else ())} - set(mine), mine)
     for name, value in flags.items():
         _checks.flag(value, name)
     for name in {"replace", "disjoint", "weighted", "labor", "edge_ids", "induced", "edges"} & options.keys():

@@ -630,6 +630,7 @@ class Matrix(unittest.TestCase):
 
     def setUp(self):
         warnings.simplefilter("error")  # nothing here is on a slow path
+        warnings.filterwarnings("ignore", ".*_(budget|cache) has no effect on the CPU")
         self.addCleanup(warnings.resetwarnings)
 
     def one(self, name, data, rule, form, place):
