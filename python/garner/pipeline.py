@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -31,7 +32,10 @@ def warn_once(message: str) -> None:
     """Of what slows a loader down, or has no part in it: once a process."""
     if message not in _said:
         _said.add(message)
-        warnings.warn(message, UserWarning, stacklevel=5)
+        frame, level = sys._getframe(1), 2
+        while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "garner":  # at the caller's own line
+            frame, level = frame.f_back, level + 1
+        warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def gpu_memory(device: Any, **options: int | str | None) -> bool:
@@ -40,7 +44,7 @@ def gpu_memory(device: Any, **options: int | str | None) -> bool:
         return True
     for name, value in options.items():
         if value not in (None, "auto") and bytes_of(value, name) > 0:
-            warn_once(f"{name} has no effect on the CPU, which has no GPU memory; set device='cuda' (garner.doctor() tells whether a GPU can be used), or "
+            warn_once(f"{name} has no effect on the CPU, which has no GPU memory; run on a GPU (garner.doctor() tells whether one can be used), or "
                       f"leave {name} out")
     return False
 
@@ -90,7 +94,7 @@ def _there_is(asked: Any, name: str) -> Any:
         there: Any = _garner.info()["devices"]
         count = len(there) if torch.cuda.is_available() else 0
         if index >= count:
-            raise DeviceError(f"{name} is {_checks.told(asked)}; " + ("there is no GPU that both Garner and torch can use; say 'cpu'" if not count else
+            raise DeviceError(f"{name} is {_checks.told(asked)}; " + ("there is no GPU that both Garner and torch can use (garner.doctor() tells why); say 'cpu'" if not count else
                                                                     f"there are {count} GPUs, counted from 0; say 'cuda:0', or 'cpu'"))
     if str(asked) == "cuda":  # as torch means it
         return f"cuda:{torch.cuda.current_device()}"

@@ -101,6 +101,7 @@ class GpuMemory(unittest.TestCase):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             call()
+        self.lines = {one.filename for one in said}
         return [str(one.message) for one in said]
 
     def expect(self, option, call):
@@ -143,6 +144,7 @@ class GpuMemory(unittest.TestCase):
                     got.append([batch.n_id.tolist() if hasattr(batch, "n_id") else batch.ids.tolist() for batch in make(device=where, **kwargs)])
                 got = []
                 self.expect(option, lambda: rows("cpu", **{option: "1MiB"}))
+                self.assertEqual(self.lines, {__file__})
                 self.assertEqual(self.told(lambda: rows("cpu")), [])
                 self.assertEqual(*got)
                 self.assertEqual(self.told(lambda: rows("simulated", **{option: "1MiB"})), [])

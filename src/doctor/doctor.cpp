@@ -131,7 +131,8 @@ doctor_check uring_check() {
           "profile"};
 }
 doctor_check nccl_check(int gpus) {
-  doctor_check c{"NCCL", "", ""};
+  doctor_check c{"NCCL", "not tried: it needs a GPU", ""};
+  if (gpus == 0) return c;
   if (!checked(c.found, [] { return nccl().about(); }) && gpus > 1)
     c.advice = "GPUs without direct access to each other need it: install it, or name its file in GARNER_NCCL";
   return c;
