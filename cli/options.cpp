@@ -154,7 +154,8 @@ void program::run(int argc, char** argv, std::string const& version, std::functi
   app.footer(
       "garner VERB --help says more, with an example. Two commands to begin with:\n"
       "  garner generate kron --scale 20 kron20.gnr\n"
-      "  garner bfs kron20.gnr --verify");
+      "  garner bfs kron20.gnr --verify\n"
+      "garner man prints the manual page, and garner completion bash (or zsh) what a shell completes.");
   auto const names = [&] {
     std::string text;
     for (verb const& v : verbs_) text += (text.empty() ? "" : ", ") + v.name();
