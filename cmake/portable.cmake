@@ -11,8 +11,11 @@ set(CMAKE_CXX_FLAGS_INIT -B${at}/)
 set(CMAKE_CUDA_FLAGS_INIT -Xcompiler=--sysroot=${CMAKE_SYSROOT},-B${at}/)
 set(older "-Wl,--wrap=exp,--wrap=exp2,--wrap=log,--wrap=log2,--wrap=pow")  # see older_libc.cpp
 foreach(kind EXE SHARED MODULE)
-  set(CMAKE_${kind}_LINKER_FLAGS_INIT
-      "--sysroot=${CMAKE_SYSROOT} -B${at}/ -L${at} -L${CMAKE_SYSROOT}/lib/${triple} -static-libstdc++ -Wl,--exclude-libs,ALL ${older}")
+  set(CMAKE_${kind}_LINKER_FLAGS_INIT "--sysroot=${CMAKE_SYSROOT} -B${at}/ -L${at} -L${CMAKE_SYSROOT}/lib/${triple} -static-libstdc++ ${older}")
+endforeach()
+# Of libgarner.so cmake/garner.map hides them, but for what program and module share: which exception is being handled.
+foreach(kind EXE MODULE)
+  string(APPEND CMAKE_${kind}_LINKER_FLAGS_INIT " -Wl,--exclude-libs,ALL")
 endforeach()
 foreach(language CXX CUDA)
   set(CMAKE_${language}_STANDARD_LIBRARIES_INIT "-lpthread -ldl")  # of the static libstdc++ and older_libc.cpp
