@@ -9,7 +9,7 @@
 
 #define GARNER_OF_LIBC extern "C" __attribute__((visibility("hidden")))
 
-// Of a static libstdc++.
+// A static libstdc++ asks for these two.
 GARNER_OF_LIBC char __libc_single_threaded;
 char __libc_single_threaded = 0;  // counters are always counted with atomics
 
@@ -21,7 +21,7 @@ std::uint32_t arc4random() {
   return value;
 }
 
-// Since 2.30. Where they are not there the time is told by the clock of the wall; who waits looks at its own clock afterwards.
+// glibc has these two since 2.30. An older one waits by the wall clock instead; libstdc++ checks its own clock after each wait.
 namespace {
 
 timespec by_the_wall(clockid_t clock, timespec const& until) {

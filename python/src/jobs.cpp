@@ -29,7 +29,7 @@ void take_common(keywords& given, Options& o) {
   given.take_bytes("block_bytes", o.block_bytes);
   given.take("verify", o.check_certificate);
 }
-// Behind the last option: what is left is refused, and what has no effect is told.
+// Called after the last option is taken: refuses keywords that are left, and warns of a budget that has no effect.
 template <class Options>
 void end_of(keywords& given, Options const& o) {
   given.done();

@@ -10,7 +10,7 @@
 
 namespace garner {
 
-// Of the rows, where nothing is said: as between layers, of gcn and sage without residual. Sums, as gin has them, grow with degrees.
+// The default dropout of feature rows: that between layers for gcn and sage without residual, else 0, for sums of gin grow with degrees.
 double input_dropout_of(model_options const& m, double dropout);
 
 struct model_pass {
