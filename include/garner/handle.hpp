@@ -86,6 +86,7 @@ struct adjacency_options {
   // are there unless that is the order of the edges.
   std::span<std::int64_t const> times = {};
   bool times_of_edges = false;
+  place where = {};  // that sorts: a device where that has the memory for it, else the host
 };
 struct adjacency {
   graph_handle graph;               // directed; these lists are its out-lists
@@ -96,7 +97,8 @@ struct adjacency {
 };
 // The neighbors of each node, of edges in any order: nothing dropped, nothing renumbered. Without times lists are sorted by neighbor and,
 // of equal ones, by edge. Cost: a few passes over the edges, the same whatever the degrees; 4 bytes an edge and 8 a node stay, as many an
-// edge with weights and with edge_ids, and 4 an edge are taken meanwhile. id_error names the first edge with a node that does not exist.
+// edge with weights and with edge_ids, and 4 an edge are taken meanwhile; a device that sorts takes 24 bytes an edge of its
+// own memory instead, or sorts a part at a time. id_error names the first edge with a node that does not exist.
 adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adjacency_options const& options);
 
 // A directed graph with its in-lists too, made of its out-lists where it has none; they lie where its edges lie. No change to one that has

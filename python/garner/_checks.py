@@ -164,6 +164,8 @@ def floats(values: Any, name: str, count: int | None = None, of: str = "") -> np
 def weights(values: Any, name: str, edges: int) -> npt.NDArray[np.float32]:
     """One an edge; none becomes 0 or infinite in 32 bits."""
     kept = floats(values, f"weights of {name}", edges, "edges")
+    if kind(values) in ("float32", "float16", "bfloat16"):
+        return kept
     given = host(values, name).reshape(kept.shape)
     lost = np.flatnonzero((kept == 0) & (given != 0) | np.isinf(kept) & np.isfinite(given))
     if lost.size:

@@ -210,11 +210,11 @@ def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, undirecte
 def _build(source: object, target: object, weights: object, vertices: int | None, **options: object) -> Graph:
     """garner.build, of arrays."""
 
-def _adjacency(source: object, target: object, sources: int, targets: int, weights: object, backward: bool, edge_ids: bool, name: str, times: object = None, times_of_edges: bool = False) -> tuple[Graph, bool, numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | None]:
+def _adjacency(source: object, target: object, sources: int, targets: int, weights: object, backward: bool, edge_ids: bool, name: str, times: object = None, times_of_edges: bool = False, place: object = 'host') -> tuple[Graph, bool, numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | None]:
     """
     The neighbors of each target (backward: source) as out-lists, of edges as they lie; whether entry k is edge k; and where
     edge_ids are asked for and it is not, the edge of each entry: int32 whose bits are those of uint32, from 2^32 edges on int64. times: one an edge, or one a
-    node of the type that lists hold: lists are in their order.
+    node of the type that lists hold: lists are in their order. place: that sorts them.
     """
 
 def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = 'host', undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:

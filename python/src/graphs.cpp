@@ -221,12 +221,14 @@ edge_ends ends_of(array const& a, char const* name) {
 
 // (the graph, whether entry k is edge k, edges of the entries); what garner.pyg samples.
 nb::tuple build_adjacency(nb::object source, nb::object target, std::uint64_t sources, std::uint64_t targets, nb::object weights,
-                          bool backward, bool edge_ids, std::string const& name, nb::object times, bool times_of_edges) {
+                          bool backward, bool edge_ids, std::string const& name, nb::object times, bool times_of_edges,
+                          nb::object sorted_at) {
   int64s const timed = int64s_of(times, "times", {});
+  place const where = place_of(sorted_at);
   array const from = host_array(source, "source"), to = host_array(target, "target");
   array kept;
   adjacency made = released([&, ends = std::pair(ends_of(from, "source"), ends_of(to, "target")), w = floats(weights, "weights", kept)] {
-    return make_adjacency(ends.first, ends.second, {sources, targets, backward, edge_ids, w, name, timed.seen, times_of_edges});
+    return make_adjacency(ends.first, ends.second, {sources, targets, backward, edge_ids, w, name, timed.seen, times_of_edges, where});
   });
   std::uint64_t const m = made.graph.info().edges;
   nb::object ids = nb::none();
@@ -491,14 +493,14 @@ void add_graphs(nb::module_& m) {
         "garner.build, of arrays.");
   m.def("_adjacency", &build_adjacency, nb::arg("source"), nb::arg("target"), nb::arg("sources"), nb::arg("targets"),
         nb::arg("weights").none(), nb::arg("backward"), nb::arg("edge_ids"), nb::arg("name"), nb::arg("times") = nb::none(),
-        nb::arg("times_of_edges") = false,
+        nb::arg("times_of_edges") = false, nb::arg("place") = "host",
         nb::sig("def _adjacency(source: object, target: object, sources: int, targets: int, weights: object, backward: bool, edge_ids: "
-                "bool, name: str, times: object = None, times_of_edges: bool = False) -> tuple[Graph, bool, "
+                "bool, name: str, times: object = None, times_of_edges: bool = False, place: object = 'host') -> tuple[Graph, bool, "
                 "numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | None]"),
         "The neighbors of each target (backward: source) as out-lists, of edges as they lie; whether entry k is edge k; and where\n"
         "edge_ids are asked for and it is not, the edge of each entry: int32 whose bits are those of uint32, from 2^32 edges on int64. "
         "times: one an edge, or one a\n"
-        "node of the type that lists hold: lists are in their order.");
+        "node of the type that lists hold: lists are in their order. place: that sorts them.");
   m.def("generate", &generate, nb::arg("kind") = "kron", nb::arg("scale") = 20, nb::arg("edge_factor") = 16, nb::arg("seed") = 1,
         nb::arg("options"),
         nb::sig("def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = "

@@ -1,13 +1,16 @@
 // The contract's adjacency of edges in memory, which is one relation of them.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "core/thread_pool.hpp"
 #include "graph/handle.hpp"
+#include "graph/record_sorter.hpp"
 #include "graph/relation.hpp"
 
 namespace garner {
@@ -46,9 +49,77 @@ class edges_in_memory : public edge_source {
   adjacency_options const& options_;
 };
 
-// Each list in the order of times. A list is sorted by one thread.
+// By a device, as many lists at a time as it has memory for: a key is the list, above the time. False, and nothing has changed, where it
+// has no memory, a key would be wider than 64 bits, or a list has more entries than it can hold; else `moved` is whether any entry did.
 template <class Id, class Edge>
-void order_by_time(relation& made, buffer<Edge>& edges, adjacency_options const& options) {
+bool order_by_time_on_device(relation& made, buffer<Edge>& edges, adjacency_options const& options, bool& moved) {
+  std::uint64_t const n = made.lists.info.vertices, m = made.lists.info.edges;
+  std::uint64_t const* const offsets = made.lists.out.offsets.data();
+  std::unique_ptr<record_sorter> const device = record_sorter::at(options.where, m, true);
+  if (!device) return false;
+  std::mutex mutex;
+  std::int64_t soonest = options.times[0], latest = soonest;
+  std::uint64_t longest = 0;
+  shared_pool().run(options.times.size(), 1u << 20, [&](std::uint64_t i, std::uint64_t end) {
+    auto const [least, most] =
+        std::minmax_element(options.times.begin() + static_cast<std::int64_t>(i), options.times.begin() + static_cast<std::int64_t>(end));
+    std::lock_guard const lock(mutex);
+    soonest = std::min(soonest, *least), latest = std::max(latest, *most);
+  });
+  shared_pool().run(n, 1u << 20, [&](std::uint64_t v, std::uint64_t end) {
+    std::uint64_t most = 0;
+    for (; v < end; ++v) most = std::max(most, offsets[v + 1] - offsets[v]);
+    std::lock_guard const lock(mutex);
+    longest = std::max(longest, most);
+  });
+  auto const since = [soonest](std::int64_t time) { return static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(soonest); };
+  int const time_bits = static_cast<int>(std::bit_width(since(latest)));
+  if (time_bits > 62 || longest > device->room()) return false;
+  std::uint64_t const lists = std::uint64_t{1} << std::min(63 - time_bits, 32);  // whose numbers fit above a time
+  auto const* const targets = static_cast<Id const*>(made.lists.out.targets.data());
+  auto const edge = [&](std::uint64_t e) { return edges.empty() ? static_cast<Edge>(e) : edges[e]; };
+  memory_block in_order(tier::host, made.lists.out.targets.bytes(), -1, "edge list");
+  buffer<Edge> edges_in_order(tier::host, m, -1, "edges of the lists");
+  std::atomic<bool> any{false};
+  for (std::uint64_t first = 0, last = 0; first < n; first = last) {
+    std::uint64_t const base = offsets[first];
+    last = static_cast<std::uint64_t>(std::upper_bound(offsets + first, offsets + n + 1, base + device->room()) - offsets) - 1;
+    last = std::min(last, first + lists);
+    std::uint64_t const entries = offsets[last] - base;
+    device->sort(
+        entries, time_bits + static_cast<int>(std::bit_width(last - first)),
+        [&](std::uint64_t begin, std::uint64_t* keys, std::uint32_t* which) {
+          std::uint64_t const count = std::min(device->part(), entries - begin);
+          shared_pool().run(count, 1u << 14, [&](std::uint64_t i, std::uint64_t end) {
+            std::uint64_t v = static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + n + 1, base + begin + i) - offsets) - 1;
+            for (; i < end; ++i) {
+              std::uint64_t const e = base + begin + i;
+              while (offsets[v + 1] <= e) ++v;
+              keys[i] = (v - first) << time_bits | since(options.times[options.times_of_edges ? edge(e) : targets[e]]);
+              which[i] = static_cast<std::uint32_t>(begin + i);
+            }
+          });
+          return count;
+        },
+        [&](std::uint64_t begin, std::uint64_t count, std::uint64_t const*, std::uint32_t const* which) {
+          shared_pool().run(count, 1u << 14, [&](std::uint64_t i, std::uint64_t end) {
+            bool other = false;
+            for (; i < end; ++i) {
+              std::uint64_t const e = base + begin + i, from = base + which[i];
+              other |= from != e;
+              static_cast<Id*>(in_order.data())[e] = targets[from], edges_in_order[e] = edge(from);
+            }
+            if (other) any = true;
+          });
+        });
+  }
+  if ((moved = any)) made.lists.out.targets = std::move(in_order), edges = std::move(edges_in_order);
+  return true;
+}
+
+// By the host, a list by one thread: whether any entry moved.
+template <class Id, class Edge>
+bool order_by_time_on_host(relation& made, buffer<Edge>& edges, adjacency_options const& options) {
   graph const& g = made.lists;
   auto* const targets = static_cast<Id*>(made.lists.out.targets.data());
   if (edges.empty()) {
@@ -77,8 +148,16 @@ void order_by_time(relation& made, buffer<Edge>& edges, adjacency_options const&
       moved = true;
     }
   });
-  if (made.in_order && !moved) edges = {};
+  return moved;
+}
+
+// Each list in the order of times.
+template <class Id, class Edge>
+void order_by_time(relation& made, buffer<Edge>& edges, adjacency_options const& options) {
+  bool moved = false;
+  if (!order_by_time_on_device<Id>(made, edges, options, moved)) moved = order_by_time_on_host<Id>(made, edges, options);
   made.in_order = made.in_order && !moved;
+  if (made.in_order) edges = {};
 }
 
 }  // namespace
@@ -101,9 +180,10 @@ adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adj
     edges_in_memory const edges(sources, targets, options);
     relation_sizes of{"source", "target", options.sources, options.targets};
     if (m == 0 && std::max(of.sources, of.targets) == 0) of.sources = of.targets = 1;  // a graph has a node
-    relation made = make_relation(
-        edges, of, options.backward ? direction::reversed : direction::pulled,
-        {.edge_id_bytes = options.edge_ids || !options.times.empty() ? (m >> 32 ? 8u : 4u) : 0, .weights = options.weights.data()});
+    relation made = make_relation(edges, of, options.backward ? direction::reversed : direction::pulled,
+                                  {.edge_id_bytes = options.edge_ids || !options.times.empty() ? (m >> 32 ? 8u : 4u) : 0,
+                                   .weights = options.weights.data(),
+                                   .where = options.where});
     if (!options.times.empty() && m > 0) {
       std::uint64_t const timed = options.times_of_edges ? m : options.backward ? options.targets : options.sources;
       if (options.times.size() != timed)

@@ -12,6 +12,7 @@
 #include "core/random.hpp"
 #include "core/stats.hpp"
 #include "core/thread_pool.hpp"
+#include "graph/record_sorter.hpp"
 
 namespace garner {
 
@@ -210,8 +211,11 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
   }
 
   // --- buckets ---
-  std::uint64_t const arcs_at_most = way == direction::both ? 2 * count : count,
-                      wanted = std::min<std::uint64_t>(4096, std::bit_ceil(arcs_at_most / (1u << 15) + 1));
+  bool const carries = options.edge_id_bytes || options.weights;
+  std::uint64_t const arcs_at_most = way == direction::both ? 2 * count : count;
+  std::unique_ptr<record_sorter> const device = sizeof(Edge) == 4 ? record_sorter::at(options.where, arcs_at_most, carries) : nullptr;
+  std::uint64_t wanted = std::min<std::uint64_t>(4096, std::bit_ceil(arcs_at_most / (1u << 15) + 1));
+  if (device) wanted = device->room() >= arcs_at_most ? 1 : std::min(wanted, std::bit_ceil(16 * (arcs_at_most / device->room() + 1)));
   std::vector<std::uint64_t> sample;
   for (std::uint64_t i = 0; wanted > 1 && i < 16 * wanted; ++i) {
     arc e{};
@@ -219,34 +223,41 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
     if (known(e)) keys_of(e, [&](std::uint64_t key) { sample.push_back(key); });
   }
   key_buckets const buckets(sample, sample.empty() ? 1 : wanted, 2 * shift);
-  std::uint64_t const size = std::max<std::uint64_t>(step, count / (threads.threads() * 8)), blocks = (count + size - 1) / size;
+  std::uint64_t const size = device ? std::max<std::uint64_t>(1, device->part() / threads.threads() / 2)
+                                    : std::max<std::uint64_t>(step, count / (threads.threads() * 8)),
+                      blocks = (count + size - 1) / size;
   std::vector<std::uint64_t> place(buckets.count() * blocks + 1, 0);  // bucket by bucket, of each block
   std::atomic<std::uint64_t> first_bad{count};
-  auto const each_block = [&](auto const& f) {  // f(block, number of the first edge, edges)
+  auto const read_block = [&](std::uint64_t b, auto const& edge) {  // edge(its number, it)
+    std::vector<arc> part(std::min(step, count));
+    for (std::uint64_t first = b * size, last = std::min(count, first + size); first < last; first += step) {
+      check_interrupted();
+      std::uint64_t const n_read = std::min(step, last - first);
+      edges.read(first, n_read, part.data());
+      for (std::uint64_t i = 0; i < n_read; ++i) edge(first + i, part[i]);
+    }
+  };
+  auto const each_block = [&](auto const& f) {  // f(block)
     progress bar("reading edges", count);
     threads.run(blocks, 1, [&](std::uint64_t b, std::uint64_t) {
-      std::vector<arc> part(std::min(step, count));
-      f(b, [&](auto const& edge) {
-        for (std::uint64_t first = b * size, last = std::min(count, first + size); first < last; first += step) {
-          check_interrupted();
-          std::uint64_t const n_read = std::min(step, last - first);
-          edges.read(first, n_read, part.data());
-          for (std::uint64_t i = 0; i < n_read; ++i) edge(part[i], first + i);
-          bar.advance(n_read);
-        }
-      });
+      f(b);
+      bar.advance(std::min(size, count - b * size));
     });
   };
-  each_block([&](std::uint64_t b, auto const& each) {
-    std::vector<std::uint64_t> mine(buckets.count(), 0);
-    each([&](arc const& e, std::uint64_t i) {
-      if (!known(e)) return keep_least(first_bad, i);
-      keys_of(e, [&](std::uint64_t key) { ++mine[buckets.of(key)]; });
+  bool const counted = buckets.count() > 1 || way == direction::both || !device;
+  if (!counted)
+    for (std::uint64_t b = 0; b <= blocks; ++b) place[b] = std::min(count, b * size);
+  else
+    each_block([&](std::uint64_t b) {
+      std::vector<std::uint64_t> mine(buckets.count(), 0);
+      read_block(b, [&](std::uint64_t i, arc const& e) {
+        if (!known(e)) return keep_least(first_bad, i);
+        keys_of(e, [&](std::uint64_t key) { ++mine[buckets.of(key)]; });
+      });
+      for (std::uint64_t k = 0; k < mine.size(); ++k) place[k * blocks + b] = mine[k];
     });
-    for (std::uint64_t k = 0; k < mine.size(); ++k) place[k * blocks + b] = mine[k];
-  });
   if (first_bad != count) refuse_edge(edges, of, first_bad);
-  std::exclusive_scan(place.begin(), place.end(), place.begin(), std::uint64_t{0});
+  if (counted) std::exclusive_scan(place.begin(), place.end(), place.begin(), std::uint64_t{0});
   auto const begins = [&](std::uint64_t bucket) { return place[bucket * blocks]; };
   std::uint64_t const arcs = place.back();
   make_room(arcs);
@@ -257,9 +268,8 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
   else edge_ids = made.edge_ids.data();
   lists_being_made<Edge> const to{made, edge_ids, options.weights, shift};
 
-  // --- some buckets at a time: filled, then each sorted by a thread ---
-  bool const carries = options.edge_id_bytes || options.weights;
-  std::uint64_t const at_once = std::max<std::uint64_t>(1u << 20, arcs * 4 / (carries ? 8 + sizeof(Edge) : 8));
+  // --- some buckets at a time: filled, then sorted together by a device, or each by a thread ---
+  std::uint64_t const at_once = device ? device->room() : std::max<std::uint64_t>(1u << 20, arcs * 4 / (carries ? 8 + sizeof(Edge) : 8));
   std::vector<std::uint64_t> pieces{0};
   std::uint64_t room = 0;
   for (std::uint64_t k = 0; k < buckets.count(); pieces.push_back(k)) {
@@ -267,16 +277,63 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
     while (k < buckets.count() && begins(k + 1) - begins(first) <= at_once) ++k;
     room = std::max(room, begins(k) - begins(first));
   }
+  std::uint64_t before = no_vertex;  // of the last arc that is written, whose list
+  if (device && room <= device->room()) {
+    for (std::uint64_t piece = 0; piece + 1 < pieces.size(); ++piece) {
+      std::uint64_t const first = pieces[piece], last = pieces[piece + 1], base = begins(first);
+      std::uint64_t const low = buckets.least(first), high = last == buckets.count() ? no_vertex : buckets.least(last);
+      auto const in_block = [&](std::uint64_t b) {
+        std::uint64_t sum = 0;
+        for (std::uint64_t k = first; k < last; ++k) sum += place[k * blocks + b + 1] - place[k * blocks + b];
+        return sum;
+      };
+      std::uint64_t next = 0;  // block
+      device->sort(
+          begins(last) - base, 2 * shift,
+          [&](std::uint64_t, std::uint64_t* keys, std::uint32_t* with) {
+            std::uint64_t const from = next;
+            std::vector<std::uint64_t> begin{0};
+            for (; next < blocks && begin.back() + in_block(next) <= device->part(); ++next) begin.push_back(begin.back() + in_block(next));
+            threads.run(next - from, 1, [&](std::uint64_t k, std::uint64_t) {
+              std::uint64_t at = begin[k];
+              read_block(from + k, [&](std::uint64_t i, arc const& e) {
+                if (!known(e)) return keep_least(first_bad, i);
+                keys_of(e, [&](std::uint64_t key) {
+                  if (key < low || key >= high) return;
+                  if (at == begin[k + 1]) refuse_change(edges);
+                  keys[at] = key;
+                  if (carries) with[at] = static_cast<std::uint32_t>(i);
+                  ++at;
+                });
+              });
+              if (at != begin[k + 1] && first_bad == count) refuse_change(edges);
+            });
+            if (first_bad != count) refuse_edge(edges, of, first_bad);
+            return begin.back();
+          },
+          [&](std::uint64_t at, std::uint64_t n, std::uint64_t const* keys, std::uint32_t const* with) {
+            threads.run(n, 1u << 16, [&](std::uint64_t i, std::uint64_t end) {
+              for (; i < end; ++i) {
+                to.begin(i > 0 ? keys[i - 1] >> shift : before, keys[i] >> shift, base + at + i);
+                to.write(base + at + i, keys[i], with ? with[i] : 0);
+              }
+            });
+            before = keys[n - 1] >> shift;
+          });
+    }
+    to.begin(before, n, arcs);
+    return made;
+  }
   buffer<std::uint64_t> keys(tier::host, room, -1, "edges, to sort");
   buffer<Edge> with(tier::host, carries ? room : 0, -1, "edges, to sort");
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ends(buckets.count());  // whose lists are the first and the last in each
   for (std::uint64_t piece = 0; piece + 1 < pieces.size(); ++piece) {
     std::uint64_t const first = pieces[piece], last = pieces[piece + 1], base = begins(first);
     std::uint64_t const low = buckets.least(first), high = last == buckets.count() ? no_vertex : buckets.least(last);
-    each_block([&](std::uint64_t b, auto const& each) {
+    each_block([&](std::uint64_t b) {
       std::vector<std::uint64_t> at(last - first), end(last - first);
       for (std::uint64_t k = first; k < last; ++k) at[k - first] = place[k * blocks + b], end[k - first] = place[k * blocks + b + 1];
-      each([&](arc const& e, std::uint64_t i) {
+      read_block(b, [&](std::uint64_t i, arc const& e) {
         if (!known(e)) refuse_change(edges);
         keys_of(e, [&](std::uint64_t key) {
           if (key < low || key >= high) return;
@@ -308,7 +365,6 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
       }
     });
   }
-  std::uint64_t before = no_vertex;
   for (std::uint64_t k = 0; k < buckets.count(); ++k) {
     if (begins(k + 1) == begins(k)) continue;
     to.begin(before, ends[k].first, begins(k));

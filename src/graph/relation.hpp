@@ -2,7 +2,8 @@
 // Keys (whose list above which neighbor) are moved into buckets of about as many keys each, and buckets are sorted one by one; buckets
 // are filled some at a time, so that keys take 4 bytes an arc. Edges stay where they are. Invariant: lists are sorted by neighbor and, of
 // equal ones, by edge; the bits do not depend on the number of threads; edges that stand so are written as they come. Cost: 4 reads of the
-// edges or 5, one random write and four in a cache an arc, whatever the degrees; 4 bytes an arc and 8 a vertex beside the result.
+// edges or 5, one random write and four in a cache an arc, whatever the degrees; 4 bytes an arc and 8 a vertex beside the result. A device
+// sorts as many edges at a time as its memory holds: 1 read of the edges, or 2 and one more for each part.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -39,6 +40,7 @@ struct relation_options {
   std::uint32_t id_bytes = 0;       // of a neighbor: 4, 8, or 0 for what fits
   std::uint32_t edge_id_bytes = 4;  // 8 where edges are 2^32 or more; 0: none are wanted
   float const* weights = nullptr;   // one an edge, which go into the lists
+  place where = {};                 // that sorts
 };
 // errc::input names an edge with an id that its type has not.
 relation make_relation(edge_source const& edges, relation_sizes const& of, direction way, relation_options const& options = {});

@@ -51,31 +51,33 @@ void expect_as_sorted(ends const& e, adjacency_options options, std::uint32_t by
   std::vector<float> weights(order.size());
   for (std::uint64_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(random_bits(9, 0, i) % 1000);
   lying const from(e.source, bytes, stride), to(e.target, bytes, stride);
-  for (bool const ids : {false, true})
-    for (bool const weighted : {false, true}) {
-      options.edge_ids = ids;
-      options.weights = weighted ? std::span<float const>(weights) : std::span<float const>();
-      adjacency const made = make_adjacency(from.as, to.as, options);
-      graph_info const& info = made.graph.info();
-      ASSERT_EQ(info.vertices, std::max<std::uint64_t>(1, std::max(options.sources, options.targets)));
-      ASSERT_EQ(info.edges, order.size());
-      ASSERT_EQ(made.in_order, std::is_sorted(order.begin(), order.end()));
-      ASSERT_EQ(made.edge_ids != nullptr, ids && !made.in_order);
-      ASSERT_EQ(info.weights, weighted && !order.empty() ? weight_kind::f32 : weight_kind::none);
-      graph_lists const lists = lists_of(made.graph);
-      std::uint64_t wrong = 0, begin = 0;
-      for (std::uint64_t v = 0; v < info.vertices; ++v) {
-        wrong += lists.offsets[v] != begin;
-        while (begin < order.size() && static_cast<std::uint64_t>(draws[order[begin]]) == v) ++begin;
+  for (place_kind const where : {place_kind::host, place_kind::simulated})
+    for (bool const ids : {false, true})
+      for (bool const weighted : {false, true}) {
+        options.where = {where};
+        options.edge_ids = ids;
+        options.weights = weighted ? std::span<float const>(weights) : std::span<float const>();
+        adjacency const made = make_adjacency(from.as, to.as, options);
+        graph_info const& info = made.graph.info();
+        ASSERT_EQ(info.vertices, std::max<std::uint64_t>(1, std::max(options.sources, options.targets)));
+        ASSERT_EQ(info.edges, order.size());
+        ASSERT_EQ(made.in_order, std::is_sorted(order.begin(), order.end()));
+        ASSERT_EQ(made.edge_ids != nullptr, ids && !made.in_order);
+        ASSERT_EQ(info.weights, weighted && !order.empty() ? weight_kind::f32 : weight_kind::none);
+        graph_lists const lists = lists_of(made.graph);
+        std::uint64_t wrong = 0, begin = 0;
+        for (std::uint64_t v = 0; v < info.vertices; ++v) {
+          wrong += lists.offsets[v] != begin;
+          while (begin < order.size() && static_cast<std::uint64_t>(draws[order[begin]]) == v) ++begin;
+        }
+        wrong += lists.offsets[info.vertices] != order.size();
+        for (std::uint64_t k = 0; k < order.size(); ++k) {
+          wrong += static_cast<std::uint32_t const*>(lists.targets)[k] != static_cast<std::uint64_t>(drawn[order[k]]);
+          if (made.edge_ids) wrong += static_cast<std::uint32_t const*>(made.edge_ids)[k] != order[k];
+          if (lists.weights) wrong += static_cast<float const*>(lists.weights)[k] != weights[order[k]];
+        }
+        ASSERT_EQ(wrong, 0u);
       }
-      wrong += lists.offsets[info.vertices] != order.size();
-      for (std::uint64_t k = 0; k < order.size(); ++k) {
-        wrong += static_cast<std::uint32_t const*>(lists.targets)[k] != static_cast<std::uint64_t>(drawn[order[k]]);
-        if (made.edge_ids) wrong += static_cast<std::uint32_t const*>(made.edge_ids)[k] != order[k];
-        if (lists.weights) wrong += static_cast<float const*>(lists.weights)[k] != weights[order[k]];
-      }
-      ASSERT_EQ(wrong, 0u);
-    }
 }
 
 ends drawn_ends(std::uint64_t count, std::uint64_t sources, std::uint64_t targets, std::uint64_t seed, std::uint64_t hubs = 0) {
@@ -110,27 +112,29 @@ TEST(adjacency, lists_are_in_the_order_of_times) {
   std::vector<std::int64_t> of_edges(e.source.size()), of_sources(300), of_targets(2000);
   for (std::uint64_t i = 0; i < of_edges.size(); ++i) of_edges[i] = static_cast<std::int64_t>(random_bits(14, 0, i) % 100) - 50;
   for (std::uint64_t i = 0; i < 2000; ++i) of_targets[i] = of_sources[i % 300] = static_cast<std::int64_t>(random_bits(14, 1, i) % 9);
-  for (bool const backward : {false, true})
-    for (bool const of_edge : {false, true}) {
-      adjacency_options options{300, 2000, backward};
-      options.times_of_edges = of_edge, options.times = of_edge ? of_edges : backward ? of_targets : of_sources;
-      auto const& [draws, drawn] = backward ? std::tie(e.source, e.target) : std::tie(e.target, e.source);
-      std::vector<std::uint64_t> order(e.source.size());
-      std::iota(order.begin(), order.end(), 0);
-      auto const key = [&, &whose = draws, &neighbor = drawn](std::uint64_t i) {
-        return std::tuple(whose[i], options.times[of_edge ? i : static_cast<std::uint64_t>(neighbor[i])], neighbor[i], i);
-      };
-      std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) { return key(a) < key(b); });
-      adjacency const made = make_adjacency(lying(e.source, 8, 1).as, lying(e.target, 8, 1).as, options);
-      graph_lists const lists = lists_of(made.graph);
-      std::uint64_t wrong = 0;
-      for (std::uint64_t k = 0; k < order.size(); ++k) {
-        wrong += static_cast<std::uint32_t const*>(lists.targets)[k] != static_cast<std::uint64_t>(drawn[order[k]]);
-        wrong += static_cast<std::uint32_t const*>(made.edge_ids)[k] != order[k];
+  for (place_kind const where : {place_kind::host, place_kind::simulated})
+    for (bool const backward : {false, true})
+      for (bool const of_edge : {false, true}) {
+        adjacency_options options{300, 2000, backward};
+        options.where = {where};
+        options.times_of_edges = of_edge, options.times = of_edge ? of_edges : backward ? of_targets : of_sources;
+        auto const& [draws, drawn] = backward ? std::tie(e.source, e.target) : std::tie(e.target, e.source);
+        std::vector<std::uint64_t> order(e.source.size());
+        std::iota(order.begin(), order.end(), 0);
+        auto const key = [&, &whose = draws, &neighbor = drawn](std::uint64_t i) {
+          return std::tuple(whose[i], options.times[of_edge ? i : static_cast<std::uint64_t>(neighbor[i])], neighbor[i], i);
+        };
+        std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) { return key(a) < key(b); });
+        adjacency const made = make_adjacency(lying(e.source, 8, 1).as, lying(e.target, 8, 1).as, options);
+        graph_lists const lists = lists_of(made.graph);
+        std::uint64_t wrong = 0;
+        for (std::uint64_t k = 0; k < order.size(); ++k) {
+          wrong += static_cast<std::uint32_t const*>(lists.targets)[k] != static_cast<std::uint64_t>(drawn[order[k]]);
+          wrong += static_cast<std::uint32_t const*>(made.edge_ids)[k] != order[k];
+        }
+        EXPECT_EQ(wrong, 0u);
+        EXPECT_FALSE(made.in_order);
       }
-      EXPECT_EQ(wrong, 0u);
-      EXPECT_FALSE(made.in_order);
-    }
   // Edges that stand so already; and as many times as there are.
   std::vector<std::int64_t> const source{1, 0, 2}, target{0, 0, 1}, ages{3, 2, 9};
   adjacency_options options{3, 2};
@@ -168,15 +172,21 @@ TEST(adjacency, edges_in_order_are_seen) {
 
 TEST(adjacency, the_first_edge_that_cannot_be_is_named) {
   ends e = drawn_ends(200000, 50, 60, 3);
+  place where;
   auto const said = [&](std::uint32_t bytes) {
-    return error_of([&] { make_adjacency(lying(e.source, bytes, 1).as, lying(e.target, bytes, 1).as, {50, 60}); });
+    adjacency_options options{50, 60};
+    options.where = where;
+    return error_of([&] { make_adjacency(lying(e.source, bytes, 1).as, lying(e.target, bytes, 1).as, options); });
   };
-  e.source[150000] = 50, e.target[199999] = -1;
-  for (std::uint32_t const bytes : {4u, 8u})
-    EXPECT_EQ(said(bytes), "edge_index: source 50 of edge 150000 does not exist; there are 50 vertices of its type");
-  e.source[150000] = 0;
-  for (std::uint32_t const bytes : {4u, 8u})
-    EXPECT_EQ(said(bytes), "edge_index: target -1 of edge 199999 does not exist; there are 60 vertices of its type");
+  for (place_kind const kind : {place_kind::host, place_kind::simulated}) {
+    where.kind = kind;
+    e.source[150000] = 50, e.target[199999] = -1;
+    for (std::uint32_t const bytes : {4u, 8u})
+      EXPECT_EQ(said(bytes), "edge_index: source 50 of edge 150000 does not exist; there are 50 vertices of its type");
+    e.source[150000] = 0;
+    for (std::uint32_t const bytes : {4u, 8u})
+      EXPECT_EQ(said(bytes), "edge_index: target -1 of edge 199999 does not exist; there are 60 vertices of its type");
+  }
   ends const one{{0}, {0}};
   EXPECT_THROW(make_adjacency(lying(one.source, 8, 1).as, lying(one.target, 8, 1).as, {0, 1}), id_error);
   std::vector<float> const weights{-1};

@@ -85,7 +85,8 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             raise KindError(f"data is {_checks.told(data)}; give Data, HeteroData, or (FeatureStore, GraphStore)") from None
         self.sample_direction = sample_direction
         # is_sorted, share_memory: whether edges are sorted is seen, and their lists are shared by processes that fork.
-        self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward", graph)
+        self.place = "host" if place is None else device_of(place, [], "place")
+        self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward", graph, place=self.place)
         self._weighted = weight_attr is not None
         self.num_neighbors = num_neighbors
         try:
@@ -94,7 +95,6 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             raise UsageError(f"subgraph_type is {_checks.told(subgraph_type)}; say 'directional', 'bidirectional' or 'induced'") from None
         self.temporal_strategy = temporal_strategy
         self.keep_orig_edges = False
-        self.place = "host" if place is None else device_of(place, [], "place")
         self.device_budget = device_budget
         self._scores = None if scores is None else self._source.scores_of(scores)
         self._made: tuple[Any, BlockSampler | RemoteSampler | None, list[Any]] | None = None

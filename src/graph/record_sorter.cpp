@@ -1,0 +1,40 @@
+#include "graph/record_sorter.hpp"
+
+#include "core/device.hpp"
+#include "garner/error.hpp"
+#include "memory/budget.hpp"
+
+namespace garner {
+
+namespace {
+constexpr std::uint64_t worth_a_device = 1u << 23;  // fewer are sorted by the host before a device has its memory
+}
+
+record_sorter::record_sorter(place where, std::uint64_t records, std::uint64_t part, bool values)
+    : x_(where),
+      keys_(x_.near(), records, x_.device(), "edges, to sort"),
+      spare_(x_.near(), records, x_.device(), "edges, to sort"),
+      staged_keys_(tier::host, 2 * part, x_.device(), "edges on their way"),
+      values_(x_.near(), values ? records : 0, x_.device(), "edges, to sort"),
+      spare_values_(x_.near(), values ? records : 0, x_.device(), "edges, to sort"),
+      staged_values_(tier::host, values ? 2 * part : 0, x_.device(), "edges on their way") {}
+
+std::unique_ptr<record_sorter> record_sorter::at(place where, std::uint64_t records, bool values) {
+  if (where.kind == place_kind::host || records == 0 || records >> 32) return nullptr;
+  std::uint64_t part = 1u << 14, room = std::max(part, records / 2 + 1);  // of the simulated device: small, so that there are several
+  if (where.kind == place_kind::device) {
+    if (records < worth_a_device) return nullptr;
+    budget const& of = device_budget(where.index);
+    std::uint64_t const there = std::min(device::memory(where.index).free_bytes, of.limit() - std::min(of.limit(), of.used()));
+    part = 1u << 22, room = there / 2 / (values ? 24 : 16);
+    if (room < part) return nullptr;
+  }
+  try {
+    return std::unique_ptr<record_sorter>(new record_sorter(where, std::min(room, records), part, values));
+  } catch (error const& e) {
+    if (e.code() != errc::memory) throw;
+    return nullptr;
+  }
+}
+
+}  // namespace garner
