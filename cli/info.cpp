@@ -7,6 +7,7 @@
 
 #include "common.hpp"
 #include "core/device.hpp"
+#include "core/gpus_seen.hpp"
 #include "core/thread_pool.hpp"
 #include "drives.hpp"
 #include "memory/budget.hpp"
@@ -42,7 +43,7 @@ json gather(settings const& s) {
   json all;
   all["version"] = GARNER_VERSION;
   all["build"] = {{"cuda", device::built()},
-                  {"cuda_toolkit", cuda_toolkit().empty() ? json() : json(cuda_toolkit())},
+                  {"cuda_toolkit", device::built() ? json(this_build().toolkit) : json()},
                   {"compiler", compiler()},
                   {"reads", {"gnr", "el", "wel", "csv", "snap", "mtx", "gr", "metis", "sg", "wsg", "bel", "ldbc", "npy", "npz"}},
                   {"writes", {"gnr", "el", "wel", "mtx", "metis", "sg", "wsg", "bel"}},

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <thread>
 
-#include "comm/opened_library.hpp"
+#include "core/opened_library.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 

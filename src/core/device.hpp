@@ -50,7 +50,7 @@ void* allocate_managed(int index, std::size_t bytes);
 void release_managed(int index, void* pointer) noexcept;
 void advise_read_mostly(int index, void* managed, std::size_t bytes);  // UVM keeps a read-only copy a page on the device
 void evict_managed(int index, void* managed, std::size_t bytes);       // pages go back to the host, so that the next run is cold
-void map_host(void* pointer, std::size_t bytes);  // pins host pages and maps them for all devices; errc::memory names `ulimit -l`
+void map_host(void* pointer, std::size_t bytes);  // pins host pages and maps them for all devices; errc::memory says what helps
 void unmap_host(void* pointer) noexcept;
 // The same for memory of the caller's (memory/pin.hpp, which counts who holds which bytes, is what others call): just these bytes, and a
 // refusal is an answer. `already`: some of the bytes are pinned. Read-only pages are pinned where the device can read such.

@@ -21,6 +21,7 @@
 #include "core/device.hpp"
 #include "core/exec/current_device.hpp"
 #include "core/fail.hpp"
+#include "core/gpus_seen.hpp"
 #include "core/stream_backend.hpp"
 
 namespace garner::device {
@@ -112,9 +113,10 @@ int count() noexcept {
 
 std::string why_none() {
   if (begun_by_parent) return forked;
+  gpu_problem p = why_no_gpu(see_gpus(), this_build());
   int n;
-  cudaError_t const status = count_status(n);
-  return fmt::format("no usable GPU: {}; check nvidia-smi, or say place host or simulated", cudaGetErrorString(status));
+  if (p.why.empty()) p = {fmt::format("no usable GPU: {}", cudaGetErrorString(count_status(n))), "check nvidia-smi"};
+  return told(p);
 }
 
 void require(int index) {
@@ -289,7 +291,7 @@ void map_host(void* pointer, std::size_t bytes) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
   fail(errc::memory,
-       "{} bytes of host memory could not be pinned and mapped: {}; raise `ulimit -l`, or in a container the memory limit and --shm-size",
+       "{} bytes of host memory could not be pinned and mapped: {}; free some, or in a container raise the memory limit and --shm-size",
        bytes, cudaGetErrorString(status));
 }
 void unmap_host(void* pointer) noexcept {

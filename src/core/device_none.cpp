@@ -1,7 +1,12 @@
 // Stands in for device_cuda.cpp in a build without CUDA.
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "core/gpus_seen.hpp"
 #include "core/stream_backend.hpp"
+
+namespace garner {
+gpu_build this_build() { return {}; }
+}  // namespace garner
 
 namespace garner::device {
 
@@ -11,7 +16,7 @@ namespace {
 
 bool built() { return false; }
 int count() noexcept { return 0; }
-std::string why_none() { return "this build has no GPU support; build with CUDA=1, or say place host or simulated"; }
+std::string why_none() { return told(why_no_gpu(see_gpus(), this_build())); }
 void require(int) { refuse(); }
 void make_current(int) { refuse(); }
 void* driver_entry(char const*, int) noexcept { return nullptr; }

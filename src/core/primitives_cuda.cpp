@@ -6,6 +6,7 @@
 
 #include "core/exec.hpp"
 #include "core/exec/current_device.hpp"
+#include "core/gpus_seen.hpp"
 #include "core/primitives.hpp"
 
 namespace garner::on_gpu {
@@ -170,3 +171,14 @@ void histogram(executor& x, std::uint32_t const* bin, std::uint64_t n, std::uint
 }
 
 }  // namespace garner::on_gpu
+
+namespace garner {
+
+// Here, since nvcc alone knows what it compiles for.
+gpu_build this_build() {
+  gpu_build b{fmt::format("{}.{}", __CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__), {__CUDA_ARCH_LIST__}};
+  for (int& a : b.architectures) a /= 10;  // 900 is 9.0
+  return b;
+}
+
+}  // namespace garner

@@ -13,7 +13,7 @@
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
-#include "doctor/gpus_seen.hpp"
+#include "core/gpus_seen.hpp"
 #include "garner/build.hpp"
 #include "garner/features.hpp"
 #include "garner/jobs.hpp"
@@ -93,8 +93,6 @@ bool checked(std::string& found, Check const& check, errc* code = nullptr) {
   }
 }
 
-std::string of_bytes(std::uint64_t bytes, char const* none) { return bytes == budget::unlimited ? none : format_bytes(bytes); }
-
 doctor_check host_memory_check() {
   host_memory const now = host_memory_now();
   return {"host memory",
@@ -108,8 +106,9 @@ doctor_check pinned_check() {
   ::rlimit lock{};
   ::getrlimit(RLIMIT_MEMLOCK, &lock);
   return {"pinned memory",
-          fmt::format("limit {} (ulimit -l; io_uring's buffers, the driver's are not counted)",
-                      of_bytes(lock.rlim_cur == RLIM_INFINITY ? budget::unlimited : lock.rlim_cur, "none")),
+          fmt::format("as much as the host has free: the GPU's driver does not count it against `ulimit -l` ({}), which limits io_uring's "
+                      "buffers alone",
+                      lock.rlim_cur == RLIM_INFINITY ? "unlimited" : format_bytes(lock.rlim_cur)),
           ""};
 }
 doctor_check shared_memory_check() {
@@ -173,8 +172,7 @@ doctor_check link_check(int device) {
         return fmt::format("copies {:.1f} GB/s to the GPU and {:.1f} back; kernels read host memory at {:.1f} GB/s", l.to_device_gbs,
                            l.to_host_gbs, l.zero_copy_gbs);
       }))
-    c.advice =
-        "the GPU does not read host memory as it should; keep all data in its memory, or check `ulimit -l` and the container's limits";
+    c.advice = "the GPU does not read host memory as it should; keep all data in its memory, or raise the container's memory limit";
   else if (l.to_device_gbs < 6)
     c.advice = "slower than 8 lanes of PCIe 3.0: check the slot (nvidia-smi -q shows link generation and width)";
   return c;
@@ -192,7 +190,7 @@ doctor_check self_test_check(place where, planted_fault const& fault, std::strin
           &code))
     return c;
   if (!known.empty()) c.advice = known;
-  else if (code == errc::memory) c.advice = "free memory of the GPU and of the host, or raise the limit of pinned memory (ulimit -l)";
+  else if (code == errc::memory) c.advice = "free memory of the GPU and of the host, or raise the container's memory limit";
   else if (where.kind == place_kind::device)
     c.advice = "do not use this GPU until this is solved (CUDA_VISIBLE_DEVICES leaves it out); check it with nvidia-smi";
   else c.advice = "a defect of Garner or of this machine's memory; please report it";
@@ -232,7 +230,6 @@ void try_place(place where, planted_fault const& fault) {
 doctor_report examine_machine(std::optional<place> where, planted_fault const& fault) {
   gpus_seen const seen = see_gpus();
   gpu_build const build = this_build();
-  gpu_problem const problem = problem_of(seen, build);
   int const gpus = device::count();
   doctor_report r;
   r.checks.push_back({"Garner",
@@ -246,17 +243,16 @@ doctor_report examine_machine(std::optional<place> where, planted_fault const& f
     driver.found = fmt::format("{}{}", seen.driver.empty() ? "version not known" : seen.driver,
                                seen.cuda ? fmt::format(", for CUDA {}.{}", seen.cuda / 1000, seen.cuda % 1000 / 10) : "");
   if (seen.any() && gpus == 0) {
-    r.usable = false;
-    if (hides_gpus()) driver.advice = "CUDA_VISIBLE_DEVICES hides all GPUs: unset it, or set it to their numbers";
-    else if (!problem.why.empty()) driver.advice = problem.why + ": " + problem.helps;
-    else driver.advice = device::why_none();
+    driver.advice = device::why_none();
+    r.usable = hides_gpus(seen);  // nothing is amiss with GPUs that are not wanted
+    if (r.usable) driver.found += "; " + hidden_by();
   }
   r.checks.push_back(std::move(driver));
   for (int d = 0; d < gpus; ++d) {
     r.checks.push_back(gpu_check(d, build));
     r.usable = r.usable && r.checks.back().advice.empty();
   }
-  if (gpus == 0)
+  if (gpus == 0)  // hidden, or not usable
     for (std::size_t k = 0; k < seen.gpus.size(); ++k)
       r.checks.push_back({fmt::format("GPU {}", k),
                           fmt::format("{}, compute capability {}.{}, {}", seen.gpus[k].name, seen.gpus[k].major, seen.gpus[k].minor,
@@ -275,6 +271,13 @@ doctor_report examine_machine(std::optional<place> where, planted_fault const& f
   std::vector<doctor_check> tests;
   int works = -1;  // a GPU that passed
   for (place const at : tried) {
+    if (at.kind == place_kind::device && at.index >= gpus) {
+      doctor_check c{"self-test of " + to_string(at), "not run: this GPU cannot be used", ""};
+      checked(c.advice, [&] { return device::require(at.index), std::string(); });
+      tests.push_back(std::move(c));
+      r.usable = false;
+      continue;
+    }
     std::string const gpu = fmt::format("GPU {}", at.index);
     auto const known = std::find_if(r.checks.begin(), r.checks.end(), [&](doctor_check const& c) { return c.name == gpu; });
     tests.push_back(self_test_check(at, fault, at.kind == place_kind::device && known != r.checks.end() ? known->advice : ""));
@@ -310,9 +313,9 @@ std::string to_text(doctor_report const& report) {
 
 std::string why_gpu_unusable() {
   return as_error([] {
-    if (hides_gpus()) return std::string();
-    gpu_problem const p = problem_of(see_gpus(), this_build());
-    return p.why.empty() ? p.why : fmt::format("{}, so everything runs on the CPU; {}", p.why, p.helps);
+    gpus_seen const seen = see_gpus();
+    gpu_problem const p = problem_of(seen, this_build());
+    return p.why.empty() || hides_gpus(seen) ? std::string() : fmt::format("{}, so everything runs on the CPU; {}", p.why, p.helps);
   });
 }
 

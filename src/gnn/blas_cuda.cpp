@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/opened_library.hpp"
+#include "core/opened_library.hpp"
 #include "core/device.hpp"
 #include "core/exec/current_device.hpp"
 #include "core/fail.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "comm/opened_library.hpp"
+#include "core/opened_library.hpp"
 #include "core/fail.hpp"
 #include "gnn/dense_product.hpp"
 

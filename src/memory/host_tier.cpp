@@ -58,12 +58,14 @@ void touch_pages(void* data, std::size_t bytes, bool fresh) {
   });
 }
 
-std::string limit_in_the_way(int resource, char const* option, std::size_t bytes) {
+namespace {
+std::string what_helps(std::size_t bytes) {
   ::rlimit limit{};
-  if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes)
-    return "";
-  return fmt::format("; `ulimit {}` is {} KiB, raise it", option, limit.rlim_cur / 1024);
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes
+             ? fmt::format("`ulimit -v` is {} KiB, raise it", limit.rlim_cur / 1024)
+             : "ask for less, end other programs or take a larger machine";
 }
+}  // namespace
 
 void* host_tier::allocate(std::size_t bytes, int device) {
   if (device == device::simulated) return simulated_device::allocate(bytes);
@@ -72,19 +74,14 @@ void* host_tier::allocate(std::size_t bytes, int device) {
   void* p = device >= 0 ? map_shared(pages) : MAP_FAILED;
   if (p == MAP_FAILED) p = map_private(pages);
   if (p == MAP_FAILED) {
-    std::string const why = std::strerror(errno), limit = limit_in_the_way(RLIMIT_AS, "-v", bytes);
-    fail(errc::memory, "host memory: {} bytes ({}) refused by the system: {}{}", bytes, format_bytes(bytes), why,
-         limit.empty() ? "; ask for less, end other programs or take a larger machine" : limit);
+    std::string const why = std::strerror(errno);
+    fail(errc::memory, "host memory: {} bytes ({}) refused by the system: {}; {}", bytes, format_bytes(bytes), why, what_helps(bytes));
   }
   ::madvise(p, pages, MADV_HUGEPAGE);
   if (device < 0) return p;
   try {
     touch_pages(p, pages, true);
     device::map_host(p, pages);
-  } catch (error const& e) {
-    ::munmap(p, pages);
-    if (e.code() == errc::interrupted) throw;
-    throw error(e.code(), e.what() + limit_in_the_way(RLIMIT_MEMLOCK, "-l", pages));
   } catch (...) {
     ::munmap(p, pages);
     throw;

@@ -303,24 +303,6 @@ link_calibration const& link_of(int device, bool again, std::uint64_t largest_ta
   return known()[device] = fresh;
 }
 
-std::string cuda_toolkit() {
-#if defined(__CUDACC_VER_MAJOR__)
-  return fmt::format("{}.{}", __CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__);
-#else
-  return "";
-#endif
-}
-
-std::vector<int> cuda_architectures() {
-#if defined(__CUDA_ARCH_LIST__)
-  std::vector<int> all{__CUDA_ARCH_LIST__};  // 900 is 9.0
-  for (int& a : all) a /= 10;
-  return all;
-#else
-  return {};
-#endif
-}
-
 double read_gbs(executor& x, read_pattern how, std::uint64_t bytes) {
   bool const paged = how == read_pattern::paged;
   std::uint64_t const rows = bytes / chunk - 1;  // one to spare, for those that begin 32 B late

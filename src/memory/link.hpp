@@ -34,8 +34,6 @@ struct link_calibration {
 // paged_gbs too.
 link_calibration const& link_of(int device, bool again = false, std::uint64_t largest_table = std::uint64_t{1} << 30);
 std::optional<link_calibration> known_link(int device);  // measured by this process or from the cache; nothing is measured
-std::string cuda_toolkit();                              // the one that this build was compiled with, "13.0"; empty without
-std::vector<int> cuda_architectures();                   // that kernels were compiled for: 90 is compute capability 9.0; none without
 
 // How a table in host memory is read from one end to the other (figure 2.5 of the dissertation): a thread a stretch of 4 KiB; a warp a
 // stretch, each step 32 B off a line; a warp a stretch, on lines; the same of UVM pages, cold.

@@ -21,8 +21,6 @@ inline constexpr std::size_t whole_pages(std::size_t bytes) {
 // Brings the pages in by all threads of the shared pool, so not from inside its loops; errc::memory where the system has none left.
 // `fresh`: nothing is in them yet. Else they are only read.
 void touch_pages(void* pages, std::size_t bytes, bool fresh);
-// "; `ulimit OPTION` is N KiB, raise it" where that setting of the user's stands in the way of so many bytes; else empty.
-std::string limit_in_the_way(int resource, char const* option, std::size_t bytes);
 
 // Remembers where the few blocks begin that had to be moved up to the next page.
 class page_aligner {

@@ -1,7 +1,5 @@
 #include "memory/pin.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -25,8 +23,7 @@ std::string why_refused(std::uintptr_t begin, std::size_t bytes, std::string con
   else if (m.known && m.shared && !m.file.empty() && m.file.rfind("/dev/shm/", 0) != 0 && m.file.rfind("/memfd:", 0) != 0)
     what_helps = fmt::format(
         "; it is a shared mapping of {}, whose pages a file system may refuse to pin: map it private, or read it into memory", m.file);
-  else what_helps = limit_in_the_way(RLIMIT_MEMLOCK, "-l", bytes);
-  if (what_helps.empty()) what_helps = "; raise `ulimit -l`, or in a container the memory limit";
+  else what_helps = "; free host memory, or in a container raise the memory limit";  // `ulimit -l` does not bind NVIDIA's driver
   return fmt::format("host memory: {} bytes at {} could not be pinned and mapped where they lie: {}{}", bytes, as_pointer(begin), why,
                      what_helps);
 }

@@ -27,7 +27,7 @@ struct pin_calls {  // the runtime's, or a test's
 class pin_registry {
  public:
   explicit pin_registry(pin_calls calls) : calls_(std::move(calls)) {}
-  // errc::memory where the system refuses; the message names `ulimit -l` or the mapping that cannot be pinned.
+  // errc::memory where the system refuses; the message says what helps, or names the mapping that cannot be pinned.
   void hold(void const* data, std::size_t bytes);
   void release(void const* data, std::size_t bytes) noexcept;  // exactly what was held
   std::size_t pinned_bytes() const;                            // by this registry

@@ -7,7 +7,7 @@ namespace garner {
 
 // Host memory of our own mapping. For a device (device >= 0): shared pages (memfd), so that another process can be given the same ones
 // later, or private ones where the kernel has no memfd; touched, pinned and mapped, so not from inside a loop of the shared pool. Refusals
-// name `ulimit -l` or --shm-size where those are the cause. With device -1 no device can read it. For the simulated device: poisoned, as
+// name `ulimit -v`, or what a container may raise. With device -1 no device can read it. For the simulated device: poisoned, as
 // its own memory and what it reads of the host's.
 struct host_tier {
   static constexpr tier kind = tier::host;

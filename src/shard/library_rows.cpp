@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "comm/opened_library.hpp"
+#include "core/opened_library.hpp"
 #include "core/fail.hpp"
 #include "memory/budget.hpp"
 #include "shard/exchange.hpp"

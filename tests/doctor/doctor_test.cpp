@@ -8,9 +8,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "doctor/gpus_seen.hpp"
+#include "core/gpus_seen.hpp"
 #include "garner/build.hpp"
-#include "memory/link.hpp"
 #include "stand_in/stand_in.hpp"
 #include "support.hpp"
 
@@ -92,14 +91,81 @@ TEST_F(doctor, whatever_a_self_test_throws_is_a_line) {
     return c.found + " -> " + c.advice;
   };
   EXPECT_THAT(told([] { fail(errc::memory, "no room"); }), StartsWith("no room -> free memory"));
-  EXPECT_THAT(told([] { throw std::bad_alloc(); }), HasSubstr("ulimit -l"));
+  EXPECT_THAT(told([] { throw std::bad_alloc(); }), HasSubstr("free memory of the GPU and of the host"));
   EXPECT_THAT(told([] { throw std::runtime_error("odd"); }), AllOf(HasSubstr("odd"), HasSubstr("please report it")));
 }
 
 TEST_F(doctor, a_device_that_is_not_there_is_a_line_too) {
   doctor_report const r = examine_machine(place{place_kind::device, 4711});
   EXPECT_FALSE(r.usable);
-  EXPECT_NE(named(r, "self-test of device 4711").advice, "");
+  doctor_check const& c = named(r, "self-test of device 4711");
+  EXPECT_EQ(c.found, "not run: this GPU cannot be used");
+  EXPECT_EQ(c.advice, testing::error_of([] { device::require(4711); }));  // as every job there would say
+}
+
+TEST_F(doctor, pinned_memory_is_not_limited_by_what_may_be_locked) {
+  EXPECT_THAT(named(examine_machine(simulated), "pinned memory").found,
+              AllOf(StartsWith("as much as the host has free"), HasSubstr("limits io_uring's buffers alone")));
+}
+
+TEST_F(doctor, gpus_that_are_hidden_are_not_amiss_unless_one_is_asked_for) {
+  if (device::count() > 0) GTEST_SKIP() << "this machine has a GPU";
+  there_is("nvidia0");
+  testing::stand_in driver("GARNER_DRIVER_LIBRARY", "driver_stand_in");
+  driver.say("GARNER_STAND_IN_GPUS", "NVIDIA Some GPU:9.0");
+  driver.say("GARNER_STAND_IN_CUDA", "13000");
+  EXPECT_FALSE(examine_machine().usable);
+  for (char const* visible : {"", "-1"}) {
+    ::setenv("CUDA_VISIBLE_DEVICES", visible, 1);
+    doctor_report const r = examine_machine();
+    EXPECT_TRUE(r.usable) << to_text(r);
+    EXPECT_THAT(named(r, "driver").found, HasSubstr(fmt::format("; CUDA_VISIBLE_DEVICES is '{}', which hides all GPUs", visible)));
+    EXPECT_FALSE(examine_machine(place{place_kind::device, 0}).usable);
+  }
+}
+
+TEST_F(doctor, hides_what_cuda_would_hide) {  // as driver 580 did for each of these with one GPU
+  gpus_seen one;
+  one.files = 1, one.gpus.resize(1);
+  for (auto const& [visible, hidden] : std::vector<std::pair<char const*, bool>>{{"", true},
+                                                                                 {"-1", true},
+                                                                                 {"NoDevFiles", true},
+                                                                                 {"99", true},
+                                                                                 {"1,0", true},
+                                                                                 {"abc", true},
+                                                                                 {",0", true},
+                                                                                 {" 0", false},
+                                                                                 {"0,abc", false},
+                                                                                 {"GPU-aea8fbef", false}}) {
+    ::setenv("CUDA_VISIBLE_DEVICES", visible, 1);
+    EXPECT_EQ(hides_gpus(one), hidden) << visible;
+  }
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_FALSE(hides_gpus(one));
+}
+
+TEST_F(doctor, one_reason_is_given_everywhere) {
+  gpu_build const build{"13.0", {75, 90, 120}}, cpu;
+  auto const why = [&](gpu_build const& b) { return told(why_no_gpu(see_gpus(), b)); };
+  EXPECT_EQ(why(cpu), "this build has no GPU support; build with CUDA=1, or say place host or simulated");
+  EXPECT_EQ(why(build),
+            "no NVIDIA GPU is visible here: there is no /dev/nvidia0; start a container with --gpus all, or say place host or simulated");
+  there_is("nvidia0");
+  ::setenv("GARNER_DRIVER_LIBRARY", "/no/such/library.so", 1);
+  EXPECT_THAT(why(build), HasSubstr("libcuda.so.1 cannot be opened; install the NVIDIA driver"));
+  EXPECT_THAT(why(cpu),
+              HasSubstr("there is a GPU (/dev/nvidia*), and this build of Garner has no GPU support; install the wheel for GPUs"));
+  testing::stand_in driver("GARNER_DRIVER_LIBRARY", "driver_stand_in");
+  driver.say("GARNER_STAND_IN_GPUS", "NVIDIA New:9.0");
+  driver.say("GARNER_STAND_IN_CUDA", "13000");
+  EXPECT_EQ(why_no_gpu(see_gpus(), build).why, "");  // the runtime alone knows
+  ::setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
+  EXPECT_EQ(why(build),
+            "CUDA_VISIBLE_DEVICES is '-1', which hides all GPUs; unset it, or set it to numbers of GPUs, or say place host or simulated");
+  if (device::count() > 0) return;
+  EXPECT_EQ(device::why_none(), why(this_build()));
+  EXPECT_EQ(named(examine_machine(), "driver").advice, device::why_none());
+  EXPECT_EQ(testing::error_of([] { device::require(0); }), device::why_none());
 }
 
 TEST_F(doctor, sees_files_of_gpus_and_no_others) {
@@ -129,7 +195,7 @@ TEST_F(doctor, a_gpu_that_this_build_cannot_use_is_said) {
   for (char const* none : {"", "-1", "NoDevFiles"}) {
     ::setenv("CUDA_VISIBLE_DEVICES", none, 1);
     EXPECT_EQ(why_gpu_unusable(), "");
-    EXPECT_THAT(named(examine_machine(simulated), "driver").advice, HasSubstr("CUDA_VISIBLE_DEVICES hides all GPUs"));
+    EXPECT_THAT(named(examine_machine(simulated), "driver").found, HasSubstr("which hides all GPUs"));
   }
   ::setenv("CUDA_VISIBLE_DEVICES", "0", 1);
   EXPECT_NE(why_gpu_unusable(), "");
@@ -170,7 +236,8 @@ TEST(architectures, run_what_is_theirs_and_what_comes_after_the_last) {
                                                                                   {13, 0, true}})
     EXPECT_EQ(has_code(build, major, minor), runs) << major << "." << minor;
   EXPECT_FALSE(has_code({"", {}}, 9, 0));
-  EXPECT_EQ(cuda_architectures().empty(), !device::built());
+  EXPECT_EQ(this_build().architectures.empty(), !device::built());
+  EXPECT_EQ(this_build().toolkit.empty(), !device::built());
 }
 
 }  // namespace

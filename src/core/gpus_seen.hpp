@@ -22,8 +22,9 @@ struct gpus_seen {
 };
 // GARNER_DEVICE_FOLDER is read in place of /dev, and GARNER_DRIVER_LIBRARY in place of libcuda and NVML (tests).
 gpus_seen see_gpus();
-// Whether CUDA_VISIBLE_DEVICES leaves this process no GPU at all.
-bool hides_gpus();
+// Whether CUDA_VISIBLE_DEVICES leaves this process none of these GPUs: CUDA shows those before the first that it does not know.
+bool hides_gpus(gpus_seen const& seen);
+std::string hidden_by();  // the variable with its value
 
 // What a build needs: its CUDA ("13.0"; empty without) and the architectures that it has code for (75 is 7.5), of the last also as PTX.
 struct gpu_build {
@@ -39,5 +40,9 @@ struct gpu_problem {
   std::string why, helps;
 };
 gpu_problem problem_of(gpus_seen const& seen, gpu_build const& build);
+// The reason that all of Garner gives where CUDA counts no GPU: a problem, no GPU, or the variable that hides all; empty where the runtime
+// alone knows.
+gpu_problem why_no_gpu(gpus_seen const& seen, gpu_build const& build);
+std::string told(gpu_problem const& p);  // what device::why_none() says of it
 
 }  // namespace garner

@@ -1,5 +1,5 @@
 // Libraries opened at run time: where they are looked for, what is told of those that are not there, or are other than was thought.
-#include "comm/opened_library.hpp"
+#include "core/opened_library.hpp"
 
 #include <gmock/gmock.h>
 #include <zlib.h>

@@ -1,4 +1,4 @@
-#include "doctor/gpus_seen.hpp"
+#include "core/gpus_seen.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,9 @@
 #include <filesystem>
 #include <string_view>
 
-#include "comm/opened_library.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
-#include "memory/link.hpp"
+#include "core/opened_library.hpp"
 
 namespace garner {
 
@@ -82,12 +81,16 @@ gpus_seen see_gpus() {
   return seen;
 }
 
-bool hides_gpus() {
+bool hides_gpus(gpus_seen const& seen) {
   char const* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  return visible && (*visible == '\0' || *visible == '-' || std::string_view(visible) == "NoDevFiles");
+  if (!visible) return false;
+  std::string first(visible);
+  first = first.substr(0, first.find(','));
+  first.erase(0, first.find_first_not_of(' '));
+  if (first.starts_with("GPU-") || first.starts_with("MIG-")) return false;  // names that nothing here knows
+  if (first.empty() || first.find_first_not_of("0123456789") == 0) return true;
+  return seen.any() && std::strtoull(first.c_str(), nullptr, 10) >= std::max<std::size_t>(seen.gpus.size(), seen.files);
 }
-
-gpu_build this_build() { return {cuda_toolkit(), cuda_architectures()}; }
 
 bool has_code(gpu_build const& build, int major, int minor) {
   int const wanted = major * 10 + minor;
@@ -129,5 +132,17 @@ gpu_problem problem_of(gpus_seen const& seen, gpu_build const& build) {
             what_helps_without_code(seen.gpus[0].major, seen.gpus[0].minor)};
   return {};
 }
+
+std::string hidden_by() {
+  return fmt::format("CUDA_VISIBLE_DEVICES is '{}', which hides all GPUs", from_environment("CUDA_VISIBLE_DEVICES", ""));
+}
+gpu_problem why_no_gpu(gpus_seen const& seen, gpu_build const& build) {
+  if (gpu_problem p = problem_of(seen, build); !p.why.empty()) return p;
+  if (build.toolkit.empty()) return {"this build has no GPU support", "build with CUDA=1"};
+  if (!seen.any()) return {"no NVIDIA GPU is visible here: there is no /dev/nvidia0", "start a container with --gpus all"};
+  if (hides_gpus(seen)) return {hidden_by(), "unset it, or set it to numbers of GPUs"};
+  return {};
+}
+std::string told(gpu_problem const& p) { return fmt::format("{}; {}, or say place host or simulated", p.why, p.helps); }
 
 }  // namespace garner

@@ -1,4 +1,4 @@
-#include "comm/opened_library.hpp"
+#include "core/opened_library.hpp"
 
 #include <dlfcn.h>
 
