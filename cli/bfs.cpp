@@ -152,7 +152,8 @@ void add_bfs(cli::program& p) {
   a->add_shards(v);
   v.add("--variant", a->variant,
         "levels: every arc that leaves the frontier is looked at; direction: where the frontier is large, what is not reached "
-        "looks for it (of directed graphs by their in-lists); emogi: the paper's program (default: direction where it can)");
+        "looks for it (of directed graphs by their in-lists); emogi: the paper's program (default: direction where it can)")
+      .among("levels direction emogi");
   v.add("--cached-neighbours", a->how.cached_neighbours);
   v.add("--hints", a->how.cached_neighbours);
   a->add_walk(v);

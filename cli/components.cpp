@@ -144,7 +144,7 @@ void add_components(cli::program& p) {
   a->add_file(v);
   a->add_place(v);
   a->add_shards(v);
-  v.add("--variant", a->variant, "afforest, or emogi: labels spread round by round, as in the paper");
+  v.add("--variant", a->variant, "afforest, or emogi: labels spread round by round, as in the paper").among("afforest emogi");
   v.add("--first-neighbours", a->how.first_neighbours);
   v.add("--slice", a->how.slice, "elements of a long list that one team takes; afforest");
   v.add("--vertices-per-team", a->how.paper.vertices_per_team);

@@ -95,7 +95,7 @@ void add_generate(cli::program& p) {
   v.add("--scale", a->how.scale, "2^SCALE vertices, 1 to 31");
   v.add("--edge-factor", a->how.edge_factor, "edges drawn a vertex, before loops and duplicates are dropped");
   v.add("--seed", a->how.seed, "the same seed gives the same bits at every place");
-  v.add("--place", a->place, "host, device or device:N");
+  v.add("--place", a->place, "host, device or device:N").among("host device");
   v.add("--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4)");
   v.add("--keep-duplicates", a->how.build.keep_duplicates, "edges drawn twice stay twice");
   v.add("--keep-loops", a->how.build.keep_loops, "edges from a vertex to itself stay");

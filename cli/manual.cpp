@@ -47,52 +47,121 @@ std::string of_zsh(std::string const& text) {  // within the brackets of _argume
   return replaced(replaced(replaced(replaced(text, "\\", "\\\\"), "[", "\\["), "]", "\\]"), ":", "\\:");
 }
 
+// What stands behind an option: words of its own, a file, a folder, or nothing that a shell knows.
+enum class value_kind { words, file, folder, unknown };
+value_kind kind_of(option const& o) {
+  if (!o.values.empty()) return value_kind::words;
+  if (o.row.takes == "FOLDER") return value_kind::folder;
+  for (std::string_view const takes : {"N", "BYTES", "X", "T", "D", "P", "S", "V", "SECONDS", "LOW:HIGH", "PS,DIST,WPB", "SHARE", "NAME"})
+    if (o.row.takes == takes) return value_kind::unknown;
+  return value_kind::file;
+}
+bool by_commas(option const& o) { return o.is_list && !o.may_repeat; }
+option const* first_position(verb const& v) {
+  for (option const& o : v.options())
+    if (by_position(o)) return &o;
+  return nullptr;
+}
+std::string names_of_verbs(program const& p) {
+  std::string all;
+  for (verb const& v : p.verbs()) all += (all.empty() ? "" : " ") + v.name();
+  return all;
+}
+
 std::string for_bash(program const& p) {
-  std::string verbs = "--help --version", cases;
+  std::string const verbs = names_of_verbs(p);
+  std::string cases;
   for (verb const& v : p.verbs()) {
-    verbs += " " + v.name();
-    std::string options = "--help --help-all", values;
+    std::string options = "--help --help-all", words, of_kind[4];
     for (option const& o : v.options()) {
       if (!is_completed(o)) continue;
-      for (std::string const& name : names_of(o)) {
-        options += " " + name;
-        if (!o.is_flag) values += (values.empty() ? "" : "|") + name;
+      std::string all;
+      for (std::string const& name : names_of(o)) all += (all.empty() ? "" : "|") + name;
+      options += " " + replaced(all, "|", " ");
+      if (o.is_flag) continue;
+      if (kind_of(o) == value_kind::words) {
+        words += fmt::format("        {}) {}={} ;;\n", all, by_commas(o) ? "list" : "values", in_quotes(std::string(o.values)));
+      } else {
+        std::string& same = of_kind[static_cast<std::size_t>(kind_of(o))];
+        same += (same.empty() ? "" : "|") + all;
       }
     }
-    cases += fmt::format("    {}) options={}", v.name(), in_quotes(options));
-    if (!values.empty()) cases += fmt::format("\n      case $before in {}) return ;; esac", values);
-    cases += " ;;\n";
+    for (auto const& [kind, name] : {std::pair(value_kind::file, "file"), {value_kind::folder, "folder"}, {value_kind::unknown, "unknown"}})
+      if (std::string const& same = of_kind[static_cast<std::size_t>(kind)]; !same.empty())
+        words += fmt::format("        {}) kind={} ;;\n", same, name);
+    cases += fmt::format("    {}) options={}\n", v.name(), in_quotes(options));
+    if (option const* const o = first_position(v); o && !o->values.empty())
+      cases += fmt::format("      if [[ $COMP_CWORD == 2 && $word != -* ]]; then values={}; fi\n", in_quotes(std::string(o->values)));
+    cases += fmt::format("      case $before in\n{}      esac ;;\n", words);
   }
   return fmt::format(
-      R"(# Completion of garner for bash, as `garner completion bash` prints it. Values and files are completed as readline does.
+      R"(# Completion of garner for bash, as `garner completion bash` prints it. Where nothing is completed here, readline completes files.
 _garner() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} options=
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} options= values= list= kind=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W {} -- "$word"))
+    COMPREPLY=($(compgen -W {0} -- "$word"))
     return
   fi
+  if [[ $word == = ]]; then  # --place=
+    word=
+  elif [[ $before == = ]]; then
+    before=${{COMP_WORDS[COMP_CWORD-2]}}
+  fi
   case ${{COMP_WORDS[1]}} in
-{}  esac
-  if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "$options" -- "$word")); fi
+    help) values={1} ;;
+    completion) values='bash zsh' ;;
+{2}  esac
+  if [[ -n $list ]]; then  # words with commas between them
+    local first=
+    if [[ $word == *,* ]]; then first=${{word%,*}},; fi
+    COMPREPLY=($(compgen -P "$first" -W "$list" -- "${{word##*,}}"))
+  elif [[ $kind == folder ]]; then
+    compopt -o filenames 2> /dev/null
+    COMPREPLY=($(compgen -d -- "$word"))
+  elif [[ $kind == unknown ]]; then  # a number: no files
+    compopt +o default 2> /dev/null
+  elif [[ -n $values ]]; then
+    COMPREPLY=($(compgen -W "$values" -- "$word"))
+  elif [[ $word == -* && $kind != file ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$word"))
+  fi
 }}
 complete -o default -F _garner garner
 )",
-      in_quotes(verbs), cases);
+      in_quotes("--help --version help man completion " + verbs), in_quotes(verbs), cases);
+}
+
+std::string zsh_action(option const& o) {
+  switch (kind_of(o)) {
+    case value_kind::words:
+      return by_commas(o) ? fmt::format("_sequence compadd - {}", o.values) : fmt::format("({})", o.values);
+    case value_kind::folder:
+      return "_files -/";
+    case value_kind::unknown:
+      return " ";  // a message alone
+    case value_kind::file:
+      break;
+  }
+  return "_files";
 }
 
 std::string for_zsh(program const& p) {
-  std::string verbs, cases;
+  std::string verbs = "    'help:the same as --help'\n    'man:print the manual page'\n    'completion:print what a shell completes'\n";
+  std::string cases = fmt::format(
+      "    help)\n      _arguments '1:verb:({})' ;;\n    completion)\n      _arguments '1:shell:(bash zsh)' ;;\n", names_of_verbs(p));
   for (verb const& v : p.verbs()) {
     verbs += fmt::format("    {}\n", in_quotes(v.name() + ":" + of_zsh(v.about())));
     cases += fmt::format("    {})\n      _arguments '--help[print this help]' '--help-all[with advanced options]'", v.name());
     for (option const& o : v.options()) {
       if (!is_completed(o)) continue;
       for (std::string const& name : names_of(o)) {
-        std::string const value = o.is_flag ? "" : ":" + of_zsh(std::string(o.row.takes)) + ":_files";
+        std::string const value = o.is_flag ? "" : ":" + of_zsh(std::string(o.row.takes)) + ":" + zsh_action(o);
         cases += " \\\n        " + in_quotes((o.may_repeat ? "*" : "") + name + "[" + of_zsh(o.help) + "]" + value);
       }
     }
+    if (option const* const o = first_position(v); o && !o->values.empty())
+      cases += fmt::format(" \\\n        '1:{}:{}'", o->row.name, zsh_action(*o));
     cases += " \\\n        '*:file:_files' ;;\n";
   }
   return fmt::format(R"(#compdef garner
@@ -135,8 +204,10 @@ garner \- graphs and features larger than the memory of the GPU
 .RI [ OPTIONS ]
 .SH DESCRIPTION
 Garner trains GNNs and runs graph algorithms on graphs and feature tables that do not fit in the memory of the GPU.
+.B garner help VERB
+and
 .B garner VERB \-\-help
-prints the options of daily use,
+print the options of daily use,
 .B \-\-help\-all
 all of them.
 .SH EXIT STATUS

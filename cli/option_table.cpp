@@ -266,7 +266,54 @@ constexpr option_row table[] = {
      "why"},
 };
 
+struct option_values {
+  std::string_view name, values;
+};
+constexpr std::string_view jobs = "bfs sssp components pagerank";
+constexpr option_values values[] = {
+    {"KIND", "kron uniform web"},
+    {"JOB", jobs},
+    {"WHAT", "traversal gather tiering load train storage shards"},
+    {"--place", "host device simulated"},
+    {"--tier", "automatic host device peer managed file"},
+    {"--access", "strided merged aligned paged copied"},
+    {"--job", jobs},
+    {"--jobs", jobs},
+    {"--by-degree", "yes no"},
+    {"--dangling", "redistribute drop"},
+    {"--format", "text tsv npy ldbc"},
+    {"--from", "el wel csv snap mtx gr metis sg wsg bel ldbc npy npz gnr"},
+    {"--to", "gnr el wel mtx metis sg wsg bel"},
+    {"--id-bytes", "4 8"},
+    {"--score", "degree rpr wrpr expected sampled"},
+    {"--rule", "all last"},
+    {"--side", "in out"},
+    {"--rows", "memory file"},
+    {"--cache", "next-use window clock pinned"},
+    {"--reads", "ahead kernels"},
+    {"--way", "window tiered zero_copy staged automatic"},
+    {"--model", "gcn sage gin"},
+    {"--norm", "none layer automatic"},
+    {"--scaling", "none sum length automatic"},
+    {"--math", "f32 tf32 bf16"},
+    {"--shard-way", "bulk collective mgg auto"},
+    {"--shard-sums", "exact quick"},
+    {"--shard-wire", "f32 bf16 f16"},
+    {"--shard-provider", "peer nccl nvshmem host automatic"},
+    {"--shard-lists", "plain packed"},
+    {"--shard-rows", "near tiers"},
+    {"--shard-balance", "edges vertices"},
+    {"--kinds", "kron uniform web none"},
+    {"--ways", "uvm strided merged aligned copied aligned-x8 levels direction default near"},
+    {"--protocol", "paper short"},
+};
+
 }  // namespace
+
+std::string_view values_of(std::string_view name) {
+  auto const* const at = std::find_if(std::begin(values), std::end(values), [&](option_values const& v) { return v.name == name; });
+  return at == std::end(values) ? "" : at->values;
+}
 
 option_row const& row_of(std::string_view name) {
   auto const* const at = std::find_if(std::begin(table), std::end(table), [&](option_row const& r) { return r.name == name; });

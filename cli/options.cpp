@@ -40,6 +40,7 @@ option& verb::make(std::string_view name, std::string help) {
   option& o = options_.emplace_back();
   o.row = row_of(name);
   o.help = help.empty() ? std::string(o.row.help) : std::move(help);
+  o.values = values_of(name);
   return o;
 }
 
@@ -139,11 +140,20 @@ bool asks_for_all(int argc, char** argv) {
 }  // namespace
 
 void program::run(int argc, char** argv, std::string const& version, std::function<void()> const& before) const {
+  auto const is_verb = [&](std::string_view word) {
+    return std::any_of(verbs_.begin(), verbs_.end(), [&](verb const& v) { return v.name() == word; });
+  };
   // For packages: neither help nor reference shows these.
   std::string_view const first = argc > 1 ? argv[1] : "";
   if (argc == 2 && first == "--reference") return write_out(reference());
   if (argc == 2 && first == "man") return write_out(manual(*this, version.substr(0, version.find(" ("))));
   if (first == "completion") return write_out(completion(*this, argc == 3 ? argv[2] : ""));
+  if (first == "help" && (argc == 2 || (argc == 3 && is_verb(argv[2])))) {  // garner help VERB is garner VERB --help
+    std::string help = "--help";
+    char* words[] = {argv[0], help.data(), nullptr};
+    if (argc == 3) words[1] = argv[2], words[2] = help.data();
+    return run(argc, words, version, before);
+  }
   CLI::App app{"garner: graphs larger than the memory of the GPU", "garner"};
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
@@ -152,7 +162,7 @@ void program::run(int argc, char** argv, std::string const& version, std::functi
   std::list<parsed_verb> parsed;
   for (verb const& v : verbs_) declare(parsed.emplace_back(parsed_verb{&v, nullptr, {}}), app, all);
   app.footer(
-      "garner VERB --help says more, with an example. Two commands to begin with:\n"
+      "garner help VERB, or garner VERB --help, says more, with an example. Two commands to begin with:\n"
       "  garner generate kron --scale 20 kron20.gnr\n"
       "  garner bfs kron20.gnr --verify\n"
       "garner man prints the manual page, and garner completion bash (or zsh) what a shell completes.");
@@ -189,7 +199,7 @@ void program::run(int argc, char** argv, std::string const& version, std::functi
         fail(errc::usage, "{}; see garner {} --help", what, v.what->name());
       }
     if (argc < 2) fail(errc::usage, "nothing asked for; say one of {}, or --help", names());
-    fail(errc::usage, "'{}' is no verb; say one of {}, or --help", argv[1], names());
+    fail(errc::usage, "'{}' is no verb; say one of {}, or --help", argv[first == "help" && argc > 2 ? 2 : 1], names());
   }
   before();
   asked->what->run();

@@ -31,11 +31,14 @@ struct option_row {
   std::string_view help;
 };
 option_row const& row_of(std::string_view name);  // errc::internal where the table has none
+// The words that an option takes, separated by spaces, which shells complete; empty where they are no few words.
+std::string_view values_of(std::string_view name);
 
 // One option of one verb. `set` gets the words that were given and returns what is wrong with them, or nothing.
 struct option {
   option_row row;
   std::string help, fallback;  // fallback: the default, shown
+  std::string_view values;     // as values_of() has them
   std::function<std::string(std::vector<std::string> const&)> set;
   bool is_required = false, is_flag = false, is_list = false, may_repeat = false;
   std::vector<std::string> excluded;
@@ -44,6 +47,7 @@ struct option {
   option& not_with(std::string other) { return excluded.push_back(std::move(other)), *this; }
   option& repeats() { return may_repeat = true, *this; }  // a list whose items are words of their own
   option& in(option_group g) { return row.group = g, *this; }
+  option& among(std::string_view these) { return values = these, *this; }  // where a verb takes others than the table says
 };
 
 bool by_position(option const& o);

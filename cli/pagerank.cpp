@@ -180,7 +180,7 @@ void add_pagerank(cli::program& p) {
   auto const a = std::make_shared<pagerank_arguments>();
   cli::verb& v = p.add("pagerank", "PageRank over edges that may lie outside the GPU");
   a->add_file(v);
-  v.add("--variant", a->variant, "pull, or emogi: the paper's residual push, not normalised");
+  v.add("--variant", a->variant, "pull, or emogi: the paper's residual push, not normalised").among("pull emogi");
   v.add("--damping", a->how.damping);
   v.add("--tolerance", a->how.tolerance,
         "stop at this L1 change of an iteration (default 1e-4); emogi: residual of a vertex (default 0.001)");

@@ -303,7 +303,9 @@ void add_plan(cli::program& p) {
   auto const a = std::make_shared<plan_arguments>();
   cli::verb& v = p.add("plan", "what a job will take, what crosses the link and how long, before it is loaded");
   v.add("FILE", a->file, "a container (.gnr), of load and train also a manifest (.json), or a graph made in memory: kron:20").required();
-  v.add("--job", a->job, "bfs, sssp, components, pagerank; load: mini-batches of a training with their rows; train: all of it").required();
+  v.add("--job", a->job, "bfs, sssp, components, pagerank; load: mini-batches of a training with their rows; train: all of it")
+      .among("bfs sssp components pagerank load train")
+      .required();
   v.add("--place", a->place, "host, device, device:N or simulated; a device need not be there");
   v.add("--access", a->access);
   v.add("--tier", a->tier);

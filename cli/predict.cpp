@@ -159,7 +159,7 @@ void add_predict(cli::program& p) {
   a->add_file(v);
   v.add("--features", a->features);
   a->add_file_rows(v);
-  v.add("--model", a->model, "model file that garner train wrote").required();
+  v.add("--model", a->model, "model file that garner train wrote").among("").required();
   v.add("-o,--out", a->out, "file to write (.npy): scores, a row of classes a vertex by ascending id").required();
   v.add("--classes-only", a->classes);
   v.add("--weighted", a->weighted, "edges count by their weights");

@@ -134,7 +134,8 @@ void add_reorder(cli::program& p) {
   v.add("OUT", a->out, "container to write (.gnr)").required();
   v.add("--by", a->by,
         "degree: most out-edges first; bfs: breadth first from the highest degree; random; score: highest first; natural: by "
-        "the user's ids");
+        "the user's ids")
+      .among("degree bfs random score natural");
   v.add("--score", a->score);
   a->training.add_training(v, false);
   a->training.add_presample(v, "of --score sampled");
@@ -142,7 +143,7 @@ void add_reorder(cli::program& p) {
   v.add("--table", a->table);
   v.add("--table-out", a->table_out);
   v.add("--map", a->map);
-  v.add("--place", a->place, "where scores are found and lists are sorted: host, or device");
+  v.add("--place", a->place, "where scores are found and lists are sorted: host, or device").among("host device");
   v.add("--no-check", a->no_check);
   a->pack.add(v);
   a->budgets.add(v, true);

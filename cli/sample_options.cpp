@@ -23,7 +23,7 @@ namespace garner::cli {
 void sample_arguments::add_file(verb& v) { v.add("FILE", file).required(); }
 void sample_arguments::add_place(verb& v) {
   v.add("--place", place);
-  v.add("--access", access, "strided, merged, aligned, paged");
+  v.add("--access", access, "strided, merged, aligned, paged").among("strided merged aligned paged");
   v.add("--tier", tier);
 }
 void sample_arguments::add_training(verb& v, bool with_seed) {

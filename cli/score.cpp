@@ -92,7 +92,8 @@ void add_score(cli::program& p) {
   a->add_file(v);
   v.add("--by", a->by,
         "degree: out-edges; rpr: reverse PageRank; wrpr: weighted by the training set, five iterations; expected: accesses an "
-        "epoch, from fanouts and training set; sampled: the same, corrected by epochs that are sampled beforehand");
+        "epoch, from fanouts and training set; sampled: the same, corrected by epochs that are sampled beforehand")
+      .among(cli::values_of("--score"));
   a->add_training(v);
   a->add_presample(v, "of sampled");
   v.add("--damping", a->damping, "of rpr and wrpr");

@@ -154,7 +154,7 @@ void add_sssp(cli::program& p) {
   a->add_file(v);
   a->add_sources(v);
   a->add_place(v);
-  v.add("--variant", a->variant, "near-far, or emogi: Bellman-Ford with active flags, as the paper's program");
+  v.add("--variant", a->variant, "near-far, or emogi: Bellman-Ford with active flags, as the paper's program").among("near-far emogi");
   v.add("--delta", a->how.delta);
   a->add_walk(v, "neighbouring lists of the frontier are read as one (default: with aligned, one a team, not at place host)");
   a->add_l2(v);

@@ -257,8 +257,8 @@ void add_traffic(cli::program& p) {
   cli::verb& v = p.add("traffic", "what a job sends over the link in each access mode, and how long links need for it");
   v.add("JOB", a->job).required();
   v.add("FILE", a->file).required();
-  v.add("--access", a->access, "strided, merged, aligned, paged, all of these, or copied");
-  v.add("--tier", a->tier, "host; file: the lists stay there, and what is read of it is told step by step");
+  v.add("--access", a->access, "strided, merged, aligned, paged, all of these, or copied").among("strided merged aligned paged all copied");
+  v.add("--tier", a->tier, "host; file: the lists stay there, and what is read of it is told step by step").among("host file");
   v.add("--variant", a->variant);
   v.add("--source", a->source, "of bfs and sssp, by the user's id (default: one picked)");
   v.add("--seed", a->seed, "of the picked source");

@@ -44,7 +44,7 @@ std::string masked(std::string text) {
       {std::regex(R"~((near    ).* (of sampler, ring and window))~"), "$1# $2"},
       {std::regex(R"~(("near_bytes": )\d+)~"), "$1#"},
       {std::regex(R"~([ !] GPU \d+ {2,}[^\n]*\n( +-> [^\n]*\n)?)~"), ""},  // of the doctor, as all that this machine has
-      {std::regex(R"~([ !] (Garner|driver|host memory|pinned memory|/dev/shm|io_uring|cuBLAS|NCCL) {2,}[^\n]*(\n +-> [^\n]*)?)~"),
+      {std::regex(R"~([ !] (Garner|driver|host memory|pinned memory|/dev/shm|io_uring|cuBLAS|NCCL|torch|PyG) {2,}[^\n]*(\n +-> [^\n]*)?)~"),
        "  $1 #"},
       {std::regex(R"~((garner-loader 1 epoch \d+ next \d+ of )[0-9a-f]{16})~"), "$1#"},
   };

@@ -33,13 +33,65 @@ completes() {  # WORDS ..., the last one is under way: what it becomes
 expect() { [[ $2 == "$3" ]] || wrong "$1: expected '$2', but it is '$3'"; }
 expect 'the function is that of garner' 'complete -o default -F _garner garner' "$(complete -p garner)"
 expect 'a verb' 'pagerank' "$(completes garner pag)"
-expect 'verbs' 'traffic train trace' "$(completes garner tra | tr ' ' '\n' | sort -r | xargs | sed 's/train traffic/traffic train/')"
+expect 'verbs' 'trace traffic train' "$(completes garner tra | tr ' ' '\n' | sort | xargs)"
 expect 'an option' '--source --sources' "$(completes garner bfs kron:10 --sour)"
 expect 'a short option' '-o' "$(completes garner train -o)"
 expect 'an older name is not offered' '' "$(completes garner bfs --hin)"
 expect 'an option of another verb' '' "$(completes garner stats --sour)"
 expect 'a value is completed as a file' '' "$(completes garner bfs kron:10 --out --)"
+expect 'words of an option' 'host device simulated' "$(completes garner bfs kron:10 --place '')"
+expect 'one of them' 'simulated' "$(completes garner bfs kron:10 --place si)"
+expect 'behind =' 'merged' "$(completes garner bfs kron:10 --access = me)"
+expect 'and at once' 'bfs sssp components pagerank' "$(completes garner bench traversal --jobs =)"
+expect 'a list' 'bfs,pagerank' "$(completes garner bench traversal --jobs bfs,pag)"
+expect 'by its position' 'kron' "$(completes garner generate kr)"
+expect 'an option there' '--out' "$(completes garner bench --ou)"
+expect 'the verbs of help' 'doctor' "$(completes garner help doc)"
+expect 'shells' 'bash zsh' "$(completes garner completion '')"
+mkdir "$at/folder"
+touch "$at/file"
+expect 'a folder' "$at/folder" "$(completes garner convert in.el out.gnr --scratch "$at/f")"
+expect 'a number' '' "$(completes garner bfs kron:10 --source 1)"
+
+# What is offered is what help says; and what the program lists where it is told something else.
+verb= offered=0
+cd "$at/folder"  # which has no folders
+while IFS= read -r line; do
+  [[ $line == '## garner '* ]] && verb=${line#'## garner '}
+  [[ $line =~ ^'| `'(-o,)?(--[a-z-]+)' '([^\`]*)'` | '(.*)' |'$ ]] || continue
+  option=${BASH_REMATCH[2]} help=${BASH_REMATCH[4]}
+  for word in $(completes garner "$verb" x "$option" ''); do
+    offered=$((offered + 1))
+    [[ $help =~ (^|[^a-z_-])"$word"($|[^a-z_-]) ]] || wrong "$verb $option: offers $word, which its help does not name"
+  done
+done <<< "$options"
+((offered > 300)) || wrong "values of options: $offered"
+words() { tr -s ' ' '\n' | sort | paste -sd ' '; }
+refused() { sed "s/.*\(say one of\|choose\|say\) //; s/([^)]*)//g; s/ or / /g; s/,/ /g; s/device:N//" | words; }
+same() { expect "$*" "$("$program" "$@" nonsense 2>&1 | refused)" "$(completes garner "$@" '' | words)"; }
+for option in --place --access --variant; do same bfs kron:4 $option; done
+for option in --variant --dangling --by-degree; do same pagerank kron:4 $option; done
+for verb in components sssp; do same $verb kron:4 --variant; done
+same convert a.el b.gnr --from
+same reorder a.gnr b.gnr --by
+same sample kron:4 --rule
+same load kron:4 --width 4 --cache
+same load kron:4 --width 4 --way
+expect 'what is generated' "$("$program" generate nonsense x.gnr 2>&1 | refused)" "$(completes garner generate '' | words)"
+expect 'what is measured' "$("$program" bench nonsense --out x.json 2>&1 | refused)" "$(completes garner bench '' | words)"
 expect 'a flag takes no value' '--json' "$(completes garner bfs --verify --js)"
+
+grep -qF -- "--place[" "$at/_garner" && grep -qF ':PLACE:(host device simulated)' "$at/_garner" || wrong 'the completion of zsh lacks the words of --place'
+grep -qF ":FOLDER:_files -/'" "$at/_garner" || wrong 'the completion of zsh completes no folders'
+grep -qF ":LIST:_sequence compadd - bfs sssp components pagerank'" "$at/_garner" || wrong 'the completion of zsh completes no lists'
+grep -qF "'1:KIND:(kron uniform web)'" "$at/_garner" || wrong 'the completion of zsh lacks the words of KIND'
+
+# garner help is garner --help.
+expect 'garner help' "$("$program" --help)" "$("$program" help)"
+expect 'garner help bfs' "$("$program" bfs --help)" "$("$program" help bfs)"
+status=0
+said=$("$program" help bsf 2>&1) || status=$?
+expect 'garner help of no verb' "2 garner: 'bsf' is no verb" "$status ${said%%;*}"
 
 if command -v zsh > /dev/null; then zsh -n "$at/_garner" || wrong 'zsh cannot read its completion'; fi
 if command -v mandoc > /dev/null; then
