@@ -134,7 +134,7 @@ def case(name, make, look, learn=None, **more):
             loader = make()
             made = time.perf_counter() - begun
             row = timed(loader, look, None if learn is None else learn())
-        say(script=name, made_s=round(made, 2), **row, **more, warnings=sorted({str(w.message)[:200] for w in told if w.category is UserWarning}),
+        say(script=name, made_s=round(made, 2), **row, **more, warnings=sorted({str(w.message)[:200] for w in told if w.category is RuntimeWarning}),
             took={key: loader.report[key] for key in ("window", "sample_ms", "fetch_ms", "gather_ms", "caller_waited_ms", "fetched_rows") if key in loader.report},
             explain=loader.explain() if hasattr(loader, "explain") else None)
     except Exception as e:

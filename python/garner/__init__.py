@@ -36,12 +36,7 @@ def _later(name: str) -> _Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    try:
-        return importlib.import_module("." + name, __name__)
-    except ModuleNotFoundError as e:
-        if e.name not in ("torch", "torch_geometric"):
-            raise
-        raise ImportError(f"garner.{name} needs {e.name}, which is not installed here", name=e.name) from e
+    return importlib.import_module("." + name, __name__)
 
 
 if not _TYPE_CHECKING:  # which else takes every name for one that is there

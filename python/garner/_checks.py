@@ -3,6 +3,7 @@ the binding that takes ids, masks, pairs, times, fanouts or rows asks here. No v
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import operator
 import os
 import sys
@@ -15,6 +16,13 @@ import numpy.typing as npt
 from .errors import Error, IdError, InputError, KindError, UsageError
 
 Ids = npt.NDArray[np.int64]
+
+
+def installed(module: str, *packages: str) -> None:
+    """Asked before a module imports what it is made for: one sentence in place of a traceback through files of Garner's."""
+    if lacks := [package for package in packages if importlib.util.find_spec(package) is None]:
+        raise ModuleNotFoundError(f"{module} needs {' and '.join(lacks)}, which {'are' if lacks[1:] else 'is'} not installed here; "
+                                  f"install with: pip install {' '.join(lacks)}", name=lacks[0])
 
 
 def told(value: Any) -> str:

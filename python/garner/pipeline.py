@@ -20,7 +20,7 @@ import torch.utils.data
 import torch.utils.dlpack
 
 from . import _checks, _garner, tables
-from .errors import DeviceError, Error, KindError, OutOfMemory, UsageError
+from .errors import DeviceError, Error, KindError, OutOfMemory, UsageError, in_python
 
 loading_options = ("ahead", "window", "way", "window_bytes", "cache", "reads", "merge_reads", "multiprocessors", "keep_times")
 _choices = {"way": ("automatic", "window", "tiered", "zero_copy", "staged"), "cache": ("next-use", "window", "clock", "pinned"), "reads": ("ahead", "kernels")}
@@ -35,7 +35,7 @@ def warn_once(message: str) -> None:
         frame, level = sys._getframe(1), 2
         while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "garner":  # at the caller's own line
             frame, level = frame.f_back, level + 1
-        warnings.warn(message, UserWarning, stacklevel=level)
+        warnings.warn(message, RuntimeWarning, stacklevel=level)
 
 
 def gpu_memory(device: Any, **options: int | str | None) -> bool:
@@ -94,8 +94,10 @@ def _there_is(asked: Any, name: str) -> Any:
         there: Any = _garner.info()["devices"]
         count = len(there) if torch.cuda.is_available() else 0
         if index >= count:
-            raise DeviceError(f"{name} is {_checks.told(asked)}; " + ("there is no GPU that both Garner and torch can use (garner.doctor() tells why); say 'cpu'" if not count else
-                                                                    f"there are {count} GPUs, counted from 0; say 'cuda:0', or 'cpu'"))
+            none: Any = _garner.info()["no_device"]
+            why = f"there are {count} GPUs, counted from 0; say 'cuda:0'" if count else in_python(none).partition(", or say")[0] if none else \
+                "Garner sees a GPU, and torch does not; install torch for CUDA"
+            raise DeviceError(f"{name} is {_checks.told(asked)}; {why}, or say 'cpu'")
     if str(asked) == "cuda":  # as torch means it
         return f"cuda:{torch.cuda.current_device()}"
     return f"cuda:{asked}" if type(asked) is int else asked

@@ -3,12 +3,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-import torch.utils.dlpack
+from . import _checks
 
-from . import _checks, _garner, tables
-from .batches import HeteroMiniBatch as HeteroMiniBatch, Loader as Loader, MiniBatch as MiniBatch, loader as loader
-from .errors import UsageError
+_checks.installed("garner.torch", "torch")
+
+import torch  # noqa: E402
+import torch.utils.dlpack  # noqa: E402
+
+from . import _garner, tables  # noqa: E402
+from .batches import HeteroMiniBatch as HeteroMiniBatch, Loader as Loader, MiniBatch as MiniBatch, loader as loader  # noqa: E402
+from .errors import UsageError  # noqa: E402
 
 _whole = {torch.int32, torch.int64} | ({torch.uint64} if hasattr(torch, "uint64") else set())  # uint32 is widened, as in tables.py
 

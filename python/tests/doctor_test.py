@@ -53,7 +53,83 @@ class Report(unittest.TestCase):
         report = garner.doctor("cuda:4711")
         self.assertFalse(report.usable)
         self.assertIn("! self-test of device 4711", str(report))
-        self.assertTrue([check.advice for check in report.checks if check.name == "self-test of device 4711"][0])
+        said = [check.advice for check in report.checks if check.name == "self-test of device 4711"][0]
+        self.assertTrue(said)
+        if on_cpu:
+            self.assertEqual(said, garner.info()["no_device"])
+
+    def test_one_reason_is_given_everywhere(self):
+        if not on_cpu:
+            self.skipTest("this machine has a GPU")
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "nvidia0").touch()
+            code = """if True:
+                import garner, sys
+                why = garner.info()["no_device"]
+                assert why.startswith("there is a GPU (/dev/nvidia*), and "), why
+                assert [check.advice for check in garner.doctor().checks if check.name == "driver"] == [why]
+                graph = garner.build([0], [1])
+                calls = [lambda: garner.tiered([[1.0]], device=0), lambda: garner.bfs(graph, 0, place="device")]
+                try:
+                    import torch
+                    calls.append(lambda: garner.torch.loader(graph, [2], [0], device="cuda"))
+                except ImportError:
+                    pass
+                for call in calls:
+                    try:
+                        call()
+                    except garner.DeviceError as e:
+                        said = str(e)
+                        assert why.partition(";")[0] in said, said
+                    else:
+                        raise AssertionError("no error")"""
+            of_import(folder, code)
+
+    def test_hidden_gpus_are_no_fault(self):
+        if not on_cpu:
+            self.skipTest("this machine has a GPU")
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "nvidia0").touch()
+            of_import(folder, "import garner; found = garner.doctor(); assert found.usable and \"CUDA_VISIBLE_DEVICES is ''\" in str(found), found",
+                      CUDA_VISIBLE_DEVICES="")
+
+
+class Installed(unittest.TestCase):
+    """What is said where a part of the installation is not there."""
+
+    def test_packages_that_a_module_is_made_for(self):
+        for module, lacks, sentence in (
+                ("garner.torch", ["torch"], "garner.torch needs torch, which is not installed here; install with: pip install torch"),
+                ("garner.pyg", ["torch_geometric"], "garner.pyg needs torch_geometric, which is not installed here; install with: pip install torch_geometric"),
+                ("garner.pyg", ["torch", "torch_geometric"],
+                 "garner.pyg needs torch and torch_geometric, which are not installed here; install with: pip install torch torch_geometric")):
+            if "torch" not in lacks and torch is None:
+                continue
+            for how in (f"import {module}", f"import garner; {module}", f"from {module} import *"):
+                with self.subTest(how=how, lacks=lacks):
+                    code = f"import sys\nfor name in {lacks}: sys.modules[name] = None\ntry:\n    {how}\nexcept ImportError as e:\n" \
+                           f"    assert str(e) == {sentence!r} and e.name == {lacks[0]!r}, (e, e.name)\nelse:\n    raise AssertionError('no error')"
+                    of_import("/no/such/folder", code)
+
+    def test_the_program_is_run_by_its_module(self):
+        package = pathlib.Path(garner.__file__).parent
+        if not (package / "bin" / "garner").exists():
+            self.skipTest("this installation has no program")
+        done = subprocess.run([sys.executable, "-m", "garner", "doctor", "--place", "simulated"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("self-test of simulated", done.stdout)
+        if torch is not None:
+            self.assertIn(torch.__version__ + ", of " + sys.executable, done.stdout)  # of the Python that runs it, not of the first on PATH
+        wrong = subprocess.run([sys.executable, "-m", "garner", "frob"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(wrong.returncode, 2)
+
+    def test_without_a_program_its_module_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder) / "__main__.py"
+            copy.write_text((pathlib.Path(garner.__file__).parent / "__main__.py").read_text())
+            done = subprocess.run([sys.executable, str(copy), "bfs"], capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"\Agarner: this installation has no program: .*/bin/garner is not there; install the package again: pip install .*\n\Z")
 
 
 @unittest.skipIf(garner.info()["cuda"], "this build has GPU support")
@@ -102,6 +178,7 @@ class GpuMemory(unittest.TestCase):
             warnings.simplefilter("always")
             call()
         self.lines = {one.filename for one in said}
+        self.assertLessEqual({one.category for one in said}, {RuntimeWarning})  # one category, of tables, jobs and loaders
         return [str(one.message) for one in said]
 
     def expect(self, option, call):

@@ -488,7 +488,7 @@ class Loader(unittest.TestCase):
                 raise NotImplementedError
 
         pipeline._said.clear()
-        with self.assertWarnsRegex(UserWarning, "not ahead: neighbor_sampler: a Mine"):
+        with self.assertWarnsRegex(RuntimeWarning, "not ahead: neighbor_sampler: a Mine"):
             batch = next(iter(NeighborLoader(homogeneous(), [3], batch_size=5, neighbor_sampler=Mine())))
         self.assertEqual((batch.n_id.tolist(), batch.num_edges), ([0, 1, 2, 3, 4], 0))
         shared = NeighborSampler(homogeneous(), [3, 2])
@@ -819,7 +819,7 @@ class Loader(unittest.TestCase):
                                 loader._not_ahead = lambda: ""
                             torch.manual_seed(9)
                             pipeline._said.clear()
-                            with self.assertWarnsRegex(UserWarning, "strange: .* not contiguous") if ahead else contextlib.nullcontext():
+                            with self.assertWarnsRegex(RuntimeWarning, "strange: .* not contiguous") if ahead else contextlib.nullcontext():
                                 epochs = [[content(batch) for batch in loader] for _ in range(2)]
                             self.assertEqual(bool(loader.report), ahead)
                             told.append((epochs, torch.randint(1 << 40, (3,)).tolist(), how["generator"].get_state().tolist() if "generator" in how else 0))

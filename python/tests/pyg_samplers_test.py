@@ -334,7 +334,7 @@ class Samplers(unittest.TestCase):
     def test_lists_are_filtered_as_by_pyg(self):
         data = homogeneous()
         data.title, data.kind = [f"paper {k}" for k in range(120)], tuple(range(700))
-        with self.assertWarnsRegex(UserWarning, "title: its rows are gathered in the caller's thread"):
+        with self.assertWarnsRegex(RuntimeWarning, "title: its rows are gathered in the caller's thread"):
             mine = list(RandomNodeLoader(data, num_parts=3, device="cpu"))
         for a, b in zip(mine, torch_geometric.loader.RandomNodeLoader(data, num_parts=3), strict=True):
             self.assertEqual((a.title, a.kind), (b.title, b.kind))

@@ -60,6 +60,7 @@ PYTHON
 program=$at/venv/bin/garner
 version=$("$at/venv/bin/python" -c 'import garner; print(garner.__version__)')
 [[ $("$program" --version) == "garner $version"* ]] || { "$program" --version; exit 1; }
+[[ $("$at/venv/bin/python" -m garner --version) == "garner $version"* ]] || { "$at/venv/bin/python" -m garner --version; exit 1; }
 "$program" generate kron --scale 10 kron.gnr > said
 "$program" bfs kron.gnr --verify >> said
 status=0

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What the build says before it compiles: tools/cuda_flags with GPUs and toolkits that are made up, and CMake without two of the libraries.
+# What the build says before it compiles: tools/cuda_flags with GPUs and toolkits that are made up, CMake without two of the libraries, for
+# the CPU, and what pip is to install.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 at=$(mktemp -d)
@@ -56,6 +57,42 @@ if command -v cmake > /dev/null; then
     sudo apt-get install libfmt-dev libcli11-dev
     conda install -c conda-forge fmt cli11
 *= 1' "$said"
+  cpu='*-- GARNER_CUDA is OFF: this build is for the CPU alone; -DGARNER_CUDA=ON builds for GPUs, with a CUDA toolkit of 12.4 or newer*'
+
+  # What pip puts into the wheel: the module, libgarner, the program, a script that finds it, the man page and completions. Nothing is
+  # compiled here; files of these names stand in for what is.
+  program=${GARNER_PROGRAM:-/none/garner}
+  python=${program%/*}/python/venv/bin/python
+  if "$python" -m nanobind --cmake_dir > /dev/null 2>&1; then
+    of_pip=$("$python" - "$root/pyproject.toml" <<'PYTHON'
+import sys
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    from pip._vendor import tomli as tomllib
+settings = tomllib.load(open(sys.argv[1], "rb"))["tool"]["scikit-build"]
+assert settings["install"]["components"] == ["python"]
+print(*(f"-D{name}={value}" for name, value in settings["cmake"]["define"].items()))
+print(*settings["build"]["targets"])
+PYTHON
+)
+    said=$(configure "-DSKBUILD=2 -DGARNER_CUDA=OFF $(head -1 <<< "$of_pip") -DPython_EXECUTABLE=$python -DSKBUILD_SCRIPTS_DIR=$at/wheel/scripts -DSKBUILD_DATA_DIR=$at/wheel/data -DCMAKE_SKIP_RPATH=ON")
+    expect 'as pip does, for the CPU' "$cpu" "$said"
+    expect 'what pip builds' 'garner_python garner' "$(tail -1 <<< "$of_pip")"
+    share=$at/build/share
+    mkdir -p "$at/build/python" "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions"
+    touch "$at"/build/{garner,libgarner.so.0.1,_garner.abi3.so,python/_garner.abi3.so} "$share/man/man1/garner.1" \
+      "$share/bash-completion/completions/garner" "$share/zsh/site-functions/_garner"
+    for suffix in $("$python" -c 'import importlib.machinery; print(*importlib.machinery.EXTENSION_SUFFIXES)'); do
+      touch "$at/build/_garner$suffix" "$at/build/python/_garner$suffix"
+    done
+    said=$(cmake --install "$at/build" --component python --prefix "$at/wheel" 2>&1) || { echo "$said"; failed=1; }
+    expect 'what pip puts into the wheel' 'data/share/bash-completion/completions/garner data/share/man/man1/garner.1 data/share/zsh/site-functions/_garner garner/_garner.*so garner/bin/garner garner/lib/libgarner.so.0.1 scripts/garner' \
+      "$(cd "$at/wheel" && find . -type f -o -type l | cut -c3- | LC_ALL=C sort | xargs)"
+  else
+    echo 'not tried here, where the environment of the Python tests is not: what pip puts into the wheel'
+    expect 'for the CPU' "$cpu" "$(configure '-DGARNER_CUDA=OFF')"
+  fi
   if PATH=/usr/bin:/bin command -v nvcc > /dev/null; then
     echo 'not tried here, where nvcc is on PATH: that pip fails without one'
   else

@@ -9,6 +9,10 @@ import garner does not import this; it needs torch and torch_geometric.
 """
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
+from .. import _checks
+
+_checks.installed("garner.pyg", "torch", "torch_geometric")
+
 from .loader import LinkNeighborLoader as LinkNeighborLoader, NeighborLoader as NeighborLoader
 from .nn import GATConv as GATConv, GCNConv as GCNConv, GINConv as GINConv, SAGEConv as SAGEConv
 from .sampler import NeighborSampler as NeighborSampler
