@@ -69,6 +69,7 @@ class list_sums {
     std::int32_t const* ends = nullptr;     // of each edge the row that it adds
     std::int64_t const* order = nullptr;    // of each edge where its weight stands; null: in the order of the lists
     std::uint64_t items = 0, edges = 0;
+    std::uint64_t loops = 0;  // the first so many items have an edge to themselves besides; its weight stands behind those of all edges
   };
   // A row is `heads` times `columns` numbers, one head after the other, and an edge has a weight for each head.
   struct shape {
@@ -83,11 +84,20 @@ class list_sums {
   // Memory that sum() works in: of lists that are longer than a team adds up alone.
   static std::uint64_t scratch_bytes(lists const& l, shape const& s);
   // out[i] = sum of weight * in[end] over list i; a row of zeros where the list is empty. weights: float, with f64 double; null: all 1.
+  // A loop adds row i of `own` (null: of `in`), times its weight or, without weights, 1 + *eps (null: 1); no scale divides it.
   void sum(lists const& l, shape const& s, void const* in, void* out, void const* weights, scale by, std::int64_t const* end_offsets,
-           void* scratch, stream_ref stream = {});
+           void* scratch, stream_ref stream = {}, void const* own = nullptr, void const* eps = nullptr);
   // The gradients of the weights: of each edge and head the product of in[end] with the gradient of list i's sum (by: none, mean). out: as
   // weights.
   void dot(lists const& l, shape const& s, void const* in, void const* gradients, void* out, scale by, stream_ref stream = {});
+
+  // Attention. The score of an edge to item i is scores[head][end][0] + scores[head][i][1], times `slope` where it is negative; its weight
+  // is its share among the exponentials of the scores of list i. There are `items` of both ends. Where loops are, other edges of an item to
+  // itself weigh 0. s.kind: f32 or f64, of all these numbers; s.columns is not read.
+  void soften(lists const& l, shape const& s, void const* scores, void* weights, double slope, stream_ref stream = {});
+  // The gradients of the scores by those of the weights, which it overwrites. `back`: the same edges by their other end.
+  void soften_back(lists const& l, lists const& back, shape const& s, void const* scores, void const* weights, void* gradients,
+                   void* of_scores, double slope, stream_ref stream = {});
 
   place where() const;
 

@@ -104,7 +104,7 @@ def speak(module: types.ModuleType, into: dict[str, Any]) -> None:
     for name, found in vars(module).items():
         if type(found).__name__ == "nb_func" and not name.startswith("_"):
             into[name] = spoken(found, name)
-        elif isinstance(found, type) and name not in ("Table",):
+        elif isinstance(found, type) and name not in ("Table", "ListSums"):
             for key, method in list(vars(found).items()):
                 if type(method).__name__ in ("nb_func", "nb_method") and not key.startswith("_"):  # nb_func: called of the class
                     setattr(found, key, spoken(method, f"{name}.{key}", type(method).__name__ == "nb_method"))

@@ -7,10 +7,11 @@ the other end, which takes gradients of means back.
 from __future__ import annotations
 
 import bisect
+import contextlib
 import itertools
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -28,7 +29,7 @@ _both = "Tensor offsets, Tensor ends, Tensor order, Tensor? back_offsets, Tensor
 _library.define("lists(Tensor ends, Tensor others, SymInt count, SymInt others_count, bool grouped) -> (Tensor, Tensor, Tensor)")
 _library.define(f"sum(Tensor rows, Tensor? weights, {_both}) -> Tensor")
 _library.define(f"dot(Tensor rows, Tensor gradients, {_both}, bool heads) -> Tensor")
-_idle: dict[str, list[_garner.ListSums]] = {}  # by device
+_idle: dict[torch.device, list[_garner.ListSums]] = {}
 
 
 def real_of(kind: torch.dtype) -> torch.dtype:
@@ -83,52 +84,91 @@ def _sound_lists(ends: torch.Tensor, others: torch.Tensor, count: int, grouped: 
     return torch.searchsorted(ends, torch.arange(count + 1, dtype=ends.dtype, device=ends.device)), others.to(torch.int32, copy=True), order
 
 
-def _called(rows: torch.Tensor, lists: Lists, heads: int) -> tuple[Any, Any, int]:
+_names = {kind: str(kind)[6:] for kind in kinds}  # without "torch."
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of what torch.cuda.current_stream() costs the host
+
+
+def _told(lists: Lists, loops: int = 0) -> tuple[int, int, int, int, int, int]:
     offsets, ends, order = lists
-    over = (offsets.data_ptr(), ends.data_ptr(), order.data_ptr() if order.numel() else 0, offsets.numel() - 1, ends.numel())
-    shape = (str(rows.dtype)[6:], heads, math.prod(rows.shape[1:]) // heads)  # without "torch."
-    return over, shape, 0 if rows.device.type == "cpu" else torch.cuda.current_stream(rows.device).cuda_stream or 1  # 1: the default stream by name
+    return offsets.data_ptr(), ends.data_ptr(), order.data_ptr() if order.numel() else 0, offsets.shape[0] - 1, ends.shape[0], loops
 
 
-class _Lease:
+def _stream(device: torch.device) -> int:
+    if device.type == "cpu":
+        return 0
+    found: int = torch.cuda.current_stream(device).cuda_stream if _raw_stream is None or device.index is None else _raw_stream(device.index)
+    return found or 1  # the default stream by name
+
+
+@contextlib.contextmanager
+def _lease(device: torch.device) -> Iterator[_garner.ListSums]:
     """One of the library's, which nobody else uses meanwhile."""
+    idle = _idle.setdefault(device, [])
+    try:
+        sums = idle.pop()
+    except IndexError:
+        sums = _garner.ListSums("host" if device.type == "cpu" else str(device))
+    try:
+        yield sums
+    finally:
+        idle.append(sums)
 
-    def __init__(self, device: torch.device) -> None:
-        self.place = "host" if device.type == "cpu" else str(device)
 
-    def __enter__(self) -> _garner.ListSums:
-        idle = _idle.setdefault(self.place, [])
-        try:
-            self.at = idle.pop()
-        except IndexError:
-            self.at = _garner.ListSums(self.place)
-        return self.at
-
-    def __exit__(self, *failed: object) -> None:
-        _idle[self.place].append(self.at)
+def sum_now(rows: torch.Tensor, weights: torch.Tensor | None, lists: Lists, scale: int = 0, end_offsets: torch.Tensor | None = None, loops: int = 0,
+            own: torch.Tensor | None = None, eps: torch.Tensor | None = None) -> torch.Tensor:
+    """The sums, without gradients. loops: the first so many lists have their own row besides, of `own` or else of `rows`: times its weight, which stands
+    behind those of all edges, or times 1 + eps."""
+    rows, weights = rows.contiguous(), None if weights is None else weights.contiguous()
+    offsets, shape = lists[0], rows.shape
+    heads = 1 if weights is None or weights.dim() == 1 else weights.shape[1]
+    out = rows.new_empty((offsets.shape[0] - 1, *shape[1:]))
+    over, of = _told(lists, loops), (_names[rows.dtype], heads, (shape[1] if len(shape) == 2 else math.prod(shape[1:])) // heads)
+    needed = _garner.ListSums.scratch_bytes(over, of)
+    scratch = torch.empty(needed, dtype=torch.uint8, device=rows.device) if needed else None
+    with _lease(rows.device) as sums:
+        sums.sum(over, of, rows.data_ptr(), out.data_ptr(), 0 if weights is None else weights.data_ptr(), scale == 1,
+                 0 if end_offsets is None else end_offsets.data_ptr(), 0 if scratch is None else scratch.data_ptr(), _stream(rows.device),
+                 0 if own is None else own.data_ptr(), 0 if eps is None else eps.data_ptr())
+    return out
 
 
 def _sum(rows: torch.Tensor, weights: torch.Tensor | None, offsets: torch.Tensor, ends: torch.Tensor, order: torch.Tensor,
          back_offsets: torch.Tensor | None, back_ends: torch.Tensor | None, back_order: torch.Tensor | None, scale: int) -> torch.Tensor:
-    rows, weights = rows.contiguous(), None if weights is None else weights.contiguous()
-    out = rows.new_empty((offsets.numel() - 1, *rows.shape[1:]))
-    over, shape, stream = _called(rows, (offsets, ends, order), 1 if weights is None or weights.dim() == 1 else weights.shape[1])
-    needed = _garner.ListSums.scratch_bytes(over, shape)
-    scratch = torch.empty(needed, dtype=torch.uint8, device=rows.device) if needed else None
-    with _Lease(rows.device) as sums:
-        sums.sum(over, shape, rows.data_ptr(), out.data_ptr(), 0 if weights is None else weights.data_ptr(), scale == 1,
-                 back_offsets.data_ptr() if scale == 2 and back_offsets is not None else 0, 0 if scratch is None else scratch.data_ptr(), stream)
+    return sum_now(rows, weights, (offsets, ends, order), scale, back_offsets if scale == 2 else None)
+
+
+def dot_now(rows: torch.Tensor, gradients: torch.Tensor, lists: Lists, scale: int = 0, heads: bool = True, loops: int = 0) -> torch.Tensor:
+    """The gradients of weights, without gradients of their own."""
+    rows, gradients, count = rows.contiguous(), gradients.contiguous(), lists[1].shape[0] + loops
+    out = torch.empty((count, *rows.shape[1:2]) if heads else count, dtype=real_of(rows.dtype), device=rows.device)
+    many = rows.shape[1] if heads else 1
+    with _lease(rows.device) as sums:
+        sums.dot(_told(lists, loops), (_names[rows.dtype], many, math.prod(rows.shape[1:]) // many), rows.data_ptr(), gradients.data_ptr(), out.data_ptr(),
+                 scale == 1, _stream(rows.device))
+    return out
+
+
+def soften_now(scores: torch.Tensor, lists: Lists, slope: float, loops: int) -> torch.Tensor:
+    """Attention's weights of edges and loops by the scores of their ends, of shape (heads, nodes, 2)."""
+    heads = scores.shape[0]
+    out = scores.new_empty((lists[1].shape[0] + loops, heads))
+    with _lease(scores.device) as sums:
+        sums.soften(_told(lists, loops), (_names[scores.dtype], heads, 1), scores.data_ptr(), out.data_ptr(), slope, _stream(scores.device))
+    return out
+
+
+def soften_back_now(scores: torch.Tensor, weights: torch.Tensor, gradients: torch.Tensor, lists: Lists, back: Lists, slope: float, loops: int) -> torch.Tensor:
+    """The gradients of scores by those of the weights, which are overwritten."""
+    out = torch.empty_like(scores)
+    with _lease(scores.device) as sums:
+        sums.soften_back(_told(lists, loops), _told(back, loops), (_names[scores.dtype], scores.shape[0], 1), scores.data_ptr(), weights.data_ptr(),
+                         gradients.data_ptr(), out.data_ptr(), slope, _stream(scores.device))
     return out
 
 
 def _dot(rows: torch.Tensor, gradients: torch.Tensor, offsets: torch.Tensor, ends: torch.Tensor, order: torch.Tensor, back_offsets: torch.Tensor | None,
          back_ends: torch.Tensor | None, back_order: torch.Tensor | None, scale: int, heads: bool) -> torch.Tensor:
-    rows, gradients = rows.contiguous(), gradients.contiguous()
-    out = torch.empty((ends.numel(), *rows.shape[1:2]) if heads else ends.numel(), dtype=real_of(rows.dtype), device=rows.device)
-    over, shape, stream = _called(rows, (offsets, ends, order), rows.shape[1] if heads else 1)
-    with _Lease(rows.device) as sums:
-        sums.dot(over, shape, rows.data_ptr(), gradients.data_ptr(), out.data_ptr(), scale == 1, stream)
-    return out
+    return dot_now(rows, gradients, (offsets, ends, order), scale, heads)
 
 
 for _device in ("CPU", "CUDA"):
@@ -197,13 +237,13 @@ class _Sum(torch.autograd.Function):
         return _sum_back(ctx, gradient)
 
 
-def _traced() -> bool:
+def traced() -> bool:
     return torch.compiler.is_compiling() or is_in_torch_dispatch_mode()
 
 
 def summed(*inputs: Any) -> torch.Tensor:
     """torch.ops.garner.sum."""
-    found: torch.Tensor = torch.ops.garner.sum(*inputs) if _traced() else _Sum.apply(*inputs)  # type: ignore[no-untyped-call, unused-ignore]
+    found: torch.Tensor = torch.ops.garner.sum(*inputs) if traced() else _Sum.apply(*inputs)  # type: ignore[no-untyped-call, unused-ignore]
     return found
 
 
@@ -212,6 +252,8 @@ class Edges:
     backward, takes the lists that were made of them, until it changes or nobody has it; within torch.compile the compiler sees to that."""
 
     _made: Any = WeakTensorKeyDictionary()
+    _pair: torch.Tensor
+    _source: int
     _sampled: dict[int, tuple[Any, ...]] = {}  # by where they lie, since a compiled graph makes views of its own
     _most = 256  # of these, before those that are gone are taken out
 
@@ -230,27 +272,62 @@ class Edges:
     @staticmethod
     def sound(row: torch.Tensor, col: torch.Tensor, sources: int, targets: int) -> bool:
         """Whether these are the first of edges that the sampler made, and so many nodes have all their ends."""
+        least = Edges.reach(row, col)
+        return least is not None and sources >= least[0] and targets >= least[1]
+
+    @staticmethod
+    def reach(row: torch.Tensor, col: torch.Tensor) -> tuple[int, int] | None:
+        """Of the first of edges that the sampler made: among how many nodes their ends are; of others None."""
         known, version, of_sources, of_targets, edges = Edges._sampled.get(row.data_ptr(), (None,) * 5)
         whole, count = None if known is None else known(), row.numel()
         if whole is None or version != whole._version or count > edges[-1] or whole.dtype != row.dtype or whole.device != row.device or (
                 col.data_ptr() != whole.data_ptr() + whole.stride(0) * whole.itemsize or row.stride() != (1,) or col.stride() != (1,)):
-            return False
+            return None
         hops = bisect.bisect_left(edges, count)
-        return bool(sources >= of_sources[hops + 1] and targets >= of_targets[hops])
+        return of_sources[hops + 1], of_targets[hops]
 
     def __init__(self, known: torch.Tensor | None, row: torch.Tensor, col: torch.Tensor, targets: int, sources: int, device: torch.device,
                  grouped: bool = False) -> None:
         self.row, self.col, self.targets, self.sources, self.device, self.grouped = row, col, targets, sources, device, grouped
         self.kept: dict[Any, Any] = {}
-        if _traced() or known is None or known.is_inference():
+        if not traced() and known is not None:
+            self._keep(known, (row.data_ptr(), col.data_ptr(), row.stride(), row.numel(), targets, sources, grouped))
+
+    @classmethod
+    def of(cls, edge_index: torch.Tensor, source: int, targets: int, sources: int, device: torch.device) -> Edges:
+        """Of a pair whose row `source` has the sources. Where lists of them are kept, no views of it are made."""
+        self = cls.__new__(cls)
+        self._pair, self._source = edge_index, source
+        self.targets, self.sources, self.device, self.grouped, self.kept = targets, sources, device, False, {}
+        if not traced():
+            base = edge_index._base  # what trim_to_layer took the first edges of
+            known = edge_index if base is None or base.data_ptr() != edge_index.data_ptr() or base.stride() != edge_index.stride() else base
+            self._keep(known, (edge_index.data_ptr(), edge_index.stride(), edge_index.shape[1], source, targets, sources))
+        return self
+
+    def __getattr__(self, name: str) -> Any:  # of a pair, once it is asked for
+        if name not in ("row", "col"):
+            raise AttributeError(name)
+        self.row, self.col = self._pair[self._source], self._pair[1 - self._source]
+        return getattr(self, name)
+
+    def _keep(self, known: torch.Tensor, part: tuple[Any, ...]) -> None:
+        if known.is_inference():  # which counts no writes
             return
         version, entries = Edges._made.get(known, (None, None))
         if version != known._version:
             entries = {}
             Edges._made[known] = (known._version, entries)
-        stream = torch.cuda.current_stream(device).cuda_stream if device.type == "cuda" else 0
-        part = (row.data_ptr(), col.data_ptr(), row.stride(), row.numel(), targets, sources, grouped, device, stream, torch.is_inference_mode_enabled())
-        self.kept = entries.setdefault(part, self.kept)
+        self.kept = entries.setdefault((*part, self.device, _stream(self.device), torch.is_inference_mode_enabled()), self.kept)
+
+    def reached(self) -> Edges:
+        """Of edges that the sampler made: to no more targets than have some."""
+        if "reached" not in self.kept:
+            self.kept["reached"] = Edges.reach(self.row, self.col), {}
+        least, kept = self.kept["reached"]
+        if least is not None and least[0] <= self.sources and least[1] < self.targets:
+            self.targets, self.kept = least[1], kept
+        return self
 
     def ends(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Row and column, on the device."""
@@ -259,7 +336,7 @@ class Edges:
     def lists(self, back: bool = False) -> Lists:
         """By target; `back`: by source."""
         found: Lists | None = self.kept.get(back)
-        if found is None and not _traced() and self.row.device == self.device and Edges.sound(self.row, self.col, self.sources, self.targets):
+        if found is None and not traced() and self.row.device == self.device and Edges.sound(self.row, self.col, self.sources, self.targets):
             found = self.kept[back] = _sound_lists(self.row, self.col, self.sources, False) if back else (
                 _sound_lists(self.col, self.row, self.targets, True))
         if found is None:

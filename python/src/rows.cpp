@@ -25,11 +25,15 @@ row_real real_of(std::string const& kind) {
   return row_real::bf16;
 }
 
-// offsets, ends, order: addresses; items, edges.
-using lists_told = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+// offsets, ends, order: addresses; items, edges, loops.
+using lists_told = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 list_sums::lists lists_of(lists_told const& l) {
-  return {at<std::int64_t>(std::get<0>(l)), at<std::int32_t>(std::get<1>(l)), at<std::int64_t>(std::get<2>(l)), std::get<3>(l),
-          std::get<4>(l)};
+  return {at<std::int64_t>(std::get<0>(l)),
+          at<std::int32_t>(std::get<1>(l)),
+          at<std::int64_t>(std::get<2>(l)),
+          std::get<3>(l),
+          std::get<4>(l),
+          std::get<5>(l)};
 }
 // What rows hold, heads, columns of each.
 using shape_told = std::tuple<std::string, std::uint64_t, std::uint64_t>;
@@ -52,18 +56,18 @@ void add_list_sums(nb::module_& m) {
       .def(
           "sum",
           [](sums& a, lists_told const& lists, shape_told const& shape, std::uint64_t in, std::uint64_t out, std::uint64_t weights,
-             bool mean, std::uint64_t end_offsets, std::uint64_t scratch, std::uint64_t stream) {
+             bool mean, std::uint64_t end_offsets, std::uint64_t scratch, std::uint64_t stream, std::uint64_t own, std::uint64_t eps) {
             using scale = list_sums::scale;
             list_sums::lists const over = lists_of(lists);
             list_sums::shape const of = shape_of(shape);
             scale const by = mean ? scale::mean : end_offsets ? scale::shares : scale::none;
             in_turn(a.busy, [&] {
               a.sum(over, of, at<void>(in), at<void>(out), at<void>(weights), by, at<std::int64_t>(end_offsets), at<void>(scratch),
-                    stream_at(stream));
+                    stream_at(stream), at<void>(own), at<void>(eps));
             });
           },
           nb::arg("lists"), nb::arg("shape"), nb::arg("rows"), nb::arg("out"), nb::arg("weights"), nb::arg("mean"), nb::arg("end_offsets"),
-          nb::arg("scratch"), nb::arg("stream"))
+          nb::arg("scratch"), nb::arg("stream"), nb::arg("own"), nb::arg("eps"))
       .def(
           "dot",
           [](sums& a, lists_told const& lists, shape_told const& shape, std::uint64_t in, std::uint64_t gradients, std::uint64_t out,
@@ -75,7 +79,29 @@ void add_list_sums(nb::module_& m) {
                     stream_at(stream));
             });
           },
-          nb::arg("lists"), nb::arg("shape"), nb::arg("rows"), nb::arg("gradients"), nb::arg("out"), nb::arg("mean"), nb::arg("stream"));
+          nb::arg("lists"), nb::arg("shape"), nb::arg("rows"), nb::arg("gradients"), nb::arg("out"), nb::arg("mean"), nb::arg("stream"))
+      .def(
+          "soften",
+          [](sums& a, lists_told const& lists, shape_told const& shape, std::uint64_t scores, std::uint64_t weights, double slope,
+             std::uint64_t stream) {
+            list_sums::lists const over = lists_of(lists);
+            list_sums::shape const of = shape_of(shape);
+            in_turn(a.busy, [&] { a.soften(over, of, at<void>(scores), at<void>(weights), slope, stream_at(stream)); });
+          },
+          nb::arg("lists"), nb::arg("shape"), nb::arg("scores"), nb::arg("weights"), nb::arg("slope"), nb::arg("stream"))
+      .def(
+          "soften_back",
+          [](sums& a, lists_told const& lists, lists_told const& back, shape_told const& shape, std::uint64_t scores, std::uint64_t weights,
+             std::uint64_t gradients, std::uint64_t of_scores, double slope, std::uint64_t stream) {
+            list_sums::lists const over = lists_of(lists), turned = lists_of(back);
+            list_sums::shape const of = shape_of(shape);
+            in_turn(a.busy, [&] {
+              a.soften_back(over, turned, of, at<void>(scores), at<void>(weights), at<void>(gradients), at<void>(of_scores), slope,
+                            stream_at(stream));
+            });
+          },
+          nb::arg("lists"), nb::arg("back"), nb::arg("shape"), nb::arg("scores"), nb::arg("weights"), nb::arg("gradients"),
+          nb::arg("of_scores"), nb::arg("slope"), nb::arg("stream"));
 }
 
 void add_shard_aggregation(nb::module_& m) {

@@ -363,6 +363,48 @@ class Layers(unittest.TestCase):
                         with self.assertRaisesRegex(ValueError, "size"):
                             conv((x, x[:9]), few, size=(20, 8))
 
+    def test_one_step_of_autograd_each(self):
+        edges = edges_of(9, 9, 30)
+        edges[:, :4] = torch.tensor([[1, 3, 3, 8], [1, 3, 4, 8]])  # with loops
+        x = torch.randn(9, 6, dtype=torch.float64, requires_grad=True)
+        mlp = torch.nn.Linear(6, 4)
+        for name, given, options in [("SAGEConv", (6, 4), {}), ("SAGEConv", (6, 4), {"aggr": "sum", "bias": False}), ("SAGEConv", (6, 4), {"root_weight": False}),
+                                     ("GINConv", (mlp,), {"eps": 0.3, "train_eps": True}), ("GATConv", (6, 2), {"heads": 3}),
+                                     ("GATConv", (6, 2), {"heads": 2, "add_self_loops": False, "flow": "target_to_source"})]:
+            conv = getattr(garner.pyg, name)(*given, **options).double()
+            names, values = zip(*conv.named_parameters())
+            call = lambda x, *values: torch.func.functional_call(conv, dict(zip(names, values)), (x, edges))  # noqa: E731, B023
+            with self.subTest(name=name, **options):
+                self.assertRegex(type(conv.eval()(x, edges[:, :20]).grad_fn).__name__ if name == "SAGEConv" else "_Sage", "^_Sage")
+                self.assertTrue(torch.autograd.gradcheck(call, (x, *values)))
+                self.assertTrue(torch.autograd.gradgradcheck(call, (x, *values)))
+        own = torch.randn(5, 6, dtype=torch.float64, requires_grad=True)  # and rows of the targets' own
+        conv, few = garner.pyg.SAGEConv(6, 4).double(), edges_of(9, 5, 20)
+        self.assertTrue(torch.autograd.gradcheck(lambda x, own: conv((x, own), few), (x, own)))
+        self.assertTrue(torch.autograd.gradgradcheck(lambda x, own: conv((x, own), few), (x, own)))
+
+    def test_few_launches(self):
+        x, edges = torch.randn(20, 6), edges_of(20, 20, 70)
+        for conv, most in ((garner.pyg.SAGEConv(6, 5), 7), (garner.pyg.GINConv(torch.nn.Identity()), 0), (garner.pyg.GATConv(6, 5, heads=2), 9)):
+            rows, gradient = x.clone().requires_grad_(), torch.ones_like(conv(x, edges))
+            conv(rows, edges).backward(gradient)  # which makes the lists
+            conv.zero_grad(), setattr(rows, "grad", None)
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+                conv(rows, edges).backward(gradient)
+            names = {event.key[6:]: event.count for event in seen.key_averages() if event.key.startswith("aten::")}
+            launched = {name: count for name, count in names.items() if name in ("mm", "addmm", "addmm_", "bmm", "baddbmm_", "cat", "sum", "add", "add_", "mul", "div",
+                                                                                 "index", "index_select", "scatter_add_", "sort", "searchsorted")}
+            self.assertLessEqual(sum(launched.values()), most, (type(conv), launched))
+
+    def test_hooks_of_the_linear_layers_are_called(self):
+        x, edges = torch.randn(20, 6), edges_of(20, 20, 70)
+        for name in ("lin_l", "lin_r"):
+            conv, seen = garner.pyg.SAGEConv(6, 5), []
+            want = conv(x, edges)
+            getattr(conv, name).register_forward_hook(lambda module, inputs, out: seen.append(out) or 2 * out)
+            self.assertFalse(torch.allclose(conv(x, edges), want))
+            self.assertEqual(len(seen), 1)
+
     def test_types_with_widths_of_their_own(self):
         x, few = (torch.randn(20, 6), torch.randn(9, 3)), edges_of(20, 9, 40)
         for name, options in (("SAGEConv", {}), ("GATConv", {"add_self_loops": False, "heads": 2})):

@@ -2,8 +2,9 @@
 // Invariant: a list adds in its order; one of more than slice_edges edges in slices that end at multiples of so many edges, and then the
 // slices in order, at every place. A slice meets at most two such lists: the one of its first edge and the one of its last. So who reads
 // what follows from the offsets alone, and neither is a list of long lists made nor does anybody wait. Cost: a row read per edge, a row
-// written per item, and two rows of sums per slice.
+// written per item, and two rows of sums per slice. The softmax of attention takes a team a list, however long: numbers, not rows.
 #include <bit>
+#include <cmath>
 
 #include "core/convert.hpp"
 #include "core/exec.hpp"
@@ -95,6 +96,8 @@ struct summed {
   std::int64_t const* end_offsets;
   real* slices;  // two rows per slice
   bool wide;
+  stored const* own;  // what loops add
+  real const* eps;
 
   GARNER_HD rows_of_head<Number> rows(std::uint64_t head) const {
     return {in + head * columns, heads * columns, of, weights ? weights + head : nullptr, heads, end_offsets};
@@ -108,20 +111,32 @@ struct into_item {
   Rows from;
   typename Number::stored* out;
   real factor;
+  typename Number::stored const* own;  // null: no loop
+  real own_factor;
   GARNER_HD real start(std::uint64_t) const { return 0; }
   GARNER_HD Rows rows() const { return from; }
   template <int Each>
   GARNER_HD void done(std::uint64_t c, row_part<real, Each> const& sum) const {
-    row_part<typename Number::stored, Each> value;
-    for (int j = 0; j < Each; ++j) value.v[j] = Number::narrowed(factor * sum.v[j]);
-    row_part<typename Number::stored, Each>::in(out + c) = value;
+    using part = row_part<typename Number::stored, Each>;
+    part value;
+    if (own) {
+      part const mine = part::in(own + c);
+      for (int j = 0; j < Each; ++j) value.v[j] = Number::narrowed(factor * sum.v[j] + own_factor * Number::widened(mine.v[j]));
+    } else {
+      for (int j = 0; j < Each; ++j) value.v[j] = Number::narrowed(factor * sum.v[j]);
+    }
+    part::in(out + c) = value;
   }
 };
 template <class Number, class Rows>
 GARNER_HD into_item<Number, Rows> into(summed<Number> const& s, std::uint64_t i, std::uint64_t head, Rows const& from, indices list) {
   using real = typename Number::real;
-  bool const divided = s.mean && list.end > list.begin;
-  return {from, s.out + (i * s.heads + head) * s.columns, divided ? 1 / static_cast<real>(list.end - list.begin) : real{1}};
+  bool const divided = s.mean && list.end > list.begin, loop = i < s.of.loops;
+  std::uint64_t const at = (i * s.heads + head) * s.columns;
+  return {from, s.out + at, divided ? 1 / static_cast<real>(list.end - list.begin) : real{1}, loop ? s.own + at : nullptr,
+          loop && s.weights ? s.weights[(s.of.edges + i) * s.heads + head]
+          : s.eps           ? 1 + *s.eps
+                            : real{1}};
 }
 
 // A list, or what a slice has of long ones. Slices come first: they take the longest.
@@ -185,18 +200,120 @@ struct multiply_ends {
   bool mean;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    std::uint64_t const head = k % heads, e = k / heads, i = list_of(of, e);
-    auto const* const row = in + (static_cast<std::uint64_t>(of.ends[e]) * heads + head) * columns;
+    std::uint64_t const head = k % heads, e = k / heads;
+    bool const loop = e >= of.edges;
+    std::uint64_t const i = loop ? e - of.edges : list_of(of, e), end = loop ? i : static_cast<std::uint64_t>(of.ends[e]);
+    auto const* const row = in + (end * heads + head) * columns;
     auto const* const gradient = gradients + (i * heads + head) * columns;
     real const product =
         t.sum(indices{0, columns}, [&](std::uint64_t c) -> real { return Number::widened(row[c]) * Number::widened(gradient[c]); });
     indices const list = list_at(of, i);
     t.once([&] {
-      std::uint64_t const at = of.order ? static_cast<std::uint64_t>(of.order[e]) : e;
-      out[at * heads + head] = mean ? product / static_cast<real>(list.end - list.begin) : product;
+      std::uint64_t const at = of.order && !loop ? static_cast<std::uint64_t>(of.order[e]) : e;
+      out[at * heads + head] = mean && !loop ? product / static_cast<real>(list.end - list.begin) : product;
     });
   }
 };
+
+// One head of attention. A list's edges and, behind them, its loop are places [begin, end + loop).
+template <class Real>
+struct attention {
+  lists of;
+  std::uint64_t heads;
+  Real const* scores;
+  Real slope;
+
+  // Exponentials added up, each divided by that of the largest.
+  struct shares {
+    Real most = 0, sum = 0;  // sum 0: of none
+    GARNER_HD friend shares operator+(shares a, shares b) {
+      if (a.sum == 0) return b;
+      if (b.sum == 0) return a;
+      Real const most = larger(a.most, b.most);
+      return {most, a.sum * std::exp(a.most - most) + b.sum * std::exp(b.most - most)};
+    }
+  };
+  GARNER_HD indices places(std::uint64_t i) const {
+    indices const list = list_at(of, i);
+    return {list.begin, list.end + (i < of.loops)};
+  }
+  GARNER_HD bool is_loop(std::uint64_t i, std::uint64_t k) const { return k == static_cast<std::uint64_t>(of.offsets[i + 1]); }
+  GARNER_HD std::uint64_t weight_of(std::uint64_t i, std::uint64_t k, std::uint64_t head) const {
+    return (is_loop(i, k) ? of.edges + i : of.order ? static_cast<std::uint64_t>(of.order[k]) : k) * heads + head;
+  }
+  GARNER_HD std::uint64_t end_of(std::uint64_t i, std::uint64_t k) const {
+    return is_loop(i, k) ? i : static_cast<std::uint64_t>(of.ends[k]);
+  }
+  GARNER_HD bool counts(std::uint64_t i, std::uint64_t k) const { return i >= of.loops || is_loop(i, k) || end_of(i, k) != i; }
+  GARNER_HD std::uint64_t score_of(std::uint64_t i, std::uint64_t head, int side) const { return (head * of.items + i) * 2 + side; }
+  GARNER_HD Real before_slope(std::uint64_t i, std::uint64_t k, std::uint64_t head) const {
+    return scores[score_of(end_of(i, k), head, 0)] + scores[score_of(i, head, 1)];
+  }
+  GARNER_HD Real score(std::uint64_t i, std::uint64_t k, std::uint64_t head) const {
+    Real const v = before_slope(i, k, head);
+    return v < 0 ? slope * v : v;
+  }
+};
+
+template <class Real>
+struct soften_list {
+  attention<Real> a;
+  Real* weights;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    using shares = typename attention<Real>::shares;
+    std::uint64_t const head = k % a.heads, i = k / a.heads;
+    indices const places = a.places(i);
+    shares const all = t.sum(places, [&](std::uint64_t e) -> shares { return a.counts(i, e) ? shares{a.score(i, e, head), 1} : shares{}; });
+    t.each(places, [&](std::uint64_t e) {
+      weights[a.weight_of(i, e, head)] = a.counts(i, e) ? std::exp(a.score(i, e, head) - all.most) / all.sum : 0;
+    });
+  }
+};
+// Of a list its edges' scores, and the sum of these, which is the gradient of what the item brings to each.
+template <class Real>
+struct soften_list_back {
+  attention<Real> a;
+  Real const* weights;
+  Real *gradients, *of_scores;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    std::uint64_t const head = k % a.heads, i = k / a.heads;
+    indices const places = a.places(i);
+    Real const mean = t.sum(places, [&](std::uint64_t e) -> Real {
+      std::uint64_t const at = a.weight_of(i, e, head);
+      return weights[at] * gradients[at];
+    });
+    auto const of_edge = [&](std::uint64_t e) -> Real {
+      std::uint64_t const at = a.weight_of(i, e, head);
+      Real const by_score = weights[at] * (gradients[at] - mean);
+      return a.before_slope(i, e, head) < 0 ? a.slope * by_score : by_score;
+    };
+    Real const sum = t.sum(places, of_edge);
+    t.each(places, [&](std::uint64_t e) { gradients[a.weight_of(i, e, head)] = of_edge(e); });
+    t.once([&] { of_scores[a.score_of(i, head, 1)] = sum; });
+  }
+};
+// The same of the other ends, once the edges' are there.
+template <class Real>
+struct soften_ends_back {
+  attention<Real> back;
+  Real const* gradients;
+  Real* of_scores;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    std::uint64_t const head = k % back.heads, i = k / back.heads;
+    Real const sum = t.sum(back.places(i), [&](std::uint64_t e) -> Real { return gradients[back.weight_of(i, e, head)]; });
+    t.once([&] { of_scores[back.score_of(i, head, 0)] = sum; });
+  }
+};
+
+// Of items that read a list of numbers each.
+template <class Body>
+void for_each_list(executor& x, lists const& l, std::uint64_t heads, Body const& body) {
+  if (l.edges <= 16 * l.items) for_each_item<8>(x, l.items * heads, body);
+  else for_each_item<32>(x, l.items * heads, body);
+}
 
 template <class F>
 void with_number(row_real kind, F f) {
@@ -215,6 +332,7 @@ void with_number(row_real kind, F f) {
 void require(executor& x, lists const& l, shape const& s, void const* in, void const* out) {
   if (l.items >= std::uint64_t{1} << 31 || l.edges >= std::uint64_t{1} << 31)
     fail(errc::usage, "{} lists and {} edges; sums are over less than 2^31 of each; split them", l.items, l.edges);
+  if (l.loops > l.items) fail(errc::usage, "{} loops of {} lists; give as many lists", l.loops, l.items);
   if (s.heads == 0) fail(errc::usage, "rows of 0 heads; set heads to 1 or more");
   require_readable(x, in, "rows");
   require_readable(x, out, "places for rows");
@@ -244,10 +362,12 @@ std::uint64_t list_sums::scratch_bytes(lists const& l, shape const& s) {
 }
 
 void list_sums::sum(lists const& l, shape const& s, void const* in, void* out, void const* weights, scale by,
-                    std::int64_t const* end_offsets, void* scratch, stream_ref stream) {
+                    std::int64_t const* end_offsets, void* scratch, stream_ref stream, void const* own, void const* eps) {
   as_error([&] {
     executor& x = impl_->x;
     require(x, l, s, in, out);
+    require_readable(x, own, "rows of loops");
+    require_readable(x, eps, "eps");
     if ((by == scale::shares) != (end_offsets != nullptr)) fail(errc::usage, "end_offsets are for shares; set both or neither");
     if (scratch_bytes(l, s) && !scratch) fail(errc::usage, "no scratch; give scratch_bytes() of it");
     if (l.items == 0 || s.columns == 0) return;
@@ -262,11 +382,13 @@ void list_sums::sum(lists const& l, shape const& s, void const* in, void* out, v
                           by == scale::mean,
                           end_offsets,
                           static_cast<real*>(scratch),
-                          false};
+                          false,
+                          static_cast<typename Number::stored const*>(own ? own : in),
+                          static_cast<real const*>(eps)};
       constexpr std::uint64_t each = 16 / sizeof(real);
       auto const begins_wide = [](void const* at, std::size_t bytes) { return std::bit_cast<std::uintptr_t>(at) % bytes == 0; };
       body.wide = s.columns % each == 0 && begins_wide(in, each * sizeof(*body.in)) && begins_wide(out, each * sizeof(*body.in)) &&
-                  begins_wide(scratch, 16);
+                  begins_wide(scratch, 16) && begins_wide(body.own, each * sizeof(*body.in));
       std::uint64_t const slices = slices_of(l.edges);
       impl_->run(stream, [&] {
         for_each_row<real>(x, (2 * slices + l.items) * s.heads, s.columns, body.wide, sum_list<Number>{body, slices});
@@ -291,7 +413,49 @@ void list_sums::dot(lists const& l, shape const& s, void const* in, void const* 
                                        static_cast<stored const*>(gradients),
                                        static_cast<typename Number::real*>(out),
                                        by == scale::mean};
-      impl_->run(stream, [&] { for_each_narrow(x, l.edges * s.heads, s.columns, body); });
+      impl_->run(stream, [&] { for_each_narrow(x, (l.edges + l.loops) * s.heads, s.columns, body); });
+    });
+  });
+}
+
+namespace {
+
+template <class F>
+void with_real(row_real kind, F f) {
+  if (kind == row_real::f32) return f(float{});
+  if (kind == row_real::f64) return f(double{});
+  fail(errc::usage, "scores of 16 bits; widen them to f32");
+}
+
+}  // namespace
+
+void list_sums::soften(lists const& l, shape const& s, void const* scores, void* weights, double slope, stream_ref stream) {
+  as_error([&] {
+    executor& x = impl_->x;
+    require(x, l, s, scores, weights);
+    with_real(s.kind, [&]<class Real>(Real) {
+      attention<Real> const a{l, s.heads, static_cast<Real const*>(scores), static_cast<Real>(slope)};
+      impl_->run(stream, [&] { for_each_list(x, l, s.heads, soften_list<Real>{a, static_cast<Real*>(weights)}); });
+    });
+  });
+}
+
+void list_sums::soften_back(lists const& l, lists const& back, shape const& s, void const* scores, void const* weights, void* gradients,
+                            void* of_scores, double slope, stream_ref stream) {
+  as_error([&] {
+    executor& x = impl_->x;
+    require(x, l, s, scores, weights);
+    require(x, back, s, gradients, of_scores);
+    if (back.items != l.items || back.loops != l.loops)
+      fail(errc::usage, "{} lists and {} by the other ends; scores are of as many", l.items, back.items);
+    with_real(s.kind, [&]<class Real>(Real) {
+      attention<Real> const a{l, s.heads, static_cast<Real const*>(scores), static_cast<Real>(slope)},
+          turned{back, s.heads, a.scores, a.slope};
+      auto *const of_edges = static_cast<Real*>(gradients), *const to = static_cast<Real*>(of_scores);
+      impl_->run(stream, [&] {
+        for_each_list(x, l, s.heads, soften_list_back<Real>{a, static_cast<Real const*>(weights), of_edges, to});
+        for_each_list(x, back, s.heads, soften_ends_back<Real>{turned, of_edges, to});
+      });
     });
   });
 }

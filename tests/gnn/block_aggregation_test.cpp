@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "core/convert.hpp"
@@ -236,6 +237,86 @@ TEST_P(list_sums_test, of_long_lists) {
 }
 
 TEST_P(list_sums_test, without_edges_are_zeros) { check_all(make_lists({0, 0, 0}, 4)); }
+
+// An item adds its own row by the weight that stands behind those of the edges, by 1 + eps, or another row as it is.
+TEST_P(list_sums_test, loops_add_rows_of_their_own) {
+  executor x(where());
+  std::vector<std::int64_t> const offsets{0, 2, 2, 3};
+  std::vector<std::int32_t> const ends{1, 2, 0};
+  std::vector<float> const in{1, 2, 3}, others{10, 20, 30}, weights{2, 3, 5, 7, 11}, eps{0.5F}, gradients{1, 10, 100};
+  auto const o = near_copy(x, offsets);
+  auto const e = near_copy(x, ends);
+  auto const rows = near_copy(x, in), own = near_copy(x, others), w = near_copy(x, weights), by = near_copy(x, eps),
+             g = near_copy(x, gradients);
+  buffer<float> out(x.near(), 3, x.device(), "a test"), of_weights(x.near(), 5, x.device(), "a test");
+  list_sums sums(where());
+  list_sums::lists const l{o.data(), e.data(), nullptr, 3, 3, 2};
+  using scale = list_sums::scale;
+  auto const run = [&](float const* weighted, scale scaled, float const* of_loops, float const* with) {
+    sums.sum(l, {row_real::f32, 1, 1}, rows.data(), out.data(), weighted, scaled, nullptr, nullptr, {}, of_loops, with);
+    return host_copy(x, out.data(), 3);
+  };
+  EXPECT_EQ(run(w.data(), scale::none, nullptr, nullptr), (std::vector<float>{2 * 2 + 3 * 3 + 7 * 1, 11 * 2, 5 * 1}));
+  EXPECT_EQ(run(nullptr, scale::mean, nullptr, by.data()), (std::vector<float>{2.5F + 1.5F, 3, 1}));
+  EXPECT_EQ(run(nullptr, scale::none, own.data(), nullptr), (std::vector<float>{5 + 10, 20, 1}));
+  sums.dot(l, {row_real::f32, 1, 1}, rows.data(), g.data(), of_weights.data(), scale::none);
+  EXPECT_EQ(host_copy(x, of_weights.data(), 5), (std::vector<float>{2, 3, 100, 1, 20}));
+}
+
+// Weights of attention add up to 1, and their gradients are those of small steps.
+TEST_P(list_sums_test, attention_is_a_softmax_and_its_gradients) {
+  executor x(where());
+  std::uint64_t const items = 4, heads = 2;
+  for (std::uint64_t const loops : {std::uint64_t{0}, items}) {
+    std::vector<std::int64_t> const offsets{0, 3, 3, 4, 6}, order{5, 0, 1, 4, 2, 3}, back_offsets{0, 2, 3, 4, 6},
+        back_order{3, 5, 4, 1, 0, 2};
+    std::vector<std::int32_t> const ends{0, 3, 2, 1, 3, 0}, back_ends{3, 0, 2, 0, 0, 3};
+    std::vector<double> scores{0.3, -1.2, 0.7, 0.1, -0.4, 0.9, 1.5, -0.6, -2, 0.2, 0.8, -0.3, 0.6, 1.1, -0.9, 0.5};
+    std::vector<double> factors((6 + loops) * heads);
+    for (std::size_t k = 0; k < factors.size(); ++k) factors[k] = std::sin(static_cast<double>(3 * k + 1));
+    auto const o = near_copy(x, offsets), by = near_copy(x, order), back_o = near_copy(x, back_offsets), back_by = near_copy(x, back_order);
+    auto const e = near_copy(x, ends), back_e = near_copy(x, back_ends);
+    list_sums::lists const l{o.data(), e.data(), by.data(), items, 6, loops},
+        back{back_o.data(), back_e.data(), back_by.data(), items, 6, loops};
+    list_sums::shape const shape{row_real::f64, heads, 1};
+    list_sums sums(where());
+    buffer<double> out(x.near(), factors.size(), x.device(), "a test"), of_scores(x.near(), scores.size(), x.device(), "a test");
+    auto const weights = [&] {
+      auto const s = near_copy(x, scores);
+      sums.soften(l, shape, s.data(), out.data(), 0.2);
+      return host_copy(x, out.data(), out.size());
+    };
+    auto const loss = [&] {
+      auto const w = weights();
+      return std::inner_product(w.begin(), w.end(), factors.begin(), 0.0);
+    };
+    auto const first = weights();
+    for (std::uint64_t i = 0; i < items; ++i)
+      for (std::uint64_t h = 0; h < heads; ++h) {
+        double sum = loops ? first[(6 + i) * heads + h] : 0;
+        for (auto k = static_cast<std::size_t>(offsets[i]); k < static_cast<std::size_t>(offsets[i + 1]); ++k) {
+          double const w = first[static_cast<std::size_t>(order[k]) * heads + h];
+          bool const to_itself = static_cast<std::uint64_t>(ends[k]) == i;
+          EXPECT_EQ(w == 0, loops && to_itself);
+          sum += w;
+        }
+        EXPECT_NEAR(sum, !loops && offsets[i] == offsets[i + 1] ? 0 : 1, 1e-12);
+      }
+    auto const s = near_copy(x, scores), w = near_copy(x, first);
+    auto gradients = near_copy(x, factors);
+    sums.soften_back(l, back, shape, s.data(), w.data(), gradients.data(), of_scores.data(), 0.2);
+    auto const found = host_copy(x, of_scores.data(), of_scores.size());
+    for (std::size_t k = 0; k < scores.size(); ++k) {
+      double const was = scores[k], step = 1e-6;
+      scores[k] = was + step;
+      double const above = loss();
+      scores[k] = was - step;
+      double const below = loss();
+      scores[k] = was;
+      EXPECT_NEAR(found[k], (above - below) / (2 * step), 1e-7) << k;
+    }
+  }
+}
 
 TEST_P(list_sums_test, refuse_what_cannot_be) {
   list_sums sums(where());
