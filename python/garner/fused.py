@@ -20,38 +20,31 @@ def _again(ctx: Any, step: Callable[..., torch.Tensor], inputs: Sequence[torch.T
 
 class _Sage(torch.autograd.Function):
     """left(mean or sum of neighbours' rows) + right(own rows) + bias. own: None where these are the rows. Edges: to the first targets alone, the others
-    have none. kind: what autocast wants products in."""
+    have none."""
 
     @staticmethod
     def forward(ctx: Any, rows: torch.Tensor, own: torch.Tensor | None, left: torch.Tensor, right: torch.Tensor | None, bias: torch.Tensor | None,
-                edges: Edges, mean: bool, kind: torch.dtype | None) -> torch.Tensor:
-        ctx.edges, ctx.mean, ctx.kind = edges, mean, kind
-        lists = edges.lists()
+                edges: Edges, mean: bool) -> torch.Tensor:
+        ctx.edges, ctx.mean = edges, mean
         if ctx.needs_input_grad[0]:
             edges.lists(back=True)  # on the stream of now
-        given = rows, own, left, right, bias
-        if kind is not None:
-            rows, own, left, right, bias = (part if part is None else part.to(kind) for part in given)  # type: ignore[assignment]
-        taken = sum_now(rows, None, lists, int(mean))
+        taken = sum_now(rows, None, edges.lists(), int(mean))
         if right is None:
             out = torch.mm(taken, left.t()) if bias is None else torch.addmm(bias, taken, left.t())
         else:
             to = rows if own is None else own
             out = torch.mm(to, right.t()) if bias is None else torch.addmm(bias, to, right.t())
             (out if edges.targets == out.shape[0] else out[:edges.targets]).addmm_(taken, left.t())
-        ctx.save_for_backward(*given, taken)
+        ctx.save_for_backward(rows, own, left, right, bias, taken)
         return out
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
-        *given, taken = ctx.saved_tensors
-        edges, mean, kind = ctx.edges, ctx.mean, ctx.kind
+        rows, own, left, right, bias, taken = ctx.saved_tensors
+        edges, mean, needs = ctx.edges, ctx.mean, ctx.needs_input_grad
         if torch.is_grad_enabled():
-            return _again(ctx, _sage_again, given, gradient, edges, mean, kind)
-        parts: list[Any] = given if kind is None else [part if part is None else part.to(kind) for part in given]
-        rows, own, left, right, _ = parts
-        needs, targets = ctx.needs_input_grad, edges.targets
-        of_taken = gradient if targets == gradient.shape[0] else gradient[:targets]
+            return _again(ctx, _sage_again, [rows, own, left, right, bias], gradient, edges, mean)
+        of_taken = gradient if edges.targets == gradient.shape[0] else gradient[:edges.targets]
         of_rows = of_own = of_right = None
         if right is not None:
             if needs[3]:
@@ -61,18 +54,12 @@ class _Sage(torch.autograd.Function):
         if needs[0]:
             loops = edges.sources if own is None and of_own is not None else 0
             of_rows = sum_now(torch.mm(of_taken, left), None, edges.lists(back=True), 2 if mean else 0, edges.lists()[0] if mean else None, loops, of_own)
-        found = [of_rows, None if own is None else of_own, torch.mm(of_taken.t(), taken) if needs[2] else None, of_right,
-                 gradient.sum(0) if needs[4] else None]
-        if kind is not None:
-            found = [of if of is None else of.to(part.dtype) for of, part in zip(found, ctx.saved_tensors)]
-        return *found, None, None, None
+        return (of_rows, None if own is None else of_own, torch.mm(of_taken.t(), taken) if needs[2] else None, of_right,
+                gradient.sum(0) if needs[4] else None, None, None)
 
 
 def _sage_again(rows: torch.Tensor, own: torch.Tensor | None, left: torch.Tensor, right: torch.Tensor | None, bias: torch.Tensor | None,
-                edges: Edges, mean: bool, kind: torch.dtype | None) -> torch.Tensor:
-    if kind is not None:
-        given = rows, own, left, right, bias
-        rows, own, left, right, bias = (part if part is None else part.to(kind) for part in given)  # type: ignore[assignment]
+                edges: Edges, mean: bool) -> torch.Tensor:
     out = edges.sum(rows, mean=mean) @ left.t()
     if right is not None:
         others = (rows if own is None else own) @ right.t()
@@ -158,7 +145,10 @@ def _gat_again(rows: torch.Tensor, by_source: torch.Tensor, by_target: torch.Ten
 
 def sage(rows: torch.Tensor, own: torch.Tensor | None, left: torch.Tensor, right: torch.Tensor | None, bias: torch.Tensor | None,
          edges: Edges, mean: bool, kind: torch.dtype | None) -> torch.Tensor:
-    found: torch.Tensor = _Sage.apply(rows, own, left, right, bias, edges, mean, kind)  # type: ignore[no-untyped-call, unused-ignore]
+    """kind: what autocast wants products in."""
+    given = rows, own, left, right, bias
+    found: torch.Tensor = _Sage.apply(  # type: ignore[no-untyped-call, unused-ignore]
+        *(given if kind is None else (part if part is None else part.to(kind) for part in given)), edges, mean)
     return found
 
 

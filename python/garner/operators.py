@@ -81,7 +81,13 @@ def _sound_lists(ends: torch.Tensor, others: torch.Tensor, count: int, grouped: 
     if not grouped:
         ends, order = torch.sort(ends.to(torch.int32), stable=True)
         others = others[order]
-    return torch.searchsorted(ends, torch.arange(count + 1, dtype=ends.dtype, device=ends.device)), others.to(torch.int32, copy=True), order
+    return _begins(ends, count), others.to(torch.int32, copy=True), order
+
+
+def _begins(ends: torch.Tensor, count: int) -> torch.Tensor:
+    """Of ascending ends < count: where those of each begin, and how many there are."""
+    found: torch.Tensor = torch._convert_indices_from_coo_to_csr(ends, count)  # type: ignore[attr-defined, unused-ignore]
+    return found
 
 
 _names = {kind: str(kind)[6:] for kind in kinds}  # without "torch."
