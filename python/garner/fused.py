@@ -94,39 +94,46 @@ def _gin_again(rows: torch.Tensor, eps: torch.Tensor, edges: Edges) -> torch.Ten
 
 
 class _Gat(torch.autograd.Function):
-    """Rows of shape (nodes, heads, columns), added up by attention. loops: whether each node has one edge to itself, whatever the edges have."""
+    """Rows of shape (nodes, heads, columns), added up by attention. loops: whether each node has one edge to itself, whatever the edges have. dropout:
+    of attention's weights."""
 
     @staticmethod
-    def forward(ctx: Any, rows: torch.Tensor, by_source: torch.Tensor, by_target: torch.Tensor, edges: Edges, slope: float, loops: bool) -> torch.Tensor:
-        ctx.edges, ctx.slope, ctx.loops = edges, slope, edges.targets if loops else 0
+    def forward(ctx: Any, rows: torch.Tensor, by_source: torch.Tensor, by_target: torch.Tensor, edges: Edges, slope: float, loops: bool,
+                dropout: float) -> torch.Tensor:
+        ctx.edges, ctx.slope, ctx.loops, ctx.dropout = edges, slope, edges.targets if loops else 0, dropout
         lists = edges.lists()
         if any(ctx.needs_input_grad):
             edges.lists(back=True)
         both = torch.cat((by_source, by_target)).to(rows.dtype)  # (2, heads, columns)
         scores = torch.bmm(rows.transpose(0, 1), both.permute(1, 2, 0)).to(real_of(rows.dtype)).contiguous()
         weights = soften_now(scores, lists, slope, ctx.loops)
-        ctx.save_for_backward(rows, by_source, by_target, both, scores, weights)
-        return sum_now(rows, weights, lists, loops=ctx.loops).to(torch.promote_types(rows.dtype, by_source.dtype))
+        kept = torch.nn.functional.dropout(weights, dropout) if dropout else weights
+        ctx.save_for_backward(rows, by_source, by_target, both, scores, weights, kept)
+        return sum_now(rows, kept, lists, loops=ctx.loops).to(torch.promote_types(rows.dtype, by_source.dtype))
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
-        rows, by_source, by_target, both, scores, weights = ctx.saved_tensors
+        rows, by_source, by_target, both, scores, weights, kept = ctx.saved_tensors
         edges, slope, loops = ctx.edges, ctx.slope, ctx.loops
+        scale = (kept != 0).to(kept.dtype) / (1 - ctx.dropout) if ctx.dropout else None  # a weight of 0 has no gradient to give back
         if torch.is_grad_enabled():
-            return _again(ctx, _gat_again, [rows, by_source, by_target], gradient, edges, slope, loops)
+            return _again(ctx, _gat_again, [rows, by_source, by_target], gradient, edges, slope, loops, scale)
         lists, back, gradient = edges.lists(), edges.lists(back=True), gradient.to(rows.dtype)
-        of_scores = soften_back_now(scores, weights, dot_now(rows, gradient, lists, loops=loops), lists, back, slope, loops).to(rows.dtype)
+        of_kept = dot_now(rows, gradient, lists, loops=loops)
+        of_weights = of_kept if scale is None else of_kept.mul_(scale)
+        of_scores = soften_back_now(scores, weights, of_weights, lists, back, slope, loops).to(rows.dtype)
         of_rows = of_source = of_target = None
         if ctx.needs_input_grad[0]:
-            of_rows = sum_now(gradient, weights, back, loops=loops)
+            of_rows = sum_now(gradient, kept, back, loops=loops)
             of_rows.transpose(0, 1).baddbmm_(of_scores, both.transpose(0, 1))
         if ctx.needs_input_grad[1] or ctx.needs_input_grad[2]:
             of_both = torch.bmm(of_scores.transpose(1, 2), rows.transpose(0, 1)).to(by_source.dtype)  # (heads, 2, columns)
             of_source, of_target = of_both[:, 0].unsqueeze(0), of_both[:, 1].unsqueeze(0)
-        return of_rows, of_source, of_target, None, None, None
+        return of_rows, of_source, of_target, None, None, None, None
 
 
-def _gat_again(rows: torch.Tensor, by_source: torch.Tensor, by_target: torch.Tensor, edges: Edges, slope: float, loops: int) -> torch.Tensor:
+def _gat_again(rows: torch.Tensor, by_source: torch.Tensor, by_target: torch.Tensor, edges: Edges, slope: float, loops: int,
+               scale: torch.Tensor | None) -> torch.Tensor:
     row, col = edges.ends()
     real = real_of(rows.dtype)
     of_source, of_target = ((rows * by).sum(-1).to(real) for by in (by_source, by_target))  # (nodes, heads)
@@ -140,7 +147,8 @@ def _gat_again(rows: torch.Tensor, by_source: torch.Tensor, by_target: torch.Ten
     most = torch.full_like(of_target, float("-inf")).scatter_reduce(0, at, scores.detach(), "amax")
     shares = torch.exp(scores - most[col])
     shares = shares / torch.zeros_like(of_target).index_add(0, col, shares)[col]
-    return torch.zeros_like(rows).index_add(0, col, rows[row] * shares.unsqueeze(-1).to(rows.dtype)).to(torch.promote_types(rows.dtype, by_source.dtype))
+    shares = (shares if scale is None else shares * scale).unsqueeze(-1).to(rows.dtype)
+    return torch.zeros_like(rows).index_add(0, col, rows[row] * shares).to(torch.promote_types(rows.dtype, by_source.dtype))
 
 
 def sage(rows: torch.Tensor, own: torch.Tensor | None, left: torch.Tensor, right: torch.Tensor | None, bias: torch.Tensor | None,
@@ -157,6 +165,7 @@ def gin(rows: torch.Tensor, eps: torch.Tensor, edges: Edges) -> torch.Tensor:
     return found
 
 
-def gat(rows: torch.Tensor, by_source: torch.Tensor, by_target: torch.Tensor, edges: Edges, slope: float, loops: bool) -> torch.Tensor:
-    found: torch.Tensor = _Gat.apply(rows, by_source, by_target, edges, slope, loops)  # type: ignore[no-untyped-call, unused-ignore]
+def gat(rows: torch.Tensor, by_source: torch.Tensor, by_target: torch.Tensor, edges: Edges, slope: float, loops: bool,
+        dropout: float) -> torch.Tensor:
+    found: torch.Tensor = _Gat.apply(rows, by_source, by_target, edges, slope, loops, dropout)  # type: ignore[no-untyped-call, unused-ignore]
     return found

@@ -119,13 +119,14 @@ class GATConv(_Summed, pyg.GATConv):  # type: ignore[misc]
 
     def forward(self, x: Any, edge_index: Any, edge_attr: Any = None, size: Any = None, return_attention_weights: Any = None) -> Any:
         if not (edge_attr is None and size is None and return_attention_weights is None and self.lin is not None and self.aggr != "mean"
-                and not (self.dropout and self.training) and self._steps(edge_index) and isinstance(x, torch.Tensor) and x.dim() == 2
+                and 0 <= self.dropout < 1 and self._steps(edge_index) and isinstance(x, torch.Tensor) and x.dim() == 2
                 and not self._edge_update_forward_pre_hooks and not self._edge_update_forward_hooks):
             return super().forward(x, edge_index, edge_attr, size, return_attention_weights)
         rest = None if self.res is None else self.res(x)
         rows = self.lin(x).view(-1, self.heads, self.out_channels)
         edges = Edges.of(edge_index, 0 if self.flow == "source_to_target" else 1, x.shape[0], x.shape[0], x.device)
-        out = fused.gat(rows, self.att_src, self.att_dst, edges, float(self.negative_slope), self.add_self_loops)
+        out = fused.gat(rows, self.att_src, self.att_dst, edges, float(self.negative_slope), self.add_self_loops,
+                        float(self.dropout) if self.training else 0.0)
         out = out.view(-1, self.heads * self.out_channels) if self.concat else out.mean(dim=1)
         out = out if rest is None else out + rest
         return out if self.bias is None else out + self.bias
