@@ -1,5 +1,6 @@
 #include "access/matrix.hpp"
 
+#include "core/device.hpp"
 #include "core/fail.hpp"
 #include "memory/tiers.hpp"
 
@@ -32,7 +33,10 @@ std::string why_not_readable_at(std::string const& name, tier edges, int device,
 void require_readable_at(std::string const& name, memory_block const& edges, place where) {
   if (edges.bytes() == 0) return;
   int const device = edges.device(), owner = edges.where() == tier::peer ? peer_tier::owner(device) : device;
-  if (std::string const why = why_not_readable_at(name, edges.where(), device, owner, where); !why.empty()) fail(errc::usage, "{}", why);
+  std::string const why = why_not_readable_at(name, edges.where(), device, owner, where);
+  if (why.empty()) return;
+  if (where.kind == place_kind::device) device::require(where.index);  // else nothing could be brought there
+  fail(errc::usage, "{}", why);
 }
 
 }  // namespace garner
