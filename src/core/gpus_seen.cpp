@@ -1,9 +1,11 @@
 #include "core/gpus_seen.hpp"
 
+#include <dirent.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
+#include <memory>
 #include <string_view>
 
 #include "core/device.hpp"
@@ -17,11 +19,12 @@ std::string_view from_environment(char const* name, char const* otherwise) {
   char const* const value = std::getenv(name);
   return value ? value : otherwise;
 }
+// Not std::filesystem's iterator, which ends the process where memory is short.
 unsigned files_of_gpus() {
-  std::error_code none;
+  std::unique_ptr<DIR, int (*)(DIR*)> const folder(opendir(from_environment("GARNER_DEVICE_FOLDER", "/dev").data()), closedir);
   unsigned found = 0;
-  for (std::filesystem::directory_iterator at(from_environment("GARNER_DEVICE_FOLDER", "/dev"), none), end; at != end; at.increment(none)) {
-    std::string const name = at->path().filename().string();
+  while (dirent const* const entry = folder ? readdir(folder.get()) : nullptr) {
+    std::string_view const name = entry->d_name;
     found += name.size() > 6 && name.starts_with("nvidia") && name.find_first_not_of("0123456789", 6) == name.npos;
   }
   return found;
