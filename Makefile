@@ -42,7 +42,7 @@ check: install-deps  ## packages, build, all tests of one build
 	@$(compile)
 	@tools/check $(BUILD)
 
-check-all:  ## the matrix: g++, clang, sanitizers, fuzzing, CUDA, formatting, layers (FUZZ_SECONDS=10 a target)
+check-all:  ## the matrix: g++, clang, sanitizers, fuzzing, CUDA and its wheel, formatting, layers (FUZZ_SECONDS=10 a target)
 	@tools/install_deps
 	@tools/install_deps --all
 	@tools/check --all $(if $(CHECKED),--checked)

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What tools/release refuses: a wheel for newer systems, one that is too large, and a library that lacks kernels.
+# What tools/release refuses: a build over this machine's C library, a wheel for newer systems, one that is too large, and a library that
+# lacks kernels.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 at=$(mktemp -d)
@@ -32,6 +33,8 @@ listed() {  # KIND, ARCHITECTURE...
   local kind=$1 arch
   for arch in "${@:2}"; do printf '%s file    1: gather.%d.sm_%s.%s\n' "$kind" 1 "$arch" "$([[ $kind == ELF ]] && echo cubin || echo ptx)"; done
 }
+python=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+expect 1 'is no build by cmake/portable.cmake' env RELEASE_BUILD="$at" PYTHONS="$python" "$root/tools/release" "$at/dist"
 all=(75 80 86 89 90 100 120)
 archs=("$root/tools/check_archs" "$at" all)
 listed ELF "${all[@]}" "${all[@]}" > "$at/--list-elf"
