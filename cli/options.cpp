@@ -208,7 +208,7 @@ void program::run(int argc, char** argv, std::string const& version, std::functi
 std::string program::reference() const {
   std::string page =
       "# Verbs and options\n\nEvery verb of the program with all its options. `garner VERB --help` prints those of daily use, `--help-all` "
-      "all of them.\nThe program wrote this page: `garner --reference > docs/options.md`; a test compares the two.\n";
+      "all of them.\nThe program wrote this page: `garner --reference > docs/reference/options.md`; a test compares the two.\n";
   for (verb const& v : verbs_) {
     std::string positions;
     for (option const& o : v.options())

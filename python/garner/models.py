@@ -131,7 +131,7 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
     part 200 steps and 10 epochs.
     options: hidden 64, batch 1024, lr 0.01, weight_decay, dropout, input_dropout, norm 'automatic', 'none' or 'layer', residual, scaling
     'automatic', 'none', 'sum' or 'length', classes, weighted, side 'in', seed 1, evaluate_every 1, patience, record True, math 'tf32', device, ahead, window,
-    way, window_bytes, cache, reads, merge_reads, multiprocessors: as the program's `train` has them (docs/options.md).
+    way, window_bytes, cache, reads, merge_reads, multiprocessors: as the program's `train` has them (docs/reference/options.md).
     Result: Training, of which .epochs tells each epoch, .model is that of the best one and .evaluate() says how good it is.
     Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, Interrupted: then use Training, which can be kept.
     """

@@ -81,11 +81,11 @@ void expect_golden(std::string const& name, std::vector<std::string> const& comm
 // The page of verbs and options is what the program says of itself.
 TEST(golden, options_page) {
   folder const at;
-  std::filesystem::path const page = std::filesystem::path(GARNER_SOURCE_DIR) / "docs/options.md";
-  if (!std::filesystem::exists(page)) GTEST_SKIP() << "needs docs/options.md of the sources";
+  std::filesystem::path const page = std::filesystem::path(GARNER_SOURCE_DIR) / "docs/reference/options.md";
+  if (!std::filesystem::exists(page)) GTEST_SKIP() << "needs docs/reference/options.md of the sources";
   std::string const now = at.shell("garner --reference").out;
   if (std::getenv("GARNER_UPDATE_GOLDEN")) std::ofstream(page, std::ios::binary) << now;
-  EXPECT_EQ(now, read_text(page)) << "garner --reference > docs/options.md";
+  EXPECT_EQ(now, read_text(page)) << "garner --reference > docs/reference/options.md";
 }
 
 TEST(golden, help) {

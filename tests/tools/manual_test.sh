@@ -10,7 +10,7 @@ program=${GARNER_PROGRAM:?}
 "$program" completion bash > "$at/garner.bash"
 "$program" completion zsh > "$at/_garner"
 
-# Every verb and every option of docs/options.md stands in all three.
+# Every verb and every option of docs/reference/options.md stands in all three.
 options=$("$program" --reference)
 while read -r verb; do
   grep -q "^\.SS garner $verb" "$at/garner.1" || wrong "the manual lacks $verb"

@@ -11,8 +11,8 @@ A page's examples run in order, in a temporary folder of the page's own, with BU
   ```cpp            is compiled against an installed Garner and runs: all such of a page are one program, `#include` lines first
   ```text output    is what the example before it prints: blanks count as one, `...` stands for any text, alone for any lines
   ```sh not-run: R  does not run here for one of the reasons below, each of which may be given so often only
-Mode sh runs the shell examples of all pages, of each as far as its first Python, and compares the keys that docs/cli.md and docs/report.md
-list with what the program prints as JSON. The other modes run the pages that have such examples.
+Mode sh runs the shell examples of all pages, of each as far as its first Python, and compares the keys that docs/reference/json.md
+lists with what the program prints as JSON. The other modes run the pages that have such examples.
 """
 import functools
 import glob
@@ -36,7 +36,7 @@ reasons = {
 }
 # Headings under which a page lists the keys of a JSON object, and the command that prints such an object (or writes it to out.json).
 objects = {
-    "docs/cli.md": {
+    "docs/reference/json.md": {
         "JSON of bfs": "garner bfs g.gnr --place simulated --json",
         "JSON of sssp": "garner sssp g.gnr --place simulated --json",
         "JSON of components": "garner components g.gnr --place simulated --json",
@@ -52,8 +52,6 @@ objects = {
         "JSON of predict": "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --json",
         "JSON of plan of train": "garner plan g.gnr --job train --width 4 --classes 3 --full --shards 2 --json",
         "JSON of stats": "garner stats g.gnr --json",
-    },
-    "docs/report.md": {
         "The file of garner bench traversal": "garner bench traversal --place simulated --scale 8 --kinds kron --out out.json",
         "The file of garner bench tiering": "garner bench tiering --place simulated --scale 8 --kinds kron --batch 8 --out out.json",
         "The file of garner bench gather": "garner bench gather --place simulated --table 1MiB --ids 100,200 --figures orders --out out.json",
@@ -66,8 +64,8 @@ objects = {
 jobs = {"JSON of " + job for job in ("bfs", "sssp", "components", "pagerank")}  # their common keys stand under a heading of their own
 # Keys that only another command prints: a device, beside arithmetic. Each stands on the page all the same.
 elsewhere = {
-    "docs/report.md": {"share", "rest", "gather_alone_gbs", "whole_ms", "rest_ms", "beside_ms", "slower", "slower_than_alone", "copy_gbs",
-                       "zero_copy_gbs", "paged_gbs", "line_requests_giga", "sector_requests_giga"},
+    "docs/reference/json.md": {"share", "rest", "gather_alone_gbs", "whole_ms", "rest_ms", "beside_ms", "slower", "slower_than_alone", "copy_gbs",
+                               "zero_copy_gbs", "paged_gbs", "line_requests_giga", "sector_requests_giga"},
 }
 
 
@@ -273,7 +271,7 @@ def check_objects(texts, build, failures):
                     failures.append(f"{page}: has no heading '{heading}'")
                     continue
                 if heading in jobs:
-                    names |= listed(texts[page], "JSON of all jobs") or set()
+                    names |= listed(texts[page], "JSON of all algorithms") or set()
                 said = run(command)
                 printed = keys_of(json.load(open(f"{folder}/out.json")) if "out.json" in command else json.loads(said))
                 count += 1
@@ -340,7 +338,7 @@ def main(arguments):
     if not os.path.isdir(f"{root}/docs"):
         return skip("needs the pages of the sources")
     pages = arguments[2:] or sorted([*glob.glob("*.md", root_dir=root), *glob.glob("docs/**/*.md", root_dir=root, recursive=True)])
-    pages = [page for page in pages if page not in ("docs/options.md", "CHANGELOG.md")]
+    pages = [page for page in pages if page not in ("docs/reference/options.md", "CHANGELOG.md")]
     texts = {page: open(os.path.join(root, page), encoding="utf-8").read() for page in pages}
     failures, tools, count = [], {}, 0
     with tempfile.TemporaryDirectory() as installed:
