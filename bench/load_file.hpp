@@ -1,5 +1,5 @@
-// What one run of `garner bench load` measured, as values and as a JSON file; docs/report.md documents the keys. The reader takes its own
-// schema and version only, and says by name which key is missing or wrong.
+// What one run of `garner bench load` measured, as values and as a JSON file; docs/reference/json.md documents the keys. The reader takes
+// its own schema and version only, and says by name which key is missing or wrong.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,6 @@
-// What one run of `garner bench traversal` measured, as values and as a JSON file; docs/report.md documents the keys. The reader takes its
-// own schema and version only, and says by name which key is missing or wrong. What could not be measured is absent (null), never 0.
+// What one run of `garner bench traversal` measured, as values and as a JSON file; docs/reference/json.md documents the keys. The reader
+// takes its own schema and version only, and says by name which key is missing or wrong. What could not be measured is absent (null), never
+// 0.
 #pragma once
 #include <cstdint>
 #include <filesystem>

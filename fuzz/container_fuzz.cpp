@@ -1,6 +1,7 @@
 // Containers that lie. Bytes chosen freely never get past the checksums, so the first byte says how the rest is meant:
 //   even: the rest is the file, as it is.
-//   odd:  a recipe: counts, flags and the bytes of the sections, laid out and sealed as docs/formats.md says, with a few bytes patched
+//   odd:  a recipe: counts, flags and the bytes of the sections, laid out and sealed as docs/reference/file-formats.md says, with a few
+//   bytes patched
 //         before the sealing (bit 1 clear) or after it (bit 1 set).
 // What loads with its checks must keep the invariants; the loader and the checker must agree; without checks nothing may crash.
 #include <sys/mman.h>

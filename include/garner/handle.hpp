@@ -111,8 +111,8 @@ graph_handle make_in_lists(std::shared_ptr<graph_handle const> const& g);
 // See generate_options; made at the host or on a device (whose memory the sort takes).
 graph_handle generate_graph(generate_options const& options, place where = {}, build_report* report = nullptr);
 
-// Makes the graph readable for a device in a tier (of the table in docs/cli.md; unset: as open_options), or for the host again. What lies
-// there already stays. Takes what it moves a second time meanwhile; where it throws, `g` is as it was.
+// Makes the graph readable for a device in a tier (of the table in docs/concepts/memory-tiers.md; unset: as open_options), or for the host
+// again. What lies there already stays. Takes what it moves a second time meanwhile; where it throws, `g` is as it was.
 graph_handle bring_to(graph_handle&& g, place where, std::optional<tier> edges = {});
 // Whether its lists can be read there as they lie; `edges`: and lie in that tier.
 bool readable_at(graph_handle const& g, place where, std::optional<tier> edges = {});

@@ -1,5 +1,5 @@
 // Graphs of several vertex types and edge types. A manifest, one small JSON file, binds what belongs to each: an edge type's container, and
-// arrays in .npy files that stay where they lie (docs/hetero.md has its keys).
+// arrays in .npy files that stay where they lie (docs/reference/file-formats.md has its keys).
 // The direction of edges, once: the out-list of vertex v of an edge type (from, relation, to) holds the neighbours of type `from` that v,
 // of type `to`, pulls: a row of PyG's CSC. So lists belong to the first count(to) vertices and hold ids below count(from); its container
 // has max(count(from), count(to)) vertices.

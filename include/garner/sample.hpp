@@ -1,8 +1,8 @@
 // Which rows of a feature table a training will read: scores that predict it, a sampler that does it, traces that record it.
 // The direction of edges, once: an edge u -> v says that u leads to v. Sampling the neighbours of v pulls its in-neighbours u; so a score
-// ranks the vertices that are pulled, and score(u) looks along the out-edges of u, at the targets that would pull it (docs/sampling.md has
-// an example of five vertices). In an undirected graph both are the same lists.
-// Sources: chapter 4 of Min's dissertation (Data Tiering, KDD 2022); neighbour sampling: GraphSAGE, NeurIPS 2017.
+// ranks the vertices that are pulled, and score(u) looks along the out-edges of u, at the targets that would pull it (docs/dev/papers.md
+// has the formulas). In an undirected graph both are the same lists. Sources: chapter 4 of Min's dissertation (Data Tiering, KDD 2022);
+// neighbour sampling: GraphSAGE, NeurIPS 2017.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -109,7 +109,7 @@ struct access_trace {
 // The same bits at every place. errc::input where a directed graph has no in-lists.
 access_trace record_trace(graph_handle const& g, trace_options const& options);
 
-// docs/sampling.md states the file. Written whole or not at all.
+// docs/reference/file-formats.md states the file. Written whole or not at all.
 void save_trace(access_trace const& t, std::filesystem::path const& file);
 access_trace read_trace(std::filesystem::path const& file);  // errc::input where it is damaged or shorter than its header says
 

@@ -1,4 +1,4 @@
-// What crosses the link: requests by size, bytes asked, bytes useful. docs/traffic.md states the model.
+// What crosses the link: requests by size, bytes asked, bytes useful. docs/dev/traffic-model.md states the model.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The traffic model: what a GPU would send over the link for what its warps ask. docs/traffic.md states it for users.
+// The traffic model: what a GPU would send over the link for what its warps ask. docs/dev/traffic-model.md states it for users.
 //   sector 32 B, line 128 B; the sectors that one warp instruction touches within a line make one request per stretch of neighbours.
 // A warp that is one team has four reads under way at a time, a *round*, and the warps of a block begin together:
 //   a sector that is under way is not asked for again by any warp of the block; what came in an earlier round is gone (it is streamed);

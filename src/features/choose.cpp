@@ -84,7 +84,7 @@ double gather_figures::engine_sorted_ms(std::uint64_t n, std::uint64_t row_bytes
 }
 double gather_figures::sort_ms(std::uint64_t n) { return 0.03 + 45e-9 * static_cast<double>(n); }
 // Three launches more than as given, and no more an id than the passes of a sort. An H200: 0.02 ms at 65,000 ids, nothing that shows at
-// 300,000 (docs/benchmarks.md, ids that repeat).
+// 300,000 (docs/benchmarks/method.md, ids that repeat).
 double gather_figures::find_ms(std::uint64_t n) { return 0.02 + 45e-9 * static_cast<double>(n); }
 
 unsigned engine_share(gather_options const& o) {

@@ -1,14 +1,13 @@
 // Which way and order a gather takes: from the bytes of a row, of the table in host memory, the number of ids and what the link does.
-// The model (docs/tiers.md has it in words): beyond some reach a device translates only so many scattered addresses a second, at a granule
-// of 64 KiB; rows in the order of their ids share translations, so that n ids on a table of G granules cost G (1 - exp(-n / G)) of them.
-// Against HARDWARE's figures for 512 B rows of 32 GiB it is within 10 %: 100,000 ids 17 GB/s (measured 17-19), 300,000 20 (21-22),
-// 1,000,000 35 (36-42), 2,000,000 51 (51.7).
-// The copy engine of 4 multiprocessors (way bulk) has few rows on their way at once; in order, these share translations as if the granule
-// were twice as long: 300,000 ids of 32 GiB, rows of 128 to 512 B, take 6.2 - 6.5 ms against 7.6. It was not seen to bring more than 73
-// million rows a second (512 B, from 1,000,000 ids on), so no more is expected of it, and dense gathers stay with all multiprocessors.
-// Ids that repeat: where there are more than far rows some must, and so many different rows as random ids ask for cross. Of fewer the model
-// expects none to, but a twentieth of the time is given for that their rows cross once; in sampled mini-batches more than one id in twenty
-// is there again.
+// The model (docs/guides/features-larger-than-gpu.md has it in words): beyond some reach a device translates only so many scattered
+// addresses a second, at a granule of 64 KiB; rows in the order of their ids share translations, so that n ids on a table of G granules
+// cost G (1 - exp(-n / G)) of them. Against HARDWARE's figures for 512 B rows of 32 GiB it is within 10 %: 100,000 ids 17 GB/s (measured
+// 17-19), 300,000 20 (21-22), 1,000,000 35 (36-42), 2,000,000 51 (51.7). The copy engine of 4 multiprocessors (way bulk) has few rows on
+// their way at once; in order, these share translations as if the granule were twice as long: 300,000 ids of 32 GiB, rows of 128 to 512 B,
+// take 6.2 - 6.5 ms against 7.6. It was not seen to bring more than 73 million rows a second (512 B, from 1,000,000 ids on), so no more is
+// expected of it, and dense gathers stay with all multiprocessors. Ids that repeat: where there are more than far rows some must, and so
+// many different rows as random ids ask for cross. Of fewer the model expects none to, but a twentieth of the time is given for that their
+// rows cross once; in sampled mini-batches more than one id in twenty is there again.
 #pragma once
 #include <cstdint>
 #include <optional>

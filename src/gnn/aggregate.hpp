@@ -152,7 +152,7 @@ class relation_edges {
   // `count`: the bounds become what there is, which waits.
   void find_long_lists(executor& x, long_lists& to, std::uint64_t const* offsets, std::uint64_t items, std::uint64_t edges, bool count);
   // Of a whole graph: the rows by their factors, once and not an edge at a time, where `factor` then is null. Reading one beside each row
-  // costs half as much again as the rows (docs/decisions.md).
+  // costs half as much again as the rows (docs/dev/decisions.md).
   row_block<Real const> times_factors(executor& x, row_block<Real const> in, std::uint64_t count, std::uint64_t columns,
                                       Real const*& factor);
   void run(executor& x, sum_rows<Real> const& body, long_lists const& of, std::uint64_t first, std::uint64_t items);

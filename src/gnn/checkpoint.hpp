@@ -1,5 +1,5 @@
 // The state of a training, or a model alone, in one file: arrays, facts about them, and what they were made for. The file is one of
-// safetensors.hpp, whose metadata also say kind, version and checksum; docs/formats.md has them.
+// safetensors.hpp, whose metadata also say kind, version and checksum; docs/reference/file-formats.md has them.
 // Invariant: a checkpoint that was read is, byte for byte, the one that was written: the checksum covers the whole file.
 #pragma once
 #include <cstdint>

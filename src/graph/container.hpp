@@ -1,4 +1,4 @@
-// The container file `.gnr`; docs/formats.md defines it. Written whole or not at all, checked when read.
+// The container file `.gnr`; docs/reference/file-formats.md defines it. Written whole or not at all, checked when read.
 #pragma once
 #include <cstdint>
 #include <filesystem>

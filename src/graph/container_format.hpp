@@ -1,5 +1,5 @@
 // The container file as it lies: a header of one page with the table of sections, then each array of the graph on a page boundary.
-// docs/formats.md defines it.
+// docs/reference/file-formats.md defines it.
 // Invariant: counts and flags of the header determine the table entirely (layout()), so a reader compares it field by field and allocates
 // nothing that the true size of the file does not bear out; every byte of the file is under a checksum or must be zero.
 #pragma once

@@ -1,4 +1,4 @@
-// The manifest of a heterogeneous graph: its text, what it must keep, and the files it names. docs/hetero.md has the keys.
+// The manifest of a heterogeneous graph: its text, what it must keep, and the files it names. docs/reference/file-formats.md has the keys.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -8,7 +8,7 @@
 // The echo. In an undirected graph u may have brought v in itself, and v then draws u to no effect. What v does for u counts only where v
 // is there without u: of P(v) that is 1 - (1 - P(v)) / (1 - R(u)); to first order R(v) loses h(u) R(v) (1 - P(v)) / P(v), h = R / (1 - R).
 // So the sum of the logarithms loses h(u) times a second sum, of back(v) = R(v) (1 - P(v)) / (P(v) (1 - R(v))). It moves neighbours of
-// many neighbours apart from those of few, which is where the plain product is wrong (docs/sampling.md has the numbers).
+// many neighbours apart from those of few, which is where the plain product is wrong (docs/dev/papers.md).
 // sampled: `expected`, and how often rows were read by mini-batches of a few epochs beforehand, blended (sample/blend.hpp).
 // Cost: a round reads every arc once (expected, undirected: twice) and 4 random bytes near each; three launches. Bytes a vertex near:
 // 16 (degree and the PageRanks), 40 (expected; directed: 28), sampled the same and then 20 and what the sampler takes (sampling_bytes).

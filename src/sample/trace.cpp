@@ -1,5 +1,5 @@
 // The training set is shuffled anew each epoch (sorted by random keys), cut into mini-batches, and each is sampled; an access is a row of
-// one. The file: docs/sampling.md.
+// one. The file: docs/reference/file-formats.md.
 #include "sample/trace.hpp"
 
 #include <algorithm>

@@ -18,7 +18,7 @@ struct shard_rates {
   bool measured;         // memory, link, launches and meetings; the rest is as said
   double host_gbs = 51;  // of what lies in host memory
 };
-// Of an H200 with NVLink (docs/benchmarks.md), and of a common host.
+// Of an H200 with NVLink (docs/benchmarks/results.md), and of a common host.
 inline constexpr shard_rates h200_rates{4290, 5500, 375, 60'000'000, 3, 10, false};
 inline constexpr shard_rates common_host_rates{20, 60, 20, 16'000'000, 1, 10, false, 20};
 

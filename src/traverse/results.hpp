@@ -1,5 +1,5 @@
 // Results as files: a row a vertex, in ascending order of the user's ids, in whatever order the graph keeps its vertices.
-// docs/cli.md says what stands in a row, and which types the arrays have.
+// docs/reference/json.md says what stands in a row, and which types the arrays have.
 // Invariant: a result comes whole or not at all, also where it is several files; vertices are named by the user's ids throughout.
 // Cost: one pass by the thread pool; where the graph's ids do not ascend also a sort of them and 8 bytes a vertex.
 #pragma once

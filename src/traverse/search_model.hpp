@@ -7,8 +7,8 @@
 // neighbour in the frontier. In a graph with hubs a cached neighbour is the neighbour of highest degree, which is seldom missed; else a
 // neighbour like any other, and those who name the vertex answer too. Sources differ by their degree: of a few the one in the middle. What
 // it leaves out: that neighbours of one vertex have neighbours in common, and long paths. Searches of web graphs, which have both, ask for
-// up to ten times as much (docs/cli.md). Cost: a pass over the offsets; the square of the classes (some 200) for each bottom-up level of
-// each source, below 0.1 s in all.
+// up to ten times as much (docs/benchmarks/method.md). Cost: a pass over the offsets; the square of the classes (some 200) for each
+// bottom-up level of each source, below 0.1 s in all.
 #pragma once
 #include <array>
 #include <cstdint>

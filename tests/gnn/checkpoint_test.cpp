@@ -84,7 +84,7 @@ TEST_F(checkpoints, with_nothing_in_them) {
   EXPECT_TRUE(r.arrays.empty() && r.facts.empty() && r.made_for.empty());
 }
 
-// The file is one of any reader of safetensors; docs/formats.md says what is in its metadata.
+// The file is one of any reader of safetensors; docs/reference/file-formats.md says what is in its metadata.
 TEST_F(checkpoints, are_files_of_tensors) {
   small().write(at("x"));
   tensor_file const in(at("x"));
@@ -104,7 +104,7 @@ TEST_F(checkpoints, are_files_of_tensors) {
   EXPECT_EQ(in.find("random")->dtype, "U64");
 }
 
-// As docs/formats.md has it: of the whole file with zeros in its place.
+// As docs/reference/file-formats.md has it: of the whole file with zeros in its place.
 TEST_F(checkpoints, whose_checksum_is_as_told) {
   small().write(at("x"));
   std::string bytes = bytes_of();

@@ -56,7 +56,8 @@ void set(bytes& b, std::size_t at, T value) {
   std::memcpy(b.data() + at, &value, sizeof value);
 }
 
-// The file as a second writer would seal it, from docs/formats.md alone: so that what is wrong inside is not hidden by a checksum.
+// The file as a second writer would seal it, from docs/reference/file-formats.md alone: so that what is wrong inside is not hidden by a
+// checksum.
 void seal(bytes& b) {
   auto const sections = get<std::uint32_t>(b, 52);
   for (std::size_t i = 0; i < std::min<std::size_t>(sections, 61); ++i) {

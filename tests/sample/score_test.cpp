@@ -224,7 +224,7 @@ TEST_P(scores_at, sampled_blends_both_predictions_with_what_was_counted) {
     }
 }
 
-// The five vertices of docs/sampling.md: 0 -> 1, 0 -> 2, 1 -> 2, 3 -> 2, 2 -> 4; vertex 4 trains.
+// Five vertices: 0 -> 1, 0 -> 2, 1 -> 2, 3 -> 2, 2 -> 4; vertex 4 trains.
 graph five() {
   build_options o;
   o.in_lists = true;

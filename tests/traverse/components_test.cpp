@@ -264,7 +264,7 @@ TEST_P(components, tells_of_the_link_what_a_trace_counts) {
   o.where = {place_kind::simulated, 0};
   components_run const simulated = components_job(original, o).run();
   ASSERT_EQ(here.phases.size(), simulated.phases.size());
-  // The closed form of a device counts a line twice that two lists share (docs/traffic.md): 5 % here.
+  // The closed form of a device counts a line twice that two lists share (docs/dev/traffic-model.md): 5 % here.
   std::uint64_t const told = here.phases[0].link.bytes_link(), counted = simulated.phases[0].link.bytes_link();
   if (where().kind == place_kind::device) {
     EXPECT_GE(told, counted);
