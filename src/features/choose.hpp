@@ -1,5 +1,5 @@
 // Which way and order a gather takes: from the bytes of a row, of the table in host memory, the number of ids and what the link does.
-// The model (docs/guides/features-larger-than-gpu.md has it in words): beyond some reach a device translates only so many scattered
+// The model (docs/dev/traffic-model.md has the formulas): beyond some reach a device translates only so many scattered
 // addresses a second, at a granule of 64 KiB; rows in the order of their ids share translations, so that n ids on a table of G granules
 // cost G (1 - exp(-n / G)) of them. Against HARDWARE's figures for 512 B rows of 32 GiB it is within 10 %: 100,000 ids 17 GB/s (measured
 // 17-19), 300,000 20 (21-22), 1,000,000 35 (36-42), 2,000,000 51 (51.7). The copy engine of 4 multiprocessors (way bulk) has few rows on
