@@ -7,10 +7,13 @@
 A page's examples run in order, in a temporary folder of the page's own, with BUILD/garner first on PATH.
   ```sh             runs in bash and must succeed; `sh fails` must not
   ```python         runs with the wheel of BUILD/python (ctest's python.wheel makes it); one page is one interpreter
-  ```python needs: M    the same where the module M is installed
+  ```python needs: M    the same where the module M is installed; `sh needs: M` runs in mode python alone
+  ```python file: F     is written to the file F of the page's folder, for the commands that follow
   ```cpp            is compiled against an installed Garner and runs: all such of a page are one program, `#include` lines first
   ```text output    is what the example before it prints: blanks count as one, `...` stands for any text, alone for any lines
   ```sh not-run: R  does not run here for one of the reasons below, each of which may be given so often only
+A notebook (examples/notebooks) is a page too: its code cells are Python, or bash where each line begins with `!`. What a cell prints must be the
+output that the notebook keeps, unless the cell has the tag `varies`. Its metadata {"garner": {"needs": M}} name a module that it needs.
 Mode sh runs the shell examples of all pages, of each as far as its first Python, and compares the keys that docs/reference/json.md
 lists with what the program prints as JSON. The other modes run the pages that have such examples.
 """
@@ -95,6 +98,23 @@ def blocks_of(page, text):
     return found
 
 
+def page_of_notebook(text):
+    """The cells of a notebook as the examples of a page."""
+    notebook, page = json.loads(text), []
+    needs = notebook["metadata"].get("garner", {}).get("needs")
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] != "code":
+            page.append(source)
+            continue
+        shell = all(line.startswith("!") for line in source.split("\n"))
+        page.append(f"```sh\n{source[1:].replace(chr(10) + '!', chr(10))}\n```" if shell else f"```python{' needs: ' + needs if needs else ''}\n{source}\n```")
+        printed = "".join("".join(one.get("text", [])) for one in cell["outputs"])
+        if printed.strip() and "varies" not in cell["metadata"].get("tags", []):
+            page.append(f"```text output\n{printed.strip()}\n```")
+    return "\n".join(page)
+
+
 def differs(expected, said):
     """None where `said` holds the expected lines in this order, else a word on it."""
     def plain(text):
@@ -172,7 +192,8 @@ def run_page(page, text, build, mode, tools, failures):
     if mode != "sh" and not any(one.language == mode and one.runs for one in blocks):
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, PATH=f"{build}:{os.environ['PATH']}", HOME=folder, XDG_CACHE_HOME=f"{folder}/.cache")
+        venv = f"{os.path.dirname(tools['python'])}:" if mode == "python" else ""
+        environment = dict(os.environ, PATH=f"{build}:{venv}{os.environ['PATH']}", HOME=folder, XDG_CACHE_HOME=f"{folder}/.cache")
         shell = {}
         python = interpreter(tools["python"], folder) if mode == "python" else None
         said = None
@@ -184,7 +205,12 @@ def run_page(page, text, build, mode, tools, failures):
                 continue
             if one.runs and one.language == "python" and mode == "sh":
                 break  # what follows may need its files, and is run in mode python
-            if not one.runs or one.language not in asked or (one.language == "python" and not has(tools["python"], one.rest)):
+            file = re.fullmatch(r"file: ([\w.]+)", one.rest)
+            if file:
+                with open(os.path.join(folder, file.group(1)), "w", encoding="utf-8") as out:
+                    out.write(one.text)
+                continue
+            if not one.runs or one.language not in asked or (one.rest.startswith("needs: ") and (mode == "sh" or not has(tools["python"], one.rest))):
                 said = None
                 continue
             if one.language == "sh":
@@ -217,7 +243,7 @@ def check_reasons(texts, failures):
     given = {}
     for page, text in texts.items():
         for one in blocks_of(page, text):
-            if one.language == "python" and re.fullmatch(r"needs: \w+", one.rest):
+            if re.fullmatch(r"needs: \w+", one.rest) and one.language in ("sh", "python") or re.fullmatch(r"file: [\w.]+", one.rest) and one.language == "python":
                 continue
             if one.language in ("sh", "python", "cpp") and one.rest not in ("", "fails"):
                 found = re.fullmatch(r"not-run: (\w+)", one.rest)
@@ -308,10 +334,26 @@ def self_test():
     expect(f"a page of Python is refused: {failures}", not failures)
     run_page("p", "```python\nx = 1\n```\n```python\nassert x == 2\n```\n", "/nowhere", "python", {"python": sys.executable}, failures)
     expect("not found: a failed assertion", failures)
+    cells = [("markdown", "# N", "", []), ("code", "!echo one\n!echo two", "one\ntwo\n", []), ("code", "x = 1\nprint(x)", "1\n", []),
+             ("code", "print(x + 1)", "3\n", ["varies"])]
+    notebook = json.dumps({"metadata": {"garner": {"needs": "json"}}, "cells": [
+        {"cell_type": kind, "source": source.splitlines(True), "metadata": {"tags": tags}, "outputs": [{"output_type": "stream", "text": said}]}
+        for kind, source, said, tags in cells]})
+    failures = []
+    expect("the cells of a notebook run", run_page("n", page_of_notebook(notebook), "/nowhere", "python", {"python": sys.executable}, failures) == 3)
+    expect(f"a notebook is refused: {failures}", not failures)
+    for spoilt, what in [("echo two", "echo three"), ("x = 1", "x = 2"), ("varies", "sure")]:
+        failures = []
+        run_page("n", page_of_notebook(notebook.replace(spoilt, what)), "/nowhere", "python", {"python": sys.executable}, failures)
+        expect(f"not found in a notebook: {what!r}", failures)
     failures = []
     needs = "```python needs: json\nx = 1\n```\n```python needs: no_such_module\nassert False\n```\n"
     expect("one of two modules is there", run_page("p", needs, "/nowhere", "python", {"python": sys.executable}, failures) == 1 and not failures)
     failures = []
+    files = "```python file: one.py\nprint('one')\n```\n```sh needs: json\npython3 one.py\n```\n```text output\none\n```\n"
+    expect("a file of a page", run_page("p", files, "/nowhere", "python", {"python": sys.executable}, failures) == 1 and not failures)
+    expect("such a page in mode sh", run_page("p", files, "/nowhere", "sh", {}, failures) == 0 and not failures)
+    check_reasons({"p": files}, failures)
     check_reasons({"p": needs}, failures)
     expect(f"needs a module, which is no reason: {failures}", not failures)
     check_reasons({"p": "```sh not-run\n```\n"}, failures)
@@ -337,9 +379,11 @@ def main(arguments):
         return skip(f"needs the program, {build}/garner")
     if not os.path.isdir(f"{root}/docs"):
         return skip("needs the pages of the sources")
-    pages = arguments[2:] or sorted([*glob.glob("*.md", root_dir=root), *glob.glob("docs/**/*.md", root_dir=root, recursive=True)])
+    pages = arguments[2:] or sorted(page for kind in ("*.md", "docs/**/*.md", "examples/notebooks/*.ipynb")
+                                    for page in glob.glob(kind, root_dir=root, recursive=True))
     pages = [page for page in pages if page not in ("docs/reference/options.md", "CHANGELOG.md")]
     texts = {page: open(os.path.join(root, page), encoding="utf-8").read() for page in pages}
+    texts = {page: page_of_notebook(text) if page.endswith(".ipynb") else text for page, text in texts.items()}
     failures, tools, count = [], {}, 0
     with tempfile.TemporaryDirectory() as installed:
         if mode == "python":
