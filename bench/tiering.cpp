@@ -12,7 +12,7 @@ namespace garner::bench {
 namespace {
 
 // Finer where the curves bend: each per cent up to 10, each five up to 100.
-std::vector<double> shares() {
+std::vector<double> kept_shares() {
   std::vector<double> all;
   for (int k = 0; k <= 10; ++k) all.push_back(k / 100.0);
   for (int k = 15; k <= 100; k += 5) all.push_back(k / 100.0);
@@ -30,7 +30,7 @@ tier_curve curve_of(std::string name, access_trace const& t, std::vector<std::ui
   return c;
 }
 
-struct setting {
+struct tiering_setting {
   graph_handle const& g;
   tiering_options const& o;
   vertex_set train;
@@ -109,9 +109,9 @@ tiering_run measure_tiering(tiering_options const& o, std::function<void(tiering
   run.row_bytes = o.row_bytes;
   run.ceiling = o.ceiling;
   run.presample = o.presample;
-  run.kept = shares();
+  run.kept = kept_shares();
   auto const measure = [&](std::string name, graph_handle const& g) {
-    setting const s{g, o, o.training(g)};
+    tiering_setting const s{g, o, o.training(g)};
     tiering_graph row;
     row.name = std::move(name);
     row.vertices = g.info().vertices;

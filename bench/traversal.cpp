@@ -189,7 +189,7 @@ double statistic(std::vector<double> values, bool mean) {
   return median(std::move(values));
 }
 
-struct setting {
+struct traversal_setting {
   traversal_options const& o;
   graph const& g;
   std::vector<std::uint64_t> const& sources;
@@ -222,7 +222,7 @@ struct setting {
   }
 };
 
-void run_job(setting const& s, bfs_options const& how) {
+void run_job(traversal_setting const& s, bfs_options const& how) {
   s.row.state_bytes = bfs_job::state_bytes(s.g.info, how);
   bfs_job job(s.g, how);
   s.note_device_cache(job.setting());
@@ -238,7 +238,7 @@ void run_job(setting const& s, bfs_options const& how) {
   }
 }
 
-void run_job(setting const& s, sssp_options const& how) {
+void run_job(traversal_setting const& s, sssp_options const& how) {
   s.row.state_bytes = sssp_job::state_bytes(s.g.info, how);
   sssp_job job(s.g, how);
   s.note_device_cache(job.setting());
@@ -259,7 +259,7 @@ void run_job(setting const& s, sssp_options const& how) {
   }
 }
 
-void run_job(setting const& s, components_options const& how) {
+void run_job(traversal_setting const& s, components_options const& how) {
   s.row.state_bytes = components_job::state_bytes(s.g.info, how);
   components_job job(s.g, how);
   s.note_device_cache(job.setting());
@@ -270,7 +270,7 @@ void run_job(setting const& s, components_options const& how) {
   }
 }
 
-void run_job(setting const& s, pagerank_options how) {
+void run_job(traversal_setting const& s, pagerank_options how) {
   how.iterations = s.o.iterations;
   s.row.state_bytes = pagerank_job::state_bytes(s.g.info, how);
   pagerank_job job(s.g, how);

@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;  // in the order in which it is filled
 
-struct settings {
+struct info_settings {
   bool as_json = false, again = false, quick = false;
   std::vector<std::string> drives;
 };
@@ -36,7 +36,7 @@ std::string compiler() {
 #endif
 }
 
-json gather(settings const& s) {
+json gather(info_settings const& s) {
   ::rlimit lock{};
   ::getrlimit(RLIMIT_MEMLOCK, &lock);
   host_memory const memory = host_memory_now();
@@ -180,7 +180,7 @@ void print(json const& all) {
 
 void add_info(cli::program& p) {
   cli::verb& v = p.add("info", "devices, links and their measured rates, host memory, what this build can do");
-  auto const s = std::make_shared<settings>();
+  auto const s = std::make_shared<info_settings>();
   v.add("--json", s->as_json);
   v.add("--measure", s->again);
   v.add("--quick", s->quick);

@@ -28,14 +28,14 @@ struct config {  // the head of ncclConfig_t; a shorter one is taken with the re
   int unused = -2147483647 - 1;  // cgaClusterSize, unset
 };
 
-opened_library opened() {
+opened_library opened_nccl() {
   static constexpr opened_library::setting no_multicast[] = {{"NCCL_NVLS_ENABLE", "0"}};
   return {nccl::variable, "libnccl.so.2", "nccl", no_multicast};
 }
 }  // namespace
 
 struct nccl::entries {
-  opened_library library = opened();
+  opened_library library = opened_nccl();
   int (*get_version)(int*) = nullptr;
   int (*get_id)(id_bytes*) = nullptr;
   int (*init)(void**, int, id_bytes, int, config*) = nullptr;

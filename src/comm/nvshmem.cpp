@@ -39,14 +39,14 @@ constexpr unsigned by_unique_id = 1u << 3;  // NVSHMEMX_INIT_WITH_UNIQUEID
 
 std::atomic<bool> begun{false};
 
-opened_library opened() {
+opened_library opened_nvshmem() {
   static constexpr opened_library::setting no_multicast[] = {{"NVSHMEM_DISABLE_NVLS", "1"}};
   return {nvshmem::variable, "libnvshmem_host.so.3", "nvshmem", no_multicast};
 }
 }  // namespace
 
 struct nvshmem::entries {
-  opened_library library = opened();
+  opened_library library = opened_nvshmem();
   void (*version)(int*, int*, int*) = nullptr;
   int (*status)() = nullptr;
   int (*get_id)(unique_id*) = nullptr;

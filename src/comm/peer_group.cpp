@@ -27,9 +27,10 @@ namespace {
 using segment_file::descriptor;
 using segment_file::has_name;
 using segment_file::held_by_others;
+using segment_file::holders;
 using segment_file::lock;
 
-constexpr ::off_t holders = 0;  // the bytes that are locked
+// The bytes that are locked, besides that of the holders.
 constexpr ::off_t life_of(std::uint32_t member) { return 1 + static_cast<::off_t>(member); }
 
 // Of a member; only ever greater. closed: what it opened of others; its own part may still be read.

@@ -23,6 +23,8 @@ struct descriptor {
   ~descriptor();
 };
 
+inline constexpr ::off_t holders = 0;  // the byte that all lock that have the file in use
+
 bool lock(int fd, short type, ::off_t at);  // F_RDLCK, F_WRLCK, F_UNLCK
 bool held_by_others(int fd, ::off_t at);
 bool has_name(int fd);

@@ -34,8 +34,9 @@ using segment_file::descriptor;
 using segment_file::folder;
 using segment_file::has_name;
 using segment_file::held_by_others;
+using segment_file::holders;
 using segment_file::lock;
-constexpr ::off_t holders = 0, filling = 1;  // the bytes that are locked
+constexpr ::off_t filling = 1;  // the byte that is locked besides
 
 std::string age_of(std::int64_t since) {
   std::int64_t const s = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::time(nullptr)) - since);

@@ -48,17 +48,17 @@ std::unique_ptr<npy_layout> layout_of(page_file const& pages, std::string const&
 }
 
 // The rows of a file, from the first on, by parts.
-struct row_source {
+struct rows_of_file {
   npy_layout const* layout = nullptr;
   std::string head;
   std::function<void(std::uint64_t first, std::uint64_t n, std::byte* to)> read;
   std::shared_ptr<void> owner;
 };
 
-row_source source_of(std::filesystem::path const& in) {
+rows_of_file source_of(std::filesystem::path const& in) {
   if (!is_row_file(in)) {
     auto file = std::make_shared<npy_file>(in);
-    row_source s{file.get(), std::string(file->head_bytes(), '\0'), {}, file};
+    rows_of_file s{file.get(), std::string(file->head_bytes(), '\0'), {}, file};
     file->read(s.head.data(), s.head.size(), 0);
     s.read = [file](std::uint64_t first, std::uint64_t n, std::byte* to) {
       file->read(to, n * file->row_bytes(), file->head_bytes() + first * file->row_bytes());
@@ -66,7 +66,7 @@ row_source source_of(std::filesystem::path const& in) {
     return s;
   }
   auto file = std::make_shared<row_file>(in);
-  row_source s{&file->layout(), file->pages().content().substr(counts_bytes), {}, file};
+  rows_of_file s{&file->layout(), file->pages().content().substr(counts_bytes), {}, file};
   auto pages = std::make_shared<std::vector<std::byte>>();
   s.read = [file, pages](std::uint64_t first, std::uint64_t n, std::byte* to) {
     row_places const& at = file->places();
@@ -94,7 +94,7 @@ bool is_row_file(std::filesystem::path const& file) {
 rows_converted convert_rows(std::filesystem::path const& in, std::filesystem::path const& out, page_file_options const& options) {
   bool const into_pages = out.extension() == ".gnt";
   if (!into_pages && out.extension() != ".npy") fail(errc::usage, "{}: rows are written as .gnt or .npy; end its name so", out.string());
-  row_source const from = source_of(in);
+  rows_of_file const from = source_of(in);
   npy_layout const& layout = *from.layout;
   if (layout.row_bytes() == 0) fail(errc::input, "{}: its rows have no bytes; give it a column or more", in.string());
   rows_converted done{layout.rows(), layout.row_bytes(), 0, layout.type()};

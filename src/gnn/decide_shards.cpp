@@ -1,7 +1,6 @@
 #include "gnn/decide_shards.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/clock.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/median.hpp"
@@ -82,7 +82,6 @@ std::uint64_t widest_of(std::vector<model_pass> const& passes) {
 // Milliseconds of three rounds, or of one that takes long, of this shard; all shards call it.
 std::vector<double> measure_shard(shard_group& group, std::uint32_t k, place where, whole_graph const& lists, shard_parts const& parts,
                                   aggregation how, std::vector<model_pass> const& passes) {
-  using steady = std::chrono::steady_clock;
   interrupts_held const together;
   rank_group& ranks = *group.threads();
   executor x(where);
@@ -108,7 +107,7 @@ std::vector<double> measure_shard(shard_group& group, std::uint32_t k, place whe
       if (p.backward) edges.backward(x, {in.data(), p.columns}, to, p.columns, {}, false);
     }
     x.wait();
-    return std::chrono::duration<double, std::milli>(steady::now() - begun).count();
+    return ms_since(begun);
   };
   std::vector<double> times{run()};  // counts where all take long
   if (ranks.any(k, times[0] > 500) || ranks.any(k, interrupt_requested())) return times;

@@ -11,7 +11,7 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t none = ~std::uint64_t{0};
+constexpr std::uint64_t impossible = ~std::uint64_t{0};
 enum class source_at : std::uint8_t { table, host, near };
 
 struct planner {
@@ -22,7 +22,7 @@ struct planner {
   std::uint64_t fixed = 0;  // what stays near through all layers
 
   struct choice {
-    std::uint64_t bytes = none, columns = none, near = 0;
+    std::uint64_t bytes = impossible, columns = impossible, near = 0;
     layer_plan plan{};
     bool better(choice const& b) const { return bytes != b.bytes ? bytes < b.bytes : columns < b.columns; }
   };
@@ -81,7 +81,7 @@ struct planner {
     for (bool const out_near : {true, false}) {
       if (last && out_near) continue;
       choice const* const next = last ? nullptr : &best(l + 1, out_near ? source_at::near : source_at::host);
-      if (next && next->bytes == none) continue;
+      if (next && next->bytes == impossible) continue;
       std::uint64_t const given = last || out_near ? 0 : store_bytes();
       auto const consider = [&](layer_plan p, std::uint64_t room, std::uint64_t columns, std::uint64_t passes, bool residual_comes) {
         std::uint64_t const all = fixed + source + room + (out_near ? store_bytes() : 0);
@@ -144,14 +144,14 @@ struct planner {
       plan.encode_in = table_bytes();
       choice const& from_near = best(0, source_at::near);
       choice const& from_host = best(0, source_at::host);
-      std::uint64_t const through_host = from_host.bytes == none ? none : from_host.bytes + store_bytes();
-      bool const can = from_near.bytes != none && fixed + store_bytes() <= near;
+      std::uint64_t const through_host = from_host.bytes == impossible ? impossible : from_host.bytes + store_bytes();
+      bool const can = from_near.bytes != impossible && fixed + store_bytes() <= near;
       plan.encoded_near = can && from_near.bytes <= through_host;
       plan.encode_out = plan.encoded_near ? 0 : store_bytes();
       at = plan.encoded_near ? source_at::near : source_at::host;
     }
     first = &best(0, at);
-    if (first->bytes == none) return false;
+    if (first->bytes == impossible) return false;
     plan.near_bytes = std::max(first->near, plan.encoded_near ? fixed + store_bytes() : 0);
     for (std::uint32_t l = 0; l < m().layers; ++l) {
       plan.layers.push_back(best(l, at).plan);

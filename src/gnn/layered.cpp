@@ -1,8 +1,8 @@
 #include "gnn/layered.hpp"
 
 #include <algorithm>
-#include <chrono>
 
+#include "core/clock.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
@@ -14,10 +14,7 @@ namespace garner {
 
 namespace {
 
-using steady = std::chrono::steady_clock;
 constexpr std::uint64_t scores_at_once = 256u << 20;  // bytes
-
-double ms_since(steady::time_point from) { return std::chrono::duration<double, std::milli>(steady::now() - from).count(); }
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 namespace garner {
 
 namespace {
-constexpr std::uint64_t none = ~std::uint64_t{0};
+constexpr std::uint64_t no_part = ~std::uint64_t{0};
 }
 
 void network_shape::require_kind() const {
@@ -76,7 +76,7 @@ network<Real>::network(executor& x, network_shape shape, std::uint64_t seed) : s
       of.used = s.uses(l, t);
       if (!of.used) continue;
       std::uint64_t const out = outputs(l);
-      of.part.assign(s.relations.size(), none);
+      of.part.assign(s.relations.size(), no_part);
       if (s.kind == model_kind::sage) {
         std::uint64_t in = 0;
         for (std::size_t r = 0; r < s.relations.size(); ++r)
@@ -86,7 +86,7 @@ network<Real>::network(executor& x, network_shape shape, std::uint64_t seed) : s
         dense const d{reserve(out * in), reserve(out), in, out};
         of.products = {d};
         for (std::size_t r = 0; r < s.relations.size(); ++r)
-          if (of.part[r] != none)
+          if (of.part[r] != no_part)
             add(l, conv + (several ? s.relations[r].name + "." : "") + "lin_l.weight", {out, width(l, s.relations[r].from)},
                 d.weight + of.part[r], in);
         add(l, conv + type_name(t) + "lin_l.bias", {out}, d.bias, out);
@@ -237,7 +237,7 @@ typename network<Real>::first_matrix network<Real>::first_of(std::uint32_t l, st
   layer_of_type const& of = layers_[l][t];
   dense const& first = of.products[0];
   Real const* const w = values_.data() + first.weight;
-  return {of.part.empty() || of.part[relation] == none ? nullptr : w + of.part[relation],
+  return {of.part.empty() || of.part[relation] == no_part ? nullptr : w + of.part[relation],
           shape_.kind == model_kind::sage ? w + of.own_part : nullptr, first.in, first.out};
 }
 template <class Real>
@@ -334,7 +334,7 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
   } else {
     rows_out const taken{room(x, of.taken, targets * first.in, "aggregated rows"), first.in};
     for (std::size_t r = 0; r < s.relations.size(); ++r) {
-      if (of.part[r] == none) continue;
+      if (of.part[r] == no_part) continue;
       std::uint32_t const from = s.relations[r].from;
       (*p.edges)[r].forward(x, source[from], {taken.data + of.part[r], first.in}, targets, width(l, from),
                             s.kind == model_kind::gin ? source[t] : rows_in{});
@@ -396,7 +396,7 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
   rows_in const own{s.kind == model_kind::gin ? of_taken.data : of_taken.data + of.own_part, first.in};
   for (std::size_t r = 0; r < s.relations.size(); ++r) {
     std::uint32_t const from = s.relations[r].from;
-    if (of.part[r] == none || !of_source[from].data) continue;
+    if (of.part[r] == no_part || !of_source[from].data) continue;
     bool const with_own = !own_done && from == t;
     (*p.edges)[r].backward(x, {of_taken.data + of.part[r], first.in}, of_source[from], targets, p.rows[l][from], width(l, from),
                            with_own ? own : rows_in{}, written[from]);

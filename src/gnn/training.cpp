@@ -7,12 +7,12 @@
 // of their parts. Cost: three numbers a parameter beside it, and what network.hpp says.
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 
 #include "comm/rank_group.hpp"
+#include "core/clock.hpp"
 #include "core/event.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
@@ -33,9 +33,6 @@
 namespace garner {
 
 namespace {
-
-using steady = std::chrono::steady_clock;
-double ms_since(steady::time_point from) { return std::chrono::duration<double, std::milli>(steady::now() - from).count(); }
 
 constexpr std::uint64_t steps_unseen = 64;
 

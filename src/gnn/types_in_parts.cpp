@@ -1,9 +1,9 @@
 #include "gnn/types_in_parts.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
+#include "core/clock.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/thread_pool.hpp"
@@ -13,8 +13,6 @@
 namespace garner {
 
 namespace {
-using steady = std::chrono::steady_clock;
-double ms_since(steady::time_point from) { return std::chrono::duration<double, std::milli>(steady::now() - from).count(); }
 std::uint64_t grown(std::uint64_t bytes) { return bytes + bytes / 4; }  // room()
 }  // namespace
 

@@ -253,7 +253,7 @@ class section_reader {
     return by_id;
   }
 
-  input_file file;
+  container_file file;
   container_header header;
   std::shared_ptr<list_file> lists_stay;  // of tier file
   std::optional<progress> bar;            // from when it is known how much will be read
@@ -261,7 +261,7 @@ class section_reader {
 
 }  // namespace
 
-container_header read_header(std::filesystem::path const& file) { return parse(input_file(file)); }
+container_header read_header(std::filesystem::path const& file) { return parse(container_file(file)); }
 
 graph load_graph(std::filesystem::path const& file, load_options const& how) {
   phase const timed{"container.load"};

@@ -58,7 +58,7 @@ std::vector<container_section> layout(graph_info const& info, packed_words const
   return all;
 }
 
-input_file::input_file(std::filesystem::path const& path) : name_(path.string()) {
+container_file::container_file(std::filesystem::path const& path) : name_(path.string()) {
   fd_ = ::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe that nobody writes to must not hang
   if (fd_ < 0) fail(errc::io, "{}: cannot be opened: {}; check the name and its permissions", name_, std::strerror(errno));
   struct ::stat status {};
@@ -70,9 +70,9 @@ input_file::input_file(std::filesystem::path const& path) : name_(path.string())
   }
   bytes_ = static_cast<std::uint64_t>(status.st_size);
 }
-input_file::~input_file() { ::close(fd_); }
+container_file::~container_file() { ::close(fd_); }
 
-void input_file::read(std::uint64_t at, void* to, std::uint64_t bytes) const {
+void container_file::read(std::uint64_t at, void* to, std::uint64_t bytes) const {
   for (auto* p = static_cast<std::byte*>(to); bytes;) {
     ::ssize_t const n = ::pread(fd_, p, bytes, static_cast<::off_t>(at));
     if (n < 0 && errno == EINTR) continue;
@@ -112,7 +112,7 @@ raw_header header_of(graph_info const& info, packed_words const& words, std::uin
   return raw;
 }
 
-container_header parse(input_file const& file) {
+container_header parse(container_file const& file) {
   std::string const& name = file.name();
   raw_header raw{};
   std::uint64_t const have = std::min(file.bytes(), page);

@@ -79,12 +79,12 @@ inline std::uint64_t end_of(std::vector<container_section> const& sections) {
   return on_page(sections.back().offset + sections.back().bytes);
 }
 
-class input_file {
+class container_file {
  public:
-  explicit input_file(std::filesystem::path const& path);  // errc::io
-  ~input_file();
-  input_file(input_file const&) = delete;
-  input_file& operator=(input_file const&) = delete;
+  explicit container_file(std::filesystem::path const& path);  // errc::io
+  ~container_file();
+  container_file(container_file const&) = delete;
+  container_file& operator=(container_file const&) = delete;
 
   void read(std::uint64_t at, void* to, std::uint64_t bytes) const;  // errc::io also where the file has become shorter
   std::string const& name() const { return name_; }
@@ -100,6 +100,6 @@ class input_file {
 raw_header header_of(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbours,
                      std::vector<container_section> const& sections);
 
-container_header parse(input_file const& file);  // errc::input names the field that lies, and its byte
+container_header parse(container_file const& file);  // errc::input names the field that lies, and its byte
 
 }  // namespace garner::container

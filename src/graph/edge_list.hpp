@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/random.hpp"
 #include "garner/graph.hpp"
 
 namespace garner {
@@ -15,6 +16,11 @@ struct arc {
   std::uint64_t target;
   bool operator==(arc const&) const = default;
 };
+
+// Lists hold the same arcs where the sums of these are the same, in whatever order.
+inline std::uint64_t fingerprint(std::uint64_t source, std::uint64_t target, std::uint32_t weight) {
+  return mix(mix(source + 0x9e3779b97f4a7c15ull) + (target << 32 ^ weight));
+}
 
 struct edge_list {
   std::vector<arc> arcs;

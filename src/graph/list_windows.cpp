@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <exception>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "core/clock.hpp"
 #include "core/fail.hpp"
 #include "core/stats.hpp"
 #include "core/thread_pool.hpp"
@@ -23,9 +23,6 @@ constexpr std::uint64_t unit = list_file::unit, page = 4096, least_window = 512u
 constexpr std::uint64_t piece = 2048;  // arcs: how finely windows of all arcs are cut
 
 std::uint64_t up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) / to * to; }
-double ms_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 struct file_range {
   std::uint64_t begin, end, place;  // bytes of the file; where they go
@@ -289,7 +286,7 @@ void list_windows::each(edge_lists const& lists, wanted const& what, std::uint64
   s.gap = s.file.gap(what.whole ? 0 : count);
   state::task const task{lists, &lists == &s.g.in, what, count, range};
   rooms& both = *s.both;
-  auto start = std::chrono::steady_clock::now();
+  auto start = steady::now();
   s.fill(task, 0, both[0]);
   s.waited_ms += ms_since(start);
   for (std::size_t turn = 0;; turn ^= 1) {
@@ -316,7 +313,7 @@ void list_windows::each(edge_lists const& lists, wanted const& what, std::uint64
         s.x.wait();
         throw;
       }
-      start = std::chrono::steady_clock::now();
+      start = steady::now();
     }
     if (more) s.waited_ms += ms_since(start);
     if (problem) std::rethrow_exception(problem);

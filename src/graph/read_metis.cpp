@@ -1,7 +1,6 @@
 // METIS graphs (its manual, section 4.5.1): '%' comments, a line 'VERTICES EDGES [FMT [NCON]]', then a line a vertex with its neighbours,
 // counted from 1. FMT has three digits: 1.. a size of each vertex, .1. NCON weights of it, ..1 a weight after each neighbour. Sizes and
 // weights of vertices are passed over. Invariant: every edge stands in both lists, as a sum of hashes of all arcs shows.
-#include "core/random.hpp"
 #include "graph/read_text.hpp"
 
 namespace garner {
@@ -9,8 +8,6 @@ namespace garner {
 namespace {
 
 constexpr std::uint64_t next_vertex = ~std::uint64_t{0};  // the source of the mark that begins the list of a vertex
-
-std::uint64_t fingerprint(std::uint64_t u, std::uint64_t v, std::uint32_t w) { return mix(mix(u + 0x9e3779b97f4a7c15ull) + (v << 32 ^ w)); }
 
 // The marks go, and sources take their place; in the whole list or in parts of it.
 struct list_marks : arc_sink {

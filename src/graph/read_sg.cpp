@@ -3,7 +3,6 @@
 // Invariant: in-lists are held against the out-lists, and the arcs of an undirected graph against their mirrors, by a sum of hashes of
 // all arcs, which no order changes; so each part is read once and none is kept twice.
 // Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015.
-#include "core/random.hpp"
 #include "graph/read_binary.hpp"
 
 namespace garner {
@@ -32,8 +31,6 @@ std::vector<std::uint64_t> read_offsets(input_stream& in, reading_room& room, st
 }
 
 namespace {
-
-std::uint64_t fingerprint(std::uint64_t u, std::uint64_t v, std::uint32_t w) { return mix(mix(u + 0x9e3779b97f4a7c15ull) + (v << 32 | w)); }
 
 // One CSR: calls take(vertex, target, weight) for each arc.
 template <class Take>

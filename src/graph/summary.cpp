@@ -15,7 +15,6 @@ namespace garner {
 namespace {
 
 constexpr std::uint64_t exact_degrees = 1024, line = 128, share_step = 8, share_end = 96;
-constexpr std::uint64_t grain = 1u << 18;
 
 struct tally {
   std::array<std::uint64_t, exact_degrees> exact{};  // vertices of each degree
@@ -52,7 +51,7 @@ std::uint64_t median(std::uint64_t n, std::uint64_t const* offsets, tally const&
 graph_summary summarize(graph_info const& info, std::uint64_t const* offsets, std::uint64_t const* in_offsets) {
   tally all;
   std::mutex mutex;
-  shared_pool().run(info.vertices, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(info.vertices, 1u << 18, [&](std::uint64_t begin, std::uint64_t end) {
     tally mine;
     for (std::uint64_t v = begin; v < end; ++v) {
       std::uint64_t const degree = offsets[v + 1] - offsets[v];

@@ -25,6 +25,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/clock.hpp"
 #include "core/device.hpp"
 #include "core/event.hpp"
 #include "core/fail.hpp"
@@ -43,9 +44,6 @@
 namespace garner {
 
 namespace {
-
-using steady = std::chrono::steady_clock;
-double ms_since(steady::time_point from) { return std::chrono::duration<double, std::milli>(steady::now() - from).count(); }
 
 constexpr std::uint32_t most_ahead = 64;
 

@@ -15,10 +15,6 @@
 namespace garner {
 
 namespace {
-page_aligner& aligner() {
-  static auto* const instance = new page_aligner;
-  return *instance;
-}
 std::atomic<std::uint64_t>& given(int device) {
   static std::array<std::atomic<std::uint64_t>, 64> bytes;
   return bytes[static_cast<std::size_t>(device) % bytes.size()];
@@ -39,7 +35,7 @@ void* managed_tier::allocate(std::size_t bytes, int device) {
   }
   void* p = nullptr;
   try {
-    p = aligner().take(
+    p = page_aligner::of_devices().take(
         bytes, [&](std::size_t n) { return device::allocate_managed(device, n); }, [&](void* q) { device::release_managed(device, q); });
     progress told("preparing managed memory", bytes);
     shared_pool().run(bytes, 64u << 20, [&](std::uint64_t begin, std::uint64_t end) {
@@ -48,7 +44,7 @@ void* managed_tier::allocate(std::size_t bytes, int device) {
     });
     device::advise_read_mostly(device, p, bytes);
   } catch (...) {
-    if (p) device::release_managed(device, aligner().origin(p));
+    if (p) device::release_managed(device, page_aligner::of_devices().origin(p));
     given(device) -= bytes;
     throw;
   }
@@ -56,7 +52,7 @@ void* managed_tier::allocate(std::size_t bytes, int device) {
 }
 
 void managed_tier::release(void* data, std::size_t bytes, int device) noexcept {
-  device::release_managed(device, aligner().origin(data));
+  device::release_managed(device, page_aligner::of_devices().origin(data));
   given(device) -= bytes;
 }
 

@@ -25,6 +25,10 @@ void touch_pages(void* pages, std::size_t bytes, bool fresh);
 // Remembers where the few blocks begin that had to be moved up to the next page.
 class page_aligner {
  public:
+  static page_aligner& of_devices() {                // one for all of them: no two blocks have the same address
+    static auto* const instance = new page_aligner;  // never destroyed: static buffers may outlive it
+    return *instance;
+  }
   // allocate(bytes) and release(pointer) are the allocator's.
   template <class Allocate, class Release>
   void* take(std::size_t bytes, Allocate allocate, Release release) {

@@ -28,7 +28,7 @@ constexpr std::uint32_t version = 1, fixed_bytes = 96, block = 4096;
 constexpr std::uint32_t least_page = 512, most_page = 1 << 20, most_stripes = 1024;
 constexpr std::uint64_t at_checksum = 16;
 
-std::uint64_t up(std::uint64_t x, std::uint64_t align) { return (x + align - 1) / align * align; }
+std::uint64_t whole_blocks(std::uint64_t x, std::uint64_t align) { return (x + align - 1) / align * align; }
 
 template <class T>
 T take(std::string const& from, std::size_t at) {
@@ -61,9 +61,9 @@ std::uint32_t checksum_of_page(page_head const& head, std::uint64_t page, void c
 std::uint64_t page_head::head_bytes() const {
   std::uint64_t bytes = fixed_bytes + content.size();
   for (std::string const& n : names) bytes += n.size() + 1;
-  return up(bytes, block);
+  return whole_blocks(bytes, block);
 }
-std::uint64_t page_head::begin() const { return up(head_bytes(), std::max(page_bytes, block)); }
+std::uint64_t page_head::begin() const { return whole_blocks(head_bytes(), std::max(page_bytes, block)); }
 
 std::uint64_t page_head::pages_of(std::uint32_t k) const {
   if (k >= stripes) return 0;
@@ -225,7 +225,7 @@ void page_file_writer::write(void const* data, std::uint64_t bytes) {
 }
 
 void page_file_writer::put_unit() {
-  unit_.resize(up(unit_.size(), head_.page_bytes));
+  unit_.resize(whole_blocks(unit_.size(), head_.page_bytes));
   std::uint64_t const unit = put_ / head_.unit_pages, count = unit_.size() / head_.page_bytes;
   std::size_t const k = unit % head_.stripes;
   for (std::uint64_t p = 0; p < count; ++p) sums_[k].push_back(checksum_of_page(head_, put_ + p, unit_.data() + p * head_.page_bytes));

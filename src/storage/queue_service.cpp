@@ -17,7 +17,7 @@ namespace garner {
 
 namespace {
 constexpr std::uint32_t leaving = 1u << 31;
-constexpr std::uint64_t block = 512;  // that places are counted in
+constexpr std::uint64_t sector = 512;  // that places are counted in
 }  // namespace
 
 class queue_service::worker {
@@ -119,7 +119,7 @@ class queue_service::worker {
     if (nvme::name_space_of(c) != home_.drives_[0].name_space) return refuse(nvme::invalid_name_space);
     std::uint64_t const size = home_.files_.size(), blocks = (nvme::word_of(c, 12) & 0xffff) + 1;
     if (c.words[5] >= home_.drives_[0].blocks || blocks > home_.drives_[0].blocks - c.words[5]) return refuse(nvme::out_of_range);
-    std::uint64_t const offset = c.words[5] * block, asked = blocks * block, bytes = std::min(asked, size - offset);
+    std::uint64_t const offset = c.words[5] * sector, asked = blocks * sector, bytes = std::min(asked, size - offset);
 
     std::uint32_t const at = take_job();
     job& j = jobs_[at];
@@ -278,7 +278,7 @@ queue_service::queue_service(reader& files, service_options const& options)
   if (!std::has_single_bit(options.depth) || options.depth < 2 || options.depth > most_queue_depth)
     fail(errc::usage, "queues of {} entries; say a power of two from 2 to {}", options.depth, most_queue_depth);
   std::string const name = files.drives().size() == 1 ? files.drives()[0].name : fmt::format("{} files", files.drives().size());
-  drives_ = {{name, 1, static_cast<std::uint32_t>(block), (files.size() + block - 1) / block, 0}};
+  drives_ = {{name, 1, static_cast<std::uint32_t>(sector), (files.size() + sector - 1) / sector, 0}};
   for (unsigned q = 0; q < options.queues; ++q) {
     // Commands, completions, and each doorbell on a line of its own.
     std::size_t const commands = options.depth * sizeof(nvme_command), completions = options.depth * sizeof(nvme_completion);
