@@ -270,10 +270,10 @@ class bench_of_gathers {
   void left_out(char const* figure, char const* label) {
     gather_row row;
     row.figure = figure, row.label = label;
-    row.skipped = fmt::format("at place {} there are no multiprocessors to share; say --place device", to_string(o_.where));
+    row.skipped = fmt::format("{} has no multiprocessors to share; use --device cuda", to_string(o_.where));
     if (row.figure == "copies")
-      row.skipped = fmt::format("at place {} no memcpy brings rows; say --place host, or the figure sizes", to_string(o_.where));
-    if (row.figure == "near") row.skipped = fmt::format("at place {} all rows are near; say --place device", to_string(o_.where));
+      row.skipped = fmt::format("on {} no memcpy gathers rows; use --device cpu, or the figure sizes", to_string(o_.where));
+    if (row.figure == "near") row.skipped = fmt::format("on {} all rows are local; use --device cuda", to_string(o_.where));
     file_.rows.push_back(row);
     told_(row);
   }

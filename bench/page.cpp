@@ -25,7 +25,7 @@ class pages {
  public:
   explicit pages(run_file const& r) : r_(r) {
     timed_ = r.machine.place != "simulated";
-    crosses_ = r.machine.place != "host";
+    crosses_ = r.machine.place != "host" && r.machine.place != "cpu";
     for (job_row const& j : r.jobs)
       if (std::find(jobs_.begin(), jobs_.end(), j.job) == jobs_.end()) jobs_.push_back(j.job);
   }
@@ -596,9 +596,10 @@ figure pages::far_over_near() const {
   if (!finding.empty()) f.finding = "How many times as long with far edges as with near ones: " + finding + ".";
   if (!f.charts.empty()) return f;
   auto const skipped = std::find_if(r_.jobs.begin(), r_.jobs.end(), [](job_row const& j) { return j.way == "near" && !j.skipped.empty(); });
-  f.absent = r_.machine.place.rfind("device", 0) != 0 ? "Only a device has memory of its own; measure at place device."
-             : skipped != r_.jobs.end()               ? skipped->skipped
-                                                      : "No job was measured with both ways; measure with the ways default and near.";
+  f.absent = r_.machine.place.rfind("device", 0) != 0 && r_.machine.place.rfind("cuda", 0) != 0
+                 ? "Only a device has memory of its own; measure at place device."
+             : skipped != r_.jobs.end() ? skipped->skipped
+                                        : "No job was measured with both ways; measure with the ways default and near.";
   return f;
 }
 

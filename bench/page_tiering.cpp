@@ -201,7 +201,7 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
   if (tier_curve const* const best = t.find("expected"))
     f.finding = fmt::format("With {} of the rows kept by expected accesses {} fewer bytes cross the link{}.", percent(0.1),
                             percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]),
-                            t.gathered && r.place != "host" ? "" : " (counted from the trace)");
+                            t.gathered && r.place != "host" && r.place != "cpu" ? "" : " (counted from the trace)");
   return f;
 }
 

@@ -35,8 +35,11 @@ train_times times_in(field const& f) {
           f["caller_waited_ms"].number_or_none(),
           f["loader_waited_ms"].number_or_none()};
 }
+// garner train --json has other names since 0.1.0 than the files of garner bench, and than it had before.
+field either(field const& f, char const* now, char const* before) { return f[f.has(now) || !f.has(before) ? now : before]; }
 train_rows rows_in(field const& f) {
-  return {f["near_rows"].number(), f["peer_rows"].number(), f["far_rows"].number(), f["far_bytes"].number()};
+  return {either(f, "local_rows", "near_rows").number(), f["peer_rows"].number(), either(f, "remote_rows", "far_rows").number(),
+          either(f, "remote_bytes", "far_bytes").number()};
 }
 std::vector<train_epoch> epochs_in(field const& f) {
   std::vector<train_epoch> all;
@@ -54,19 +57,19 @@ std::vector<std::int64_t> fanouts_in(field const& f) {
 // What garner train --json prints has no schema; it has these.
 bool is_course(json const& all) {
   return all.is_object() && !all.contains("schema") && all.contains("epochs") && all["epochs"].is_array() && all.contains("model") &&
-         all.contains("training_vertices");
+         (all.contains("training_nodes") || all.contains("training_vertices"));
 }
 train_file course_in(json const& all, std::string const& name) {
   field const f(all, "", name, "train");
   train_file file;
   file.alone = true;
-  file.place = f["place"].text();
+  file.place = either(f, "device", "place").text();
   if (!f["fanouts"].null()) file.fanouts = fanouts_in(f["fanouts"]);
   file.batch = f["batch"].count_or_none().value_or(0);
   file.hidden = f["hidden"].count(), file.classes = f["classes"].count(), file.seed = f["seed"].count();
-  file.courses.push_back(
-      {{f["file"].text() + ", " + f["model"].text(), f["vertices"].count(), f["edges"].count(), f["training_vertices"].count()},
-       epochs_in(f["epochs"])});
+  file.courses.push_back({{f["file"].text() + ", " + f["model"].text(), either(f, "nodes", "vertices").count(), f["edges"].count(),
+                           either(f, "training_nodes", "training_vertices").count()},
+                          epochs_in(f["epochs"])});
   if (file.place == "simulated")  // where time is not that of what is simulated
     for (train_epoch& e : file.courses.back().epochs) e.times = {};
   return file;

@@ -106,7 +106,7 @@ void measure_gathers(bench_arguments& a) {
   o.command = cli::command_line();
   check_target(a.out);
   a.budgets.apply(o.where);
-  cli::say("place {}, a table of {} in host memory, medians of {}; each way's rows compared first; percent of {}\n", to_string(o.where),
+  cli::say("device {}, a table of {} in host memory, medians of {}; each way's rows compared first; percent of {}\n", to_string(o.where),
            format_bytes(o.table_bytes), o.trials,
            o.where.kind == place_kind::device ? "what the link carries" : "a copy a row, where measured");
   cli::flush_out();
@@ -120,8 +120,8 @@ void explain_gathers(bench_arguments const& a) {
   auto const link = where.kind == place_kind::device && where.index < device::count() ? known_link(where.index) : std::nullopt;
   gather_figures const figures = link ? gather_figures::of(*link) : gather_figures::shipped();
   std::uint64_t const table = a.table.empty() ? std::uint64_t{32} << 30 : parse_bytes(a.table);
-  if (table < 4096) fail(errc::usage, "--table {}: say 4 KiB or more", a.table);
-  cli::say("place {}, a table of {} in host memory, random ids, by {}\n", to_string(where), format_bytes(table),
+  if (table < 4096) fail(errc::usage, "--table-bytes {}: use 4 KiB or more", a.table);
+  cli::say("device {}, a table of {} in host memory, random ids, by {}\n", to_string(where), format_bytes(table),
            figures.measured ? "this machine's link" : "the shipped figures (an H200 over PCIe 5)");
   static constexpr std::uint64_t rows[] = {128, 512, 1024, 2048, 4096}, windows[] = {1, 8};
   for (std::uint64_t const row : rows)
@@ -208,7 +208,7 @@ void measure_loads(bench_arguments const& a, place where) {
   o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
   o.rule = s.rule, o.batch = s.batch, o.seed = a.how.seed;
   o.row_bytes = a.tiering.row_bytes;
-  if (o.row_bytes < 1) fail(errc::usage, "--row-bytes 0: say 1 or more");
+  if (o.row_bytes < 1) fail(errc::usage, "--feature-bytes 0: say 1 or more");
   if (a.batches) {
     if (*a.batches < 1) fail(errc::usage, "--batches 0: say 1 or more");
     o.batches = *a.batches;
@@ -219,7 +219,7 @@ void measure_loads(bench_arguments const& a, place where) {
   o.command = cli::command_line();
   check_target(a.out);
   a.budgets.apply(where);
-  cli::say("place {}, fanouts {}, mini-batches of {}, rows of {} B; each setting's first mini-batches are checked; ms a mini-batch\n",
+  cli::say("device {}, fanouts {}, mini-batches of {}, rows of {} B; each setting's first mini-batches are checked; ms a mini-batch\n",
            to_string(where), a.tiering.training.fanout, o.batch, o.row_bytes);
   cli::flush_out();
   bench::load_file const run = bench::measure_loads(o, say_load);
@@ -262,7 +262,7 @@ void measure_trainings(bench_arguments const& a, place where) {
   o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
   o.batch = s.batch, o.seed = a.how.seed;
   if (a.tiering.row_bytes < 4 || a.tiering.row_bytes % 4)
-    fail(errc::usage, "--row-bytes {}: rows of floats; say a multiple of 4", a.tiering.row_bytes);
+    fail(errc::usage, "--feature-bytes {}: rows of floats; say a multiple of 4", a.tiering.row_bytes);
   o.width = a.tiering.row_bytes / 4;
   if (a.tiering.epochs) o.epochs = *a.tiering.epochs;
   if (a.batches) o.batches = *a.batches;
@@ -271,7 +271,7 @@ void measure_trainings(bench_arguments const& a, place where) {
   o.command = cli::command_line();
   check_target(a.out);
   a.budgets.apply(where);
-  cli::say("place {}, GraphSAGE, fanouts {}, mini-batches of {}, {} hidden, {} classes; what is learned is compared; ms an epoch\n",
+  cli::say("device {}, GraphSAGE, fanouts {}, mini-batches of {}, {} hidden, {} classes; what is learned is compared; ms an epoch\n",
            to_string(where), a.tiering.training.fanout, o.batch, o.hidden, o.classes);
   cli::flush_out();
   bench::train_told told;
@@ -328,7 +328,7 @@ void say_shards(bench::shards_file const& f, bench::shard_row const& r) {
 void measure_shards(bench_arguments& a) {
   bench::shards_bench_options& o = a.shards;
   place const where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
-  if (!a.devices.empty() && !a.place.empty()) fail(errc::usage, "--devices and --place {}: say one of them", a.place);
+  if (!a.devices.empty() && !a.place.empty()) fail(errc::usage, "--devices and --device {}: say one of them", a.place);
   for (std::uint32_t const d : a.devices) o.places.push_back({place_kind::device, static_cast<int>(d)});
   if (o.places.empty() && a.parts == 0) fail(errc::usage, "--shards 0: say 1 to {}", shard_parts::most);
   if (o.places.empty()) o.places.assign(a.parts, where);
@@ -382,7 +382,7 @@ void measure(bench_arguments& a) {
   check_target(a.out);
   a.budgets.apply(o.where);
 
-  cli::say("place {}, {} protocol: {} of {} sources; edges in host memory{}, each run verified\n", to_string(o.where), a.protocol,
+  cli::say("device {}, {} protocol: {} of {} sources; edges in host memory{}, each run verified\n", to_string(o.where), a.protocol,
            o.paper_protocol ? "mean" : "median", o.sources, o.where.kind == place_kind::device ? " (\"near\": in the device's)" : "");
   cli::flush_out();
   bench::run_file const run = bench::measure_traversal(o, say_pattern, say_job);
@@ -393,50 +393,50 @@ void measure(bench_arguments& a) {
 
 void add_bench(cli::program& p) {
   auto const a = std::make_shared<bench_arguments>();
-  cli::verb& v = p.add("bench", "measure what the figures of the paper show, into a file");
-  v.add(
-       "WHAT", a->what,
-       "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
-       "way and order; tiering: which score keeps the rows that a training reads; load: mini-batches with their rows, in every way; train: "
-       "whole trainings; storage: trainings whose rows lie on drives, simulated and real; shards: aggregation over parts of a graph")
+  cli::verb& v = p.add("bench", "reproduce the measurements of the papers, into a file");
+  v.add("WHAT", a->what,
+        "traversal: access patterns, and every algorithm with every strategy on three kinds of graph; gather: feature rows, with every "
+        "strategy and order; tiering: which score caches what a training reads; load: mini-batches with features, with every strategy; "
+        "train: "
+        "whole trainings; storage: trainings with features on drives, simulated and real; shards: aggregation over parts of a graph")
       .required();
   v.add("--out", a->out, "file to write, for garner report; required but for --explain");
-  v.add("--place", a->place, "device, device:N, host, or simulated (default: device where there is one)");
+  v.add("--device", a->place, "cuda, cuda:N, cpu, or simulated (default: cuda if there is a GPU)");
   v.add("--scale", a->how.scale, "2^SCALE vertices, 4 to 31");
   v.add("--edge-factor", a->how.edge_factor);
   v.add("--kinds", a->kinds, "some of kron,uniform,web; shards: of RDD,ENWIKI,PROD,PROT,ORKT; or none (default: all; tiering: kron,web)");
   v.add("--graph", a->files).repeats();
-  v.add("--jobs", a->jobs);
-  v.add("--ways", a->ways);
+  v.add("--algorithms", a->jobs);
+  v.add("--strategies", a->ways);
   v.add("--protocol", a->protocol);
-  v.add("--sources", a->sources, "of bfs and sssp, the same for all ways (default: as the protocol says)");
+  v.add("--sources", a->sources, "sources of bfs and sssp, the same for all strategies (default: by --protocol)");
   v.add("--trials", a->trials, "runs of components and pagerank (default: paper 5, short 3); of shards (default: 5)");
-  v.add("--iterations", a->iterations, "of pagerank (default: paper 20, short 5)");
-  v.add("--seed", a->how.seed, "of graphs, weights and sources");
-  v.add("--way-seconds", a->how.way_seconds);
+  v.add("--iterations", a->iterations, "number of pagerank iterations (default: paper 20, short 5)");
+  v.add("--seed", a->how.seed, "random seed of graphs, weights and sources");
+  v.add("--strategy-seconds", a->how.way_seconds);
   v.add("--link", a->how.links);
   v.add("--pattern-bytes", a->pattern_bytes);
   a->tiering.add(v);
-  v.add("--table", a->table, "gather: bytes of the table (default: 256MiB, on a device 32GiB, at most half of what is free)");
+  v.add("--table-bytes", a->table, "gather: size of the table (default: 256MiB, on a GPU 32GiB, at most half of what is free)");
   v.add("--ids", a->rows.ids);
   v.add("--figures", a->rows.figures);
-  v.add("--share", a->share, "load, train, storage: training vertices, drawn of those that have neighbours");
+  v.add("--share", a->share, "load, train, storage: training nodes, a random share of those with neighbors");
   v.add("--batches", a->batches,
-        "load: mini-batches a setting, the first of them to get warm (default: 96); train: an epoch, at the most (default: 64); storage: a "
-        "setting, the first quarter, at most 10, to get warm (default: 40)");
-  v.add("--score", a->load_score, "load, train: which rows are kept: degree, rpr, wrpr, expected, sampled");
+        "load: mini-batches per setting, the first ones as warm-up (default: 96); train: per epoch, at most (default: 64); storage: per "
+        "setting, the first quarter, at most 10, as warm-up (default: 40)");
+  v.add("--score", a->load_score, "load, train: which features are cached: degree, rpr, wrpr, expected, sampled");
   v.add("--compute-ms", a->compute_ms);
   v.add("--peers", a->peers);
-  v.add("--hidden", a->train.hidden, "train: elements of a row between layers");
-  v.add("--classes", a->train.classes, "train: that are told apart").in(cli::option_group::basic);
+  v.add("--hidden", a->train.hidden, "train: hidden units per layer");
+  v.add("--classes", a->train.classes, "train: number of classes").in(cli::option_group::basic);
   v.add("--widths", a->train.widths);
   v.add("--step-rows", a->train.step_rows);
   a->storage.add(v);
-  v.add("--shards", a->parts, "shards: parts, a thread each at the place");
-  v.add("--devices", a->devices, "shards: GPUs, a shard each, as 0,1");
-  v.add("--width", a->shards.width, "shards: elements a row");
+  v.add("--shards", a->parts, "shards: parts, one thread each on one device");
+  v.add("--devices", a->devices, "shards: GPUs, one shard each, as 0,1");
+  v.add("--width", a->shards.width, "shards: elements per feature row");
   v.add("--shrink", a->shards.shrink);
-  v.add("--shard-provider", a->provider);
+  v.add("--shard-transport", a->provider);
   v.add("--explain", a->explain);
   a->budgets.add(v, true);
   v.ends_with(

@@ -17,7 +17,7 @@ void tiering_arguments::add(verb& v) {
         "of 4.10: one epoch)");
   v.add("--epochs", epochs,
         "of tiering: the training set so many times (default: 1); train: of a setting, the first to get warm (default: 3)");
-  v.add("--row-bytes", row_bytes);
+  v.add("--feature-bytes", row_bytes);
   v.add("--ceiling", ceiling);
   v.add("--deeper-epochs", deeper_epochs);
   v.add("--no-gathers", no_gathers);
@@ -37,12 +37,12 @@ void say_gathers(bench::tiering_run const& r, bench::tiering_graph const& g) {
       say("{:<12} {}, mean of {} mini-batches, rows of {} B; kept", g.name, timed ? "ms a gather" : "MB over the link a gather", t.gathered,
           r.row_bytes);
       for (bench::tier_gather const& m : c.gathers) say(" {:.0f} %", 100 * m.kept);
-      say("{}\n", r.place == "host" ? " (at the host all rows are near)" : "");
+      say("{}\n", r.place == "cpu" ? " (on the CPU all rows are local)" : "");
     }
     say("{:<12} {:<16}", g.name, c.score);
     for (bench::tier_gather const& m : c.gathers) say(" {:>8.3f}", m.ms ? *m.ms : m.link_bytes / 1e6);
     say("\n");
-    if (r.place == "host") return;
+    if (r.place == "cpu") return;
   }
 }
 }  // namespace
@@ -59,7 +59,7 @@ void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, st
     if (std::count(presample.begin(), presample.begin() + static_cast<std::ptrdiff_t>(i), k))
       fail(errc::usage, "--presample: {} stands twice; say each number of epochs once", k);
   }
-  if (row_bytes < 1) fail(errc::usage, "--row-bytes 0: say 1 or more");
+  if (row_bytes < 1) fail(errc::usage, "--feature-bytes 0: say 1 or more");
   o.epochs = epochs.value_or(1);
   o.deeper_epochs = deeper_epochs;
   o.row_bytes = row_bytes;
@@ -69,7 +69,7 @@ void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, st
   o.presample = presample;
   o.train = training.train;
   o.training = [&](graph_handle const& g) { return training_set(g, training.train, seed); };
-  say("place {}, fanouts {}, training vertices {}, mini-batches of {}\n", to_string(o.where), training.fanout, training.train,
+  say("device {}, fanouts {}, training vertices {}, mini-batches of {}\n", to_string(o.where), training.fanout, training.train,
       training.batch);
   say("{:<12} {:<16} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}\n", "graph", "score", "1 %", "5 %", "10 %", "25 %", "of oracle", "ms");
   flush_out();

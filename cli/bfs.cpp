@@ -84,7 +84,7 @@ void say_summary(std::vector<bfs_run> const& runs, job_ground const& at) {
 void search(bfs_arguments& a) {
   bfs_options& o = a.how;
   if (!a.variant.empty()) o.variant = parse_bfs_variant(a.variant);
-  if (o.cached_neighbours.value_or(0) > 4) fail(errc::usage, "--cached-neighbours {}: say 0 to 4", *o.cached_neighbours);
+  if (o.cached_neighbours.value_or(0) > 4) fail(errc::usage, "--cached-neighbors {}: use 0 to 4", *o.cached_neighbours);
   a.apply(o);
   o.paper.queue_small = !a.no_queue;
   // Said for the output; unset would mean the same.
@@ -96,7 +96,7 @@ void search(bfs_arguments& a) {
   bool const named = o.variant.has_value();
   if (!named) o.variant = bfs_job::default_variant(info, o);
   if (o.cached_neighbours.value_or(0) && o.variant != bfs_variant::direction)
-    fail(errc::usage, "--cached-neighbours {}: only --variant direction asks them{}", *o.cached_neighbours,
+    fail(errc::usage, "--cached-neighbors {}: only --variant direction uses them{}", *o.cached_neighbours,
          named ? "" : ", and here the search goes by levels");
   bfs_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
@@ -126,11 +126,11 @@ void search(bfs_arguments& a) {
 
   json all = at.head();
   all["variant"] = to_string(*o.variant);
-  all["cached_neighbours"] = job.cached_neighbours();
+  all["cached_neighbors"] = job.cached_neighbours();
   all["id_bytes"] = info.id_bytes;
   all["vertices_per_team"] = o.paper.vertices_per_team;
   all["split_hubs"] = o.paper.split_hubs;
-  all["join_lists"] = *o.paper.join_lists;
+  all["join_adjacency"] = *o.paper.join_lists;
   all["queue_small"] = o.paper.queue_small;
   all["slice"] = o.slice;
   at.add_device_cache(all, job.setting().device_cache);
@@ -145,28 +145,27 @@ void search(bfs_arguments& a) {
 
 void add_bfs(cli::program& p) {
   auto const a = std::make_shared<bfs_arguments>();
-  cli::verb& v = p.add("bfs", "breadth-first search over edges that may lie outside the GPU");
+  cli::verb& v = p.add("bfs", "breadth-first search over edges in or outside GPU memory");
   a->add_file(v);
   a->add_sources(v);
   a->add_place(v);
   a->add_shards(v);
   v.add("--variant", a->variant,
-        "levels: every arc that leaves the frontier is looked at; direction: where the frontier is large, what is not reached "
-        "looks for it (of directed graphs by their in-lists); emogi: the paper's program (default: direction where it can)")
+        "levels: top-down; direction: direction-optimizing, which uses the in-edges of directed graphs; emogi: the paper's program "
+        "(default: direction if possible)")
       .among("levels direction emogi");
-  v.add("--cached-neighbours", a->how.cached_neighbours);
-  v.add("--hints", a->how.cached_neighbours);
+  v.add("--cached-neighbors", a->how.cached_neighbours);
   a->add_walk(v);
   v.add("--no-queue", a->no_queue);
   a->add_l2(v);
   a->add_verify(v);
-  a->add_out(v, "file to write: vertex depth parent a line, -1 -1 where not reached; of the last source");
+  a->add_out(v, "file to write: one line per vertex with depth and parent, -1 -1 if not reached; for the last source");
   v.add("--levels", a->steps);
   a->add_rest(v);
   v.ends_with(
-      "Access strided, merged and aligned go with tier host (any place), device and peer (place device), paged with managed,\n"
-      "copied with host (any place; variants levels and emogi).\n"
-      "Example: garner bfs kron20.gnr --trials 8 --place simulated --access aligned --verify");
+      "Access strided, merged and aligned go with tier host (any device), device and peer (--device cuda), paged with managed,\n"
+      "copied with host (any device; variants levels and emogi).\n"
+      "Example: garner bfs kron20.gnr --trials 8 --device simulated --access aligned --verify");
   v.runs([a] { search(*a); });
 }
 

@@ -93,7 +93,7 @@ void draw_bar(std::string_view what, std::uint64_t done, std::uint64_t total) {
 
 std::string describe(graph_info const& g, std::uint64_t loops) {
   return fmt::format("{} vertices, {} edges ({}), {}-byte ids, {}{}", grouped(g.vertices), grouped(g.edges),
-                     g.directed ? g.in_lists ? "directed, with in-lists" : "directed"
+                     g.directed ? g.in_lists ? "directed, with in-edges" : "directed"
                      : loops    ? fmt::format("undirected: each counts twice, {} loop{} once", grouped(loops), loops == 1 ? "" : "s")
                                 : "undirected: each counts twice",
                      g.id_bytes,
@@ -104,8 +104,8 @@ std::string describe(graph_info const& g, std::uint64_t loops) {
 }
 
 void weight_arguments::add(verb& v) {
-  v.add("--weights", whole);
-  v.add("--weights-f32", real).not_with("--weights");
+  v.add("--random-weights", whole);
+  v.add("--random-weights-f32", real).not_with("--random-weights");
   v.add("--weight-seed", seed);
 }
 
@@ -121,7 +121,7 @@ std::optional<build_options::random_weights> weight_arguments::parse() const {
   if (drawn.kind == weight_kind::u32)
     ok = ok && drawn.high <= 4294967295.0 && drawn.low == std::floor(drawn.low) && drawn.high == std::floor(drawn.high);
   if (!ok)
-    fail(errc::usage, "--weights{} {}: not a range; say LOW:HIGH, {}", real.empty() ? "" : "-f32", text,
+    fail(errc::usage, "--random-weights{} {}: not a range; say LOW:HIGH, {}", real.empty() ? "" : "-f32", text,
          real.empty() ? "whole numbers from 0 to 4294967295, as 1:255" : "numbers from 0 up, as 0:1");
   return drawn;
 }
@@ -139,7 +139,7 @@ void budget_arguments::apply(place where) const {
   if (!host.empty()) host_budget().set_limit(parse_bytes(host));
   bool const on_device = where.kind == place_kind::device;
   if (!device.empty() && !on_device)
-    fail(errc::usage, "--device-memory {}: place {} takes no device memory; leave it out or say --place device", device, to_string(where));
+    fail(errc::usage, "--device-memory {}: {} takes no GPU memory; leave it out or use --device cuda", device, to_string(where));
   if (!on_device) return;
   device::require(where.index);
   self_test(where.index);
@@ -149,10 +149,10 @@ void budget_arguments::apply(place where) const {
 void warn_without_gpu(place where, std::vector<std::pair<char const*, std::string>> const& option_and_value) {
   for (auto const& [option, value] : option_and_value)
     if (where.kind == place_kind::host && value.find_first_of("123456789") != std::string::npos)
-      complain(
-          0, fmt::format("{} {} has no effect on the CPU, which has no GPU memory; say --place device (`garner doctor` tells whether a GPU "
-                         "can be used), or leave it out",
-                         option, value));
+      complain(0, fmt::format(
+                      "{} {} has no effect on the CPU, which has no GPU memory; use --device cuda (`garner doctor` reports whether a GPU "
+                      "can be used), or leave it out",
+                      option, value));
 }
 
 std::uint64_t device_limit(place where) { return std::min(device_budget(where.index).limit(), device::memory(where.index).free_bytes); }

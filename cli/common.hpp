@@ -44,7 +44,7 @@ std::string grouped(std::uint64_t n);  // 1,234,567
 std::string describe(graph_info const& info,
                      std::uint64_t loops = 0);  // "16 vertices, 40 edges (undirected: each counts twice), 4-byte ids, no weights"
 
-// --weights LOW:HIGH, --weights-f32 LOW:HIGH, --weight-seed
+// --random-weights LOW:HIGH, --random-weights-f32 LOW:HIGH, --weight-seed
 struct weight_arguments {
   std::string whole, real;
   std::uint64_t seed = 1;
@@ -72,7 +72,7 @@ inline std::uint64_t device_cache_that_fits(std::uint64_t wanted, std::uint64_t 
 void require_on_peer(std::string const& what, std::uint64_t bytes, place where);
 // errc::memory with the byte counts and what to try, before anything is taken.
 void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where,
-                    char const* instead = "say --place host");
+                    char const* instead = "use --device cpu");
 
 // Files a verb will write, before it starts: each can be written, none is its input, no two are the same. errc::usage or errc::io
 // otherwise.

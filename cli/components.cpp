@@ -85,7 +85,7 @@ void find(components_arguments& a) {
   if (a.trials == 0) fail(errc::usage, "--trials 0: say 1 or more");
   cli::check_vertices_per_team(o.paper.vertices_per_team);
   cli::check_slice(o.slice);
-  if (o.first_neighbours > 64) fail(errc::usage, "--first-neighbours {}: say 0 to 64", o.first_neighbours);
+  if (o.first_neighbours > 64) fail(errc::usage, "--first-neighbors {}: use 0 to 64", o.first_neighbours);
   a.resolve(o);
 
   graph_source from(a.file);
@@ -123,7 +123,7 @@ void find(components_arguments& a) {
   all["id_bytes"] = info.id_bytes;
   all["variant"] = a.variant;
   all["vertices_per_team"] = o.paper.vertices_per_team;
-  all["first_neighbours"] = o.first_neighbours;
+  all["first_neighbors"] = o.first_neighbours;
   all["slice"] = o.slice;
   at.add_device_cache(all, job.setting().device_cache);
   at.add_tail(all, cli::all_verified(runs));
@@ -140,23 +140,23 @@ void find(components_arguments& a) {
 
 void add_components(cli::program& p) {
   auto const a = std::make_shared<components_arguments>();
-  cli::verb& v = p.add("components", "weak connected components, over edges that may lie outside the GPU");
+  cli::verb& v = p.add("components", "weakly connected components over edges in or outside GPU memory");
   a->add_file(v);
   a->add_place(v);
   a->add_shards(v);
-  v.add("--variant", a->variant, "afforest, or emogi: labels spread round by round, as in the paper").among("afforest emogi");
-  v.add("--first-neighbours", a->how.first_neighbours);
-  v.add("--slice", a->how.slice, "elements of a long list that one team takes; afforest");
+  v.add("--variant", a->variant, "afforest, or emogi: label propagation, as in the paper").among("afforest emogi");
+  v.add("--first-neighbors", a->how.first_neighbours);
+  v.add("--slice", a->how.slice, "edges of a long adjacency list that one group of GPU threads takes; afforest");
   v.add("--vertices-per-team", a->how.paper.vertices_per_team);
-  v.add("--seed", a->how.seed, "of the sample that finds the largest component; afforest");
+  v.add("--seed", a->how.seed, "random seed of the sample that finds the largest component; afforest");
   v.add("--trials", a->trials);
   a->add_l2(v);
   a->add_verify(v);
-  a->add_out(v, "file to write: vertex component a line, a component by its smallest vertex");
+  a->add_out(v, "file to write: one line per vertex with its component, named by its smallest vertex");
   a->add_rest(v);
   v.ends_with(
       "Components are weak: the direction of an edge does not matter. Every vertex without edges is a component of its own.\n"
-      "Example: garner components kron20.gnr --place simulated --variant emogi --verify");
+      "Example: garner components kron20.gnr --device simulated --variant emogi --verify");
   v.runs([a] { find(*a); });
 }
 

@@ -40,12 +40,12 @@ struct convert_arguments {
 std::string of_edges(convert_arguments const& a) {
   build_options const& b = a.how.build;
   for (auto const& [said, option] :
-       {std::pair(!a.from.empty(), "--from"), std::pair(!a.to.empty(), "--to"), std::pair(b.in_lists, "--in-lists"),
+       {std::pair(!a.from.empty(), "--from"), std::pair(!a.to.empty(), "--to"), std::pair(b.in_lists, "--in-edges"),
         std::pair(b.keep_duplicates, "--keep-duplicates"), std::pair(b.keep_loops, "--keep-loops"), std::pair(a.compact, "--compact"),
         std::pair(a.keep_ids, "--keep-ids"), std::pair(b.allow_empty, "--allow-empty"), std::pair(!a.how.read.columns.empty(), "--columns"),
         std::pair(a.how.read.skip_lines != 0, "--skip-lines"), std::pair(a.how.read.ignore_weights, "--ignore-weights"),
-        std::pair(!a.scratch.empty(), "--scratch"), std::pair(a.weights.parse().has_value(), "--weights"),
-        std::pair(a.pack.plain, "--unpack"), std::pair(a.pack.cached_neighbours.has_value(), "--keep-cached-neighbours"),
+        std::pair(!a.scratch.empty(), "--scratch"), std::pair(a.weights.parse().has_value(), "--random-weights"),
+        std::pair(a.pack.plain, "--decompress"), std::pair(a.pack.cached_neighbours.has_value(), "--keep-cached-neighbors"),
         std::pair(a.no_check, "--no-check")})
     if (said) return option;
   return "";
@@ -177,7 +177,7 @@ void convert_folder(convert_arguments const& a) {
              has(std::pair("features", e.features), std::pair("times", e.times), std::pair("edge ids", e.edge_ids)));
     arcs += e.arcs;
   }
-  cli::say("{}: {} vertex types, {} edge types, {} edges; {:.2f} s\n", a.out, r.made.types.size(), r.made.edges.size(), cli::grouped(arcs),
+  cli::say("{}: {} node types, {} edge types, {} edges; {:.2f} s\n", a.out, r.made.types.size(), r.made.edges.size(), cli::grouped(arcs),
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
@@ -200,9 +200,9 @@ void convert_table(convert_arguments const& a) {
   std::string pages;
   if (into_pages)
     pages = fmt::format(" in pages of {}, {}{}", format_bytes(r.page_bytes),
-                        r.per_page ? fmt::format("{} a page", r.per_page) : std::string("back to back"),
+                        r.per_page ? fmt::format("{} per page", r.per_page) : std::string("back to back"),
                         r.stripes > 1 ? fmt::format(", on {} stripes", r.stripes) : std::string());
-  cli::say("{}: {} rows of {} bytes ({}){}, {}; {:.2f} s\n", a.out, cli::grouped(r.rows), cli::grouped(r.row_bytes), r.type, pages,
+  cli::say("{}: {} feature rows of {} bytes ({}){}, {}; {:.2f} s\n", a.out, cli::grouped(r.rows), cli::grouped(r.row_bytes), r.type, pages,
            format_bytes(r.bytes), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
@@ -243,7 +243,7 @@ void convert_file(convert_arguments& a) {
 
 void add_convert(cli::program& p) {
   auto const a = std::make_shared<convert_arguments>();
-  cli::verb& v = p.add("convert", "from any graph format to any other; tables of rows to checked pages (.gnt)");
+  cli::verb& v = p.add("convert", "from any graph format to any other; feature tables to checked pages (.gnt)");
   v.add("IN", a->in).required();
   v.add("OUT", a->out).required();
   v.add("--from", a->from);
@@ -252,7 +252,7 @@ void add_convert(cli::program& p) {
   v.add("--page-bytes", a->page_bytes);
   v.add("--undirected", a->undirected);
   v.add("--directed", a->directed).not_with("--undirected");
-  v.add("--in-lists", a->how.build.in_lists);
+  v.add("--in-edges", a->how.build.in_lists);
   v.add("--keep-duplicates", a->how.build.keep_duplicates);
   v.add("--keep-loops", a->how.build.keep_loops);
   v.add("--compact", a->compact);
@@ -265,8 +265,8 @@ void add_convert(cli::program& p) {
   v.add("--ignore-weights", a->how.read.ignore_weights);
   a->weights.add(v);
   a->pack.add(v);
-  v.add("--unpack", a->pack.plain).not_with("--compress");
-  v.add("--no-check", a->no_check, "of a container: do not check its checksums");
+  v.add("--decompress", a->pack.plain).not_with("--compress");
+  v.add("--no-check", a->no_check, "do not verify the checksums of a graph file");
   a->budgets.add(v, false);
   v.add("--scratch", a->scratch);
   v.ends_with("Example: garner convert soc-Epinions1.txt.gz epinions.gnr --undirected");

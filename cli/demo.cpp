@@ -64,7 +64,7 @@ constexpr mode modes[] = {{access_mode::paged, 1, "paged"},
                           {access_mode::strided, 1, "strided"},
                           {access_mode::merged, 1, "merged"},
                           {access_mode::aligned, 1, "aligned"},
-                          {access_mode::aligned, 8, "aligned, 8 vertices a team"}};
+                          {access_mode::aligned, 8, "aligned, 8 lists per warp"}};
 
 void run_demo(settings const& s) {
   bool const gpu = device::count() > 0;
@@ -84,11 +84,11 @@ void run_demo(settings const& s) {
     executor x(gpu ? place{place_kind::device, 0} : place{place_kind::host, 0});
     graph const made = generate(x, make, report);
     save_graph(made, file.path);
-    cli::say("Kronecker graph of scale {}: {} vertices, {} arcs ({} of edge list), written to {} and read back for each row.\n", s.scale,
+    cli::say("Kronecker graph of scale {}: {} vertices, {} edges ({} of edge list), written to {} and read back for each row.\n", s.scale,
              cli::grouped(made.info.vertices), cli::grouped(made.info.edges), format_bytes(made.info.edges * made.info.id_bytes),
              file.path.string());
   }
-  if (gpu) cli::say("Device 0: {}. The edge list lies in host memory, what is kept a vertex on the device.\n", device::describe(0).name);
+  if (gpu) cli::say("cuda:0: {}. The edge list is in host memory, the state per vertex in GPU memory.\n", device::describe(0).name);
   else cli::say("No GPU here: {}.\n", device::why_none());
 
   std::vector<row> rows;
@@ -122,10 +122,10 @@ void run_demo(settings const& s) {
     }
 
   cli::say("BFS from vertex {}, every run verified; ms is the median of five (paged: one, cold).\n\n", source);
-  cli::say("{:<9} {:<26} {:>6} {:>8} {:>7}  {:>9} {:>8} {:>8} {:>8}  {:>6} {:>6}  {}\n", "place", "access", "levels", "ms", "GTEPS", "32 B",
-           "64 B", "96 B", "128 B", "ampl.", "% link", "requests");
+  cli::say("{:<9} {:<26} {:>6} {:>8} {:>7}  {:>9} {:>8} {:>8} {:>8}  {:>6} {:>6}  {}\n", "device", "access", "levels", "ms", "GTEPS",
+           "32 B", "64 B", "96 B", "128 B", "ampl.", "% link", "requests");
   for (row const& r : rows) {
-    bool const host = r.where == "host", simulated = r.where == "simulated";
+    bool const host = r.where == "cpu", simulated = r.where == "simulated";
     auto const count = [&](std::size_t k) { return host || r.access == "paged" ? std::string("-") : cli::grouped(r.run.link.requests[k]); };
     std::string const time = simulated ? "-" : fmt::format("{:.2f}", r.run.ms), rate = simulated ? "-" : fmt::format("{:.3f}", r.run.gteps);
     double const gbs = static_cast<double>(r.run.link.bytes_link()) / r.run.ms / 1e6;
@@ -137,7 +137,7 @@ void run_demo(settings const& s) {
              host                  ? "none: nothing crosses a link"
              : r.access == "paged" ? (simulated ? "simulated, 4 KiB pages" : "pages, not counted")
              : simulated           ? "simulated"
-                                   : "modelled");
+                                   : "modeled");
   }
   cli::say("\nampl.: bytes over the link / bytes of the edge list. ");
   if (gpu) cli::say("% link: of the {:.1f} GB/s that aligned reads of host memory reach here.\n", link_gbs);
@@ -166,18 +166,18 @@ void train_demo() {
     tier lists = tier::host;
   };
   constexpr place host{}, simulated{place_kind::simulated, 0}, gpu{place_kind::device, 0};
-  std::vector<tried> all{{host, 1, "host memory"}, {simulated, 0, "far"}, {simulated, 0.1, "far, a tenth of the rows near"}};
+  std::vector<tried> all{{host, 1, "host memory"}, {simulated, 0, "host memory"}, {simulated, 0.1, "host memory, 10 % cached"}};
   if (device::count())
-    all.insert(all.end(), {{gpu, 1, "device memory", tier::device}, {gpu, 0, "far"}, {gpu, 0.1, "far, a tenth of the rows near"}});
+    all.insert(all.end(), {{gpu, 1, "device memory", tier::device}, {gpu, 0, "host memory"}, {gpu, 0.1, "host memory, 10 % cached"}});
   community_options const of;
   community_graph data = make_communities(of);
   course_options how;
   how.epochs = 5, how.evaluate_every = 0;
-  cli::say("\nGraphSAGE on {} vertices of {} communities, {} arcs, rows of {} floats: {} epochs of mini-batches of {}, fanouts {}.\n\n",
+  cli::say("\nGraphSAGE on {} nodes of {} communities, {} edges, {} floats per node: {} epochs of mini-batches of {}, fanouts {}.\n\n",
            cli::grouped(data.labels.size()), of.communities, cli::grouped(data.graph.info().edges), of.width, how.epochs, how.batch,
            fmt::join(how.fanouts, ","));
-  cli::say("{:<9} {:<30} {:>8}  {:>9} {:>9} {:>8}  {:>9} {:>6}\n", "place", "lists and rows in", "accuracy", "rows near", "rows far",
-           "MB far", "ms", "/ near");
+  cli::say("{:<9} {:<30} {:>8}  {:>9} {:>9} {:>8}  {:>9} {:>6}\n", "device", "graph and features in", "accuracy", "local", "remote",
+           "remote MB", "ms", "/ local");
   // Products are rounded as the processor has them, so a device is compared with itself.
   same_parameters of_host, of_device;
   double near_ms = 0;
@@ -186,7 +186,7 @@ void train_demo() {
     how.where = t.where, how.kept = t.kept;
     data.graph = bring_to(std::move(data.graph), t.where, t.lists);
     taken_course const done = take_course(t.lists_and_rows, data, data.graph, how);
-    (on_device ? of_device : of_host).check(fmt::format("place {}, {}", to_string(t.where), t.lists_and_rows), done.parameters);
+    (on_device ? of_device : of_host).check(fmt::format("{}, {}", to_string(t.where), t.lists_and_rows), done.parameters);
     std::vector<double> ms;
     for (train_epoch const& e : done.course.epochs)
       if (e.times.ms && e.epoch > 1) ms.push_back(*e.times.ms);
@@ -202,10 +202,9 @@ void train_demo() {
   how.where = host, how.kept = 1;
   taken_course const alone = take_course("rows alone", data, without_edges(data.labels.size()), how);
   cli::say(
-      "\naccuracy: of {} vertices that nothing was learned from, exact; by a vertex's own row alone {:.2f} %. Rows and MB are of an "
-      "epoch,\nms "
-      "the median epoch behind the first. Wherever rows lay the parameters came out the same, bit for bit{}.\n",
-      cli::grouped(alone.exact.test.vertices), 100 * alone.exact.test.accuracy, device::count() ? " (host and simulated; device)" : "");
+      "\naccuracy: on {} held-out nodes, exact; from a node's own features alone {:.2f} %. Rows and MB are per epoch,\nms is the median "
+      "epoch after the first. In every memory tier the trained parameters are the same, bit for bit{}.\n",
+      cli::grouped(alone.exact.test.vertices), 100 * alone.exact.test.accuracy, device::count() ? " (cpu and simulated; cuda)" : "");
 }
 
 }  // namespace

@@ -74,11 +74,11 @@ void add_doctor(cli::program& p) {
   };
   cli::verb& v = p.add("doctor", "whether Garner works on this machine, GPU by GPU, and what helps where it does not");
   auto const s = std::make_shared<settings>();
-  v.add("--place", s->where, "whose self-test runs: host, device, device:N or simulated (default: every GPU, else host)");
+  v.add("--device", s->where, "device to test: cpu, cuda, cuda:N or simulated (default: every GPU, else cpu)");
   v.add("--json", s->as_json);
   v.ends_with(
       "Exits with 1 where a GPU is there and cannot be used, or a self-test fails; GPUs that are hidden are no fault.\n"
-      "In Python garner.doctor() also tells whether torch sees the GPU. Example: garner doctor");
+      "In Python garner.doctor() also reports whether torch sees the GPU. Example: garner doctor");
   v.runs([s] { examine(s->where, s->as_json); });
 }
 

@@ -15,7 +15,7 @@ namespace garner {
 namespace {
 
 struct generate_arguments {
-  std::string kind, out, place = "host", to, scratch;
+  std::string kind, out, place = "cpu", to, scratch;
   generate_options how;
   cli::weight_arguments weights;
   cli::budget_arguments budgets;
@@ -27,8 +27,7 @@ void make_graph(generate_arguments& a) {
   a.how.kind = parse_generator(a.kind);
   a.how.build.draw_weights = a.weights.parse();
   place const where = parse_place(a.place);
-  if (where.kind == place_kind::simulated)
-    fail(errc::usage, "place simulated: nothing far is read to generate a graph; say host or device");
+  if (where.kind == place_kind::simulated) fail(errc::usage, "--device simulated: a generator reads no remote data; use cpu or cuda");
   file_format const to = a.to.empty() ? format_of(a.out) : parse_format(a.to);
   if (!is_written(to) || (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
     fail(errc::usage, "{}: such a file is not written; el, wel, mtx, metis, sg, wsg, bel and (never compressed) gnr are", a.out);
@@ -38,13 +37,13 @@ void make_graph(generate_arguments& a) {
   cli::require_id_bytes(a.how.build.id_bytes);
   a.pack.require_narrow(a.how.build.id_bytes);
   if ((to == file_format::wel || to == file_format::wsg) && !a.how.build.draw_weights)
-    fail(errc::usage, "{}: there are no weights, which a .{} needs; draw some with --weights LOW:HIGH", a.out, to_string(to));
+    fail(errc::usage, "{}: there are no weights, which a .{} needs; add some with --random-weights LOW:HIGH", a.out, to_string(to));
   a.budgets.apply(where);
 
   check_target(to == file_format::bel ? bel_stem(a.out) + ".col" : a.out);
 
   generate_options const& o = a.how;
-  cli::say("{}: 2^{} vertices, edge factor {}, seed {}, at place {}\n", a.kind, o.scale, o.edge_factor, o.seed, to_string(where));
+  cli::say("{}: 2^{} vertices, edge factor {}, seed {}, on {}\n", a.kind, o.scale, o.edge_factor, o.seed, to_string(where));
   generate_bytes const bytes = bytes_to_generate(o);
   bool const near_is_host = where.kind == place_kind::host;
   std::uint64_t const host_bytes = bytes.result + (near_is_host ? bytes.near : 0), allowed = host_budget().limit();
@@ -53,7 +52,7 @@ void make_graph(generate_arguments& a) {
   if (!near_is_host) cli::say(" and {} of {}", format_bytes(bytes.near), to_string(where));
   build_report report;
   auto const dropped = [&] {
-    cli::say("dropped: {} loops, {} duplicates of {} edges drawn\n", cli::grouped(report.loops_dropped),
+    cli::say("dropped: {} loops, {} duplicates of {} generated edges\n", cli::grouped(report.loops_dropped),
              cli::grouped(report.duplicates_dropped), cli::grouped(report.arcs_read));
   };
   auto const done = [&](graph_info const& info) {
@@ -91,14 +90,14 @@ void add_generate(cli::program& p) {
   auto const a = std::make_shared<generate_arguments>();
   cli::verb& v = p.add("generate", "make a graph: Kronecker, uniform or in the manner of a web crawl");
   v.add("KIND", a->kind).required();
-  v.add("OUT", a->out, "file to write; its ending tells the format: .gnr, or as garner convert").required();
+  v.add("OUT", a->out, "file to write; its ending is the format: .gnr, or as garner convert").required();
   v.add("--scale", a->how.scale, "2^SCALE vertices, 1 to 31");
-  v.add("--edge-factor", a->how.edge_factor, "edges drawn a vertex, before loops and duplicates are dropped");
-  v.add("--seed", a->how.seed, "the same seed gives the same bits at every place");
-  v.add("--place", a->place, "host, device or device:N").among("host device");
-  v.add("--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4)");
-  v.add("--keep-duplicates", a->how.build.keep_duplicates, "edges drawn twice stay twice");
-  v.add("--keep-loops", a->how.build.keep_loops, "edges from a vertex to itself stay");
+  v.add("--edge-factor", a->how.edge_factor, "edges generated per vertex, before loops and duplicates are dropped");
+  v.add("--seed", a->how.seed, "random seed; the same seed gives the same bits on every device");
+  v.add("--device", a->place, "cpu, cuda or cuda:N").among("cpu cuda");
+  v.add("--id-bytes", a->how.build.id_bytes, "bytes per vertex id in the edge list, 4 or 8 (default: 4)");
+  v.add("--keep-duplicates", a->how.build.keep_duplicates, "keep edges that are generated twice");
+  v.add("--keep-loops", a->how.build.keep_loops, "keep edges from a vertex to itself");
   v.add("--to", a->to);
   a->weights.add(v);
   a->pack.add(v);

@@ -47,8 +47,8 @@ json gather(info_settings const& s) {
                   {"compiler", compiler()},
                   {"reads", {"gnr", "el", "wel", "csv", "snap", "mtx", "gr", "metis", "sg", "wsg", "bel", "ldbc", "npy", "npz"}},
                   {"writes", {"gnr", "el", "wel", "mtx", "metis", "sg", "wsg", "bel"}},
-                  {"places", device::built() ? json{"host", "simulated", "device"} : json{"host", "simulated"}},
-                  {"jobs", {"bfs", "sssp", "components", "pagerank"}}};
+                  {"devices", device::built() ? json{"cpu", "simulated", "cuda"} : json{"cpu", "simulated"}},
+                  {"algorithms", {"bfs", "sssp", "components", "pagerank"}}};
   all["host"] = {{"threads", shared_pool().threads()},
                  {"memory_total_bytes", memory.total},
                  {"memory_available_bytes", memory.available},
@@ -84,8 +84,8 @@ json gather(info_settings const& s) {
                                 {"sector_requests_giga", l.sector_requests},
                                 {"saturating_sms", l.saturating_sms},
                                 {"paged_gbs", l.paged_gbs ? json(*l.paged_gbs) : json()},
-                                {"random_rows", rows},
-                                {"kept_in", link_cache_file(l.pci, l.device).string()}}}});
+                                {"random_reads", rows},
+                                {"cached_in", link_cache_file(l.pci, l.device).string()}}}});
   }
   if (!s.drives.empty()) {
     all["drives"] = json::array();
@@ -94,9 +94,9 @@ json gather(info_settings const& s) {
       json reads = json::array();
       for (read_rate const& r : t.reads)
         reads.push_back({{"request_bytes", r.bytes},
-                         {"under_way", r.depth},
+                         {"in_flight", r.depth},
                          {"threads", r.threads},
-                         {"requests_a_second", r.requests_a_second()},
+                         {"requests_per_second", r.requests_a_second()},
                          {"gbs", r.bytes_a_second() / 1e9},
                          {"median_us", r.latency.quantile(0.5) / 1e3},
                          {"p99_us", r.latency.quantile(0.99) / 1e3}});
@@ -104,7 +104,7 @@ json gather(info_settings const& s) {
                                {"bytes", t.bytes},
                                {"how", t.how},
                                {"latency_us", t.latency_us},
-                               {"requests_a_second", t.requests_a_second},
+                               {"requests_per_second", t.requests_a_second},
                                {"gbs", t.bytes_a_second / 1e9},
                                {"gap_bytes", t.gap_bytes},
                                {"reads", reads}});
@@ -127,8 +127,8 @@ void print(json const& all) {
     for (auto const& w : words) text += (text.empty() ? "" : " ") + w.get<std::string>();
     return text;
   };
-  say("reads    {}\nwrites   {}\nplaces   {}\njobs     {}\n", list(build["reads"]), list(build["writes"]), list(build["places"]),
-      list(build["jobs"]));
+  say("reads    {}\nwrites   {}\ndevices  {}\nruns     {}\n", list(build["reads"]), list(build["writes"]), list(build["devices"]),
+      list(build["algorithms"]));
   say("host     {} threads; copies {:.1f} GB/s (read + write)\n", host["threads"].get<int>(), number(host["copy_gbs"]));
   say("         memory {} ({} available now, {} installed), control group {}\n", bytes(host["memory_total_bytes"], ""),
       bytes(host["memory_available_bytes"], ""), bytes(host["memory_installed_bytes"], "unknown"),
@@ -137,7 +137,7 @@ void print(json const& all) {
           : fmt::format("{} of {} used", bytes(host["group_used_bytes"], ""), bytes(host["group_limit_bytes"], "")));
   say("         budget {}, may lock {} (ulimit -l)\n", bytes(host["budget_bytes"], "unlimited"),
       bytes(host["locked_limit_bytes"], "any amount"));
-  if (all.contains("no_device")) say("device   none: {}\n", all["no_device"].get<std::string>());
+  if (all.contains("no_device")) say("GPU      none: {}\n", all["no_device"].get<std::string>());
   for (auto const& d : all["devices"]) {
     json const& l = d["link"];
     say("device {} {} ({}), compute capability {}, {} multiprocessors, {} ({} free), L2 {}\n", d["index"].get<int>(),
@@ -150,28 +150,28 @@ void print(json const& all) {
         100 * number(l["zero_copy_gbs"]) / number(l["to_device_gbs"]), l["saturating_sms"].get<int>());
     say("         requests {:.2f} G/s of 128 B, {:.2f} G/s of 32 B\n", number(l["line_requests_giga"]), number(l["sector_requests_giga"]));
     if (!l["paged_gbs"].is_null()) say("         managed memory {:.1f} GB/s (UVM, cold, read in order)\n", number(l["paged_gbs"]));
-    say("         random rows, GB/s by table{:>8} {:>8} {:>8} {:>8}\n", "128 B", "512 B", "1024 B", "4096 B");
+    say("         random reads, GB/s by table{:>8} {:>8} {:>8} {:>8}\n", "128 B", "512 B", "1024 B", "4096 B");
     std::uint64_t table = 0;
-    for (auto const& r : l["random_rows"]) {
+    for (auto const& r : l["random_reads"]) {
       auto const bytes_of_table = r["table_bytes"].get<std::uint64_t>();
       if (bytes_of_table != table) say("{}{:>34}", table ? "\n" : "", format_bytes(bytes_of_table));
       table = bytes_of_table;
       say(" {:8.1f}", number(r["gbs"]));
     }
-    say("\n         kept in {}; --measure measures again, larger tables than --quick\n", l["kept_in"].get<std::string>());
+    say("\n         cached in {}; --measure repeats the measurement, with larger tables than --quick\n", l["cached_in"].get<std::string>());
   }
   if (!all.contains("drives")) return;
   for (auto const& d : all["drives"]) {
     say("drive    {}: {}\n", d["path"].get<std::string>(), d["how"].get<std::string>());
-    say("         a read takes {:.0f} us; at most {} reads of 4 KiB and {:.2f} GB a second; a gap of {} costs as much as a request\n",
-        number(d["latency_us"]), cli::grouped(static_cast<std::uint64_t>(number(d["requests_a_second"]))), number(d["gbs"]),
+    say("         a read takes {:.0f} us; at most {} reads of 4 KiB and {:.2f} GB per second; a gap of {} costs as much as a request\n",
+        number(d["latency_us"]), cli::grouped(static_cast<std::uint64_t>(number(d["requests_per_second"]))), number(d["gbs"]),
         format_bytes(d["gap_bytes"].get<std::uint64_t>()));
-    say("         random reads {:>9} {:>10} {:>12} {:>8} {:>10} {:>9}\n", "of", "under way", "a second", "GB/s", "median us", "p99 us");
+    say("         random reads {:>9} {:>10} {:>12} {:>8} {:>10} {:>9}\n", "of", "in flight", "per second", "GB/s", "median us", "p99 us");
     for (auto const& r : d["reads"])
       say("         {:>22} {:>10} {:>12} {:>8.2f} {:>10.0f} {:>9.0f}\n", format_bytes(r["request_bytes"].get<std::uint64_t>()),
-          r["threads"].get<unsigned>() > 1 ? fmt::format("{} x {}", r["threads"].get<unsigned>(), r["under_way"].get<unsigned>())
-                                           : fmt::format("{}", r["under_way"].get<unsigned>()),
-          cli::grouped(static_cast<std::uint64_t>(number(r["requests_a_second"]))), number(r["gbs"]), number(r["median_us"]),
+          r["threads"].get<unsigned>() > 1 ? fmt::format("{} x {}", r["threads"].get<unsigned>(), r["in_flight"].get<unsigned>())
+                                           : fmt::format("{}", r["in_flight"].get<unsigned>()),
+          cli::grouped(static_cast<std::uint64_t>(number(r["requests_per_second"]))), number(r["gbs"]), number(r["median_us"]),
           number(r["p99_us"]));
   }
 }

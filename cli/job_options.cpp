@@ -25,18 +25,18 @@ bool host_is_limited() { return host_budget().limit() != budget::unlimited; }
 void job_arguments::add_file(verb& v, char const* help) { v.add("FILE", file, help).required(); }
 
 void job_arguments::add_place(verb& v) {
-  v.add("--place", place);
+  v.add("--device", place);
   v.add("--access", access);
   v.add("--tier", tier);
 }
 
 void job_arguments::add_shards(verb& v) {
-  v.add("--shards", shards, "parts of the vertices, a thread each at one place, as GPUs would have them");
-  v.add("--devices", devices, "GPUs, as 0,1: a part of the vertices each, whose lists it alone reads").not_with("--shards");
+  v.add("--shards", shards, "parts of the vertices, one thread each on one device");
+  v.add("--devices", devices, "GPUs, as 0,1: each takes a part of the vertices and reads only their adjacency").not_with("--shards");
 }
 std::vector<garner::place> shard_places(std::string const& place, std::optional<std::uint32_t> shards,
                                         std::vector<std::uint32_t> const& devices) {
-  if (!devices.empty() && place != "host") fail(errc::usage, "--devices and --place {}: say one of them", place);
+  if (!devices.empty() && place != "cpu") fail(errc::usage, "--devices and --device {}: say one of them", place);
   std::uint64_t const n = devices.empty() ? shards.value_or(1) : devices.size();
   if (n < 1 || n > shard_parts::most)
     fail(errc::usage, "{}: say 1 to {}", devices.empty() ? fmt::format("--shards {}", n) : fmt::format("--devices names {}", n),
@@ -59,7 +59,7 @@ void job_arguments::add_out(verb& v, char const* help) {
 void job_arguments::add_rest(verb& v) {
   v.add("--json", json);
   v.add("--no-check", no_check);
-  v.add("--device-budget", device_cache);
+  v.add("--graph-cache", device_cache);
   budgets.add(v, true);
 }
 
@@ -75,10 +75,10 @@ result_target job_arguments::result() const { return {out, format.empty() ? resu
 void job_arguments::check(std::vector<garner::place> const& places, std::uint64_t l2_bytes,
                           std::vector<std::pair<char const*, std::string>> files) const {
   if (l2_bytes && places[0].kind != place_kind::simulated)
-    fail(errc::usage, "--l2-bytes {}: only a simulated run models an L2; leave it out or say --place simulated", l2);
+    fail(errc::usage, "--l2-bytes {}: only a simulated run models an L2; leave it out or use --device simulated", l2);
   if (!format.empty() && out.empty()) fail(errc::usage, "--format {}: of which file? Name one with --out", format);
   for (garner::place const where : places) budgets.apply(where);
-  warn_without_gpu(places[0], {{"--device-budget", device_cache}});
+  warn_without_gpu(places[0], {{"--graph-cache", device_cache}});
   require_peers(places);
   if (wants_result())
     for (std::filesystem::path const& name : files_of(result())) files.insert(files.begin(), {"--out", name.string()});
@@ -88,7 +88,7 @@ void job_arguments::check(std::vector<garner::place> const& places, std::uint64_
 job_ground job_arguments::load(graph_source& from, job_ground ground) const {
   bool const on_device = ground.on_device();
   auto const [host, device] = ground.bytes();
-  char const* const instead = ground.edges == garner::tier::device ? "leave the edges in host memory (--tier host)" : "say --place host";
+  char const* const instead = ground.edges == garner::tier::device ? "leave the edges in host memory (--tier host)" : "use --device cpu";
   if (ground.parts.empty()) require_memory(file, host, device, ground.where, instead);
   for (job_part const& p : ground.parts) require_memory(file, host, device, p.where, instead);
   if (on_device && ground.edges == garner::tier::peer) require_on_peer(file, ground.far_bytes(), ground.where);
@@ -125,19 +125,19 @@ job_ground::memory job_ground::bytes() const {
 
 void job_ground::say_head(std::string const& more) const {
   say("graph   {}: {}\n", file, describe(info));
-  say("place   {}; edges in tier {} ({}{}), access {}{}\n", to_string(where), to_string(edges), format_bytes(far_bytes()),
-      tier_chosen && edges == garner::tier::device ? "; all of it fits there" : "", to_string(access), more);
+  say("device  {}; edges in tier {} ({}{}), access {}{}\n", to_string(where), to_string(edges), format_bytes(far_bytes()),
+      tier_chosen && edges == garner::tier::device ? "; all of them fit" : "", to_string(access), more);
   if (!parts.empty()) {
     std::string at;
     for (job_part const& p : parts) at += (at.empty() ? "" : ", ") + to_string(p.where);
-    say("shards  {} at {}\n", parts.size(), on_device() ? at : to_string(where));
+    say("shards  {} on {}\n", parts.size(), on_device() ? at : to_string(where));
   }
   if (in_lists_ms)
-    say("in-lists: the file has none; {}, made in {:.1f} ms (garner convert --in-lists keeps them)\n",
+    say("in-edges: not in the file; {}, built in {:.1f} ms (garner convert --in-edges stores them)\n",
         format_bytes((info.vertices + 1) * 8 + target_bytes(info, in_file, true)), *in_lists_ms);
   say("memory  state {}{}{}{}\n", format_bytes(needs.state_bytes),
       needs.device_cache_bytes
-          ? ", device cache " + format_bytes(needs.device_cache_bytes) + " of the device budget of " + format_bytes(needs.device_budget)
+          ? ", graph cache " + format_bytes(needs.device_cache_bytes) + " of a limit of " + format_bytes(needs.device_budget)
           : "",
       on_device() ? ", device memory " + format_bytes(device_limit) : "",
       host_is_limited() ? ", host budget " + format_bytes(host_budget().limit()) : "");
@@ -160,12 +160,12 @@ std::string job_ground::amplification(traffic const& t) const {
 }
 
 ordered_json json_of(file_reads const& f) {
-  return {{"requests", f.requests}, {"bytes", f.bytes_read}, {"bytes_wanted", f.bytes_asked}, {"bytes_of_blocks", f.bytes_blocks}};
+  return {{"requests", f.requests}, {"bytes", f.bytes_read}, {"bytes_requested", f.bytes_asked}, {"bytes_of_blocks", f.bytes_blocks}};
 }
 ordered_json json_of(file_reads const& f, std::uint64_t list_bytes) {
   ordered_json read = json_of(f);
   read["overfetch"] = f.overfetch(), read["overfetch_of_blocks"] = f.overfetch_of_blocks();
-  read["share_of_lists"] = share_of(f, list_bytes);
+  read["share_of_adjacency"] = share_of(f, list_bytes);
   return read;
 }
 double share_of(file_reads const& f, std::uint64_t list_bytes) {
@@ -173,17 +173,18 @@ double share_of(file_reads const& f, std::uint64_t list_bytes) {
 }
 void job_ground::say_file(file_reads const& f, double ms) const {
   if (edges != garner::tier::file) return;
-  say("file    {} requests, {} read ({:.3f} of the lists, {:.3f} of those wanted, {:.3f} of the drive's blocks that these lie in), {:.2f} "
-      "GB/s; waited {:.1f} ms for it\n",
+  say("file    {} requests, {} read ({:.3f} of the adjacency, {:.3f} of the requested bytes, {:.3f} of the drive's blocks that hold them), "
+      "{:.2f} "
+      "GB/s; waited {:.1f} ms\n",
       grouped(f.requests), format_bytes(f.bytes_read), share_of(f, list_bytes()), f.overfetch(), f.overfetch_of_blocks(),
       ms > 0 ? static_cast<double>(f.bytes_read) / ms / 1e6 : 0, f.waited_ms);
 }
 void job_ground::add_file(ordered_json& to, file_reads const& f, double ms) const {
   if (edges != garner::tier::file) {
-    to["list_reads"] = nullptr;
+    to["adjacency_reads"] = nullptr;
     return;
   }
-  ordered_json& read = to["list_reads"] = json_of(f, list_bytes());
+  ordered_json& read = to["adjacency_reads"] = json_of(f, list_bytes());
   read["gbs"] = or_null(ms > 0, ms > 0 ? static_cast<double>(f.bytes_read) / ms / 1e6 : 0), read["waited_ms"] = f.waited_ms;
 }
 
@@ -194,7 +195,7 @@ void job_ground::say_traffic(traffic const& t) const {
     say("requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}\n", grouped(t.requests[0]), grouped(t.requests[1]), grouped(t.requests[2]),
         grouped(t.requests[3]));
   say("over the link {}, amplification {}, overfetch {:.3f}{}\n", format_bytes(t.bytes_link()), amplification(t), t.overfetch(),
-      link.timed ? " (modelled)" : "");
+      link.timed ? " (modeled)" : "");
 }
 
 ordered_json job_ground::head() const {
@@ -202,8 +203,8 @@ ordered_json job_ground::head() const {
           {"vertices", info.vertices},
           {"edges", info.edges},
           {"directed", info.directed},
-          {"in_lists_made_ms", in_lists_ms ? ordered_json(*in_lists_ms) : ordered_json(nullptr)},
-          {"place", to_string(where)},
+          {"in_edges_built_ms", in_lists_ms ? ordered_json(*in_lists_ms) : ordered_json(nullptr)},
+          {"device", to_string(where)},
           {"tier", to_string(edges)},
           {"tier_chosen", tier_chosen},
           {"access", to_string(access)}};
@@ -217,17 +218,17 @@ void job_ground::add_tail(ordered_json& to, bool verified) const {
   to["checked"] = checked;
   to["verified"] = verified;
   to["simulated"] = !link.timed;
-  to["modelled"] = link.crosses && on_device();
+  to["modeled"] = link.crosses && on_device();
 }
 
 void job_ground::say_device_cache(std::vector<cached_part> const& parts) const {
-  for (cached_part const& c : parts) say("cached  {}: {}, made in {:.1f} ms\n", c.what, format_bytes(c.bytes), c.ms);
+  for (cached_part const& c : parts) say("cached  {}: {}, built in {:.1f} ms\n", c.what, format_bytes(c.bytes), c.ms);
 }
 
 void job_ground::add_device_cache(ordered_json& to, std::vector<cached_part> const& device_cache) const {
-  to["device_budget"] = or_null(where.kind != place_kind::host, needs.device_budget);
-  to["device_cache"] = ordered_json::array();
-  for (cached_part const& c : device_cache) to["device_cache"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"ms", c.ms}});
+  to["graph_cache"] = or_null(where.kind != place_kind::host, needs.device_budget);
+  to["graph_cache_parts"] = ordered_json::array();
+  for (cached_part const& c : device_cache) to["graph_cache_parts"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"ms", c.ms}});
 }
 
 void job_ground::say_shards(std::vector<job_shard> const& shards) const {
@@ -242,7 +243,7 @@ void job_ground::say_shards(std::vector<job_shard> const& shards) const {
 ordered_json json_of(std::vector<job_shard> const& shards) {
   ordered_json all = ordered_json::array();
   for (job_shard const& s : shards)
-    all.push_back({{"place", to_string(s.where)},
+    all.push_back({{"device", to_string(s.where)},
                    {"vertices", s.vertices},
                    {"edges", s.edges},
                    {"bytes_link", s.link.bytes_link()},
@@ -285,6 +286,6 @@ std::uint64_t device_bytes_at(place where) {
   return where.kind == place_kind::device && where.index < device::count() ? device_limit(where) : 0;
 }
 double median_of(std::vector<double> ms) { return median(std::move(ms)); }
-std::string prepared_in(double ms) { return ms >= 0.0005 ? fmt::format("; {:.3f} ms before it, once a job", ms) : ""; }
+std::string prepared_in(double ms) { return ms >= 0.0005 ? fmt::format("; {:.3f} ms before it, once per graph", ms) : ""; }
 
 }  // namespace garner::cli

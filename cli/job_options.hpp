@@ -92,7 +92,7 @@ struct job_ground {
   std::string amplification(traffic const& t) const;       // or "-"
   char const* of_what() const { return link.timed ? "" : " (of the simulation)"; }
   void say_device_cache(std::vector<cached_part> const& parts) const;                    // a line each, where there are any
-  void add_device_cache(ordered_json& to, std::vector<cached_part> const& parts) const;  // device_budget, device_cache
+  void add_device_cache(ordered_json& to, std::vector<cached_part> const& parts) const;  // graph_cache, graph_cache_parts
   void say_file(file_reads const& f, double ms) const;                                   // of tier file alone
   void add_file(ordered_json& to, file_reads const& f, double ms) const;
   void say_traffic(traffic const& t) const;  // requests, bytes, amplification, overfetch
@@ -104,14 +104,14 @@ struct job_ground {
   void add_traffic(ordered_json& to, traffic const& t) const;             // bytes_link, amplification, overfetch, requests
 };
 
-// The places of --shards, --devices or --place: one or several. errc::usage where they do not go together.
+// The places of --shards, --devices or --device: one or several. errc::usage where they do not go together.
 std::vector<place> shard_places(std::string const& place, std::optional<std::uint32_t> shards, std::vector<std::uint32_t> const& devices);
 inline bool chooses_tier(std::string const& said) { return said.empty() || said == "automatic"; }
 std::uint64_t device_bytes_at(place where);  // allowed or free; 0 elsewhere than at a device that is here
 
-// FILE; --place, --access, --tier; --l2-bytes, --verify, --out, --format, --json, --no-check, --device-budget, the budgets.
+// FILE; --device, --access, --tier; --l2-bytes, --verify, --out, --format, --json, --no-check, --graph-cache, the budgets.
 struct job_arguments {
-  std::string file, place = "host", access = "aligned", tier, l2 = "0", out, format, device_cache;
+  std::string file, place = "cpu", access = "aligned", tier, l2 = "0", out, format, device_cache;
   bool verify = false, json = false, no_check = false;
   std::optional<std::uint32_t> shards;
   std::vector<std::uint32_t> devices;

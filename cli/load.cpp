@@ -33,7 +33,7 @@ struct run_arguments : cli::load_arguments {
 
 load_state state_of(std::string const& file) {
   std::ifstream in(file, std::ios::binary);
-  if (!in) fail(errc::io, "--resume {}: cannot be read; say the file that --state wrote", file);
+  if (!in) fail(errc::io, "--resume {}: cannot be read; use the file that --state wrote", file);
   std::ostringstream text;
   text << in.rdbuf();
   try {
@@ -56,22 +56,22 @@ json figures(bench::dry_epoch const& e, std::optional<double> link, bool timed) 
   return {{"batches", e.batches},
           {"seeds", e.seeds},
           {"ms", time(e.ms)},
-          {"ms_each", time(e.each_ms())},
+          {"ms_per_batch", time(e.each_ms())},
           {"sample_ms", time(e.sample_ms)},
           {"fetch_ms", time(e.fetch_ms)},
           {"gather_ms", time(e.gather_ms)},
           {"caller_waited_ms", time(e.caller_waited_ms)},
           {"loader_waited_ms", time(e.loader_waited_ms)},
-          {"vertices", e.vertices},
+          {"nodes", e.vertices},
           {"edges", e.edges},
-          {"near_rows", e.near_rows},
+          {"local_rows", e.near_rows},
           {"peer_rows", e.peer_rows},
-          {"far_rows", e.far_rows},
+          {"remote_rows", e.far_rows},
           {"window_rows", e.window_rows},
           {"fetched_rows", e.fetched_rows},
           {"window_hits", e.window_rows + e.fetched_rows > 0 ? json(e.hits()) : json(nullptr)},
-          {"far_bytes", e.far_bytes},
-          {"far_gbs", time(e.far_gbs())},
+          {"remote_bytes", e.far_bytes},
+          {"remote_gbs", time(e.far_gbs())},
           {"fetch_gbs", time(e.fetch_gbs())},
           {"file_rows", e.file_rows},
           {"file_reads", e.file_reads},
@@ -87,12 +87,12 @@ void say_epoch(json const& row, std::string const& name, bool of_file) {
   };
   auto const rows = [&](char const* key) { return grouped(static_cast<std::uint64_t>(row[key].get<double>() + 0.5)); };
   cli::say("{:>5} {:>12} {:>9} | {:>8} {:>8} {:>8} | {:>8} {:>8} | {:>10} {:>10} {:>10} {:>6} | {:>6} {:>5}\n", name,
-           grouped(row["batches"].get<std::uint64_t>()), number("ms_each"), number("sample_ms"), number("fetch_ms"), number("gather_ms"),
-           number("caller_waited_ms"), number("loader_waited_ms"), rows("near_rows"), rows("peer_rows"), rows("far_rows"),
-           row["window_hits"].is_null() ? "-" : fmt::format("{:.1f} %", 100 * row["window_hits"].get<double>()), number("far_gbs", 2),
-           row["of_link"].is_null() ? "-" : fmt::format("{:.0f} %", 100 * row["of_link"].get<double>()));
+           grouped(row["batches"].get<std::uint64_t>()), number("ms_per_batch"), number("sample_ms"), number("fetch_ms"),
+           number("gather_ms"), number("caller_waited_ms"), number("loader_waited_ms"), rows("local_rows"), rows("peer_rows"),
+           rows("remote_rows"), row["window_hits"].is_null() ? "-" : fmt::format("{:.1f} %", 100 * row["window_hits"].get<double>()),
+           number("remote_gbs", 2), row["of_link"].is_null() ? "-" : fmt::format("{:.0f} %", 100 * row["of_link"].get<double>()));
   if (of_file)
-    cli::say("{:>5} of the file {:>10}, {:>5} of them in memory; read {:>10}, {} GB/s, waited {} ms\n", "", rows("file_rows"),
+    cli::say("{:>5} from the file {:>10}, {:>5} of them cached; read {:>10}, {} GB/s, waited {} ms\n", "", rows("file_rows"),
              row["file_hits"].is_null() ? "-" : fmt::format("{:.1f} %", 100 * row["file_hits"].get<double>()), rows("file_reads"),
              number("file_gbs", 2), number("file_waited_ms"));
   cli::flush_out();
@@ -106,17 +106,17 @@ void load_file(run_arguments& a) {
   if (!a.state.empty()) cli::check_outputs(a.file, {{"--state", a.state}});
   std::optional<load_state> const from_state = a.resume.empty() ? std::nullopt : std::optional(state_of(a.resume));
   if (from_state && from_state->epoch >= a.epochs)
-    fail(errc::usage, "--resume {}: stopped in epoch {} (counted from 0), and --epochs {} are over; say more", a.resume, from_state->epoch,
+    fail(errc::usage, "--resume {}: stopped in epoch {} (counted from 0), and --epochs {} are over; use more", a.resume, from_state->epoch,
          a.epochs);
   a.budgets.apply(where);
-  cli::warn_without_gpu(where, {{"--budget", a.budget}, {"--keep-lists", a.keep_lists}});
+  cli::warn_without_gpu(where, {{"--feature-cache", a.budget}, {"--graph-cache", a.keep_lists}});
   graph_source from(a.file);
   std::uint64_t const n = from.info().vertices;
   cli::table_size const rows = a.features.empty() ? cli::table_size{n, *a.width * 4} : cli::size_of(a.features);
-  if (rows.rows < n) fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, a.file, n);
+  if (rows.rows < n) fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.features, rows.rows, a.file, n);
   cli::table_size const label = a.labels.empty() ? cli::table_size{} : cli::size_of(a.labels);
   if (!a.labels.empty() && label.rows < n)
-    fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.labels, label.rows, a.file, n);
+    fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.labels, label.rows, a.file, n);
   std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
   std::optional<tier> edges;
   if (a.lists() == list_side::in) from.want_in_lists();
@@ -174,33 +174,33 @@ void load_file(run_arguments& a) {
   std::optional<double> const link = link_gbs(where);
   json out = cli::sampling_json(from, a, *edges, train, l.batches());
   out["row_bytes"] = features.row_bytes();
-  out["element"] = to_string(features.kind());
-  out["rows"] = features.about();
+  out["dtype"] = to_string(features.kind());
+  out["features"] = features.about();
   out["labels"] = labels ? json(labels->about()) : json(nullptr);
-  out["lists"] = sampler.about();
+  out["adjacency"] = sampler.about();
   out["score"] = scored.empty() ? json(nullptr) : json(a.score);
-  out["way"] = a.way, out["window"] = nullptr, out["ahead"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
+  out["strategy"] = a.way, out["window"] = nullptr, out["prefetch"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
   bool const asks = a.reads == "kernels";
-  out["cache"] = table.file ? json(asks ? "clock" : a.cache) : json(nullptr);
+  out["cache_policy"] = table.file ? json(asks ? "clock" : a.cache) : json(nullptr);
   out["reads"] = table.file ? json(a.reads) : json(nullptr);
   out["compute_ms"] = a.compute_ms;
   out["link_gbs"] = link ? json(*link) : json(nullptr);
   out["epochs"] = json::array();
   if (!a.json) {
     cli::say_sampling(from, a, *edges, train, l.batches());
-    if (kept_lists) cli::say("lists   {}\n", sampler.about());
-    cli::say("rows    {} x {} {} ({}), {} B each: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()),
+    if (kept_lists) cli::say("graph cache {}\n", sampler.about());
+    cli::say("features {} x {} {} ({}), {} B each: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()),
              a.features.empty() ? "made in memory" : a.features, features.row_bytes(), features.about());
-    cli::say("loader  way {}, window {}, {} ahead{}{}{}\n", a.way, a.window ? std::to_string(*a.window) : "automatic", a.ahead,
+    cli::say("loader  strategy {}, window {}, prefetch {}{}{}{}\n", a.way, a.window ? std::to_string(*a.window) : "automatic", a.ahead,
              !table.file ? ""
-             : asks      ? ", kernels ask for pages"
-                         : fmt::format(", cache {}", a.cache),
-             a.compute_ms > 0 ? fmt::format(", each held for {} ms", a.compute_ms) : "",
-             from_state ? fmt::format("; goes on at mini-batch {} of epoch {}", from_state->next, from_state->epoch) : "");
-    cli::say("a mini-batch; stages overlap{}\n", a.verify ? "; times are with the checks" : "");
-    cli::say("{:>28} | {:^26} | {:^17} | {:^39} | {:>8}\n", "", "ms of", "ms waited", "rows", "far");
+             : asks      ? ", kernels request pages"
+                         : fmt::format(", cache policy {}", a.cache),
+             a.compute_ms > 0 ? fmt::format(", each used for {} ms", a.compute_ms) : "",
+             from_state ? fmt::format("; continues at mini-batch {} of epoch {}", from_state->next, from_state->epoch) : "");
+    cli::say("per mini-batch; stages overlap{}\n", a.verify ? "; times are with the checks" : "");
+    cli::say("{:>28} | {:^26} | {:^17} | {:^39} | {:>8}\n", "", "ms of", "ms waited", "feature rows", "remote");
     cli::say("{:>5} {:>12} {:>9} | {:>8} {:>8} {:>8} | {:>8} {:>8} | {:>10} {:>10} {:>10} {:>6} | {:>6} {:>5}\n", "epoch", "mini-batches",
-             "ms", "sample", "fetch", "gather", "caller", "loader", "near", "on peers", "far", "window", "GB/s", "link");
+             "ms", "sample", "fetch", "gather", "caller", "loader", "local", "peers", "remote", "window", "GB/s", "link");
     cli::flush_out();
   }
   std::optional<bench::batch_check> check;
@@ -242,7 +242,7 @@ void load_file(run_arguments& a) {
   out["ms_median"] = simulated ? json(nullptr) : json(r.median_ms);
   out["all"] = figures(r.all, link, !simulated);
   out["window"] = l.report().window;
-  out["near_bytes"] = l.bytes();
+  out["local_bytes"] = l.bytes();
   out["state"] = l.state().text();
   out["verified"] = a.verify ? json(r.batches) : json(nullptr);
   if (a.json) {
@@ -250,21 +250,22 @@ void load_file(run_arguments& a) {
     return;
   }
   if (!simulated)
-    cli::say("ms a mini-batch: mean {:.3f}, median {:.3f} (of stretches of {}), over {}{}\n", r.mean_ms, r.median_ms, o.stretch,
+    cli::say("ms per mini-batch: mean {:.3f}, median {:.3f} (of stretches of {}), over {}{}\n", r.mean_ms, r.median_ms, o.stretch,
              grouped(r.timed), r.warm ? ", without the warm-up" : "; too few for a warm-up of two windows");
-  cli::say("near    {} of sampler, ring and window, of {} mini-batches\n", format_bytes(l.bytes()), l.report().window);
-  if (a.verify) cli::say("verified {} mini-batches: vertices, edges, counts and rows\n", grouped(r.batches));
-  if (!a.state.empty()) cli::say("{}: {}; go on with --resume {}\n", a.state, l.state().text(), a.state);
+  cli::say("memory  {} of sampler, ring and window, of {} mini-batches\n", format_bytes(l.bytes()), l.report().window);
+  if (a.verify) cli::say("verified {} mini-batches: nodes, edges, counts and features\n", grouped(r.batches));
+  if (!a.state.empty()) cli::say("{}: {}; continue with --resume {}\n", a.state, l.state().text(), a.state);
 }
 
 }  // namespace
 
 void add_load(cli::program& p) {
   auto const a = std::make_shared<run_arguments>();
-  cli::verb& v = p.add("load", "a dry training: mini-batches with their rows handed out, nothing learned, each stage timed");
+  cli::verb& v = p.add("load", "the data loading of a training without its model: each stage timed");
   a->add_sampling(v,
-                  "of rows and lists kept: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending id; with "
-                  "--budget or --keep-lists");
+                  "which features and adjacency are cached: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by "
+                  "ascending id; with "
+                  "--feature-cache or --graph-cache");
   a->add_rows(v);
   a->add_loader(v);
   v.add("--compute-ms", a->compute_ms);
@@ -275,7 +276,7 @@ void add_load(cli::program& p) {
   a->add_rest(v);
   v.ends_with(
       "Examples: garner load kron:16 --width 128 --share 10% --epochs 3 --verify\n"
-      "          garner load kron:26 --width 128 --place device --tier host --budget 10% --epochs 3 --compute-ms 1.7");
+      "          garner load kron:26 --width 128 --device cuda --tier host --feature-cache 10% --epochs 3 --compute-ms 1.7");
   v.runs([a] { load_file(*a); });
 }
 

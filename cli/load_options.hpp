@@ -1,4 +1,4 @@
-// What `garner load` and `garner plan --job load` are told of rows and of the loader.
+// What `garner load` and `garner plan --algorithm load` are told of rows and of the loader.
 #pragma once
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ struct row_arguments {
   void add_file_rows(verb& v);
   void check_rows() const;
   bool in_file(std::string const& table) const;  // its rows stay there
-  // A table as --rows has it; what does not stay in its file is read into memory for a device, by processes `together` once.
+  // A table as --feature-tier has it; what does not stay in its file is read into memory for a device, by processes `together` once.
   row_array open_table(std::string const& table, place where, rank_group* together = nullptr) const;
   // Of a table that stays in its file: what of it lies in host memory.
   file_shares file_shares_of(table_size const& table) const;
@@ -38,7 +38,7 @@ struct load_arguments : loading_arguments, row_arguments {
   void add_rows(verb& v);
   void add_loader(verb& v);
   garner::loader_options loader() const;  // errc::usage where one is out of range
-  // Bytes of --budget; unset: nobody said.
+  // Bytes of --feature-cache; unset: nobody said.
   std::optional<std::uint64_t> budget_bytes(std::uint64_t table_bytes) const;
   void check() const;
 };

@@ -20,10 +20,9 @@ loading_arguments::loading_arguments() { fanout = "15,10,5", rule = "last", trai
 
 void loading_arguments::add_sampling(verb& v, char const* scored) {
   add_file(v);
-  v.add("--fanout", fanout, "neighbours drawn a vertex, a hop each; -1: all of them");
-  v.add("--fanouts", fanout).in(option_group::hidden);
+  v.add("--fanout", fanout, "neighbors sampled per node, for each hop; -1: all");
   v.add("--batch", batch);
-  v.add("--train", train, "training vertices: a share of all, as 1%, or a file of vertex ids (default: --share)").not_with("--share");
+  v.add("--train", train, "training nodes: a share of all, as 1%, or a file of node ids (default: --share)").not_with("--share");
   v.add("--share", share);
   v.add("--rule", rule);
   v.add("--side", side);
@@ -32,14 +31,14 @@ void loading_arguments::add_sampling(verb& v, char const* scored) {
   v.add("--weighted", weighted);
   v.add("--labor", labor).not_with("--replace").not_with("--weighted");
   v.add("--edge-ids", edge_ids);
-  v.add("--keep-lists", keep_lists);
+  v.add("--graph-cache", keep_lists);
   v.add("--score", score, scored);
-  v.add("--seed", seed, "of training vertices, order and samples");
+  v.add("--seed", seed, "random seed of training nodes, order and samples");
 }
 void loading_arguments::add_run(verb& v) {
   v.add("--epochs", epochs);
   v.add("--batches", batches);
-  v.add("--verify", verify, "check every mini-batch against graph and tables, on the host");
+  v.add("--verify", verify, "check every mini-batch against graph and features, on the host");
 }
 
 std::vector<std::int64_t> loading_arguments::fanouts() const {
@@ -49,7 +48,7 @@ std::vector<std::int64_t> loading_arguments::fanouts() const {
     std::string const word = fanout.substr(at, end - at);
     if (word == "-1") all.push_back(-1);
     else if (not_a_count(word, 1u << 20).empty() && !word.empty()) all.push_back(std::stoll(word));
-    else fail(errc::usage, "--fanout {}: say a number a hop, as 15,10,5; -1 draws all neighbours", fanout);
+    else fail(errc::usage, "--fanout {}: use one number per hop, as 15,10,5; -1 samples all neighbors", fanout);
     at = end + 1;
   }
   return all;
@@ -57,7 +56,7 @@ std::vector<std::int64_t> loading_arguments::fanouts() const {
 list_side loading_arguments::lists() const {
   if (side == "in") return list_side::in;
   if (side == "out") return list_side::out;
-  fail(errc::usage, "--side {}: say in (those that lead to a vertex) or out", side);
+  fail(errc::usage, "--side {}: use in (sources of in-edges) or out", side);
 }
 block_options loading_arguments::blocks() const {
   block_options o;
@@ -68,7 +67,7 @@ block_options loading_arguments::blocks() const {
   return o;
 }
 std::uint64_t loading_arguments::kept_list_bytes(std::uint64_t all) const {
-  std::uint64_t const said = keep_lists.empty() ? 0 : bytes_or_share("--keep-lists", "lists", keep_lists, all);
+  std::uint64_t const said = keep_lists.empty() ? 0 : bytes_or_share("--graph-cache", "adjacency", keep_lists, all);
   return where().kind == place_kind::host ? 0 : std::min(all, said);
 }
 std::uint64_t bytes_or_share(char const* option, char const* what, std::string const& text, std::uint64_t of) {
@@ -76,7 +75,7 @@ std::uint64_t bytes_or_share(char const* option, char const* what, std::string c
   char* end = nullptr;
   double const share = std::strtod(text.c_str(), &end) / 100;
   if (end != text.c_str() + text.size() - 1 || !(share >= 0 && share <= 1))
-    fail(errc::usage, "{} {}: say bytes, as 8GiB, or a share of the {} from 0% to 100%", option, text, what);
+    fail(errc::usage, "{} {}: use bytes, as 8GiB, or a share of the {} from 0% to 100%", option, text, what);
   return static_cast<std::uint64_t>(std::llround(share * static_cast<double>(of)));
 }
 std::vector<float> loading_arguments::scores_of(graph_handle const& g, training_vertices const& train,
@@ -84,7 +83,7 @@ std::vector<float> loading_arguments::scores_of(graph_handle const& g, training_
   std::uint64_t const n = g.info().vertices;
   if (score.ends_with(".npy")) {
     std::vector<float> given = read_scores(score);
-    if (given.size() != n) fail(errc::input, "{}: {} scores for {} vertices; give each vertex one", score, given.size(), n);
+    if (given.size() != n) fail(errc::input, "{}: {} scores for {} nodes; give each node one", score, given.size(), n);
     return given;
   }
   score_options o;
@@ -109,7 +108,7 @@ void loading_arguments::check() const {
   require_in_place(how());
   kept_list_bytes(1);
   if (!score.ends_with(".npy")) parse_score(score);
-  if (batch < 1 || batch > 1u << 24) fail(errc::usage, "--batch {}: say 1 to 16,777,216 training vertices", batch);
+  if (batch < 1 || batch > 1u << 24) fail(errc::usage, "--batch {}: use 1 to 16,777,216 training nodes", batch);
   if (epochs < 1) fail(errc::usage, "--epochs 0: say 1 or more");
   if (batches && *batches < 1) fail(errc::usage, "--batches 0: say 1 or more");
   if (train.empty()) share_of(share, 1);
@@ -125,7 +124,8 @@ std::uint64_t drawn_list_bytes(graph_source const& from, loading_arguments const
 graph_handle loading_arguments::load_lists(graph_source& from, std::optional<garner::tier>& chosen, std::uint64_t near_bytes,
                                            std::uint64_t host_bytes) const {
   if (weighted && from.info().weights == weight_kind::none)
-    fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", file);
+    fail(errc::input, "{}: --weighted, and this graph has no weights; create it with --random-weights (garner convert, garner generate)",
+         file);
   if (wants_in_lists()) from.want_in_lists();
   std::uint64_t const keeps = kept_list_bytes(drawn_list_bytes(from, *this));
   return load(from, chosen, wants_in_lists(), near_bytes,
@@ -156,7 +156,7 @@ training_vertices training_of(graph_handle const& g, loading_arguments const& a)
     std::uint64_t const v = inside.at_rank(k);
     if (lists.offsets[v + 1] > lists.offsets[v]) keyed.emplace_back(random_bits(a.seed, 11, k), k);
   }
-  if (keyed.empty()) fail(errc::input, "{}: no vertex has a neighbour to draw, so there is none to train; name some with --train", a.file);
+  if (keyed.empty()) fail(errc::input, "{}: no node has neighbors, so none is picked for training; name some with --train", a.file);
   t.drawn_from = keyed.size();
   std::uint64_t const wanted = share_of(a.share, keyed.size());
   if (wanted < keyed.size()) std::nth_element(keyed.begin(), keyed.begin() + static_cast<std::ptrdiff_t>(wanted), keyed.end());
@@ -167,7 +167,7 @@ training_vertices training_of(graph_handle const& g, loading_arguments const& a)
 
 namespace {
 std::string sampling_words(loading_arguments const& a) {
-  std::string words = fmt::format("fanouts {}, rule {}, {}-neighbours", a.fanout, a.rule, a.side);
+  std::string words = fmt::format("fanouts {}, rule {}, {}-neighbors", a.fanout, a.rule, a.side);
   for (auto const& [said, word] :
        {std::pair{a.replace, ", with replacement"}, std::pair{a.disjoint, ", disjoint trees"}, std::pair{a.weighted, ", by weights"},
         std::pair{a.labor, ", by LABOR"}, std::pair{a.edge_ids, ", with edge ids"}})
@@ -180,21 +180,21 @@ void say_sampling(graph_source const& from, loading_arguments const& a, garner::
                   std::uint64_t batches) {
   say("graph   {}: {}\n", a.file, describe(from.info()));
   if (from.makes_in_lists())
-    say("in-lists: the file has none; made in {:.1f} ms (garner convert --in-lists keeps them)\n", from.making_ms());
-  say("place   {}; lists in tier {}, access {}\n", to_string(a.where()), to_string(edges), a.access);
+    say("in-edges: not in the file; built in {:.1f} ms (garner convert --in-edges stores them)\n", from.making_ms());
+  say("device  {}; adjacency in tier {}, access {}\n", to_string(a.where()), to_string(edges), a.access);
   say("sampler {}\n", sampling_words(a));
-  say("seeds   {}{}, mini-batches of {}: {} an epoch\n", grouped(t.positions.size()),
-      t.drawn_from ? fmt::format(" of {} vertices with neighbours", grouped(t.drawn_from)) : "", grouped(a.batch), grouped(batches));
+  say("seeds   {}{}, mini-batches of {}: {} per epoch\n", grouped(t.positions.size()),
+      t.drawn_from ? fmt::format(" of {} nodes with neighbors", grouped(t.drawn_from)) : "", grouped(a.batch), grouped(batches));
 }
 
 nlohmann::ordered_json sampling_json(graph_source const& from, loading_arguments const& a, garner::tier edges, training_vertices const& t,
                                      std::uint64_t batches) {
   using json = nlohmann::ordered_json;
   return {{"file", a.file},
-          {"vertices", from.info().vertices},
+          {"nodes", from.info().vertices},
           {"edges", from.info().edges},
-          {"in_lists_made_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
-          {"place", to_string(a.where())},
+          {"in_edges_built_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
+          {"device", to_string(a.where())},
           {"tier", to_string(edges)},
           {"access", a.access},
           {"fanouts", a.fanouts()},
@@ -206,9 +206,9 @@ nlohmann::ordered_json sampling_json(graph_source const& from, loading_arguments
           {"labor", a.labor},
           {"batch", a.batch},
           {"seed", a.seed},
-          {"training_vertices", t.positions.size()},
-          {"drawn_from", t.drawn_from ? json(t.drawn_from) : json(nullptr)},
-          {"batches_an_epoch", batches}};
+          {"training_nodes", t.positions.size()},
+          {"sampled_from", t.drawn_from ? json(t.drawn_from) : json(nullptr)},
+          {"batches_per_epoch", batches}};
 }
 
 }  // namespace garner::cli

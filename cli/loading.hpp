@@ -1,5 +1,5 @@
-// What `garner sample`, `garner load` and `garner plan --job load` share: whose neighbours are drawn and how, the training vertices, and
-// the graph loaded for that.
+// What `garner sample`, `garner load` and `garner plan --algorithm load` share: whose neighbours are drawn and how, the training vertices,
+// and the graph loaded for that.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,7 +16,8 @@ struct training_vertices;
 
 struct loading_arguments : sample_arguments {
   static constexpr char const* lists_scored =
-      "of lists kept: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending id; with --keep-lists";
+      "which adjacency is cached: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending id; with "
+      "--graph-cache";
   std::string share = "1%", side = "in", keep_lists, score = "expected";
   std::uint64_t epochs = 1;
   std::optional<std::uint64_t> batches;

@@ -41,7 +41,7 @@ std::vector<std::string> names_of(option const& o) {  // "-o,--out": both
   }
   return names;
 }
-bool is_completed(option const& o) { return !by_position(o) && o.row.group != option_group::hidden; }
+bool is_completed(option const& o) { return !by_position(o); }
 std::string in_quotes(std::string const& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
 std::string of_zsh(std::string const& text) {  // within the brackets of _arguments, or behind the name of _describe
   return replaced(replaced(replaced(replaced(text, "\\", "\\\\"), "[", "\\["), "]", "\\]"), ":", "\\:");
@@ -103,7 +103,7 @@ _garner() {{
     COMPREPLY=($(compgen -W {0} -- "$word"))
     return
   fi
-  if [[ $word == = ]]; then  # --place=
+  if [[ $word == = ]]; then  # --device=
     word=
   elif [[ $before == = ]]; then
     before=${{COMP_WORDS[COMP_CWORD-2]}}
@@ -221,7 +221,6 @@ all of them.
       if (by_position(o)) positions += fmt::format(" {}{}", o.row.name, o.is_list ? "..." : "");
     page += fmt::format(".SS garner {}{} [OPTIONS]\n{}\n", roff(v.name()), roff(positions), roff(sentence(v.about())));
     for (option const& o : v.options()) {
-      if (o.row.group == option_group::hidden) continue;
       std::string const takes = o.row.takes.empty() ? "" : " \\fI" + roff(std::string(o.row.takes)) + "\\fR";
       std::string const fallback = shown_default(o);
       page += fmt::format(".TP\n{}{}\n{}\n", bold(replaced(std::string(o.row.name), ",", ", ")), takes,

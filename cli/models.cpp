@@ -7,7 +7,7 @@
 namespace garner::cli {
 
 void set_layers(model_options& m, std::string const& norm, bool residual, std::uint64_t training_vertices) {
-  if (norm != "automatic" && norm != "none" && norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", norm);
+  if (norm != "automatic" && norm != "none" && norm != "layer") fail(errc::usage, "--norm {}: use none, layer or automatic", norm);
   suit_layers(m, residual || norm != "automatic" ? 0 : training_vertices);
   if (norm != "automatic") m.layer_norm = norm == "layer";
   m.residual = m.residual || residual;
@@ -15,15 +15,15 @@ void set_layers(model_options& m, std::string const& norm, bool residual, std::u
 
 void shard_arguments::add(verb& v, bool trains) {
   v.add("--shards", shards).not_with("--devices").not_with("--ranks");
-  v.add("--shard-way", way);
-  v.add("--shard-sums", sums);
+  v.add("--shard-strategy", way);
+  v.add("--shard-reduction", sums);
   v.add("--shard-balance", balance);
-  v.add("--shard-wire", wire);
-  v.add("--shard-lists", lists);
-  v.add("--shard-rows", rows);
-  v.add("--shard-provider", provider);
+  v.add("--shard-dtype", wire);
+  v.add("--shard-adjacency", lists);
+  v.add("--shard-features", rows);
+  v.add("--shard-transport", provider);
   v.add("--mgg", mgg);
-  if (trains) v.add("--shard-wait", wait);
+  if (trains) v.add("--shard-timeout", wait);
 }
 shard_options shard_arguments::options(std::uint32_t n) const {
   shard_options o;
@@ -31,46 +31,49 @@ shard_options shard_arguments::options(std::uint32_t n) const {
   if (!decides()) try {
       o.way = parse_shard_way(*way);
     } catch (error const&) {
-      fail(errc::usage, "--shard-way {}: say auto, bulk, collective or mgg", *way);
+      fail(errc::usage, "--shard-strategy {}: use auto, bulk, collective or mgg", *way);
     }
-  if (!(late_seconds() > 0)) fail(errc::usage, "--shard-wait {}: say seconds, more than 0", *wait);
-  if (sums) o.sums = parse_shard_sums(*sums);
+  if (!(late_seconds() > 0)) fail(errc::usage, "--shard-timeout {}: use seconds, more than 0", *wait);
+  if (sums && *sums != "deterministic" && *sums != "fast") fail(errc::usage, "--shard-reduction {}: use deterministic or fast", *sums);
+  if (sums) o.sums = *sums == "fast" ? shard_sums::quick : shard_sums::exact;
   if (balance) o.balance = parse_shard_balance(*balance);
   if (wire) o.wire = parse_element(*wire);
-  if (lists && *lists != "plain" && *lists != "packed") fail(errc::usage, "--shard-lists {}: say plain or packed", *lists);
+  if (lists && *lists != "plain" && *lists != "compressed") fail(errc::usage, "--shard-adjacency {}: use plain or compressed", *lists);
   o.packed_lists = packs_lists();
-  if (rows && *rows != "near" && *rows != "tiers") fail(errc::usage, "--shard-rows {}: say near or tiers", *rows);
-  o.far_rows = rows == "tiers";
+  if (rows && *rows != "local" && *rows != "tiered") fail(errc::usage, "--shard-features {}: use local or tiered", *rows);
+  o.far_rows = rows == "tiered";
   if (provider) o.provider = parse_shard_provider(*provider);
   if (o.way == shard_way::mgg) {
     if (sums && o.sums == shard_sums::exact)
-      fail(errc::usage, "--shard-way mgg and --shard-sums exact: it adds by atomics, in no order; say another way, or quick");
+      fail(errc::usage,
+           "--shard-strategy mgg and --shard-reduction deterministic: it sums with atomics, in no fixed order; use another strategy, or "
+           "fast");
     o.sums = shard_sums::quick;
   }
   if (mgg.empty()) return o;
-  if (o.way != shard_way::mgg) fail(errc::usage, "--mgg is of --shard-way mgg; say that too, or leave it out");
+  if (o.way != shard_way::mgg) fail(errc::usage, "--mgg goes with --shard-strategy mgg; add that, or leave it out");
   if (mgg.size() != 3)
-    fail(errc::usage, "--mgg of {} numbers: say neighbours of a partition, distance and warps a block, as 16,1,4", mgg.size());
+    fail(errc::usage, "--mgg of {} numbers: use neighbors per partition, distance and warps per block, as 16,1,4", mgg.size());
   o.mgg = {mgg[0], mgg[1], mgg[2]};
   return o;
 }
 
 void shard_arguments::refuse_all(char const* why) const {
-  for (auto const& [said, name] :
-       {std::pair{way.has_value(), "--shard-way"}, std::pair{sums.has_value(), "--shard-sums"},
-        std::pair{balance.has_value(), "--shard-balance"}, std::pair{wire.has_value(), "--shard-wire"},
-        std::pair{lists.has_value(), "--shard-lists"}, std::pair{rows.has_value(), "--shard-rows"},
-        std::pair{provider.has_value(), "--shard-provider"}, std::pair{!mgg.empty(), "--mgg"}, std::pair{wait.has_value(), "--shard-wait"}})
+  for (auto const& [said, name] : {std::pair{way.has_value(), "--shard-strategy"}, std::pair{sums.has_value(), "--shard-reduction"},
+                                   std::pair{balance.has_value(), "--shard-balance"}, std::pair{wire.has_value(), "--shard-dtype"},
+                                   std::pair{lists.has_value(), "--shard-adjacency"}, std::pair{rows.has_value(), "--shard-features"},
+                                   std::pair{provider.has_value(), "--shard-transport"}, std::pair{!mgg.empty(), "--mgg"},
+                                   std::pair{wait.has_value(), "--shard-timeout"}})
     if (said) fail(errc::usage, "{} {}", name, why);
 }
 
 std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, shard_arguments const& split,
                              place where, bool full) {
   if (full && ranks && *ranks != 1)
-    fail(errc::usage, "--full and {} ranks: the whole graph is trained by shards; say --shards {}", *ranks, *ranks);
+    fail(errc::usage, "--full and {} ranks: full-graph training uses shards; use --shards {}", *ranks, *ranks);
   if (!full) {
-    if (split.shards) fail(errc::usage, "--shards is of the whole graph; say --full, or --ranks for mini-batches");
-    split.refuse_all("is of the whole graph; say --full, or --ranks for mini-batches");
+    if (split.shards) fail(errc::usage, "--shards goes with --full; add it, or use --ranks for mini-batches");
+    split.refuse_all("goes with --full; add it, or use --ranks for mini-batches");
   }
   char const* const what = full ? "shards" : "ranks";
   std::uint32_t const n = full ? split.shards.value_or(1) : ranks.value_or(1);
@@ -85,18 +88,18 @@ std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::opt
 std::string features_of(std::string const& file, vertex_type const& t) {
   if (!t.features)
     fail(errc::input,
-         "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
+         "{}: '{}' has no features; name a table with one row per node in the dataset file (random numbers, if there are no features)",
          file, t.name);
   return t.features->string();
 }
 std::size_t target_of(std::vector<vertex_type> const& types, std::string const& file, std::string const& said, bool labelled) {
   auto const fits = [&](vertex_type const& t) { return t.train && (t.labels || !labelled); };
-  char const* const what = labelled ? "labels and training vertices (labels, train)" : "training vertices (train)";
+  char const* const what = labelled ? "labels and training nodes (labels, train)" : "training nodes (train)";
   if (!said.empty()) {
     std::size_t const k = type_named(types, said, file);
     if (!fits(types[k]))
       fail(errc::input, "--target {}: {} has no {} of these; name some in it", said, file,
-           types[k].labels || !labelled ? "training vertices (train)" : "labels");
+           types[k].labels || !labelled ? "training nodes (train)" : "labels");
     return k;
   }
   std::vector<std::string> names;
@@ -105,13 +108,13 @@ std::size_t target_of(std::vector<vertex_type> const& types, std::string const& 
     if (fits(types[k])) names.push_back(types[k].name), found = k;
   if (names.empty()) fail(errc::input, "{}: no type has {}; name some in it", file, what);
   if (names.size() > 1)
-    fail(errc::usage, "{}: several types have {}: '{}'; say which with --target", file, labelled ? "labels" : "training vertices",
+    fail(errc::usage, "{}: several types have {}: '{}'; choose one with --target", file, labelled ? "labels" : "training nodes",
          fmt::join(names, "', '"));
   return found;
 }
 std::optional<std::uint64_t> budget_of_types(load_arguments const& a) {
-  if (!a.keep_lists.empty()) fail(errc::usage, "--keep-lists {}: {} may have several types; leave it out", a.keep_lists, a.file);
-  if (a.budget.ends_with('%')) fail(errc::usage, "--budget {}: of several tables; say bytes of each, as 1GiB", a.budget);
+  if (!a.keep_lists.empty()) fail(errc::usage, "--graph-cache {}: {} may have several types; leave it out", a.keep_lists, a.file);
+  if (a.budget.ends_with('%')) fail(errc::usage, "--feature-cache {}: there are several tables; use bytes per table, as 1GiB", a.budget);
   return a.budget_bytes(0);
 }
 void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std::string const& file, model_options& m) {
@@ -123,12 +126,12 @@ void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std
     for (std::uint64_t v = 0; v < labels.rows; ++v) {
       highest = std::max(highest, label[v]);
       if (!said && label[v] > 0 && static_cast<std::uint64_t>(label[v]) >= labels.rows)
-        fail(errc::input, "{}: label {} of vertex {} would make more classes than there are vertices ({}); say -1 where none is known",
-             file, label[v], v, labels.rows);
+        fail(errc::input, "{}: label {} of node {} would make more classes than there are nodes ({}); use -1 for an unknown label", file,
+             label[v], v, labels.rows);
     }
     m.classes = said.value_or(static_cast<std::uint64_t>(highest + 1));
   } else if (said && *said != m.classes) {
-    fail(errc::usage, "--classes {}, and {} has {} columns, one a class", *said, file, m.classes);
+    fail(errc::usage, "--classes {}, and {} has {} columns, one per class", *said, file, m.classes);
   }
 }
 

@@ -1,4 +1,4 @@
-// What garner train, garner predict and garner plan --job train say alike of models, and of what those are given.
+// What garner train, garner predict and garner plan --algorithm train say alike of models, and of what those are given.
 #pragma once
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ struct shard_arguments {
   std::optional<double> wait;
   bool far_lists = false;  // as --tier host says of shards on devices
   void add(verb& v, bool trains);
-  bool packs_lists() const { return lists == "packed"; }
+  bool packs_lists() const { return lists == "compressed"; }
   bool decides() const { return !way || *way == "auto"; }  // which way is decided by measuring
   shard_options options(std::uint32_t n) const;
   void refuse_all(char const* why) const;  // errc::usage names one that was said, but for --shards
@@ -39,7 +39,7 @@ void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std
 std::string features_of(std::string const& file, vertex_type const& t);  // errc::input names a type without
 // The type with training vertices (and labels, where `labelled`), or the one that was said.
 std::size_t target_of(std::vector<vertex_type> const& types, std::string const& file, std::string const& said, bool labelled);
-// Bytes of --budget, of each table; unset: nobody said. errc::usage where it, or --keep-lists, is nothing for several types.
+// Bytes of --feature-cache, of each table; unset: nobody said. errc::usage where it, or --graph-cache, is nothing for several types.
 std::optional<std::uint64_t> budget_of_types(load_arguments const& a);
 
 // A graph of several types, with the tables that its manifest names.

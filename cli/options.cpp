@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "common.hpp"
 #include "core/fail.hpp"
@@ -46,7 +48,7 @@ option& verb::make(std::string_view name, std::string help) {
 
 namespace {
 
-char const* const group_names[] = {"Options", "Advanced", "As in the paper", ""};
+char const* const group_names[] = {"Options", "Advanced", "Baselines and ablations"};
 
 constexpr std::size_t help_column = 34, help_width = 120;
 
@@ -114,10 +116,10 @@ void declare(parsed_verb& v, CLI::App& app, bool all) {
       made->default_str(shown_default(o));
     }
     if (o.is_required) made->required();
-    bool const shown_here = o.row.group == option_group::basic || (all && o.row.group != option_group::hidden);
+    bool const shown_here = o.row.group == option_group::basic || all;
     if (by_position(o)) made->group("Positionals");
     else made->group(shown_here ? group_names[static_cast<int>(o.row.group)] : "");
-    more |= !shown_here && o.row.group != option_group::hidden;
+    more |= !shown_here;
     v.options[&o] = made;
   }
   for (option const& o : v.what->options())
@@ -126,9 +128,39 @@ void declare(parsed_verb& v, CLI::App& app, bool all) {
         if (p.row.name == other) v.options[&o]->excludes(v.options[&p]);
   v.app
       ->add_flag_function(
-          "--help-all", [](std::int64_t) {}, "print this help with advanced options and those that repeat a paper")
+          "--help-all", [](std::int64_t) {}, "print this help with advanced options, baselines and ablations")
       ->group(all ? "" : "Options");
-  v.app->footer((more ? "--help-all says what else there is.\n" : "") + v.what->footer());
+  v.app->footer((more ? "--help-all lists the other options.\n" : "") + v.what->footer());
+}
+
+// The words of a command line with the old names of options and values replaced. A line on standard error names each new option once.
+std::vector<std::string> with_new_names(verb const& v, std::vector<std::string> words) {
+  auto const has = [&](std::string_view name) {
+    return std::any_of(v.options().begin(), v.options().end(), [&](option const& o) { return o.row.name == name; });
+  };
+  auto const renew = [](std::string& value, std::string_view name) {
+    std::size_t const end = std::min(value.find(':'), value.size());  // device:1
+    for (old_name const& old : old_values(name))
+      if (std::string_view(value).substr(0, end) == old.was) return void(value.replace(0, end, old.is));
+  };
+  std::set<std::string> noted;
+  for (std::size_t k = 0; k < words.size(); ++k) {
+    std::string& word = words[k];
+    if (!word.starts_with("--")) continue;
+    std::size_t const end = std::min(word.find('='), word.size());
+    std::string name = word.substr(0, end);
+    for (old_name const& old : old_options())
+      if (old.was == name && !has(name) && has(old.is)) {
+        if (noted.insert(name).second) fmt::print(stderr, "garner: {} is now {}\n", old.was, old.is);
+        name = old.is;
+        break;
+      }
+    std::string value = end < word.size() ? word.substr(end + 1) : "";
+    renew(value, name);
+    word = end < word.size() ? name + "=" + value : name;
+    if (word == name && k + 1 < words.size()) renew(words[k + 1], name);
+  }
+  return words;
 }
 
 bool asks_for_all(int argc, char** argv) {
@@ -179,7 +211,11 @@ void program::run(int argc, char** argv, std::string const& version, std::functi
           if (v.what->name() == argv[i]) return write_out(tidy(v.app->help("garner")));
       return write_out(tidy(app.help()));
     }
-    app.parse(argc, argv);
+    std::vector<std::string> words(argv + 1, argv + argc);
+    for (verb const& v : verbs_)
+      if (v.name() == first) words = with_new_names(v, std::move(words));
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(std::move(words));
     for (parsed_verb const& v : parsed)
       if (v.app->parsed()) asked = &v;
   } catch (CLI::CallForHelp const&) {

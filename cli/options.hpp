@@ -8,6 +8,7 @@
 #include <limits>
 #include <list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -19,20 +20,26 @@ namespace garner::cli {
 enum class option_group : std::uint8_t {
   basic,     // what a user needs: --help
   advanced,  // what an expert tunes: --help-all, as all that follows
-  paper,     // what repeats a paper
-  hidden,    // an older name, still taken
+  paper,     // baselines and ablations
 };
 
 // A row of the table.
 struct option_row {
-  std::string_view name;   // "--place", "-o,--out", "FILE" (by its position)
-  std::string_view takes;  // "PLACE"; empty: a flag
+  std::string_view name;   // "--device", "-o,--out", "FILE" (by its position)
+  std::string_view takes;  // "DEVICE"; empty: a flag
   option_group group;
   std::string_view help;
 };
 option_row const& row_of(std::string_view name);  // errc::internal where the table has none
 // The words that an option takes, separated by spaces, which shells complete; empty where they are no few words.
 std::string_view values_of(std::string_view name);
+
+// An option or a value that had another name before 0.1.0. Both are still accepted; help, completions and pages do not show the old one.
+struct old_name {
+  std::string_view was, is;
+};
+std::span<old_name const> old_options();
+std::span<old_name const> old_values(std::string_view name);  // of the option that has this name now
 
 // One option of one verb. `set` gets the words that were given and returns what is wrong with them, or nothing.
 struct option {

@@ -17,34 +17,35 @@ packed_words words_of(graph const& g) {
 }
 
 void say_packed(std::uint64_t plain, std::uint64_t packed, double bits, double weight_bits, graph_info const& info) {
-  say("packed: {} to {}, {:.2f} bits an edge", format_bytes(plain), format_bytes(packed), bits);
+  say("compressed: {} to {}, {:.2f} bits per edge", format_bytes(plain), format_bytes(packed), bits);
   if (info.weights != weight_kind::none) say(" and {:.2f} of weights", weight_bits);
 }
 
 // Where nobody asked for them.
 void say_none_cached(graph_info const& info) {
-  if (info.directed && !info.in_lists) say("cached neighbours: none, since those of a directed graph need its in-lists (--in-lists)\n");
-  else say("cached neighbours: none, since with so few edges a vertex they fit no tenth of the edge list (--keep-cached-neighbours)\n");
+  if (info.directed && !info.in_lists) say("cached neighbors: none, since a directed graph needs in-edges for them (--in-edges)\n");
+  else
+    say("cached neighbors: none, since the graph has too few edges per vertex: they would exceed a tenth of the edge list "
+        "(--keep-cached-neighbors)\n");
 }
 }  // namespace
 
 void pack_arguments::add(verb& v) {
   v.add("--compress", compress);
-  v.add("--keep-cached-neighbours", cached_neighbours);
-  v.add("--keep-hints", cached_neighbours);
-  v.add("--no-cached-neighbours", none_cached).not_with("--keep-cached-neighbours").not_with("--keep-hints");
+  v.add("--keep-cached-neighbors", cached_neighbours);
+  v.add("--no-cached-neighbors", none_cached).not_with("--keep-cached-neighbors");
 }
 
 void pack_arguments::require_container(std::string const& out, bool is_container) const {
   if ((compress || cached_neighbours) && !is_container)
-    fail(errc::usage, "{}: only a container (.gnr) holds packed lists and cached neighbours", out);
+    fail(errc::usage, "{}: only a graph file (.gnr) holds compressed adjacency and cached neighbors", out);
   if (cached_neighbours && (*cached_neighbours == 0 || *cached_neighbours > most_cached_neighbours))
-    fail(errc::usage, "--keep-cached-neighbours {}: say 1 to {}, or --no-cached-neighbours for none", *cached_neighbours,
+    fail(errc::usage, "--keep-cached-neighbors {}: use 1 to {}, or --no-cached-neighbors for none", *cached_neighbours,
          most_cached_neighbours);
 }
 
 void pack_arguments::require_narrow(std::uint32_t id_bytes) const {
-  if (compress && id_bytes == 8) fail(errc::usage, "--id-bytes 8: packed lists have ids of 4 bytes; leave it out, or --compress");
+  if (compress && id_bytes == 8) fail(errc::usage, "--id-bytes 8: compressed adjacency has ids of 4 bytes; leave out one of them");
 }
 
 void pack_arguments::apply(graph& g, place where, bool container) const {
@@ -71,12 +72,12 @@ void pack_arguments::apply(graph& g, place where, bool container) const {
   bool const asked = cached_neighbours.has_value();
   if (!asked && g.info.directed && !g.info.in_lists) return say_none_cached(g.info);
   if (asked ? *cached_neighbours == g.cached_per_vertex : g.cached_per_vertex != 0)
-    return say("cached neighbours: {} a vertex, as in the file, {}\n", g.cached_per_vertex, format_bytes(g.cached_neighbours.bytes()));
+    return say("cached neighbors: {} per vertex, as in the file, {}\n", g.cached_per_vertex, format_bytes(g.cached_neighbours.bytes()));
   std::uint32_t const wanted = asked ? *cached_neighbours : cached_neighbours_worth_keeping(g.info, words_of(g));
   if (wanted == 0) return say_none_cached(g.info);
   auto const start = clock::now();
   keep_cached_neighbours(g, where, wanted, !asked);
-  say("cached neighbours: {} a vertex, {}; {:.2f} s\n", g.cached_per_vertex, format_bytes(g.cached_neighbours.bytes()), seconds(start));
+  say("cached neighbors: {} per vertex, {}; {:.2f} s\n", g.cached_per_vertex, format_bytes(g.cached_neighbours.bytes()), seconds(start));
 }
 
 std::unique_ptr<beside_lists> pack_arguments::by_parts(large_options& how) const {
@@ -89,7 +90,7 @@ std::unique_ptr<beside_lists> pack_arguments::by_parts(large_options& how) const
 
 void pack_arguments::tell(large_report const& about, graph_info const& info) const {
   if (about.runs)
-    say("sorted: {} run{}{}, at most {} of disk beside the container\n", grouped(about.runs), about.runs == 1 ? "" : "s",
+    say("sorted: {} run{}{}, at most {} of disk besides the graph file\n", grouped(about.runs), about.runs == 1 ? "" : "s",
         about.passes ? fmt::format(", {} more pass{} over them", about.passes, about.passes == 1 ? "" : "es") : "",
         format_bytes(about.scratch_bytes));
   if (info.packed) {
@@ -97,7 +98,7 @@ void pack_arguments::tell(large_report const& about, graph_info const& info) con
     say("\n");
   }
   if (none_cached) return;
-  if (about.cached_neighbours) say("cached neighbours: {} a vertex, {}\n", about.cached_neighbours, format_bytes(about.cached_bytes));
+  if (about.cached_neighbours) say("cached neighbors: {} per vertex, {}\n", about.cached_neighbours, format_bytes(about.cached_bytes));
   else if (!cached_neighbours) say_none_cached(info);
 }
 

@@ -1,4 +1,4 @@
-// --compress, --keep-cached-neighbours and --no-cached-neighbours: what the verbs that write containers can do to a graph on its way.
+// --compress, --keep-cached-neighbors and --no-cached-neighbors: what the verbs that write containers can do to a graph on its way.
 #pragma once
 #include <cstdint>
 #include <memory>

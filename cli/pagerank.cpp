@@ -166,7 +166,7 @@ void rank_vertices(pagerank_arguments& a) {
   cli::say("{} iterations{}, ranks sum to {:.7g}, {} {:.3e}, {} edges looked at\n", r.iterations,
            r.converged || (pulls && o.iterations) ? "" : " (the tolerance was not reached)", r.rank_sum,
            pulls ? "last L1 change" : "residual left", r.l1_change, grouped(r.edges));
-  cli::say("time {:.3f} ms, {:.3f} ms an iteration{}{}\n", r.ms, ms_per_iteration, at.of_what(), cli::prepared_in(r.prepare_ms));
+  cli::say("time {:.3f} ms, {:.3f} ms per iteration{}{}\n", r.ms, ms_per_iteration, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
   at.say_file(r.file, r.ms);
   at.say_shards(r.shards);
@@ -178,24 +178,23 @@ void rank_vertices(pagerank_arguments& a) {
 
 void add_pagerank(cli::program& p) {
   auto const a = std::make_shared<pagerank_arguments>();
-  cli::verb& v = p.add("pagerank", "PageRank over edges that may lie outside the GPU");
+  cli::verb& v = p.add("pagerank", "PageRank over edges in or outside GPU memory");
   a->add_file(v);
-  v.add("--variant", a->variant, "pull, or emogi: the paper's residual push, not normalised").among("pull emogi");
+  v.add("--variant", a->variant, "pull, or emogi: the paper's residual push, not normalized").among("pull emogi");
   v.add("--damping", a->how.damping);
   v.add("--tolerance", a->how.tolerance,
-        "stop at this L1 change of an iteration (default 1e-4); emogi: residual of a vertex (default 0.001)");
-  v.add("--iterations", a->how.iterations, "exactly so many; emogi: at the most");
+        "stop at this L1 change per iteration (default 1e-4); emogi: residual of a vertex (default 0.001)");
+  v.add("--iterations", a->how.iterations, "exact number of iterations; emogi: at most");
   v.add("--dangling", a->dangling);
   v.add("--personal", a->personal);
-  v.add("--weighted", a->how.weighted,
-        "a vertex gives to its neighbours in proportion to the weights of the edges (default: to all alike)");
+  v.add("--weighted", a->how.weighted, "follow edges in proportion to their weights (default: uniformly)");
   v.add("--by-degree", a->by_degree);
   a->add_place(v);
   a->add_shards(v);
   a->add_l2(v);
   a->add_verify(v, "check the result with an independent step");
-  a->add_out(v, "file to write: vertex rank a line");
-  v.add("--rounds", a->rounds, "a line an iteration");
+  a->add_out(v, "file to write: one line per vertex with its rank");
+  v.add("--rounds", a->rounds, "one line per iteration");
   a->add_rest(v);
   v.ends_with("Example: garner pagerank kron20.gnr --iterations 20 --verify --out ranks.txt");
   v.runs([a] { rank_vertices(*a); });

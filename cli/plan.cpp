@@ -28,7 +28,7 @@ using cli::grouped, cli::say;
 using json = nlohmann::ordered_json;
 
 struct plan_arguments {
-  std::string file, job, place = "device", access = "aligned", tier, variant;
+  std::string file, job, place = "cuda", access = "aligned", tier, variant;
   std::optional<std::uint64_t> iterations;
   bool as_json = false;
   std::string device_cache;
@@ -51,19 +51,20 @@ bytes_needed allowed_by(cli::budget_arguments const& budgets, place where) {
 }
 
 json gather_load(plan_arguments const& a) {
-  for (auto const& [said, option] : {std::pair{!a.variant.empty(), "--variant"}, std::pair{a.iterations.has_value(), "--iterations"},
-                                     std::pair{!a.device_cache.empty(), "--device-budget"}})
-    if (said) fail(errc::usage, "{} goes with other jobs than {}; leave it out", option, a.job);
+  for (auto const& [said, option] : {std::pair{!a.variant.empty(), "--variant"}, std::pair{a.iterations.has_value(), "--iterations"}})
+    if (said) fail(errc::usage, "{} goes with other algorithms than {}; leave it out", option, a.job);
   if (a.job == "load") a.train.require_unset(a.job);
   place where = parse_place(a.place);
   if (!a.train.devices.empty()) {
-    if (a.place != "device") fail(errc::usage, "--devices and --place {}: say one of them", a.place);
+    if (a.place != "cuda") fail(errc::usage, "--devices and --device {}: say one of them", a.place);
     where = {place_kind::device, static_cast<int>(a.train.devices[0])};
   }
   bytes_needed allowed = allowed_by(a.budgets, where);
   for (std::uint32_t const d : a.train.devices)
     allowed.device = std::min(allowed.device, allowed_by(a.budgets, {place_kind::device, static_cast<int>(d)}).device);
-  return cli::plan_of_load(a.load, a.job == "train" ? &a.train : nullptr, a.file, where, a.tier, a.access, allowed.host, allowed.device);
+  cli::plan_load_arguments load = a.load;
+  if (!a.device_cache.empty()) load.keep_lists = a.device_cache;
+  return cli::plan_of_load(load, a.job == "train" ? &a.train : nullptr, a.file, where, a.tier, a.access, allowed.host, allowed.device);
 }
 
 // Of a job over several places the shards' rows stand for those of one; the whole lists lie in host memory, wherever a shard has its own.
@@ -80,8 +81,8 @@ void tell_parts(job_plan& p, std::vector<job_part> const& parts, graph_info cons
   rows.push_back({"offsets of the shards", tier::host, (info.vertices + parts.size()) * (in_lists ? 16 : 8)});
   for (std::size_t k = 0; k < parts.size(); ++k) {
     rows.push_back({fmt::format("shard {}: state", k), near, parts[k].state_bytes});
-    if (parts[k].cache_bytes) rows.push_back({fmt::format("shard {}: copies of far data", k), near, parts[k].cache_bytes});
-    if (on_device && edges == tier::device) rows.push_back({fmt::format("shard {}: its lists", k), near, parts[k].list_bytes});
+    if (parts[k].cache_bytes) rows.push_back({fmt::format("shard {}: graph cache", k), near, parts[k].cache_bytes});
+    if (on_device && edges == tier::device) rows.push_back({fmt::format("shard {}: its adjacency", k), near, parts[k].list_bytes});
   }
   p.rows = std::move(rows);
 }
@@ -94,7 +95,7 @@ json gather(plan_arguments const& a) {
   if (ranked) ranked->weighted = a.load.weighted;
   if (!a.variant.empty()) set_variant(o, a.variant);
   std::vector<place> const places =
-      cli::shard_places(!a.train.devices.empty() && a.place == "device" ? "host" : a.place, a.train.split_into.shards, a.train.devices);
+      cli::shard_places(!a.train.devices.empty() && a.place == "cuda" ? "cpu" : a.place, a.train.split_into.shards, a.train.devices);
   place const where = places[0];
   bool const spread = places.size() > 1;
   access_mode const access = parse_access(a.access);
@@ -108,7 +109,7 @@ json gather(plan_arguments const& a) {
       o);
   if (!a.device_cache.empty()) std::visit([&](auto& job) { job.device_budget = parse_bytes(a.device_cache); }, o);
   if (a.iterations) {
-    if (kind_of(o) != job_kind::pagerank) fail(errc::usage, "--iterations goes with --job pagerank; leave it out");
+    if (kind_of(o) != job_kind::pagerank) fail(errc::usage, "--iterations goes with --algorithm pagerank; leave it out");
     if (*a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
     std::get<pagerank_options>(o).iterations = a.iterations;
   }
@@ -126,7 +127,7 @@ json gather(plan_arguments const& a) {
     ranks->by_degree = false;
   auto const planned = [&](std::uint64_t const* offsets) {
     job_plan p = make_plan(info, o, kept, offsets, offsets);
-    if (from.makes_in_lists()) p.rows.push_back({"in-lists, being made", tier::host, from.making_bytes(where.kind == place_kind::device)});
+    if (from.makes_in_lists()) p.rows.push_back({"in-edges, being built", tier::host, from.making_bytes(where.kind == place_kind::device)});
     return p;
   };
   job_plan p = planned(nullptr);
@@ -154,7 +155,7 @@ json gather(plan_arguments const& a) {
     p = planned(nullptr);
   }
   std::string refusal = why_not(a.file, {p.host_bytes(), device_bytes()}, allowed, to_string(where),
-                                edges == tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
+                                edges == tier::device ? "leave the edges in host memory (--tier host)" : "use --device cpu");
   if (refusal.empty() && edges == tier::peer && device::count() > 0) {
     place const owner{place_kind::device, peer_tier::owner(where.index)};
     refusal = why_not(a.file, {0, p.bytes(tier::peer)}, {allowed.host, cli::device_limit(owner)}, to_string(owner),
@@ -172,24 +173,24 @@ json gather(plan_arguments const& a) {
            {"vertices", info.vertices},
            {"edges", info.edges},
            {"id_bytes", info.id_bytes},
-           {"job", to_string(kind_of(o))},
+           {"algorithm", to_string(kind_of(o))},
            {"variant", variant_of(o)},
-           {"place", to_string(where)},
+           {"device", to_string(where)},
            {"tier", to_string(edges)},
            {"tier_chosen", cli::chooses_tier(a.tier)},
            {"access", to_string(access)}};
   all["memory"] = json::array();
   for (plan_row const& r : p.rows) all["memory"].push_back({{"array", r.what}, {"tier", to_string(r.where)}, {"bytes", r.bytes}});
-  all["device_cache"] = json::array();
+  all["graph_cache_parts"] = json::array();
   for (planned_part const& c : p.kept)
-    all["device_cache"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"bytes_saved_on_link", c.bytes_saved_on_link}});
+    all["graph_cache_parts"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"bytes_saved_on_link", c.bytes_saved_on_link}});
   all["shards"] = json::array();
   for (job_part const& s : parts)
-    all["shards"].push_back({{"place", to_string(s.where)},
+    all["shards"].push_back({{"device", to_string(s.where)},
                              {"first", s.first},
                              {"vertices", s.vertices},
                              {"edges", s.edges},
-                             {"list_bytes", s.list_bytes},
+                             {"adjacency_bytes", s.list_bytes},
                              {"bytes", s.near_bytes(where.kind == place_kind::device ? edges : tier::host)}});
   all["host_bytes"] = p.host_bytes();
   all["host_allowed"] = bytes_or_null(allowed.host);
@@ -227,7 +228,7 @@ json gather(plan_arguments const& a) {
                              {"ms", cli::times_of(here, [&](link_rates const& r) {
                                 return std::optional(predicted_ms(*p.levels_at_most, r) / static_cast<double>(links));
                               })}};
-  all["list_reads"] = p.file_bytes ? json{{"bytes", *p.file_bytes}, {"bound", to_string(p.file_bound)}, {"per", p.per}} : json();
+  all["adjacency_reads"] = p.file_bytes ? json{{"bytes", *p.file_bytes}, {"bound", to_string(p.file_bound)}, {"per", p.per}} : json();
   if (crosses && !here) all["not_here"] = cli::why_no_link(where);
   all["fits"] = refusal.empty();
   all["why_not"] = refusal.empty() ? json() : json(cli::with_flags(refusal));
@@ -239,9 +240,9 @@ std::string bytes_of(json const& j) { return j.is_null() ? "an amount not known"
 
 void print(json const& all) {
   say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
-  say("job     {}, variant {}, at {}; edges in tier {}{}, access {}\n\n", text(all["job"]), text(all["variant"]), text(all["place"]),
-      text(all["tier"]), all["tier_chosen"].get<bool>() && text(all["tier"]) == "device" ? ", where all of it fits" : "",
-      text(all["access"]));
+  say("algorithm {}, variant {}, on {}; edges in tier {}{}, access {}\n\n", text(all["algorithm"]), text(all["variant"]),
+      text(all["device"]), text(all["tier"]),
+      all["tier_chosen"].get<bool>() && text(all["tier"]) == "device" ? ", where all of it fits" : "", text(all["access"]));
   std::size_t width = 36;
   for (json const& r : all["memory"]) width = std::max(width, text(r["array"]).size());
   say("{:<{}} {:<8} {:>20}\n", "array", width, "tier", "bytes");
@@ -249,21 +250,21 @@ void print(json const& all) {
     say("{:<{}} {:<8} {:>20} {:>12}\n", text(r["array"]), width, text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()),
         bytes_of(r["bytes"]));
   if (json const& shards = all["shards"]; !shards.empty()) {
-    say("\n{:>5} {:>14} {:>16} {:>20}\n", "shard", "vertices", "edges", "bytes near it");
+    say("\n{:>5} {:>14} {:>16} {:>20}\n", "shard", "vertices", "edges", "local bytes");
     for (std::size_t k = 0; k < shards.size(); ++k)
       say("{:>5} {:>14} {:>16} {:>20} {:>12}\n", k, grouped(shards[k]["vertices"].get<std::uint64_t>()),
           grouped(shards[k]["edges"].get<std::uint64_t>()), grouped(shards[k]["bytes"].get<std::uint64_t>()), bytes_of(shards[k]["bytes"]));
   }
   say("host    {} of {} allowed\n", bytes_of(all["host_bytes"]), bytes_of(all["host_allowed"]));
-  if (all["place"].get<std::string>().rfind("device", 0) == 0)
+  if (all["device"].get<std::string>().starts_with("cuda"))
     say("device  {} of {} allowed or free\n", bytes_of(all["device_bytes"]), bytes_of(all["device_allowed"]));
 
-  if (json const& read = all["list_reads"]; !read.is_null())
+  if (json const& read = all["adjacency_reads"]; !read.is_null())
     say("file    {} {} is read of it {}\n", text(read["bound"]), bytes_of(read["bytes"]), text(read["per"]));
   if (all["crossings"].empty()) {
     say("\nlink    nothing crosses it while the job runs\n");
   } else {
-    say("\nover the link{}\n", all["from_offsets"].get<bool>() ? ", by where each list begins and ends" : "");
+    say("\nover the link{}\n", all["from_offsets"].get<bool>() ? ", by the offsets of each list" : "");
     for (json const& c : all["crossings"]) {
       std::string const times = c["before"].get<bool>() ? "once, before the clock starts"
                                 : c["times"].is_null()  ? text(all["per"])
@@ -272,8 +273,8 @@ void print(json const& all) {
       say("  {:<13} {:>11}  {}: {}\n", text(c["bound"]), bytes_of(c["bytes"]), times, text(c["what"]));
     }
     std::uint64_t cached = 0;
-    for (json const& c : all["device_cache"]) cached += c["bytes_saved_on_link"].get<std::uint64_t>();
-    if (cached) say("  {:<13} {:>11}  each time: what the device cache answers\n", "less", format_bytes(cached));
+    for (json const& c : all["graph_cache_parts"]) cached += c["bytes_saved_on_link"].get<std::uint64_t>();
+    if (cached) say("  {:<13} {:>11}  each time: reads that hit the graph cache\n", "less", format_bytes(cached));
     json const &ms = all["ms"], &levels = all["levels_at_most"];
     say("{} {} {}", text(all["bound"]), bytes_of(all["bytes_link"]), text(all["per"]));
     // Nothing that a plan reads tells whether the neighbours of a vertex know each other, and that is worth a factor of ten.
@@ -292,7 +293,7 @@ void print(json const& all) {
           bytes_of(all["first_bytes_link"]), bytes_of(levels["bytes_link"]));
   }
   say("\nfits    {}\n", all["fits"].get<bool>() ? all["device_allowed"].is_null() && all["device_bytes"] != 0
-                                                      ? "the host; of the device nothing is known (--device-memory says what it has)"
+                                                      ? "the host; the GPU's memory is unknown (set it with --device-memory)"
                                                       : "yes"
                                                 : "no");
 }
@@ -301,27 +302,30 @@ void print(json const& all) {
 
 void add_plan(cli::program& p) {
   auto const a = std::make_shared<plan_arguments>();
-  cli::verb& v = p.add("plan", "what a job will take, what crosses the link and how long, before it is loaded");
-  v.add("FILE", a->file, "a container (.gnr), of load and train also a manifest (.json), or a graph made in memory: kron:20").required();
-  v.add("--job", a->job, "bfs, sssp, components, pagerank; load: mini-batches of a training with their rows; train: all of it")
+  cli::verb& v = p.add("plan", "memory, link traffic and time of an algorithm or a training, predicted before anything is loaded");
+  v.add("FILE", a->file, "a graph file (.gnr), for load and train also a dataset file (.json), or a graph made in memory: kron:20")
+      .required();
+  v.add("--algorithm", a->job, "bfs, sssp, components, pagerank; load: mini-batches with their features; train: a whole training")
       .among("bfs sssp components pagerank load train")
       .required();
-  v.add("--place", a->place, "host, device, device:N or simulated; a device need not be there");
+  v.add("--device", a->place, "cpu, cuda, cuda:N or simulated; the GPU need not be present");
   v.add("--access", a->access);
   v.add("--tier", a->tier);
   v.add("--variant", a->variant);
-  v.add("--iterations", a->iterations, "of pagerank (default: what one of them takes)");
+  v.add("--iterations", a->iterations, "number of pagerank iterations (default: the cost of one)");
   v.add("--json", a->as_json);
-  v.add("--device-budget", a->device_cache, "bytes of far data cached on the device (default: a tenth of the edge list)");
+  v.add("--graph-cache", a->device_cache,
+        "GPU memory that caches remote adjacency, as 8GiB, for load and train also a share of all, as 10% (default: a tenth of the edge "
+        "list; of load and train none)");
   a->budgets.add(v, true);
   a->load.add(v);
   a->train.add(v);
   v.ends_with(
-      "Ends with 1 where the job does not fit, with the words that the job would say.\n"
-      "Examples: garner plan kron26.gnr --job pagerank --device-budget 1GiB\n"
-      "          garner plan kron26.gnr --job load --width 128 --budget 10%\n"
-      "          garner plan kron26.gnr --job train --width 128 --classes 47 --model sage --fanout 15,10\n"
-      "          garner plan mag.json --job train --fanout 15,10 --place host");
+      "Exits with 1 and the error of the real run if it does not fit.\n"
+      "Examples: garner plan kron26.gnr --algorithm pagerank --graph-cache 1GiB\n"
+      "          garner plan kron26.gnr --algorithm load --width 128 --feature-cache 10%\n"
+      "          garner plan kron26.gnr --algorithm train --width 128 --classes 47 --model sage --fanout 15,10\n"
+      "          garner plan mag.json --algorithm train --fanout 15,10 --device cpu");
   v.runs([a] {
     bool const loads = a->job == "load" || a->job == "train";
     json const all = loads ? gather_load(*a) : gather(*a);

@@ -36,57 +36,56 @@ std::string number(json const& j) { return grouped(static_cast<std::uint64_t>(j.
 }  // namespace
 
 void plan_load_arguments::add(verb& v) {
-  v.add("--fanout", fanout, "load: neighbours drawn a vertex, a hop each (default: 15,10,5)");
-  v.add("--batch", batch, "load: training vertices of a mini-batch (default: 1024)");
-  v.add("--share", share, "load: training vertices, of those that have neighbours (default: 1%)");
-  v.add("--rule", rule, "load: who samples at a hop, all or last (default: last)");
-  v.add("--side", side, "load: whose neighbours, in or out (default: in)");
-  v.add("--disjoint", disjoint, "load: a tree a training vertex");
+  v.add("--fanout", fanout, "load: neighbors sampled per node, for each hop (default: 15,10,5)");
+  v.add("--batch", batch, "load: training nodes per mini-batch (default: 1024)");
+  v.add("--share", share, "load: training nodes, a share of those with neighbors (default: 1%)");
+  v.add("--rule", rule, "load: nodes that sample at a hop, all or last (default: last)");
+  v.add("--side", side, "load: neighbors to sample, in or out (default: in)");
+  v.add("--disjoint", disjoint, "load: one tree per training node");
   v.add("--weighted", weighted,
-        "pagerank: edges count by their weights; load: neighbours are drawn by weights, so that all of a list are read");
-  v.add("--features", features, "load: a table (.npy), of which the header is read").not_with("--width");
-  v.add("--width", width, "load: rows of so many f32");
-  v.add("--target", target, "load: of a manifest, the type of the training vertices (default: the one that has some)");
-  v.add("--budget", budget, "load: rows kept near, as 8GiB, or a share of all, as 10% (default: none)");
-  v.add("--keep-lists", keep_lists,
-        "load: of far lists those that are read most are kept near, as 8GiB, or a share of all (default: none)");
-  v.add("--way", way, "load: window, tiered, zero_copy, staged, automatic (default: automatic)");
+        "pagerank: use edge weights; load: sample in proportion to edge weights, which reads whole adjacency lists");
+  v.add("--features", features, "load: feature table (.npy); only its header is read").not_with("--width");
+  v.add("--width", width, "load: feature rows of this many f32");
+  v.add("--target", target, "load: target node type of a dataset with several types (default: the one with training nodes)");
+  v.add("--feature-cache", budget, "load: GPU memory that caches features, as 8GiB, or a share of all, as 10% (default: 0)");
+  v.add("--strategy", way, "load: window, tiered, zero_copy, staged, automatic (default: automatic)");
   v.add("--window", window,
-        "load: mini-batches whose far rows are fetched together (default: 8 to 32, as a quarter of free memory has room for)");
-  v.add("--ahead", ahead, "load: mini-batches that are ready before they are asked for (default: 2)");
+        "load: prefetch window: mini-batches whose remote features are fetched together (default: 8 to 32, in a quarter of free memory)");
+  v.add("--prefetch", ahead, "load: mini-batches that are ready in advance (default: 2)");
   v.add("--window-bytes", window_bytes);
-  v.add("--rows", rows);
-  v.add("--host-rows", host_rows);
+  v.add("--feature-tier", rows);
+  v.add("--host-cache", host_rows);
   v.add("--file-cache", file_cache);
   v.add("--drive-reads", drive_reads);
 }
 void plan_load_arguments::require_unset(std::string const& job, bool may_be_weighted) const {
   auto const refuse = [&](bool said, char const* option) {
-    if (said) fail(errc::usage, "{} goes with --job load and --job train; {} has none", option, job);
+    if (said) fail(errc::usage, "{} goes with --algorithm load and --algorithm train, not {}; leave it out", option, job);
   };
   refuse(fanout.has_value(), "--fanout"), refuse(batch.has_value(), "--batch"), refuse(share.has_value(), "--share");
   refuse(rule.has_value(), "--rule"), refuse(side.has_value(), "--side"), refuse(disjoint, "--disjoint"),
       refuse(weighted && !may_be_weighted, "--weighted");
-  refuse(features.has_value(), "--features"), refuse(width.has_value(), "--width"), refuse(budget.has_value(), "--budget");
-  refuse(keep_lists.has_value(), "--keep-lists"), refuse(way.has_value(), "--way"), refuse(window.has_value(), "--window"),
-      refuse(ahead.has_value(), "--ahead");
-  refuse(window_bytes.has_value(), "--window-bytes"), refuse(rows.has_value(), "--rows"), refuse(host_rows.has_value(), "--host-rows");
+  refuse(features.has_value(), "--features"), refuse(width.has_value(), "--width"), refuse(budget.has_value(), "--feature-cache");
+  refuse(way.has_value(), "--strategy"), refuse(window.has_value(), "--window"), refuse(ahead.has_value(), "--prefetch");
+  refuse(window_bytes.has_value(), "--window-bytes"), refuse(rows.has_value(), "--feature-tier"),
+      refuse(host_rows.has_value(), "--host-cache");
   refuse(file_cache.has_value(), "--file-cache"), refuse(drive_reads.has_value(), "--drive-reads"), refuse(target.has_value(), "--target");
 }
 
 void plan_train_arguments::add(verb& v) {
   v.add("--model", model, "train: gcn, sage or gin (default: sage)");
-  v.add("--classes", classes, "train: what is told apart (default: of a manifest, what its labels say)");
-  v.add("--split", split, "train: a part a vertex (.npy): how many there are to train, to validate and to test").not_with("--share");
-  v.add("--full", full, "train: the whole graph at every step").not_with("--fanout");
-  v.add("--layers", layers, "train: as many as --fanout has hops, of --full 2");
-  v.add("--hidden", hidden, "train: elements of a row between layers (default: 64)");
+  v.add("--classes", classes, "train: number of classes (default for a dataset file: from its labels)");
+  v.add("--split", split, "train: part of each node (.npy), which gives the sizes of training, validation and test sets")
+      .not_with("--share");
+  v.add("--full", full, "train: full-graph training").not_with("--fanout");
+  v.add("--layers", layers, "train: number of layers (default: one per hop of --fanout, with --full 2)");
+  v.add("--hidden", hidden, "train: hidden units per layer (default: 64)");
   v.add("--norm", norm, "train: none, layer or automatic, as `garner train` has it (default: automatic)");
-  v.add("--residual", residual, "train: a product before and behind the layers, each of which adds to what comes in");
+  v.add("--residual", residual, "train: residual connections, with a GEMM before and after the layers");
   v.add("--devices", devices,
-        "as 0,1: train: GPUs that train together, a share of every mini-batch each; jobs but sssp: a part of the vertices each")
+        "as 0,1: train: GPUs for data-parallel training; bfs, components, pagerank: each GPU takes a part of the vertices")
       .not_with("--ranks");
-  v.add("--ranks", ranks, "train: so many threads train together at one place");
+  v.add("--ranks", ranks, "train: data-parallel training by this many threads on one device");
   split_into.add(v, false);
 }
 void plan_train_arguments::require_unset(std::string const& job, bool shards_too) const {
@@ -95,7 +94,7 @@ void plan_train_arguments::require_unset(std::string const& job, bool shards_too
         std::pair{full, "--full"}, std::pair{layers.has_value(), "--layers"}, std::pair{hidden.has_value(), "--hidden"},
         std::pair{norm.has_value(), "--norm"}, std::pair{residual, "--residual"}, std::pair{shards_too && !devices.empty(), "--devices"},
         std::pair{ranks.has_value(), "--ranks"}, std::pair{shards_too && split_into.shards.has_value(), "--shards"}})
-    if (said) fail(errc::usage, "{} goes with --job train; {} has none", option, job);
+    if (said) fail(errc::usage, "{} goes with --algorithm train, not {}; leave it out", option, job);
 }
 
 namespace {
@@ -204,7 +203,7 @@ planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const
   if (a.weighted && info.weights == weight_kind::none) fail(errc::input, "{}: --weighted, and this graph has no weights", a.file);
   table_size const rows = a.features.empty() ? table_size{info.vertices, *a.width * 4} : size_of(a.features);
   if (rows.rows < info.vertices)
-    fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, a.file, info.vertices);
+    fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.features, rows.rows, a.file, info.vertices);
   g.told = describe(info), g.vertices = info.vertices, g.edges = info.edges;
   bool const on_device = where.kind == place_kind::device, both = a.wants_in_lists() && info.directed;
   stored const kept = stored_in(from.header());
@@ -231,9 +230,9 @@ planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const
     g.parts[1] = share_of(a.share, static_cast<std::uint64_t>(plan_load(g.q).training));
     g.parts[2] = info.vertices - g.parts[1];  // at the most
   }
-  g.lists = {{"offsets", tier::host, offsets * (both ? 2 : 1)}, {"lists", on_device ? g.lists_in : tier::host, lists}};
-  if (on_device) g.lists.push_back({"offsets, near", tier::device, offsets});
-  if (from.makes_in_lists()) g.lists.push_back({"in-lists, being made", tier::host, from.making_bytes(on_device)});
+  g.lists = {{"offsets", tier::host, offsets * (both ? 2 : 1)}, {"adjacency", on_device ? g.lists_in : tier::host, lists}};
+  if (on_device) g.lists.push_back({"offsets, local", tier::device, offsets});
+  if (from.makes_in_lists()) g.lists.push_back({"in-edges, being built", tier::host, from.making_bytes(on_device)});
   g.tables = {{"", a.features, rows, g.q.rows_kept, {}}};
   if (g.q.rows_at_home) g.tables[0].in_file = a.file_shares_of(rows);
   return g;
@@ -339,10 +338,10 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
   for (std::uint32_t t = 0; t < m.types.size(); ++t) q.types[t].classes = vertex_classes(t, m.types[t].count, degrees);
 
   g.lists = {{"offsets", tier::host, offsets}};
-  if (on_device) g.lists.push_back({"offsets, near", tier::device, offsets});
+  if (on_device) g.lists.push_back({"offsets, local", tier::device, offsets});
   for (std::size_t r = 0; r < lists.size(); ++r)
-    g.lists.push_back({fmt::format("lists of '{}'", name_of(m.edges[r])), lists[r].first, lists[r].second});
-  if (making) g.lists.push_back({"in-lists, being made", tier::host, making});
+    g.lists.push_back({fmt::format("adjacency of '{}'", name_of(m.edges[r])), lists[r].first, lists[r].second});
+  if (making) g.lists.push_back({"in-edges, being built", tier::host, making});
   return g;
 }
 
@@ -471,15 +470,14 @@ void require_whole(training_question q, shard_options const* split, graph_source
   }
   auto const least = static_cast<std::uint64_t>(most / 1.25);
   require_memory(file, on_device ? 0 : least + q.load.list_bytes, on_device ? least : 0, places[0],
-                 split ? "say more devices, fewer layers, a smaller --hidden, --tier host or --shard-lists packed"
-                       : "say --devices or mini-batches (--fanout)");
+                 split ? "use more devices, fewer layers, a smaller --hidden, --tier host or --shard-adjacency compressed"
+                       : "use --devices or mini-batches (--fanout)");
 }
 
 json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, place where,
                   std::string const& tier_said, std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed) {
   load_arguments a;
-  a.file = file, a.access = access, a.tier = tier_said,
-  a.place = where.kind == place_kind::device ? fmt::format("device:{}", where.index) : to_string(where);
+  a.file = file, a.access = access, a.tier = tier_said, a.place = to_string(where);
   auto const take = [](auto& to, auto const& said) {
     if (said) to = static_cast<std::remove_reference_t<decltype(to)>>(*said);
   };
@@ -494,7 +492,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   if (train && !p.fanout) a.fanout = "15,10";
   a.width = p.width, a.disjoint = p.disjoint, a.weighted = p.weighted, a.full = train && train->full;
   bool const several = file.ends_with(".json");
-  if (several && !p.features) a.features = "of the manifest";  // for check()
+  if (several && !p.features) a.features = "of the dataset file";  // for check()
   if (!several && p.target) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", *p.target, file);
   a.check();
 
@@ -511,16 +509,17 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
       train ? places_of(train->devices, train->ranks, train->split_into, where, train->full) : std::vector<place>{where};
   bool const split = train && train->full && (places.size() > 1 || train->split_into.shards);
   shard_arguments split_into = train ? train->split_into : shard_arguments();
-  if (split && several) fail(errc::usage, "{} shards: {} may have several types, which are not split; plan without", places.size(), file);
+  if (split && several)
+    fail(errc::usage, "{} shards: {} may have several types, which are not split; plan without --shards", places.size(), file);
   if (split && split_into.options(static_cast<std::uint32_t>(places.size())).provider == shard_provider::peer &&
       gradients_of(places) == training_question::exchange::host)
-    fail(errc::device, "--shard-provider peer: these devices cannot read each other's memory; say others, or leave it out");
+    fail(errc::device, "--shard-transport peer: these devices cannot read each other's memory; say others, or leave it out");
   if (split && on_device) {  // each shard copies its own
     if (chooses_tier(tier_said)) g.lists_in = tier::host;
     else split_into.far_lists = parse_tier(tier_said) == tier::host;
-    std::erase_if(g.lists, [](plan_row const& r) { return r.what == "offsets, near"; });
+    std::erase_if(g.lists, [](plan_row const& r) { return r.what == "offsets, local"; });
     for (plan_row& r : g.lists)
-      if (r.what == "lists") r.where = g.lists_in;
+      if (r.what == "adjacency") r.where = g.lists_in;
   }
   std::uint64_t const ranks = split ? 1 : places.size();
   bool const through_host = gradients_of(places) == training_question::exchange::host;
@@ -565,24 +564,24 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     std::uint64_t const bytes = t.size.row_bytes;
     if (t.in_file) {
       std::uint64_t const home = std::min(t.in_file->host, t.size.rows - t.kept);
-      memory.push_back({t.named("rows in host memory"), tier::host, home * bytes});
-      memory.push_back({t.named("rows of the file, a while"), tier::host, t.in_file->cache_bytes * ranks});
-      memory.push_back({t.named("rows that stay in the file"), tier::file, (t.size.rows - t.kept - home) * bytes});
+      memory.push_back({t.named("features in host memory"), tier::host, home * bytes});
+      memory.push_back({t.named("features of the file, cached"), tier::host, t.in_file->cache_bytes * ranks});
+      memory.push_back({t.named("features that stay in the file"), tier::file, (t.size.rows - t.kept - home) * bytes});
     } else {
-      memory.push_back({t.named("table of rows"), tier::host, t.size.rows * bytes});
+      memory.push_back({t.named("features"), tier::host, t.size.rows * bytes});
     }
     if (!t.kept) continue;
-    memory.push_back({t.named("rows kept"), near, t.kept * bytes * together});
-    memory.push_back({t.named("ranks of rows"), near, t.size.rows * 4 * together});
+    memory.push_back({t.named("feature cache"), near, t.kept * bytes * together});
+    memory.push_back({t.named("index of the feature cache"), near, t.size.rows * 4 * together});
   }
   if (split_into.far_lists)
     memory.push_back(
-        {split_into.packs_lists() ? "packed lists of shards, at the most" : "lists of shards", tier::host, split_up.list_bytes});
+        {split_into.packs_lists() ? "compressed adjacency of shards, at most" : "adjacency of shards", tier::host, split_up.list_bytes});
   for (load_array const& n : plan.near) memory.push_back({n.what, near, n.bytes * together});
   if (learns) {
     for (load_array const& n : learns->near) memory.push_back({n.what, near, n.bytes * together});
     if (through_host) memory.push_back({"gradients of ranks", tier::host, learns->parameters * 4 * ranks});
-    if (learns->evaluation.near_bytes) memory.push_back({"exact evaluation, at the most", near, learns->evaluation.near_bytes});
+    if (learns->evaluation.near_bytes) memory.push_back({"exact evaluation, at most", near, learns->evaluation.near_bytes});
   }
   bytes_needed needed;
   for (plan_row const& r : memory)
@@ -593,14 +592,14 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   std::string const refusal =
       why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
               g.lists_in == tier::device || (split && on_device && !split_into.far_lists) ? "leave the edges in host memory (--tier host)"
-                                                                                          : "say a smaller --budget");
+                                                                                          : "use a smaller --feature-cache");
 
   json all{{"file", file},
            {"graph", g.told},
-           {"vertices", g.vertices},
+           {"nodes", g.vertices},
            {"edges", g.edges},
-           {"job", learns ? "train" : "load"},
-           {"place", to_string(where)},
+           {"algorithm", learns ? "train" : "load"},
+           {"device", to_string(where)},
            {"tier", to_string(g.lists_in)},
            {"tier_chosen", chooses_tier(tier_said)},
            {"access", access},
@@ -609,39 +608,42 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
            {"batch", a.batch},
            {"target", several ? json(g.types.names[g.types.target]) : json()},
            {"row_bytes", several ? json() : json(g.tables[0].size.row_bytes)},
-           {"rows_kept", rows_kept},
-           {"lists_kept", q.lists_far ? q.lists_kept : 0},
-           {"way", a.way},
+           {"feature_cache_rows", rows_kept},
+           {"graph_cache_bytes", q.lists_far ? q.lists_kept : 0},
+           {"strategy", a.way},
            {"window", plan.window ? json(plan.window) : json()},
            {"from_offsets", g.from_offsets()},
-           {"training_vertices", share},
+           {"training_nodes", share},
            {"shards", json::array()},
-           {"batches_an_epoch", ((share + ranks - 1) / ranks + a.batch - 1) / a.batch},
-           {"vertices_each", plan.vertices},
-           {"edges_each", plan.edges},
-           {"near_rows", plan.near_rows},
-           {"far_rows", plan.far_rows},
+           {"batches_per_epoch", ((share + ranks - 1) / ranks + a.batch - 1) / a.batch},
+           {"nodes_per_batch", plan.vertices},
+           {"edges_per_batch", plan.edges},
+           {"local_rows", plan.near_rows},
+           {"remote_rows", plan.far_rows},
            {"window_rows", plan.window_rows},
            {"fetched_rows", plan.fetched_rows}};
   for (planned_shard const& s : shards)
     all["shards"].push_back({{"first", s.first},
-                             {"vertices", s.part.vertices},
+                             {"nodes", s.part.vertices},
                              {"edges", s.part.edges},
                              {"remote_rows_at_most", s.part.remote_rows},
                              {"bytes", s.plan.bytes()}});
-  all["ways"] = json::array();
+  all["strategies"] = json::array();
   for (shard_decision::considered const& w : split_up.ways)
-    all["ways"].push_back(
-        {{"way", to_string(w.way)}, {"shards", w.shards}, {"predicted_ms", w.predicted_ms}, {"floor_ms", w.floor_ms}, {"bound", w.bound}});
+    all["strategies"].push_back({{"strategy", to_string(w.way)},
+                                 {"shards", w.shards},
+                                 {"predicted_ms", w.predicted_ms},
+                                 {"floor_ms", w.floor_ms},
+                                 {"bound", w.bound}});
   all["types"] = several ? json::array() : json();
   for (std::size_t t = 0; several && t < g.tables.size(); ++t) {
     type_plan const of = plan.types.empty() ? type_plan() : plan.types[t];
     all["types"].push_back({{"type", g.types.names[t]},
-                            {"vertices", q.types[t].vertices},
+                            {"nodes", q.types[t].vertices},
                             {"row_bytes", q.types[t].row_bytes},
-                            {"rows_kept", q.types[t].rows_kept},
-                            {"near_rows", of.near_rows},
-                            {"far_rows", of.far_rows},
+                            {"feature_cache_rows", q.types[t].rows_kept},
+                            {"local_rows", of.near_rows},
+                            {"remote_rows", of.far_rows},
                             {"window_rows", of.window_rows},
                             {"fetched_rows", of.fetched_rows}});
   }
@@ -677,9 +679,9 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   all["drive"] = {{"file_rows", plan.file_rows},
                   {"file_reads", plan.file_reads},
                   {"bytes", std::llround(plan.file_bytes)},
-                  {"reads_a_second", a_second ? json(*a_second) : json()},
+                  {"reads_per_second", a_second ? json(*a_second) : json()},
                   {"ms", drive_ms ? json(*drive_ms) : json()},
-                  {"epoch_ms", drive_ms ? json(*drive_ms * all["batches_an_epoch"].get<double>() * static_cast<double>(ranks)) : json()}};
+                  {"epoch_ms", drive_ms ? json(*drive_ms * all["batches_per_epoch"].get<double>() * static_cast<double>(ranks)) : json()}};
   if (learns) {
     // What a device of a known kind would take; here nothing of it is measured.
     auto const steps = static_cast<double>(learns->steps),
@@ -695,15 +697,15 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
       bounds[link] = !known                                    ? json()
                      : reading > std::max(crossing, computing) ? json("drive")
                      : crossing > computing                    ? json("link")
-                     : of_products > of_rows                   ? json("products")
+                     : of_products > of_rows                   ? json("gemm")
                                                                : json("aggregation");
     }
     json reads = json::array();
     for (read_by_tier const& r : learns->reads) {
       auto const tiers = [&](double times) {
-        return json{{"near_bytes", std::llround(r.near * times)},
+        return json{{"local_bytes", std::llround(r.near * times)},
                     {"peer_bytes", std::llround(r.peer * times)},
-                    {"far_bytes", std::llround(r.far * times)},
+                    {"remote_bytes", std::llround(r.far * times)},
                     {"file_bytes", std::llround(r.file * times)}};
       };
       reads.push_back({{"what", r.what}, {"batch", tiers(1)}, {"epoch", tiers(steps)}});
@@ -713,14 +715,14 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
                        {"parameters", learns->parameters},
                        {"steps", learns->steps},
                        {"flops", learns->flops},
-                       {"near_bytes_moved", learns->near_bytes},
+                       {"local_bytes_moved", learns->near_bytes},
                        {"link_bytes", learns->link_bytes},
                        {"evaluation_link_bytes", train->full || host ? 0 : learns->evaluation.bytes()},
                        {"ranks", ranks},
                        {"reads", reads},
                        {"assumed_flops", assumed_flops},
-                       {"assumed_near_bytes", assumed_near_bytes},
-                       {"products_ms", on_device ? json(of_products) : json()},
+                       {"assumed_local_bytes", assumed_near_bytes},
+                       {"gemm_ms", on_device ? json(of_products) : json()},
                        {"aggregation_ms", on_device ? json(of_rows) : json()},
                        {"epoch_ms", epochs},
                        {"bound_by", bounds}};
@@ -731,16 +733,16 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
 }
 
 void print_plan_of_load(json const& all) {
-  auto const bytes = [](json const& j) { return j.is_null() ? std::string("an amount not known") : format_bytes(j.get<std::uint64_t>()); };
+  auto const bytes = [](json const& j) { return j.is_null() ? std::string("an unknown amount") : format_bytes(j.get<std::uint64_t>()); };
   say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
   bool const trains = all.contains("training"), full = trains && all["training"]["full"].get<bool>();
   std::vector<std::uint64_t> row_bytes;
   if (all["types"].is_null()) row_bytes.push_back(all["row_bytes"].get<std::uint64_t>());
   else
     for (json const& of : all["types"]) row_bytes.push_back(of["row_bytes"].get<std::uint64_t>());
-  say("job     {}, at {}; lists in tier {}, access {}, rows of {} B{}\n\n", text(all["job"]), text(all["place"]), text(all["tier"]),
-      text(all["access"]), fmt::join(row_bytes, ", "),
-      full ? "" : fmt::format(", way {}, window {}", text(all["way"]), all["window"].get<std::uint64_t>()));
+  say("plan    {}, on {}; adjacency in tier {}, access {}, feature rows of {} B{}\n\n", text(all["algorithm"]), text(all["device"]),
+      text(all["tier"]), text(all["access"]), fmt::join(row_bytes, ", "),
+      full ? "" : fmt::format(", strategy {}, window {}", text(all["strategy"]), all["window"].get<std::uint64_t>()));
   std::size_t width = 46;
   for (json const& r : all["memory"]) width = std::max(width, text(r["array"]).size());
   say("{:<{}} {:<8} {:>20}\n", "array", width, "tier", "bytes");
@@ -748,29 +750,29 @@ void print_plan_of_load(json const& all) {
     say("{:<{}} {:<8} {:>20} {:>12}\n", text(r["array"]), width, text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()),
         bytes(r["bytes"]));
   say("host    {} of {} allowed\n", bytes(all["host_bytes"]), bytes(all["host_allowed"]));
-  if (text(all["place"]).rfind("device", 0) == 0)
+  if (text(all["device"]).starts_with("cuda"))
     say("device  {} of {} allowed or free\n", bytes(all["device_bytes"]), bytes(all["device_allowed"]));
   if (json const& shards = all["shards"]; !shards.empty()) {
-    say("\n{:>5} {:>14} {:>14} {:>16} {:>20}\n", "shard", "vertices", "edges", "rows of others", "bytes");
+    say("\n{:>5} {:>14} {:>14} {:>16} {:>20}\n", "shard", "nodes", "edges", "remote rows", "bytes");
     for (std::size_t k = 0; k < shards.size(); ++k)
-      say("{:>5} {:>14} {:>14} {:>16} {:>20} {:>12}\n", k, number(shards[k]["vertices"]), number(shards[k]["edges"]),
+      say("{:>5} {:>14} {:>14} {:>16} {:>20} {:>12}\n", k, number(shards[k]["nodes"]), number(shards[k]["edges"]),
           number(shards[k]["remote_rows_at_most"]), grouped(shards[k]["bytes"].get<std::uint64_t>()), bytes(shards[k]["bytes"]));
-    say("rows of others are at the most: lists are read when the graph is split\n");
-    say("\n{:<12} {:>6} {:>22} {:>10}   {}\n", "way", "shards", "ms of sums an epoch", "floor", "bound by");
-    for (json const& w : all["ways"])
-      say("{:<12} {:>6} {:>22} {:>10}   {}\n", text(w["way"]), w["shards"].get<std::uint64_t>(), shown_ms(w["predicted_ms"]),
+    say("remote rows are an upper bound: the adjacency is read when the graph is split\n");
+    say("\n{:<12} {:>6} {:>24} {:>10}   {}\n", "strategy", "shards", "aggregation ms per epoch", "floor", "bound by");
+    for (json const& w : all["strategies"])
+      say("{:<12} {:>6} {:>24} {:>10}   {}\n", text(w["strategy"]), w["shards"].get<std::uint64_t>(), shown_ms(w["predicted_ms"]),
           shown_ms(w["floor_ms"]), text(w["bound"]));
-    say("predicted by the rates of {}, as if edges led anywhere; training measures those that are near each other\n",
-        text(all["place"]) == "host" ? "a common host" : "an H200");
+    say("predicted by the rates of {} for random edges; training measures the strategies that are close to each other\n",
+        text(all["device"]) == "cpu" ? "a common host" : "an H200");
   }
   if (!full)
-    say("\na mini-batch of {} training vertices, {} an epoch; {}\n", grouped(all["batch"].get<std::uint64_t>()),
-        grouped(all["batches_an_epoch"].get<std::uint64_t>()),
-        all["from_offsets"].get<bool>() ? "by the degrees, as if edges led anywhere" : "by the mean degree");
-  if (!full) say("  about {} vertices, {} edges\n", number(all["vertices_each"]), number(all["edges_each"]));
+    say("\na mini-batch of {} training nodes, {} per epoch; {}\n", grouped(all["batch"].get<std::uint64_t>()),
+        grouped(all["batches_per_epoch"].get<std::uint64_t>()),
+        all["from_offsets"].get<bool>() ? "by the degrees, for random edges" : "by the mean degree");
+  if (!full) say("  about {} nodes, {} edges\n", number(all["nodes_per_batch"]), number(all["edges_per_batch"]));
   auto const of_rows = [&](json const& of, std::string const& type) {
-    say("  rows{}  {} near, {} far; of these {} come over the link, the window has the others\n", type, number(of["near_rows"]),
-        number(of["far_rows"]), number(of["fetched_rows"]));
+    say("  features{}  {} local, {} remote; {} of these cross the link, the others hit the window\n", type, number(of["local_rows"]),
+        number(of["remote_rows"]), number(of["fetched_rows"]));
   };
   if (!full && all["types"].is_null()) of_rows(all, "");
   else if (!full)
@@ -778,7 +780,7 @@ void print_plan_of_load(json const& all) {
   if (all["together"]["bytes_link"] == 0) {
     say("\nlink    nothing crosses it\n");
   } else {
-    say("\nover the link, a mini-batch, in ms{}\n  {:<10} {:>11} {:>9} {:>9} {:>9} {:>9}\n",
+    say("\nover the link, per mini-batch, in ms{}\n  {:<10} {:>11} {:>9} {:>9} {:>9} {:>9}\n",
         all.contains("not_here") ? fmt::format(" (here: {})", text(all["not_here"])) : "", "stage", "bytes", "here", "12.3 GB/s", "24 GB/s",
         "51 GB/s");
     for (char const* stage : {"sample", "fetch", "together"}) {
@@ -786,47 +788,48 @@ void print_plan_of_load(json const& all) {
       say("  {:<10} {:>11} {:>9} {:>9} {:>9} {:>9}\n", stage, bytes(s["bytes_link"]), shown_ms(ms["here"]), shown_ms(ms["12.3"]),
           shown_ms(ms["24"]), shown_ms(ms["51"]));
     }
-    say("stages overlap each other and the model; both come over one link\n");
+    say("stages overlap each other and the model; both share one link\n");
   }
   if (json const& d = all["drive"]; d["file_rows"].get<double>() > 0) {
-    say("\nof the file, a mini-batch: {} rows, of which {} are read ({}), the cache has the others\n", number(d["file_rows"]),
+    say("\nfrom the file, per mini-batch: {} feature rows; {} are read ({}), the others hit the cache\n", number(d["file_rows"]),
         number(d["file_reads"]), bytes(d["bytes"]));
     if (d["ms"].is_null())
-      say("  how fast its drive reads is not known: the file is small; say --drive-reads N (garner info --drives tells)\n");
-    else say("  {} reads a second: {} ms, an epoch {} ms\n", number(d["reads_a_second"]), shown_ms(d["ms"]), shown_ms(d["epoch_ms"]));
+      say("  the rate of its drive is unknown, since the file is small; set --drive-reads N (garner info --drives measures it)\n");
+    else say("  {} reads per second: {} ms, {} ms per epoch\n", number(d["reads_per_second"]), shown_ms(d["ms"]), shown_ms(d["epoch_ms"]));
   }
   if (trains) {
     json const& t = all["training"];
     say("\nan epoch of {}: steps {}, parameters {}\n", text(t["model"]), grouped(t["steps"].get<std::uint64_t>()),
         grouped(t["parameters"].get<std::uint64_t>()));
     if (t["ranks"] != 1)
-      say("  of each of {} ranks: {} training vertices, {} a step of all\n", t["ranks"].get<std::uint64_t>(),
-          grouped((all["training_vertices"].get<std::uint64_t>() + t["ranks"].get<std::uint64_t>() - 1) / t["ranks"].get<std::uint64_t>()),
+      say("  each of {} ranks: {} training nodes, {} per step of all ranks\n", t["ranks"].get<std::uint64_t>(),
+          grouped((all["training_nodes"].get<std::uint64_t>() + t["ranks"].get<std::uint64_t>() - 1) / t["ranks"].get<std::uint64_t>()),
           grouped(all["batch"].get<std::uint64_t>() * t["ranks"].get<std::uint64_t>()));
-    say("  {:<18}  {:^32}  {:>20}\n", "bytes read", full ? "a step" : "a mini-batch", "an epoch");
-    std::string const tiers = fmt::format("{:>10} {:>10} {:>10}", "near", "on peers", "far");
+    say("  {:<18}  {:^32}  {:>20}\n", "bytes read", full ? "per step" : "per mini-batch", "per epoch");
+    std::string const tiers = fmt::format("{:>10} {:>10} {:>10}", "local", "peers", "remote");
     say("  {:<18}  {}  {}\n", "", tiers, tiers);
     for (json const& r : t["reads"]) {
       std::string line = fmt::format("  {:<18}", text(r["what"]));
       for (char const* of : {"batch", "epoch"})
-        line += fmt::format("  {:>10} {:>10} {:>10}", bytes(r[of]["near_bytes"]), bytes(r[of]["peer_bytes"]), bytes(r[of]["far_bytes"]));
+        line +=
+            fmt::format("  {:>10} {:>10} {:>10}", bytes(r[of]["local_bytes"]), bytes(r[of]["peer_bytes"]), bytes(r[of]["remote_bytes"]));
       if (r["epoch"]["file_bytes"] != 0)
-        line += fmt::format("  and of the file {}, {} an epoch", bytes(r["batch"]["file_bytes"]), bytes(r["epoch"]["file_bytes"]));
+        line += fmt::format("  and from the file {}, {} per epoch", bytes(r["batch"]["file_bytes"]), bytes(r["epoch"]["file_bytes"]));
       say("{}\n", line);
     }
-    say("  {:.3g} GFLOP of products, {} of rows aggregated near, {} over the link ({} more for an evaluation)\n",
-        t["flops"].get<double>() / 1e9, format_bytes(static_cast<std::uint64_t>(t["near_bytes_moved"].get<double>())),
+    say("  {:.3g} GFLOP of GEMMs, {} of features aggregated, {} over the link ({} more per evaluation)\n", t["flops"].get<double>() / 1e9,
+        format_bytes(static_cast<std::uint64_t>(t["local_bytes_moved"].get<double>())),
         format_bytes(static_cast<std::uint64_t>(t["link_bytes"].get<double>())), bytes(t["evaluation_link_bytes"]));
-    if (!t["products_ms"].is_null()) {
-      say("  ms, by {:.0f} TFLOP/s and {:.1f} TB/s, which are assumed: products {:.3g}, aggregation {:.3g}\n", assumed_flops / 1e12,
-          assumed_near_bytes / 1e12, t["products_ms"].get<double>(), t["aggregation_ms"].get<double>());
+    if (!t["gemm_ms"].is_null()) {
+      say("  ms, assuming {:.0f} TFLOP/s and {:.1f} TB/s: GEMMs {:.3g}, aggregation {:.3g}\n", assumed_flops / 1e12,
+          assumed_near_bytes / 1e12, t["gemm_ms"].get<double>(), t["aggregation_ms"].get<double>());
       for (named_link const& l : named_links)
-        say("  with {:>4} GB/s of link {} ms an epoch, bound by {}\n", l.name, shown_ms(t["epoch_ms"][l.name]),
+        say("  with a link of {:>4} GB/s {} ms per epoch, bound by {}\n", l.name, shown_ms(t["epoch_ms"][l.name]),
             text(t["bound_by"][l.name]));
     }
   }
   say("\nfits    {}\n", all["fits"].get<bool>() ? all["device_allowed"].is_null() && all["device_bytes"] != 0
-                                                      ? "the host; of the device nothing is known (--device-memory says what it has)"
+                                                      ? "the host; the GPU's memory is unknown (set it with --device-memory)"
                                                       : "yes"
                                                 : "no");
 }

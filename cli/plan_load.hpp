@@ -1,4 +1,4 @@
-// garner plan --job load: what a loader will take, and what crosses the link for a mini-batch.
+// garner plan --algorithm load: what a loader will take, and what crosses the link for a mini-batch.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,7 +21,7 @@ struct plan_load_arguments {
   bool disjoint = false, weighted = false;
 
   void add(verb& v);
-  void require_unset(std::string const& job, bool may_be_weighted = false) const;  // errc::usage: they go with --job load
+  void require_unset(std::string const& job, bool may_be_weighted = false) const;  // errc::usage: they go with --algorithm load
 };
 // What `garner train` is told besides; unset: its default.
 struct plan_train_arguments {
@@ -33,7 +33,7 @@ struct plan_train_arguments {
   shard_arguments split_into;
 
   void add(verb& v);
-  void require_unset(std::string const& job, bool shards_too = true) const;  // errc::usage: they go with --job train
+  void require_unset(std::string const& job, bool shards_too = true) const;  // errc::usage: they go with --algorithm train
 };
 // What a loader of these arguments is asked to do, by the offsets of `from` where they are known; `device_allowed`: bytes of the device.
 load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed);

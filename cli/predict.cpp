@@ -31,22 +31,22 @@ double rate(inference_report const& r) { return r.ms > 0 ? static_cast<double>(r
 void add_report(json& out, inference_report const& r) {
   json layers = json::array();
   for (auto const& l : r.layers)
-    layers.push_back({{"how", l.how},
+    layers.push_back({{"mode", l.how},
                       {"ms", l.ms},
-                      {"rows_ms", l.rows_ms},
-                      {"targets_ms", l.targets_ms},
+                      {"input_ms", l.rows_ms},
+                      {"output_ms", l.targets_ms},
                       {"bytes_in", l.rows_in},
                       {"bytes_out", l.rows_out},
-                      {"list_bytes", l.lists}});
+                      {"adjacency_bytes", l.lists}});
   auto const maybe = [](std::optional<double> x) { return x ? json(*x) : json(nullptr); };
   std::optional<double> const least = r.floor_ms();
   out.update(json{{"ms", r.ms},
                   {"prepare_ms", r.prepare_ms},
                   {"layers", layers},
-                  {"list_bytes", r.lists},
+                  {"adjacency_bytes", r.lists},
                   {"bytes", r.bytes()},
                   {"gbs", rate(r)},
-                  {"near_bytes", r.near_bytes},
+                  {"local_bytes", r.near_bytes},
                   {"floor_bytes", r.floor_bytes},
                   {"link_gbs", maybe(r.link_gbs)},
                   {"floor_ms", maybe(least)},
@@ -57,17 +57,16 @@ void say_report(inference_report const& r) {
     cli::say("layer {:>2}: {:>9.1f} ms, {:>8.3f} GB in, {:>8.3f} out; {}\n", l + 1, r.layers[l].ms,
              static_cast<double>(r.layers[l].rows_in + r.layers[l].lists) / 1e9, static_cast<double>(r.layers[l].rows_out) / 1e9,
              r.layers[l].how);
-  cli::say("all     : {:>9.1f} ms ({:.1f} before the layers), {:.1f} GB/s between host memory and what lies near{}\n", r.ms, r.prepare_ms,
-           rate(r),
-           r.floor_ms()
-               ? fmt::format("; {:.0f} % of the {:.1f} ms that the rows of each layer take once", 100 * r.ms / *r.floor_ms(), *r.floor_ms())
-               : "");
+  cli::say("all     : {:>9.1f} ms ({:.1f} before the layers), {:.1f} GB/s between host and GPU memory{}\n", r.ms, r.prepare_ms, rate(r),
+           r.floor_ms() ? fmt::format("; {:.0f} % of the {:.1f} ms to move the features of each layer once", 100 * r.ms / *r.floor_ms(),
+                                      *r.floor_ms())
+                        : "");
 }
 gnn_model read_model(predict_arguments const& a, place where) {
   gnn_model model = gnn_model::read(a.model, where);
   model_options const& o = model.options();
   if (a.classes && o.labels != label_kind::one_class)
-    fail(errc::usage, "--classes-only: this model answers yes or no to {} questions a vertex; leave it out for their scores", o.classes);
+    fail(errc::usage, "--classes-only: this model is multi-label, with {} labels per node; leave it out to get their scores", o.classes);
   return model;
 }
 // `r`: of one type.
@@ -88,13 +87,13 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
   else file.write(scores.data(), scores.size() * sizeof(float));
   file.commit();
   if (a.json) {
-    json out{{"file", a.file}, {"vertices", n}, {"classes", classes}, {"out", a.out}, {"found", count}};
+    json out{{"file", a.file}, {"nodes", n}, {"classes", classes}, {"out", a.out}, {"found", count}};
     if (r) add_report(out, *r);
     cli::say("{}\n", out.dump(2));
     return;
   }
   if (r) say_report(*r);
-  cli::say("{}: {} of {} vertices, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes),
+  cli::say("{}: {} of {} nodes, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes),
            grouped(n));
   for (std::size_t c = 0; c < count.size() && c < 20; ++c) cli::say("class {:>4}: {:>12}\n", c, grouped(count[c]));
 }
@@ -106,7 +105,8 @@ void predict_types(predict_arguments& a) {
   a.budgets.apply(where);
   gnn_model model = read_model(a, where);
   if (model.types().names.empty())
-    fail(errc::input, "{}: a model of one type, and {} is a manifest; name a container, or train on the manifest", a.model, a.file);
+    fail(errc::input, "{}: a model of one type, and {} is a dataset file; name a graph file, or train on the dataset file", a.model,
+         a.file);
   inference_options o;
   o.side = a.side == "in" ? list_side::in : list_side::out, o.weighted = a.weighted;
   o.math = parse_dense_math(a.math);
@@ -118,10 +118,10 @@ void predict_types(predict_arguments& a) {
 }
 
 void predict_file(predict_arguments& a) {
-  if (a.side != "in" && a.side != "out") fail(errc::usage, "--side {}: say in (those that lead to a vertex) or out", a.side);
+  if (a.side != "in" && a.side != "out") fail(errc::usage, "--side {}: use in (sources of in-edges) or out", a.side);
   a.check_rows();
   if (a.file.ends_with(".json")) return predict_types(a);
-  if (a.features.empty()) fail(errc::usage, "--features is required: which rows? Name an .npy file (a manifest names its own)");
+  if (a.features.empty()) fail(errc::usage, "--features is required: name an .npy file (a dataset file names its own)");
   list_side const side = a.side == "in" ? list_side::in : list_side::out;
   cli::check_outputs(a.file, {{"--out", a.out}});
   place const where = a.where();
@@ -130,7 +130,8 @@ void predict_file(predict_arguments& a) {
   graph_source from(a.file);
   std::uint64_t const n = from.info().vertices, classes = model.options().classes;
   if (a.weighted && from.info().weights == weight_kind::none)
-    fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", a.file);
+    fail(errc::input, "{}: --weighted, and this graph has no weights; create it with --random-weights (garner convert, garner generate)",
+         a.file);
   if (side == list_side::in) from.want_in_lists();
   // What the device has room for goes to rows; it reads lists and table once.
   bool const on_device = where.kind == place_kind::device;
@@ -155,17 +156,17 @@ void predict_file(predict_arguments& a) {
 
 void add_predict(cli::program& p) {
   auto const a = std::make_shared<predict_arguments>();
-  cli::verb& v = p.add("predict", "what a trained model says of every vertex, exactly");
+  cli::verb& v = p.add("predict", "exact inference of a trained model for every node");
   a->add_file(v);
   v.add("--features", a->features);
   a->add_file_rows(v);
   v.add("--model", a->model, "model file that garner train wrote").among("").required();
-  v.add("-o,--out", a->out, "file to write (.npy): scores, a row of classes a vertex by ascending id").required();
+  v.add("-o,--out", a->out, "file to write (.npy): scores, one row of classes per node by ascending id").required();
   v.add("--classes-only", a->classes);
-  v.add("--weighted", a->weighted, "edges count by their weights");
+  v.add("--weighted", a->weighted, "use edge weights");
   v.add("--side", a->side);
-  v.add("--math", a->math);
-  v.add("--near-bytes", a->near_bytes);
+  v.add("--gemm", a->math);
+  v.add("--local-bytes", a->near_bytes);
   a->add_place(v);
   a->add_rest(v);
   v.ends_with("Example: garner predict g.gnr --features x.npy --model model.safetensors -o scores.npy");

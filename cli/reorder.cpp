@@ -22,7 +22,7 @@ namespace garner {
 namespace {
 
 struct reorder_arguments {
-  std::string in, out, by = "degree", score, table, table_out, map, place = "host";
+  std::string in, out, by = "degree", score, table, table_out, map, place = "cpu";
   cli::sample_arguments training;
   bool no_check = false;
   reorder_options how;
@@ -51,23 +51,22 @@ std::vector<float> scores_of(reorder_arguments const& a, graph& g, place where) 
 void reorder_file(reorder_arguments& a) {
   auto const start = std::chrono::steady_clock::now();
   a.how.by = parse_order(a.by);
-  if (format_of(a.out) != file_format::gnr) fail(errc::usage, "{}: only a container keeps an order; let the name end in .gnr", a.out);
+  if (format_of(a.out) != file_format::gnr) fail(errc::usage, "{}: only a graph file keeps an order; let the name end in .gnr", a.out);
   a.pack.require_container(a.out, true);
   place const where = parse_place(a.place);
   bool const on_device = where.kind == place_kind::device;
-  if (a.how.by == vertex_order::bfs && where.kind != place_kind::host)
-    fail(errc::usage, "--by bfs: is found by the host; say --place host");
+  if (a.how.by == vertex_order::bfs && where.kind != place_kind::host) fail(errc::usage, "--by bfs: runs on the CPU; use --device cpu");
   a.budgets.apply(where);
   bool const scored = a.how.by == vertex_order::score;
   if (!scored && !a.score.empty()) fail(errc::usage, "--score {}: goes with --by score", a.score);
   if (scored && a.score.empty()) a.score = "expected";
-  if (!a.table_out.empty() && a.table.empty()) fail(errc::usage, "--table-out {}: say --table too", a.table_out);
+  if (!a.table_out.empty() && a.table.empty()) fail(errc::usage, "--features-out {}: add --features", a.table_out);
   std::string const table_out = a.table_out.empty() ? a.table : a.table_out;
-  cli::check_outputs(a.in, {{"OUT", a.out}, {"--table-out", table_out}, {"--map", a.map}});
+  cli::check_outputs(a.in, {{"OUT", a.out}, {"--features-out", table_out}, {"--map", a.map}});
   if (!a.map.empty() && !a.map.ends_with(".npy"))
     fail(errc::usage, "--map {}: an array of NumPy is written; let the name end in .npy", a.map);
   if (std::error_code unknown; std::filesystem::equivalent(a.map, a.table, unknown))
-    fail(errc::usage, "--map {}: is the table of --table, which is read after it; give it a name of its own", a.map);
+    fail(errc::usage, "--map {}: is the table of --features, which is read after it; give it a name of its own", a.map);
   graph_source from(a.in);
   cli::say("{}: {}\n", a.in, cli::describe(from.info()));
   // Lent for the samples; the file gets none that it was not asked to keep.
@@ -78,7 +77,7 @@ void reorder_file(reorder_arguments& a) {
     // Its rows may have followed the vertices of the first reorder, or not: nothing in the file tells, and a guess garbles them.
     if (info.order != vertex_order::natural)
       fail(errc::usage,
-           "--table {}: {} is in {} order already, and whether the rows of the table are too is not known; reorder the graph as it was "
+           "--features {}: {} is in {} order already, and whether the rows of the table are too is not known; reorder the graph as it was "
            "converted (--by natural brings it back) with its table by ascending id",
            a.table, a.in, to_string(info.order));
     check_table(a.table, info.vertices, a.in);
@@ -104,7 +103,7 @@ void reorder_file(reorder_arguments& a) {
   graph g = from.load(how);
   if (scored && !given) score = scores_of(a, g, where);
   if (lends) {
-    cli::say("in-lists: the file has none; made in {:.1f} ms for the samples (garner convert --in-lists keeps them)\n", from.making_ms());
+    cli::say("in-edges: not in the file; built in {:.1f} ms for the samples (garner convert --in-edges stores them)\n", from.making_ms());
     g.in = {};
     g.info.in_lists = false;
   }
@@ -115,11 +114,11 @@ void reorder_file(reorder_arguments& a) {
   save_graph(g, a.out);
   if (!a.map.empty()) {
     write_map(g, a.map);
-    cli::say("{}: which vertex stands where\n", a.map);
+    cli::say("{}: the order of the vertices\n", a.map);
   }
   if (!a.table.empty()) {
     permute_rows(g, a.table, table_out);
-    cli::say("{}: its rows in the new order\n", table_out);
+    cli::say("{}: the features in the new order\n", table_out);
   }
   cli::say("{}: {}; {:.2f} s\n", a.out, cli::describe(g.info),
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -129,9 +128,9 @@ void reorder_file(reorder_arguments& a) {
 
 void add_reorder(cli::program& p) {
   auto const a = std::make_shared<reorder_arguments>();
-  cli::verb& v = p.add("reorder", "the vertices of a container in another order; the user's ids stay");
+  cli::verb& v = p.add("reorder", "reorder the vertices of a graph file; the user's ids stay");
   v.add("FILE", a->in).required();
-  v.add("OUT", a->out, "container to write (.gnr)").required();
+  v.add("OUT", a->out, "graph file to write (.gnr)").required();
   v.add("--by", a->by,
         "degree: most out-edges first; bfs: breadth first from the highest degree; random; score: highest first; natural: by "
         "the user's ids")
@@ -139,11 +138,11 @@ void add_reorder(cli::program& p) {
   v.add("--score", a->score);
   a->training.add_training(v, false);
   a->training.add_presample(v, "of --score sampled");
-  v.add("--seed", a->how.seed, "of random, and of a training set that is drawn");
-  v.add("--table", a->table);
-  v.add("--table-out", a->table_out);
+  v.add("--seed", a->how.seed, "random seed of --by random and of a random training set");
+  v.add("--features", a->table, "feature table (.npy, one row per node by ascending id), reordered with the vertices");
+  v.add("--features-out", a->table_out);
   v.add("--map", a->map);
-  v.add("--place", a->place, "where scores are found and lists are sorted: host, or device").among("host device");
+  v.add("--device", a->place, "device that computes scores and sorts edges: cpu, cuda or cuda:N").among("cpu cuda");
   v.add("--no-check", a->no_check);
   a->pack.add(v);
   a->budgets.add(v, true);

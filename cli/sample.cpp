@@ -31,7 +31,7 @@ void sample_file(cli::loading_arguments& a) {
   a.check();
   place const where = a.where();
   a.budgets.apply(where);
-  cli::warn_without_gpu(where, {{"--keep-lists", a.keep_lists}});
+  cli::warn_without_gpu(where, {{"--graph-cache", a.keep_lists}});
   graph_source from(a.file);
   std::optional<tier> edges;
   if (a.lists() == list_side::in) from.want_in_lists();
@@ -61,8 +61,8 @@ void sample_file(cli::loading_arguments& a) {
   bool const simulated = where.kind == place_kind::simulated;
   if (!a.json) {
     cli::say_sampling(from, a, *edges, train, batches);
-    if (drawing.device_budget) cli::say("lists   {}\n", sampler.about());
-    cli::say("{:>6} {:>12} {:>14} {:>14} {:>10} {:>10}{}\n", "epoch", "mini-batches", "vertices each", "edges each", "ms mean", "ms median",
+    if (drawing.device_budget) cli::say("graph cache {}\n", sampler.about());
+    cli::say("{:>6} {:>12} {:>14} {:>14} {:>10} {:>10}{}\n", "epoch", "mini-batches", "nodes each", "edges each", "ms mean", "ms median",
              simulated ? "    link bytes each" : "");
     cli::flush_out();
   }
@@ -100,9 +100,9 @@ void sample_file(cli::loading_arguments& a) {
     for (std::uint64_t const n : e.by_hop) by_hop.push_back(each(n));
     rows.push_back({{"epoch", epoch},
                     {"batches", e.batches},
-                    {"vertices", e.vertices},
+                    {"nodes", e.vertices},
                     {"edges", e.edges},
-                    {"edges_each_by_hop", by_hop},
+                    {"edges_per_batch_by_hop", by_hop},
                     {"ms_mean", simulated ? json(nullptr) : json(mean)},
                     {"ms_median", simulated ? json(nullptr) : json(median(after))},
                     {"bytes_link", simulated ? json(e.link.bytes_link()) : json(nullptr)}});
@@ -117,7 +117,7 @@ void sample_file(cli::loading_arguments& a) {
   for (double const ms : timed) mean += ms / static_cast<double>(timed.size());
   if (a.json) {
     json out = cli::sampling_json(from, a, *edges, train, batches);
-    out["lists"] = sampler.about();
+    out["adjacency"] = sampler.about();
     out["score"] = scored.empty() ? json(nullptr) : json(a.score);
     out["batches"] = all;
     out["verified"] = a.verify ? json(all) : json(nullptr);
@@ -129,16 +129,16 @@ void sample_file(cli::loading_arguments& a) {
     return;
   }
   if (!simulated)
-    cli::say("ms a mini-batch: mean {:.3f}, median {:.3f} of {}{}; the sampler takes {}\n", mean, median(timed), grouped(timed.size()),
+    cli::say("ms per mini-batch: mean {:.3f}, median {:.3f} of {}{}; the sampler takes {}\n", mean, median(timed), grouped(timed.size()),
              timed.size() < all ? ", without the first" : "", format_bytes(sampler.bytes()));
-  if (a.verify) cli::say("verified {} mini-batches: vertices, edges and counts\n", grouped(all));
+  if (a.verify) cli::say("verified {} mini-batches: nodes, edges and counts\n", grouped(all));
 }
 
 }  // namespace
 
 void add_sample(cli::program& p) {
   auto const a = std::make_shared<cli::loading_arguments>();
-  cli::verb& v = p.add("sample", "mini-batches of a training drawn, as blocks, and how long that takes");
+  cli::verb& v = p.add("sample", "neighbor sampling: mini-batches of a training, without features, timed");
   a->add_sampling(v);
   a->add_run(v);
   a->add_place(v);

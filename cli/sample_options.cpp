@@ -22,7 +22,7 @@ namespace garner::cli {
 
 void sample_arguments::add_file(verb& v) { v.add("FILE", file).required(); }
 void sample_arguments::add_place(verb& v) {
-  v.add("--place", place);
+  v.add("--device", place);
   v.add("--access", access, "strided, merged, aligned, paged").among("strided merged aligned paged");
   v.add("--tier", tier);
 }
@@ -31,10 +31,10 @@ void sample_arguments::add_training(verb& v, bool with_seed) {
   v.add("--fanout", fanout);
   v.add("--rule", rule);
   v.add("--batch", batch);
-  if (with_seed) v.add("--seed", seed, "of training set, order and samples");
+  if (with_seed) v.add("--seed", seed, "random seed of training set, order and samples");
 }
 void sample_arguments::add_presample(verb& v, char const* of) {
-  v.add("--presample", presample, fmt::format("{}: epochs sampled beforehand, by a seed of their own", of));
+  v.add("--presample", presample, fmt::format("{}: epochs sampled in advance, with their own seed", of));
 }
 void sample_arguments::add_rest(verb& v) {
   v.add("--json", json);
@@ -52,7 +52,7 @@ sample_options sample_arguments::sampling() const {
   sample_options o;
   o.fanouts = parse_fanouts(fanout);
   o.rule = parse_hop_rule(rule);
-  if (batch < 1 || batch > 1u << 24) fail(errc::usage, "--batch {}: say 1 to 16,777,216 training vertices", batch);
+  if (batch < 1 || batch > 1u << 24) fail(errc::usage, "--batch {}: use 1 to 16,777,216 training nodes", batch);
   o.batch = batch;
   o.seed = seed;
   return o;
@@ -109,13 +109,13 @@ std::optional<double> share_of(std::string const& text) {
   char* end = nullptr;
   double const share = std::strtod(text.c_str(), &end) / 100;
   if (end != text.c_str() + text.size() - 1 || !(share > 0 && share <= 1))
-    fail(errc::usage, "--train {}: say a share above 0% and at most 100%, as 1%, or a file of vertex ids", text);
+    fail(errc::usage, "--train {}: use a share above 0% and at most 100%, as 1%, or a file of node ids", text);
   return share;
 }
 std::ifstream ids_of(std::string const& text) {
   errno = 0;
   std::ifstream in(text);
-  if (!in) fail(errc::io, "--train {}: cannot be read: {}; say a share, as 1%, or a file of vertex ids", text, std::strerror(errno));
+  if (!in) fail(errc::io, "--train {}: cannot be read: {}; use a share, as 1%, or a file of node ids", text, std::strerror(errno));
   return in;
 }
 
@@ -135,10 +135,10 @@ vertex_set training_set(graph_handle const& g, std::string const& text, std::uin
     std::string word, more;
     if (!(words >> word)) continue;
     if (!not_a_count(word, ~std::uint64_t{0}).empty() || words >> more)
-      fail(errc::input, "{}: line {}: {} is no vertex id; say one a line of text", text, number, garner::shown(line));
+      fail(errc::input, "{}: line {}: {} is not a node id; expected one per line", text, number, garner::shown(line));
     train.push_back(std::strtoull(word.c_str(), nullptr, 10));
   }
-  if (train.empty()) fail(errc::input, "{}: names no vertex; say a vertex id a line", text);
+  if (train.empty()) fail(errc::input, "{}: names no node; write one node id per line", text);
   return train;
 }
 

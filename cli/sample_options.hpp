@@ -12,7 +12,7 @@
 namespace garner::cli {
 
 struct sample_arguments {
-  std::string file, place = "host", access = "aligned", tier, fanout = "12,12,12", rule = "all", train = "1%";
+  std::string file, place = "cpu", access = "aligned", tier, fanout = "12,12,12", rule = "all", train = "1%";
   std::uint64_t batch = 1000, seed = 1, presample = 8;
   bool json = false, no_check = false;
   budget_arguments budgets;

@@ -53,14 +53,14 @@ void score_file(score_arguments& a) {
   bool const simulated = o.where.kind == place_kind::simulated;
   if (a.json) {
     json all{{"file", a.file},
-             {"vertices", info.vertices},
+             {"nodes", info.vertices},
              {"edges", info.edges},
-             {"in_lists_made_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
-             {"place", to_string(o.where)},
+             {"in_edges_built_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
+             {"device", to_string(o.where)},
              {"access", to_string(o.access)},
              {"tier", to_string(*o.edges)},
              {"by", to_string(o.by)},
-             {"training_vertices", trains ? json(o.train.size()) : json(nullptr)},
+             {"training_nodes", trains ? json(o.train.size()) : json(nullptr)},
              {"fanouts", samples ? json(o.sampling.fanouts) : json(nullptr)},
              {"batch", samples ? json(o.sampling.batch) : json(nullptr)},
              {"presample", counts ? json(o.presample) : json(nullptr)},
@@ -69,37 +69,37 @@ void score_file(score_arguments& a) {
              {"ms", r.ms},
              {"bytes_link", simulated ? json(r.link.bytes_link()) : json(nullptr)},
              {"top", json::array()}};
-    for (std::uint64_t const k : order) all["top"].push_back({{"vertex", user(k)}, {"score", r.score[k]}});
+    for (std::uint64_t const k : order) all["top"].push_back({{"node", user(k)}, {"score", r.score[k]}});
     cli::say("{}\n", all.dump(2));
     return;
   }
   cli::say("{}: {}\n", a.file, cli::describe(info));
   if (from.makes_in_lists())
-    cli::say("in-lists: the file has none; made in {:.1f} ms (garner convert --in-lists keeps them)\n", from.making_ms());
+    cli::say("in-edges: not in the file; built in {:.1f} ms (garner convert --in-edges stores them)\n", from.making_ms());
   for (std::uint64_t const k : order) cli::say("{:>14} {:.6g}\n", user(k), r.score[k]);
   cli::say("{}, {} iterations{}, {:.3f} ms{}\n", to_string(o.by), r.iterations, r.converged ? "" : " (the tolerance was not reached)", r.ms,
            simulated ? " (of the simulation)" : "");
-  if (trains) cli::say("{} training vertices\n", grouped(o.train.size()));
+  if (trains) cli::say("{} training nodes\n", grouped(o.train.size()));
   if (simulated) cli::say("over the link {} bytes in {} requests\n", grouped(r.link.bytes_link()), grouped(r.link.request_count()));
-  if (!a.out.empty()) cli::say("{}: the score of every vertex\n", a.out);
+  if (!a.out.empty()) cli::say("{}: the score of every node\n", a.out);
 }
 
 }  // namespace
 
 void add_score(cli::program& p) {
   auto const a = std::make_shared<score_arguments>();
-  cli::verb& v = p.add("score", "which rows of a feature table a training will read most, predicted");
+  cli::verb& v = p.add("score", "predicted access frequency of each feature row in a training");
   a->add_file(v);
   v.add("--by", a->by,
-        "degree: out-edges; rpr: reverse PageRank; wrpr: weighted by the training set, five iterations; expected: accesses an "
-        "epoch, from fanouts and training set; sampled: the same, corrected by epochs that are sampled beforehand")
+        "degree: out-edges; rpr: reverse PageRank; wrpr: weighted by the training set, five iterations; expected: accesses per "
+        "epoch, from fanouts and training set; sampled: the same, corrected by epochs that are sampled in advance")
       .among(cli::values_of("--score"));
   a->add_training(v);
   a->add_presample(v, "of sampled");
   v.add("--damping", a->damping, "of rpr and wrpr");
-  v.add("--tolerance", a->tolerance, "rpr stops at this L1 change of an iteration");
+  v.add("--tolerance", a->tolerance, "rpr stops at this L1 change per iteration");
   a->add_place(v);
-  v.add("-o,--out", a->out, "file to write: vertex score a line; .tsv, .npy, or text");
+  v.add("-o,--out", a->out, "file to write: one line per node with its score; .tsv, .npy, or text");
   a->add_rest(v);
   v.ends_with("Example: garner score kron20.gnr --by expected --train 1% --fanout 12,12,12 -o scores.npy");
   v.runs([a] { score_file(*a); });

@@ -97,7 +97,7 @@ void search(sssp_arguments& a) {
   bool const near_far = o.variant == sssp_variant::near_far;
   if (o.delta && !(*o.delta > 0)) fail(errc::usage, "--delta {}: say a number above 0", *o.delta);
   if (!near_far && (o.delta || a.join))
-    fail(errc::usage, "--variant emogi: has no delta and joins no lists; leave out {}", o.delta ? "--delta" : "--join");
+    fail(errc::usage, "--variant emogi: has neither delta nor join; leave out {}", o.delta ? "--delta" : "--join");
   a.apply(o);
   graph_source from(a.file);
   graph_info const& info = from.info();
@@ -136,7 +136,7 @@ void search(sssp_arguments& a) {
   all["delta"] = cli::or_null(near_far, job.delta());
   all["vertices_per_team"] = o.paper.vertices_per_team;
   all["split_hubs"] = near_far && o.paper.split_hubs;
-  all["join_lists"] = sssp_job::joins_lists(o);
+  all["join_adjacency"] = sssp_job::joins_lists(o);
   all["slice"] = o.slice;
   at.add_device_cache(all, job.setting().device_cache);
   at.add_tail(all, cli::all_verified(runs));
@@ -150,20 +150,20 @@ void search(sssp_arguments& a) {
 
 void add_sssp(cli::program& p) {
   auto const a = std::make_shared<sssp_arguments>();
-  cli::verb& v = p.add("sssp", "shortest paths over weighted edges that may lie outside the GPU");
+  cli::verb& v = p.add("sssp", "shortest paths over weighted edges in or outside GPU memory");
   a->add_file(v);
   a->add_sources(v);
   a->add_place(v);
   v.add("--variant", a->variant, "near-far, or emogi: Bellman-Ford with active flags, as the paper's program").among("near-far emogi");
   v.add("--delta", a->how.delta);
-  a->add_walk(v, "neighbouring lists of the frontier are read as one (default: with aligned, one a team, not at place host)");
+  a->add_walk(v, "adjacent lists of the frontier are read as one (default: with --access aligned, except on cpu)");
   a->add_l2(v);
   a->add_verify(v);
-  a->add_out(v, "file to write: vertex distance parent a line, infinity -1 where not reached; of the last source");
+  a->add_out(v, "file to write: one line per vertex with distance and parent, infinity -1 if not reached; for the last source");
   v.add("--rounds", a->steps);
   a->add_rest(v);
   v.ends_with(
-      "The graph must have weights: garner convert IN.gnr OUT.gnr --weights 1:255 draws some.\n"
+      "The graph must have weights: garner convert IN.gnr OUT.gnr --random-weights 1:255 adds some.\n"
       "Example: garner sssp road.gnr --source 1 --verify --out paths.txt");
   v.runs([a] { search(*a); });
 }

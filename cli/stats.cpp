@@ -34,7 +34,7 @@ void print_json(stats_options const& o, container_header const& h, graph_summary
          {"vertices", h.info.vertices},
          {"edges", h.info.edges},
          {"directed", h.info.directed},
-         {"in_lists", h.info.in_lists},
+         {"in_edges", h.info.in_lists},
          {"id_bytes", h.info.id_bytes},
          {"weights", name_of(h.info.weights)},
          {"id_map", h.info.id_map},
@@ -42,8 +42,8 @@ void print_json(stats_options const& o, container_header const& h, graph_summary
          {"order", to_string(h.info.order)},
          {"isolated", s.isolated ? json(*s.isolated) : json(nullptr)},
          {"degree", {{"min", s.degree_min}, {"mean", s.degree_mean}, {"median", s.degree_median}, {"max", s.degree_max}}},
-         {"lists", s.lists},
-         {"lists_on_lines", s.lists_on_lines}};
+         {"adjacency_lists", s.lists},
+         {"aligned_adjacency_lists", s.lists_on_lines}};
   j["degrees"] = json::array();
   for (auto const& b : s.bins) j["degrees"].push_back({{"low", b.low}, {"high", b.high}, {"vertices", b.vertices}, {"edges", b.edges}});
   j["edges_up_to_degree"] = json::array();
@@ -63,22 +63,22 @@ void print_json(stats_options const& o, container_header const& h, graph_summary
 
 void print_text(stats_options const& o, container_header const& h, graph_summary const& s) {
   graph_info const& g = h.info;
-  if (h.version) say("{}: container version {}, {}\n\n", o.file, h.version, format_bytes(h.file_bytes));
+  if (h.version) say("{}: graph file version {}, {}\n\n", o.file, h.version, format_bytes(h.file_bytes));
   else say("{}: made in memory\n\n", o.file);
   auto const row = [](char const* what, std::string const& value) { say("{:<12} {}\n", what, value); };
   row("vertices", grouped(g.vertices));
   row("edges",
-      grouped(g.edges) + (g.directed ? g.in_lists ? " (directed, with in-lists)" : " (directed)" : " (undirected: each counts twice)"));
+      grouped(g.edges) + (g.directed ? g.in_lists ? " (directed, with in-edges)" : " (directed)" : " (undirected: each counts twice)"));
   row("ids",
       fmt::format("{} bytes, {}", g.id_bytes, g.id_map ? "the user's from a map" : fmt::format("the user's begin with {}", g.id_base)));
   if (g.order != vertex_order::natural) row("order", fmt::format("by {}", to_string(g.order)));
   row("weights", name_of(g.weights));
   row("isolated", s.isolated ? fmt::format("{} ({:.2f} %)", grouped(*s.isolated), percent(*s.isolated, g.vertices))
-                             : fmt::format("unknown without in-lists; {} vertices have no out-edge", grouped(g.vertices - s.lists)));
+                             : fmt::format("unknown without in-edges; {} vertices have no out-edge", grouped(g.vertices - s.lists)));
   row("degree", fmt::format("min {}, mean {:.2f}, median {}, max {}", grouped(s.degree_min), s.degree_mean, grouped(s.degree_median),
                             grouped(s.degree_max)));
-  row("lists", fmt::format("{} of {} start on a line of 128 bytes ({:.2f} %)", grouped(s.lists_on_lines), grouped(s.lists),
-                           percent(s.lists_on_lines, s.lists)));
+  row("adjacency", fmt::format("{} of {} lists start on a 128-byte line ({:.2f} %)", grouped(s.lists_on_lines), grouped(s.lists),
+                               percent(s.lists_on_lines, s.lists)));
 
   say("\n{:>23} {:>14} {:>8} {:>16} {:>8} {:>8}\n", "degree", "vertices", "%", "edges", "%", "sum %");
   std::uint64_t sum = 0;
@@ -97,7 +97,7 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
   say("\n{:<12} {:>16} {:>12}{}\n", "section", "begins at byte", "size", o.check ? "   checksum" : "");
   for (auto const& x : h.sections)
     say("{:<17} {:>11} {:>12}{}\n", x.name, x.offset, format_bytes(x.bytes), o.check ? fmt::format("   {:016x}", x.checksum) : "");
-  if (o.check) say("\nchecked: header, checksums of all sections, padding, offsets, targets, ids and cached neighbours are right\n");
+  if (o.check) say("\nchecked: header, checksums of all sections, padding, offsets, targets, ids and cached neighbors are right\n");
   else say("\nread: header and offsets; --check reads every section and compares its checksum\n");
 }
 
@@ -118,36 +118,41 @@ void print_manifest(stats_options const& o, hetero_manifest const& m) {
   auto const of_edges = [](edge_type const& e) { return files{{"edge_ids", e.edge_ids}, {"times", e.times}, {"features", e.features}}; };
   if (o.json) {
     using json = nlohmann::ordered_json;
-    json j{{"file", o.file}, {"vertices", json::array()}, {"edges", json::array()}, {"checked", o.check}};
+    json j{{"file", o.file}, {"nodes", json::array()}, {"edges", json::array()}, {"checked", o.check}};
     auto const with = [](json one, files const& all) {
       for (auto const& [name, file] : all) one[name] = file ? json(file->string()) : json(nullptr);
       return one;
     };
-    for (vertex_type const& t : m.types) j["vertices"].push_back(with({{"name", t.name}, {"count", t.count}}, of_type(t)));
+    for (vertex_type const& t : m.types) j["nodes"].push_back(with({{"name", t.name}, {"count", t.count}}, of_type(t)));
     for (edge_type const& e : m.edges)
-      j["edges"].push_back(with(
-          {{"from", e.from}, {"relation", e.relation}, {"to", e.to}, {"arcs", e.arcs}, {"edges", e.edges}, {"lists", e.lists.string()}},
-          of_edges(e)));
+      j["edges"].push_back(with({{"from", e.from},
+                                 {"relation", e.relation},
+                                 {"to", e.to},
+                                 {"stored_edges", e.arcs},
+                                 {"edges", e.edges},
+                                 {"graph", e.lists.string()}},
+                                of_edges(e)));
     return say("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));
   }
   auto const row = [](std::string const& what, std::string const& count, std::string const& has) {
     say("{:<40} {:>16}{}{}\n", what, count, has.empty() ? "" : "  ", has);
   };
-  say("{}: manifest, {} vertex types, {} edge types\n\n", o.file, m.types.size(), m.edges.size());
-  row("vertices", "count", "files");
+  say("{}: dataset file, {} node types, {} edge types\n\n", o.file, m.types.size(), m.edges.size());
+  row("nodes", "count", "files");
   for (vertex_type const& t : m.types) row(t.name, grouped(t.count), names_of(of_type(t)));
   say("\n");
-  row("edges", "arcs", "files");
+  row("edges", "count", "files");
   for (edge_type const& e : m.edges) row(e.from + " " + e.relation + " " + e.to, grouped(e.arcs), names_of(of_edges(e)));
-  if (o.check) say("\nchecked: names, counts, sizes, training vertices, and every byte of the lists are right\n");
+  if (o.check) say("\nchecked: names, counts, sizes, training nodes, and every byte of the adjacency are right\n");
 }
 
 }  // namespace
 
 void add_stats(cli::program& p) {
   auto const o = std::make_shared<stats_options>();
-  cli::verb& v = p.add("stats", "what a container holds: counts, degrees, sizes");
-  v.add("FILE", o->file, "a container (.gnr), a manifest (.json), or a graph made in memory: kron:20, uniform:20, web:20:32").required();
+  cli::verb& v = p.add("stats", "what a graph file holds: counts, degrees, sizes");
+  v.add("FILE", o->file, "a graph file (.gnr), a dataset file (.json), or a graph made in memory: kron:20, uniform:20, web:20:32")
+      .required();
   v.add("--check", o->check);
   v.add("--json", o->json);
   v.ends_with("Example: garner stats kron20.gnr --check");

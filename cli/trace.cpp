@@ -34,7 +34,7 @@ void trace_file(trace_arguments& a) {
   o.epochs = a.epochs;
   o.keep_rows = a.rows;
   result_format const format = result_format_of(a.out);
-  if (a.rows && a.out.empty()) fail(errc::usage, "--keep-rows: keeps rows in a trace; say -o FILE.gtr too");
+  if (a.rows && a.out.empty()) fail(errc::usage, "--keep-rows: keeps feature rows in a trace; add -o FILE.gtr");
   if (a.rows && format != result_format::text)
     fail(errc::usage, "{}: holds how often each row was read and nothing else; for --keep-rows let the name end in .gtr", a.out);
   if (!a.out.empty()) cli::check_outputs(a.file, {{"--out", a.out}});
@@ -57,16 +57,16 @@ void trace_file(trace_arguments& a) {
   bool const simulated = o.where.kind == place_kind::simulated;
   if (a.json) {
     json const all{{"file", a.file},
-                   {"vertices", info.vertices},
+                   {"nodes", info.vertices},
                    {"edges", info.edges},
-                   {"in_lists_made_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
-                   {"place", to_string(o.where)},
+                   {"in_edges_built_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
+                   {"device", to_string(o.where)},
                    {"tier", to_string(*o.edges)},
                    {"fanouts", t.sampling.fanouts},
                    {"rule", to_string(t.sampling.rule)},
                    {"batch", t.sampling.batch},
                    {"seed", t.sampling.seed},
-                   {"training_vertices", t.train},
+                   {"training_nodes", t.train},
                    {"epochs", t.epochs},
                    {"batches", t.batches},
                    {"accesses", t.accesses},
@@ -79,26 +79,26 @@ void trace_file(trace_arguments& a) {
   }
   cli::say("{}: {}\n", a.file, cli::describe(info));
   if (from.makes_in_lists())
-    cli::say("in-lists: the file has none; made in {:.1f} ms (garner convert --in-lists keeps them)\n", from.making_ms());
-  cli::say("{} mini-batches, {} training vertices, {} epoch{}\n", grouped(t.batches), grouped(t.train), grouped(t.epochs),
+    cli::say("in-edges: not in the file; built in {:.1f} ms (garner convert --in-edges stores them)\n", from.making_ms());
+  cli::say("{} mini-batches, {} training nodes, {} epoch{}\n", grouped(t.batches), grouped(t.train), grouped(t.epochs),
            t.epochs == 1 ? "" : "s");
-  cli::say("{} accesses, {} a mini-batch; {} of {} rows are read; {} edges sampled\n", grouped(t.accesses),
+  cli::say("{} accesses, {} per mini-batch; {} of {} feature rows are read; {} edges sampled\n", grouped(t.accesses),
            grouped(t.batches ? t.accesses / t.batches : 0), grouped(read), grouped(t.vertices), grouped(t.sampled));
   cli::say("time {:.3f} ms{}\n", t.ms, simulated ? " (of the simulation)" : "");
   if (simulated) cli::say("over the link {} bytes in {} requests\n", grouped(t.link.bytes_link()), grouped(t.link.request_count()));
-  if (!a.out.empty()) cli::say("{}: {}\n", a.out, a.rows ? "the rows of every mini-batch" : "how often each row was read");
+  if (!a.out.empty()) cli::say("{}: {}\n", a.out, a.rows ? "the feature rows of every mini-batch" : "how often each feature row was read");
 }
 
 }  // namespace
 
 void add_trace(cli::program& p) {
   auto const a = std::make_shared<trace_arguments>();
-  cli::verb& v = p.add("trace", "which rows a training reads: neighbour sampling, recorded");
+  cli::verb& v = p.add("trace", "access trace of a training: which feature rows neighbor sampling reads");
   a->add_file(v);
   a->add_training(v);
   v.add("--epochs", a->epochs);
   a->add_place(v);
-  v.add("-o,--out", a->out, "file to write: a trace (.gtr), or how often each row was read (.npy, .tsv)");
+  v.add("-o,--out", a->out, "file to write: a trace (.gtr), or how often each feature row was read (.npy, .tsv)");
   v.add("--keep-rows", a->rows);
   a->add_rest(v);
   v.ends_with("Example: garner trace kron20.gnr --train 1% --fanout 12,12,12 --epochs 1 -o kron20.gtr");

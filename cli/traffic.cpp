@@ -125,7 +125,7 @@ json to_json(counted const& c, std::uint64_t data_bytes, std::optional<link_rate
           {"amplification", c.link.amplification(data_bytes)},
           {"overfetch", c.link.overfetch()},
           {"ms", cli::times_of(here, [&](link_rates const& r) { return ms_of(c.link, r); })},
-          {"list_reads", read}};
+          {"adjacency_reads", read}};
 }
 
 json gather(traffic_arguments const& a) {
@@ -138,7 +138,8 @@ json gather(traffic_arguments const& a) {
   if (a.iterations && *a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
   std::vector<access_mode> modes{access_mode::strided, access_mode::merged, access_mode::aligned, access_mode::paged};
   tier const edges = parse_tier(a.tier);
-  if (edges != tier::host && edges != tier::file) fail(errc::usage, "--tier {}: traffic is counted of lists in tier host or file", a.tier);
+  if (edges != tier::host && edges != tier::file)
+    fail(errc::usage, "--tier {}: traffic is counted for adjacency in tier host or file", a.tier);
   bool const in_file = edges == tier::file;
   if (in_file) modes.pop_back();  // no pages of it are moved
   if (a.access != "all") modes = {parse_access(a.access)};
@@ -192,14 +193,14 @@ json gather(traffic_arguments const& a) {
            {"vertices", info.vertices},
            {"edges", info.edges},
            {"id_bytes", info.id_bytes},
-           {"job", a.job},
+           {"algorithm", a.job},
            {"variant", variant_of(o)},
            {"tier", to_string(edges)},
            {"step", step_of(o)},
            {"source", searches ? json(source) : json()},
            {"iterations", json()},
            {"l2_bytes", l2},
-           {"in_lists_made_ms", from.makes_in_lists() ? json(from.making_ms()) : json()},
+           {"in_edges_built_ms", from.makes_in_lists() ? json(from.making_ms()) : json()},
            {"data_bytes", data_bytes},
            {"runs", json::array()}};
   if (auto const* const r = std::get_if<pagerank_options>(&o); r && r->iterations) all["iterations"] = *r->iterations;
@@ -217,12 +218,12 @@ void print(json const& all) {
   auto const text = [](json const& j) { return j.get<std::string>(); };
   auto const whole = [](json const& j) { return j.get<std::uint64_t>(); };
   say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
-  say("job     {}, variant {}", text(all["job"]), text(all["variant"]));
+  say("algorithm {}, variant {}", text(all["algorithm"]), text(all["variant"]));
   if (!all["source"].is_null()) say(", source {}", whole(all["source"]));
   if (!all["iterations"].is_null()) say(", iterations {}", whole(all["iterations"]));
   say("; simulated, {}\n", whole(all["l2_bytes"]) ? "an L2 of " + format_bytes(whole(all["l2_bytes"])) : "no cache");
-  if (!all["in_lists_made_ms"].is_null())
-    say("in-lists: the file has none; made in {:.1f} ms (garner convert --in-lists keeps them)\n", all["in_lists_made_ms"].get<double>());
+  if (!all["in_edges_built_ms"].is_null())
+    say("in-edges: not in the file; built in {:.1f} ms (garner convert --in-edges stores them)\n", all["in_edges_built_ms"].get<double>());
   say("\n{:<8} {:>14} {:>14} {:>14} {:>14} {:>11} {:>11} {:>6} {:>6} |{:>9} {:>9} {:>9} {:>9}\n", "access", "32 B", "64 B", "96 B", "128 B",
       "pages 4 KiB", "bytes", "ampl.", "overf.", "ms here", "12.3 GB/s", "24 GB/s", "51 GB/s");
   for (json const& r : all["runs"]) {
@@ -234,16 +235,17 @@ void print(json const& all) {
   }
   if (all.contains("not_here")) say("\nno time here: {}\n", text(all["not_here"]));
   for (json const& r : all["runs"]) {
-    json const& read = r["list_reads"];
+    json const& read = r["adjacency_reads"];
     if (read.is_null()) continue;
-    say("\n{}, of the file: {:.3f} of the lists, {:.3f} of those wanted, {:.3f} of the drive's blocks that these lie in\n{:>8} {:>14} "
+    say("\n{}, from the file: {:.3f} of the adjacency, {:.3f} of the requested bytes, {:.3f} of the drive's blocks that hold them\n{:>8} "
+        "{:>14} "
         "{:>14} {:>14} "
         "{:>14}\n",
-        text(r["access"]), read["share_of_lists"].get<double>(), read["overfetch"].get<double>(), read["overfetch_of_blocks"].get<double>(),
-        text(all["step"]), "requests", "bytes", "wanted", "their blocks");
+        text(r["access"]), read["share_of_adjacency"].get<double>(), read["overfetch"].get<double>(),
+        read["overfetch_of_blocks"].get<double>(), text(all["step"]), "requests", "bytes", "requested", "their blocks");
     auto const line = [&](std::string const& name, json const& f) {
       say("{:>8} {:>14} {:>14} {:>14} {:>14}\n", name, grouped(whole(f["requests"])), grouped(whole(f["bytes"])),
-          grouped(whole(f["bytes_wanted"])), grouped(whole(f["bytes_of_blocks"])));
+          grouped(whole(f["bytes_requested"])), grouped(whole(f["bytes_of_blocks"])));
     };
     for (std::size_t k = 0; k < read["steps"].size(); ++k) line(std::to_string(k), read["steps"][k]);
     line("all", read);
@@ -254,19 +256,20 @@ void print(json const& all) {
 
 void add_traffic(cli::program& p) {
   auto const a = std::make_shared<traffic_arguments>();
-  cli::verb& v = p.add("traffic", "what a job sends over the link in each access mode, and how long links need for it");
-  v.add("JOB", a->job).required();
+  cli::verb& v = p.add("traffic", "link traffic of an algorithm in each access mode, and its time on several links");
+  v.add("ALGORITHM", a->job).required();
   v.add("FILE", a->file).required();
   v.add("--access", a->access, "strided, merged, aligned, paged, all of these, or copied").among("strided merged aligned paged all copied");
-  v.add("--tier", a->tier, "host; file: the lists stay there, and what is read of it is told step by step").among("host file");
+  v.add("--tier", a->tier, "host; file: adjacency stays on disk, and reads are reported step by step").among("host file");
   v.add("--variant", a->variant);
-  v.add("--source", a->source, "of bfs and sssp, by the user's id (default: one picked)");
-  v.add("--seed", a->seed, "of the picked source");
-  v.add("--iterations", a->iterations, "of pagerank (default: 1 of pull, which all read the same; all rounds of emogi)");
-  v.add("--l2-bytes", a->l2, "the L2 before the link, as 50MiB (default: none)");
+  v.add("--source", a->source, "source of bfs and sssp, by the user's id (default: a random one)");
+  v.add("--seed", a->seed, "random seed of the source");
+  v.add("--iterations", a->iterations,
+        "number of pagerank iterations (default: 1 for pull, whose iterations all read the same; all rounds for emogi)");
+  v.add("--l2-bytes", a->l2, "size of the L2 cache in front of the link, as 50MiB (default: none)");
   v.add("--json", a->as_json);
   v.add("--no-check", a->no_check);
-  v.add("--device-budget", a->device_cache, "bytes of far data cached on the simulated device (default: none)");
+  v.add("--graph-cache", a->device_cache, "memory of the simulated GPU that caches remote adjacency (default: 0)");
   a->budgets.add(v, false);
   v.ends_with(
       "Examples: garner traffic bfs kron20.gnr --l2-bytes 50MiB\n          garner traffic bfs kron20.gnr --tier file --variant direction");

@@ -59,18 +59,17 @@ struct train_arguments : cli::load_arguments {
   }
   // The ranks of this process, and where each of them learns.
   std::vector<garner::place> places() const {
-    if (!devices.empty() && place != "host") fail(errc::usage, "--devices and --place {}: say one of them", place);
+    if (!devices.empty() && place != "cpu") fail(errc::usage, "--devices and --device {}: use one of them", place);
     cli::shard_arguments here = split_into;
-    if (full && group.empty() && devices.empty() && !here.shards)
-      here.refuse_all("is of shards, and there are none; say --shards, --devices or --group too");
+    if (full && group.empty() && devices.empty() && !here.shards) here.refuse_all("goes with shards; add --shards, --devices or --group");
     if (!group.empty() && full) {
       if (here.shards && *here.shards != of_environment("WORLD_SIZE"))
-        fail(errc::usage, "--shards {} and --group: each shard is a process, and WORLD_SIZE is {}; say --shards {}, or leave it out",
+        fail(errc::usage, "--shards {} and --group: each shard is a process, and WORLD_SIZE is {}; use --shards {}, or leave it out",
              *here.shards, of_environment("WORLD_SIZE"), of_environment("WORLD_SIZE"));
       here.shards.reset();
     }
     std::vector<garner::place> all = cli::places_of(devices, ranks, here, where(), full);
-    if (!group.empty() && place == "device" && std::getenv("LOCAL_RANK")) all[0].index = static_cast<int>(of_environment("LOCAL_RANK"));
+    if (!group.empty() && place == "cuda" && std::getenv("LOCAL_RANK")) all[0].index = static_cast<int>(of_environment("LOCAL_RANK"));
     return all;
   }
 
@@ -80,13 +79,13 @@ struct train_arguments : cli::load_arguments {
   std::uint32_t depth() const {
     std::uint32_t const hops_or_two = full ? 2 : static_cast<std::uint32_t>(fanouts().size());
     if (layers && !full && *layers != hops_or_two)
-      fail(errc::usage, "--layers {} and --fanout {}: say a fanout for each layer", *layers, fanout);
+      fail(errc::usage, "--layers {} and --fanout {}: use one fanout per layer", *layers, fanout);
     return layers.value_or(hops_or_two);
   }
 };
 
 json of_part(evaluation::part const& p) {
-  return {{"vertices", p.vertices}, {"accuracy", p.accuracy}, {"loss", p.loss}, {"auc", p.auc ? json(*p.auc) : json(nullptr)}};
+  return {{"nodes", p.vertices}, {"accuracy", p.accuracy}, {"loss", p.loss}, {"auc", p.auc ? json(*p.auc) : json(nullptr)}};
 }
 double told(evaluation::part const& p) { return p.auc.value_or(p.accuracy); }
 
@@ -108,15 +107,14 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   t.evaluate_every = a.evaluate_every, t.epochs = a.most_epochs, t.patience = a.patience;
   t.record = !a.no_recording;
   t.load = a.loader();
-  if (!(a.rate > 0 && a.rate < 1e6)) fail(errc::usage, "--lr {}: say more than 0 and less than a million", a.rate);
-  if (m.layers < 1 || m.layers > 64) fail(errc::usage, "--layers {}: say 1 to 64", m.layers);
+  if (!(a.rate > 0 && a.rate < 1e6)) fail(errc::usage, "--lr {}: use more than 0 and less than a million", a.rate);
+  if (m.layers < 1 || m.layers > 64) fail(errc::usage, "--layers {}: use 1 to 64", m.layers);
   if (a.most_epochs == 0) fail(errc::usage, "--epochs 0: say 1 or more");
   if (a.patience.value_or(0) && !a.evaluate_every)
-    fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", *a.patience);
-  if (a.no_recording && !a.full) fail(errc::usage, "--no-recording: steps of mini-batches are not recorded; leave it out, or say --full");
+    fail(errc::usage, "--patience {} and --evaluate-every 0: patience counts evaluations; use 1 or more", *a.patience);
+  if (a.no_recording && !a.full) fail(errc::usage, "--no-cuda-graphs: only --full captures its steps; leave it out, or add --full");
   return {m, t};
 }
-std::string named(place p) { return p.kind == place_kind::device ? fmt::format("device:{}", p.index) : to_string(p); }
 // Of how many ranks, or shards, this process has those at `places`, or with --group one.
 std::uint32_t join_ranks(train_arguments& a, std::vector<place> const& places, training_options& t) {
   std::uint32_t all_ranks = static_cast<std::uint32_t>(places.size());
@@ -132,7 +130,7 @@ std::uint32_t join_ranks(train_arguments& a, std::vector<place> const& places, t
     double const late = a.split_into.late_seconds();
     t.shards = a.group.empty()
                    ? shards_of_threads(o, late)
-                   : std::make_shared<shard_group>(o, a.group, t.rank, late, a.measures_ways() ? ", its way measured first" : "");
+                   : std::make_shared<shard_group>(o, a.group, t.rank, late, a.measures_ways() ? ", its strategy measured first" : "");
     if (!a.group.empty()) a.together = t.shards->threads();
   } else if (!a.group.empty()) {
     a.together = t.ranks = ranks_of_processes(a.group, t.rank, all_ranks, 600);
@@ -181,18 +179,18 @@ std::string ranks_line(train_arguments const& a, std::vector<place> const& place
                      a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes", grouped(a.batch));
 }
 json json_of(shard_decision const& d) {
-  json all{{"why", d.why()}, {"rates_measured", d.rates_measured}, {"ways", json::array()}};
+  json all{{"why", d.why()}, {"rates_measured", d.rates_measured}, {"strategies", json::array()}};
   for (auto const& w : d.ways)
-    all["ways"].push_back({{"way", to_string(w.way)},
-                           {"shards", w.shards},
-                           {"predicted_ms", w.predicted_ms},
-                           {"floor_ms", w.floor_ms},
-                           {"bound", w.bound},
-                           {"measured_ms", w.measured_ms ? json(*w.measured_ms) : json(nullptr)},
-                           {"refused", w.refused.empty() ? json(nullptr) : json(w.refused)}});
+    all["strategies"].push_back({{"strategy", to_string(w.way)},
+                                 {"shards", w.shards},
+                                 {"predicted_ms", w.predicted_ms},
+                                 {"floor_ms", w.floor_ms},
+                                 {"bound", w.bound},
+                                 {"measured_ms", w.measured_ms ? json(*w.measured_ms) : json(nullptr)},
+                                 {"refused", w.refused.empty() ? json(nullptr) : json(w.refused)}});
   return all;
 }
-// --shard-way auto, and where nothing was said: what is the fastest here; a training that goes on keeps what it began with.
+// --shard-strategy auto, and where nothing was said: what is the fastest here; a training that goes on keeps what it began with.
 // Fewer places, where one is faster.
 // `files`: what all processes must have alike.
 void decide(train_arguments& a, model_options const& m, training_options& t, graph_handle const& g, std::vector<place>& places) {
@@ -225,41 +223,44 @@ void tell_shards(subject& what, train_arguments const& a, graph_handle const& g,
     if (std::find(at.begin(), at.end(), to_string(p)) == at.end()) at.push_back(to_string(p));
   what.head["ranks"] = 1;
   what.head["shards"] = {{"count", o.shards},
-                         {"way", to_string(o.way)},
-                         {"sums", to_string(o.sums)},
+                         {"strategy", to_string(o.way)},
+                         {"reduction", o.sums == shard_sums::quick ? "fast" : "deterministic"},
                          {"balance", to_string(o.balance)},
-                         {"wire", to_string(o.wire)},
-                         {"lists", o.packed_lists ? "packed" : "plain"},
-                         {"rows", o.far_rows ? "tiers" : "near"},
+                         {"dtype", to_string(o.wire)},
+                         {"adjacency", o.packed_lists ? "compressed" : "plain"},
+                         {"features", o.far_rows ? "tiered" : "local"},
                          {"imbalance", r.imbalance()},
                          {"cut_edges", r.cut()},
                          {"remote_rows", r.remote_rows()},
                          {"references", r.references()},
                          {"decided", a.decided ? json_of(*a.decided) : json(nullptr)},
-                         {"provider", to_string(over.provider)},
+                         {"transport", to_string(over.provider)},
                          {"over", over.about},
                          {"passed_over", over.passed_over}};
-  what.lines.push_back(fmt::format("shards  {}{} at {}{}; way {}, rows of {}, sums {}{}{}\n", o.shards, a.group.empty() ? "" : " processes",
-                                   fmt::join(at, ", "),
-                                   a.devices.size() > places.size() ? fmt::format(" (of {} asked for)", a.devices.size()) : "",
-                                   to_string(o.way), to_string(o.wire), o.way == shard_way::mgg ? "by atomics" : to_string(o.sums),
-                                   o.packed_lists ? fmt::format(", lists packed{}", o.far_lists ? " in host memory" : "") : "",
-                                   o.far_rows ? "; the table's come by tier" : ""));
+  what.lines.push_back(fmt::format("shards  {}{} on {}{}; strategy {}, features as {}, reduction {}{}{}\n", o.shards,
+                                   a.group.empty() ? "" : " processes", fmt::join(at, ", "),
+                                   a.devices.size() > places.size() ? fmt::format(" (of {} requested)", a.devices.size()) : "",
+                                   to_string(o.way), to_string(o.wire),
+                                   o.way == shard_way::mgg       ? "by atomics"
+                                   : o.sums == shard_sums::quick ? "fast"
+                                                                 : "deterministic",
+                                   o.packed_lists ? fmt::format(", compressed adjacency{}", o.far_lists ? " in host memory" : "") : "",
+                                   o.far_rows ? "; input features stay in their tier" : ""));
   if (o.shards > 1)
     what.lines.push_back(fmt::format("over    {}: {}{}{}\n", to_string(over.provider), over.about,
                                      over.passed_over.empty() ? "" : "; not over ", fmt::join(over.passed_over, ", nor ")));
-  what.lines.push_back(
-      fmt::format("split   the largest has {:.2f} times the mean of edges; {} edges ({:.1f} %) lead to {} rows of others, {:.1f} a row\n",
-                  r.imbalance(), grouped(r.cut()), r.edges() ? 100 * static_cast<double>(r.cut()) / static_cast<double>(r.edges()) : 0.0,
-                  grouped(r.remote_rows()), r.references()));
-  if (a.decided) what.lines.push_back(fmt::format("way     {}\n", a.decided->why()));
+  what.lines.push_back(fmt::format(
+      "split   the largest shard has {:.2f} times the mean number of edges; {} edges ({:.1f} %) cross to {} remote rows, {:.1f} per row\n",
+      r.imbalance(), grouped(r.cut()), r.edges() ? 100 * static_cast<double>(r.cut()) / static_cast<double>(r.edges()) : 0.0,
+      grouped(r.remote_rows()), r.references()));
+  if (a.decided) what.lines.push_back(fmt::format("strategy {}\n", a.decided->why()));
 }
 std::string end_of(training_options const& t, std::uint64_t validation_vertices) {
   std::string const epochs = fmt::format("{} epoch{}", grouped(*t.epochs), *t.epochs == 1 ? "" : "s");
-  if (validation_vertices == 0) return fmt::format("after {}; the split has no validation part (2), by which it could stop early", epochs);
+  if (validation_vertices == 0) return fmt::format("after {}; the split has no validation part (2) for early stopping", epochs);
   if (*t.patience == 0) return fmt::format("after {}", epochs);
   std::uint64_t const patience = std::uint64_t{*t.patience} * t.evaluate_every;
-  return fmt::format("when the validation loss has not fallen for {} epoch{}, after {} at the most", grouped(patience),
+  return fmt::format("when the validation loss has not fallen for {} epoch{}, after {} at most", grouped(patience),
                      patience == 1 ? "" : "s", grouped(*t.epochs));
 }
 // Rank 0, or the only one: to the end.
@@ -277,11 +278,11 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
                   {"inputs", m.inputs},
                   {"classes", m.classes},
                   {"parameters", model.parameters()},
-                  {"labels", m.labels == label_kind::one_class ? "one class" : "yes or no"},
+                  {"labels", m.labels == label_kind::one_class ? "single-label" : "multi-label"},
                   {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
                   {"batch", a.full ? json(nullptr) : json(a.batch)},
-                  {"rate", a.rate},
-                  {"decay", *t.decay},
+                  {"lr", a.rate},
+                  {"weight_decay", *t.decay},
                   {"scaling", to_string(m.scaling)},
                   {"dropout", *t.dropout},
                   {"layer_norm", m.layer_norm},
@@ -289,10 +290,10 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
                   {"most_epochs", *t.epochs},
                   {"patience", *t.patience},
                   {"seed", a.seed},
-                  {"training_vertices", parts[1]},
-                  {"validation_vertices", parts[2]},
-                  {"test_vertices", parts[3]},
-                  {"unrecorded", nullptr},
+                  {"training_nodes", parts[1]},
+                  {"validation_nodes", parts[2]},
+                  {"test_nodes", parts[3]},
+                  {"not_captured", nullptr},
                   {"epochs", json::array()}});
   if (!a.json) {
     for (std::string const& line : what.lines) cli::say("{}", line);
@@ -302,10 +303,10 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
         "seeds   {} to train, {} to validate, {} to test; {}\n", grouped(parts[1]), grouped(parts[2]), grouped(parts[3]),
         a.full ? std::string("the whole graph at every step") : fmt::format("fanouts {}, mini-batches of {}", a.fanout, grouped(a.batch)));
     cli::say("ends    {}\n", end_of(t, parts[2]));
-    if (run.epochs() || run.step()) cli::say("goes on after epoch {}, step {}\n", run.epochs(), run.step());
-    cli::say("{:>32} | {:^28} | {:>9} | {:^17} | {:^25}\n", "", fmt::format("exact {}", measure), "", "ms waited", "GB of rows");
-    cli::say("{:>5} {:>8} {:>9} {:>7} | {:>8} {:>10} {:>8} | {:>9} | {:>8} {:>8} | {:>7} {:>8} {:>8}\n", "epoch", "steps", "loss", "right",
-             "train", "validation", "test", "ms", "caller", "loader", "near", "on peers", "far");
+    if (run.epochs() || run.step()) cli::say("continues after epoch {}, step {}\n", run.epochs(), run.step());
+    cli::say("{:>32} | {:^28} | {:>9} | {:^17} | {:^25}\n", "", fmt::format("exact {}", measure), "", "ms waited", "GB of features");
+    cli::say("{:>5} {:>8} {:>9} {:>7} | {:>8} {:>10} {:>8} | {:>9} | {:>8} {:>8} | {:>7} {:>8} {:>8}\n", "epoch", "steps", "loss",
+             "correct", "train", "validation", "test", "ms", "caller", "loader", "local", "peers", "remote");
     cli::flush_out();
   }
   auto const keep = [&] {
@@ -327,13 +328,13 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
       row["sample_ms"] = e.load.sample_ms, row["fetch_ms"] = e.load.fetch_ms, row["gather_ms"] = e.load.gather_ms;
       row["model_ms"] = e.model_ms;
       row["caller_waited_ms"] = e.load.caller_waited_ms, row["loader_waited_ms"] = e.load.loader_waited_ms;
-      row["near_rows"] = e.load.rows[tier::device] + (where.kind == place_kind::host ? e.load.rows[tier::host] : 0);
+      row["local_rows"] = e.load.rows[tier::device] + (where.kind == place_kind::host ? e.load.rows[tier::host] : 0);
       row["peer_rows"] = e.load.rows[tier::peer];
-      row["far_rows"] = where.kind == place_kind::host ? 0 : e.load.rows[tier::host];
-      row["far_bytes"] = e.load.far_bytes;
+      row["remote_rows"] = where.kind == place_kind::host ? 0 : e.load.rows[tier::host];
+      row["remote_bytes"] = e.load.far_bytes;
       row["window"] = a.full ? none : json(e.load.window);
-      row["recorded"] = e.recorded;
-      if (!e.unrecorded.empty()) out["unrecorded"] = e.unrecorded;
+      row["captured"] = e.recorded;
+      if (!e.unrecorded.empty()) out["not_captured"] = e.unrecorded;
       row["file_rows"] = e.load.rows[tier::file], row["file_reads"] = e.load.file_reads, row["file_bytes"] = e.load.file_bytes;
       row["file_waited_ms"] = e.load.file_waited_ms;
       row["best"] = e.best;
@@ -343,18 +344,18 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
         evaluation const* const x = e.exact ? &*e.exact : nullptr;
         std::string const of_file =
             e.load.rows[tier::file]
-                ? fmt::format("; of the file {} rows, {} read ({:.2f} GB), waited {:.1f} ms", grouped(e.load.rows[tier::file]),
+                ? fmt::format("; from the file {} rows, {} read ({:.2f} GB), waited {:.1f} ms", grouped(e.load.rows[tier::file]),
                               grouped(e.load.file_reads), static_cast<double>(e.load.file_bytes) / 1e9, e.load.file_waited_ms)
                 : "";
         cli::say("{:>5} {:>8} {:>9.4f} {:>5.1f} % | {:>8} {:>10} {:>8} | {:>9.1f} | {:>8.1f} {:>8.1f} | {:>7} {:>8} {:>8}{}{}\n", e.epoch,
                  grouped(e.steps), e.loss, 100 * e.accuracy, share(x ? &x->train : nullptr), share(x ? &x->validation : nullptr),
-                 share(x ? &x->test : nullptr), e.ms, e.load.caller_waited_ms, e.load.loader_waited_ms, gb("near_rows"), gb("peer_rows"),
-                 gb("far_rows"), e.best ? " *" : "", of_file);
+                 share(x ? &x->test : nullptr), e.ms, e.load.caller_waited_ms, e.load.loader_waited_ms, gb("local_rows"), gb("peer_rows"),
+                 gb("remote_rows"), e.best ? " *" : "", of_file);
         cli::flush_out();
       }
       if (!a.json && e.recorded && !std::exchange(recorded, true))
-        cli::say("recorded: the {} kernels and copies of a step are given at once\n", e.recorded);
-      if (!a.json && !e.unrecorded.empty()) cli::say("not recorded, so a step is given kernel by kernel: {}\n", e.unrecorded);
+        cli::say("CUDA graph: the {} kernels and copies of a step are launched at once\n", e.recorded);
+      if (!a.json && !e.unrecorded.empty()) cli::say("no CUDA graph, so a step is launched kernel by kernel: {}\n", e.unrecorded);
       out["epochs"].push_back(std::move(row));
       keep();
     }
@@ -363,8 +364,8 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
       clear_interrupt();  // which would stop the writing too
       keep();
       if (!a.checkpoint.empty())
-        fail(errc::interrupted, "interrupted in epoch {}, after step {}; {} goes on from there with --resume {}", run.epochs() + 1,
-             run.step(), a.checkpoint, a.checkpoint);
+        fail(errc::interrupted, "interrupted in epoch {}, after step {}; continue from {} with --resume {}", run.epochs() + 1, run.step(),
+             a.checkpoint, a.checkpoint);
     }
     throw;
   }
@@ -379,13 +380,13 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
   out["validation_accuracy"] = last.validation.accuracy;
   out["test_accuracy"] = last.test.accuracy;
   out["test_auc"] = last.test.auc ? json(*last.test.auc) : json(nullptr);
-  out["near_bytes"] = run.bytes();
+  out["local_bytes"] = run.bytes();
   out["model_file"] = a.out.empty() ? json(nullptr) : json(a.out);
   if (a.json) {
     cli::say("{}\n", out.dump(2));
     return;
   }
-  cli::say("{}{}: {} of train {:.2f} %, validation {:.2f} %, test {:.2f} % (all neighbours, no draw)\n",
+  cli::say("{}{}: {} of train {:.2f} %, validation {:.2f} %, test {:.2f} % (all neighbors)\n",
            early ? fmt::format("no better validation in {} evaluations; ", *t.patience) : "",
            best ? fmt::format("epoch {}, the best", *best) : "at the end", measure, 100 * told(last.train), 100 * told(last.validation),
            100 * told(last.test));
@@ -420,7 +421,7 @@ void train_types(train_arguments& a) {
     if (!said.empty()) fail(errc::usage, "{} {}: {} names features, labels and splits itself; leave it out", name, said, a.file);
   if (a.full) a.fanout = "1";  // nothing is drawn
   std::optional<std::uint64_t> const budget = cli::budget_of_types(a);
-  a.features = "of the manifest";  // for check()
+  a.features = "of the dataset file";  // for check()
   a.check();
   auto options = options_of(a);
   model_options& m = options.first;
@@ -430,7 +431,7 @@ void train_types(train_arguments& a) {
   if (a.sharded(places.size())) fail(errc::usage, "shards: {} may have several types, which are not split; train without", a.file);
   place const where = places[0];
   for (place const p : places) a.budgets.apply(p);
-  cli::warn_without_gpu(where, {{"--budget", a.budget}, {"--keep-lists", a.keep_lists}});
+  cli::warn_without_gpu(where, {{"--feature-cache", a.budget}, {"--graph-cache", a.keep_lists}});
   std::uint32_t const all_ranks = join_ranks(a, places, t);
   cli::pulled_lists const how{a.lists(), a.weighted, a.full};
   cli::opened_types on = cli::open_types(a.file, where, a.tier, how, budget, a, a.together.get());
@@ -477,17 +478,17 @@ void train_types(train_arguments& a) {
   std::uint64_t arcs = 0;
   for (edge_type const& e : on.g.edges()) arcs += e.arcs;
   subject what;
-  what.head = {{"file", a.file}, {"target", type.name},       {"vertices", type.count},
-               {"edges", arcs},  {"place", to_string(where)}, {"ranks", all_ranks}};
+  what.head = {{"file", a.file}, {"target", type.name},        {"nodes", type.count},
+               {"edges", arcs},  {"device", to_string(where)}, {"ranks", all_ranks}};
   what.lines = {fmt::format("graph   {}: {} types, {} relations, {} edges; '{}' is the target\n", a.file, types.names.size(),
                             types.relations.size(), grouped(arcs), type.name),
-                fmt::format("place   {}\n", to_string(where)), ranks_line(a, places, all_ranks)};
+                fmt::format("device  {}\n", to_string(where)), ranks_line(a, places, all_ranks)};
   bool same = true;
   for (std::size_t k = 0; k < on.tables.size(); ++k) {
     tiered_tensor const& table = on.tables[k];
     same &= table.row_bytes() == on.tables[0].row_bytes();
-    what.head["rows"][types.names[k]] = table.about();
-    what.lines.push_back(fmt::format("rows    '{}' {} x {} {}: {}\n", types.names[k], grouped(table.rows()), table.width(),
+    what.head["features"][types.names[k]] = table.about();
+    what.lines.push_back(fmt::format("features '{}' {} x {} {}: {}\n", types.names[k], grouped(table.rows()), table.width(),
                                      to_string(table.kind()), table.about()));
   }
   for (std::uint8_t const p : split) ++what.parts[p];
@@ -509,15 +510,15 @@ bool fits_one(training_question const& q, graph_source const& from, std::string 
 void train_file(train_arguments& a) {
   a.width.reset();
   if (a.said_group && a.said_group->empty())
-    fail(errc::usage, "--group '': say a name, the same in all processes (is a variable empty?), or leave it out");
+    fail(errc::usage, "--group '': use one name, the same in all processes (is a variable empty?), or leave it out");
   a.group = a.said_group.value_or("");
   if (a.file.ends_with(".json")) return train_types(a);
-  for (auto const& [name, said, what] : {std::tuple("--features", a.features, "rows"), std::tuple("--labels", a.labels, "labels"),
+  for (auto const& [name, said, what] : {std::tuple("--features", a.features, "features"), std::tuple("--labels", a.labels, "labels"),
                                          std::tuple("--split", a.split, "parts of the split")})
-    if (said.empty()) fail(errc::usage, "{} is required: which {}? Name an .npy file (a manifest names its own)", name, what);
-  if (!a.target.empty()) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", a.target, a.file);
+    if (said.empty()) fail(errc::usage, "{} is required: name an .npy file of {} (a dataset file names its own)", name, what);
+  if (!a.target.empty()) fail(errc::usage, "--target {}: {} has one node type; leave it out", a.target, a.file);
   if (a.full && !a.keep_lists.empty())
-    fail(errc::usage, "--keep-lists {} and --full: all lists are read at once; leave it out", a.keep_lists);
+    fail(errc::usage, "--graph-cache {} and --full: full-graph training reads all edges; leave it out", a.keep_lists);
   if (a.full) a.fanout = "1";  // nothing is drawn
   a.check();
   auto options = options_of(a);
@@ -528,14 +529,14 @@ void train_file(train_arguments& a) {
   place const where = places[0];
   bool const on_device = where.kind == place_kind::device;
   for (place const p : places) a.budgets.apply(p);
-  cli::warn_without_gpu(where, {{"--budget", a.budget}, {"--keep-lists", a.keep_lists}});
-  a.place = named(where);
+  cli::warn_without_gpu(where, {{"--feature-cache", a.budget}, {"--graph-cache", a.keep_lists}});
+  a.place = to_string(where);
   std::uint32_t const all_ranks = join_ranks(a, places, t);
 
   graph_source from(a.file);
   std::uint64_t const n = from.info().vertices;
   cli::table_size const rows = cli::size_of(a.features);
-  if (rows.rows < n) fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, a.file, n);
+  if (rows.rows < n) fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.features, rows.rows, a.file, n);
   known_vertices known;
   known.labels = read_labels(a.labels);
   std::vector<std::uint8_t> const split = read_split(a.split);
@@ -600,12 +601,13 @@ void train_file(train_arguments& a) {
     tables.push_back(features.beside(places[k]));
     if (*edges == tier::host || !on_device || t.shards) continue;  // a shard copies its own
     train_arguments other = a;
-    other.place = named(places[k]);
+    other.place = to_string(places[k]);
     graph_source again(a.file);
     if (a.wants_in_lists()) again.want_in_lists();
     std::optional<tier> there = edges;
     lists.push_back(other.load_lists(again, there, needs, 0));
-    if (*there != *edges) fail(errc::memory, "{}: its lists fit {} and not {}; say --tier host", a.file, named(where), named(places[k]));
+    if (*there != *edges)
+      fail(errc::memory, "{}: its adjacency fits {} and not {}; use --tier host", a.file, to_string(where), to_string(places[k]));
   }
   cli::crew others;  // rank 0 tells what went wrong there
   for (std::uint32_t k = 1; k < places.size(); ++k)
@@ -627,12 +629,12 @@ void train_file(train_arguments& a) {
     if (t.rank > 0) return follow(a, run);
     resume(a, run);
     subject what;
-    what.head = {{"file", a.file},     {"vertices", n},     {"edges", from.info().edges}, {"place", to_string(where)},
-                 {"ranks", all_ranks}, {"shards", nullptr}, {"tier", to_string(*edges)},  {"rows", features.about()}};
+    what.head = {{"file", a.file},     {"nodes", n},        {"edges", from.info().edges}, {"device", to_string(where)},
+                 {"ranks", all_ranks}, {"shards", nullptr}, {"tier", to_string(*edges)},  {"features", features.about()}};
     what.lines = {
         fmt::format("graph   {}: {}\n", a.file, cli::describe(from.info())),
-        fmt::format("place   {}; lists in tier {}\n", to_string(where), to_string(*edges)), ranks_line(a, places, all_ranks),
-        fmt::format("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about())};
+        fmt::format("device  {}; adjacency in tier {}\n", to_string(where), to_string(*edges)), ranks_line(a, places, all_ranks),
+        fmt::format("features {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about())};
     if (t.shards) tell_shards(what, a, g, places, *t.shards);
     for (std::uint64_t v = 0; v < n; ++v) ++what.parts[split[v]];
     what.row_gb = static_cast<double>(features.row_bytes()) / 1e9;
@@ -653,21 +655,21 @@ void train_file(train_arguments& a) {
 void add_train(cli::program& p) {
   auto const a = std::make_shared<train_arguments>();
   a->fanout = "15,10";
-  cli::verb& v = p.add("train", "a model trained by mini-batches or on the whole graph, and evaluated exactly");
+  cli::verb& v = p.add("train", "train a GNN by mini-batches or on the full graph, with exact evaluation");
   a->add_file(v);
   v.add("--features", a->features);
-  v.add("--labels", a->labels, "labels (.npy, by ascending id): a class a vertex, below 0: none; or a row of 0 and 1, one a class");
-  v.add("--split", a->split, "a part a vertex (.npy, by ascending id): 1 train, 2 validation, 3 test, 0 none");
+  v.add("--labels", a->labels,
+        "labels (.npy, by ascending id): one class per node, negative: none; or multi-label: a row of 0 and 1 per node");
+  v.add("--split", a->split, "part of each node (.npy, by ascending id): 1 train, 2 validation, 3 test, 0 none");
   v.add("--target", a->target);
   v.add("--model", a->model, "gcn, sage (GraphSAGE, mean) or gin");
-  v.add("--full", a->full).not_with("--fanout").not_with("--batch").not_with("--window").not_with("--window-bytes").not_with("--ahead");
-  v.add("--no-recording", a->no_recording);
-  v.add("--fanout", a->fanout, "by mini-batches: neighbours drawn a vertex, a layer each; -1: all of them");
+  v.add("--full", a->full).not_with("--fanout").not_with("--batch").not_with("--window").not_with("--window-bytes").not_with("--prefetch");
+  v.add("--no-cuda-graphs", a->no_recording);
+  v.add("--fanout", a->fanout, "mini-batches: neighbors sampled per node, for each layer; -1: all");
   v.add("--batch", a->batch);
-  v.add(
-      "--epochs", a->most_epochs,
-      "steps of the whole graph, or the training set so many times (default: until the validation loss has not fallen for 50 steps and 10 "
-      "epochs, 1,000 steps and 100 epochs at the most; without validation 200 steps and 10 epochs)");
+  v.add("--epochs", a->most_epochs,
+        "passes over the training set; with --full steps (default: until the validation loss has not fallen for 10 epochs or 50 steps, at "
+        "most 100 epochs or 1,000 steps; without a validation part 10 epochs or 200 steps)");
   v.add("--layers", a->layers);
   v.add("--hidden", a->hidden);
   v.add("--dropout", a->dropout);
@@ -678,26 +680,26 @@ void add_train(cli::program& p) {
   v.add("--residual", a->residual);
   v.add("--scaling", a->scaling);
   v.add("--classes", a->classes);
-  v.add("--weighted", a->weighted, "edges count by their weights");
+  v.add("--weighted", a->weighted, "use edge weights");
   v.add("--side", a->side);
-  v.add("--seed", a->seed, "of parameters, order, samples and dropout");
+  v.add("--seed", a->seed, "random seed of initialization, shuffling, sampling and dropout");
   v.add("--evaluate-every", a->evaluate_every);
   v.add("--patience", a->patience);
   v.add("-o,--out", a->out, "file to write the model to (safetensors)");
   v.add("--checkpoint", a->checkpoint);
-  v.add("--resume", a->resume, "go on from this checkpoint, bit for bit");
+  v.add("--resume", a->resume, "continue from this checkpoint, bit for bit");
   v.add("--devices", a->devices).not_with("--ranks").not_with("--group");
   v.add("--ranks", a->ranks).not_with("--group");
   v.add("--group", a->said_group);
   a->split_into.add(v, true);
-  v.add("--budget", a->budget);
+  v.add("--feature-cache", a->budget);
   a->add_file_rows(v);
-  v.add("--keep-lists", a->keep_lists);
-  v.add(
-      "--score", a->score,
-      "of rows and lists kept: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending id; with --budget or "
-      "--keep-lists");
-  v.add("--math", a->math);
+  v.add("--graph-cache", a->keep_lists);
+  v.add("--score", a->score,
+        "which features and adjacency are cached: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending "
+        "id; with --feature-cache or "
+        "--graph-cache");
+  v.add("--gemm", a->math);
   a->add_loader(v);
   a->add_place(v);
   a->add_rest(v);

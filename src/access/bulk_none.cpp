@@ -6,7 +6,7 @@ namespace garner::on_gpu {
 
 bool has_bulk_copies(int) { return false; }
 void gather_bulk(executor&, bulk_rows const&, bulk_options const&) {
-  fail(errc::device, "this build has no GPU support; build with CUDA=1, or gather at place host or simulated");
+  fail(errc::device, "this build has no GPU support; build with CUDA=1, or gather on device cpu or simulated");
 }
 
 }  // namespace garner::on_gpu

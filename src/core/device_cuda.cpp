@@ -33,7 +33,7 @@ std::atomic<bool> begun{false}, begun_by_parent{false};
 
 constexpr char const* forked =
     "this process was forked from one that used the GPU already, and CUDA does not work in such a child; start processes by spawn or "
-    "forkserver, or say place host here";
+    "forkserver, or use device cpu here";
 void require_own_state() {
   if (begun_by_parent) fail(errc::device, "{}", forked);
 }
@@ -122,7 +122,7 @@ std::string why_none() {
 void require(int index) {
   if (count() == 0) fail(errc::device, "{}", why_none());
   if (index < 0 || index >= count())
-    fail(errc::device, "device {} does not exist; there are devices 0 to {}; say place device:{}", index, count() - 1, count() - 1);
+    fail(errc::device, "device {} does not exist; there are devices 0 to {}; use cuda:{}", index, count() - 1, count() - 1);
 }
 
 void make_current(int index) {

@@ -146,6 +146,6 @@ gpu_problem why_no_gpu(gpus_seen const& seen, gpu_build const& build) {
   if (hides_gpus(seen)) return {hidden_by(), "unset it, or set it to numbers of GPUs"};
   return {};
 }
-std::string told(gpu_problem const& p) { return fmt::format("{}; {}, or say place host or simulated", p.why, p.helps); }
+std::string told(gpu_problem const& p) { return fmt::format("{}; {}, or use device cpu or simulated", p.why, p.helps); }
 
 }  // namespace garner

@@ -22,27 +22,28 @@ Enum parse_name(std::array<std::string_view, N> const& names, std::string_view t
 std::string to_string(place where) {
   switch (where.kind) {
     case place_kind::host:
-      return "host";
+      return "cpu";
     case place_kind::simulated:
       return "simulated";
     case place_kind::device:
       break;
   }
-  return as_error([&] { return fmt::format("device {}", where.index); });
+  return as_error([&] { return fmt::format("cuda:{}", where.index); });
 }
 std::string_view to_string(tier t) { return tier_names[static_cast<std::size_t>(t)]; }
 std::string_view to_string(access_mode a) { return access_names[static_cast<std::size_t>(a)]; }
 
 place parse_place(std::string_view text) {
-  if (text == "host") return {place_kind::host, 0};
+  if (text == "cpu" || text == "host") return {place_kind::host, 0};
   if (text == "simulated" || text == "traced") return {place_kind::simulated, 0};
-  if (text == "device") return {place_kind::device, 0};
-  if (text.starts_with("device:")) {
+  if (text == "cuda" || text == "device") return {place_kind::device, 0};
+  for (std::string_view const kind : {"cuda:", "device:"}) {  // host and device: their names before 0.1.0
+    if (!text.starts_with(kind)) continue;
     int index = -1;
-    auto const [end, problem] = std::from_chars(text.data() + 7, text.data() + text.size(), index);
+    auto const [end, problem] = std::from_chars(text.data() + kind.size(), text.data() + text.size(), index);
     if (problem == std::errc() && end == text.data() + text.size() && index >= 0) return {place_kind::device, index};
   }
-  fail(errc::usage, "'{}' is no place; say host, device, device:N or simulated", text);
+  fail(errc::usage, "'{}' is not a device; use cpu, cuda, cuda:N or simulated", text);
 }
 tier parse_tier(std::string_view text) { return parse_name<tier>(tier_names, text, "tier", "device, peer, host, managed, file"); }
 access_mode parse_access(std::string_view text) {

@@ -284,10 +284,10 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   g.info = reader.header.info;
   g.checked = how.check;
   if (how.in_lists && g.info.directed && !g.info.in_lists)
-    fail(errc::input, "{}: has no in-lists; add them with `garner convert --in-lists`", g.name);
+    fail(errc::input, "{}: has no in-lists; add them with `garner convert --in-edges`", g.name);
   if (how.weights && g.info.weights == weight_kind::none)
     fail(errc::input,
-         "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --weights 1:255`", g.name);
+         "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --random-weights 1:255`", g.name);
   g.info.in_lists = g.info.in_lists && how.in_lists;
   if (!how.weights) g.info.weights = weight_kind::none;
   std::uint64_t wanted = 0;
@@ -317,7 +317,7 @@ std::uint64_t list_bytes(container_header const& header, load_options const& how
 buffer<std::uint64_t> load_offsets(std::filesystem::path const& file, bool of_in_lists, bool check) {
   section_reader reader(file);
   container_section const* s = reader.find(of_in_lists ? section_kind::in_offsets : section_kind::out_offsets);
-  if (!s) fail(errc::input, "{}: has no in-lists; add them with `garner convert --in-lists`", file.string());
+  if (!s) fail(errc::input, "{}: has no in-lists; add them with `garner convert --in-edges`", file.string());
   reader.bar.emplace("loading", s->bytes);
   return reader.read_offsets(*s, check);
 }

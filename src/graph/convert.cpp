@@ -205,7 +205,7 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
                     plan.from == file_format::npz || options.read.ignore_weights ||
                     (plan.from == file_format::gnr && info_of(in).weights == weight_kind::none);
   if (weighted && none && !b.draw_weights)
-    fail(errc::usage, "{}: there are no weights, which a .{} needs; write a .{} or draw some with --weights", out.string(),
+    fail(errc::usage, "{}: there are no weights, which a .{} needs; write a .{} or draw some with --random-weights", out.string(),
          to_string(plan.to), to_string(plan.to).substr(1));
   if (plan.from == file_format::gnr) {
     if (!options.read.columns.empty())

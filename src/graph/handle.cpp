@@ -198,7 +198,7 @@ graph_handle make_in_lists(graph_handle&& handle) {
     graph& g = graph_access::change(handle);
     if (!g.info.directed || g.info.in_lists) return std::move(handle);
     if (g.in_file)
-      fail(errc::input, "{}: has no in-lists, and lists that stay in the file make none; add them with `garner convert --in-lists`",
+      fail(errc::input, "{}: has no in-lists, and lists that stay in the file make none; add them with `garner convert --in-edges`",
            g.name);
     memory_block const& lists = g.info.packed ? g.out.packed_targets.words : g.out.targets;
     bool const far = in_device_memory(lists.where());

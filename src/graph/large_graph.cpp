@@ -463,7 +463,7 @@ void large_graph::write_container(std::uint64_t id_base, build_report& report) {
   if (!enough() && !tiny)
     fail(errc::memory,
          "{}: {} bytes of host memory are left for its {} vertices and a part of its edges, and {} are needed; raise the host budget{}",
-         name_, left(), n, state + of_streams + least_merge * 2, info.directed && info.in_lists ? ", or leave out --in-lists" : "");
+         name_, left(), n, state + of_streams + least_merge * 2, info.directed && info.in_lists ? ", or leave out --in-edges" : "");
   std::uint64_t const free = left() - std::min(left(), state + of_streams);
   std::uint64_t const share = std::max<std::uint64_t>(tiny ? 1024 : least_merge, free / (info.in_lists ? 5 : 4) * (info.in_lists ? 2 : 3));
   sorter_->finish(share);

@@ -242,7 +242,7 @@ void carry_ids(graph& g, table const& order, table const& renamed, vertex_order 
 
 // The lists are made near and stay there; ids are carried by the host.
 graph reorder_near(graph g, reorder_options const& options, place where) {
-  if (options.by == vertex_order::bfs) fail(errc::usage, "order bfs is found by the host; say place host");
+  if (options.by == vertex_order::bfs) fail(errc::usage, "order bfs is found by the host; use device cpu");
   memory_block const& far = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
   bool const on_device = where.kind == place_kind::device;
   if (far.bytes() && (on_device ? far.device() != where.index : in_device_memory(far.where())))

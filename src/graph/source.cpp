@@ -81,13 +81,13 @@ graph graph_source::load(load_options const& how) {
   if (how.edges == tier::file && generated_)
     fail(errc::usage, "{}: is made in memory, so it lies in no file; write it with garner generate, or say tier host", name_.string());
   if (how.edges == tier::file && makes)
-    fail(errc::input, "{}: has no in-lists, and lists that stay in the file make none; add them with `garner convert --in-lists`",
+    fail(errc::input, "{}: has no in-lists, and lists that stay in the file make none; add them with `garner convert --in-edges`",
          name_.string());
   if (!generated_ && !makes) return load_graph(name_, how);
   graph g;
   if (generated_) {
     if (!made_) fail(errc::internal, "{}: was loaded before", name_.string());
-    if (how.weights) fail(errc::input, "{}: has no weights; make the graph by `garner generate --weights 1:255`", name_.string());
+    if (how.weights) fail(errc::input, "{}: has no weights; make the graph by `garner generate --random-weights 1:255`", name_.string());
     g = std::move(*made_);
     made_.reset();
   } else {

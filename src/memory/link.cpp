@@ -171,7 +171,7 @@ struct bench {
             fail(errc::device,
                  "device {}: reads of mapped host memory returned wrong data (sum {} instead of {}); on this machine keep all data on the "
                  "device "
-                 "(tier device), or say place host",
+                 "(tier device), or use device cpu",
                  x.device(), got, want);
         });
     return gbs(p.reads * p.row_bytes, ms);
@@ -275,7 +275,7 @@ void self_test(int device) {
   if (passed.count(device)) return;
   device::require(device);
   if (!device::describe(device).maps_host_memory)
-    fail(errc::device, "device {}: cannot read host memory; keep all data on the device (tier device), or say place host", device);
+    fail(errc::device, "device {}: cannot read host memory; keep all data on the device (tier device), or use device cpu", device);
   bench b(tier::host, device, mib, "the self-test of mapped reads");
   for (std::uint64_t salt : {0u, 1u}) {  // twice, since a stale page would pass once
     b.write(salt);

@@ -38,7 +38,7 @@ std::vector<std::uint64_t> training_ids(graph const& g, vertex_set const& users)
 void require_pulled_lists(std::string const& name, graph_info const& info) {
   if (info.directed && info.edges > 0 && !info.in_lists)
     fail(errc::input,
-         "{}: sampling pulls in-neighbours, and this directed graph has no in-lists; add them with `garner convert --in-lists`", name);
+         "{}: sampling pulls in-neighbours, and this directed graph has no in-lists; add them with `garner convert --in-edges`", name);
 }
 edge_lists const& pulled_lists(graph const& g) {
   require_pulled_lists(g.name, g.info);

@@ -952,7 +952,7 @@ void bfs_job::require_runnable(std::string const& name, graph_info const& info, 
          name);
   if (turns && info.directed && !info.in_lists)
     fail(errc::input,
-         "{}: bottom-up levels of a directed graph need its in-lists; add them with `garner convert --in-lists`, or say variant levels",
+         "{}: bottom-up levels of a directed graph need its in-lists; add them with `garner convert --in-edges`, or say variant levels",
          name);
 }
 bfs_variant bfs_job::default_variant(graph_info const& info, bfs_options const& o) {

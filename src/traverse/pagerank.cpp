@@ -742,7 +742,7 @@ void pagerank_job::require_runnable(std::string const& name, graph_info const& i
     fail(errc::usage, "weighted ranks over {} shards are not there; say one place, or leave weighted out", o.shards.size());
   if (o.weighted && info.weights == weight_kind::none)
     fail(errc::input,
-         "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --weights 1:255`, or leave "
+         "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --random-weights 1:255`, or leave "
          "weighted out",
          name);
   if (o.shards.size() > 1 && o.by_degree.value_or(false))
@@ -758,7 +758,7 @@ void pagerank_job::require_runnable(std::string const& name, graph_info const& i
          pulls && info.packed ? ", or unpack the graph" : "");
   if (pulls && info.directed && !info.in_lists && info.edges)
     fail(errc::input,
-         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say "
+         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-edges`, or say "
          "variant emogi",
          name);
 }

@@ -304,7 +304,7 @@ weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where
     std::vector<std::uint64_t> const to = home(x, found);
     fail(errc::input,
          "{}: edge {} -> {} has weight {}; shortest paths need finite weights from 0 up: mend the file or draw others with "
-         "garner convert --weights 1:255",
+         "garner convert --random-weights 1:255",
          g.name, g.user_id(from), g.user_id(to[0]), Measure::weight(static_cast<std::uint32_t>(to[1])));
   }
   if (std::is_same_v<Measure, real_distance> && all.largest * static_cast<double>(g.info.vertices) > 1.7e38)
@@ -576,7 +576,7 @@ void sssp_job::require_runnable(std::string const& name, graph_info const& info,
     fail(errc::usage, "variant emogi has no delta and joins no lists; leave them out or take variant near-far");
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
   if (info.weights == weight_kind::none)
-    fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert {} NEW.gnr --weights 1:255", name,
+    fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert {} NEW.gnr --random-weights 1:255", name,
          name);
 }
 sssp_job::~sssp_job() = default;

@@ -102,7 +102,7 @@ TEST(gather_file, page_shows_every_figure) {
                            "of another device",
                            "what the link carries: 51.1 GB/s",
                            "Not measured, not drawn",
-                           "say --place device",
+                           "use --device cuda",
                            "&lt;small&gt;",
                            "beside a memcpy a row",
                            "2408 B, gathered",
@@ -194,7 +194,7 @@ TEST(copies, stand_beside_gathers_of_the_same_ids) {
   EXPECT_EQ(sizes, (std::vector<std::uint64_t>{128, 256, 512, 1024, 2408, 4096}));
   gather_file const simulated = measure_gathers(small_options({place_kind::simulated, 0}, {"copies"}), [](gather_row const&) {});
   ASSERT_EQ(simulated.rows.size(), 1u);
-  EXPECT_NE(simulated.rows[0].skipped.find("--place host"), std::string::npos);
+  EXPECT_NE(simulated.rows[0].skipped.find("--device cpu"), std::string::npos);
 }
 
 TEST(beside, without_a_device_is_left_out_and_says_so) {
@@ -202,7 +202,7 @@ TEST(beside, without_a_device_is_left_out_and_says_so) {
     gather_file const f = measure_gathers(small_options({kind, 0}, {"share", "near", "beside"}), [](gather_row const&) {});
     ASSERT_EQ(f.rows.size(), 3u);
     for (gather_row const& r : f.rows) {
-      EXPECT_NE(r.skipped.find("--place device"), std::string::npos) << r.skipped;
+      EXPECT_NE(r.skipped.find("--device cuda"), std::string::npos) << r.skipped;
       EXPECT_FALSE(r.ms || r.beside);
     }
   }

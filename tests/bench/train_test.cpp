@@ -306,15 +306,15 @@ TEST(train_bench, reads_what_garner_train_prints) {
              {"model_ms", 8.0},
              {"caller_waited_ms", 0.5},
              {"loader_waited_ms", 4.0},
-             {"near_rows", 5},
+             {"local_rows", 5},
              {"peer_rows", 0},
-             {"far_rows", 7},
-             {"far_bytes", 700}};
+             {"remote_rows", 7},
+             {"remote_bytes", 700}};
   json second = epoch;
   second["epoch"] = 2, second["loss"] = 1.25, second["test_accuracy"] = 0.5;
-  json run{
-      {"file", "g.gnr"}, {"vertices", 10},     {"edges", 20}, {"place", "device 0"}, {"model", "gcn"},         {"hidden", 16},
-      {"classes", 3},    {"fanouts", {5, -1}}, {"batch", 4},  {"seed", 1},           {"training_vertices", 6}, {"epochs", {epoch, second}}};
+  json run{{"file", "g.gnr"}, {"nodes", 10},  {"edges", 20},         {"device", "cuda:0"},
+           {"model", "gcn"},  {"hidden", 16}, {"classes", 3},        {"fanouts", {5, -1}},
+           {"batch", 4},      {"seed", 1},    {"training_nodes", 6}, {"epochs", {epoch, second}}};
   ASSERT_TRUE(is_trainings(run.dump()));
   train_file f = parse_trainings(run.dump(), "run.json");
   EXPECT_TRUE(f.alone);
@@ -328,13 +328,13 @@ TEST(train_bench, reads_what_garner_train_prints) {
   // 1 + 2 + 3 + 8 ms of stages in 10.
   EXPECT_NE(page.find("<td>14.0</td><td>10.0</td><td>28.6 %</td>"), std::string::npos);
   EXPECT_NE(page.find("trainings, measured"), std::string::npos);
-  run["place"] = "simulated", run["fanouts"] = nullptr, run["batch"] = nullptr;
+  run["device"] = "simulated", run["fanouts"] = nullptr, run["batch"] = nullptr;
   f = parse_trainings(run.dump(), "run.json");
   EXPECT_FALSE(f.courses[0].epochs[0].times.ms);
   EXPECT_NE(page_of({}, {}, {}, {}, {{"run.json", f}}).find("the whole graph at every step"), std::string::npos);
-  run["epochs"][0].erase("far_bytes");
+  run["epochs"][0].erase("remote_bytes");
   errc code{};
-  EXPECT_NE(error_of([&] { parse_trainings(run.dump(), "run.json"); }, &code).find("far_bytes"), std::string::npos);
+  EXPECT_NE(error_of([&] { parse_trainings(run.dump(), "run.json"); }, &code).find("remote_bytes"), std::string::npos);
   EXPECT_EQ(code, errc::input);
 }
 

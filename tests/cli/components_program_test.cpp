@@ -28,9 +28,9 @@ TEST(components_program, gives_the_same_answer_in_every_way) {
   EXPECT_TRUE(plain.at("verified"));
   EXPECT_GT(plain.at("components"), 1);
   EXPECT_TRUE(plain.at("runs").at(0).at("bytes_link").is_null());
-  for (std::string const more : {"--variant emogi", "--place simulated", "--place simulated --variant emogi --access strided",
-                                 "--access paged", "--first-neighbours 0", "--first-neighbours 5 --slice 64 --trials 3",
-                                 "--variant emogi --vertices-per-team 8 --access merged --place simulated --l2-bytes 1MiB"}) {
+  for (std::string const more : {"--variant emogi", "--device simulated", "--device simulated --variant emogi --access strided",
+                                 "--access paged", "--first-neighbors 0", "--first-neighbors 5 --slice 64 --trials 3",
+                                 "--variant emogi --vertices-per-team 8 --access merged --device simulated --l2-bytes 1MiB"}) {
     SCOPED_TRACE(more);
     json const j = run(at, "k.gnr --out b.txt " + more);
     EXPECT_EQ(j.at("components"), plain.at("components"));
@@ -44,30 +44,11 @@ TEST(components_program, gives_the_same_answer_in_every_way) {
 TEST(components_program, its_json_has_these_keys) {
   folder const at;
   generate(at);
-  json const j = run(at, "k.gnr --place simulated");
-  for (char const* key : {"file",
-                          "vertices",
-                          "edges",
-                          "directed",
-                          "place",
-                          "tier",
-                          "access",
-                          "id_bytes",
-                          "variant",
-                          "vertices_per_team",
-                          "first_neighbours",
-                          "slice",
-                          "l2_bytes",
-                          "device_budget",
-                          "host_budget",
-                          "state_bytes",
-                          "checked",
-                          "verified",
-                          "simulated",
-                          "components",
-                          "largest",
-                          "ms_median",
-                          "runs"})
+  json const j = run(at, "k.gnr --device simulated");
+  for (char const* key :
+       {"file",    "vertices",          "edges",           "directed",   "place",    "tier",          "access",      "id_bytes",
+        "variant", "vertices_per_team", "first_neighbors", "slice",      "l2_bytes", "device_budget", "host_budget", "state_bytes",
+        "checked", "verified",          "simulated",       "components", "largest",  "ms_median",     "runs"})
     EXPECT_TRUE(j.contains(key)) << key;
   json const& r = j.at("runs").at(0);
   // Of two runs the median is their mean.
@@ -110,10 +91,10 @@ TEST(components_program, refuses_what_cannot_be) {
   for (auto const& [line, words] : std::map<std::string, std::string>{
            {"k.gnr --variant louvain", "afforest or emogi"},
            {"k.gnr --trials 0", "1 or more"},
-           {"k.gnr --first-neighbours 65", "0 to 64"},
+           {"k.gnr --first-neighbors 65", "0 to 64"},
            {"k.gnr --slice 65", "multiple of 32"},
            {"k.gnr --vertices-per-team 0", "1 to 1024"},
-           {"k.gnr --l2-bytes 1M", "--place simulated"},
+           {"k.gnr --l2-bytes 1M", "--device simulated"},
            {"k.gnr --access paged --tier host", "paged"},
        }) {
     outcome const o = at.shell("garner components " + line);
@@ -138,7 +119,7 @@ TEST(components_program, device_gives_what_the_host_gives) {
   for (std::string const how : {"--access strided", "--access merged", "--access aligned", "--tier device", "--access paged"})
     for (std::string const variant : {" --variant afforest", " --variant emogi"}) {
       SCOPED_TRACE(how + variant);
-      json const j = run(at, "k.gnr --place device --out b.txt " + how + variant);
+      json const j = run(at, "k.gnr --device cuda --out b.txt " + how + variant);
       EXPECT_EQ(j.at("components"), host.at("components"));
       EXPECT_EQ(j.at("largest"), host.at("largest"));
       EXPECT_EQ(read_text(at / "b.txt"), read_text(at / "a.txt"));
@@ -159,8 +140,8 @@ TEST_P(real_components, have_their_known_figures) {
   folder const at;
   outcome const c = at.shell("garner convert '" + file.string() + "' g.gnr " + k.options);
   ASSERT_EQ(c.code, 0) << c.err;
-  for (std::string const more : {"", " --variant emogi", " --place simulated", " --place simulated --variant emogi --access merged",
-                                 " --tier file --verify", " --tier file --variant emogi", " --tier file --place simulated"}) {
+  for (std::string const more : {"", " --variant emogi", " --device simulated", " --device simulated --variant emogi --access merged",
+                                 " --tier file --verify", " --tier file --variant emogi", " --tier file --device simulated"}) {
     if (k.largest > 200'000 && more.find("merged") != std::string::npos) continue;  // some hundred rounds, simulated
     json const j = run(at, "g.gnr" + more);
     EXPECT_EQ(j.at("components").get<std::uint64_t>(), k.components + j.at("vertices").get<std::uint64_t>() - k.used) << more;

@@ -21,7 +21,7 @@ json named(json const& report, std::string const& name) {
 
 TEST(doctor_program, ends_well_where_all_is_well) {
   folder const at;
-  outcome const o = at.shell("export GARNER_DEVICE_FOLDER=. && garner doctor --place simulated --json");
+  outcome const o = at.shell("export GARNER_DEVICE_FOLDER=. && garner doctor --device simulated --json");
   EXPECT_EQ(o.code, 0) << o.err;
   json const all = json::parse(o.out);
   EXPECT_TRUE(all.at("usable"));
@@ -38,7 +38,7 @@ TEST(doctor_program, reports_torch_and_pyg_of_the_python_on_path) {
       std::filesystem::permissions(at.path() / "bin/python3", std::filesystem::perms::owner_all);
     }
     outcome const o =
-        at.shell("export GARNER_DEVICE_FOLDER=. PATH=$PWD/bin:$PATH " + named_one + " && garner doctor --place simulated --json");
+        at.shell("export GARNER_DEVICE_FOLDER=. PATH=$PWD/bin:$PATH " + named_one + " && garner doctor --device simulated --json");
     EXPECT_EQ(o.code, 0) << o.err;
     json const all = json::parse(o.out);
     return std::pair(named(all, "torch").at("found").get<std::string>(), named(all, "PyG").at("found").get<std::string>());
@@ -63,7 +63,7 @@ TEST(doctor_program, gpus_that_are_hidden_are_no_fault_unless_one_is_asked_for) 
   outcome const o = at.shell(with);
   EXPECT_EQ(o.code, 0) << o.out << o.err;
   EXPECT_THAT(o.out, HasSubstr("CUDA_VISIBLE_DEVICES is '', which hides all GPUs"));
-  outcome const asked = at.shell(with + " --place device");
+  outcome const asked = at.shell(with + " --device cuda");
   EXPECT_EQ(asked.code, 1);
   EXPECT_THAT(asked.out, HasSubstr("not run: this GPU cannot be used"));
   EXPECT_THAT(asked.out, Not(HasSubstr("do not use this GPU")));
@@ -77,7 +77,7 @@ TEST(doctor_program, and_all_others_give_one_reason_why_no_gpu_can_be_used) {
   std::string const why = json::parse(at.shell(with + "garner info --json").out).at("no_device");
   EXPECT_THAT(why, StartsWith("there is a GPU (/dev/nvidia*), and "));
   EXPECT_EQ(named(json::parse(at.shell(with + "garner doctor --json").out), "driver").at("advice"), why);
-  EXPECT_EQ(at.shell(with + "garner bfs kron:6 --place device").err, "garner: " + why + "\n");
+  EXPECT_EQ(at.shell(with + "garner bfs kron:6 --device cuda").err, "garner: " + why + "\n");
 }
 
 TEST(doctor_program, fails_where_a_gpu_cannot_be_used_and_reports_the_rest) {
@@ -98,18 +98,18 @@ TEST(doctor_program, fails_where_a_gpu_cannot_be_used_and_reports_the_rest) {
 
 TEST(doctor_program, options_that_ask_for_gpu_memory_on_the_cpu_are_named_and_change_nothing) {
   folder const at;
-  for (auto const& [option, line] : {std::pair("--device-budget 1MiB", "garner bfs kron:6 --source 1 --json"),
-                                     {"--budget 10%", "garner load kron:6 --width 3 --share 100% --batch 16 --fanout 2 --json"},
-                                     {"--keep-lists 10%", "garner sample kron:6 --share 100% --batch 16 --fanout 2 --json"}}) {
+  for (auto const& [option, line] : {std::pair("--graph-cache 1MiB", "garner bfs kron:6 --source 1 --json"),
+                                     {"--feature-cache 10%", "garner load kron:6 --width 3 --share 100% --batch 16 --fanout 2 --json"},
+                                     {"--graph-cache 10%", "garner sample kron:6 --share 100% --batch 16 --fanout 2 --json"}}) {
     outcome const o = at.shell(std::string(line) + " " + option), without = at.shell(line);
     EXPECT_EQ(o.code, 0) << o.err;
     EXPECT_EQ(o.err,
               std::string("garner: ") + option +
-                  " has no effect on the CPU, which has no GPU memory; say --place device (`garner doctor` tells whether a GPU can be "
+                  " has no effect on the CPU, which has no GPU memory; use --device cuda (`garner doctor` reports whether a GPU can be "
                   "used), or leave it out\n");
     EXPECT_EQ(without.err, "");
   }
-  EXPECT_EQ(at.shell("garner bfs kron:6 --source 1 --place simulated --device-budget 1MiB").err, "");
+  EXPECT_EQ(at.shell("garner bfs kron:6 --source 1 --device simulated --graph-cache 1MiB").err, "");
 }
 
 }  // namespace

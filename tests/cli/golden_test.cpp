@@ -20,7 +20,7 @@ std::string masked(std::string text) {
       {std::regex(R"~((layer  ?\d+|all     ): +\d+\.\d ms)~"), "$1: # ms"},
       {std::regex(R"~(\(\d+\.\d before the layers\), \d+\.\d GB/s)~"), "(# before the layers), # GB/s"},
       {std::regex(R"~(("loss": \d+\.\d{3})\d*)~"), "$1"},
-      {std::regex(R"~("((evaluation|sample|fetch|gather|model|rows|targets|caller_waited|loader_waited)_ms)": [-+.e\d]+)~"), "\"$1\": #"},
+      {std::regex(R"~("((evaluation|sample|fetch|gather|model|input|output|caller_waited|loader_waited)_ms)": [-+.e\d]+)~"), "\"$1\": #"},
       {std::regex(R"~(("gbs": )[-+.e\d]+)~"), "$1#"},
       {std::regex(R"~((layer +\d+|all  +): +\d+\.\d ms)~"), "$1: # ms"},  // of an inference
       {std::regex(R"~(\(\d+\.\d before the layers\), \d+\.\d GB/s)~"), "(# before the layers), # GB/s"},
@@ -31,7 +31,7 @@ std::string masked(std::string text) {
       {std::regex(R"~(ms least .* together \d+\.\d+ GTEPS)~"), "ms least #, median #, most #; together # GTEPS"},
       {std::regex(R"~(first \d+\.\d+ ms, \d+\.\d+ of these)~"), "first # ms, # of these"},
       {std::regex(R"~(; \d+\.\d+ ms before it)~"), "; # ms before it"},
-      {std::regex(R"~(made in \d+\.\d ms)~"), "made in # ms"},
+      {std::regex(R"~((built|made) in \d+\.\d ms)~"), "$1 in # ms"},
       {std::regex(R"~("(ms|gteps|prepare_ms|first_ms|each_ms)": [-+.e\d]+)~"), "\"$1\": #"},
       {std::regex(R"~("host_budget": [a-z\d]+)~"), "\"host_budget\": #"},
       {std::regex(R"~("state_bytes": \d+)~"), "\"state_bytes\": #"},
@@ -41,8 +41,8 @@ std::string masked(std::string text) {
       {std::regex(R"~(\n  here .*)~"), "\n  here #"},
       {std::regex(R"~(\nno time here: .*\n)~"), ""},
       {std::regex(R"~(\| +(-|[\d.]+) )~"), "| # "},
-      {std::regex(R"~((near    ).* (of sampler, ring and window))~"), "$1# $2"},
-      {std::regex(R"~(("near_bytes": )\d+)~"), "$1#"},
+      {std::regex(R"~((memory  )\S+ \S+ (of sampler, ring and window))~"), "$1# $2"},
+      {std::regex(R"~(("local_bytes": )\d+)~"), "$1#"},
       {std::regex(R"~([ !] GPU \d+ {2,}[^\n]*\n( +-> [^\n]*\n)?)~"), ""},  // of the doctor, as all that this machine has
       {std::regex(R"~([ !] (Garner|driver|host memory|pinned memory|/dev/shm|io_uring|cuBLAS|NCCL|torch|PyG) {2,}[^\n]*(\n +-> [^\n]*)?)~"),
        "  $1 #"},
@@ -117,15 +117,15 @@ TEST(golden, help) {
 }
 
 TEST(golden, doctor) {
-  expect_golden("doctor", {"export GARNER_DEVICE_FOLDER=. && garner doctor --place simulated", "garner doctor --place moon"});
+  expect_golden("doctor", {"export GARNER_DEVICE_FOLDER=. && garner doctor --device simulated", "garner doctor --device moon"});
 }
 
 TEST(golden, generate) {
   expect_golden("generate", {"garner generate kron --scale 8 --edge-factor 4 k.gnr",
-                             "garner generate uniform --scale 8 --seed 7 --weights 1:9 u.gnr",
-                             "garner generate web --scale 8 --id-bytes 8 --weights-f32 0:1 w.gnr",
+                             "garner generate uniform --scale 8 --seed 7 --random-weights 1:9 u.gnr",
+                             "garner generate web --scale 8 --id-bytes 8 --random-weights-f32 0:1 w.gnr",
                              "garner generate kron --scale 3 --edge-factor 2 k.wel",
-                             "garner generate kron --scale 3 --edge-factor 2 --weights 5:5 k.wel",
+                             "garner generate kron --scale 3 --edge-factor 2 --random-weights 5:5 k.wel",
                              "cat k.wel",
                              "garner generate ring --scale 8 r.gnr",
                              "garner generate kron --scale 32 r.gnr",
@@ -135,11 +135,11 @@ TEST(golden, generate) {
                              "garner generate kron --scale 8 r.foo",
                              "garner generate kron --scale 8 r.csv",
                              "garner generate kron --scale 8 nowhere/r.gnr",
-                             "garner generate kron --scale 8 --place simulated r.gnr",
-                             "garner generate kron --scale 8 --place moon r.gnr",
-                             "garner generate kron --scale 8 --weights 9:1 r.gnr",
-                             "garner generate kron --scale 8 --weights 1.5:2 r.gnr",
-                             "garner generate kron --scale 8 --weights 1:2 --weights-f32 1:2 r.gnr",
+                             "garner generate kron --scale 8 --device simulated r.gnr",
+                             "garner generate kron --scale 8 --device moon r.gnr",
+                             "garner generate kron --scale 8 --random-weights 9:1 r.gnr",
+                             "garner generate kron --scale 8 --random-weights 1.5:2 r.gnr",
+                             "garner generate kron --scale 8 --random-weights 1:2 --random-weights-f32 1:2 r.gnr",
                              "garner generate kron --scale 8 --host-budget 4K r.gnr",
                              "garner generate kron --scale 8 --device-memory 4K r.gnr",
                              "ls"});
@@ -175,8 +175,8 @@ TEST(golden, convert) {
                  "garner convert b.gnr b.mtx && cat b.mtx",
                  "garner convert b.mtx c.gnr",
                  "garner convert a.gnr copy.gnr && cmp a.gnr copy.gnr",
-                 "garner convert a.gnr d.gnr --in-lists --id-bytes 8",
-                 "garner convert a.gnr d.gnr --weights 1:9 && garner convert d.gnr d.wel && cat d.wel",
+                 "garner convert a.gnr d.gnr --in-edges --id-bytes 8",
+                 "garner convert a.gnr d.gnr --random-weights 1:9 && garner convert d.gnr d.wel && cat d.wel",
                  "garner convert d.gnr d.bel && garner convert d.bel.col e.gnr && cmp d.gnr e.gnr",
                  "garner convert a.gnr a.sg.zst",
                  "garner convert a.sg.zst f.gnr && cmp a.gnr f.gnr",
@@ -194,9 +194,9 @@ TEST(golden, convert) {
                  ": > empty.el && garner convert empty.el empty.gnr",
                  "garner convert empty.el empty.gnr --allow-empty",
                  "garner convert a.txt x.gnr --compress --id-bytes 8",
-                 "garner convert a.gnr x.gnr --compress --unpack",
+                 "garner convert a.gnr x.gnr --compress --decompress",
                  "garner convert a.gnr x.gnr --keep-hints 0",
-                 "garner reorder a.gnr x.gnr --keep-cached-neighbours 5",
+                 "garner reorder a.gnr x.gnr --keep-cached-neighbors 5",
                  "garner convert a.txt x.gnr --undirected --keep-loops",
                  "garner convert a.txt x.gnr first second --third fourth",
                  "printf '0 1 nan\\n' > nan.wel && garner convert nan.wel x.gnr",
@@ -273,15 +273,15 @@ TEST(golden, hetero) {
 TEST(golden, sources) {
   expect_golden(
       "sources",
-      {"printf '0 1\\n1 2\\n2 0\\n3 0\\n3 1\\n' > d.el && garner convert d.el d.gnr > log && garner convert d.el in.gnr --in-lists > log",
+      {"printf '0 1\\n1 2\\n2 0\\n3 0\\n3 1\\n' > d.el && garner convert d.el d.gnr > log && garner convert d.el in.gnr --in-edges > log",
        "garner pagerank d.gnr --verify --out d.txt | grep -v time",
        "garner pagerank in.gnr --out in.txt > log && cmp d.txt in.txt",
        "garner pagerank d.gnr --json | grep in_lists_made_ms | sed 's/: [0-9.e-]*/: #/'",
-       "garner pagerank d.gnr --place simulated --host-budget 300",
+       "garner pagerank d.gnr --device simulated --host-budget 300",
        "garner bfs d.gnr --variant direction --source 0 --verify | grep -v bottom-up",
        "garner trace d.gnr --train 100% --fanout 2 | grep -v time",
        "garner score d.gnr --by sampled --train 100% --fanout 2 | grep in-lists",
-       "garner plan d.gnr --job pagerank --place host | sed -n '/array/,/^host/p'",
+       "garner plan d.gnr --algorithm pagerank --device cpu | sed -n '/array/,/^host/p'",
        "garner traffic pagerank d.gnr --access merged | grep -v merged",
        "garner reorder d.gnr r.gnr --by score --score sampled --train 100% --fanout 2 && garner stats r.gnr | grep edges",
        "garner generate kron --scale 8 k.gnr > log && garner bfs k.gnr --out k.txt --format ldbc > log",
@@ -289,7 +289,7 @@ TEST(golden, sources) {
        "garner convert kron:8 c.gnr > log && cmp k.gnr c.gnr",
        "garner stats web:8:4 | head -6",
        "garner stats web:8 --check",
-       "garner plan uniform:8 --job bfs --place host | head -3",
+       "garner plan uniform:8 --algorithm bfs --device cpu | head -3",
        "garner components uniform:8:4 --verify | grep components",
        "garner bfs kron:40",
        "garner bfs ./kron:8",
@@ -303,20 +303,20 @@ TEST(golden, bfs) {
       "bfs",
       {"printf '0 1\\n0 2\\n1 3\\n3 4\\n9 8\\n' > tree.el && garner convert tree.el tree.gnr > log",
        "garner bfs tree.gnr --source 0 --verify --out tree.txt && cat tree.txt",
-       "garner bfs tree.gnr --source 0 --place simulated --access strided --verify",
-       "garner bfs tree.gnr --source 0 --place simulated --access merged",
-       "garner bfs tree.gnr --source 0 --place simulated --access paged",
-       "garner bfs tree.gnr --source 0 --place simulated --access aligned --l2-bytes 1M --json --verify", "garner bfs tree.gnr --source 4",
+       "garner bfs tree.gnr --source 0 --device simulated --access strided --verify",
+       "garner bfs tree.gnr --source 0 --device simulated --access merged",
+       "garner bfs tree.gnr --source 0 --device simulated --access paged",
+       "garner bfs tree.gnr --source 0 --device simulated --access aligned --l2-bytes 1M --json --verify", "garner bfs tree.gnr --source 4",
        "garner bfs tree.gnr --source 5 --access paged --json", "garner bfs tree.gnr --trials 4 --seed 3 --save-sources s.txt && cat s.txt",
        "garner bfs tree.gnr --sources s.txt --verify --levels --out last.txt",
        "printf '# two\\n9\\n\\n 0 # here\\n' > s.txt && garner bfs tree.gnr --sources s.txt",
-       "garner generate kron --scale 10 k.gnr --id-bytes 8 > log", "garner bfs k.gnr --place simulated --trials 2 --verify",
-       "garner bfs k.gnr --place simulated --access strided --trials 2 --no-split --vertices-per-team 8 --verify", "ls"});
+       "garner generate kron --scale 10 k.gnr --id-bytes 8 > log", "garner bfs k.gnr --device simulated --trials 2 --verify",
+       "garner bfs k.gnr --device simulated --access strided --trials 2 --no-split --vertices-per-team 8 --verify", "ls"});
 }
 
 TEST(golden, reorder) {
   expect_golden("reorder",
-                {"printf '1 2 5\\n1 3 1\\n3 4 2\\n4 9 1\\n9 8 3\\n4 1 7\\n' > t.wel && garner convert t.wel t.gnr --in-lists > log",
+                {"printf '1 2 5\\n1 3 1\\n3 4 2\\n4 9 1\\n9 8 3\\n4 1 7\\n' > t.wel && garner convert t.wel t.gnr --in-edges > log",
                  "garner reorder t.gnr degree.gnr",
                  "garner reorder t.gnr bfs.gnr --by bfs",
                  "garner reorder bfs.gnr random.gnr --by random --seed 2",
@@ -348,26 +348,27 @@ TEST(golden, stats) {
 TEST(golden, loading) {
   expect_golden(
       "loading",
-      {"garner sample kron:10 --fanout 5,3 --batch 100 --share 100% --place simulated --verify",
-       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --budget 10% --score degree "
+      {"garner sample kron:10 --fanout 5,3 --batch 100 --share 100% --device simulated --verify",
+       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --device simulated --feature-cache 10% --score degree "
        "--epochs 2 --verify",
-       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --batches 3 --state s.txt --json",
+       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --device simulated --batches 3 --state s.txt --json",
        "cat s.txt",
-       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --resume s.txt",
-       "garner load kron:10 --width 16 --fanout 5,3 --batch 99 --share 100% --place simulated --resume s.txt",
+       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --device simulated --resume s.txt",
+       "garner load kron:10 --width 16 --fanout 5,3 --batch 99 --share 100% --device simulated --resume s.txt",
        "printf '1 2\\n2 3\\n3 1\\n4 2\\n' > d.el && garner convert d.el d.gnr --directed",
-       "garner sample d.gnr --fanout -1 --share 100% --place simulated --verify",
-       "garner sample kron:10 --fanout 5,3 --batch 100 --share 100% --place simulated --keep-lists 20% --score degree --verify",
-       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --keep-lists 8KiB --budget 10% --verify",
-       "garner plan kron:10 --job load --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --budget 10%",
-       "garner plan kron:10 --job load --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --keep-lists 20%",
-       "garner plan kron:10 --job load --width 16 --place host",
-       "garner plan kron:10 --job load --width 16 --device-memory 4MiB",
+       "garner sample d.gnr --fanout -1 --share 100% --device simulated --verify",
+       "garner sample kron:10 --fanout 5,3 --batch 100 --share 100% --device simulated --graph-cache 20% --score degree --verify",
+       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --device simulated --graph-cache 8KiB --feature-cache 10% "
+       "--verify",
+       "garner plan kron:10 --algorithm load --width 16 --fanout 5,3 --batch 100 --share 100% --device simulated --feature-cache 10%",
+       "garner plan kron:10 --algorithm load --width 16 --fanout 5,3 --batch 100 --share 100% --device simulated --graph-cache 20%",
+       "garner plan kron:10 --algorithm load --width 16 --device cpu",
+       "garner plan kron:10 --algorithm load --width 16 --device-memory 4MiB",
        "garner load kron:10",
-       "garner load kron:10 --width 4 --way quick",
-       "garner load kron:10 --width 4 --budget 101%",
-       "garner sample kron:10 --keep-lists 20x%",
-       "garner plan kron:10 --job bfs --keep-lists 1KiB",
+       "garner load kron:10 --width 4 --strategy quick",
+       "garner load kron:10 --width 4 --feature-cache 101%",
+       "garner sample kron:10 --graph-cache 20x%",
+       "garner plan kron:10 --algorithm bfs --graph-cache 1KiB",
        "garner sample kron:10 --weighted",
        "garner sample kron:10 --fanout 3,x"});
 }
@@ -380,18 +381,18 @@ TEST(golden, training) {
        "m.safetensors --checkpoint c.ckpt",
        "export GARNER_BLAS=none; garner train g.gnr --features x.npy --labels y.npy --split s.npy --fanout 3,3 --batch 32 --epochs 4 "
        "--resume c.ckpt",
-       "export GARNER_BLAS=none; garner train g.gnr --features x.npy --labels y.npy --split s.npy --full --model gcn --epochs 2 --place "
+       "export GARNER_BLAS=none; garner train g.gnr --features x.npy --labels y.npy --split s.npy --full --model gcn --epochs 2 --device "
        "simulated --json",
        "export GARNER_BLAS=none; garner predict g.gnr --features x.npy --model m.safetensors -o p.npy",
        "export GARNER_BLAS=none; garner predict g.gnr --features x.npy --model m.safetensors --classes-only -o p.npy --json",
        "garner train g.gnr --features x.npy --labels y.npy --split s.npy --fanout 3,3 --batch 32 --resume c.ckpt --seed 2",
        "head -c 300 c.ckpt > cut; garner train g.gnr --features x.npy --labels y.npy --split s.npy --fanout 3,3 --batch 32 --resume cut",
        "garner train g.gnr --features x.npy --labels y.npy --split y.npy --epochs 9 --patience 3",
-       "garner plan kron:10 --job train --width 16 --classes 4 "
-       "--fanout 5,3 --batch 100 --share 100% --place simulated",
-       "garner plan kron:10 --job train --width 16 --classes 4 "
+       "garner plan kron:10 --algorithm train --width 16 --classes 4 "
+       "--fanout 5,3 --batch 100 --share 100% --device simulated",
+       "garner plan kron:10 --algorithm train --width 16 --classes 4 "
        "--fanout 5,3 --batch 100 --share 100% --devices 0,1 --device-memory 1GiB",
-       "garner plan kron:10 --job train --width 16 --classes 4 --full "
+       "garner plan kron:10 --algorithm train --width 16 --classes 4 --full "
        "--device-memory 1GiB",
        "garner predict g.gnr --features x.npy --model c.ckpt -o p.npy", "ls"},
       [](folder const& at) { write_communities(at); });
@@ -400,23 +401,25 @@ TEST(golden, training) {
 TEST(golden, plan_of_several_types) {
   expect_golden("plan_types",
                 {"garner convert in g.json --undirected > log",
-                 "garner plan g.json --job load --fanout 5,3 --batch 16 --place simulated --budget 1KiB",
-                 "garner plan g.json --job train --fanout 5,3 --batch 16 --device-memory 1GiB --tier host",
-                 "garner plan g.json --job train --full --place host", "garner plan g.json --job train --model gin",
-                 "garner plan g.json --job train --budget 10%", "garner plan g.json --job load --share 10%",
-                 "garner plan g.json --job load --target author", "garner plan g.json --job train --device-memory 8KiB"},
+                 "garner plan g.json --algorithm load --fanout 5,3 --batch 16 --device simulated --feature-cache 1KiB",
+                 "garner plan g.json --algorithm train --fanout 5,3 --batch 16 --device-memory 1GiB --tier host",
+                 "garner plan g.json --algorithm train --full --device cpu", "garner plan g.json --algorithm train --model gin",
+                 "garner plan g.json --algorithm train --feature-cache 10%", "garner plan g.json --algorithm load --share 10%",
+                 "garner plan g.json --algorithm load --target author", "garner plan g.json --algorithm train --device-memory 8KiB"},
                 write_library);
 }
 
 TEST(golden, plan) {
-  expect_golden("plan", {"garner generate kron --scale 10 --weights 1:9 k.gnr > log", "garner plan k.gnr --job bfs --place simulated",
-                         "garner plan k.gnr --job sssp --place simulated --access merged",
-                         "garner plan k.gnr --job components --place simulated --access strided",
-                         "garner plan k.gnr --job pagerank --place simulated --iterations 20",
-                         "garner plan k.gnr --job bfs --place simulated --access paged", "garner plan k.gnr --job bfs --place host",
-                         "garner plan k.gnr --job bfs --place host --host-budget 100K", "garner plan k.gnr --job components --variant pull",
-                         "garner traffic bfs k.gnr --source 1", "garner traffic sssp k.gnr --source 1",
-                         "garner traffic components k.gnr --variant emogi", "garner traffic pagerank k.gnr --l2-bytes 8K"});
+  expect_golden(
+      "plan",
+      {"garner generate kron --scale 10 --random-weights 1:9 k.gnr > log", "garner plan k.gnr --algorithm bfs --device simulated",
+       "garner plan k.gnr --algorithm sssp --device simulated --access merged",
+       "garner plan k.gnr --algorithm components --device simulated --access strided",
+       "garner plan k.gnr --algorithm pagerank --device simulated --iterations 20",
+       "garner plan k.gnr --algorithm bfs --device simulated --access paged", "garner plan k.gnr --algorithm bfs --device cpu",
+       "garner plan k.gnr --algorithm bfs --device cpu --host-budget 100K", "garner plan k.gnr --algorithm components --variant pull",
+       "garner traffic bfs k.gnr --source 1", "garner traffic sssp k.gnr --source 1", "garner traffic components k.gnr --variant emogi",
+       "garner traffic pagerank k.gnr --l2-bytes 8K"});
 }
 
 TEST(golden, bad_input) {
@@ -429,7 +432,7 @@ TEST(golden, bad_input) {
                  "head -c 9000 g.gnr > cut.gnr; garner bfs cut.gnr; garner stats cut.gnr --check",
                  "cp g.gnr flipped.gnr; printf XX | dd of=flipped.gnr bs=1 seek=9001 conv=notrunc 2>log; garner bfs flipped.gnr",
                  "printf '0 1\\n' > e.el; garner bfs e.el",
-                 "GARNER_STREAMS=foo garner bfs g.gnr --place simulated",
+                 "GARNER_STREAMS=foo garner bfs g.gnr --device simulated",
                  "garner bfs g.gnr --source 256",
                  "garner bfs g.gnr --source -1",
                  "garner bfs g.gnr --source one",
@@ -446,7 +449,7 @@ TEST(golden, bad_input) {
                  "garner bfs g.gnr --access aligned --tier managed",
                  "garner bfs g.gnr --tier device",
                  "garner bfs g.gnr --tier shelf",
-                 "garner bfs g.gnr --place moon",
+                 "garner bfs g.gnr --device moon",
                  "garner bfs g.gnr --slice 33",
                  "garner bfs g.gnr --vertices-per-team 0",
                  "garner bfs g.gnr --l2-bytes 6M",

@@ -36,10 +36,10 @@ TEST_P(ldbc_example, has_its_published_answers) {
   at.write("x.v", x.vertices);
   at.write("x.e", x.edges);
   at.write("x.properties", x.properties);
-  outcome const made = at.shell("garner convert x.e x.gnr --in-lists");
+  outcome const made = at.shell("garner convert x.e x.gnr --in-edges");
   ASSERT_EQ(made.code, 0) << made.err;
   EXPECT_EQ(made.out.find("note:"), std::string::npos) << made.out;
-  for (std::string const more : {"", " --place simulated --access strided"}) {
+  for (std::string const more : {"", " --device simulated --access strided"}) {
     SCOPED_TRACE(x.name + more);
     std::string const from = " --verify --source " + std::to_string(x.source) + more;
     for (std::string const& line : {"garner bfs x.gnr --out BFS --format ldbc" + from, "garner sssp x.gnr --out SSSP --format ldbc" + from,
@@ -128,7 +128,7 @@ TEST(ldbc_program, sparse_ids_and_lonely_vertices_come_through) {
 TEST(result_files, are_chosen_by_ending_or_format) {
   folder const at;
   at.write("g.wel", "10 20 3\n20 30 4\n40 10 1\n");
-  ASSERT_EQ(at.shell("garner convert g.wel g.gnr --compact --in-lists").code, 0);
+  ASSERT_EQ(at.shell("garner convert g.wel g.gnr --compact --in-edges").code, 0);
   outcome const o = at.shell(
       "garner bfs g.gnr --source 10 --out d.tsv && garner sssp g.gnr --source 10 --out s.tsv && garner components g.gnr --out c.x "
       "--format tsv && garner pagerank g.gnr --out p.npy && garner bfs g.gnr --source 10 --out d.npy");
@@ -147,7 +147,7 @@ TEST(result_files, as_numpy_reads_them) {
   folder const at;
   at.write("g.wel", "10 20 0.5\n20 30 4\n40 10 1\n");
   ASSERT_EQ(
-      at.shell("garner convert g.wel g.gnr --compact --in-lists && garner sssp g.gnr --source 10 --out s.npy && garner pagerank g.gnr "
+      at.shell("garner convert g.wel g.gnr --compact --in-edges && garner sssp g.gnr --source 10 --out s.npy && garner pagerank g.gnr "
                "--out p.npy")
           .code,
       0);
@@ -160,7 +160,7 @@ TEST(result_files, as_numpy_reads_them) {
 
 TEST(result_files, that_cannot_be_are_refused_before_the_job) {
   folder const at;
-  ASSERT_EQ(at.shell("garner generate kron --scale 8 --weights 1:9 k.gnr && mkdir d.parent.npy").code, 0);
+  ASSERT_EQ(at.shell("garner generate kron --scale 8 --random-weights 1:9 k.gnr && mkdir d.parent.npy").code, 0);
   struct wrong {
     char const *more, *says;
     int code;
@@ -177,7 +177,7 @@ TEST(result_files, that_cannot_be_are_refused_before_the_job) {
     }
   // A full disk leaves none of the files that belong together.
   std::vector<std::string> const before = at.names();
-  ASSERT_EQ(at.shell("garner generate kron --scale 14 --weights 1:9 k.gnr").code, 0);
+  ASSERT_EQ(at.shell("garner generate kron --scale 14 --random-weights 1:9 k.gnr").code, 0);
   for (std::string const line : {"garner bfs k.gnr --out o.npy", "garner sssp k.gnr --out o.tsv"}) {
     outcome const o = at.shell(line, {.file_bytes = 100'000, .address_bytes = {}, .interrupt_after = {}});
     EXPECT_EQ(o.code, 1) << line;

@@ -17,7 +17,7 @@ TEST(host_memory, is_that_of_the_container) {
   std::uint64_t const vertices = std::uint64_t{1} << 20;
   for (std::string const variant : {"direction", "levels"}) {
     auto const peak = [&](std::string const& file) {
-      outcome const o = at.garner({"bfs", file, "--place", "host", "--variant", variant});
+      outcome const o = at.garner({"bfs", file, "--device", "cpu", "--variant", variant});
       EXPECT_EQ(o.code, 0) << o.err;
       return o.peak_bytes;
     };

@@ -52,7 +52,7 @@ TEST(pagerank_program, places_variants_and_access) {
   ASSERT_EQ(at.shell("garner generate uniform --scale 10 u.gnr").code, 0);
   for (std::string const access : {"strided", "merged", "aligned", "paged"})
     for (std::string const variant : {"pull", "emogi"}) {
-      json const all = ranks_of(at, "u.gnr --place simulated --access " + access + " --variant " + variant);
+      json const all = ranks_of(at, "u.gnr --device simulated --access " + access + " --variant " + variant);
       EXPECT_EQ(all["converged"], true);
       EXPECT_GT(all["bytes_link"].get<double>(), 0);
       EXPECT_NEAR(all["rank_sum"].get<double>(), variant == "pull" ? 1 : 1024, variant == "pull" ? 1e-6 : 10);
@@ -70,11 +70,11 @@ TEST(pagerank_program, directed_graphs_are_pulled_along_in_lists_made_or_kept) {
   at.write("d.el", "0 1\n1 2\n2 0\n3 0\n");
   ASSERT_EQ(at.shell("garner convert d.el d.gnr").code, 0);
   json const made = ranks_of(at, "d.gnr --tolerance 1e-6");
-  EXPECT_TRUE(made["in_lists_made_ms"].is_number());
+  EXPECT_TRUE(made["in_edges_built_ms"].is_number());
   EXPECT_EQ(at.shell("garner pagerank d.gnr --variant emogi --verify").code, 0);
-  ASSERT_EQ(at.shell("garner convert d.gnr in.gnr --in-lists").code, 0);
+  ASSERT_EQ(at.shell("garner convert d.gnr in.gnr --in-edges").code, 0);
   json const all = ranks_of(at, "in.gnr --tolerance 1e-6");
-  EXPECT_TRUE(all["in_lists_made_ms"].is_null());
+  EXPECT_TRUE(all["in_edges_built_ms"].is_null());
   EXPECT_EQ(all["top"], made["top"]);
   EXPECT_EQ(all["top"][0]["vertex"], 0);
   EXPECT_NEAR(all["rank_sum"].get<double>(), 1, 1e-6);
@@ -98,7 +98,7 @@ TEST(pagerank_program, personal_start_and_what_is_refused) {
   at.write("bad.txt", "99\n");
   EXPECT_NE(at.shell("garner pagerank d.gnr --personal bad.txt").err.find("99"), std::string::npos);
   for (std::string const bad :
-       {"--variant x", "--dangling x", "--damping 1", "--damping -1", "--tolerance 0", "--iterations 0", "--place x",
+       {"--variant x", "--dangling x", "--damping 1", "--damping -1", "--tolerance 0", "--iterations 0", "--device x",
         "--access paged --tier host", "--l2-bytes 1MiB", "--variant emogi --dangling drop", "--variant emogi --personal p.txt"}) {
     outcome const o = at.shell("garner pagerank d.gnr " + bad);
     EXPECT_EQ(o.code, 2) << bad;
@@ -113,9 +113,9 @@ TEST(pagerank_program, weights_are_used_where_that_is_said) {
   folder const at;
   at.write("w.wel", "0 1 8\n0 2 1\n1 0 1\n2 0 1\n");
   at.write("u.el", "0 1\n0 2\n1 0\n2 0\n");
-  ASSERT_EQ(at.shell("garner convert w.wel w.gnr && garner convert w.wel p.gnr --in-lists --compress && garner convert u.el u.gnr").code,
+  ASSERT_EQ(at.shell("garner convert w.wel w.gnr && garner convert w.wel p.gnr --in-edges --compress && garner convert u.el u.gnr").code,
             0);
-  for (std::string const of : {"w.gnr", "p.gnr", "w.gnr --place simulated", "p.gnr --tier file"}) {
+  for (std::string const of : {"w.gnr", "p.gnr", "w.gnr --device simulated", "p.gnr --tier file"}) {
     json const alike = ranks_of(at, of), all = ranks_of(at, of + " --weighted --tolerance 1e-8");
     EXPECT_EQ(alike["weighted"], false);
     EXPECT_EQ(alike["top"][1]["rank"], alike["top"][2]["rank"]);
@@ -136,10 +136,10 @@ TEST(pagerank_program, weights_are_used_where_that_is_said) {
     EXPECT_EQ(o.code, 2) << bad;
     expect_one_line(o.err);
   }
-  json const plan = json::parse(at.shell("garner plan w.gnr --job pagerank --weighted --place simulated --json").out);
+  json const plan = json::parse(at.shell("garner plan w.gnr --algorithm pagerank --weighted --device simulated --json").out);
   std::string rows = plan["memory"].dump();
   EXPECT_NE(rows.find("\"weights of in-lists\""), std::string::npos) << rows;
-  EXPECT_EQ(at.shell("garner plan w.gnr --job bfs --weighted --place host").code, 2);
+  EXPECT_EQ(at.shell("garner plan w.gnr --algorithm bfs --weighted --device cpu").code, 2);
 }
 
 // What two other programs found need not be known: the certificate is independent, and both variants must agree where nothing dangles.
@@ -165,7 +165,7 @@ TEST(pagerank_program, real_graph) {
     json const home = ranks_of(at, name + " --tolerance 1e-6"), stay = ranks_of(at, name + " --tolerance 1e-6 --tier file --verify");
     EXPECT_EQ(stay["top"], home["top"]) << name;
     EXPECT_EQ(stay["iterations"], home["iterations"]) << name;
-    EXPECT_GT(stay["list_reads"]["bytes"], 0) << name;
+    EXPECT_GT(stay["adjacency_reads"]["bytes"], 0) << name;
     EXPECT_EQ(stay["verified"], true);
   }
 }

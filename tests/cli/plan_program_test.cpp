@@ -13,7 +13,7 @@ using nlohmann::json;
 char const* const jobs[] = {"bfs", "sssp", "components", "pagerank"};
 
 void generate(folder const& at) {
-  outcome const o = at.shell("garner generate kron --scale 12 --weights 1:9 k.gnr");
+  outcome const o = at.shell("garner generate kron --scale 12 --random-weights 1:9 k.gnr");
   ASSERT_EQ(o.code, 0) << o.err;
 }
 json run(folder const& at, std::string const& line) {
@@ -26,9 +26,9 @@ TEST(plan_program, its_json_has_these_keys) {
   folder const at;
   generate(at);
   for (std::string const job : jobs)
-    for (std::string const place : {"device", "host", "simulated"}) {
+    for (std::string const place : {"cuda", "cpu", "simulated"}) {
       SCOPED_TRACE(job + " " + place);
-      json const j = run(at, "plan k.gnr --job " + job + " --place " + place);
+      json const j = run(at, "plan k.gnr --algorithm " + job + " --device " + place);
       for (char const* key :
            {"file",   "graph",  "vertices",     "edges",      "id_bytes",     "job",          "variant",        "place",     "tier",
             "access", "memory", "device_cache", "host_bytes", "host_allowed", "device_bytes", "device_allowed", "crossings", "from_offsets",
@@ -38,12 +38,12 @@ TEST(plan_program, its_json_has_these_keys) {
       for (json const& r : j.at("memory")) by_tier[r.at("tier")] += r.at("bytes").get<std::uint64_t>();
       EXPECT_EQ(by_tier["host"], j.at("host_bytes"));
       EXPECT_EQ(by_tier["device"], j.at("device_bytes"));
-      EXPECT_EQ(by_tier["device"] > 0, place == "device");
+      EXPECT_EQ(by_tier["device"] > 0, place == "cuda");
       EXPECT_TRUE(j.at("fits"));
       EXPECT_TRUE(j.at("why_not").is_null());
       for (char const* link : {"here", "12.3", "24", "51"}) EXPECT_TRUE(j.at("ms").contains(link)) << link;
-      EXPECT_EQ(j.at("crossings").empty(), place == "host");
-      if (place == "host") continue;
+      EXPECT_EQ(j.at("crossings").empty(), place == "cpu");
+      if (place == "cpu") continue;
       EXPECT_GT(j.at("bytes_link"), 0);
       EXPECT_NEAR(j.at("ms").at("12.3").get<double>() / j.at("ms").at("24").get<double>(), 24 / 12.3, 1e-9);
       EXPECT_EQ(j.at("ms").at("here").is_null(), device::count() == 0);
@@ -54,15 +54,15 @@ TEST(plan_program, its_json_has_these_keys) {
 TEST(plan_program, memory_is_what_the_job_takes_of_any_file) {
   folder const at;
   outcome const made = at.shell(
-      "garner generate uniform --scale 13 --weights 1:9 k.gnr && garner reorder k.gnr r.gnr --by random --keep-cached-neighbours 3 &&"
-      " garner reorder k.gnr p.gnr --by random --keep-cached-neighbours 4 --compress");
+      "garner generate uniform --scale 13 --random-weights 1:9 k.gnr && garner reorder k.gnr r.gnr --by random --keep-cached-neighbors 3 &&"
+      " garner reorder k.gnr p.gnr --by random --keep-cached-neighbors 4 --compress");
   ASSERT_EQ(made.code, 0) << made.err;
   for (std::string const job : jobs)
     for (std::string const file : {"k.gnr", "r.gnr", "p.gnr"})
-      for (std::string const place : {"host", "simulated"}) {
+      for (std::string const place : {"cpu", "simulated"}) {
         SCOPED_TRACE(job + " " + file + " " + place);
-        auto const planned = run(at, "plan " + file + " --job " + job + " --place " + place).at("host_bytes").get<double>();
-        outcome const ran = at.shell("garner " + job + " " + file + " --place " + place + " --stats --quiet --host-budget " +
+        auto const planned = run(at, "plan " + file + " --algorithm " + job + " --device " + place).at("host_bytes").get<double>();
+        outcome const ran = at.shell("garner " + job + " " + file + " --device " + place + " --stats --quiet --host-budget " +
                                      std::to_string(static_cast<std::uint64_t>(planned * 1.01 + 4096)));
         ASSERT_EQ(ran.code, 0) << ran.err;
         std::size_t const peak_at = ran.err.find("memory.host_peak");
@@ -89,12 +89,12 @@ TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
   for (refused const& r :
        {refused{"bfs", "--access copied --variant direction", "bottom-up"}, refused{"pagerank", "--access copied", "pull"},
         refused{"pagerank", "--access copied --variant pull", "pull"}, refused{"sssp", "--delta inf", "delta", false},
-        refused{"bfs", "--access strided --cached-neighbours 2", "by levels", false},
+        refused{"bfs", "--access strided --cached-neighbors 2", "by levels", false},
         refused{"bfs", "--access copied --tier managed", "does not go"},
         refused{"components", "--access paged --tier host", "does not go"}}) {
     SCOPED_TRACE(r.job + " " + r.options);
     std::vector<std::string> lines{r.job + " k.gnr "};
-    if (r.of_plan) lines.push_back("plan k.gnr --job " + r.job + " ");
+    if (r.of_plan) lines.push_back("plan k.gnr --algorithm " + r.job + " ");
     if (r.of_plan && r.options.find("--tier") == std::string::npos) lines.push_back("traffic " + r.job + " k.gnr ");
     std::string first;
     for (std::string const& line : lines) {
@@ -110,7 +110,7 @@ TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
 TEST(traffic_program, knows_what_packed_lists_take) {
   folder const at;
   ASSERT_EQ(at.shell("garner generate uniform --scale 13 --compress p.gnr").code, 0);
-  std::uint64_t const planned = run(at, "plan p.gnr --job bfs --variant levels --place simulated --device-budget 0").at("host_bytes");
+  std::uint64_t const planned = run(at, "plan p.gnr --algorithm bfs --variant levels --device simulated --graph-cache 0").at("host_bytes");
   outcome const o = at.shell("garner traffic bfs p.gnr --host-budget " + std::to_string(planned * 3 / 4));
   EXPECT_EQ(o.code, 1);
   EXPECT_NE(o.err.find("p.gnr: needs about"), std::string::npos) << o.err;  // not midway, of some array
@@ -123,7 +123,7 @@ TEST(traffic_program, knows_what_packed_lists_take) {
 TEST(plan_program, estimates_a_search_that_turns_round) {
   folder const at;
   generate(at);
-  json const turns = run(at, "plan k.gnr --job bfs"), levels = run(at, "plan k.gnr --job bfs --variant levels --device-budget 0");
+  json const turns = run(at, "plan k.gnr --algorithm bfs"), levels = run(at, "plan k.gnr --algorithm bfs --variant levels --graph-cache 0");
   EXPECT_EQ(turns.at("bound"), "about");
   EXPECT_EQ(levels.at("bound"), "at most");
   EXPECT_TRUE(levels.at("levels_at_most").is_null());
@@ -131,7 +131,7 @@ TEST(plan_program, estimates_a_search_that_turns_round) {
   EXPECT_LT(turns.at("bytes_link").get<double>(), 0.5 * levels.at("bytes_link").get<double>());
   EXPECT_LT(turns.at("ms").at("51"), turns.at("levels_at_most").at("ms").at("51"));
   EXPECT_EQ(turns.at("levels_at_most").at("ms").at("51"), levels.at("ms").at("51"));
-  outcome const text = at.shell("garner plan k.gnr --job bfs");
+  outcome const text = at.shell("garner plan k.gnr --algorithm bfs");
   EXPECT_NE(text.out.find("about"), std::string::npos);
   EXPECT_NE(text.out.find("where they stay near (web, roads)"), std::string::npos);
 }
@@ -140,12 +140,12 @@ TEST(plan_program, refuses_in_the_words_of_the_job) {
   folder const at;
   generate(at);
   for (std::string const job : jobs)
-    for (std::string const place : {"host", "simulated"})
+    for (std::string const place : {"cpu", "simulated"})
       for (std::string const variant : {"", " --variant emogi"}) {
         if (job == "bfs" && !variant.empty()) continue;
-        std::string const setting = " --host-budget 100K --place " + place + variant;
+        std::string const setting = " --host-budget 100K --device " + place + variant;
         SCOPED_TRACE(job + setting);
-        outcome const planned = at.shell("garner plan k.gnr --job " + job + setting);
+        outcome const planned = at.shell("garner plan k.gnr --algorithm " + job + setting);
         outcome const refused = at.shell("garner " + job + " k.gnr" + setting);
         EXPECT_EQ(planned.code, 1);
         EXPECT_EQ(refused.code, 1);
@@ -155,12 +155,12 @@ TEST(plan_program, refuses_in_the_words_of_the_job) {
         EXPECT_NE(planned.out.find("fits    no"), std::string::npos) << planned.out;
       }
   // What the job needs is what the plan says: with it the job runs, with a byte less it does not.
-  json const j = run(at, "plan k.gnr --job bfs --place host");
+  json const j = run(at, "plan k.gnr --algorithm bfs --device cpu");
   auto const needed = j.at("host_bytes").get<std::uint64_t>();
   EXPECT_EQ(at.shell("garner bfs k.gnr --host-budget " + std::to_string(needed + needed / 50)).code, 0);
   EXPECT_EQ(at.shell("garner bfs k.gnr --host-budget " + std::to_string(needed - 1)).code, 1);
   // In JSON too.
-  outcome const o = at.shell("garner plan k.gnr --job pagerank --place host --host-budget 100K --json");
+  outcome const o = at.shell("garner plan k.gnr --algorithm pagerank --device cpu --host-budget 100K --json");
   EXPECT_EQ(o.code, 1);
   json const refused = json::parse(o.out);
   EXPECT_FALSE(refused.at("fits"));
@@ -170,14 +170,14 @@ TEST(plan_program, refuses_in_the_words_of_the_job) {
 TEST(plan_program, refuses_what_no_device_holds) {
   folder const at;
   generate(at);
-  outcome const o = at.shell("garner plan k.gnr --job bfs --device-memory 8K");
+  outcome const o = at.shell("garner plan k.gnr --algorithm bfs --device-memory 8K");
   EXPECT_EQ(o.code, 1);
   expect_one_line(o.err);
-  EXPECT_NE(o.err.find("of device 0 and 8.0 KiB (8192 bytes) are allowed or free; raise its budget (--device-memory) or say --place host"),
+  EXPECT_NE(o.err.find("of cuda:0 and 8.0 KiB (8192 bytes) are allowed or free; raise its budget (--device-memory) or use --device cpu"),
             std::string::npos)
       << o.err;
   if (device::count() == 0) return;
-  EXPECT_EQ(at.shell("garner bfs k.gnr --place device --device-memory 8K").err, o.err);
+  EXPECT_EQ(at.shell("garner bfs k.gnr --device cuda --device-memory 8K").err, o.err);
 }
 
 TEST(plan_program, refuses_what_the_job_refuses) {
@@ -186,13 +186,13 @@ TEST(plan_program, refuses_what_the_job_refuses) {
   ASSERT_EQ(at.shell("printf '0 1\\n1 2\\n' > d.el && garner convert d.el d.gnr").code, 0);
   for (std::string const pair : {"sssp d.gnr", "pagerank d.gnr"}) {
     std::string const job = pair.substr(0, pair.find(' '));
-    EXPECT_EQ(at.shell("garner plan d.gnr --job " + job).err, at.shell("garner " + pair).err);
+    EXPECT_EQ(at.shell("garner plan d.gnr --algorithm " + job).err, at.shell("garner " + pair).err);
   }
   for (std::string const line :
-       {"plan k.gnr", "plan k.gnr --job tour", "plan k.gnr --job bfs --variant pull", "plan k.gnr --job bfs --iterations 3",
-        "plan k.gnr --job pagerank --iterations 0", "plan k.gnr --job bfs --access paged --tier host", "plan k.gnr --job bfs --place moon",
-        "traffic tour k.gnr", "traffic bfs k.gnr --iterations 2", "traffic components k.gnr --source 1",
-        "traffic bfs k.gnr --access bulk"}) {
+       {"plan k.gnr", "plan k.gnr --algorithm tour", "plan k.gnr --algorithm bfs --variant pull",
+        "plan k.gnr --algorithm bfs --iterations 3", "plan k.gnr --algorithm pagerank --iterations 0",
+        "plan k.gnr --algorithm bfs --access paged --tier host", "plan k.gnr --algorithm bfs --device moon", "traffic tour k.gnr",
+        "traffic bfs k.gnr --iterations 2", "traffic components k.gnr --source 1", "traffic bfs k.gnr --access bulk"}) {
     outcome const o = at.shell("garner " + line);
     EXPECT_EQ(o.code, 2) << line;
     expect_one_line(o.err);
@@ -217,7 +217,7 @@ TEST(traffic_program, counts_what_the_job_counts) {
       ASSERT_EQ(all.at("runs").size(), 4u);
       for (json const& r : all.at("runs")) {
         std::string const access = r.at("access");
-        json const own = run(at, same.at(job) + " --place simulated --device-budget 0 --l2-bytes " + l2 + " --access " + access);
+        json const own = run(at, same.at(job) + " --device simulated --graph-cache 0 --l2-bytes " + l2 + " --access " + access);
         json const& seen = own.contains("runs") ? own.at("runs").at(0) : own;
         EXPECT_EQ(r.at("bytes_link"), seen.at("bytes_link")) << access;
         for (char const* size : {"32", "64", "96", "128"}) EXPECT_EQ(r.at("requests").at(size), seen.at("requests").at(size)) << access;
@@ -252,19 +252,19 @@ TEST(traffic_program, tells_what_is_read_of_a_file) {
     EXPECT_EQ(all.at("tier"), "file");
     ASSERT_EQ(all.at("runs").size(), 3u);  // no pages of it are moved
     for (json const& r : all.at("runs")) {
-      json const own = run(at, line + " --place simulated --tier file --device-budget 0 --access " + r.at("access").get<std::string>());
-      json const& seen = (own.contains("runs") ? own.at("runs").at(0) : own).at("list_reads");
-      json const& read = r.at("list_reads");
-      for (char const* key : {"requests", "bytes", "bytes_wanted", "bytes_of_blocks", "overfetch", "share_of_lists"})
+      json const own = run(at, line + " --device simulated --tier file --graph-cache 0 --access " + r.at("access").get<std::string>());
+      json const& seen = (own.contains("runs") ? own.at("runs").at(0) : own).at("adjacency_reads");
+      json const& read = r.at("adjacency_reads");
+      for (char const* key : {"requests", "bytes", "bytes_requested", "bytes_of_blocks", "overfetch", "share_of_adjacency"})
         EXPECT_EQ(read.at(key), seen.at(key)) << key;
       EXPECT_FALSE(read.at("steps").empty());
-      for (char const* key : {"requests", "bytes", "bytes_wanted", "bytes_of_blocks"}) {
+      for (char const* key : {"requests", "bytes", "bytes_requested", "bytes_of_blocks"}) {
         std::uint64_t sum = 0;
         for (json const& step : read.at("steps")) sum += step.at(key).get<std::uint64_t>();
         EXPECT_EQ(sum, read.at(key)) << key;
       }
     }
-    EXPECT_TRUE(run(at, "traffic " + job + " k.gnr --access merged" + more).at("runs").at(0).at("list_reads").is_null());
+    EXPECT_TRUE(run(at, "traffic " + job + " k.gnr --access merged" + more).at("runs").at(0).at("adjacency_reads").is_null());
   }
   outcome const text = at.shell("garner traffic bfs k.gnr --source 5 --tier file --access aligned");
   EXPECT_EQ(text.code, 0);

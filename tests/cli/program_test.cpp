@@ -103,12 +103,12 @@ TEST(gpu, that_is_not_there_is_said) {
   if (device::count() > 0) GTEST_SKIP() << "this machine has a GPU";
   folder const at;
   generate(at, "k.gnr");
-  for (std::string const line : {"garner bfs k.gnr --place device", "garner bfs k.gnr --place device:3 --tier device",
-                                 "garner generate kron --scale 8 --place device n.gnr"}) {
+  for (std::string const line : {"garner bfs k.gnr --device cuda", "garner bfs k.gnr --device cuda:3 --tier device",
+                                 "garner generate kron --scale 8 --device cuda n.gnr"}) {
     outcome const o = at.shell(line);
     EXPECT_EQ(o.code, 1) << line;
     expect_one_line(o.err);
-    EXPECT_NE(o.err.find("say place host"), std::string::npos) << "what to try is missing: " << o.err;
+    EXPECT_NE(o.err.find("use device cpu"), std::string::npos) << "what to try is missing: " << o.err;
   }
 }
 
@@ -126,21 +126,21 @@ TEST(common, stats_and_quiet) {
 TEST(json, has_what_it_promises) {
   folder const at;
   generate(at, "k.gnr", "--scale 10 --id-bytes 8");
-  for (std::string const place : {"host", "simulated"}) {
+  for (std::string const place : {"cpu", "simulated"}) {
     SCOPED_TRACE(place);
-    outcome const o = at.shell("garner bfs k.gnr --trials 3 --verify --json --place " + place);
+    outcome const o = at.shell("garner bfs k.gnr --trials 3 --verify --json --device " + place);
     ASSERT_EQ(o.code, 0) << o.err;
     json const j = json::parse(o.out);
     EXPECT_EQ(j.at("vertices"), 1024);
     EXPECT_GT(j.at("edges"), 10000);
-    EXPECT_EQ(j.at("place"), place);
+    EXPECT_EQ(j.at("device"), place);
     EXPECT_EQ(j.at("tier"), "host");
     EXPECT_EQ(j.at("access"), "aligned");
     EXPECT_EQ(j.at("id_bytes"), 8);
     EXPECT_EQ(j.at("verified"), true);
     EXPECT_EQ(j.at("vertices_per_team"), 1);
     EXPECT_EQ(j.at("split_hubs"), true);
-    EXPECT_TRUE(j.contains("device_budget") && j.contains("host_budget"));
+    EXPECT_TRUE(j.contains("graph_cache") && j.contains("host_budget"));
     ASSERT_EQ(j.at("runs").size(), 3u);
     for (json const& r : j.at("runs")) {
       for (char const* key :
@@ -155,7 +155,7 @@ TEST(json, has_what_it_promises) {
         EXPECT_TRUE(l.at("gbs").is_null());
       }
       EXPECT_EQ(r.at("reached"), reached);
-      if (place == "host") {
+      if (place == "cpu") {
         for (char const* key : {"bytes_link", "amplification", "overfetch", "requests"}) EXPECT_TRUE(r.at(key).is_null()) << key;
       } else {
         json const& q = r.at("requests");
@@ -200,7 +200,7 @@ TEST_P(real_graph, has_its_known_figures) {
   outcome const p = at.shell("garner convert '" + file.string() + "' p.gnr --compress " + k.options);
   ASSERT_EQ(p.code, 0) << p.err;
   for (std::string const more :
-       {"g.gnr", "g.gnr --place simulated", "g.gnr --tier file", "p.gnr --tier file", "g.gnr --tier file --no-check --variant levels"}) {
+       {"g.gnr", "g.gnr --device simulated", "g.gnr --tier file", "p.gnr --tier file", "g.gnr --tier file --no-check --variant levels"}) {
     SCOPED_TRACE(more);
     outcome const o = at.shell("garner bfs --verify --json --source " + std::to_string(k.source) + " " + more);
     ASSERT_EQ(o.code, 0) << o.err;
@@ -231,7 +231,7 @@ TEST(info, tells_the_machine_and_the_build) {
   for (char const* key : {"version", "build", "host", "devices"}) EXPECT_TRUE(j.contains(key)) << key;
   EXPECT_EQ(j.at("devices").size(), static_cast<std::size_t>(device::count()));
   EXPECT_GE(j.at("host").at("threads").get<int>(), 1);
-  EXPECT_NE(j.at("build").at("jobs").dump().find("bfs"), std::string::npos);
+  EXPECT_NE(j.at("build").at("algorithms").dump().find("bfs"), std::string::npos);
   outcome const text = at.shell("XDG_CACHE_HOME=cache garner info --quick");
   EXPECT_EQ(text.code, 0);
   EXPECT_NE(text.out.find("host"), std::string::npos);
@@ -241,8 +241,7 @@ TEST(demo, verifies_every_row_and_leaves_nothing) {
   folder const at;
   outcome const o = at.shell("TMPDIR=$PWD XDG_CACHE_HOME=cache garner demo --scale 9 --quiet");
   ASSERT_EQ(o.code, 0) << o.err;
-  for (char const* word :
-       {"host", "simulated", "strided", "merged", "aligned", "paged", "GraphSAGE", "a tenth of the rows near", "bit for bit"})
+  for (char const* word : {"cpu", "simulated", "strided", "merged", "aligned", "paged", "GraphSAGE", "10 % cached", "bit for bit"})
     EXPECT_NE(o.out.find(word), std::string::npos) << word;
   for (std::string const& name : at.names()) EXPECT_EQ(name.find(".gnr"), std::string::npos) << name;
 }
@@ -250,13 +249,13 @@ TEST(demo, verifies_every_row_and_leaves_nothing) {
 TEST(bfs, copied_sends_the_active_lists_and_gives_what_aligned_gives) {
   folder const at;
   generate(at, "k.gnr", "--scale 10");
-  json const want = json::parse(at.shell("garner bfs k.gnr --source 5 --verify --json --place simulated").out);
-  outcome const o = at.shell("garner bfs k.gnr --source 5 --verify --json --place simulated --access copied");
+  json const want = json::parse(at.shell("garner bfs k.gnr --source 5 --verify --json --device simulated").out);
+  outcome const o = at.shell("garner bfs k.gnr --source 5 --verify --json --device simulated --access copied");
   ASSERT_EQ(o.code, 0) << o.err;
   json const got = json::parse(o.out);
   EXPECT_EQ(got.at("access"), "copied");
   EXPECT_EQ(got.at("variant"), "levels");
-  EXPECT_TRUE(got.at("device_cache").empty());
+  EXPECT_TRUE(got.at("graph_cache_parts").empty());
   for (char const* key : {"source", "reached", "edges", "depth_max", "depth_sum"})
     EXPECT_EQ(got["runs"][0][key], want["runs"][0][key]) << key;
   std::uint64_t sectors = 0;
@@ -264,15 +263,49 @@ TEST(bfs, copied_sends_the_active_lists_and_gives_what_aligned_gives) {
   EXPECT_EQ(got["runs"][0]["bytes_link"].get<std::uint64_t>(), sectors * 32);
   outcome const host = at.shell("garner bfs k.gnr --source 5 --verify --access copied");
   EXPECT_EQ(host.code, 0) << host.err;
-  for (char const* no : {"bfs k.gnr --variant direction", "pagerank k.gnr", "bfs k.gnr --tier managed", "plan k.gnr --job pagerank"}) {
+  for (char const* no :
+       {"bfs k.gnr --variant direction", "pagerank k.gnr", "bfs k.gnr --tier managed", "plan k.gnr --algorithm pagerank"}) {
     SCOPED_TRACE(no);
     outcome const refused = at.shell(std::string("garner ") + no + " --access copied");
     EXPECT_EQ(refused.code, 2);
     expect_one_line(refused.err);
     EXPECT_NE(refused.err.find("copied"), std::string::npos) << refused.err;
   }
-  EXPECT_EQ(at.shell("garner plan k.gnr --job bfs --access copied").code, 0);
+  EXPECT_EQ(at.shell("garner plan k.gnr --algorithm bfs --access copied").code, 0);
   EXPECT_EQ(at.shell("garner traffic bfs k.gnr --access copied").code, 0);
+}
+
+// Names before 0.1.0 do what the new ones do; a line on stderr says which is new, and nothing else shows the old ones.
+TEST(options, that_had_other_names_are_still_taken) {
+  folder const at;
+  auto const same = [&](std::string const& now, std::string const& before, std::string const& notes) {
+    outcome const n = at.shell("garner " + now), b = at.shell("garner " + before);
+    EXPECT_EQ(n.code, 0) << n.err;
+    EXPECT_EQ(n.err, "") << now;
+    EXPECT_EQ(b.out, n.out) << before;
+    EXPECT_EQ(b.err, notes) << before;
+  };
+  auto const is_now = [](std::string const& was, std::string const& is) { return "garner: " + was + " is now " + is + "\n"; };
+  same("plan kron:8 --algorithm bfs --device cuda:1 --graph-cache 1KiB --device-memory 1GiB",
+       "plan kron:8 --job=bfs --place device:1 --device-budget 1KiB --device-memory 1GiB",
+       is_now("--job", "--algorithm") + is_now("--place", "--device") + is_now("--device-budget", "--graph-cache"));
+  same("plan kron:8 --algorithm load --device simulated --width 4 --fanout 3 --graph-cache 10% --feature-cache 20% --prefetch 3",
+       "plan kron:8 --algorithm load --device simulated --width 4 --fanout 3 --keep-lists 10% --budget 20% --ahead=3",
+       is_now("--keep-lists", "--graph-cache") + is_now("--budget", "--feature-cache") + is_now("--ahead", "--prefetch"));
+  same(
+      "plan kron:8 --algorithm train --full --classes 3 --width 4 --device cpu --shards 2 --shard-reduction fast --shard-adjacency "
+      "compressed",
+      "plan kron:8 --algorithm train --full --classes 3 --width 4 --device=host --shards 2 --shard-sums quick --shard-lists=packed",
+      is_now("--shard-sums", "--shard-reduction") + is_now("--shard-lists", "--shard-adjacency"));
+  same("bench gather --explain --device cpu --ids 100 --table-bytes 1MiB", "bench gather --explain --place host --ids 100 --table 1MiB",
+       is_now("--place", "--device") + is_now("--table", "--table-bytes"));
+  std::string const shown =
+      at.shell("garner --reference; garner man; garner completion bash; garner completion zsh; garner bfs --help-all").out;
+  for (std::string const was : {"--place", "--device-budget", "--keep-lists", "--hints", "--fanouts", "--shard-wire"})
+    for (char const* const end : {" ", "`", "|", "["}) EXPECT_EQ(shown.find(was + end), std::string::npos) << was;
+  outcome const unknown = at.shell("garner stats kron:8 --place cpu");  // which has neither
+  EXPECT_EQ(unknown.code, 2);
+  expect_one_line(unknown.err);
 }
 
 // With a GPU every place gives the same answer.
@@ -284,7 +317,7 @@ TEST(place, device_gives_what_the_host_gives) {
   for (std::string const how :
        {"--access strided", "--access merged", "--access aligned", "--access aligned --tier device", "--access paged", "--access copied"}) {
     SCOPED_TRACE(how);
-    outcome const o = at.shell("garner bfs k.gnr --trials 3 --verify --json --place device " + how);
+    outcome const o = at.shell("garner bfs k.gnr --trials 3 --verify --json --device cuda " + how);
     ASSERT_EQ(o.code, 0) << o.err;
     json const j = json::parse(o.out);
     EXPECT_TRUE(j.at("device_memory").is_number());
@@ -293,9 +326,9 @@ TEST(place, device_gives_what_the_host_gives) {
       EXPECT_EQ(j["runs"][k]["bytes_link"].is_null(), how.find("device") != std::string::npos || how.find("paged") != std::string::npos);
     }
   }
-  ASSERT_EQ(at.shell("garner generate kron --scale 14 --place device d.gnr").code, 0);
+  ASSERT_EQ(at.shell("garner generate kron --scale 14 --device cuda d.gnr").code, 0);
   EXPECT_EQ(at.shell("cmp k.gnr d.gnr").code, 0) << "a generated graph has the same bits at every place";
-  outcome const o = at.shell("garner bfs k.gnr --place device --tier device --device-memory 64K");
+  outcome const o = at.shell("garner bfs k.gnr --device cuda --tier device --device-memory 64K");
   EXPECT_EQ(o.code, 1);
   expect_one_line(o.err);
   EXPECT_NE(o.err.find("--device-memory"), std::string::npos) << o.err;

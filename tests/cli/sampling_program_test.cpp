@@ -16,7 +16,7 @@ TEST(sampling_program, scores_as_json_and_file) {
   ASSERT_EQ(o.code, 0) << o.err;
   json const all = json::parse(o.out);
   EXPECT_EQ(all["by"], "expected");
-  EXPECT_EQ(all["training_vertices"], 51);
+  EXPECT_EQ(all["training_nodes"], 51);
   EXPECT_EQ(all["iterations"], 2);
   EXPECT_TRUE(all["bytes_link"].is_null());
   EXPECT_EQ(all["top"].size(), 10u);
@@ -27,7 +27,7 @@ TEST(sampling_program, scores_as_json_and_file) {
   std::size_t rows = 0;
   while (std::getline(lines, line)) EXPECT_EQ(line.rfind(std::to_string(rows++) + "\t", 0), 0u);
   EXPECT_EQ(rows, 1024u);
-  json const simulated = json::parse(at.shell("garner score k.gnr --by rpr --place simulated --json").out);
+  json const simulated = json::parse(at.shell("garner score k.gnr --by rpr --device simulated --json").out);
   EXPECT_GT(simulated["bytes_link"].get<std::uint64_t>(), 0u);
   // Mini-batches beforehand have a seed of their own: --seed draws the training set, and a file of it leaves nothing to draw.
   EXPECT_EQ(at.shell("printf '3\\n7\\n' > two.txt && garner score k.gnr --by sampled --presample 2 --train two.txt -o a.npy && "
@@ -55,7 +55,7 @@ TEST(sampling_program, traces_and_reorders_with_the_table) {
   outcome const o = at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --keep-rows --json -o t.gtr");
   ASSERT_EQ(o.code, 0) << o.err;
   json const all = json::parse(o.out);
-  EXPECT_EQ(all["training_vertices"], 2);
+  EXPECT_EQ(all["training_nodes"], 2);
   EXPECT_EQ(all["batches"], 3);
   EXPECT_EQ(read_text(at / "t.gtr").substr(0, 8), "GARNERTR");
   EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --keep-rows -o u.gtr && cmp t.gtr u.gtr").code, 0);
@@ -63,7 +63,8 @@ TEST(sampling_program, traces_and_reorders_with_the_table) {
   EXPECT_EQ(read_text(at / "t.npy").substr(1, 5), "NUMPY");
   // Counts are a table of 512 rows as any other.
   outcome const r = at.shell(
-      "garner score k.gnr --fanout 5,5 -o s.npy && garner reorder k.gnr a.gnr --by score --score s.npy --table t.npy --table-out a.npy && "
+      "garner score k.gnr --fanout 5,5 -o s.npy && garner reorder k.gnr a.gnr --by score --score s.npy --table t.npy --features-out a.npy "
+      "&& "
       "garner reorder k.gnr b.gnr --by score --score expected --fanout 5,5 --table t.npy && cmp a.gnr b.gnr && cmp a.npy t.npy");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.out.find("in score order"), std::string::npos);
@@ -101,12 +102,12 @@ TEST(sampling_program, refuses_tables_before_anything_is_written) {
     expect_one_line(o.err);
     EXPECT_EQ(at.names(), before) << line;
   };
-  says("garner reorder k.gnr o.gnr --table small.npy", 1, "128 rows and k.gnr has 256 vertices");
+  says("garner reorder k.gnr o.gnr --features small.npy", 1, "128 rows and k.gnr has 256 vertices");
   says("garner reorder d.gnr o.gnr --by random --table t.npy", 2, "d.gnr is in degree order already");
-  says("garner reorder d.gnr o.gnr --by natural --table t.npy --table-out u.npy", 2, "as it was converted");
+  says("garner reorder d.gnr o.gnr --by natural --table t.npy --features-out u.npy", 2, "as it was converted");
   says("garner reorder k.gnr o.gnr --map m.txt", 2, ".npy");
-  says("garner reorder k.gnr o.gnr --table t.npy --map t.npy", 2, "--map");
-  says("garner reorder k.gnr o.gnr --table t.npy --table-out u.npy --map t.npy", 2, "--map t.npy");
+  says("garner reorder k.gnr o.gnr --features t.npy --map t.npy", 2, "--map");
+  says("garner reorder k.gnr o.gnr --features t.npy --features-out u.npy --map t.npy", 2, "--map t.npy");
   says("garner reorder k.gnr o.gnr --map none/m.npy", 1, "none");
   EXPECT_EQ(read_text(at / "t.npy"), table);
 }
@@ -125,7 +126,7 @@ TEST(sampling_program, refuses) {
   };
   says("garner trace k.gnr --fanout 1025", 2, "fanout 1025");
   at.write("t.npy", std::string("\x93NUMPY\x01\0", 8));  // lists of ids are text
-  says("garner trace k.gnr --train t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is no vertex id");
+  says("garner trace k.gnr --train t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not a node id");
   says("garner bfs k.gnr --sources t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not a vertex id");
   says("garner pagerank k.gnr --personal t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is none");
   says("garner trace k.gnr --fanout 2,2,2,2,2,2,2", 2, "7 hops");
@@ -134,7 +135,7 @@ TEST(sampling_program, refuses) {
   says("garner trace k.gnr --train 101%", 2, "101%");
   says("garner trace k.gnr --train bad.txt", 1, "line 2");
   says("garner trace k.gnr --train far.txt", 1, "99999");
-  says("garner trace k.gnr --train none.txt", 1, "names no vertex");
+  says("garner trace k.gnr --train none.txt", 1, "names no node");
   says("garner trace k.gnr --batch 0", 2, "--batch 0");
   says("garner trace k.gnr --epochs 0", 2, "0 epochs");
   says("garner trace k.gnr --rule most", 2, "all");
@@ -142,7 +143,7 @@ TEST(sampling_program, refuses) {
   says("garner trace k.gnr --keep-rows", 2, "-o FILE.gtr");
   says("printf '{}' > e.json && garner report e.json", 1, "what garner bench and tools/measure_sampling write");
   says("garner report k.gnr", 1, "is no JSON (byte 1)");
-  EXPECT_NE(at.shell("garner trace d.gnr --train 100%").out.find("in-lists: the file has none; made in"), std::string::npos);
+  EXPECT_NE(at.shell("garner trace d.gnr --train 100%").out.find("in-edges: not in the file; built in"), std::string::npos);
   says("garner trace k.gnr -o k.gnr", 2, "the graph itself");
   says("garner score k.gnr --by size", 2, "wrpr");
   says("garner score k.gnr --by sampled --presample 0", 2, "0 epochs");
@@ -150,10 +151,10 @@ TEST(sampling_program, refuses) {
   // Before anything is taken.
   says("garner score k.gnr --by sampled --train 100% --host-budget 120KiB", 1, "k.gnr: needs about");
   says("garner trace k.gnr --train 100% --host-budget 120KiB", 1, "k.gnr: needs about");
-  EXPECT_NE(at.shell("garner score d.gnr --by sampled --train 100%").out.find("in-lists: the file has none; made in"), std::string::npos);
-  says("garner bench tiering --presample 8,0 --place host --out r.json", 2, "--presample 0");
-  says("garner bench tiering --presample 8,1,8 --place host --out r.json", 2, "8 stands twice");
-  says("garner bench tiering --deeper-epochs 0 --place host --out r.json", 2, "--deeper-epochs 0");
+  EXPECT_NE(at.shell("garner score d.gnr --by sampled --train 100%").out.find("in-edges: not in the file; built in"), std::string::npos);
+  says("garner bench tiering --presample 8,0 --device cpu --out r.json", 2, "--presample 0");
+  says("garner bench tiering --presample 8,1,8 --device cpu --out r.json", 2, "8 stands twice");
+  says("garner bench tiering --deeper-epochs 0 --device cpu --out r.json", 2, "--deeper-epochs 0");
   // Before the file is loaded: this one would be refused as damaged.
   std::string spoilt = read_text(at / "k.gnr");
   spoilt[spoilt.size() / 2] = static_cast<char>(spoilt[spoilt.size() / 2] ^ 1);
@@ -170,16 +171,16 @@ TEST(sampling_program, refuses) {
   says("garner reorder spoilt.gnr o.gnr --by score --fanout 1025", 2, "fanout");
   says("garner trace spoilt.gnr --access copied", 2, "copied");
   says("garner reorder k.gnr o.gnr --score expected", 2, "--by score");
-  says("garner reorder k.gnr o.gnr --table-out x.npy", 2, "--table");
+  says("garner reorder k.gnr o.gnr --features-out x.npy", 2, "--table");
   says("garner reorder k.gnr o.gnr --by score --score k.npy", 1, "k.npy");
   says("garner bench moving --out r.json", 2, "tiering");
-  says("garner bench tiering --fanout 1025 --place host --out r.json", 2, "fanout 1025");
+  says("garner bench tiering --fanout 1025 --device cpu --out r.json", 2, "fanout 1025");
 }
 
 TEST(sampling_program, benches_tiering_into_a_page) {
   folder const at;
   outcome const o = at.shell(
-      "garner generate web --scale 9 w.gnr && garner bench tiering --place host --kinds kron --graph w.gnr --scale 9 --batch 5 --fanout "
+      "garner generate web --scale 9 w.gnr && garner bench tiering --device cpu --kinds kron --graph w.gnr --scale 9 --batch 5 --fanout "
       "3,3 --presample 2,1 --epochs 3 "
       "--out t.json && garner report t.json --out t.html");
   ASSERT_EQ(o.code, 0) << o.err;

@@ -20,9 +20,9 @@ std::string same(folder const& in, char const* a, char const* b) {
 TEST(sorting_program, memory_stays_within_the_budget) {
   if (sanitized) GTEST_SKIP() << "a sanitizer keeps books of its own";
   folder in;
-  ASSERT_EQ(in.garner({"generate", "uniform", "whole.gnr", "--scale", "18", "--weights", "1:9"}).code, 0);
+  ASSERT_EQ(in.garner({"generate", "uniform", "whole.gnr", "--scale", "18", "--random-weights", "1:9"}).code, 0);
   for (char const* budget : {"40MiB", "96MiB"}) {
-    outcome const o = in.garner({"generate", "uniform", "parts.gnr", "--scale", "18", "--weights", "1:9", "--host-budget", budget});
+    outcome const o = in.garner({"generate", "uniform", "parts.gnr", "--scale", "18", "--random-weights", "1:9", "--host-budget", budget});
     ASSERT_EQ(o.code, 0) << o.err;
     EXPECT_THAT(o.out, HasSubstr("are allowed: sorted by parts, with about "));
     EXPECT_THAT(o.out, HasSubstr("of disk beside the container"));
@@ -30,9 +30,9 @@ TEST(sorting_program, memory_stays_within_the_budget) {
     EXPECT_LT(o.peak_bytes, (budget[0] == '4' ? 40 : 96) * mib + constant);
   }
   ASSERT_EQ(in.garner({"convert", "whole.gnr", "g.wel", "--directed"}).code, 0);
-  outcome const whole = in.garner({"convert", "g.wel", "whole.gnr", "--in-lists", "--compress"});
+  outcome const whole = in.garner({"convert", "g.wel", "whole.gnr", "--in-edges", "--compress"});
   outcome const parts =
-      in.garner({"convert", "g.wel", "parts.gnr", "--in-lists", "--compress", "--host-budget", "40MiB", "--scratch", "."});
+      in.garner({"convert", "g.wel", "parts.gnr", "--in-edges", "--compress", "--host-budget", "40MiB", "--scratch", "."});
   ASSERT_EQ(parts.code, 0) << parts.err;
   EXPECT_EQ(same(in, "whole.gnr", "parts.gnr"), "same\n");
   EXPECT_LT(parts.peak_bytes, 40 * mib + constant);

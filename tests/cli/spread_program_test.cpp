@@ -32,7 +32,7 @@ TEST(spread_program, files_are_those_of_one_place) {
       std::string const out = job == "bfs" ? " --out one.npy" : " --out one.txt",
                         again = job == "bfs" ? " --out two.npy" : " --out two.txt";
       ran(at, "garner " + job + " " + graph + out);
-      for (std::string const more : {"--shards 1", "--shards 2", "--shards 3 --place simulated", "--shards 8 --access strided"}) {
+      for (std::string const more : {"--shards 1", "--shards 2", "--shards 3 --device simulated", "--shards 8 --access strided"}) {
         SCOPED_TRACE(graph + " " + job + " " + more);
         // Ranks are the bits of one place that reads alike.
         if (job == "pagerank") ran(at, "garner pagerank " + graph + out + more.substr(std::string("--shards 1").size()));
@@ -73,8 +73,8 @@ TEST(spread_program, what_does_not_go_together_is_refused) {
   EXPECT_THAT(refused(at, "garner components k.gnr --shards 2 --variant emogi"), HasSubstr("over 2 shards say afforest"));
   EXPECT_THAT(refused(at, "garner pagerank k.gnr --shards 2 --by-degree yes"), HasSubstr("by_degree over 2 shards"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --devices 0,1"), HasSubstr("--shards"));
-  EXPECT_THAT(refused(at, "garner bfs k.gnr --devices 0,1 --place simulated"),
-              HasSubstr("--devices and --place simulated: say one of them"));
+  EXPECT_THAT(refused(at, "garner bfs k.gnr --devices 0,1 --device simulated"),
+              HasSubstr("--devices and --device simulated: say one of them"));
   EXPECT_NE(at.shell("garner sssp k.gnr --shards 2").code, 0);
   if (device::count() == 0) {
     EXPECT_NE(at.shell("garner bfs k.gnr --devices 0,1").code, 0);
@@ -86,7 +86,7 @@ TEST(spread_program, a_plan_tells_the_bytes_of_each) {
   at.shell("garner generate kron --scale 14 k.gnr");
   for (std::string const job : {"bfs", "components", "pagerank"}) {
     SCOPED_TRACE(job);
-    json const p = ran(at, "garner plan k.gnr --job " + job + " --shards 3 --place simulated"),
+    json const p = ran(at, "garner plan k.gnr --algorithm " + job + " --shards 3 --device simulated"),
                ran_so = ran(at, "garner " + job + " k.gnr --shards 3");
     json const& shards = (job == "pagerank" ? ran_so : ran_so.at("runs").at(0)).at("shards");
     ASSERT_EQ(p.at("shards").size(), 3u);
@@ -95,25 +95,25 @@ TEST(spread_program, a_plan_tells_the_bytes_of_each) {
       EXPECT_EQ(p.at("shards")[k].at("edges"), shards[k].at("edges"));
       EXPECT_GT(p.at("shards")[k].at("bytes"), 0);
     }
-    json const near = ran(at, "garner plan k.gnr --job " + job + " --devices 0,1 --tier device --device-memory 1GiB"),
-               far = ran(at, "garner plan k.gnr --job " + job + " --devices 0,1 --tier host --device-memory 1GiB");
+    json const near = ran(at, "garner plan k.gnr --algorithm " + job + " --devices 0,1 --tier device --device-memory 1GiB"),
+               far = ran(at, "garner plan k.gnr --algorithm " + job + " --devices 0,1 --tier host --device-memory 1GiB");
     EXPECT_GT(near.at("device_bytes"), far.at("device_bytes"));
     EXPECT_EQ(near.at("device_bytes"),
               std::max(near.at("shards")[0].at("bytes").get<std::uint64_t>(), near.at("shards")[1].at("bytes").get<std::uint64_t>()));
-    json const one = ran(at, "garner plan k.gnr --job " + job + " --tier host --device-memory 1GiB");
+    json const one = ran(at, "garner plan k.gnr --algorithm " + job + " --tier host --device-memory 1GiB");
     EXPECT_EQ(far.at("bytes_link"), one.at("bytes_link"));
     EXPECT_NEAR(far.at("ms").at("51").get<double>(), one.at("ms").at("51").get<double>() / 2, 1e-3);
   }
-  EXPECT_THAT(refused(at, "garner plan k.gnr --job bfs --devices 0,1 --device-memory 64KiB", 1), HasSubstr("device"));
-  EXPECT_THAT(refused(at, "garner plan k.gnr --job sssp --shards 2"), HasSubstr("--shards goes with --job train"));
-  EXPECT_THAT(at.shell("garner plan k.gnr --job bfs --shards 2 --place simulated").out, HasSubstr("shard 1: state"));
+  EXPECT_THAT(refused(at, "garner plan k.gnr --algorithm bfs --devices 0,1 --device-memory 64KiB", 1), HasSubstr("device"));
+  EXPECT_THAT(refused(at, "garner plan k.gnr --algorithm sssp --shards 2"), HasSubstr("--shards goes with --algorithm train"));
+  EXPECT_THAT(at.shell("garner plan k.gnr --algorithm bfs --shards 2 --device simulated").out, HasSubstr("shard 1: state"));
 }
 
 TEST(spread_program, prove_spread_measures_and_checks) {
   folder const at;
   outcome const o =
       at.shell("python3 '" GARNER_SOURCE_DIR "/tools/prove_spread' '" + std::filesystem::path(program()).parent_path().string() +
-               "' --place host --scale 10 --devices 0,1,2 --trials 3 --store . --out s.json");
+               "' --device cpu --scale 10 --devices 0,1,2 --trials 3 --store . --out s.json");
   ASSERT_EQ(o.code, 0) << o.out << o.err;
   json const proof = json::parse(read_text(at / "s.json"));
   EXPECT_EQ(proof.at("shards"), 3);

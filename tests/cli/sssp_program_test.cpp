@@ -12,21 +12,21 @@ using nlohmann::json;
 
 TEST(sssp_program, json_has_what_it_promises) {
   folder const at;
-  for (std::string const weights : {"--weights 8:72", "--weights-f32 0:1"}) {
+  for (std::string const weights : {"--random-weights 8:72", "--random-weights-f32 0:1"}) {
     ASSERT_EQ(at.shell("garner generate kron --scale 10 --id-bytes 8 k.gnr " + weights).code, 0);
     std::vector<json> sums;
     for (std::string const how :
-         {"--place host", "--place simulated", "--place host --variant emogi", "--place simulated --variant emogi"}) {
+         {"--device cpu", "--device simulated", "--device cpu --variant emogi", "--device simulated --variant emogi"}) {
       SCOPED_TRACE(weights + " " + how);
       outcome const o = at.shell("garner sssp k.gnr --trials 3 --verify --json " + how);
       ASSERT_EQ(o.code, 0) << o.err;
       json const j = json::parse(o.out);
-      bool const simulated = j.at("place") == "simulated", emogi = how.find("emogi") != std::string::npos;
+      bool const simulated = j.at("device") == "simulated", emogi = how.find("emogi") != std::string::npos;
       EXPECT_EQ(j.at("weights"), weights.find("f32") == std::string::npos ? "u32" : "f32");
       EXPECT_EQ(j.at("variant"), emogi ? "emogi" : "near-far");
       EXPECT_EQ(j.at("delta").is_null(), emogi);
       EXPECT_EQ(j.at("split_hubs"), !emogi);
-      EXPECT_EQ(j.at("join_lists"), simulated && !emogi);
+      EXPECT_EQ(j.at("join_adjacency"), simulated && !emogi);
       EXPECT_EQ(j.at("verified"), true);
       for (char const* key : {"file", "vertices", "edges", "directed", "tier", "access", "id_bytes", "vertices_per_team", "slice",
                               "l2_bytes", "device_budget", "host_budget", "state_bytes", "checked", "simulated"})
@@ -72,13 +72,13 @@ TEST(sssp_program, writes_paths_that_add_up) {
 TEST(sssp_program, says_what_to_try) {
   folder const at;
   at.write("g.el", "0 1\n1 2\n");
-  ASSERT_EQ(at.shell("garner convert g.el g.gnr && garner convert g.gnr w.gnr --weights 1:9").code, 0);
+  ASSERT_EQ(at.shell("garner convert g.el g.gnr && garner convert g.gnr w.gnr --random-weights 1:9").code, 0);
   struct wrong {
     char const *line, *says;
     int code;
   };
   for (wrong const& w :
-       {wrong{"garner sssp g.gnr", "garner convert g.gnr NEW.gnr --weights 1:255", 1},
+       {wrong{"garner sssp g.gnr", "garner convert g.gnr NEW.gnr --random-weights 1:255", 1},
         wrong{"garner sssp w.gnr --variant dijkstra", "near-far or emogi", 2}, wrong{"garner sssp w.gnr --delta 0", "above 0", 2},
         wrong{"garner sssp w.gnr --variant emogi --delta 4", "leave out --delta", 2}, wrong{"garner sssp w.gnr --source 99", "99", 1},
         wrong{"garner sssp w.gnr --access paged --tier host", "paged with tier managed", 2},
@@ -96,7 +96,7 @@ TEST(sssp_program, knows_the_roads_of_new_york) {
   folder const at;
   ASSERT_EQ(at.shell("garner convert '" + file.string() + "' g.gnr").code, 0);
   ASSERT_EQ(at.shell("garner convert '" + file.string() + "' p.gnr --compress").code, 0);
-  for (std::string const more : {"g.gnr", "g.gnr --variant emogi", "g.gnr --place simulated", "g.gnr --tier file", "p.gnr --tier file"})
+  for (std::string const more : {"g.gnr", "g.gnr --variant emogi", "g.gnr --device simulated", "g.gnr --tier file", "p.gnr --tier file"})
     for (auto const& [source, largest, sum] : {std::tuple{1, 1440081, 186686642878}, std::tuple{140961, 954419, 96216936160}}) {
       outcome const o = at.shell("garner sssp --verify --json --source " + std::to_string(source) + " " + more);
       ASSERT_EQ(o.code, 0) << o.err;
@@ -112,13 +112,13 @@ TEST(sssp_program, knows_the_roads_of_new_york) {
 TEST(sssp_program, device_gives_what_the_host_gives) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   folder const at;
-  ASSERT_EQ(at.shell("garner generate kron --scale 14 --weights 8:72 k.gnr").code, 0);
+  ASSERT_EQ(at.shell("garner generate kron --scale 14 --random-weights 8:72 k.gnr").code, 0);
   json const host = json::parse(at.shell("garner sssp k.gnr --trials 3 --verify --json").out);
   for (std::string const variant : {"", " --variant emogi"})
     for (std::string const how :
          {"--access strided", "--access merged", "--access aligned", "--access aligned --tier device", "--access paged"}) {
       SCOPED_TRACE(how + variant);
-      outcome const o = at.shell("garner sssp k.gnr --trials 3 --verify --json --place device " + how + variant);
+      outcome const o = at.shell("garner sssp k.gnr --trials 3 --verify --json --device cuda " + how + variant);
       ASSERT_EQ(o.code, 0) << o.err;
       json const j = json::parse(o.out);
       for (std::size_t k = 0; k < 3; ++k)

@@ -63,8 +63,8 @@ TEST(rows_of_any_size, stopped_while_a_training_reads_them) {
   stopped.interrupt_after = std::chrono::milliseconds(150);
   int heard = 0;
   for (int tries = 0; tries < 6; ++tries, *stopped.interrupt_after += std::chrono::milliseconds(150)) {
-    outcome const o = at.garner({"load", "k.gnr", "--features", tries % 2 ? "x.gnt" : "x.npy", "--rows", "file", "--host-rows", "40%",
-                                 "--share", "100%", "--batch", "100", "--fanout", "5,5", "--epochs", "50", "--quiet"},
+    outcome const o = at.garner({"load", "k.gnr", "--features", tries % 2 ? "x.gnt" : "x.npy", "--feature-tier", "file", "--host-cache",
+                                 "40%", "--share", "100%", "--batch", "100", "--fanout", "5,5", "--epochs", "50", "--quiet"},
                                 stopped);
     EXPECT_EQ(at.names(), (std::vector<std::string>{"k.gnr", "x.gnt", "x.npy"}));
     if (o.code == -SIGINT) continue;  // it did not listen yet
@@ -89,11 +89,11 @@ TEST(drives, are_measured) {
   EXPECT_EQ(drives[1]["bytes"], 64u << 20);
   for (auto const& d : drives) {
     EXPECT_GT(d["latency_us"], 0);
-    EXPECT_GT(d["requests_a_second"], 100);
+    EXPECT_GT(d["requests_per_second"], 100);
     for (auto const& r : d["reads"]) {
-      EXPECT_GT(r["requests_a_second"], 0);
+      EXPECT_GT(r["requests_per_second"], 0);
       EXPECT_GE(r["p99_us"], r["median_us"]);
-      EXPECT_NEAR(r["gbs"].get<double>(), r["requests_a_second"].get<double>() * r["request_bytes"].get<double>() / 1e9, 1e-6);
+      EXPECT_NEAR(r["gbs"].get<double>(), r["requests_per_second"].get<double>() * r["request_bytes"].get<double>() / 1e9, 1e-6);
     }
   }
   EXPECT_TRUE(std::filesystem::is_empty(at / "d"));
@@ -108,7 +108,7 @@ TEST(storage_bench_program, measures_every_figure_and_report_draws_it) {
   folder const at;
   std::filesystem::create_directory(at / "d");
   outcome const o = at.shell(
-      "garner bench storage --place host --scale 10 --fanout 4,3 --batch 16 --batches 8 --share 100% --compute-ms 1 --drives d --out "
+      "garner bench storage --device cpu --scale 10 --fanout 4,3 --batch 16 --batches 8 --share 100% --compute-ms 1 --drives d --out "
       "s.json && "
       "garner report s.json --out s.html");
   ASSERT_EQ(o.code, 0) << o.err;
@@ -125,21 +125,21 @@ TEST(storage_bench_program, measures_every_figure_and_report_draws_it) {
     EXPECT_NE(bad.err.find(what), std::string::npos) << line << ": " << bad.err;
     EXPECT_FALSE(std::filesystem::exists(at / "x.json"));
   };
-  says("--place host --figures size", "--figures size");
-  says("--place host --batches 1", "--batches 1");
-  says("--place host --batches 0", "--batches 0");
-  says("--place host --cache-batches 0.5", "--cache-batches 0.5");
-  says("--place host --link-gbs 0", "--link-gbs 0");
-  says("--place host --drives s.json", "s.json");
-  says("--place host --kinds kron,web", "one kind");
-  says("--place host --graph g.gnr", "leave it out");
-  says("--place simulated", "say one of these");
+  says("--device cpu --figures size", "--figures size");
+  says("--device cpu --batches 1", "--batches 1");
+  says("--device cpu --batches 0", "--batches 0");
+  says("--device cpu --cache-batches 0.5", "--cache-batches 0.5");
+  says("--device cpu --link-gbs 0", "--link-gbs 0");
+  says("--device cpu --drives s.json", "s.json");
+  says("--device cpu --kinds kron,web", "one kind");
+  says("--device cpu --graph g.gnr", "leave it out");
+  says("--device simulated", "say one of these");
 }
 
 // Lists that stay in their file: the figures of the same run over host memory, and what was read.
 TEST(file_edges_program, tells_what_it_read) {
   folder at;
-  ASSERT_EQ(at.garner({"generate", "kron", "--scale", "12", "--weights", "1:9", "g.gnr"}).code, 0);
+  ASSERT_EQ(at.garner({"generate", "kron", "--scale", "12", "--random-weights", "1:9", "g.gnr"}).code, 0);
   ASSERT_EQ(at.garner({"convert", "g.gnr", "p.gnr", "--compress"}).code, 0);
   for (std::string const file : {"g.gnr", "p.gnr"})
     for (std::string const job : {"bfs", "sssp", "components", "pagerank"}) {
@@ -153,9 +153,9 @@ TEST(file_edges_program, tells_what_it_read) {
       EXPECT_EQ(far["tier"], "file");
       EXPECT_EQ(far["verified"], true);
       auto const &a = job == "pagerank" ? near : near["runs"][0], &b = job == "pagerank" ? far : far["runs"][0];
-      EXPECT_TRUE(a["list_reads"].is_null());
+      EXPECT_TRUE(a["adjacency_reads"].is_null());
       // The best neighbours, which are kept, tell all components of this graph.
-      EXPECT_EQ(b["list_reads"]["bytes"].get<std::uint64_t>() == 0, job == "components");
+      EXPECT_EQ(b["adjacency_reads"]["bytes"].get<std::uint64_t>() == 0, job == "components");
       for (char const* same : {"reached", "depth_sum", "distance_sum", "components", "largest", "iterations", "rank_sum"})
         if (a.contains(same)) {
           EXPECT_EQ(a[same], b[same]) << same;
@@ -172,7 +172,7 @@ TEST(file_edges_program, tells_what_it_read) {
   EXPECT_NE(made.err.find("lies in no file"), std::string::npos) << made.err;
   outcome const loaded = at.garner({"load", "g.gnr", "--tier", "file", "--width", "8", "--batches", "2", "--verify"});
   EXPECT_EQ(loaded.code, 0) << loaded.err;
-  outcome const planned = at.garner({"plan", "p.gnr", "--job", "pagerank", "--place", "host", "--tier", "file"});
+  outcome const planned = at.garner({"plan", "p.gnr", "--algorithm", "pagerank", "--device", "cpu", "--tier", "file"});
   EXPECT_NE(planned.out.find("is read of it an iteration"), std::string::npos) << planned.out;
 }
 

@@ -29,16 +29,16 @@ std::vector<T> numbers_of(folder const& at, std::string const& name, std::size_t
 TEST(training_program, keeps_rows_and_lists_by_score) {
   folder const at;
   write_communities(at);
-  std::string const line = "garner train " + what + drawn + "--epochs 2 --evaluate-every 0 --place simulated ";
-  json const far = ran(at, line + "--budget 0"), kept = ran(at, line + "--budget 25% --keep-lists 25% --score degree");
+  std::string const line = "garner train " + what + drawn + "--epochs 2 --evaluate-every 0 --device simulated ";
+  json const far = ran(at, line + "--feature-cache 0"), kept = ran(at, line + "--feature-cache 25% --graph-cache 25% --score degree");
   ASSERT_FALSE(far.empty() || kept.empty());
   for (int k = 0; k < 2; ++k) EXPECT_EQ(far["epochs"][k]["loss"], kept["epochs"][k]["loss"]);
-  auto const far_rows = [](json const& of) { return of["epochs"][1]["far_rows"].get<std::uint64_t>(); };
+  auto const far_rows = [](json const& of) { return of["epochs"][1]["remote_rows"].get<std::uint64_t>(); };
   EXPECT_LT(far_rows(kept), 0.75 * static_cast<double>(far_rows(far)));  // more than at random
-  outcome const o = at.shell("garner train " + what + "--full --keep-lists 10%");
+  outcome const o = at.shell("garner train " + what + "--full --graph-cache 10%");
   EXPECT_EQ(o.code, 2);
-  EXPECT_NE(o.err.find("--keep-lists 10% and --full"), std::string::npos) << o.err;
-  for (std::string const of_batches : {"--batch 8", "--window 4", "--window-bytes 1M", "--ahead 2"})  // would do nothing
+  EXPECT_NE(o.err.find("--graph-cache 10% and --full"), std::string::npos) << o.err;
+  for (std::string const of_batches : {"--batch 8", "--window 4", "--window-bytes 1M", "--prefetch 2"})  // would do nothing
     EXPECT_EQ(at.shell("garner train " + what + "--full " + of_batches).code, 2) << of_batches;
 }
 
@@ -47,17 +47,17 @@ TEST(training_program, trains_each_model_and_predicts_what_it_told) {
   communities const c = write_communities(at);
   for (std::string const model : {"gcn", "sage", "gin"})
     for (std::string const how : {"--full --epochs 120", "--fanout 3,3 --batch 32 --epochs 20"})
-      for (std::string const place : {"host", "simulated"}) {
+      for (std::string const place : {"cpu", "simulated"}) {
         if (place == "simulated" && (model != "sage")) continue;
         SCOPED_TRACE(model + " " + how + " " + place);
         json const all = ran(at, "garner train " + what + how + " --model " + model +
-                                     " --hidden 16 --dropout 0.1 --input-dropout 0 --place " + place + " -o m.safetensors");
+                                     " --hidden 16 --dropout 0.1 --input-dropout 0 --device " + place + " -o m.safetensors");
         ASSERT_FALSE(all.empty());
         bool const full = how.starts_with("--full");
         EXPECT_EQ(all["model"], model);
         EXPECT_EQ(all["classes"], 3);
         EXPECT_EQ(all["inputs"], 8);
-        EXPECT_EQ(all["training_vertices"], 144);
+        EXPECT_EQ(all["training_nodes"], 144);
         EXPECT_EQ(all["fanouts"].is_null(), full);
         ASSERT_EQ(all["epochs"].size(), full ? 120u : 20u);
         json const &first = all["epochs"].front(), &last = all["epochs"].back();
@@ -69,13 +69,13 @@ TEST(training_program, trains_each_model_and_predicts_what_it_told) {
         EXPECT_GT(all["test_accuracy"].get<double>(), 0.8);
         std::uint64_t const best = all["best_epoch"].get<std::uint64_t>();
         EXPECT_EQ(all["test_accuracy"], all["epochs"][best - 1]["test_accuracy"]);
-        EXPECT_GT(all["near_bytes"].get<std::uint64_t>(), 4 * all["parameters"].get<std::uint64_t>());
+        EXPECT_GT(all["local_bytes"].get<std::uint64_t>(), 4 * all["parameters"].get<std::uint64_t>());
 
-        json const told = ran(at, "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --place " + place);
-        EXPECT_EQ(told["vertices"], 240);
+        json const told = ran(at, "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --device " + place);
+        EXPECT_EQ(told["nodes"], 240);
         EXPECT_EQ(told["classes"], 3);
         auto const scores = numbers_of<float>(at, "p.npy", 240 * 3);
-        ran(at, "garner predict g.gnr --features x.npy --model m.safetensors --classes-only -o k.npy --place " + place);
+        ran(at, "garner predict g.gnr --features x.npy --model m.safetensors --classes-only -o k.npy --device " + place);
         auto const classes = numbers_of<std::int64_t>(at, "k.npy", 240);
         double right = 0, tested = 0;
         std::vector<std::uint64_t> found(3);
@@ -92,25 +92,25 @@ TEST(training_program, trains_each_model_and_predicts_what_it_told) {
 TEST(training_program, learns_the_same_without_a_recording) {
   folder const at;
   write_communities(at);
-  for (std::string const place : {"host", "simulated"}) {
-    std::string const line = "garner train " + what + "--full --epochs 5 --place " + place;
-    json const recorded = ran(at, line), plain = ran(at, line + " --no-recording");
+  for (std::string const place : {"cpu", "simulated"}) {
+    std::string const line = "garner train " + what + "--full --epochs 5 --device " + place;
+    json const recorded = ran(at, line), plain = ran(at, line + " --no-cuda-graphs");
     ASSERT_FALSE(recorded.empty() || plain.empty());
     for (std::size_t k = 0; k < 5; ++k)
-      for (char const* key : {"loss", "test_accuracy", "recorded"}) EXPECT_EQ(recorded["epochs"][k][key], plain["epochs"][k][key]) << key;
-    EXPECT_EQ(recorded["epochs"][4]["recorded"], 0);  // of no device
-    EXPECT_TRUE(recorded["unrecorded"].is_null());
+      for (char const* key : {"loss", "test_accuracy", "captured"}) EXPECT_EQ(recorded["epochs"][k][key], plain["epochs"][k][key]) << key;
+    EXPECT_EQ(recorded["epochs"][4]["captured"], 0);  // of no device
+    EXPECT_TRUE(recorded["not_captured"].is_null());
   }
-  outcome const o = at.shell("garner train " + what + drawn + "--no-recording");
+  outcome const o = at.shell("garner train " + what + drawn + "--no-cuda-graphs");
   EXPECT_EQ(o.code, 2);
-  EXPECT_NE(o.err.find("--no-recording: steps of mini-batches are not recorded"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("--no-cuda-graphs: only --full captures its steps"), std::string::npos) << o.err;
 }
 
 TEST(training_program, learns_answers_weights_and_two_classes) {
   folder const at;
   write_communities(at);
   json const yes = ran(at, "garner train g.gnr --features x.npy --labels yes.npy --split s.npy " + drawn + "--epochs 15 -o m.safetensors");
-  EXPECT_EQ(yes["labels"], "yes or no");
+  EXPECT_EQ(yes["labels"], "multi-label");
   EXPECT_GT(yes["test_accuracy"].get<double>(), 0.8);
   EXPECT_TRUE(ran(at, "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy")["found"].empty());
   outcome const o = at.shell("garner predict g.gnr --features x.npy --model m.safetensors --classes-only -o k.npy");
@@ -247,34 +247,35 @@ TEST(training_program, is_planned_before_it_loads) {
   folder const at;
   write_communities(at);
   auto const plan = [&](std::string const& line) {
-    return ran(at, "garner plan g.gnr --job train --features x.npy --classes 3 --share 60% " + line);
+    return ran(at, "garner plan g.gnr --algorithm train --features x.npy --classes 3 --share 60% " + line);
   };
   for (std::string const model : {"gcn", "sage", "gin"})
     for (std::string const how : {"--full ", "--fanout 3,3 --batch 32 "}) {
       SCOPED_TRACE(model + " " + how);
-      json const p = plan(how + "--model " + model + " --place host"),
+      json const p = plan(how + "--model " + model + " --device cpu"),
                  run = ran(at, "garner train " + what + how + "--epochs 1 --evaluate-every 0 --model " + model);
-      EXPECT_EQ(p["job"], "train");
+      EXPECT_EQ(p["algorithm"], "train");
       EXPECT_EQ(p["training"]["parameters"], run["parameters"]);
       EXPECT_EQ(p["training"]["steps"], run["epochs"][0]["steps"]);
       EXPECT_EQ(p["training"]["link_bytes"], 0);
       std::uint64_t near = 0;
       bool mine = false;
       for (json const& r : p["memory"]) {
-        if (mine && r["array"] != "exact evaluation, at the most") near += r["bytes"].get<std::uint64_t>();
-        mine = mine || r["array"] == "table of rows";
+        if (mine && r["array"] != "exact evaluation, at most") near += r["bytes"].get<std::uint64_t>();
+        mine = mine || r["array"] == "features";
       }
-      double const took = run["near_bytes"].get<double>();
+      double const took = run["local_bytes"].get<double>();
       EXPECT_GT(static_cast<double>(near), 0.5 * took);
       EXPECT_LT(static_cast<double>(near), 4 * took);  // of a graph that fits into one mini-batch
     }
-  json const far = plan("--fanout 3,3 --device-memory 1GiB --tier host"), near = plan("--fanout 3,3 --device-memory 1GiB --budget 100%");
+  json const far = plan("--fanout 3,3 --device-memory 1GiB --tier host"),
+             near = plan("--fanout 3,3 --device-memory 1GiB --feature-cache 100%");
   EXPECT_GT(far["training"]["link_bytes"], near["training"]["link_bytes"]);
   EXPECT_EQ(near["training"]["link_bytes"], 0);
   EXPECT_EQ(near["training"]["bound_by"]["24"], "aggregation");
   EXPECT_EQ(far["training"]["bound_by"]["12.3"], "link");
   double crosses = 0;
-  for (json const& r : far["training"]["reads"]) crosses += r["epoch"]["far_bytes"].get<double>();
+  for (json const& r : far["training"]["reads"]) crosses += r["epoch"]["remote_bytes"].get<double>();
   EXPECT_NEAR(crosses, far["training"]["link_bytes"].get<double>(), 2);
   // Ranks: the steps of a training, a share of the seeds each, and of what lies near each its own.
   auto const bytes_of = [](json const& p, char const* array) {
@@ -283,57 +284,57 @@ TEST(training_program, is_planned_before_it_loads) {
     return std::uint64_t{0};
   };
   char const* const parameters = "parameters, their gradients, moments of Adam";
-  json const one = plan("--fanout 3,3 --batch 32 --place host"), two = plan("--fanout 3,3 --batch 32 --place host --ranks 2"),
+  json const one = plan("--fanout 3,3 --batch 32 --device cpu"), two = plan("--fanout 3,3 --batch 32 --device cpu --ranks 2"),
              devices = plan("--fanout 3,3 --batch 32 --devices 0,1 --device-memory 1GiB");
   EXPECT_EQ(one["training"]["ranks"], 1);
   EXPECT_EQ(two["training"]["ranks"], 2);
   EXPECT_EQ(two["training"]["steps"],
             ran(at, "garner train " + what + "--fanout 3,3 --batch 32 --ranks 2 --epochs 1")["epochs"][0]["steps"]);
-  EXPECT_EQ(two["batches_an_epoch"], two["training"]["steps"]);
+  EXPECT_EQ(two["batches_per_epoch"], two["training"]["steps"]);
   EXPECT_EQ(bytes_of(two, parameters), 2 * bytes_of(one, parameters));
-  EXPECT_EQ(bytes_of(two, "table of rows"), bytes_of(one, "table of rows"));
-  EXPECT_EQ(devices["place"], "device 0");
+  EXPECT_EQ(bytes_of(two, "features"), bytes_of(one, "features"));
+  EXPECT_EQ(devices["device"], "cuda:0");
   EXPECT_EQ(bytes_of(devices, parameters), bytes_of(one, parameters));  // of one of them
   EXPECT_EQ(devices["training"]["reads"].back()["what"], "gradients of ranks");
   EXPECT_GT(devices["training"]["reads"].back()["epoch"]["peer_bytes"], 0);
   EXPECT_EQ(two["training"]["reads"].back()["epoch"]["peer_bytes"], 0);
   // A split tells how many vertices there are of each part; without it all that do not learn are taken for such as are evaluated.
-  json const split = ran(at, "garner plan g.gnr --job train --features x.npy --classes 3 --full --place host --split s.npy"),
+  json const split = ran(at, "garner plan g.gnr --algorithm train --features x.npy --classes 3 --full --device cpu --split s.npy"),
              learnt = ran(at, "garner train " + what + "--full --epochs 1");
-  EXPECT_EQ(split["training_vertices"], learnt["training_vertices"]);
+  EXPECT_EQ(split["training_nodes"], learnt["training_nodes"]);
   char const* const scores = "labels and scores of an evaluation";
   EXPECT_GT(bytes_of(split, scores), 0u);
-  std::vector<std::uint8_t> few(learnt["vertices"].get<std::size_t>());
+  std::vector<std::uint8_t> few(learnt["nodes"].get<std::size_t>());
   few[0] = few[3] = 1, few[7] = 2;
   write_npy(at, "few.npy", "|u1", few);
-  json const three = ran(at, "garner plan g.gnr --job train --features x.npy --classes 3 --full --place host --split few.npy");
-  EXPECT_EQ(three["training_vertices"], 2);
-  EXPECT_LT(bytes_of(three, scores), bytes_of(plan("--full --place host"), scores) / 10);
+  json const three = ran(at, "garner plan g.gnr --algorithm train --features x.npy --classes 3 --full --device cpu --split few.npy");
+  EXPECT_EQ(three["training_nodes"], 2);
+  EXPECT_LT(bytes_of(three, scores), bytes_of(plan("--full --device cpu"), scores) / 10);
   auto const says = [&](std::string const& line, int code, std::string const& words) {
     outcome const o = at.shell("garner plan g.gnr " + line + " >/dev/null");
     EXPECT_EQ(o.code, code) << line << ": " << o.err;
     EXPECT_NE(o.err.find(words), std::string::npos) << line << ": " << o.err;
     expect_one_line(o.err);
   };
-  says("--job train --width 8", 2, "--classes");
-  says("--job train --width 8 --classes 0", 2, "--classes 0");
-  says("--job train --width 8 --classes 3 --layers 3", 2, "--layers 3");
-  says("--job train --width 8 --classes 3 --full --fanout 2", 2, "--f");
-  says("--job train --width 8 --classes 3 --hidden 0", 2, "--hidden 0");
-  says("--job train --width 8 --classes 3 --norm x", 2, "--norm x");
-  says("--job train --width 8 --classes 3 --ranks 0", 2, "--ranks 0");
-  says("--job train --width 8 --classes 3 --ranks 17", 2, "17 ranks");
-  says("--job train --width 8 --classes 3 --ranks 2 --full", 2, "--full and 2 ranks");
-  says("--job train --width 8 --classes 3 --ranks 2 --devices 0,1", 2, "--ranks");
-  says("--job train --width 8 --classes 3 --devices 0,1 --place host", 2, "--devices and --place host");
-  says("--job train --width 8 --classes 3 --split s.npy --share 2%", 2, "--share");
-  says("--job train --width 8 --classes 3 --split x.npy", 1, "x.npy");
-  says("--job load --width 8 --split s.npy", 2, "--split goes with --job train");
-  says("--job load --width 8 --ranks 2", 2, "--ranks goes with --job train");
-  says("--job train --width 8 --classes 3 --model x", 2, "gcn, sage or gin");
-  says("--job load --width 8 --classes 3", 2, "--classes goes with --job train");
-  says("--job bfs --residual", 2, "--residual goes with --job train");
-  says("--job train --width 4096 --classes 3 --device-memory 4MiB --full", 1, "needs about");
+  says("--algorithm train --width 8", 2, "--classes");
+  says("--algorithm train --width 8 --classes 0", 2, "--classes 0");
+  says("--algorithm train --width 8 --classes 3 --layers 3", 2, "--layers 3");
+  says("--algorithm train --width 8 --classes 3 --full --fanout 2", 2, "--f");
+  says("--algorithm train --width 8 --classes 3 --hidden 0", 2, "--hidden 0");
+  says("--algorithm train --width 8 --classes 3 --norm x", 2, "--norm x");
+  says("--algorithm train --width 8 --classes 3 --ranks 0", 2, "--ranks 0");
+  says("--algorithm train --width 8 --classes 3 --ranks 17", 2, "17 ranks");
+  says("--algorithm train --width 8 --classes 3 --ranks 2 --full", 2, "--full and 2 ranks");
+  says("--algorithm train --width 8 --classes 3 --ranks 2 --devices 0,1", 2, "--ranks");
+  says("--algorithm train --width 8 --classes 3 --devices 0,1 --device cpu", 2, "--devices and --device cpu");
+  says("--algorithm train --width 8 --classes 3 --split s.npy --share 2%", 2, "--share");
+  says("--algorithm train --width 8 --classes 3 --split x.npy", 1, "x.npy");
+  says("--algorithm load --width 8 --split s.npy", 2, "--split goes with --algorithm train");
+  says("--algorithm load --width 8 --ranks 2", 2, "--ranks goes with --algorithm train");
+  says("--algorithm train --width 8 --classes 3 --model x", 2, "gcn, sage or gin");
+  says("--algorithm load --width 8 --classes 3", 2, "--classes goes with --algorithm train");
+  says("--algorithm bfs --residual", 2, "--residual goes with --algorithm train");
+  says("--algorithm train --width 4096 --classes 3 --device-memory 4MiB --full", 1, "needs about");
 }
 
 TEST(training_program, refuses) {
@@ -383,12 +384,12 @@ TEST(training_program, refuses) {
   says(train + "--full --layers 0", 2, "layers");
   says(train + "--dropout 1", 2, "dropout 1");
   says(train + "--input-dropout -1", 2, "dropout of rows");
-  says(train + "--lr 0", 2, "--lr 0: say more than 0");
+  says(train + "--lr 0", 2, "--lr 0: use more than 0");
   says(train + "--weight-decay -1", 2, "decay of -1");
   says(train + "--norm batch", 2, "--norm batch");
   says(train + "--scaling most", 2, "none, sum or length");
   says(train + "--side up", 2, "--side up");
-  says(train + "--math f16", 2, "f16");
+  says(train + "--gemm f16", 2, "f16");
   says(train + "--classes 2", 1, "label 2 at position 2");
   says(train + "--patience 2 --evaluate-every 0", 2, "--patience 2");
   says(train + "-o g.gnr", 2, "the graph itself");
@@ -430,20 +431,20 @@ TEST(training_program, takes_up_out_edges_of_directed_graphs) {
   folder const at;
   write_communities(at);
   ASSERT_EQ(at.shell("awk '{print $2, $1, $3}' e.wel > r.wel && garner convert e.wel out.gnr --directed && "
-                     "garner convert r.wel in.gnr --directed --in-lists && garner reorder out.gnr other.gnr --by random")
+                     "garner convert r.wel in.gnr --directed --in-edges && garner reorder out.gnr other.gnr --by random")
                 .code,
             0);
   std::string const rest = " --features x.npy --labels y.npy --split s.npy --epochs 3 --hidden 8 --dropout 0 ";
   for (std::string const how : {"--full", "--full --model gcn --weighted", "--full --model gin", "--full --shards 3", "--fanout -1,-1",
                                 "--fanout -1,-1 --model gcn --weighted"})
-    for (std::string const place : {"host", "simulated"}) {
+    for (std::string const place : {"cpu", "simulated"}) {
       SCOPED_TRACE(how + " " + place);
       std::string const weighted = how.ends_with("weighted") ? " --weighted" : "";
-      json const in = ran(at, "garner train in.gnr -o in.st" + rest + how + " --place " + place);
+      json const in = ran(at, "garner train in.gnr -o in.st" + rest + how + " --device " + place);
       ran(at, "garner predict in.gnr --features x.npy --model in.st -o in.npy" + weighted);
       auto const wanted = numbers_of<float>(at, "in.npy", 240 * 3);
       for (std::string const graph : {"out", "other"}) {
-        json const out = ran(at, "garner train " + graph + ".gnr -o out.st --side out" + rest + how + " --place " + place);
+        json const out = ran(at, "garner train " + graph + ".gnr -o out.st --side out" + rest + how + " --device " + place);
         ASSERT_FALSE(in.empty() || out.empty());
         EXPECT_NEAR(out["epochs"][2]["loss"].get<double>(), in["epochs"][2]["loss"].get<double>(), 1e-5);
         EXPECT_EQ(out["test_accuracy"], in["test_accuracy"]);
@@ -452,8 +453,8 @@ TEST(training_program, takes_up_out_edges_of_directed_graphs) {
         for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], wanted[i], 1e-4);
       }
     }
-  json const one = ran(at, "garner plan in.gnr --job train --features x.npy --classes 3 --full --side in"),
-             other = ran(at, "garner plan out.gnr --job train --features x.npy --classes 3 --full --side out");
+  json const one = ran(at, "garner plan in.gnr --algorithm train --features x.npy --classes 3 --full --side in"),
+             other = ran(at, "garner plan out.gnr --algorithm train --features x.npy --classes 3 --full --side out");
   ASSERT_FALSE(one.empty() || other.empty());
   EXPECT_EQ(one["memory"][0], other["memory"][0]);  // offsets of both directions
 }
@@ -464,20 +465,21 @@ TEST(training_program, learns_the_same_bits_from_rows_that_stay_in_their_file) {
   ASSERT_EQ(at.shell("garner convert x.npy x.gnt").code, 0);
   std::string const rest = " --labels y.npy --split s.npy --epochs 3 --hidden 8 ";
   for (std::string const how : {"--fanout 3,3 --batch 8 ", "--full "})
-    for (std::string const place : {"host", "simulated"}) {
-      ran(at, "garner train g.gnr --features x.npy" + rest + how + "-o memory.safetensors --place " + place);
+    for (std::string const place : {"cpu", "simulated"}) {
+      ran(at, "garner train g.gnr --features x.npy" + rest + how + "-o memory.safetensors --device " + place);
       for (std::string const file : {"x.npy", "x.gnt"})
         for (std::string const cache : {"next-use", "clock"}) {
           SCOPED_TRACE(how + file + " " + cache + " " + place);
-          json const all =
-              ran(at, "garner train g.gnr --features " + file + rest + how + "--rows file --host-rows 6KiB --file-cache 5KiB --cache " +
-                          cache + " -o file.safetensors --place " + place);
+          json const all = ran(at, "garner train g.gnr --features " + file + rest + how +
+                                       "--feature-tier file --host-cache 6KiB --file-cache 5KiB --cache-policy " + cache +
+                                       " -o file.safetensors --device " + place);
           ASSERT_FALSE(all.empty());
           EXPECT_EQ(at.shell("cmp memory.safetensors file.safetensors").code, 0);
           // Lists that stay in their file too, and whichever rows are kept by score: data larger than memory.
           for (std::string const score : {"degree", "rpr", "wrpr", "expected", "sampled"}) {
-            ran(at, "garner train g.gnr --features " + file + rest + how + "--rows file --host-rows 6KiB --file-cache 5KiB --tier file" +
-                        " -o file.safetensors --cache " + cache + " --score " + score + " --place " + place);
+            ran(at, "garner train g.gnr --features " + file + rest + how +
+                        "--feature-tier file --host-cache 6KiB --file-cache 5KiB --tier file" + " -o file.safetensors --cache-policy " +
+                        cache + " --score " + score + " --device " + place);
             EXPECT_EQ(at.shell("cmp memory.safetensors file.safetensors").code, 0) << score;
           }
           if (how == "--full ") continue;
@@ -487,17 +489,18 @@ TEST(training_program, learns_the_same_bits_from_rows_that_stay_in_their_file) {
             EXPECT_EQ(e["file_bytes"].get<double>(), e["file_reads"].get<double>() * 32);
           }
         }
-      ran(at, "garner predict g.gnr --features x.npy --model memory.safetensors -o a.npy --place " + place);
-      ran(at, "garner predict g.gnr --features x.gnt --host-rows 2KiB --model memory.safetensors -o b.npy --place " + place);
+      ran(at, "garner predict g.gnr --features x.npy --model memory.safetensors -o a.npy --device " + place);
+      ran(at, "garner predict g.gnr --features x.gnt --host-cache 2KiB --model memory.safetensors -o b.npy --device " + place);
       EXPECT_EQ(at.shell("cmp a.npy b.npy").code, 0);
     }
-  outcome const told = at.shell("garner train g.gnr --features x.gnt" + rest + "--fanout 3,3 --batch 8 --host-rows 6KiB --file-cache 5KiB");
+  outcome const told =
+      at.shell("garner train g.gnr --features x.gnt" + rest + "--fanout 3,3 --batch 8 --host-cache 6KiB --file-cache 5KiB");
   EXPECT_NE(told.out.find("; of the file "), std::string::npos) << told.out;
-  for (auto const& [line, why] :
-       {std::pair{"--rows disk", "--rows disk: say memory or file"}, std::pair{"--rows file --host-rows 10", "a row takes 32 B"},
-        std::pair{"--rows file --host-rows 1KiB --file-cache 2KiB", "in a host budget of 1.0 KiB"},
-        std::pair{"--rows file --cache lru", "say one of next-use, window, clock, pinned"},
-        std::pair{"--rows file --host-rows 100", "a mini-batch has more rows in the file"}}) {
+  for (auto const& [line, why] : {std::pair{"--feature-tier disk", "--feature-tier disk: use host or file"},
+                                  std::pair{"--feature-tier file --host-cache 10", "a row takes 32 B"},
+                                  std::pair{"--feature-tier file --host-cache 1KiB --file-cache 2KiB", "in a host budget of 1.0 KiB"},
+                                  std::pair{"--feature-tier file --cache-policy lru", "say one of next-use, window, clock, pinned"},
+                                  std::pair{"--feature-tier file --host-cache 100", "a mini-batch has more rows in the file"}}) {
     outcome const o = at.shell("garner train g.gnr --features x.npy" + rest + "--fanout 3,3 " + line);
     EXPECT_EQ(o.code, 2) << line;
     EXPECT_NE(o.err.find(why), std::string::npos) << o.err;

@@ -62,7 +62,7 @@ TEST(training_ranks_program, processes_have_lists_and_rows_in_host_memory_once) 
   ASSERT_EQ(at.shell("garner convert x.npy x.gnt").code, 0);
   std::string const name = "garner-cli-m-" + std::to_string(::getpid());
   std::string const process =
-      " train k.gnr --features x.gnt --rows memory --labels y.npy --split s.npy --fanout 4,3 --batch 40 --quiet "
+      " train k.gnr --features x.gnt --feature-tier host --labels y.npy --split s.npy --fanout 4,3 --batch 40 --quiet "
       "--epochs 1000000 --evaluate-every 0 --group " +
       name;
   // What each has mapped of memory without a name, by inode.
@@ -96,7 +96,7 @@ TEST(training_ranks_program, refuses_what_contradicts_itself) {
   says("--ranks 0", 2, "--ranks 0: say 1 to 16");
   says("--ranks 17", 2, "17 ranks: say 1 to 16");
   says("--ranks 2 --devices 0,1", 2, "--ranks");
-  says("--devices 0 --place simulated", 2, "--devices and --place simulated");
+  says("--devices 0 --device simulated", 2, "--devices and --device simulated");
   says("--group x", 2, "RANK is not set");
   says("--ranks 2 --resume nowhere", 1, "--resume nowhere: ");
   outcome const number = at.shell("RANK=one WORLD_SIZE=2 " + at.train + "--group x");
@@ -104,7 +104,7 @@ TEST(training_ranks_program, refuses_what_contradicts_itself) {
   EXPECT_THAT(number.err, HasSubstr("RANK is 'one'"));
   outcome const full = at.shell("garner train k.gnr --features x.npy --labels y.npy --split s.npy --full --ranks 2");
   EXPECT_EQ(full.code, 2);
-  EXPECT_THAT(full.err, HasSubstr("say --shards 2"));
+  EXPECT_THAT(full.err, HasSubstr("use --shards 2"));
 }
 
 TEST(training_ranks_program, a_process_that_is_killed_is_named_and_interrupts_stop_all) {

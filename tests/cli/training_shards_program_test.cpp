@@ -25,35 +25,39 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
   folder const at;
   write_communities(at);
   std::string first;
-  for (char const* const place : {"host", "simulated"})
+  for (char const* const place : {"cpu", "simulated"})
     for (char const* const n : {"1", "2", "3", "8"}) {
-      json const all = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --place " + place + " --shards " + n + " -o m" + n);
+      json const all =
+          ran(at, "garner train " + files + "--full --model gcn --epochs 3 --device " + place + " --shards " + n + " -o m" + n);
       EXPECT_EQ(all["shards"]["count"], std::stoi(n));
-      EXPECT_EQ(all["shards"]["sums"], "exact");
+      EXPECT_EQ(all["shards"]["reduction"], "deterministic");
       EXPECT_EQ(all["ranks"], 1);
       EXPECT_EQ(all["shards"]["remote_rows"] == 0, std::string(n) == "1");
       if (first.empty()) first = read_text(at / "m1");
       EXPECT_EQ(read_text(at / (std::string("m") + n)), first) << place << n;
     }
   EXPECT_EQ(ran(at, "garner train " + files + "--full --epochs 1")["shards"], nullptr);
-  json const mgg = ran(at, "garner train " + files + "--full --epochs 2 --shards 2 --shard-way mgg --mgg 8,2,4 --shard-balance vertices");
-  EXPECT_EQ(mgg["shards"]["way"], "mgg");
+  json const mgg =
+      ran(at, "garner train " + files + "--full --epochs 2 --shards 2 --shard-strategy mgg --mgg 8,2,4 --shard-balance vertices");
+  EXPECT_EQ(mgg["shards"]["strategy"], "mgg");
   EXPECT_EQ(mgg["shards"]["balance"], "vertices");
-  json const rounded = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --shard-wire bf16 -o rounded");
-  EXPECT_EQ(rounded["shards"]["wire"], "bf16");
+  json const rounded = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --shard-dtype bf16 -o rounded");
+  EXPECT_EQ(rounded["shards"]["dtype"], "bf16");
   EXPECT_NE(read_text(at / "rounded"), first);
-  json const by_tier = ran(at, "garner train " + files + "--full --model gcn --hidden 4 --epochs 3 --shards 3 --shard-rows tiers -o tiers");
-  EXPECT_EQ(by_tier["shards"]["rows"], "tiers");
-  EXPECT_EQ(ran(at, "garner train " + files + "--full --model gcn --hidden 4 --epochs 3 --shards 2 -o near")["shards"]["rows"], "near");
+  json const by_tier =
+      ran(at, "garner train " + files + "--full --model gcn --hidden 4 --epochs 3 --shards 3 --shard-features tiered -o tiers");
+  EXPECT_EQ(by_tier["shards"]["features"], "tiered");
+  EXPECT_EQ(ran(at, "garner train " + files + "--full --model gcn --hidden 4 --epochs 3 --shards 2 -o near")["shards"]["features"],
+            "local");
   EXPECT_EQ(read_text(at / "tiers"), read_text(at / "near"));
-  json const packed = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 2 --shard-lists packed -o packed");
-  EXPECT_EQ(packed["shards"]["lists"], "packed");
-  EXPECT_EQ(rounded["shards"]["lists"], "plain");
+  json const packed = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 2 --shard-adjacency compressed -o packed");
+  EXPECT_EQ(packed["shards"]["adjacency"], "compressed");
+  EXPECT_EQ(rounded["shards"]["adjacency"], "plain");
   EXPECT_EQ(read_text(at / "packed"), first);
-  EXPECT_THAT(at.shell("garner train " + files + "--full --epochs 1 --shards 2 --shard-lists packed").out,
-              HasSubstr("sums exact, lists packed\n"));
-  outcome const words = at.shell("garner train " + files + "--full --epochs 1 --shards 3 --shard-way bulk");
-  EXPECT_THAT(words.out, HasSubstr("shards  3 at host; way bulk, rows of f32, sums exact"));
+  EXPECT_THAT(at.shell("garner train " + files + "--full --epochs 1 --shards 2 --shard-adjacency compressed").out,
+              HasSubstr("reduction deterministic, compressed adjacency\n"));
+  outcome const words = at.shell("garner train " + files + "--full --epochs 1 --shards 3 --shard-strategy bulk");
+  EXPECT_THAT(words.out, HasSubstr("shards  3 on cpu; strategy bulk, features as f32, reduction deterministic"));
   EXPECT_THAT(words.out, HasSubstr("times the mean of edges"));
   // A checkpoint goes on.
   ran(at, "garner train " + files + "--full --model gcn --epochs 2 --shards 3 --checkpoint c.ckpt");
@@ -64,22 +68,22 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
 TEST(training_shards_program, processes_write_the_same_model_and_tell_what_rows_come_over) {
   folder const at;
   write_communities(at);
-  json const threads = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --shard-way bulk -o threads");
-  EXPECT_EQ(threads["shards"]["provider"], "peer");
+  json const threads = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --shard-strategy bulk -o threads");
+  EXPECT_EQ(threads["shards"]["transport"], "peer");
   EXPECT_EQ(threads["shards"]["over"], "memory of one process");
   EXPECT_EQ(threads["shards"]["passed_over"], json::array());
   for (std::string const provider : {"peer", "host"}) {
-    std::string const train = "garner train " + files + "--full --model gcn --epochs 3 --shard-provider " + provider +
-                              (provider == "host" ? " --shard-way bulk" : "") + " --group garner-cli-" + std::to_string(::getpid()) +
+    std::string const train = "garner train " + files + "--full --model gcn --epochs 3 --shard-transport " + provider +
+                              (provider == "host" ? " --shard-strategy bulk" : "") + " --group garner-cli-" + std::to_string(::getpid()) +
                               provider;
     outcome const all = at.shell("export WORLD_SIZE=3; RANK=1 " + train + " > one.txt & first=$!; RANK=2 " + train +
                                  " > two.txt & second=$!; RANK=0 " + train + " -o processes --json && wait $first && wait $second");
     ASSERT_EQ(all.code, 0) << all.err;
     json const told = json::parse(all.out);
     EXPECT_EQ(told["shards"]["count"], 3);
-    EXPECT_EQ(told["shards"]["provider"], provider);
+    EXPECT_EQ(told["shards"]["transport"], provider);
     ASSERT_EQ(told["shards"]["decided"].is_null(), provider == "host");  // unless a way is said they measure together
-    for (json const& w : provider == "peer" ? told["shards"]["decided"]["ways"] : json::array())
+    for (json const& w : provider == "peer" ? told["shards"]["decided"]["strategies"] : json::array())
       EXPECT_TRUE(w["measured_ms"].is_number()) << told["shards"];
     EXPECT_EQ(told["ranks"], 1);
     EXPECT_EQ(read_text(at / "one.txt") + read_text(at / "two.txt"), "");
@@ -133,7 +137,7 @@ TEST(training_shards_program, processes_that_say_other_ways_are_told) {
   folder const at;
   write_communities(at);
   std::string const train = "garner train " + files + "--full --model gcn --group garner-cli-w-" + std::to_string(::getpid());
-  outcome const o = at.shell("export WORLD_SIZE=2; RANK=1 " + train + " --shard-way bulk > one.txt 2>&1 & RANK=0 " + train + "; wait");
+  outcome const o = at.shell("export WORLD_SIZE=2; RANK=1 " + train + " --shard-strategy bulk > one.txt 2>&1 & RANK=0 " + train + "; wait");
   // Both, at once: who waits for the other need not wait for the end of its patience.
   EXPECT_THAT(o.err, HasSubstr("its way measured first"));
   EXPECT_THAT(read_text(at / "one.txt"), HasSubstr("its way measured first"));
@@ -146,25 +150,25 @@ TEST(training_shards_program, processes_that_say_other_ways_are_told) {
 TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   folder const at;
   write_communities(at);
-  std::string const what = "garner plan g.gnr --job train --features x.npy --classes 3 --full ";
+  std::string const what = "garner plan g.gnr --algorithm train --features x.npy --classes 3 --full ";
   json const p = ran(at, what + "--shards 3");
   ASSERT_EQ(p["shards"].size(), 3u);
   std::uint64_t vertices = 0, edges = 0, bytes = 0, near = 0;
   for (json const& s : p["shards"]) {
-    vertices += s["vertices"].get<std::uint64_t>(), edges += s["edges"].get<std::uint64_t>(), bytes += s["bytes"].get<std::uint64_t>();
+    vertices += s["nodes"].get<std::uint64_t>(), edges += s["edges"].get<std::uint64_t>(), bytes += s["bytes"].get<std::uint64_t>();
     EXPECT_GT(s["remote_rows_at_most"], 0);
   }
   for (json const& row : p["memory"])
-    if (row["array"] != "offsets" && row["array"] != "lists" && row["array"] != "table of rows") near += row["bytes"].get<std::uint64_t>();
-  EXPECT_EQ(vertices, p["vertices"]);
+    if (row["array"] != "offsets" && row["array"] != "adjacency" && row["array"] != "features") near += row["bytes"].get<std::uint64_t>();
+  EXPECT_EQ(vertices, p["nodes"]);
   EXPECT_EQ(edges, p["edges"]);
   EXPECT_EQ(near, bytes);  // all at one place
   // Each way with what it would take, the fastest first; of two devices one alone too.
   auto const ways_of = [](json const& plan) {
     std::vector<std::string> all;
     double last = 0;
-    for (json const& w : plan["ways"]) {
-      all.push_back(fmt::format("{} {}", w["way"].get<std::string>(), w["shards"].get<int>()));
+    for (json const& w : plan["strategies"]) {
+      all.push_back(fmt::format("{} {}", w["strategy"].get<std::string>(), w["shards"].get<int>()));
       EXPECT_GE(w["predicted_ms"], last);
       EXPECT_GE(w["predicted_ms"], w["floor_ms"]);
       EXPECT_GT(w["floor_ms"], 0);
@@ -177,26 +181,26 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   EXPECT_THAT(at.shell(what + "--shards 3").out, HasSubstr("ms of sums an epoch"));
   json const devices = ran(at, what + "--devices 0,1 --device-memory 1GiB");
   EXPECT_EQ(ways_of(devices), (std::vector<std::string>{"bulk 1", "bulk 2", "collective 2", "mgg 2"}));
-  EXPECT_EQ(devices["ways"][0]["shards"], 1);  // so small a graph
+  EXPECT_EQ(devices["strategies"][0]["shards"], 1);  // so small a graph
   std::uint64_t largest = 0;
   for (json const& s : devices["shards"]) largest = std::max(largest, s["bytes"].get<std::uint64_t>());
   EXPECT_EQ(devices["device_bytes"], largest);
   // Packed lists take at the most so much, near or in host memory; then the link has less.
   auto const bytes_of = [](json const& rows, char const* key, char const* array) {
     for (json const& row : rows)
-      if (row[key] == array) return key == std::string("what") ? row["batch"]["far_bytes"].get<double>() : row["bytes"].get<double>();
+      if (row[key] == array) return key == std::string("what") ? row["batch"]["remote_bytes"].get<double>() : row["bytes"].get<double>();
     return 0.0;
   };
   std::string const far = what + "--devices 0,1 --device-memory 1GiB --tier host";
-  json const plain = ran(at, far), packed = ran(at, far + " --shard-lists packed");
+  json const plain = ran(at, far), packed = ran(at, far + " --shard-adjacency compressed");
   double const crossing = bytes_of(plain["training"]["reads"], "what", "lists of shards");
   EXPECT_GT(crossing, 0);
   EXPECT_LT(bytes_of(packed["training"]["reads"], "what", "lists of shards"), 0.7 * crossing);
-  double const at_home = bytes_of(packed["memory"], "array", "packed lists of shards, at the most");
+  double const at_home = bytes_of(packed["memory"], "array", "compressed adjacency of shards, at most");
   EXPECT_GT(at_home, 0);
-  EXPECT_LT(at_home, bytes_of(plain["memory"], "array", "lists of shards"));
+  EXPECT_LT(at_home, bytes_of(plain["memory"], "array", "adjacency of shards"));
   EXPECT_GT(bytes_of(packed["memory"], "array", "codes of a window of lists"), 0);
-  json const held = ran(at, what + "--devices 0,1 --device-memory 1GiB --shard-lists packed");
+  json const held = ran(at, what + "--devices 0,1 --device-memory 1GiB --shard-adjacency compressed");
   EXPECT_GT(bytes_of(held["memory"], "array", "packed lists of a shard, at the most"), 0);
   EXPECT_LT(bytes_of(held["memory"], "array", "packed lists of a shard, at the most"),
             bytes_of(devices["memory"], "array", "lists of a shard"));
@@ -212,7 +216,7 @@ TEST(training_shards_program, decides_the_way_and_tells_why) {
   write_communities(at);
   std::string const train = "garner train " + files + "--full --model gcn --epochs 3 --shards 3 ";
   std::string first;
-  for (char const* const way : {"", "--shard-way auto ", "--shard-way bulk ", "--shard-way collective "}) {
+  for (char const* const way : {"", "--shard-strategy auto ", "--shard-strategy bulk ", "--shard-strategy collective "}) {
     json const all = ran(at, train + way + "-o m");
     if (first.empty()) first = read_text(at / "m");
     EXPECT_EQ(read_text(at / "m"), first) << way;
@@ -221,19 +225,19 @@ TEST(training_shards_program, decides_the_way_and_tells_why) {
     ASSERT_EQ(decided.is_null(), !decides) << way;
     if (!decides) continue;
     EXPECT_EQ(decided["rates_measured"], true);
-    EXPECT_EQ(decided["ways"].size(), 2u);
-    EXPECT_EQ(decided["why"].get<std::string>().find(all["shards"]["way"].get<std::string>() + ": "), 0u);
+    EXPECT_EQ(decided["strategies"].size(), 2u);
+    EXPECT_EQ(decided["why"].get<std::string>().find(all["shards"]["strategy"].get<std::string>() + ": "), 0u);
     EXPECT_THAT(at.shell(train + way).out, HasSubstr("\nway     "));
   }
-  json const quick = ran(at, train + "--shard-sums quick");
-  EXPECT_EQ(quick["shards"]["decided"]["ways"].size(), 3u);
-  EXPECT_EQ(ran(at, train + "--place simulated")["shards"]["decided"]["rates_measured"], false);
+  json const quick = ran(at, train + "--shard-reduction fast");
+  EXPECT_EQ(quick["shards"]["decided"]["strategies"].size(), 3u);
+  EXPECT_EQ(ran(at, train + "--device simulated")["shards"]["decided"]["rates_measured"], false);
   // What goes on keeps the way that it began with.
   for (char const* const way : {"bulk", "collective", "mgg"}) {
-    ran(at, train + "--checkpoint c --shard-way " + way + (std::string(way) == "mgg" ? "" : " --shard-sums exact"));
-    std::string const sums = std::string(way) == "mgg" ? "--shard-sums quick " : "";
+    ran(at, train + "--checkpoint c --shard-strategy " + way + (std::string(way) == "mgg" ? "" : " --shard-reduction deterministic"));
+    std::string const sums = std::string(way) == "mgg" ? "--shard-reduction fast " : "";
     json const on = ran(at, "garner train " + files + "--full --model gcn --epochs 5 --shards 3 --resume c " + sums);
-    EXPECT_EQ(on["shards"]["way"], way);
+    EXPECT_EQ(on["shards"]["strategy"], way);
     EXPECT_EQ(on["shards"]["decided"], nullptr);
     EXPECT_EQ(on["epochs"].size(), 2u);
   }
@@ -259,7 +263,7 @@ TEST(training_shards_program, a_shard_that_is_late_ends_all) {
   folder const at;
   write_communities(at, communities(60, 3, 8));
   outcome const o = at.shell("(head -c 65536 /dev/zero; garner train " + files +  // the pipe is full
-                             "--full --epochs 2 --shards 3 --shard-wait 0.5) | (sleep 4; cat > /dev/null)");
+                             "--full --epochs 2 --shards 3 --shard-timeout 0.5) | (sleep 4; cat > /dev/null)");
   EXPECT_THAT(o.err, HasSubstr("rank 0 of 3 has stopped: it was late: the others waited 0.5 seconds for it"));
   expect_one_line(o.err);
 }
@@ -274,45 +278,45 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
     expect_one_line(o.err);
   };
   says("--full --shards 0", 2, "--shards 0: say 1 to 16");
-  says("--full --shard-wire bf16", 2, "--shard-wire is of shards, and there are none");
-  says("--full --group ''", 2, "--group '': say a name");
+  says("--full --shard-dtype bf16", 2, "--shard-dtype is of shards, and there are none");
+  says("--full --group ''", 2, "--group '': use one name");
   write_npy(at, "far.npy", "<i8", std::vector<std::int64_t>{0, 1, 2, 0, 1, 2, 0, 5'000'000, 2, 0, 1, 2});
   outcome const far = at.shell("garner train g.gnr --features x.npy --labels far.npy --split s.npy --full");
   EXPECT_EQ(far.code, 1);
-  EXPECT_THAT(far.err, HasSubstr("far.npy: label 5000000 of vertex 7 would make more classes than there are vertices (12)"));
-  says("--full --layers 65", 2, "--layers 65: say 1 to 64");
+  EXPECT_THAT(far.err, HasSubstr("far.npy: label 5000000 of node 7 would make more classes than there are nodes (12)"));
+  says("--full --layers 65", 2, "--layers 65: use 1 to 64");
   says("--full --lr -1", 2, "--lr");
-  EXPECT_THAT(at.shell("garner bench shards --place host --shards 0 --out b.json").err, HasSubstr("--shards 0: say 1 to 16"));
+  EXPECT_THAT(at.shell("garner bench shards --device cpu --shards 0 --out b.json").err, HasSubstr("--shards 0: say 1 to 16"));
   says("--full --shards 17", 2, "17 shards: say 1 to 16");
   says("--full --shards 13", 2, "13 shards, and g.gnr has 12 vertices; say at most as many");
   says("--shards 2", 2, "--shards is of the whole graph");
-  says("--shard-way bulk", 2, "--shard-way is of the whole graph");
+  says("--shard-strategy bulk", 2, "--shard-strategy is of the whole graph");
   says("--full --shards 2 --ranks 2", 2, "--ranks");
   says("--full --shards 2 --devices 0,1", 2, "--devices");
   says("--full --shards 2 --group x", 2, "WORLD_SIZE is not set");
-  says("--full --shards 2 --shard-provider x", 2, "say automatic, peer, nccl, nvshmem or host");
-  says("--shard-provider peer", 2, "--shard-provider is of the whole graph");
+  says("--full --shards 2 --shard-transport x", 2, "say automatic, peer, nccl, nvshmem or host");
+  says("--shard-transport peer", 2, "--shard-transport is of the whole graph");
   outcome const other = at.shell("RANK=0 WORLD_SIZE=3 garner train " + files + "--full --shards 2 --group x");
   EXPECT_EQ(other.code, 2);
-  EXPECT_THAT(other.err, HasSubstr("--shards 2 and --group: each shard is a process, and WORLD_SIZE is 3; say --shards 3"));
-  says("--full --shards 2 --shard-way x", 2, "--shard-way x: say auto, bulk, collective or mgg");
-  says("--full --shards 2 --shard-wait 0", 2, "--shard-wait 0: say seconds, more than 0");
-  says("--shard-wait 5", 2, "--shard-wait is of the whole graph");
-  says("--full --shards 2 --shard-sums x", 2, "exact or quick");
-  says("--full --shards 2 --shard-wire x", 2, "'x'");
-  says("--full --shards 2 --shard-wire i8", 2, "rows of i8 between shards: say f32, bf16 or f16");
+  EXPECT_THAT(other.err, HasSubstr("--shards 2 and --group: each shard is a process, and WORLD_SIZE is 3; use --shards 3"));
+  says("--full --shards 2 --shard-strategy x", 2, "--shard-strategy x: use auto, bulk, collective or mgg");
+  says("--full --shards 2 --shard-timeout 0", 2, "--shard-timeout 0: use seconds, more than 0");
+  says("--shard-timeout 5", 2, "--shard-timeout is of the whole graph");
+  says("--full --shards 2 --shard-reduction x", 2, "exact or quick");
+  says("--full --shards 2 --shard-dtype x", 2, "'x'");
+  says("--full --shards 2 --shard-dtype i8", 2, "rows of i8 between shards: say f32, bf16 or f16");
   says("--full --shards 2 --shard-balance x", 2, "edges or vertices");
-  says("--full --shards 2 --shard-lists x", 2, "--shard-lists x: say plain or packed");
-  says("--full --shard-lists packed", 2, "--shard-lists is of shards, and there are none");
-  says("--full --shards 2 --shard-lists packed --shard-way mgg", 2, "packed lists and mgg");
-  says("--full --shards 2 --shard-rows x", 2, "--shard-rows x: say near or tiers");
-  says("--full --shard-rows tiers", 2, "--shard-rows is of shards, and there are none");
-  says("--full --shards 2 --shard-rows tiers --shard-sums quick", 2, "rows by tier come a block of the exact sums at a time");
-  says("--full --shards 2 --shard-rows tiers --model gin", 2, "the first layer adds rows up as they are");
-  says("--full --shards 2 --mgg 1,1,1", 2, "--mgg is of --shard-way mgg");
-  says("--full --shards 2 --shard-way mgg --mgg 1,1", 2, "--mgg of 2 numbers");
-  says("--full --shards 2 --shard-way mgg --mgg 33,1,1", 2, "33 neighbours of a partition (ps): say 1 to 32");
-  says("--full --shards 2 --shard-way mgg --shard-sums exact", 2, "it adds by atomics");
+  says("--full --shards 2 --shard-adjacency x", 2, "--shard-adjacency x: use plain or compressed");
+  says("--full --shard-adjacency compressed", 2, "--shard-adjacency is of shards, and there are none");
+  says("--full --shards 2 --shard-adjacency compressed --shard-strategy mgg", 2, "packed lists and mgg");
+  says("--full --shards 2 --shard-features x", 2, "--shard-features x: use local or tiered");
+  says("--full --shard-features tiered", 2, "--shard-features is of shards, and there are none");
+  says("--full --shards 2 --shard-features tiered --shard-reduction fast", 2, "rows by tier come a block of the exact sums at a time");
+  says("--full --shards 2 --shard-features tiered --model gin", 2, "the first layer adds rows up as they are");
+  says("--full --shards 2 --mgg 1,1,1", 2, "--mgg is of --shard-strategy mgg");
+  says("--full --shards 2 --shard-strategy mgg --mgg 1,1", 2, "--mgg of 2 numbers");
+  says("--full --shards 2 --shard-strategy mgg --mgg 33,1,1", 2, "33 neighbours of a partition (ps): say 1 to 32");
+  says("--full --shards 2 --shard-strategy mgg --shard-reduction deterministic", 2, "it adds by atomics");
   outcome const types = at.shell("garner train h.json --full --shards 2");
   EXPECT_EQ(types.code, 2);
   EXPECT_THAT(types.err, HasSubstr("are not split"));

@@ -21,18 +21,18 @@ struct library : folder {
 
 TEST(training_types_program, learns_and_predicts) {
   library const at;
-  for (std::string const place : {"host", "simulated"}) {
-    outcome const o = at.shell(at.train + "--epochs 12 -o m --json --place " + place);
+  for (std::string const place : {"cpu", "simulated"}) {
+    outcome const o = at.shell(at.train + "--epochs 12 -o m --json --device " + place);
     ASSERT_EQ(o.code, 0) << o.err;
     json const all = json::parse(o.out);
     EXPECT_EQ(all["target"], "paper");
-    EXPECT_EQ(all["vertices"], 120);
+    EXPECT_EQ(all["nodes"], 120);
     EXPECT_EQ(all["edges"], 1000);
-    EXPECT_EQ(all["rows"].size(), 2u);
-    EXPECT_EQ(all["training_vertices"], 90);
-    EXPECT_EQ(all["test_vertices"], 30);
+    EXPECT_EQ(all["features"].size(), 2u);
+    EXPECT_EQ(all["training_nodes"], 90);
+    EXPECT_EQ(all["test_nodes"], 30);
     EXPECT_GT(all["test_accuracy"].get<double>(), 0.85);
-    outcome const p = at.shell("garner predict g.json --model m -o s.npy --classes-only --place " + place);
+    outcome const p = at.shell("garner predict g.json --model m -o s.npy --classes-only --device " + place);
     ASSERT_EQ(p.code, 0) << p.err;
     std::string const found = read_text(at / "s.npy");
     std::string const head = npy_head("<i8", 120);
@@ -52,14 +52,14 @@ TEST(training_types_program, learns_and_predicts) {
 
 TEST(training_types_program, learns_on_the_whole_graph_and_the_other_way_round) {
   library const at;
-  for (std::string const place : {"host", "simulated"})
+  for (std::string const place : {"cpu", "simulated"})
     for (std::string const how : {"--full", "--full --side out", "--fanout 5,5 --batch 16 --side out"}) {
-      outcome const o = at.shell("garner train g.json --quiet --lr 0.05 --epochs 40 -o m --json --place " + place + " " + how);
+      outcome const o = at.shell("garner train g.json --quiet --lr 0.05 --epochs 40 -o m --json --device " + place + " " + how);
       ASSERT_EQ(o.code, 0) << o.err;
       json const all = json::parse(o.out);
       EXPECT_GT(all["test_accuracy"].get<double>(), 0.8) << how;
       std::string const side = how.find("out") == how.npos ? "" : " --side out";
-      outcome const p = at.shell("garner predict g.json --model m -o s.npy --classes-only --place " + place + side);
+      outcome const p = at.shell("garner predict g.json --model m -o s.npy --classes-only --device " + place + side);
       EXPECT_EQ(p.code, 0) << p.err;
       if (!side.empty()) {
         outcome const other = at.shell("garner predict g.json --model m -o s.npy");
@@ -70,19 +70,20 @@ TEST(training_types_program, learns_on_the_whole_graph_and_the_other_way_round) 
   // In parts, as little as it says that it wants.
   ASSERT_EQ(
       at.shell("garner train g.json --fanout 5,5 --hidden 4 --quiet --epochs 1 -o m && garner predict g.json --model m -o s.npy").code, 0);
-  outcome const parts = at.shell("garner predict g.json --model m -o p.npy --near-bytes 24KiB --json");
+  outcome const parts = at.shell("garner predict g.json --model m -o p.npy --local-bytes 24KiB --json");
   ASSERT_EQ(parts.code, 0) << parts.err;
   EXPECT_EQ(json::parse(parts.out)["layers"].size(), 2u);
-  EXPECT_LE(json::parse(parts.out)["near_bytes"], 24 * 1024);
-  outcome const little = at.shell("garner predict g.json --model m -o p.npy --near-bytes 1KiB");
+  EXPECT_LE(json::parse(parts.out)["local_bytes"], 24 * 1024);
+  outcome const little = at.shell("garner predict g.json --model m -o p.npy --local-bytes 1KiB");
   EXPECT_EQ(little.code, 1);
   EXPECT_THAT(little.err, HasSubstr("exact inference of 2 types wants"));
   // Weights that the containers get.
-  ASSERT_EQ(at.shell("cp -r g.garner w.garner && for f in g.garner/*.gnr; do garner convert $f w.garner/${f#g.garner/} --weights 1:9 "
-                     "--quiet || exit 1; "
-                     "done; sed s,g.garner/,w.garner/, g.json > w.json")
-                .code,
-            0);
+  ASSERT_EQ(
+      at.shell("cp -r g.garner w.garner && for f in g.garner/*.gnr; do garner convert $f w.garner/${f#g.garner/} --random-weights 1:9 "
+               "--quiet || exit 1; "
+               "done; sed s,g.garner/,w.garner/, g.json > w.json")
+          .code,
+      0);
   outcome const weighted = at.shell(
       "garner train w.json --full --weighted --quiet --epochs 3 -o m && "
       "garner predict w.json --weighted --model m -o a.npy && garner predict w.json --model m -o b.npy");
@@ -120,8 +121,8 @@ TEST(training_types_program, refuses_what_does_not_go_together) {
   says(at.train + "--target editor", 1, "'editor'");
   says(at.train + "--model gcn", 2, "say sage");
   says(at.train + "--weighted", 1, "has no weights");
-  says(at.train + "--budget 10%", 2, "say bytes of each");
-  says(at.train + "--norm batch", 2, "--norm batch: say none, layer or automatic");
+  says(at.train + "--feature-cache 10%", 2, "use bytes per table");
+  says(at.train + "--norm batch", 2, "--norm batch: use none, layer or automatic");
   says("garner train g.json --full --ranks 2", 2, "the whole graph is trained by shards");
   ASSERT_EQ(at.shell("garner generate kron --scale 5 k.gnr && " + at.train + "--epochs 1 -o m").code, 0);
   says("garner train k.gnr", 2, "--features is required");
@@ -135,19 +136,20 @@ TEST(training_types_program, refuses_what_does_not_go_together) {
 TEST(training_types_program, learns_the_same_bits_from_rows_that_stay_in_their_files) {
   library const at;
   ASSERT_EQ(at.shell(at.train + "--epochs 3 -o memory").code, 0);
-  for (std::string const place : {"host", "simulated"}) {
-    outcome const o = at.shell(at.train + "--epochs 3 --rows file --host-rows 97% --file-cache 1390 --place " + place + " -o file --json");
+  for (std::string const place : {"cpu", "simulated"}) {
+    outcome const o =
+        at.shell(at.train + "--epochs 3 --feature-tier file --host-cache 97% --file-cache 1390 --device " + place + " -o file --json");
     ASSERT_EQ(o.code, 0) << o.err;
     json const all = json::parse(o.out);
     for (json const& e : all["epochs"]) EXPECT_GT(e["file_rows"].get<double>(), 0);
-    for (json const& rows : all["rows"]) EXPECT_THAT(rows.get<std::string>(), HasSubstr("node_feat.npy"));
-    EXPECT_TRUE(place != "host" || at.shell("cmp memory file").code == 0);
+    for (json const& rows : all["features"]) EXPECT_THAT(rows.get<std::string>(), HasSubstr("node_feat.npy"));
+    EXPECT_TRUE(place != "cpu" || at.shell("cmp memory file").code == 0);
     // And lists: data larger than memory.
-    std::string const both = "--epochs 3 --tier file --rows file --host-rows 97% --file-cache 1390 -o both --place " + place;
+    std::string const both = "--epochs 3 --tier file --feature-tier file --host-cache 97% --file-cache 1390 -o both --device " + place;
     ASSERT_EQ(at.shell(at.train + both).code, 0);
     EXPECT_EQ(at.shell("cmp file both").code, 0);
     EXPECT_EQ(at.shell("garner predict g.json --model memory -o a.npy --quiet && garner predict g.json --model memory -o b.npy --quiet "
-                       "--rows file --host-rows 500 && cmp a.npy b.npy")
+                       "--feature-tier file --host-cache 500 && cmp a.npy b.npy")
                   .code,
               0);
   }
@@ -172,23 +174,23 @@ TEST(training_types_program, is_planned_before_it_loads) {
     return o.code ? json() : json::parse(o.out);
   };
   // What it tells is what a training takes: of the whole graph, lists and all, to a hundredth; by mini-batches no less.
-  for (std::string const place : {"host", "simulated"})
+  for (std::string const place : {"cpu", "simulated"})
     for (std::string const how :
          {"--full", "--full --side out --norm layer --residual --layers 3", "--fanout 5,5 --batch 16",
-          "--fanout 4,-1 --batch 16 --side out --hidden 16", "--fanout 3,3 --batch 16 --budget 1KiB --norm layer --residual"}) {
+          "--fanout 4,-1 --batch 16 --side out --hidden 16", "--fanout 3,3 --batch 16 --feature-cache 1KiB --norm layer --residual"}) {
       SCOPED_TRACE(how + " at " + place);
-      std::string const what = how + " --place " + place;
-      json const told = plan("--job train " + what);
+      std::string const what = how + " --device " + place;
+      json const told = plan("--algorithm train " + what);
       outcome const o = at.shell("garner train g.json --epochs 2 --stats --json --quiet " + what);
       ASSERT_EQ(o.code, 0) << o.err;
       json const run = json::parse(o.out);
-      for (char const* key : {"target", "training_vertices", "edges"}) EXPECT_EQ(told[key], run[key]);
-      EXPECT_EQ(told["vertices"], 210);
+      for (char const* key : {"target", "training_nodes", "edges"}) EXPECT_EQ(told[key], run[key]);
+      EXPECT_EQ(told["nodes"], 210);
       EXPECT_EQ(told["training"]["parameters"], run["parameters"]);
       EXPECT_EQ(told["training"]["steps"], run["epochs"][0]["steps"]);
       double host = 0;
       for (json const& r : told["memory"])
-        if (r["array"].get<std::string>().rfind("table of rows of", 0)) host += r["bytes"].get<double>();  // those are in their files
+        if (r["array"].get<std::string>().rfind("features of", 0)) host += r["bytes"].get<double>();  // those are in their files
       double const took = peak_of(o);
       if (how.rfind("--full", 0) == 0) {
         EXPECT_NEAR(host, took, 0.01 * took);
@@ -198,33 +200,34 @@ TEST(training_types_program, is_planned_before_it_loads) {
       EXPECT_LT(host, 1.5 * took);
       // Rows by tier, of an epoch, by type in what adds up.
       double near = 0, far = 0;
-      for (json const& t : told["types"]) near += t["near_rows"].get<double>(), far += t["far_rows"].get<double>();
-      EXPECT_NEAR(near, told["near_rows"].get<double>(), 1e-6);
+      for (json const& t : told["types"]) near += t["local_rows"].get<double>(), far += t["remote_rows"].get<double>();
+      EXPECT_NEAR(near, told["local_rows"].get<double>(), 1e-6);
       double const steps = told["training"]["steps"].get<double>();
-      EXPECT_NEAR(near * steps, run["epochs"][0]["near_rows"].get<double>(), 0.25 * near * steps);
-      EXPECT_NEAR(far * steps, run["epochs"][0]["far_rows"].get<double>(), 0.25 * far * steps);
+      EXPECT_NEAR(near * steps, run["epochs"][0]["local_rows"].get<double>(), 0.25 * near * steps);
+      EXPECT_NEAR(far * steps, run["epochs"][0]["remote_rows"].get<double>(), 0.25 * far * steps);
       double crosses = 0;
-      for (json const& r : told["training"]["reads"]) crosses += r["epoch"]["far_bytes"].get<double>();
+      for (json const& r : told["training"]["reads"]) crosses += r["epoch"]["remote_bytes"].get<double>();
       EXPECT_NEAR(crosses, told["training"]["link_bytes"].get<double>(), steps);
       EXPECT_EQ(crosses > 0, place == "simulated");
     }
-  json const near = plan("--job train --fanout 5,5 --device-memory 1GiB"),
-             far = plan("--job train --fanout 5,5 --device-memory 1GiB --tier host");
+  json const near = plan("--algorithm train --fanout 5,5 --device-memory 1GiB"),
+             far = plan("--algorithm train --fanout 5,5 --device-memory 1GiB --tier host");
   EXPECT_EQ(near["tier"], "device");
   EXPECT_EQ(far["tier"], "host");
   EXPECT_EQ(near["sample"]["bytes_link"], 0);
   EXPECT_GT(far["sample"]["bytes_link"], 0);
   EXPECT_EQ(far["training"]["bound_by"]["12.3"], "link");
-  json const two = plan("--job train --fanout 5,5 --batch 16 --place host --ranks 2");
+  json const two = plan("--algorithm train --fanout 5,5 --batch 16 --device cpu --ranks 2");
   EXPECT_EQ(two["training"]["steps"], 3);
   EXPECT_EQ(two["training"]["reads"].back()["what"], "gradients of ranks");
   // Mini-batches alone, of any type.
-  json const load = plan("--job load --fanout 5,5 --batch 16 --place simulated --window 4");
+  json const load = plan("--algorithm load --fanout 5,5 --batch 16 --device simulated --window 4");
   EXPECT_EQ(load["target"], "paper");
   EXPECT_EQ(load["types"].size(), 2u);
   EXPECT_FALSE(load.contains("training"));
   EXPECT_EQ(load["window"], 4);
-  json const filed = plan("--job load --fanout 5,5 --batch 16 --place simulated --rows file --host-rows 600 --drive-reads 1000");
+  json const filed =
+      plan("--algorithm load --fanout 5,5 --batch 16 --device simulated --feature-tier file --host-cache 600 --drive-reads 1000");
   EXPECT_GT(filed["drive"]["file_reads"], 0);
   EXPECT_GT(filed["drive"]["ms"], 0);
   auto const says = [&](std::string const& line, int code, std::string const& words) {
@@ -233,24 +236,24 @@ TEST(training_types_program, is_planned_before_it_loads) {
     EXPECT_THAT(o.err, HasSubstr(words)) << line;
     expect_one_line(o.err);
   };
-  says("--job train --model gcn", 2, "gcn takes one type of vertices and of edges");
-  says("--job train --budget 10%", 2, "--budget 10%: of several tables");
-  says("--job train --keep-lists 1KiB", 2, "--keep-lists 1KiB");
-  says("--job train --features x.npy", 2, "--features: g.json names");
-  says("--job load --width 8", 2, "--width: g.json names");
-  says("--job load --share 10%", 2, "--share: g.json names");
-  says("--job train --split s.npy", 2, "--split: g.json names");
-  says("--job train --weighted", 1, "this graph has no weights");
-  says("--job train --target author", 1, "--target author: g.json has no labels of these");
-  says("--job load --target x", 1, "has no vertices 'x'; it has 'author', 'paper'");
-  says("--job load --place host --host-budget 8KiB", 1, "g.json: needs");
-  says("--job train --device-memory 8KiB", 1, "g.json: needs");
-  outcome const one = at.shell("garner plan kron:8 --job load --width 8 --target x");
+  says("--algorithm train --model gcn", 2, "gcn takes one type of vertices and of edges");
+  says("--algorithm train --feature-cache 10%", 2, "--feature-cache 10%: of several tables");
+  says("--algorithm train --graph-cache 1KiB", 2, "--graph-cache 1KiB");
+  says("--algorithm train --features x.npy", 2, "--features: g.json names");
+  says("--algorithm load --width 8", 2, "--width: g.json names");
+  says("--algorithm load --share 10%", 2, "--share: g.json names");
+  says("--algorithm train --split s.npy", 2, "--split: g.json names");
+  says("--algorithm train --weighted", 1, "this graph has no weights");
+  says("--algorithm train --target author", 1, "--target author: g.json has no labels of these");
+  says("--algorithm load --target x", 1, "has no vertices 'x'; it has 'author', 'paper'");
+  says("--algorithm load --device cpu --host-budget 8KiB", 1, "g.json: needs");
+  says("--algorithm train --device-memory 8KiB", 1, "g.json: needs");
+  outcome const one = at.shell("garner plan kron:8 --algorithm load --width 8 --target x");
   EXPECT_EQ(one.code, 2);
   EXPECT_THAT(one.err, HasSubstr("--target x: kron:8 has one type of vertices"));
   // A type without rows.
   EXPECT_EQ(at.shell("grep -v node_feat g.json | sed 's/\"count\": 90,/\"count\": 90/' > bare.json").code, 0);
-  outcome const bare = at.shell("garner plan bare.json --job train");
+  outcome const bare = at.shell("garner plan bare.json --algorithm train");
   EXPECT_EQ(bare.code, 1);
   EXPECT_THAT(bare.err, HasSubstr("has no features"));
 }

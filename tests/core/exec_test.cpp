@@ -449,11 +449,15 @@ TEST(simulated, steps_start_on_lines_only_when_aligned) {
 
 TEST(place, names_there_and_back) {
   EXPECT_EQ(parse_place("device:3"), (place{place_kind::device, 3}));
-  EXPECT_EQ(to_string(place{place_kind::device, 3}), "device 3");
+  EXPECT_EQ(to_string(place{place_kind::device, 3}), "cuda:3");
+  EXPECT_EQ(to_string(place{}), "cpu");
+  EXPECT_EQ(parse_place("cuda:3"), (place{place_kind::device, 3}));
+  EXPECT_EQ(parse_place("cpu"), place{});
+  EXPECT_EQ(parse_place("cuda"), parse_place("device"));
   EXPECT_EQ(parse_place("simulated").kind, place_kind::simulated);
   EXPECT_EQ(parse_access(to_string(access_mode::merged)), access_mode::merged);
   EXPECT_EQ(parse_tier(to_string(tier::managed)), tier::managed);
-  EXPECT_NE(error_of([] { parse_place("device:x"); }).find("host, device, device:N or simulated"), std::string::npos);
+  EXPECT_NE(error_of([] { parse_place("device:x"); }).find("cpu, cuda, cuda:N or simulated"), std::string::npos);
 }
 
 TEST(executor, no_such_device) {

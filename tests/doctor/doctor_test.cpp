@@ -147,9 +147,9 @@ TEST_F(doctor, hides_what_cuda_would_hide) {  // as driver 580 did for each of t
 TEST_F(doctor, one_reason_is_given_everywhere) {
   gpu_build const build{"13.0", {75, 90, 120}}, cpu;
   auto const why = [&](gpu_build const& b) { return told(why_no_gpu(see_gpus(), b)); };
-  EXPECT_EQ(why(cpu), "this build has no GPU support; build with CUDA=1, or say place host or simulated");
+  EXPECT_EQ(why(cpu), "this build has no GPU support; build with CUDA=1, or use device cpu or simulated");
   EXPECT_EQ(why(build),
-            "no NVIDIA GPU is visible here: there is no /dev/nvidia0; start a container with --gpus all, or say place host or simulated");
+            "no NVIDIA GPU is visible here: there is no /dev/nvidia0; start a container with --gpus all, or use device cpu or simulated");
   there_is("nvidia0");
   ::setenv("GARNER_DRIVER_LIBRARY", "/no/such/library.so", 1);
   EXPECT_THAT(why(build), HasSubstr("libcuda.so.1 cannot be opened; install the NVIDIA driver"));
@@ -161,7 +161,7 @@ TEST_F(doctor, one_reason_is_given_everywhere) {
   EXPECT_EQ(why_no_gpu(see_gpus(), build).why, "");  // the runtime alone knows
   ::setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
   EXPECT_EQ(why(build),
-            "CUDA_VISIBLE_DEVICES is '-1', which hides all GPUs; unset it, or set it to numbers of GPUs, or say place host or simulated");
+            "CUDA_VISIBLE_DEVICES is '-1', which hides all GPUs; unset it, or set it to numbers of GPUs, or use device cpu or simulated");
   if (device::count() > 0) return;
   EXPECT_EQ(device::why_none(), why(this_build()));
   EXPECT_EQ(named(examine_machine(), "driver").advice, device::why_none());

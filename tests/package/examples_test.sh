@@ -33,7 +33,7 @@ for file in man/man1/garner.1 bash-completion/completions/garner zsh/site-functi
 done
 program=$at/elsewhere/bin/garner examples=$at/build
 printf '0 1\n0 2\n1 3\n3 4\n9 8\n' > "$at/tree.el"
-"$program" convert "$at/tree.el" "$at/tree.gnr" --in-lists > /dev/null
+"$program" convert "$at/tree.el" "$at/tree.gnr" --in-edges > /dev/null
 "$program" reorder "$at/tree.gnr" "$at/random.gnr" --by random > /dev/null
 tree='reached 5 of 10 vertices, depth 3
 0: 0

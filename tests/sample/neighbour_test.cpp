@@ -169,7 +169,7 @@ TEST_P(sampler_at, draws_uniformly) {
 TEST(sampler, wants_in_lists_of_a_directed_graph) {
   graph const g = make_graph({{0, 1}, {1, 2}});
   errc code{};
-  EXPECT_NE(error_of([&] { neighbour_sampler(g, {}, access_mode::aligned, std::nullopt, {}); }, &code).find("--in-lists"),
+  EXPECT_NE(error_of([&] { neighbour_sampler(g, {}, access_mode::aligned, std::nullopt, {}); }, &code).find("--in-edges"),
             std::string::npos);
   EXPECT_EQ(code, errc::input);
   sample_options o;

@@ -361,7 +361,7 @@ TEST(scores, say_what_is_wrong) {
   EXPECT_EQ(code, errc::usage);
   o.presample = 1;
   graph_handle const without = graph_access::wrap(random_graph(1, false, 4, false));
-  EXPECT_NE(error_of([&] { scores(without, o); }, &code).find("--in-lists"), std::string::npos);
+  EXPECT_NE(error_of([&] { scores(without, o); }, &code).find("--in-edges"), std::string::npos);
   EXPECT_EQ(code, errc::input);
   o.by = score_kind::expected;
   EXPECT_EQ(scores(without, o).score.size(), without.info().vertices);

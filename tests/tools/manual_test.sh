@@ -36,14 +36,14 @@ expect 'a verb' 'pagerank' "$(completes garner pag)"
 expect 'verbs' 'trace traffic train' "$(completes garner tra | tr ' ' '\n' | sort | xargs)"
 expect 'an option' '--source --sources' "$(completes garner bfs kron:10 --sour)"
 expect 'a short option' '-o' "$(completes garner train -o)"
-expect 'an older name is not offered' '' "$(completes garner bfs --hin)"
+expect 'an older name is not offered' '' "$(completes garner bfs --pla)"
 expect 'an option of another verb' '' "$(completes garner stats --sour)"
 expect 'a value is completed as a file' '' "$(completes garner bfs kron:10 --out --)"
-expect 'words of an option' 'host device simulated' "$(completes garner bfs kron:10 --place '')"
-expect 'one of them' 'simulated' "$(completes garner bfs kron:10 --place si)"
+expect 'words of an option' 'cpu cuda simulated' "$(completes garner bfs kron:10 --device '')"
+expect 'one of them' 'simulated' "$(completes garner bfs kron:10 --device si)"
 expect 'behind =' 'merged' "$(completes garner bfs kron:10 --access = me)"
-expect 'and at once' 'bfs sssp components pagerank' "$(completes garner bench traversal --jobs =)"
-expect 'a list' 'bfs,pagerank' "$(completes garner bench traversal --jobs bfs,pag)"
+expect 'and at once' 'bfs sssp components pagerank' "$(completes garner bench traversal --algorithms =)"
+expect 'a list' 'bfs,pagerank' "$(completes garner bench traversal --algorithms bfs,pag)"
 expect 'by its position' 'kron' "$(completes garner generate kr)"
 expect 'an option there' '--out' "$(completes garner bench --ou)"
 expect 'the verbs of help' 'doctor' "$(completes garner help doc)"
@@ -67,21 +67,21 @@ while IFS= read -r line; do
 done <<< "$options"
 ((offered > 300)) || wrong "values of options: $offered"
 words() { tr -s ' ' '\n' | sort | paste -sd ' '; }
-refused() { sed "s/.*\(say one of\|choose\|say\) //; s/([^)]*)//g; s/ or / /g; s/,/ /g; s/device:N//" | words; }
+refused() { sed "s/.*\(say one of\|choose\|say\|use\) //; s/([^)]*)//g; s/ or / /g; s/,/ /g; s/cuda:N//" | words; }
 same() { expect "$*" "$("$program" "$@" nonsense 2>&1 | refused)" "$(completes garner "$@" '' | words)"; }
-for option in --place --access --variant; do same bfs kron:4 $option; done
+for option in --device --access --variant; do same bfs kron:4 $option; done
 for option in --variant --dangling --by-degree; do same pagerank kron:4 $option; done
 for verb in components sssp; do same $verb kron:4 --variant; done
 same convert a.el b.gnr --from
 same reorder a.gnr b.gnr --by
 same sample kron:4 --rule
-same load kron:4 --width 4 --cache
-same load kron:4 --width 4 --way
+same load kron:4 --width 4 --cache-policy
+same load kron:4 --width 4 --strategy
 expect 'what is generated' "$("$program" generate nonsense x.gnr 2>&1 | refused)" "$(completes garner generate '' | words)"
 expect 'what is measured' "$("$program" bench nonsense --out x.json 2>&1 | refused)" "$(completes garner bench '' | words)"
 expect 'a flag takes no value' '--json' "$(completes garner bfs --verify --js)"
 
-grep -qF -- "--place[" "$at/_garner" && grep -qF ':PLACE:(host device simulated)' "$at/_garner" || wrong 'the completion of zsh lacks the words of --place'
+grep -qF -- "--device[" "$at/_garner" && grep -qF ':DEVICE:(cpu cuda simulated)' "$at/_garner" || wrong 'the completion of zsh lacks the words of --device'
 grep -qF ":FOLDER:_files -/'" "$at/_garner" || wrong 'the completion of zsh completes no folders'
 grep -qF ":LIST:_sequence compadd - bfs sssp components pagerank'" "$at/_garner" || wrong 'the completion of zsh completes no lists'
 grep -qF "'1:KIND:(kron uniform web)'" "$at/_garner" || wrong 'the completion of zsh lacks the words of KIND'
@@ -99,7 +99,7 @@ if command -v mandoc > /dev/null; then
 elif command -v groff > /dev/null; then
   said=$(groff -man -ww -T ascii "$at/garner.1" 2>&1 > "$at/text") || wrong 'groff cannot read the manual'
   [[ -z $said ]] || wrong "groff says of the manual: $said"
-  grep -q -- '--place PLACE' <(sed 's/\x1b\[[0-9;]*m//g; s/.\x08//g' "$at/text") || wrong 'the manual as text has no --place'
+  grep -q -- '--device DEVICE' <(sed 's/\x1b\[[0-9;]*m//g; s/.\x08//g' "$at/text") || wrong 'the manual as text has no --device'
 fi
 status=0
 said=$("$program" completion fish 2>&1) || status=$?

@@ -40,28 +40,28 @@ reasons = {
 # Headings under which a page lists the keys of a JSON object, and the command that prints such an object (or writes it to out.json).
 objects = {
     "docs/reference/json.md": {
-        "JSON of bfs": "garner bfs g.gnr --place simulated --json",
-        "JSON of sssp": "garner sssp g.gnr --place simulated --json",
-        "JSON of components": "garner components g.gnr --place simulated --json",
-        "JSON of pagerank": "garner pagerank g.gnr --place simulated --json",
-        "JSON of plan": "garner plan g.gnr --job bfs --json",
+        "JSON of bfs": "garner bfs g.gnr --device simulated --json",
+        "JSON of sssp": "garner sssp g.gnr --device simulated --json",
+        "JSON of components": "garner components g.gnr --device simulated --json",
+        "JSON of pagerank": "garner pagerank g.gnr --device simulated --json",
+        "JSON of plan": "garner plan g.gnr --algorithm bfs --json",
         "JSON of traffic": "garner traffic bfs g.gnr --json",
         "JSON of score": "garner score g.gnr --json",
         "JSON of trace": "garner trace g.gnr --json",
         "JSON of sample": "garner sample g.gnr --json",
         "JSON of load": "garner load g.gnr --width 4 --json",
-        "JSON of plan of load": "garner plan g.gnr --job load --width 4 --json",
+        "JSON of plan of load": "garner plan g.gnr --algorithm load --width 4 --json",
         "JSON of train": "garner train g.gnr --features x.npy --labels y.npy --split y.npy --epochs 1 --full --shards 2 --json -o m.safetensors",
         "JSON of predict": "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --json",
-        "JSON of plan of train": "garner plan g.gnr --job train --width 4 --classes 3 --full --shards 2 --json",
+        "JSON of plan of train": "garner plan g.gnr --algorithm train --width 4 --classes 3 --full --shards 2 --json",
         "JSON of stats": "garner stats g.gnr --json",
-        "The file of garner bench traversal": "garner bench traversal --place simulated --scale 8 --kinds kron --out out.json",
-        "The file of garner bench tiering": "garner bench tiering --place simulated --scale 8 --kinds kron --batch 8 --out out.json",
-        "The file of garner bench gather": "garner bench gather --place simulated --table 1MiB --ids 100,200 --figures orders --out out.json",
-        "The file of garner bench load": "garner bench load --place host --scale 8 --fanout 4,3 --batch 20 --share 100% --out out.json",
-        "The file of garner bench train": "garner bench train --place host --scale 8 --fanout 4,3 --batch 20 --share 100% --hidden 8 --widths 4 --out out.json",
-        "The file of garner bench storage": "garner bench storage --place host --scale 8 --fanout 4,3 --batch 8 --batches 8 --share 100% --figures cold --out out.json",
-        "The file of garner bench shards": "garner bench shards --place host --shards 2 --shrink 20000 --trials 1 --out out.json",
+        "The file of garner bench traversal": "garner bench traversal --device simulated --scale 8 --kinds kron --out out.json",
+        "The file of garner bench tiering": "garner bench tiering --device simulated --scale 8 --kinds kron --batch 8 --out out.json",
+        "The file of garner bench gather": "garner bench gather --device simulated --table-bytes 1MiB --ids 100,200 --figures orders --out out.json",
+        "The file of garner bench load": "garner bench load --device cpu --scale 8 --fanout 4,3 --batch 20 --share 100% --out out.json",
+        "The file of garner bench train": "garner bench train --device cpu --scale 8 --fanout 4,3 --batch 20 --share 100% --hidden 8 --widths 4 --out out.json",
+        "The file of garner bench storage": "garner bench storage --device cpu --scale 8 --fanout 4,3 --batch 8 --batches 8 --share 100% --figures cold --out out.json",
+        "The file of garner bench shards": "garner bench shards --device cpu --shards 2 --shrink 20000 --trials 1 --out out.json",
     },
 }
 jobs = {"JSON of " + job for job in ("bfs", "sssp", "components", "pagerank")}  # their common keys stand under a heading of their own
@@ -284,7 +284,7 @@ def check_objects(texts, build, failures):
         def run(command):
             return subprocess.run(command.split(), cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
 
-        run("garner generate kron --scale 8 --weights 1:9 g.gnr")
+        run("garner generate kron --scale 8 --random-weights 1:9 g.gnr")
         for name, width in (("x.npy", 4), ("y.npy", 0)):  # rows of 1; labels and parts of a split alike
             shape = f"(256, {width})" if width else "(256,)"
             head = f"{{'descr': '|i1', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"

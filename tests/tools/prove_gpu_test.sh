@@ -22,7 +22,7 @@ program=$1 job=$2 file=$3
 shift 3
 args=()
 while (($#)); do
-  case $1 in --place) shift 2 ;; *) args+=("$1"); shift ;; esac
+  case $1 in --device) shift 2 ;; *) args+=("$1"); shift ;; esac
 done
 echo "==PROF== Connected to process 1 ($program)"
 [[ $job == pagerank && $mode == application ]] && { echo "==ERROR== no such mode"; exit 1; }

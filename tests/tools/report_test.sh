@@ -8,20 +8,20 @@ trap 'rm -rf "$work"' EXIT
 garner=${GARNER_PROGRAM:?the program}
 
 cd "$work"
-"$garner" bench traversal --place simulated --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --out simulated.json > said
-"$garner" bench traversal --place host --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --kinds kron --out host.json >> said
+"$garner" bench traversal --device simulated --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --out simulated.json > said
+"$garner" bench traversal --device cpu --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --kinds kron --out host.json >> said
 # As a GPU would have written it, with the longest names that one could think of: every figure is drawn.
 python3 - <<'PY'
 import json
 run = json.load(open("simulated.json"))
-run["machine"].update(place="device 0", device="A GPU <with> & a \"name\"", device_budget=1 << 37, link={
+run["machine"].update(place="cuda:0", device="A GPU <with> & a \"name\"", device_budget=1 << 37, link={
     "copy_gbs": 55.0, "zero_copy_gbs": 51.1, "paged_gbs": 26.4, "line_requests_giga": 0.4, "sector_requests_giga": 0.72})
 for p, gbs in zip(run["patterns"], (5.1, 32, 50.8, 26.4)):
     p.update(gbs=gbs, ms=1.0, verified=True, skipped=None)
 rate = {"uvm": 20, "strided": 7, "merged": 40, "aligned": 47}
 for j in run["jobs"]:
     j["ms"] = [j["link"]["bytes_link"] / len(j["ms"]) / rate.get(j["way"], 50) / 1e6 for _ in j["ms"]]
-    j.update(ms_statistic=j["ms"][0], place="device 0", device_budget=1 << 37)
+    j.update(ms_statistic=j["ms"][0], place="cuda:0", device_budget=1 << 37)
 for j in [j for j in run["jobs"] if j["way"] == "default" and j["id_bytes"] == 4]:
     near = {"way": "near", "label": "Garner, near", "tier": "device", "link": None, "predicted": []}
     run["jobs"].append({**j, **near, "ms": [ms / 1.5 for ms in j["ms"]], "ms_statistic": j["ms_statistic"] / 1.5, "prepare_ms": 3.25})
@@ -37,7 +37,7 @@ for j in run["jobs"]:
     j["label"] = "MW@" * 9
 json.dump(run, open("names.json", "w"))
 PY
-"$garner" bench tiering --place host --scale 9 --batch 5 --out tiering.json >> said
+"$garner" bench tiering --device cpu --scale 9 --batch 5 --out tiering.json >> said
 python3 - <<'PY'
 import json
 run = json.load(open("tiering.json"))
@@ -47,12 +47,12 @@ for graph in run["graphs"]:
         curve["gathers"] = [{"kept": k / 100, "link_bytes": 1e12, "ms": 12345.678 * (1 - k / 100)} for k in (0, 1, 10, 25)]
 json.dump(run, open("tiering-names.json", "w"))
 PY
-"$garner" bench gather --place simulated --table 1MiB --ids 50,100 --trials 1 --out gathers.json >> said
+"$garner" bench gather --device simulated --table-bytes 1MiB --ids 50,100 --trials 1 --out gathers.json >> said
 # As a GPU would have written it: with times, shares, rows of devices and arithmetic beside gathers.
 python3 - <<'PY'
 import json
 run = json.load(open("gathers.json"))
-run.update(place="device 0", device="A GPU <with> & a \"name\"", link_gbs=51.1)
+run.update(place="cuda:0", device="A GPU <with> & a \"name\"", link_gbs=51.1)
 rate = {"staged": 14, "naive": 31, "shifted": 44, "aligned": 48, "bulk": 50, "copies": 3}
 rows = [r for r in run["rows"] if not r["skipped"]]
 like = rows[0]
@@ -81,12 +81,12 @@ for r in rows:
 run["device"] = "W" * 90
 json.dump(run, open("rows-names.json", "w"))
 PY
-"$garner" bench load --place simulated --scale 10 --fanout 5,4 --rule last --batch 64 --share 100% --row-bytes 64 --batches 32 --out loads-simulated.json >> said
+"$garner" bench load --device simulated --scale 10 --fanout 5,4 --rule last --batch 64 --share 100% --feature-bytes 64 --batches 32 --out loads-simulated.json >> said
 # As a GPU would have written it: near rows, multiprocessors, two devices, times and what ran when.
 python3 - <<'PY'
 import json
 run = json.load(open("loads-simulated.json"))
-run.update(place="device 0", device="A GPU <with> & a \"name\"", link_gbs=51.1, compute_ms=1.7)
+run.update(place="cuda:0", device="A GPU <with> & a \"name\"", link_gbs=51.1, compute_ms=1.7)
 like = run["rows"][0]
 rows = run["rows"]
 rows.insert(0, {**like, "lists": "device", "way": "tiered", "kept": 1, "window_rows": 0, "fetched_rows": 0, "far_bytes": 0})
@@ -112,12 +112,12 @@ for r in rows:
     r["way"] = r["way"] if r["way"] != "zero_copy" else "MW@" * 9
 json.dump(run, open("loads-names.json", "w"))
 PY
-"$garner" bench train --place simulated --scale 9 --fanout 4,3 --batch 20 --share 100% --row-bytes 64 --hidden 8 --batches 4 --widths 32,128,4096 --epochs 1 --out trainings-simulated.json >> said
+"$garner" bench train --device simulated --scale 9 --fanout 4,3 --batch 20 --share 100% --feature-bytes 64 --hidden 8 --batches 4 --widths 32,128,4096 --epochs 1 --out trainings-simulated.json >> said
 # As a GPU would have written it: near rows, two devices, times by stage.
 python3 - <<'PY'
 import json
 run = json.load(open("trainings-simulated.json"))
-run.update(place="device 0", device="A GPU <with> & a \"name\"", link_gbs=51.1)
+run.update(place="cuda:0", device="A GPU <with> & a \"name\"", link_gbs=51.1)
 rows = run["rows"]
 for width in (16, 32, 128, 4096):
     like = next(r for r in rows if r["width"] == width)
@@ -155,12 +155,12 @@ for r in rows:
     r["score"] = r["score"] if r["score"] != "wrpr" else "MW@" * 9
 json.dump(run, open("trainings-names.json", "w"))
 PY
-"$garner" bench storage --place host --scale 11 --fanout 4,3 --batch 16 --batches 24 --share 100% --compute-ms 1 --drives . --out storages.json >> said
+"$garner" bench storage --device cpu --scale 11 --fanout 4,3 --batch 16 --batches 24 --share 100% --compute-ms 1 --drives . --out storages.json >> said
 # As a GPU would have written it.
 python3 - <<'PY'
 import json
 run = json.load(open("storages.json"))
-run.update(place="device 0", device="A GPU <with> & a \"name\"", link_gbs=51.1, link_measured=True)
+run.update(place="cuda:0", device="A GPU <with> & a \"name\"", link_gbs=51.1, link_measured=True)
 for r in run["rows"]:
     if r["way"] == "device":
         r.update(sample_ms=0.0123, skipped=None)
@@ -178,13 +178,13 @@ for r in run["rows"]:
 run["rows"].append({**run["rows"][0], "skipped": "no room " + "MW@" * 25})
 json.dump(run, open("storages-names.json", "w"))
 PY
-"$garner" bench shards --place host --shards 4 --shrink 2000 --trials 1 --kinds RDD,ORKT --out shards.json >> said
+"$garner" bench shards --device cpu --shards 4 --shrink 2000 --trials 1 --kinds RDD,ORKT --out shards.json >> said
 # As GPUs would have written it: with rows in managed memory.
 python3 - "$root" <<'PY'
 import json, sys
 run = json.load(open("shards.json"))
 name = "W" * 60 + "-\u00e4\u4e16\u754c.gnr"
-run.update(place="device 0", device="W" * 90, no_uvm=None)
+run.update(place="cuda:0", device="W" * 90, no_uvm=None)
 for g in run["graphs"]: g["name"] = name + g["name"]
 for r in list(run["rows"]):
     r["graph"] = name + r["graph"]

@@ -272,7 +272,7 @@ TEST_P(bfs, bottom_up_needs_in_lists) {
   o.where = where();
   graph const g = placed(make_graph({{0, 1}}), o);
   o.variant = bfs_variant::direction;
-  EXPECT_NE(error_of([&] { bfs_job(g, o); }).find("--in-lists"), std::string::npos);
+  EXPECT_NE(error_of([&] { bfs_job(g, o); }).find("--in-edges"), std::string::npos);
 }
 GARNER_AT_EVERY_PLACE(bfs);
 

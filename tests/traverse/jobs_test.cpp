@@ -320,7 +320,7 @@ TEST(contract, a_job_reads_where_the_edges_lie_or_says_so) {
   o.where = {place_kind::device, 0};
   std::string const why = error_of([&] { bfs(g, 0, o); }, &code);
   bool const there = device::count() > 0;
-  EXPECT_NE(why.find(there ? "not readable at place device 0; open the graph with that place" : device::why_none()), std::string::npos)
+  EXPECT_NE(why.find(there ? "not readable at place cuda:0; open the graph with that place" : device::why_none()), std::string::npos)
       << why;
   EXPECT_EQ(code, there ? errc::usage : errc::device);
   error_of([&] { bring_to(make(shapes[0]), {}, tier::device); }, &code);

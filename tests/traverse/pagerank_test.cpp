@@ -503,7 +503,7 @@ TEST(pagerank_options, are_checked) {
   graph const g = make_graph({{0, 1}}), both = make_graph({{0, 1}}, true);
   pagerank_options o;
   errc code{};
-  EXPECT_NE(error_of([&] { pagerank_job(g, o); }, &code).find("garner convert --in-lists"), std::string::npos);
+  EXPECT_NE(error_of([&] { pagerank_job(g, o); }, &code).find("garner convert --in-edges"), std::string::npos);
   EXPECT_EQ(code, errc::input);
   for (double damping : {-0.1, 1.0, std::nan("")}) {
     o.damping = damping;

@@ -364,9 +364,9 @@ TEST(plan, says_what_a_job_lacks) {
     EXPECT_EQ(code, errc::input);
     return text;
   };
-  EXPECT_NE(lacks("sssp", "near-far").find("--weights"), std::string::npos);
-  EXPECT_NE(lacks("bfs", "direction").find("--in-lists"), std::string::npos);
-  EXPECT_NE(lacks("pagerank", "pull").find("--in-lists"), std::string::npos);
+  EXPECT_NE(lacks("sssp", "near-far").find("--random-weights"), std::string::npos);
+  EXPECT_NE(lacks("bfs", "direction").find("--in-edges"), std::string::npos);
+  EXPECT_NE(lacks("pagerank", "pull").find("--in-edges"), std::string::npos);
   job_options o = default_options(job_kind::components);
   require_runnable("g.gnr", info, o);
   errc code{};

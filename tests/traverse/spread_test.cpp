@@ -271,7 +271,7 @@ TEST(spread_errors, what_does_not_go_together_is_said) {
   };
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.shards.resize(17); }), "17 shards: say 1 to 16");
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.shards[1].kind = place_kind::simulated; }),
-            "a shard at host and one at simulated: give all shards places of one kind");
+            "a shard at cpu and one at simulated: give all shards places of one kind");
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.variant = bfs_variant::emogi; }),
             "variant emogi is the paper's program, of one place; over 2 shards say levels or direction");
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.access = access_mode::copied, o.variant = bfs_variant::levels; }),
@@ -328,7 +328,7 @@ TEST(spread_errors, a_shard_that_fails_ends_the_others_with_its_reason) {
         });
       },
       &code);
-  EXPECT_EQ(said, "shard 3 of 5 at host: no room");
+  EXPECT_EQ(said, "shard 3 of 5 at cpu: no room");
   EXPECT_EQ(code, errc::memory);
   // Before they have met for the first time, too.
   EXPECT_EQ(error_of([&] {
@@ -338,7 +338,7 @@ TEST(spread_errors, a_shard_that_fails_ends_the_others_with_its_reason) {
                 group.take(k, x);
               });
             }),
-            "shard 0 of 5 at host: no room");
+            "shard 0 of 5 at cpu: no room");
 }
 
 TEST(spread_errors, nobody_waits_for_a_shard_that_has_ended) {

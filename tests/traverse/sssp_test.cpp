@@ -321,7 +321,7 @@ TEST_P(sssp, weights_that_are_no_lengths_are_named) {
   graph const large = placed(weighted_f32(arcs, {1, 2, 2e38f, 3}, false, 4), o);
   EXPECT_NE(error_of([&] { sssp_job(large, o); }).find("add up"), std::string::npos);
   graph const bare = make_graph(arcs);
-  EXPECT_NE(error_of([&] { sssp_job(bare, o); }).find("--weights 1:255"), std::string::npos);
+  EXPECT_NE(error_of([&] { sssp_job(bare, o); }).find("--random-weights 1:255"), std::string::npos);
 }
 GARNER_AT_EVERY_PLACE(sssp);
 
