@@ -287,7 +287,8 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
     fail(errc::input, "{}: has no in-lists; add them with `garner convert --in-edges`", g.name);
   if (how.weights && g.info.weights == weight_kind::none)
     fail(errc::input,
-         "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --random-weights 1:255`", g.name);
+         "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --random-weights 1:255`",
+         g.name);
   g.info.in_lists = g.info.in_lists && how.in_lists;
   if (!how.weights) g.info.weights = weight_kind::none;
   std::uint64_t wanted = 0;

@@ -742,7 +742,8 @@ void pagerank_job::require_runnable(std::string const& name, graph_info const& i
     fail(errc::usage, "weighted ranks over {} shards are not there; say one place, or leave weighted out", o.shards.size());
   if (o.weighted && info.weights == weight_kind::none)
     fail(errc::input,
-         "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --random-weights 1:255`, or leave "
+         "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --random-weights 1:255`, or "
+         "leave "
          "weighted out",
          name);
   if (o.shards.size() > 1 && o.by_degree.value_or(false))

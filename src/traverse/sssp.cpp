@@ -576,8 +576,8 @@ void sssp_job::require_runnable(std::string const& name, graph_info const& info,
     fail(errc::usage, "variant emogi has no delta and joins no lists; leave them out or take variant near-far");
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
   if (info.weights == weight_kind::none)
-    fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert {} NEW.gnr --random-weights 1:255", name,
-         name);
+    fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert {} NEW.gnr --random-weights 1:255",
+         name, name);
 }
 sssp_job::~sssp_job() = default;
 sssp_job::sssp_job(sssp_job&&) noexcept = default;
