@@ -131,7 +131,7 @@ class World:
         if gpu:
             torch.cuda.set_device(self.device)
         # In a rehearsal tables and loaders are told where they are; on a GPU a user says nothing.
-        self.at = {"place": "simulated"} if place == "simulated" else {}
+        self.at = {"device": "simulated"} if place == "simulated" else {}
         self.on = {"device": "simulated"} if place == "simulated" else {}
 
     def file(self, name):
@@ -151,7 +151,7 @@ class World:
     @functools.cached_property
     def graph(self):
         """Its edges in host memory, where they would be if the GPU had no room."""
-        return self.opened(**{"place": f"device:{self.rank or 0}", "edges": "host"} if gpu else {})
+        return self.opened(**{"device": f"cuda:{self.rank or 0}", "edges": "host"} if gpu else {})
 
     def opened(self, **how):
         return self.garner.open(self.file("g.gnr"), **how)
@@ -247,15 +247,15 @@ def by_degree(w):
     return w.garner.score(w.opened(), by="degree")
 
 
-of_file = {"device_budget": nbytes // 32, "host_budget": nbytes // 2}
-case("torch.loader, rows remote")(lambda w: by_torch(w, w.tiered(w.x, device_budget=0)))
-case("torch.loader, a tenth kept by degree")(lambda w: by_torch(w, w.tiered(w.x, device_budget=nbytes // 10, scores=by_degree(w))))
+of_file = {"feature_cache": nbytes // 32, "host_cache": nbytes // 2}
+case("torch.loader, rows remote")(lambda w: by_torch(w, w.tiered(w.x, feature_cache=0)))
+case("torch.loader, a tenth kept by degree")(lambda w: by_torch(w, w.tiered(w.x, feature_cache=nbytes // 10, scores=by_degree(w))))
 case("torch.loader, rows and edges local, edge_ids")(lambda w: by_torch(w, w.tiered(w.x), w.opened(), edge_ids=True))
-case("torch.loader, bf16 remote")(lambda w: by_torch(w, w.tiered(w.half, device_budget=0)))
+case("torch.loader, bf16 remote")(lambda w: by_torch(w, w.tiered(w.half, feature_cache=0)))
 case("torch.loader, rows in a file")(lambda w: by_torch(w, w.tiered(w.file("x.npy"), **of_file), fans=few))
 case("torch.loader, rows in a file, reads kernels")(
     lambda w: by_torch(w, w.tiered(w.file("x.npy"), **of_file), fans=few, loading={"reads": "kernels"}))
-case("torch.loader, labor")(lambda w: by_torch(w, w.tiered(w.x, device_budget=0), labor=True))
+case("torch.loader, labor")(lambda w: by_torch(w, w.tiered(w.x, feature_cache=0), labor=True))
 case("torch.loader, torch.unified")(lambda w: by_torch(w, w.garner.torch.unified(w.x), w.opened(), fans=few))
 case("torch.loader, a CPU tensor")(lambda w: by_torch(w, w.x, w.opened(), fans=few))
 
@@ -263,7 +263,7 @@ case("torch.loader, a CPU tensor")(lambda w: by_torch(w, w.x, w.opened(), fans=f
 @case("torch.loader, a graph that was reordered, edge_ids")
 def reordered(w):
     graph = w.opened().reorder("degree")
-    return by_torch(w, w.tiered(w.x, device_budget=0), graph, w.edges_of(graph), edge_ids=True)
+    return by_torch(w, w.tiered(w.x, feature_cache=0), graph, w.edges_of(graph), edge_ids=True)
 
 
 def by_pyg(w, data, edges, loader="NeighborLoader", input_nodes=None, shifts=None, times=None, also=None, **how):
@@ -276,7 +276,7 @@ def by_pyg(w, data, edges, loader="NeighborLoader", input_nodes=None, shifts=Non
 
 def data_of(w, edge_index, **attributes):
     from torch_geometric.data import Data
-    return Data(x=w.tiered(w.x, device_budget=0), edge_index=edge_index.cpu(), **attributes)
+    return Data(x=w.tiered(w.x, feature_cache=0), edge_index=edge_index.cpu(), **attributes)
 
 
 @case("pyg.NeighborLoader")
@@ -291,7 +291,7 @@ def workers(w):
     if os.environ.get("GARNER_STREAMS"):
         return {"left_out": "a simulated device has no streams in a child by fork"}
     ends = w.pairs(nodes, nodes, 6 * nodes)
-    return by_pyg(w, data_of(w, ends), Edges(*ends, nodes, nodes), num_workers=2, input_nodes=w.seeds[:len(w.seeds) // 4], place=None)
+    return by_pyg(w, data_of(w, ends), Edges(*ends, nodes, nodes), num_workers=2, input_nodes=w.seeds[:len(w.seeds) // 4], device=None)
 
 
 @case("pyg.NeighborLoader, weight_attr and edge_attr")
@@ -332,7 +332,7 @@ def of_types(w):
     from torch_geometric.data import HeteroData
     users, items = nodes // 4 * 3, nodes // 4
     data, buys, knows = HeteroData(), w.pairs(users, items, 4 * nodes), w.pairs(users, users, 2 * nodes)
-    data["user"].x, data["item"].x = w.tiered(w.x[:users], device_budget=0), w.tiered(w.x[users:].clone(), device_budget=0)
+    data["user"].x, data["item"].x = w.tiered(w.x[:users], feature_cache=0), w.tiered(w.x[users:].clone(), feature_cache=0)
     edges = {("user", "buys", "item"): Edges(*buys, users, items), ("item", "by", "user"): Edges(*buys.flip(0), items, users),
              ("user", "knows", "user"): Edges(*knows, users, users)}
     for key, there in edges.items():
@@ -380,12 +380,12 @@ def stores_of(w, graph=None):
     from garner.pyg import FeatureStore, GraphStore
     features, edges = FeatureStore(), GraphStore()
     edges.put_graph(graph or w.opened())
-    features.put_tensor(w.tiered(w.x, device_budget=0), group_name=None, attr_name="x", index=None)
+    features.put_tensor(w.tiered(w.x, feature_cache=0), group_name=None, attr_name="x", index=None)
     return features, edges
 
 
 case("pyg.NeighborLoader, stores")(lambda w: by_pyg(w, stores_of(w), w.edges, input_nodes=w.seeds[:len(w.seeds) // 4]))
-case("pyg.NeighborLoader, stores, place")(lambda w: by_pyg(w, stores_of(w, w.opened(**({"place": "device"} if gpu else {}))), w.edges, place="cuda" if gpu else place))
+case("pyg.NeighborLoader, stores, place")(lambda w: by_pyg(w, stores_of(w, w.opened(**({"device": "cuda"} if gpu else {}))), w.edges, device="cuda" if gpu else place))
 
 
 @case("PyG's NodeLoader, pyg.NeighborSampler")
@@ -415,7 +415,7 @@ class Stores:
 @case("torch.loader, several types")
 def torch_hetero(w):
     data, edges, shifts, users = of_types(w)
-    graphs = {key: w.garner.build(*data[key].edge_index, vertices=users, keep_loops=True, in_lists=True) for key in edges}
+    graphs = {key: w.garner.build(*data[key].edge_index, num_nodes=users, keep_loops=True, in_edges=True) for key in edges}
     loader = w.garner.torch.loader(graphs, few, ("user", w.torch.randperm(users)[:seeds]), x={t: data[t].x for t in shifts}, batch_size=batch, shuffle=True,
                                    num_nodes={"user": users, "item": nodes - users}, **w.at)
     return w.prove(Stores(loader), edges, shifts, fans=few)
@@ -424,7 +424,7 @@ def torch_hetero(w):
 @case("torch.loader, links, negatives")
 def torch_links(w):
     pairs = w.torch.stack([w.edges.source, w.edges.target])[:, :seeds // 4].cpu()
-    loader = w.garner.torch.loader(w.graph, fanout, x=w.tiered(w.x, device_budget=0), edge_label_index=pairs, neg_sampling="binary", batch_size=batch // 4,
+    loader = w.garner.torch.loader(w.graph, fanout, x=w.tiered(w.x, feature_cache=0), edge_label_index=pairs, neg_sampling="binary", batch_size=batch // 4,
                                    shuffle=True, **w.at)
     return w.prove(loader, w.edges, also=pairs_of(w, pairs))
 
@@ -490,7 +490,7 @@ def walks(w):
     for p, q in ((1, 1), (0.5, 2)):
         if gpu:
             graph.to("cuda")
-        found = w.torch.as_tensor(w.garner.random_walk(graph, starts.to(w.device), 10, p=p, q=q, **({"place": "device"} if gpu else w.at))).to(w.device)
+        found = w.torch.as_tensor(w.garner.random_walk(graph, starts.to(w.device), 10, p=p, q=q, **({"device": "cuda"} if gpu else w.at))).to(w.device)
         tally.unequal(found[:, 0], starts, 0)
         tally.rows += found.numel()
         a, b = found[:, :-1].reshape(-1), found[:, 1:].reshape(-1)
@@ -506,9 +506,9 @@ def walks(w):
 def two_threads(w):
     import concurrent.futures
     where = [dict(device=r) if gpu else dict(device=f"simulated:{r}" if place == "simulated" else "host") for r in range(2)]
-    apart = {} if place == "host" else dict(peers=[0, 1], peer_budget=nbytes // 4, device_budget=0)
+    apart = {} if place == "host" else dict(peers=[0, 1], peer_cache=nbytes // 4, feature_cache=0)
     tables = [w.garner.tiered(w.x, **where[0], **apart)]
-    tables.append(tables[0].beside(where[1]["device"]))
+    tables.append(tables[0].for_device(where[1]["device"]))
     worlds = [World(w.folder, r) for r in range(2)]
     for other in worlds:
         other.x, other.seeds = w.x, w.seeds
@@ -531,7 +531,7 @@ def of_rank(folder, rank, how):
     """One of two processes, as torchrun starts them."""
     w = World(folder, rank)
     if how == "peers":
-        apart = {} if place == "host" else dict(peers=[0, 1], peer_budget=nbytes // 4, device_budget=0, group=f"typed-{os.getppid()}")
+        apart = {} if place == "host" else dict(peers=[0, 1], peer_cache=nbytes // 4, feature_cache=0, group=f"typed-{os.getppid()}")
         device = rank if gpu else "host" if place == "host" else f"simulated:{rank}"
         x = w.garner.tiered(w.x, device=device, **apart)
         found = by_torch(w, x, ranks="torchrun")
@@ -539,7 +539,7 @@ def of_rank(folder, rank, how):
         import torch.distributed as dist
         dist.init_process_group("nccl" if gpu else "gloo", init_method=f"file://{folder}/meet-{os.getppid()}-{how}", rank=rank, world_size=2)
         with w.garner.torch.ranks(timeout=60):
-            found = by_torch(w, w.garner.torch.remote_rows(w.x[rank * nodes // 2:(rank + 1) * nodes // 2]), fans=few, ranks="torchrun", **({} if gpu else {"place": "host"}))
+            found = by_torch(w, w.garner.torch.remote_rows(w.x[rank * nodes // 2:(rank + 1) * nodes // 2]), fans=few, ranks="torchrun", **({} if gpu else {"device": "host"}))
     print(json.dumps(found), flush=True)
     sys.stdin.read()  # they end together
 

@@ -186,7 +186,7 @@ def pyg(of_options=False):
     def links_of(d, **more):
         return LinkNeighborLoader(d, fanout, edge_label_index=pairs, neg_sampling="binary", batch_size=256, shuffle=True, is_sorted=True, **more)
 
-    remote = lambda: garner.tiered(x, device_budget=0)
+    remote = lambda: garner.tiered(x, feature_cache=0)
     case("pyg, one import", lambda: nodes_of(data()), look)
     if of_options:
         times = torch.randint(0, 1000, (nodes,))
@@ -244,7 +244,7 @@ def hetero():
         return LinkNeighborLoader(d, [10, 5], edge_label_index=(("user", "buys", "item"), buys[:, :200000].contiguous()), neg_sampling="binary",
                                   batch_size=512, shuffle=True, **more)
 
-    remote = lambda rows: garner.tiered(rows, device_budget=0)
+    remote = lambda rows: garner.tiered(rows, feature_cache=0)
     case("hetero, nodes, one import", lambda: nodes_of(data()), look)
     case("hetero, nodes, features remote", lambda: nodes_of(data(remote)), look)
     case("hetero, links, one import", lambda: links_of(data()), look)
@@ -299,7 +299,7 @@ def plain():
     def of(features, **more):
         return garner.torch.loader(graph, fanout, train, x=features, y=labels, batch_size=1024, shuffle=True, seed=3, **more)
 
-    remote = lambda: garner.tiered(x, device_budget=0)
+    remote = lambda: garner.tiered(x, feature_cache=0)
     for learn in (None, sage):
         end = "" if learn is None else ", under SAGE"
         case("torch, labels in host memory, all remote" + end, lambda: of(remote(), graph_cache=0), look, learn)
@@ -392,7 +392,7 @@ def large():
     folder = os.environ.get("FOLDER", "/dev/shm")
     begun = time.perf_counter()
     made = garner.generate("kron", scale, 12)
-    nodes, stored = len(made), made.info.edges
+    nodes, stored = len(made), made.info.num_edges
     degree = torch.from_numpy(made.csr()[0]).diff()
     train = torch.nonzero(degree).flatten()
     torch.manual_seed(1)

@@ -2,7 +2,7 @@
 
     python3 cora_graphsage.py FOLDER              # the features are a tensor
     python3 cora_graphsage.py FOLDER --garner     # the features are a tiered table; everything else stays, the accuracy too
-    python3 cora_graphsage.py FOLDER --garner --device-budget 1MiB
+    python3 cora_graphsage.py FOLDER --garner --feature-cache 1MiB
 
 FOLDER holds cora.edges.txt ("u v", each edge once), cora.split.txt ("vertex label train|val|test|none") and cora.svm or cora.svm.zst
 ("label index:value ...", a line a vertex). With a GPU the model and the ids are there; the features stay in host memory.
@@ -113,7 +113,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--garner", action="store_true", help="the features are a tiered table")
-    parser.add_argument("--device-budget", help="bytes of features kept on the device, as 1MiB")
+    parser.add_argument("--feature-cache", help="bytes of features kept on the device, as 1MiB")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=30)
     a = parser.parse_args()
@@ -122,7 +122,7 @@ def main():
 
     if a.garner:
         import garner                                                           # the first of the two lines
-        features = garner.tiered(features, device_budget=a.device_budget)       # the second; features[ids] is as before
+        features = garner.tiered(features, feature_cache=a.feature_cache)       # the second; features[ids] is as before
         print(features)
 
     found = [train(features, labels, sets, edges, device, a.epochs, seed=seed) for seed in range(a.seeds)]

@@ -30,7 +30,7 @@ def made(vertices, classes):
     target = np.where(random.random(len(source)) < 0.7, own, random.integers(0, vertices, len(source)))
     rows = random.normal(size=(vertices, 32)).astype("float32")
     rows[np.arange(vertices), labels] += 1
-    return garner.build(source, target, vertices=vertices, undirected=True), rows, labels, random.choice([1, 1, 2, 3], vertices)
+    return garner.build(source, target, num_nodes=vertices, undirected=True), rows, labels, random.choice([1, 1, 2, 3], vertices)
 
 
 class Model(torch.nn.Module):
@@ -68,7 +68,7 @@ def main():
     said.add_argument("--hidden", type=int, default=16), said.add_argument("--layers", type=int, default=2)
     said.add_argument("--epochs", type=int, default=20), said.add_argument("--lr", type=float, default=0.01)
     said.add_argument("--wire", choices=["f32", "bf16", "f16"], help="rows of others, rounded")
-    said.add_argument("--sums", choices=["quick", "exact"], default="quick")
+    said.add_argument("--deterministic", action="store_true")
     said.add_argument("--timeout", type=float, default=60, help="seconds that ranks wait for one that is late")
     said.add_argument("--vertices", type=int, default=3000, help="of the graph that is made")
     said = said.parse_args()
@@ -82,11 +82,11 @@ def main():
 
     with garner.torch.ranks(timeout=said.timeout) as group:
         if said.graph:
-            graph, rows = garner.open(said.graph, in_lists=True), np.load(said.features, mmap_mode="r")
+            graph, rows = garner.open(said.graph, in_edges=True), np.load(said.features, mmap_mode="r")
             labels, split = np.load(said.labels).astype("int64"), np.load(said.split)
         else:
             graph, rows, labels, split = made(said.vertices, 4)
-        part = garner.torch.shard(graph, sums=said.sums, wire=said.wire, device=device)
+        part = garner.torch.shard(graph, deterministic=said.deterministic, wire=said.wire, device=device)
         del graph
         mine = part.vertices.numpy()
         x = part.keep(torch.from_numpy(np.ascontiguousarray(rows[mine], "float32")).to(device))

@@ -4,7 +4,7 @@
     g = garner.build(source, target)          # arrays of NumPy, torch, anything with DLPack; or garner.open("kron26.gnr")
     depth = garner.bfs(g, 17).depth           # depth[k] is that of vertex g.ids()[k]
 
-    features = garner.tiered(features, device_budget="8GiB")
+    features = garner.tiered(features, feature_cache="8GiB")
     rows = features[ids]                      # a torch tensor on the device of ids, else a NumPy array
 
 garner.info() tells version, GPU support and devices; print(garner.doctor()) what works here, and what helps where it does not.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 from .errors import *  # noqa: F401,F403
 from ._garner import *  # noqa: F401,F403  (what it holds stands in _garner.pyi)
 from . import _garner
-from ._arguments import speak as _speak
+from ._arguments import renamed_here as _renamed_here, speak as _speak, warn_of as _warn_of
 from .checkup import Doctor as Doctor, DoctorCheck as DoctorCheck, doctor as doctor, warn_of_gpu as _warn_of_gpu
 from .graphs import build as build, random_walk as random_walk
 from .models import Training as Training, predict as predict, read_model as read_model, train as train
@@ -32,7 +32,10 @@ if _TYPE_CHECKING:
 
 
 def _later(name: str) -> _Any:
-    """garner.torch and garner.pyg, once they are asked for: torch takes seconds to import, and is not needed otherwise."""
+    """garner.torch and garner.pyg at their first use, since torch takes seconds to import; and what has another name by now."""
+    if name in _renamed_here:
+        _warn_of(f"garner.{name}", f"garner.{_renamed_here[name]}")
+        return globals()[_renamed_here[name]]
     if name not in ("torch", "pyg"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

@@ -1,18 +1,98 @@
-"""What is said where a call does not fit a function of _garner: which argument, and what it takes, and not a dump of signatures. What arrays
-and numbers may be: _checks.py."""
+"""Arguments by name. A call that does not fit a function of _garner is answered by a sentence: which argument, and what it takes. Names of
+before 0.2 are accepted with a DeprecationWarning. What arrays and numbers may be: _checks.py."""
 from __future__ import annotations
 
 import ast
 import difflib
 import functools
+import inspect
 import operator
 import re
+import sys
 import types
+import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ._checks import told
-from .errors import KindError
+from .errors import KindError, UsageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C", bound=type)
+
+# Keywords, attributes and methods by their names of before 0.2, and the names they have now: the first that the function or the class has.
+renamed: dict[str, tuple[str, ...]] = {
+    "place": ("device",), "device_budget": ("graph_cache", "feature_cache"), "host_budget": ("host_cache", "memory_limit"), "peer_budget": ("peer_cache",),
+    "in_lists": ("in_edges",), "make_in_lists": ("make_in_edges",), "draw_weights": ("random_weights",), "lists": ("adjacency",), "packed": ("compressed",),
+    "vertices": ("num_nodes",), "edges": ("num_edges", "edge_types"), "types": ("node_types",), "arcs": ("stored_edges",), "arcs_read": ("edges_read",),
+    "all_vertices": ("num_nodes",), "all_edges": ("num_edges",), "source_vertices": ("num_sources",), "target_vertices": ("num_targets",),
+    "cached_neighbours": ("cached_neighbors",), "first_neighbours": ("first_neighbors",), "join_lists": ("join_adjacency",), "shards": ("devices",),
+    "personal": ("personalization",), "batch": ("batch_size",), "ahead": ("prefetch",), "way": ("strategy",), "classes": ("num_classes",),
+    "hidden": ("hidden_channels",), "layers": ("num_layers",), "record": ("cuda_graph",), "sums": ("deterministic",), "first": ("init",),
+    "spread": ("init_scale",), "alone": ("per_rank",), "wait_seconds": ("timeout",), "draws": ("first_number",),
+    "about": ("summary",), "beside": ("for_device",), "keep": ("save_checkpoint",), "resume": ("load_checkpoint",), "take_best": ("load_best",),
+    "over": ("finished",), "give": ("submit",), "far_rows": ("remote_rows",), "far_bytes": ("remote_bytes",), "of_lists": ("of_arrays",),
+    "draw": ("sample",), "asks": ("requests",), "take": ("complete",), "window": ("gather_many",),
+}
+_values: dict[str, Callable[[Any], Any]] = {"sums": lambda said: said == "exact"}
+# What the module was called to give before 0.2.
+renamed_here = {"VertexType": "NodeType", "Blocks": "SampledSubgraph", "BlockVertices": "SampledNodes", "BlockEdges": "SampledEdges", "JobShard": "ShardRun",
+                "draw_negatives": "sample_negatives"}
+
+
+def caller_level() -> int:
+    """Of the line outside this package that led here, as warnings.warn takes it where it is called."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "garner":
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def warn_of(old: str, new: str) -> None:
+    warnings.warn(f"{old} is now {new}; the old name is accepted until 0.2", DeprecationWarning, stacklevel=caller_level())
+
+
+def renew(call: str, names: Iterable[str], given: dict[str, Any]) -> None:
+    """Gives the keywords of a call that takes these names the names that they have now."""
+    taken = set(names)
+    for old in [name for name in given if name in renamed and name not in taken]:
+        new = next((name for name in renamed[old] if name in taken), None)
+        if new is None:
+            continue
+        if new in given:
+            raise UsageError(f"{call}(): {old}= is the old name of {new}=, and both are set; leave {old} out")
+        warn_of(f"{call}(): {old}=", f"{new}=")
+        value = given.pop(old)
+        given[new] = _values.get(old, lambda same: same)(value)
+
+
+def takes_old_names(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, which takes its keywords by their old names too; its signature does not show them."""
+    names = [name for name, one in inspect.signature(function).parameters.items() if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    call_name = function.__qualname__.removesuffix(".__init__")
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if kwargs and not renamed.keys().isdisjoint(kwargs):
+            renew(call_name, names, kwargs)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _by_old_name(self: Any, name: str) -> Any:
+    for new in renamed.get(name, ()):
+        if hasattr(type(self), new):
+            warn_of(f"{type(self).__name__}.{name}", new)
+            return getattr(self, new)
+    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+
+def has_old_names(made: C) -> C:
+    """The same class, whose objects have their attributes by the old names too; dir() does not show them."""
+    setattr(made, "__getattr__", _by_old_name)
+    return made
 
 _makers = {"Graph": "make one with garner.build, open, read or generate"}
 
@@ -84,15 +164,21 @@ def _reason(name: str, signature: str, args: tuple[Any, ...], kwargs: dict[str, 
 
 def spoken(function: Callable[..., Any], name: str, method: bool = False) -> Callable[..., Any]:
     """The same function, whose complaints about its arguments are sentences."""
+    def signature_of() -> str:
+        made: Any = getattr(function, "__init__") if isinstance(function, type) else function
+        return str(made.__nb_signature__[0][0])
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and not renamed.keys().isdisjoint(kwargs):
+            takes = _parsed(signature_of()).args
+            renew(name, [one.arg for one in (*takes.posonlyargs, *takes.args, *takes.kwonlyargs)], kwargs)
         try:
             return function(*args, **kwargs)
         except TypeError as e:
             if "incompatible function arguments" not in str(e):
                 raise
-            made: Any = getattr(function, "__init__") if isinstance(function, type) else function
-            signature = made.__nb_signature__[0][0]
+            signature = signature_of()
             reason = _reason(name, signature, args[1:] if method else args, kwargs)
         raise TypeError(f"{name}(): {reason}; help(garner.{name}) tells more")
 
@@ -105,6 +191,7 @@ def speak(module: types.ModuleType, into: dict[str, Any]) -> None:
         if type(found).__name__ == "nb_func" and not name.startswith("_"):
             into[name] = spoken(found, name)
         elif isinstance(found, type) and name not in ("Table", "ListSums"):
+            has_old_names(found)
             for key, method in list(vars(found).items()):
                 if type(method).__name__ in ("nb_func", "nb_method") and not key.startswith("_"):  # nb_func: called of the class
                     setattr(found, key, spoken(method, f"{name}.{key}", type(method).__name__ == "nb_method"))

@@ -14,7 +14,7 @@ import torch
 import torch.utils.dlpack
 
 from . import _checks, hetero, links, pipeline
-from ._arguments import keywords_of, require_known
+from ._arguments import keywords_of, renew, require_known, takes_old_names
 from ._garner import BlockSampler, Graph, HeteroGraph, SplitSampler
 from .errors import InputError, UsageError
 from .operators import Edges
@@ -134,7 +134,7 @@ class Loader(Generic[Batch]):
         self.seed, self.seed_times, self.epoch = seed, seed_times, 0
         self.rank, self.ranks = rank, ranks
         self.loading = loading or {}
-        self._cache = cache or Budget("host")
+        self._cache = cache or Budget("cpu")
         self._tables: pipeline.Tables | None = None
         self._tables_of: list[Any] = []
         self._beginning = threading.Lock()
@@ -187,8 +187,8 @@ class Loader(Generic[Batch]):
         """Where it samples, where each thing lies, and what is done ahead."""
         if self.draws is not None or isinstance(self.x, RemoteRows):
             return f"a graph or features split over {self.ranks} ranks, which come by windows of {self.window} mini-batches while others are learned from"
-        return "\n".join([f"samples and gathers on {self.sampler.place}, ahead of the caller", f"adjacency: {self.sampler.about()}",
-                          *self._placed().about(pipeline.named)])
+        return "\n".join([f"samples and gathers on {self.sampler.device}, ahead of the caller", f"adjacency: {self.sampler.summary()}",
+                          *self._placed().summary(pipeline.named)])
 
     @property
     def window(self) -> int:
@@ -264,7 +264,7 @@ class Loader(Generic[Batch]):
         fields = [Field(False, t, name, value, name == "y" and self.links is None)
                   for name, values in (("x", self._near_x), ("y", self.y)) for t, value in values.items()]
         fields += [Field(True, t, name, values[t]) for name, values in ((_numbers, self._edge_numbers), ("edge_attr", self.edge_attr)) for t in values]
-        key = pipeline.as_they_are(fields, self.sampler.place)
+        key = pipeline.as_they_are(fields, self.sampler.device)
         if self._tables is not None and self._tables_of == key:
             return self._tables
         self._tables = self._idle = None  # their memory is for those that come
@@ -280,7 +280,7 @@ class Loader(Generic[Batch]):
             found = counts[list(self.num_nodes).index(field.type)]
             return np.append(found, np.zeros(len(field.value) - len(found), np.float32))
 
-        made = pipeline.Tables(fields, self.sampler.place, copy.copy(self._cache), scores)
+        made = pipeline.Tables(fields, self.sampler.device, copy.copy(self._cache), scores)
         without = {field.type: why for field, why in made.left.items() if field.name == _numbers}
         for field in [field for field in made.of if field.of_edges and field.type in without]:  # whose rows are not found ahead
             made.left[field] = without[field.type]
@@ -313,7 +313,7 @@ class Loader(Generic[Batch]):
 
     def _told(self, drawn: Any, input_id: torch.Tensor, begun: links.Seeds, placed: pipeline.Tables | None = None) -> Batch:
         """placed: the tables whose rows came with it; None: rows are gathered now."""
-        stream = None if placed is None or drawn.device < 0 else pipeline.stream_of(torch.device("cuda", drawn.device))
+        stream = None if placed is None else pipeline.stream_of(pipeline.torch_device(drawn.device))
         waits = isinstance(self.x, RemoteRows)  # windows of them wait, and shall not keep the sampler's buffers
 
         def own(array: Any, lasting: bool) -> torch.Tensor:
@@ -362,10 +362,11 @@ def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None
 @overload
 def loader(graph: HeteroGraph | Mapping[tuple[str, str, str], Graph], fanouts: Sequence[int] | Mapping[tuple[str, str, str], Sequence[int]], seeds: Any = None,
            **options: Any) -> Loader[HeteroMiniBatch]: ...
+@takes_old_names
 def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any = None, batch_size: int = 1024, shuffle: bool = False,
            drop_last: bool = False, seed: int | None = None, seed_times: Any = None, device: Any = None, rank: int | None = None, ranks: int | str | None = None,
            feature_cache: int | str = "auto", graph_cache: int | str | None = None, reserve: int | str | None = None,
-           loading: Mapping[str, Any] | None = None, place: Any = None, edge_label_index: Any = None, edge_label: Any = None, neg_sampling: Any = None,
+           loading: Mapping[str, Any] | None = None, edge_label_index: Any = None, edge_label: Any = None, neg_sampling: Any = None,
            num_nodes: Mapping[str, int] | None = None, edge_attr: Any = None, **options: Any) -> Loader[Any]:
     """Mini-batches of a graph and tables, for a loop of plain torch.
 
@@ -402,8 +403,8 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
     feature_cache: bytes of GPU memory for these copies; "auto": what is free but for `reserve` bytes (None: a quarter of all), which are left to
     the model. Which rows a training reads most is sampled beforehand. A table of garner.tiered stays as it was made.
     graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory; None: all of it, where it fits.
-    loading: options of garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
-    options: of garner.BlockSampler: side (of one type), times, replace, disjoint, weighted, temporal, edge_ids, induced, device_budget, scores ...; over a
+    loading: options of garner.Loader: prefetch, window, strategy, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
+    options: of garner.BlockSampler: side (of one type), times, replace, disjoint, weighted, temporal, edge_ids, induced, graph_cache, scores ...; over a
     remote_graph: replace, weighted, edge_ids, and of loading window, up to 64.
     Result: Loader, which yields MiniBatch, or HeteroMiniBatch. Errors: UsageError, IdError for a seed that is no vertex; RankError.
     """
@@ -425,7 +426,7 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
         if isinstance(graph, RemoteGraph):
             raise UsageError("edge_attr: edges of a graph that is split by vertices have no rows here; open the whole graph")
         if relations is None:
-            _checks.rows(edge_attr, "edge_attr", graph.info.edges, "edges")
+            _checks.rows(edge_attr, "edge_attr", graph.info.num_edges, "edges")
             of_edges = {None: edge_attr}
         else:
             of_edges = relations.edge_rows(edge_attr)
@@ -460,35 +461,35 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
                                 group=graph.group if isinstance(graph, RemoteGraph) else None)
     if drop_last and -(-chosen.numel() // ranks) < batch_size and ranks > 1:
         raise UsageError(f"{-(-chosen.numel() // ranks)} seeds a rank are no mini-batch of {batch_size}, and drop_last leaves smaller ones out; say a smaller batch_size")
-    automatic = device is None and place is None
-    place = pipeline.device_of(place if device is None else device, [*of_x.values(), *of_y.values()], "place" if device is None else "device")
+    automatic = device is None
+    device = pipeline.device_of(device, [*of_x.values(), *of_y.values()])
     if graph_cache is not None:
-        options["device_budget"] = pipeline.bytes_of(graph_cache, "graph_cache")
-        if not isinstance(graph, RemoteGraph) and not pipeline.gpu_memory(place, graph_cache=graph_cache):
-            options["device_budget"] = None
+        options["graph_cache"] = pipeline.bytes_of(graph_cache, "graph_cache")
+        if not isinstance(graph, RemoteGraph) and not pipeline.gpu_memory(device, graph_cache=graph_cache):
+            options["graph_cache"] = None
     whole = [graph] if isinstance(graph, Graph) else [] if relations is None else list(relations.graphs.values())
-    if pipeline.is_gpu(place):
+    if pipeline.is_gpu(device):
         try:
             for one in whole:
-                one.to(place, "host" if options.get("device_budget") is not None else None)  # no change where it can be read there
+                one.to(device, "host" if options.get("graph_cache") is not None else None)  # no change where it can be read there
         except UsageError:
             if not automatic:
                 raise
             pipeline.warn_once("garner.torch.loader samples on the CPU, since the graph is in use there; make the loader before other users of the graph, or "
                                "say device='cpu'")
-            place = "host"
+            device = "cpu"
     asked = ahead_options(loading)
     if isinstance(graph, RemoteGraph):
         made: Loader[MiniBatch] = Loader(None, chosen, of_x, of_y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, asked,
                                          num_nodes=nodes)
-        return _over_ranks(graph, _checks.fanouts(fanouts), place, options, made)
+        return _over_ranks(graph, _checks.fanouts(fanouts), device, options, made)
     if relations is None:
         hops = _checks.fanouts(fanouts)
-        make = lambda: BlockSampler(graph, hops, place=place, **options)  # noqa: E731
+        make = lambda: BlockSampler(graph, hops, device=device, **options)  # noqa: E731
     else:
-        make = relations.make_sampler(fanouts, place, options)
+        make = relations.make_sampler(fanouts, device, options)
     found: Loader[Any] = Loader(make, chosen, of_x, of_y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times,
-                  rank, ranks, asked, Budget(place, feature_cache, reserve), nodes, (None,) if relations is None else list(relations.graphs), kind, of_links,
+                  rank, ranks, asked, Budget(device, feature_cache, reserve), nodes, (None,) if relations is None else list(relations.graphs), kind, of_links,
                   of_edges, numbers)
     found._ascends = options.get("rule", "last") == "last"
     return found
@@ -497,7 +498,9 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
 def _require_kinds(graph: Any, options: dict[str, Any], **flags: Any) -> None:
     """That options are what they are taken for, and not without the others that they go with."""
     mine = inspect.signature(loader).parameters
-    require_known("garner.torch.loader", options, {*keywords_of(BlockSampler), *(keywords_of(SplitSampler) if isinstance(graph, RemoteGraph) else ())} - set(mine), mine)
+    taken = {*keywords_of(BlockSampler), *(keywords_of(SplitSampler) if isinstance(graph, RemoteGraph) else ())} - set(mine)
+    renew("garner.torch.loader", taken, options)
+    require_known("garner.torch.loader", options, taken, mine)
     for name, value in flags.items():
         _checks.flag(value, name)
     for name in {"replace", "disjoint", "weighted", "labor", "edge_ids", "induced", "edges"} & options.keys():
@@ -545,7 +548,7 @@ def _links(graph: Any, relations: hetero.Relations | None, num_nodes: Mapping[An
                  temporal or bool(options.get("disjoint")))
 
 
-def _over_ranks(graph: RemoteGraph, fanouts: list[int], place: Any, options: dict[str, Any], made: Loader[MiniBatch]) -> Loader[MiniBatch]:
+def _over_ranks(graph: RemoteGraph, fanouts: list[int], device: Any, options: dict[str, Any], made: Loader[MiniBatch]) -> Loader[MiniBatch]:
     """A loader over a graph that is split: all ranks must draw for each other in one order."""
     if made.seed_times is not None:
         raise UsageError("seed_times: temporal sampling is not over a graph that is split by vertices; leave it out, or open the whole graph")
@@ -553,6 +556,6 @@ def _over_ranks(graph: RemoteGraph, fanouts: list[int], place: Any, options: dic
     if not 1 <= made.window <= most_together:
         raise UsageError(f"loading: a window of {made.window} mini-batches; say 1 to {most_together}")
     said = f"{len(made)} mini-batches of {made.batch_size}, seed {made.seed}, windows of {made.window}"
-    made.draws = Draws(graph, fanouts, place, options, said)
+    made.draws = Draws(graph, fanouts, device, options, said)
     made.sampler = made.draws.sampler
     return made

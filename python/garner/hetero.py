@@ -24,7 +24,7 @@ def sampler_of(num_nodes: Mapping[Any, int], relations: Sequence[tuple[Any, Sequ
     made = []
     for graph, fanouts, source, target, side, of_edges, in_order in relations:
         timed = of_edges is not None or source in (node_time or ())
-        of_edges = np.full(graph.info.edges, always) if edge_time and of_edges is None else of_edges
+        of_edges = np.full(graph.info.num_edges, always) if edge_time and of_edges is None else of_edges
         made.append(Relation(graph, fanouts, types.index(source), types.index(target), side, of_edges, in_time_order=in_order or not timed))
     return BlockSampler.of_relations(list(num_nodes.values()), made, times=times, **options)
 
@@ -58,7 +58,7 @@ class Relations:
         for kind, table in _by(given, "edge_attr", "a table for each relation that has one").items():
             if kind not in self.graphs:
                 raise UsageError(f"edge_attr: there is no relation {_checks.told(kind)}; they are {list(self.graphs)}")
-            edges = self.of_edges[kind].edges if kind in self.of_edges else self.graphs[kind].info.edges
+            edges = self.of_edges[kind].edges if kind in self.of_edges else self.graphs[kind].info.num_edges
             _checks.rows(table, f"edge_attr of {kind}", edges, "edges")
         return dict(given)
 
@@ -85,7 +85,7 @@ class Relations:
             self.type_of(end, "edge_label_index")
         return tuple(kind), which
 
-    def make_sampler(self, fanouts: Any, place: Any, options: Mapping[str, Any]) -> Callable[[], BlockSampler]:
+    def make_sampler(self, fanouts: Any, device: Any, options: Mapping[str, Any]) -> Callable[[], BlockSampler]:
         """fanouts: a list, or by relation. Of options `times` and `scores` are by type, and times of edges by relation."""
         hops = fanouts
         if isinstance(fanouts, Mapping):
@@ -101,7 +101,7 @@ class Relations:
         times, scores = options.pop("times", None), options.pop("scores", None)
         for kind, at in _by(times, "times", "times for each type of nodes, or for each relation").items():
             if kind in self.graphs:
-                edges = self.graphs[kind].info.edges
+                edges = self.graphs[kind].info.num_edges
                 of_edges[kind] = _checks.times(at, f"times of {kind}", edges, "edges")
             else:
                 of_nodes[kind] = _checks.times(at, f"times of {kind!r}", self.num_nodes[self.type_of(kind, "times")], "nodes")
@@ -114,7 +114,7 @@ class Relations:
 
         def made(some: Sequence[EdgeType]) -> BlockSampler:
             relations = [(self.graphs[t], hops[t], t[0], t[2], self.side, of_edges.get(t), False) for t in some]
-            return sampler_of(self.num_nodes, relations, of_nodes or None, bool(of_edges), place=place, **options)
+            return sampler_of(self.num_nodes, relations, of_nodes or None, bool(of_edges), device=device, **options)
 
         def make() -> BlockSampler:
             try:
@@ -135,8 +135,8 @@ def relations_of(given: Any, x: Any, y: Any, num_nodes: Any) -> Relations:
     if isinstance(given, HeteroGraph):
         if num_nodes is not None:
             raise UsageError("num_nodes: the dataset file says how many nodes each type has; leave it out")
-        return Relations({t.name: t.count for t in given.types}, {e.key: given.lists(e.key) for e in given.edges}, "out",
-                         {e.key: e for e in given.edges})
+        return Relations({t.name: t.count for t in given.node_types}, {e.key: given.adjacency(e.key) for e in given.edge_types}, "out",
+                         {e.key: e for e in given.edge_types})
     if not given:
         raise UsageError("graph: there are no relations; give at least one, as {('author', 'writes', 'paper'): graph}")
     for kind, graph in given.items():
@@ -161,7 +161,7 @@ def relations_of(given: Any, x: Any, y: Any, num_nodes: Any) -> Relations:
         larger = max(known[kind[0]], known[kind[2]])
         if len(graph) < larger:
             raise UsageError(f"{kind}: its graph has {len(graph)} nodes, and its types have {known[kind[0]]} and {known[kind[2]]}; build it with "
-                             f"vertices={larger}, those of the larger type")
+                             f"num_nodes={larger}, those of the larger type")
     return Relations(found, {tuple(kind): graph for kind, graph in given.items()})
 
 

@@ -33,28 +33,28 @@ class _Rows(torch.autograd.Function):
 
 
 class Embedding(torch.nn.Module):
-    """Rows that a model learns, in device and host memory, as torch.nn.Embedding(sparse=True) with its optimiser in one.
+    """Rows that a model learns, in device and host memory, as torch.nn.Embedding(sparse=True) with its optimizer in one.
 
         emb = garner.torch.Embedding(len(g), 64, optimizer="adam", lr=0.01)
         loss = f(model(emb(batch.n_id), batch.edge_index))
         loss.backward()
         emb.step()                                            # beside optimizer.step() of all else
 
-    It has no parameters, so no optimiser of torch's sees it: backward() collects the gradients of the rows that forward() gave, step() applies
+    It has no parameters, so no optimizer of torch's sees it: backward() collects the gradients of the rows that forward() gave, step() applies
     those of all backward() since the last step() to these rows alone, zero_grad() forgets them. state_dict() holds 'weight', 'steps' and what
-    the optimiser keeps, as copies in host memory; .table.save() and .table.load() do without.
+    the optimizer keeps, as copies in host memory; .table.save() and .table.load() do without.
     Over the ranks of torch.distributed step() is for all of them together: each brings its gradients, their mean over the ranks is applied, as
     DistributedDataParallel has it of parameters, and all ranks hold the same rows, bit for bit, each in memory of its own. All ranks make the table
-    alike and call step() as often. alone: this rank's rows are its own, whatever others do.
+    alike and call step() as often. per_rank: this rank's rows are its own, whatever others do.
     lr, betas, eps, lr_decay: as garner.Embedding.update has them; attributes, which may change. options: of garner.embedding.
     Errors: RankError where ranks have made other tables, or one does not come to step().
     """
 
     def __init__(self, rows: int, width: int, *, optimizer: str = "adam", lr: float = 0.01, betas: tuple[float, float] = (0.9, 0.999),
-                 eps: float | None = None, lr_decay: float = 0, alone: bool = False, **options: Any) -> None:
+                 eps: float | None = None, lr_decay: float = 0, per_rank: bool = False, **options: Any) -> None:
         super().__init__()
-        self.alone = alone
-        self._first = {name: options.get(name) for name in ("first", "spread", "seed")}
+        self.per_rank = per_rank
+        self._first = {name: options.get(name) for name in ("init", "init_scale", "seed")}
         self._compared = False
         self.table = learned.embedding(rows, width, optimizer=optimizer, **options)
         self.lr, self.betas, self.eps, self.lr_decay = lr, betas, eps, lr_decay
@@ -72,7 +72,7 @@ class Embedding(torch.nn.Module):
         """Applies the gradients that have come; None: there were none. Errors: InputError for a row whose gradient is no finite number; then no
         row has changed, and the gradients are forgotten."""
         some, self._gradients = self._gradients, []
-        over_ranks = not self.alone and dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+        over_ranks = not self.per_rank and dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
         if not some and not over_ranks:
             return None
         device = some[0][1].device if some else torch.device("cpu")
@@ -90,7 +90,7 @@ class Embedding(torch.nn.Module):
         group = group_of()
         if not self._compared:
             group.alike("garner.torch.Embedding", f"{self.table.shape[0]} rows of {self.table.shape[1]}, {self.table.optimizer}, {self.table.steps} steps, {self._first}",
-                        "make the table alike in all ranks, or say alone=True")
+                        "make the table alike in all ranks, or say per_rank=True")
             self._compared = True
         at = torch.device("cuda", torch.cuda.current_device()) if group.on_devices else torch.device("cpu")
         size, count = group.size, ids.numel()

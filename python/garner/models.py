@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _checks, _garner
-from ._arguments import spoken
+from ._arguments import has_old_names, spoken, takes_old_names
 from ._garner import Graph, Model
 from .errors import UsageError
 from .tables import Tiered
@@ -53,35 +53,37 @@ def _split(split: Any, vertices: int) -> Any:
     return np.ascontiguousarray(found, np.uint8)
 
 
+@has_old_names
 class Training:
     """A model that is being trained; iterating goes through the epochs that are left, a dict each.
 
         run = garner.Training(g, features, labels, split, fanouts=[15, 10], epochs=20)
         for epoch in run:
             print(epoch["epoch"], epoch["loss"], epoch["exact"]["validation"]["accuracy"])
-        run.take_best()
+        run.load_best()
         run.model.save("model.safetensors")
 
     graph, features (an array or garner.tiered), labels, split, options: as garner.train.
     """
 
+    @takes_old_names
     def __init__(self, graph: Graph, features: Any, labels: Any, split: Any, *, model: str = "sage", fanouts: Any = (15, 10),
-                 layers: int | None = None, device: Any = None, **options: Any) -> None:
+                 num_layers: int | None = None, device: Any = None, **options: Any) -> None:
         if not isinstance(graph, Graph):
             raise TypeError(f"train(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate")
         hops = [] if fanouts is None else _checks.fanouts(fanouts)
-        if hops and layers is not None and layers != len(hops):
-            raise UsageError(f"layers={layers} and {len(hops)} fanouts; say a fanout for each layer")
+        if hops and num_layers is not None and num_layers != len(hops):
+            raise UsageError(f"num_layers={num_layers} and {len(hops)} fanouts; say a fanout for each layer")
         if device is None:
-            device = features._table.place if isinstance(features, Tiered) else "cuda:0" if _garner.info()["devices"] else "host"
+            device = features._table.device if isinstance(features, Tiered) else "cuda:0" if _garner.info()["devices"] else "cpu"
         if not str(device).startswith(("host", "cpu", "simulated")):
             graph.to(device)  # no change where it can be read there
         self.epochs: list[dict[str, Any]] = []
         self._run = _garner.TrainingRun(graph, features, _labels(labels), _split(split, len(graph)), model=model, fanouts=hops,
-                                        layers=len(hops) if hops else 2 if layers is None else layers, device=device, **options)
+                                        num_layers=len(hops) if hops else 2 if num_layers is None else num_layers, device=device, **options)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        while not self._run.over:
+        while not self._run.finished:
             self.epochs.append(self._run.next())
             yield self.epochs[-1]
 
@@ -96,25 +98,25 @@ class Training:
         return self._run.best_epoch
 
     @property
-    def over(self) -> bool:
+    def finished(self) -> bool:
         """by patience, or by its epochs"""
-        return self._run.over
+        return self._run.finished
 
     def evaluate(self) -> dict[str, Any]:
-        """Exact: 'train', 'validation' and 'test' with 'vertices', 'accuracy', 'loss' and 'auc' each, from all neighbours, without a draw."""
+        """Exact: 'train', 'validation' and 'test' with 'vertices', 'accuracy', 'loss' and 'auc' each, from all neighbors instead of sampled ones."""
         return self._run.evaluate()
 
-    def take_best(self) -> None:
-        """The model is that of the best epoch, from here on."""
-        self._run.take_best()
+    def load_best(self) -> None:
+        """From here on the model is that of the best epoch."""
+        self._run.load_best()
 
-    def keep(self, file: str | os.PathLike[str]) -> None:
-        """A checkpoint: everything that decides what comes."""
-        self._run.keep(file)
+    def save_checkpoint(self, file: str | os.PathLike[str]) -> None:
+        """Writes a checkpoint: everything that decides the epochs that are left."""
+        self._run.save_checkpoint(file)
 
-    def resume(self, file: str | os.PathLike[str]) -> None:
+    def load_checkpoint(self, file: str | os.PathLike[str]) -> None:
         """Goes on from a checkpoint of the same graph, model and options, bit for bit."""
-        self._run.resume(file)
+        self._run.load_checkpoint(file)
 
 
 def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) -> Training:
@@ -126,23 +128,24 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
 
     features: one row of float32 a vertex, in the order of graph.ids(): an array, a tensor, a table of garner.tiered. labels: a class a vertex,
     below 0: none; or a row of 0 and 1. split: a number a vertex (1 train, 2 validation, 3 test, 0 none), or {"train": mask, "validation": ...}.
-    model: 'gcn', 'sage', 'gin'. fanouts: drawn a vertex, a layer each; None: the whole graph at every step, of `layers` (2). epochs:
+    model: 'gcn', 'sage', 'gin'. fanouts: neighbors to sample per node, for each layer; None: the whole graph at every step, with num_layers (2). epochs:
     by default until the validation loss has not fallen for 50 steps and 10 epochs, 1,000 steps and 100 epochs at the most; without a validation
     part 200 steps and 10 epochs.
-    options: hidden 64, batch 1024, lr 0.01, weight_decay, dropout, input_dropout, norm 'automatic', 'none' or 'layer', residual, scaling
-    'automatic', 'none', 'sum' or 'length', classes, weighted, side 'in', seed 1, evaluate_every 1, patience, record True, math 'tf32', device, ahead, window,
-    way, window_bytes, cache, reads, merge_reads, multiprocessors: as the program's `train` has them (docs/reference/options.md).
+    options: hidden_channels 64, batch_size 1024, lr 0.01, weight_decay, dropout, input_dropout, norm 'automatic', 'none' or 'layer', residual, scaling
+    'automatic', 'none', 'sum' or 'length', num_classes, weighted, side 'in', seed 1, evaluate_every 1, patience, cuda_graph True, math 'tf32', device,
+    prefetch, window, strategy, window_bytes, cache, reads, merge_reads, multiprocessors: as the program's `train` has them
+    (docs/reference/options.md).
     Result: Training, of which .epochs tells each epoch, .model is that of the best one and .evaluate() says how good it is.
-    Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, Interrupted: then use Training, which can be kept.
+    Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, Interrupted: then use Training, whose save_checkpoint() keeps what there is.
     """
     run = Training(graph, features, labels, split, **options)
     for _ in run:
         pass
-    run.take_best()
+    run.load_best()
     return run
 
 
-def read_model(file: str | os.PathLike[str], device: Any = "host") -> Model:
+def read_model(file: str | os.PathLike[str], device: Any = "cpu") -> Model:
     """A model file of `garner train -o` or Model.save: .options, .tensors() as NumPy arrays. device: where predict() will use it.
     Errors: InputError for a file that is none, or a damaged one."""
     return _garner._read_model(file, device)
@@ -152,12 +155,12 @@ def predict(model: Model | str | os.PathLike[str], graph: Graph, features: Any, 
             math: str = "tf32") -> npt.NDArray[np.float32]:
     """What a model says of every vertex, exactly: scores, a row of classes each, in the order of graph.ids().
 
-    model: of train() or read_model(), or its file, which is then used where a table of garner.tiered gathers, else at the host.
+    model: of train() or read_model(), or its file, which is then used where a table of garner.tiered gathers, else on the CPU.
     side, weighted: as it was trained. Errors: InputError where rows and model do not go together.
     """
     if not isinstance(model, Model):
-        model = read_model(model, features._table.place if isinstance(features, Tiered) else "host")
-    if not model.place.startswith(("host", "simulated")):
-        graph.to(model.place)
+        model = read_model(model, features._table.device if isinstance(features, Tiered) else "cpu")
+    if not model.device.startswith(("cpu", "simulated")):
+        graph.to(model.device)
     scores: npt.NDArray[np.float32] = spoken(_garner._predict, "predict")(model, graph, features, side, weighted, math)
     return scores

@@ -113,7 +113,7 @@ def _lease(device: torch.device) -> Iterator[_garner.ListSums]:
     try:
         sums = idle.pop()
     except IndexError:
-        sums = _garner.ListSums("host" if device.type == "cpu" else str(device))
+        sums = _garner.ListSums(str(device))
     try:
         yield sums
     finally:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -20,10 +19,11 @@ import torch.utils.data
 import torch.utils.dlpack
 
 from . import _checks, _garner, tables
+from ._arguments import caller_level, renew
 from .errors import DeviceError, Error, KindError, OutOfMemory, UsageError, in_python
 
-loading_options = ("ahead", "window", "way", "window_bytes", "cache", "reads", "merge_reads", "multiprocessors", "keep_times")
-_choices = {"way": ("automatic", "window", "tiered", "zero_copy", "staged"), "cache": ("next-use", "window", "clock", "pinned"), "reads": ("ahead", "kernels")}
+loading_options = ("prefetch", "window", "strategy", "window_bytes", "cache", "reads", "merge_reads", "multiprocessors", "keep_times")
+_choices = {"strategy": ("automatic", "window", "tiered", "zero_copy", "staged"), "cache": ("next-use", "window", "clock", "pinned"), "reads": ("ahead", "kernels")}
 _plain = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool}
 _said: set[str] = set()
 
@@ -32,15 +32,12 @@ def warn_once(message: str) -> None:
     """Of what slows a loader down, or has no part in it: once a process."""
     if message not in _said:
         _said.add(message)
-        frame, level = sys._getframe(1), 2
-        while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "garner":  # at the caller's own line
-            frame, level = frame.f_back, level + 1
-        warnings.warn(message, RuntimeWarning, stacklevel=level)
+        warnings.warn(message, RuntimeWarning, stacklevel=caller_level())
 
 
 def gpu_memory(device: Any, **options: int | str | None) -> bool:
     """Whether this device has a use for options that ask for GPU memory; where the CPU samples and gathers a warning names each that does ask."""
-    if str(device) != "host":
+    if str(device) != "cpu":
         return True
     for name, value in options.items():
         if value not in (None, "auto") and bytes_of(value, name) > 0:
@@ -52,15 +49,16 @@ def gpu_memory(device: Any, **options: int | str | None) -> bool:
 def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
     """Options of garner.Loader that are passed to a loader over it."""
     if not (said is None or isinstance(said, Mapping)):
-        raise KindError(f"loading is {_checks.told(said)}; give a dict, as {{'ahead': 4}}")
+        raise KindError(f"loading is {_checks.told(said)}; give a dict, as {{'prefetch': 4}}")
     found = dict(said or {})
+    renew("loading", loading_options, found)
     for name, value in found.items():
         said_as = f"loading: {name}"
         if name not in loading_options:
             raise UsageError(f"loading: there is no '{name}'; it has {', '.join(loading_options)}")
         if name in _choices and value not in _choices[name]:
             raise UsageError(f"{said_as} is {_checks.told(value)}; say {', '.join(_choices[name][:-1])} or {_choices[name][-1]}")
-        if name in ("ahead", "window", "multiprocessors", "keep_times"):
+        if name in ("prefetch", "window", "multiprocessors", "keep_times"):
             found[name] = _checks.counted(value, said_as)
         if name == "window_bytes" and value is not None:
             bytes_of(value, said_as)
@@ -70,14 +68,14 @@ def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def device_of(asked: Any, values: Sequence[Any], name: str = "device") -> Any:
-    """Where a loader samples and gathers: as it is asked for by the keyword `name` ('cpu' is the host); None: where the first of these tables or
-    tensors on a GPU lies, the host where a table was made for it, else torch's current GPU; without a GPU, and in a worker of torch, the host."""
+    """Where a loader samples and gathers: as it is asked for by the keyword `name`; None: where the first of these tables or
+    tensors on a GPU lies, 'cpu' where a table was made for it, else torch's current GPU; without a GPU, and in a worker of torch, 'cpu'."""
     if asked is not None:
         return _there_is(asked, name)
     if not _garner.info()["devices"] or not torch.cuda.is_available() or torch.utils.data.get_worker_info() is not None:
-        return "host"
+        return "cpu"
     at = [str(value.device) for value in values if isinstance(value, (torch.Tensor, tables.Tiered))]
-    made = [value._table.place for value in values if isinstance(value, tables.Tiered)]
+    made = [value._table.device for value in values if isinstance(value, tables.Tiered)]
     return next((d for d in at if d.startswith("cuda")), made[0] if made else f"cuda:{torch.cuda.current_device()}")
 
 
@@ -86,7 +84,7 @@ def _there_is(asked: Any, name: str) -> Any:
     asked = int(asked) if isinstance(asked, np.integer) else asked
     kind, _, number = str(asked).partition(":")
     if kind in ("cpu", "host") and not number:
-        return "host"
+        return "cpu"
     index = asked if type(asked) is int else int(number) if number.isdecimal() else 0
     if index < 0 or not (type(asked) is int or kind in ("cuda", "device", "simulated") and (number.isdecimal() or str(asked) == kind)):
         raise UsageError(f"{name} is {_checks.told(asked)}; say 'cpu', 'cuda', 'cuda:N' or 'simulated'")
@@ -98,9 +96,9 @@ def _there_is(asked: Any, name: str) -> Any:
             why = f"there are {count} GPUs, counted from 0; say 'cuda:0'" if count else in_python(none).partition(", or say")[0] if none else \
                 "Garner sees a GPU, and torch does not; install torch for CUDA"
             raise DeviceError(f"{name} is {_checks.told(asked)}; {why}, or say 'cpu'")
-    if str(asked) == "cuda":  # as torch means it
+    if str(asked) in ("cuda", "device"):  # as torch means it
         return f"cuda:{torch.cuda.current_device()}"
-    return f"cuda:{asked}" if type(asked) is int else asked
+    return f"cuda:{index}" if is_gpu(asked) else asked
 
 
 def is_gpu(device: Any) -> bool:
@@ -149,7 +147,7 @@ class Budget:
         self.left -= taken
         return taken
 
-    def about(self) -> Iterator[str]:
+    def summary(self) -> Iterator[str]:
         if self.auto and is_gpu(self.device):
             yield f"GPU memory for copies: what was free but for reserve={self.reserve} bytes"
 
@@ -170,7 +168,7 @@ no_rows = "it has no rows"
 def _refusal(value: Any, device: str) -> str | None:
     """Why rows of this cannot be gathered at this device as they lie; None: they can."""
     if isinstance(value, tables.Tiered):
-        if value._table.place != device:
+        if value._table.device != device:
             return f"its table gathers on {value.device}; make it for the loader's device"
         return None if getattr(torch, value._table.kind, None) in _plain else f"torch has no {value._table.kind}"
     if isinstance(value, np.ndarray) and value.dtype.names is None:
@@ -190,7 +188,7 @@ def _refusal(value: Any, device: str) -> str | None:
 
 def as_they_are(fields: Sequence[Field], device: Any) -> list[Any]:
     """Another list where the fields are other objects, or torch wrote to one in place of which a GPU may hold copies."""
-    return [(f.of_edges, f.type, f.name, id(f.value), 0 if device == "host" else _version(f.value)) for f in fields]
+    return [(f.of_edges, f.type, f.name, id(f.value), 0 if device == "cpu" else _version(f.value)) for f in fields]
 
 
 def _version(value: Any) -> int:
@@ -219,11 +217,11 @@ class Tables:
                 todo.append(field)
         for field in sorted(todo, key=lambda f: f.value.nbytes // max(1, len(f.value))):
             value, kept = field.value, None
-            if device != "host":
+            if device != "cpu":
                 kept = budget.take(value.nbytes)
             try:
                 some = None if kept in (None, 0, value.nbytes) else scores(field)
-                self.of[field] = tables.tiered(value, device=device, device_budget=kept, scores=some)
+                self.of[field] = tables.tiered(value, device=device, feature_cache=kept, scores=some)
             except (OutOfMemory, DeviceError) as e:
                 self.left[field] = f"its {value.nbytes} bytes could not be registered for {device} ({e})"
 
@@ -233,12 +231,12 @@ class Tables:
             if why != no_rows and not (isinstance(field.value, torch.Tensor) and field.value.is_cuda):
                 warn_once(f"{name_of(field)}: its rows are gathered in the caller's thread, not ahead: {why}")
 
-    def about(self, name_of: Callable[[Field], str]) -> Iterator[str]:
+    def summary(self, name_of: Callable[[Field], str]) -> Iterator[str]:
         for field, table in self.of.items():
-            yield f"{name_of(field)}: {table.about()}; gathered ahead"
+            yield f"{name_of(field)}: {table.summary()}; gathered ahead"
         for field, why in self.left.items():
             yield f"{name_of(field)}: gathered in the caller's thread: {why}"
-        yield from self.budget.about()
+        yield from self.budget.summary()
 
 
 class Ahead:
@@ -248,7 +246,7 @@ class Ahead:
                  loading: Mapping[str, Any] | None = None) -> None:
         self.sampler = sampler
         self.loader = _garner.Loader(sampler, None, list(nodes), list(labels), edge_tables=list(edges), **(loading or {}))
-        self._ahead = int((loading or {}).get("ahead", 2)) + 2
+        self._ahead = int((loading or {}).get("prefetch", 2)) + 2
 
     def begin(self, draws: int) -> None:
         """An epoch whose mini-batch k samples by number draws + k. The sampler is lent from here to the end of run()."""
@@ -262,7 +260,7 @@ class Ahead:
                 while not ended and len(waiting) < 5 * loader.window + self._ahead:
                     try:
                         seeds, told = next(given)
-                        loader.give(seeds)
+                        loader.submit(seeds)
                         waiting.append(told)
                     except StopIteration:
                         ended = True
@@ -309,6 +307,11 @@ def tensor_of(array: Any, stream: int | None = None) -> torch.Tensor:
 def stream_of(device: torch.device) -> int | None:
     """The stream that torch works on there, as DLPack names it; None: of the host."""
     return (torch.cuda.current_stream(device).cuda_stream or 1) if device.type == "cuda" else None
+
+
+def torch_device(name: str) -> torch.device:
+    """Where torch has the arrays of this device of Garner's."""
+    return torch.device(name) if name.startswith("cuda") else torch.device("cpu")
 
 
 def own_rows(batch: Any, table: int, stream: int | None = None) -> torch.Tensor:

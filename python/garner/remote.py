@@ -25,9 +25,10 @@ class _Asked:
         self.batches, self.of, self.rows, self.give, self.take = batches, of, rows, give, take
 
 
+@has_old_names
 class RemoteRows:
     """Made by garner.torch.remote_rows: a table of `shape`, of which this rank has the rows from `first` on. `report`: since it was made: windows,
-    ids that were asked for, rows of them that came once a window, of these those of others, their bytes, and ms that the caller waited."""
+    ids that were requested, rows of them that came once a window, of these those of others, their bytes, and ms that the caller waited."""
 
     def __init__(self, mine: Any, ranks: Ranks, device: Any, wire: torch.dtype | None) -> None:
         self._mine, self.group = mine, ranks
@@ -45,7 +46,7 @@ class RemoteRows:
         self.device, self.wire = torch.device(device), wire or self.dtype
         self._spare: list[Any] = [ranks.another() if ranks.size > 1 else None]
         self._stream: Any = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None  # type: ignore[no-untyped-call, unused-ignore]
-        self.report = {"windows": 0, "asked": 0, "rows": 0, "remote_rows": 0, "bytes": 0, "waited_ms": 0.0}
+        self.report = {"windows": 0, "requested": 0, "rows": 0, "remote_rows": 0, "bytes": 0, "waited_ms": 0.0}
 
     def __len__(self) -> int:
         return int(self.shape[0])
@@ -53,15 +54,15 @@ class RemoteRows:
     def __getitem__(self, ids: Any) -> torch.Tensor:
         """Rows of these ids, in their order. All ranks call it, each with its own ids."""
         ids = self._ids(ids)
-        return self.window([ids.reshape(-1)])[0].reshape(*ids.shape, *self.shape[1:])
+        return self.gather_many([ids.reshape(-1)])[0].reshape(*ids.shape, *self.shape[1:])
 
-    def window(self, batches: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    def gather_many(self, batches: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """Rows of several mini-batches: each crosses once for all of them. All ranks call it."""
         with self._asking() as by:
             asked = self._ask([(None, self._ids(ids)) for ids in batches], by)
         return self._apart(asked, self._bring(asked))
 
-    def ahead(self, batches: Iterator[Any], window: int = 8) -> Iterator[Any]:
+    def prefetch(self, batches: Iterator[Any], window: int = 8) -> Iterator[Any]:
         """The same mini-batches, their rows as `x`, by `n_id`: while those of one window are learned from, the rows of the next come, and the ids of
         the one behind it are drawn and exchanged by a thread. All ranks have as many mini-batches, and stop behind the same one."""
         for batch, (x,) in rows_ahead([self], ((batch, [batch.n_id]) for batch in batches), window):
@@ -111,7 +112,7 @@ class RemoteRows:
         asked = self.group.start(wanted.cpu(), take.tolist(), give, by).wait() - self.first
         rows = self._rows_at(asked.to(self.device)).to(self.device, self.wire)
         self.report["windows"] += 1
-        self.report["asked"] += len(every)
+        self.report["requested"] += len(every)
         self.report["rows"] += len(wanted)
         remote = len(wanted) - int(take[self.group.rank])
         self.report["remote_rows"] += remote
@@ -132,7 +133,7 @@ class RemoteRows:
 
 
 def rows_ahead(tables: Sequence[RemoteRows], batches: Iterator[tuple[Any, Sequence[torch.Tensor]]], window: int) -> Iterator[tuple[Any, list[torch.Tensor]]]:
-    """Of mini-batches and ids in each of the tables: the mini-batches and their rows. As RemoteRows.ahead."""
+    """Of mini-batches and ids in each of the tables: the mini-batches and their rows. As RemoteRows.prefetch."""
     first = tables[0]
 
     def drawn() -> list[_Asked] | None:

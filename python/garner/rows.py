@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from . import _checks, _garner
-from ._arguments import spoken
+from ._arguments import has_old_names, spoken, takes_old_names
 from ._garner import UpdateRun
 from .errors import UsageError
 from .tables import TierRows, _library, addressed
 
 
+@has_old_names
 class Embedding:
-    """Made by garner.embedding: `rows` rows of `width` float32, in device and host memory, each with what its optimiser keeps of it."""
+    """Made by garner.embedding: `rows` rows of `width` float32, in device and host memory, each with what its optimizer keeps of it."""
 
     def __init__(self, table: _garner.LearnedTable) -> None:
         self._table = table
@@ -40,18 +41,18 @@ class Embedding:
         """how many lie in each tier"""
         return TierRows(self._table.tiers)
 
-    def about(self) -> str:
+    def summary(self) -> str:
         """One line: where the rows lie."""
-        return self._table.about()
+        return self._table.summary()
 
     def __repr__(self) -> str:
-        return f"<garner.Embedding {self._table.about()}>"
+        return f"<garner.Embedding {self._table.summary()}>"
 
     def gather(self, ids: Any) -> Any:
         """Rows of ids (whole numbers of any shape): of the library of ids, on their device. Errors: IdError names an id that is no row."""
         library = _library(ids)
         ids = library.ids(ids, len(self))
-        (at,), (out,), stream, done = library.bring(self._table.device, [ids], [None], [(*ids.shape, self._table.width)], "float32")
+        (at,), (out,), stream, done = library.bring(self._table.device_index, [ids], [None], [(*ids.shape, self._table.width)], "float32")
         self._table.gather(addressed(at, ids), out, stream)
         return done()[0]
 
@@ -67,13 +68,13 @@ class Embedding:
         gradients = library.floats(gradients, "gradients")
         if tuple(gradients.shape) != (*ids.shape, self._table.width):
             raise UsageError(f"gradients: of shape {tuple(gradients.shape)} for ids of {tuple(ids.shape)}; give {(*ids.shape, self._table.width)}")
-        near, _, stream, done = library.bring(self._table.device, [ids, gradients], [], [], "float32")
+        near, _, stream, done = library.bring(self._table.device_index, [ids, gradients], [], [], "float32")
         run = self._table.update(addressed(near[0], ids), near[1], lr, lr_decay, betas, eps, stream)
         done()
         return run
 
     def read(self, what: str = "weight", first: int = 0, count: int | None = None) -> Any:
-        """Rows of 'weight', or of what the optimiser keeps ('sum' of adagrad, 'exp_avg' and 'exp_avg_sq' of adam), as a NumPy array."""
+        """Rows of 'weight', or of what the optimizer keeps ('sum' of adagrad, 'exp_avg' and 'exp_avg_sq' of adam), as a NumPy array."""
         return self._table.read(what, first, len(self) - first if count is None else count)
 
     def write(self, values: Any, what: str = "weight", first: int = 0) -> None:
@@ -88,22 +89,23 @@ class Embedding:
         self._table.save(file)
 
     def load(self, file: str | os.PathLike[str]) -> None:
-        """From such a file, bit for bit, wherever its rows lay. Errors: InputError for one of another table or optimiser, or a damaged one."""
+        """From such a file, bit for bit, wherever its rows lay. Errors: InputError for one of another table or optimizer, or a damaged one."""
         self._table.load(file)
 
 
-def embedding(rows: int, width: int, *, optimizer: str = "adam", device: Any = None, device_budget: int | str | None = None, scores: Any = None,
-              first: str = "normal", spread: float = 1, seed: int = 1) -> Embedding:
+@takes_old_names
+def embedding(rows: int, width: int, *, optimizer: str = "adam", device: Any = None, feature_cache: int | str | None = None, scores: Any = None,
+              init: str = "normal", init_scale: float = 1, seed: int = 1) -> Embedding:
     """A table of rows that a model learns, larger than the device if need be.
 
-        table = garner.embedding(len(g), 64, device_budget="8GiB")
+        table = garner.embedding(len(g), 64, feature_cache="8GiB")
         table.update(ids, gradients, lr=0.01)             # gradients of table.gather(ids)
 
     optimizer: 'sgd', 'adagrad' or 'adam' (as torch.optim.SparseAdam: rows without a gradient stay as they are, all count the same steps).
-    device: that gathers and steps: 0, 'cuda:1', 'host', 'simulated'; None: device 0, or the host where there is none.
-    device_budget: bytes of rows, with their state, in the device's memory; None: half of what is free. scores: one a row: the hottest are those.
+    device: that gathers and steps: 'cuda:1', 'cpu', 'simulated'; None: the first GPU, or 'cpu' where there is none.
+    feature_cache: bytes of rows, with their state, in GPU memory; None: half of what is free. scores: one a row: the hottest are those.
     All others lie in host memory, where the device reads, steps and writes them in place.
-    first: 'normal' (spread: the standard deviation), 'uniform' (from -spread to spread) or 'zero': a function of seed, row and column.
+    init: 'normal' (init_scale: the standard deviation), 'uniform' (from -init_scale to init_scale) or 'zero': a function of seed, row and column.
     Result: Embedding; garner.torch.Embedding is the same as a module. Errors: UsageError, OutOfMemory.
     """
-    return Embedding(spoken(_garner.LearnedTable, "embedding")(rows, width, device, optimizer, first, spread, seed, device_budget, scores))
+    return Embedding(spoken(_garner.LearnedTable, "embedding")(rows, width, device, optimizer, init, init_scale, seed, feature_cache, scores))

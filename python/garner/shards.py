@@ -15,11 +15,12 @@ from .ranks import Ranks, Work, ranks as ranks_of
 _wires = {None: torch.float32, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
+@has_old_names
 class Shard:
     """Made by garner.torch.shard: this rank's part of a graph. len(): its vertices; `vertices`: their positions among Graph.ids(), by which rows,
     labels and masks of the part are taken. rank, ranks; `report`: its edges' share in rows: brought and given, forward."""
 
-    def __init__(self, graph: Graph, ranks: Ranks, side: str, weighted: bool, balance: str, sums: str, wire: str | None, device: Any) -> None:
+    def __init__(self, graph: Graph, ranks: Ranks, side: str, weighted: bool, balance: str, deterministic: bool, wire: str | None, device: Any) -> None:
         if wire not in _wires:
             raise UsageError(f"wire '{wire}': say f32, bf16 or f16")
         self.group, self.rank, self.ranks = ranks, ranks.rank, ranks.size
@@ -28,8 +29,8 @@ class Shard:
         self.device = torch.device("cuda", device) if isinstance(device, int) else torch.device("cpu" if device == "host" else device)
         self.wire = _wires[wire] if ranks.size > 1 else torch.float32
         self._at: _garner.ShardAggregation = spoken(_garner.ShardAggregation, "torch.shard")(
-            graph, ranks.rank, ranks.size, side, weighted, balance, sums, "host" if self.device.type == "cpu" else self.device)
-        self.vertices = torch.from_numpy(self._at.positions())
+            graph, ranks.rank, ranks.size, side, weighted, balance, deterministic, self.device)
+        self.nodes = torch.from_numpy(self._at.positions())
         self.first = self._at.first
         self._plan = [self._ask(False)]
         self._plan.append(self._plan[0] if self._at.symmetric else self._ask(True))
@@ -100,24 +101,25 @@ def aggregate_over(shard: Shard, rows: torch.Tensor, how: str) -> torch.Tensor:
     return _Sum.apply(rows, shard, how)  # type: ignore[no-any-return, no-untyped-call, unused-ignore]
 
 
-def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool = False, balance: str = "edges", sums: str = "quick",
+@takes_old_names
+def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool = False, balance: str = "edges", deterministic: bool = False,
           wire: str | None = None, device: Any = None, timeout: float = 60) -> Shard:
     """This process's part of a graph that all processes of a group have opened, for training on the whole graph without sampling.
 
         part = garner.torch.shard(g)                      # under torchrun, after torch.distributed.init_process_group()
-        x, y = features[part.vertices], labels[part.vertices]
+        x, y = features[part.nodes], labels[part.nodes]
         h = garner.torch.aggregate(x, part, "mean")       # over all neighbours, whoever has them; with gradients
 
     Parts are contiguous in the graph's order, with as many edges each (balance='vertices': vertices). What a part needs of another's rows crosses
     once an aggregation, by one all-to-all; gradients come back the same way. All ranks make the same calls in the same order.
-    side: 'in': a vertex takes up those whose edges lead to it. sums: 'quick': own rows are added up while others' come; 'exact': in the order
-    of the lists, so that any number of ranks up to 48 gives the same bits. wire: what rows of others are rounded to: 'bf16', 'f16'.
+    side: 'in': a vertex takes up those whose edges lead to it. deterministic: edges are summed in the order of the adjacency, so
+    that any number of ranks up to 48 gives the same bits; else own rows are summed while those of others come, which is faster. wire: what rows of others are rounded to: 'bf16', 'f16'.
     device: where rows lie: None: torch's current GPU, else the CPU. timeout: as of garner.torch.ranks.
     Result: Shard. Errors: RankError names ranks with another Garner or another graph; UsageError.
     """
     if not isinstance(graph, Graph):
         raise TypeError(f"shard(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate")
     all_ranks = ranks_of(group, timeout=timeout)
-    all_ranks.alike("graph", f"{graph.info.vertices} vertices and {graph.info.edges} edges, digest {graph.digest():016x}", "open the same file in all")
-    all_ranks.alike("shard()", f"{side} {balance} {sums} {wire}{' weighted' if weighted else ''}", "say the same in all")
-    return Shard(graph, all_ranks, side, weighted, balance, sums, wire, device)
+    all_ranks.alike("graph", f"{graph.info.num_nodes} vertices and {graph.info.num_edges} edges, digest {graph.digest():016x}", "open the same file in all")
+    all_ranks.alike("shard()", f"{side} {balance} {'deterministic' if deterministic else 'fast'} {wire}{' weighted' if weighted else ''}", "say the same in all")
+    return Shard(graph, all_ranks, side, weighted, balance, deterministic, wire, device)

@@ -15,13 +15,15 @@ import numpy as np
 import torch
 
 from . import _checks
-from ._garner import Blocks, Graph, GraphPart, SplitSampler
+from ._arguments import has_old_names, takes_old_names
+from ._garner import SampledSubgraph, Graph, GraphPart, SplitSampler
 from .errors import RankError, UsageError
 from .ranks import Ranks, ranks as ranks_of
 
 most_together = 64  # mini-batches of a window
 
 
+@has_old_names
 class RemoteGraph:
     """Made by garner.torch.remote_graph: a graph of len() vertices, of which this rank has the lists of `count` from `first` on, by their positions
     among Graph.ids(). `report`: since it was made: windows, vertices that were asked for, of these those of others, and the bytes that crossed."""
@@ -30,53 +32,54 @@ class RemoteGraph:
         self.part, self.group = part, ranks
         self.first, self.count = part.first, len(part)
         self.begins = torch.tensor([0, *ends])
-        self.edges = part.all_edges
+        self.edges = part.num_edges
         # Ids are half as long where they fit.
         self.wire = torch.int32 if len(self) < 1 << 31 else torch.int64
-        self.report = {"windows": 0, "asked": 0, "remote": 0, "bytes": 0}
+        self.report = {"windows": 0, "requested": 0, "remote": 0, "bytes": 0}
         self._at: tuple[str, str | None] | None = None
 
     def __len__(self) -> int:
-        return int(self.part.all_vertices)
+        return int(self.part.num_nodes)
 
     @property
     def nbytes(self) -> int:
         return int(self.part.nbytes)
 
-    def to(self, place: Any, edges: str | None = None) -> RemoteGraph:
+    @takes_old_names
+    def to(self, device: Any, edges: str | None = None) -> RemoteGraph:
         """As Graph.to, of this rank's lists; before loaders are made of it."""
-        if self._at != (str(place), edges):
-            self.part.to(place, edges)
-            self._at = str(place), edges
+        if self._at != (str(device), edges):
+            self.part.to(device, edges)
+            self._at = str(device), edges
         return self
 
 
 class Draws:
     """The mini-batches of one loader. All its calls are made by all ranks."""
 
-    def __init__(self, graph: RemoteGraph, fanouts: Sequence[int], place: Any, options: dict[str, Any], said: str) -> None:
+    def __init__(self, graph: RemoteGraph, fanouts: Sequence[int], device: Any, options: dict[str, Any], said: str) -> None:
         self.graph, ranks = graph, graph.group
-        told = "".join(f", {name}={value!r}" for name, value in sorted(options.items()) if name not in ("access", "lists"))
+        told = "".join(f", {name}={value!r}" for name, value in sorted(options.items()) if name not in ("access", "adjacency"))
         made: tuple[SplitSampler, list[str]] = _made_alike(
-            ranks, lambda: SplitSampler(graph.part, fanouts, place=place, **options), lambda _: f"fanouts {list(fanouts)}, {said}{told}")
+            ranks, lambda: SplitSampler(graph.part, fanouts, device=device, **options), lambda _: f"fanouts {list(fanouts)}, {said}{told}")
         self.sampler = made[0]
         ranks.same("loader()", made[1], "say the same in all")
         self._ids = ranks.another() if ranks.size > 1 else None
         self._edge_ids = bool(options.get("edge_ids"))
         self._one = threading.Lock()  # who iterates at the same time has a thread of his own
 
-    def window(self, seeds: Sequence[torch.Tensor], number: int) -> list[Blocks]:
+    def window(self, seeds: Sequence[torch.Tensor], number: int) -> list[SampledSubgraph]:
         """Mini-batches number, number + 1 ... of these seeds, drawn together. Ranks may meet in windows of different epochs: each draws by the
         numbers that it is asked for, and all have as many hops."""
         with self._one:
             self.graph.report["windows"] += 1
             self.sampler.begin([one.numpy() for one in seeds], number)
-            while (asks := self.sampler.asks()) is not None:
-                hop, vertices, batches = asks
-                self.sampler.take(*self._drawn(number, hop, torch.from_numpy(vertices), torch.from_numpy(batches)))
+            while (request := self.sampler.requests()) is not None:
+                hop, vertices, batches = request
+                self.sampler.complete(*self._drawn(number, hop, torch.from_numpy(vertices), torch.from_numpy(batches)))
             return list(self.sampler.finish())
 
-    def windows(self, seeds: torch.Tensor, order: torch.Tensor, batch_size: int, window: int, number: int) -> Iterator[list[tuple[Blocks, torch.Tensor]]]:
+    def windows(self, seeds: torch.Tensor, order: torch.Tensor, batch_size: int, window: int, number: int) -> Iterator[list[tuple[SampledSubgraph, torch.Tensor]]]:
         """Of an epoch that takes the seeds in this order: what each mini-batch of a window drew, and which of the seeds it is of. number: of the first."""
         taken = torch.split(order, batch_size) if len(order) else ()
         for first in range(0, len(taken), window):
@@ -105,7 +108,7 @@ class Draws:
         drawn = ranks.start(rows, given, taken, self._ids).wait().to(torch.int64)
 
         remote = len(vertices) - take[ranks.rank]
-        graph.report["asked"] += len(vertices)
+        graph.report["requested"] += len(vertices)
         graph.report["remote"] += remote
         graph.report["bytes"] += remote * (graph.wire.itemsize + 4) + (len(drawn) - taken[ranks.rank]) * math.prod(rows.shape[1:]) * rows.itemsize
         back = torch.empty_like(order)  # where each vertex's stand among what came
@@ -122,7 +125,7 @@ class Draws:
         """Drawn together where the mini-batches of all have the same numbers, as those of garner.torch.loader have; else a rank's after the other."""
         if len(set(numbers)) == 1:
             numbers, each = numbers[:1], [len(vertices)]
-        drawn = [self.sampler.draw(number, hop, of.numpy(), which.numpy())
+        drawn = [self.sampler.sample(number, hop, of.numpy(), which.numpy())
                  for number, of, which in zip(numbers, torch.split(vertices, each), torch.split(batches, each))]
         return [torch.from_numpy(np.concatenate(some) if len(some) > 1 else some[0]) for some in zip(*drawn)]
 
@@ -176,10 +179,10 @@ def remote_graph(mine: Any, group: Any = None, *, side: str = "in", balance: str
         if isinstance(given, Graph):
             return GraphPart(given, all_ranks.rank, all_ranks.size, side, balance, weighted)
         offsets, targets, *weights = given
-        return GraphPart.of_lists(before[0], in_all[0], before[1], in_all[1], offsets, targets, *weights)
+        return GraphPart.of_arrays(before[0], in_all[0], before[1], in_all[1], offsets, targets, *weights)
 
     part, said = _made_alike(
-        all_ranks, part_of, lambda part: [f"{part.all_vertices} vertices and {part.all_edges} edges, digest {part.digest:016x}", len(part)])
+        all_ranks, part_of, lambda part: [f"{part.num_nodes} vertices and {part.num_edges} edges, digest {part.digest:016x}", len(part)])
     all_ranks.same("graph", [graph for graph, _ in said], "open the same file in all")
     return RemoteGraph(part, all_ranks, [int(end) for end in np.cumsum([count for _, count in said])])
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, SupportsIndex, TypeVar
 import numpy as np
 
 from . import _checks, _garner, pieces
+from ._arguments import has_old_names, takes_old_names
 from ._garner import GatherRun, Graph, Shared, Unified
 from .errors import IdError, InputError, UsageError
 
@@ -200,6 +201,7 @@ class TierRows(tuple[int, ...]):
         return "TierRows(" + ", ".join(f"{name}={rows}" for name, rows in zip(self.names, self)) + ")"
 
 
+@has_old_names
 class Tiered(Generic[Rows]):
     """A table of rows that looks like one array and lies in up to four tiers: on the device, on its peers, in host memory, in a file.
 
@@ -263,7 +265,7 @@ class Tiered(Generic[Rows]):
     @property
     def device(self) -> Any:
         """Where gathers run, which is where ids are best: torch.device of a table made of tensors, else 'cpu' or 'cuda:1'."""
-        at = self._table.device
+        at = self._table.device_index
         return self._source.device("cpu" if at < 0 else f"cuda:{at}")
 
     def __len__(self) -> int:
@@ -347,22 +349,22 @@ class Tiered(Generic[Rows]):
         """How many rows lie in each tier: a TierRows."""
         return TierRows(self._table.rows)
 
-    def about(self) -> str:
+    def summary(self) -> str:
         """One line: where the rows lie, and why."""
-        return self._table.about()
+        return self._table.summary()
 
-    def beside(self, device: Any) -> Self:
+    def for_device(self, device: Any) -> Self:
         """The same table for another device of this process, as 1 or 'cuda:1': a Tiered.
 
         The rows kept on the device are copied to that one; those on peers and in host memory are shared, each released with the last table
-        that reads it. A device without fast links to the peers reads their rows from host memory, and about() says so.
-        Errors: UsageError between device, host and simulated, and for a table whose peers are processes (group); OutOfMemory, DeviceError.
+        that reads it. A device without fast links to the peers reads their rows from host memory, and summary() says so.
+        Errors: UsageError between a GPU, the CPU and the simulated device, and for a table whose peers are processes (group); OutOfMemory, DeviceError.
         Source: figure 4.6 and Listing 4.1 of Min's dissertation.
         """
-        return self._twin(self._table.beside(device), {**self._made, "device": device})
+        return self._twin(self._table.for_device(device), {**self._made, "device": device})
 
     def __repr__(self) -> str:
-        return f"<garner.Tiered {tuple(self.shape)} {self._table.kind}: {self.about()}>"
+        return f"<garner.Tiered {tuple(self.shape)} {self._table.kind}: {self.summary()}>"
 
     @overload
     def __getitem__(self, ids: int | slice) -> Rows: ...
@@ -400,30 +402,32 @@ class Tiered(Generic[Rows]):
         return self[start:start + length]
 
     @overload
-    def gather(self, ids: torch.Tensor, out: torch.Tensor | None = None, *, dtype: Any = None, way: str = "automatic", order: str = "automatic",
+    def gather(self, ids: torch.Tensor, out: torch.Tensor | None = None, *, dtype: Any = None, strategy: str = "automatic", order: str = "automatic",
                duplicates: str = "automatic", scales: Any = None, multiprocessors: int = 0) -> torch.Tensor: ...
     @overload
-    def gather(self, ids: npt.NDArray[Any] | Sequence[Any], out: npt.NDArray[Any] | None = None, *, dtype: Any = None, way: str = "automatic",
+    def gather(self, ids: npt.NDArray[Any] | Sequence[Any], out: npt.NDArray[Any] | None = None, *, dtype: Any = None, strategy: str = "automatic",
                order: str = "automatic", duplicates: str = "automatic", scales: Any = None, multiprocessors: int = 0) -> npt.NDArray[Any]: ...
 
-    def gather(self, ids: Any, out: Any = None, *, dtype: Any = None, way: str = "automatic", order: str = "automatic",
+    @takes_old_names
+    def gather(self, ids: Any, out: Any = None, *, dtype: Any = None, strategy: str = "automatic", order: str = "automatic",
                duplicates: str = "automatic", scales: Any = None, multiprocessors: int = 0) -> Any:
         """The rows of ids, as table[ids] gives them for an array.
 
         out: an array of the library and on the device of ids, contiguous, of shape ids.shape + row shape; else a new one
         dtype: 'f32' or 'bf16' out of f16, bf16 and i8 rows; None: as they are. scales: i8: float32, one a row
-        way: 'automatic', 'staged' (what frameworks do), 'naive', 'shifted' (Listing 3.2), 'aligned', 'bulk'
+        strategy: 'automatic', 'staged' (what frameworks do), 'naive', 'shifted' (Listing 3.2), 'aligned', 'bulk'
         order: 'automatic', 'none', 'sorted', 'bucketed'; multiprocessors: at most so many of the device, 0: all
-        duplicates: ids that repeat: 'once' (their far rows cross the link once), 'repeat' (each reads its own), 'automatic' (once in every
+        duplicates: ids that repeat: 'once' (their remote rows cross the link once), 'repeat' (each reads its own), 'automatic' (once in every
         order that is named; where none is, unless even that would show)
         On a device the rows are there when the current stream of the library of ids has come so far.
         """
-        return self._gather(_library(ids, out), [ids], [out], dtype, way=way, order=order, duplicates=duplicates, scales=scales,
+        return self._gather(_library(ids, out), [ids], [out], dtype, strategy=strategy, order=order, duplicates=duplicates, scales=scales,
                             multiprocessors=multiprocessors)[0]
 
-    def window(self, batches: Iterable[Any], outs: Iterable[Any] | None = None, *, dtype: Any = None, way: str = "automatic",
+    @takes_old_names
+    def gather_many(self, batches: Iterable[Any], outs: Iterable[Any] | None = None, *, dtype: Any = None, strategy: str = "automatic",
                order: str = "automatic", duplicates: str = "automatic", scales: Any = None, multiprocessors: int = 0) -> list[Any]:
-        """The rows of several mini-batches at once, a list: each far row is read once for all of them (of up to 64), unless
+        """The rows of several mini-batches at once, a list: each remote row is read once for all of them (of up to 64), unless
         duplicates='repeat'. Otherwise as gather()."""
         batches = list(batches)
         outs = [None] * len(batches) if outs is None else list(outs)
@@ -431,24 +435,25 @@ class Tiered(Generic[Rows]):
             raise UsageError(f"{len(outs)} outs for {len(batches)} mini-batches; give each one")
         if not batches:
             return []
-        return self._gather(_library(*batches), batches, outs, dtype, way=way, order=order, duplicates=duplicates, scales=scales,
+        return self._gather(_library(*batches), batches, outs, dtype, strategy=strategy, order=order, duplicates=duplicates, scales=scales,
                             multiprocessors=multiprocessors)
 
-    def explain(self, ids: int, batches: int = 1, *, way: str = "automatic", order: str = "automatic", duplicates: str = "automatic",
+    @takes_old_names
+    def explain(self, ids: int, batches: int = 1, *, strategy: str = "automatic", order: str = "automatic", duplicates: str = "automatic",
                 dtype: Any = None, multiprocessors: int = 0) -> GatherRun:
-        """What a gather of so many ids would choose, and why: a GatherRun. batches: the ids are of so many mini-batches (window())."""
+        """What a gather of so many ids would choose, and why: a GatherRun. batches: the ids are of so many mini-batches (gather_many())."""
         count = operator.index(ids)
         if not 0 <= count < 1 << 64:
             raise UsageError(f"explain: {count} ids; say how many ids a gather has, 0 or more")
-        return self._table.explain(count, operator.index(batches), way=way, order=order, duplicates=duplicates,
+        return self._table.explain(count, operator.index(batches), strategy=strategy, order=order, duplicates=duplicates,
                                    to=_conversion(dtype, self._table.kind)[0], multiprocessors=multiprocessors)
 
     def hits(self, ids: Any) -> TierRows:
         """How many of the rows of ids lie in each tier: a TierRows. A pass over the ids."""
         library = _library(ids)
         flat = library.ids(ids, len(self))
-        near, _, _, done = library.bring(self._table.device, [flat], [None], [(0,)], "uint8")
-        library.wait(self._table.device)
+        near, _, _, done = library.bring(self._table.device_index, [flat], [None], [(0,)], "uint8")
+        library.wait(self._table.device_index)
         found = self._table.hits(addressed(near[0], flat))
         done()
         return TierRows(found)
@@ -462,7 +467,7 @@ class Tiered(Generic[Rows]):
             if out is not None and not (library.whole(out) and tuple(out.shape) == shape and out.dtype == library.row_type(kind)):
                 raise UsageError(f"out: is {tuple(getattr(out, 'shape', ()))} {getattr(out, 'dtype', type(out).__name__)}; give a contiguous "
                                  f"array of shape {shape} and {library.row_type(kind)}, of the library of ids")
-        near, to_where, stream, done = library.bring(self._table.device, ids, outs, shapes, kind)
+        near, to_where, stream, done = library.bring(self._table.device_index, ids, outs, shapes, kind)
         self.last = self._table.gather([addressed(at, i) for at, i in zip(near, ids)], to_where, to=to, stream=stream,
                                        **how)
         return cast("list[Any]", done())
@@ -505,20 +510,21 @@ _elements = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8
 
 
 @overload
-def tiered(features: torch.Tensor, device_budget: int | str | None = None, peer_budget: int | str | None = None,
+def tiered(features: torch.Tensor, feature_cache: int | str | None = None, peer_cache: int | str | None = None,
            peers: Sequence[int] | None = None, scores: Any = None, device: Any = None, scales: Any = None, group: str | None = None,
-           wait_seconds: float = 60, dtype: Any = None, host_budget: int | str | None = None,
+           timeout: float = 60, dtype: Any = None, host_cache: int | str | None = None,
            file_cache: int | str | None = None) -> Tiered[torch.Tensor]: ...
 @overload
-def tiered(features: npt.NDArray[Any] | str | bytes | os.PathLike[str] | Shared, device_budget: int | str | None = None,
-           peer_budget: int | str | None = None, peers: Sequence[int] | None = None, scores: Any = None, device: Any = None, scales: Any = None,
-           group: str | None = None, wait_seconds: float = 60, dtype: Any = None, host_budget: int | str | None = None,
+def tiered(features: npt.NDArray[Any] | str | bytes | os.PathLike[str] | Shared, feature_cache: int | str | None = None,
+           peer_cache: int | str | None = None, peers: Sequence[int] | None = None, scores: Any = None, device: Any = None, scales: Any = None,
+           group: str | None = None, timeout: float = 60, dtype: Any = None, host_cache: int | str | None = None,
            file_cache: int | str | None = None) -> Tiered[npt.NDArray[Any]]: ...
 
 
-def tiered(features: Any, device_budget: int | str | None = None, peer_budget: int | str | None = None, peers: Sequence[int] | None = None,
-           scores: Any = None, device: Any = None, scales: Any = None, group: str | None = None, wait_seconds: float = 60,
-           dtype: Any = None, host_budget: int | str | None = None, file_cache: int | str | None = None) -> Tiered[Any]:
+@takes_old_names
+def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: int | str | None = None, peers: Sequence[int] | None = None,
+           scores: Any = None, device: Any = None, scales: Any = None, group: str | None = None, timeout: float = 60,
+           dtype: Any = None, host_cache: int | str | None = None, file_cache: int | str | None = None) -> Tiered[Any]:
     """A table of rows whose hottest lie on the device and the rest in host memory: features[ids] as before, at the speed of the link.
 
     features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy or .gnt file;
@@ -527,14 +533,14 @@ def tiered(features: Any, device_budget: int | str | None = None, peer_budget: i
     and a RuntimeWarning says so.
     dtype: what the elements are, whatever the array or file calls them: 'f32', 'f16', 'bf16', 'i8', 'i64' or 'u8', of as many bytes (or
     from or to bytes); nothing is converted. NumPy's files have no name for bfloat16 (ml_dtypes writes '<V2'): say 'bf16'.
-    device_budget: bytes of rows kept on the device, as "8GiB"; None: from what is free. peers, peer_budget: devices with fast links to each
+    feature_cache: bytes of rows kept in GPU memory, as "8GiB"; None: from what is free. peers, peer_cache: devices with fast links to each
     other, and the bytes of rows each holds for all. scores: shape (rows,), float32: which rows are the hottest; None: the first.
-    host_budget: of a file: its rows stay there but for so many bytes of the hottest in host memory; of these file_cache bytes (None: a
+    host_cache: of a file: its rows stay there but for so many bytes of the hottest in host memory; of these file_cache bytes (None: a
     quarter) are for rows that come from the file and stay a while. A row file (.gnt) always stays. None: an .npy file is read or mapped.
-    scales: i8: shape (rows,), float32. device: where gathers run: 0, 'cuda:1', 'host', 'simulated'; None: device 0, else the host.
+    scales: i8: shape (rows,), float32. device: where gathers run: 'cuda:1', 'cpu', 'simulated'; None: the first GPU, else 'cpu'.
     group: a name: the peers are processes, one a device: each calls this with the same table, scores, peers and group and its own device, and
-    holds its share of the rows. They wait for each other, at most wait_seconds for all to come. Finish together (a barrier) before the first
-    process exits: once one has ended, gathers are DeviceError. For several devices in one process: Tiered.beside.
+    holds its share of the rows. They wait for each other, at most timeout for all to come. Finish together (a barrier) before the first
+    process exits: once one has ended, gathers are DeviceError. For several devices in one process: Tiered.for_device.
     Result: Tiered. Errors: OutOfMemory where a budget or the system refuses, UsageError where options contradict each other, InputError for a
     file that lies.
     Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).
@@ -564,15 +570,15 @@ def tiered(features: Any, device_budget: int | str | None = None, peer_budget: i
         features = features.view(f"u{features.dtype.itemsize}")
     if scores is not None:
         scores = _checks.floats(scores, "scores")
-    _seconds(wait_seconds)
+    _seconds(timeout)
     if group is not None and not isinstance(group, str):
         raise TypeError(f"group={_checks.told(group)}: processes meet under a name, a string")
     pieces.map_for(features, device)
-    table = _garner.Table(features, device, device_budget, peer_budget, peers, scores, scales, group, wait_seconds, dtype,
-                          host_budget, file_cache)
+    table = _garner.Table(features, device, feature_cache, peer_cache, peers, scores, scales, group, timeout, dtype,
+                          host_cache, file_cache)
     return _face(table, _library(source), dict(
-        features=source, device_budget=device_budget, peer_budget=peer_budget, peers=peers, scores=scores, device=device, scales=scales,
-        group=group, wait_seconds=wait_seconds, dtype=dtype, host_budget=host_budget, file_cache=file_cache))
+        features=source, feature_cache=feature_cache, peer_cache=peer_cache, peers=peers, scores=scores, device=device, scales=scales,
+        group=group, timeout=timeout, dtype=dtype, host_cache=host_cache, file_cache=file_cache))
 
 
 def _face(table: _garner.Table, library: Any, made: dict[str, Any]) -> Tiered[Any]:
@@ -588,7 +594,7 @@ def _again(made: dict[str, Any], shape: tuple[int, ...], kind: str) -> Tiered[An
     """What a pickled Tiered becomes."""
     features = made["features"]
     if not isinstance(features, Shared):  # a shared table has looked itself
-        now = _garner.Table(features, "host", dtype=made["dtype"])  # its header alone is read
+        now = _garner.Table(features, "cpu", dtype=made["dtype"])  # its header alone is read
         if (now.shape, now.kind) != (shape, kind):
             raise InputError(f"{os.fsdecode(features)}: is now {now.shape} {now.kind}, and was {shape} {kind} when the table was sent; make the "
                              "table and send it again")
@@ -597,7 +603,7 @@ def _again(made: dict[str, Any], shape: tuple[int, ...], kind: str) -> Tiered[An
 
 def _seconds(wait: Any) -> None:
     if not isinstance(wait, (int, float)):
-        raise TypeError(f"wait_seconds={_checks.told(wait)}: say a number of seconds")
+        raise TypeError(f"timeout={_checks.told(wait)}: say a number of seconds")
 
 
 def _code(dtype: Any) -> tuple[int, int]:
@@ -636,13 +642,14 @@ os.register_at_fork(after_in_child=_leaves_nothing_behind.cache_clear)  # which 
 def shared(name: str, features: Graph, dtype: None = None, *, replace_stale: bool = False) -> Graph: ...
 @overload
 def shared(name: str, features: npt.NDArray[Any] | torch.Tensor | Sequence[Any], dtype: Any = None, *, replace_stale: bool = False,
-           wait_seconds: float = 60) -> Shared: ...
+           timeout: float = 60) -> Shared: ...
 @overload
-def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, wait_seconds: float = 60, weight_attr: Any = None,
+def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, timeout: float = 60, weight_attr: Any = None,
            time_attr: str | None = None) -> Any: ...
 
 
-def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, wait_seconds: float = 60, weight_attr: Any = None,
+@takes_old_names
+def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, timeout: float = 60, weight_attr: Any = None,
            time_attr: str | None = None) -> Any:
     """One table in host memory for several processes, or one graph, or PyG's data: one creates it, the others attach to it by its name.
 
@@ -654,7 +661,7 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
     None: f32, f16, bf16, i8 and i64 are known, others come as bytes (uint8). A row has one dimension then: only a pickled table, as an
     argument of a process, keeps shape and dtype. Graphs and data come as they were.
     weight_attr, time_attr: of data, as loaders of garner.pyg are told to sample by them: the adjacency is made for these.
-    replace_stale: remove a table of that name whose processes were all killed. wait_seconds: for the creator to publish it.
+    replace_stale: remove a table of that name whose processes were all killed. timeout: for the creator to publish it.
     Result: Shared; .array is the table itself (NumPy), garner.tiered and garner.unified take it in place. It is gone with the last process
     that holds it, or any part of it; who attached to it may read it alone. Errors: UsageError for a bad name or one that is held, FileError for a
     table that is not there, is stale or never filled, InputError for a file that is none, OutOfMemory where shared memory is short (in a
@@ -663,12 +670,12 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
     """
     if not isinstance(name, str):
         raise TypeError(f"shared: name={_checks.told(name)}: a table is named by a string")
-    _seconds(wait_seconds)
+    _seconds(timeout)
     _leaves_nothing_behind()
     if (weight_attr is not None or time_attr is not None) and (features is None or isinstance(features, Graph) or not pieces.takes(features)):
         raise UsageError("shared: weight_attr= and time_attr= are for data of PyG, where they are shared")
     if features is None:
-        there = _garner._attach_shared(name, None if dtype is None else _code(dtype), None, wait_seconds)
+        there = _garner._attach_shared(name, None if dtype is None else _code(dtype), None, timeout)
         whole = pieces.opened(there) if dtype is None else None
         return there if whole is None else whole
     if pieces.takes(features):

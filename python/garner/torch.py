@@ -88,7 +88,7 @@ class TieredTensor(tables.Tiered[Any], torch.Tensor):  # type: ignore[misc, over
 
     @staticmethod
     def __new__(cls: Any, table: _garner.Table, source: Any, made: dict[str, Any], kind: torch.dtype) -> Any:
-        device = torch.device("cpu" if table.device < 0 or not torch.cuda.is_available() else f"cuda:{table.device}")
+        device = torch.device("cpu" if table.device_index < 0 or not torch.cuda.is_available() else f"cuda:{table.device_index}")
         return torch.Tensor._make_wrapper_subclass(cls, table.shape, dtype=kind, device=device)
 
     def __init__(self, table: _garner.Table, source: Any, made: dict[str, Any], kind: torch.dtype) -> None:

@@ -86,8 +86,8 @@ block_options options_of(keywords& given) {
   given.take("edge_ids", o.edge_ids);
   given.take("induced", o.induced);
   given.take("access", o.access);
-  given.take("lists", o.lists);
-  given.take_bytes("device_budget", o.device_budget);
+  given.take("adjacency", o.lists);
+  given.take_bytes("graph_cache", o.device_budget);
   return o;
 }
 
@@ -124,7 +124,7 @@ int64s seeds_of(py_sampler const& s, nb::handle from, std::uint32_t type) {
 
 py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const> seeds) {
   turn const mine(s.busy);
-  if (s.lent) refuse(errc::usage, "a Loader draws from this sampler, ahead of who iterates over it; stop() that, or make another sampler");
+  if (s.lent) refuse(errc::usage, "a Loader samples with this sampler, ahead of its caller; stop() that, or make another sampler");
   py_blocks b(s.spare->take(), s.types, s.relations, s.edge_ids, s.spare);
   released([&] {
     s.sampler->start_types(b.made, number, seeds);
@@ -136,22 +136,22 @@ py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const
 
 #define SAMPLER_OPTIONS                                                                                                             \
   "seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = "        \
-  "False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', " \
+  "False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, device: object = 'cpu', " \
   "access: str = "                                                                                                                  \
-  "'aligned', lists: str | None = None, device_budget: int | str | None = None, scores: object = None"
-#define SAMPLER_OPTIONS_TOLD                                                                                                            \
-  "seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads\n"   \
-  "and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)\n"                    \
-  "replace: a neighbour may be drawn again (where all are wanted, -1, each comes once); weighted: drawn by the weights of the edges\n"  \
-  "labor: LABOR-0 (Balin and Catalyurek, NeurIPS 2023): vertices of a mini-batch keep the same neighbours where they can, so that it "  \
-  "has\n"                                                                                                                               \
-  "fewer vertices; as many a vertex as else; not with replace, weighted, temporal\n"                                                    \
-  "disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times\n"                           \
-  "edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges " \
-  "among what was drawn\n"                                                                                                              \
-  "place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are\n"              \
-  "device_budget: bytes of far lists kept on the device, as \"1GiB\": those that are read most by scores (shape (vertices,), as\n"      \
-  "garner.score gives them; of several types an array, or None, a type); None: the first, for graphs ordered by degree or score"
+  "'aligned', adjacency: str | None = None, graph_cache: int | str | None = None, scores: object = None"
+#define SAMPLER_OPTIONS_TOLD                                                                                                             \
+  "seed: the neighbors of a node are a function of seed, mini-batch, hop, relation, node and tree: the same for any number of threads\n" \
+  "and on every device; rule: the nodes that sample at a hop: 'last' (those that the previous hop reached; PyG) or 'all' (DGL)\n"        \
+  "replace: with replacement (where all are wanted, -1, each comes once); weighted: in proportion to the weights of the edges\n"         \
+  "labor: LABOR-0 (Balin and Catalyurek, NeurIPS 2023): nodes of a mini-batch sample the same neighbors where they can, so that it\n"    \
+  "has fewer nodes; as many neighbors per node; not with replace, weighted, temporal\n"                                                  \
+  "disjoint: one tree per seed; temporal: 'uniform' or 'last': no neighbor is later than its seed, disjoint; needs times\n"              \
+  "edges: False: nodes alone, the arrays of edges are empty; edge_ids: the position of each edge in the adjacency; induced: all edges\n" \
+  "among the sampled nodes\n"                                                                                                            \
+  "device: that samples: 'cpu', 'cuda', 'cuda:1', 'simulated'; adjacency: the memory tier that it must lie in; None: where it is\n"      \
+  "graph_cache: bytes of GPU memory for adjacency that lies in host memory, as \"1GiB\": that of the nodes with the highest scores\n"    \
+  "(shape (nodes,), as garner.score gives them; for several types an array, or None, each); None: that of the first nodes, for graphs\n" \
+  "ordered by degree or score"
 
 }  // namespace
 
@@ -171,7 +171,7 @@ void add_blocks(nb::module_& m) {
       .def(
           "__dlpack_device__", [](py_batch_array const& a) { return a.exported.attr("__dlpack_device__")(); },
           nb::sig("def __dlpack_device__(self) -> tuple[int, int]"));
-  nb::class_<py_vertices>(m, "BlockVertices", "What a mini-batch drew of one type of vertices. Its arrays keep the Blocks alive.")
+  nb::class_<py_vertices>(m, "SampledNodes", "The sampled nodes of one type. Its arrays keep the SampledSubgraph alive.")
       .def_prop_ro(
           "ids", [](py_vertices const& v) { return array_of(v.of, v.at, v.seen->ids, v.seen->count); },
           nb::sig("def ids(self) -> typing.Any"),
@@ -186,7 +186,7 @@ void add_blocks(nb::module_& m) {
       .def_prop_ro(
           "by_hop", [](py_vertices const& v) { return v.seen->by_hop; }, "the seeds, then how many each hop reached first")
       .def("__len__", [](py_vertices const& v) { return v.seen->count; });
-  nb::class_<py_edges>(m, "BlockEdges", "What a mini-batch drew of one relation. Its arrays keep the Blocks alive.")
+  nb::class_<py_edges>(m, "SampledEdges", "The sampled edges of one relation. Its arrays keep the SampledSubgraph alive.")
       .def_prop_ro(
           "edge_index",
           [](py_edges const& e) {
@@ -197,10 +197,10 @@ void add_blocks(nb::module_& m) {
           "Both as one array of shape (2, edges): row above col. int64: NumPy's, or of the device (DLPack).")
       .def_prop_ro(
           "row", [](py_edges const& e) { return array_of(e.of, e.at, e.seen->row, e.seen->count); }, nb::sig("def row(self) -> typing.Any"),
-          "The neighbour of each edge, by its number among the vertices of its type. int64.")
+          "The neighbor of each edge, by its number among the nodes of its type. int64.")
       .def_prop_ro(
           "col", [](py_edges const& e) { return array_of(e.of, e.at, e.seen->col, e.seen->count); }, nb::sig("def col(self) -> typing.Any"),
-          "Who drew it. In the order of hops, then of this.")
+          "The node that sampled it. In the order of hops, then of this.")
       .def_prop_ro(
           "edge",
           [](py_edges const& e) -> nb::object {
@@ -208,45 +208,44 @@ void add_blocks(nb::module_& m) {
             return array_of(e.of, e.at, e.seen->edge, e.seen->count);
           },
           nb::sig("def edge(self) -> typing.Any"),
-          "edge_ids: where it stands in the lists drawn from, in the order of Graph.ids(); else None")
+          "edge_ids: its position in the adjacency that was sampled, in the order of Graph.ids(); else None")
       .def_prop_ro(
-          "by_hop", [](py_edges const& e) { return e.seen->by_hop; }, "how many each hop drew")
+          "by_hop", [](py_edges const& e) { return e.seen->by_hop; }, "how many each hop sampled")
       .def("__len__", [](py_edges const& e) { return e.seen->count; });
 
-  nb::class_<py_blocks>(m, "Blocks",
-                        "What one mini-batch drew, near the place that sampled. Of one graph: of_type(0), of_relation(0).\n"
-                        "Block k has the vertices of the first k + 2 entries of by_hop, and the edges of the first k + 1.")
+  nb::class_<py_blocks>(m, "SampledSubgraph",
+                        "One sampled mini-batch, on the device that sampled it. For one graph: of_type(0), of_relation(0).\n"
+                        "Layer k has the nodes of the first k + 2 entries of by_hop, and the edges of the first k + 1.")
       .def(
           "of_type",
           [](nb::object self, std::uint32_t type) {
             auto const& b = nb::cast<py_blocks const&>(self);
             return vertices_of(self, b.made, b.types, type);
           },
-          nb::arg("type"), nb::sig("def of_type(self, type: int) -> BlockVertices"))
+          nb::arg("type"), nb::sig("def of_type(self, type: int) -> SampledNodes"))
       .def(
           "of_relation",
           [](nb::object self, std::uint32_t relation) {
             auto const& b = nb::cast<py_blocks const&>(self);
             return edges_of(self, b.made, b.relations, relation, b.edge_ids);
           },
-          nb::arg("relation"), nb::sig("def of_relation(self, relation: int) -> BlockEdges"))
+          nb::arg("relation"), nb::sig("def of_relation(self, relation: int) -> SampledEdges"))
       .def_prop_ro(
           "number", [](py_blocks const& b) { return b.made.number(); }, "of the mini-batch")
       .def_prop_ro(
           "seeds", [](py_blocks const& b) { return b.made.seeds(); }, "how many")
       .def_prop_ro(
-          "device", [](py_blocks const& b) { return b.made.where().kind == place_kind::device ? b.made.where().index : -1; },
-          "where its arrays lie; -1: the host")
+          "device", [](py_blocks const& b) { return told(b.made.where()); }, "where its arrays lie: 'cpu', 'cuda:0'")
       .def("__repr__", [](py_blocks const& b) {
         std::uint64_t vertices = 0, edges = 0;
         for (std::size_t k = 0; k < b.types; ++k) vertices += b.made.of_type(k).count;
         for (std::size_t k = 0; k < b.relations; ++k) edges += b.made.of_relation(k).count;
-        return "<garner.Blocks " + std::to_string(b.made.number()) + ": " + std::to_string(b.made.seeds()) + " seeds, " +
+        return "<garner.SampledSubgraph " + std::to_string(b.made.number()) + ": " + std::to_string(b.made.seeds()) + " seeds, " +
                std::to_string(vertices) + " vertices, " + std::to_string(edges) + " edges>";
       });
 
-  nb::class_<py_relation>(m, "Relation",
-                          "Lists that garner.BlockSampler.of_relations draws from: those of vertices of one type, of another's.")
+  nb::class_<py_relation>(
+      m, "Relation", "The adjacency of one relation, for garner.BlockSampler.of_relations: from nodes of one type to nodes of another.")
       .def(
           "__init__",
           [](py_relation* self, nb::args positional, nb::kwargs options) {
@@ -269,14 +268,16 @@ void add_blocks(nb::module_& m) {
           nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, graph: Graph, fanouts: collections.abc.Sequence[int], source: int = 0, target: int = 0, side: str = "
                   "'in', times: object = None, *, in_time_order: bool = False) -> None"),
-          "fanouts: a hop each: how many a vertex draws, 0 none, -1 all. source, target: the types of who is drawn and of who draws.\n"
-          "side: 'in' draws from in-neighbours, 'out' from the lists as they are. times: shape (edges,), whole numbers, in the order of\n"
-          "the lists by Graph.ids(), as Graph.csr() has out-lists. in_time_order: each list has its edges, or else its neighbours, in the\n"
-          "order of their times: temporal sampling searches it then, and else looks at each entry. Nobody checks that.");
+          "fanouts: neighbors to sample per node at each hop, 0 none, -1 all. source, target: the types of the neighbors and of the nodes\n"
+          "that sample them. side: 'in' samples in-neighbors, 'out' the neighbors that the graph stores. times: shape (edges,), whole\n"
+          "numbers, in the order of the edges by Graph.ids(), as Graph.csr() has out-edges. in_time_order: the neighbors of each node are\n"
+          "in the order of the times of their edges, or else of their own: temporal sampling then searches instead of reading each\n"
+          "entry. This is not checked.");
 
-  nb::class_<py_sampler>(m, "BlockSampler",
-                         "Draws mini-batches of a GNN: seeds in, Blocks out. The graph stays where it is as long as this lives.\n"
-                         "Source: GraphSAGE, NeurIPS 2017.")
+  nb::class_<py_sampler>(
+      m, "BlockSampler",
+      "Samples the mini-batches of a GNN: seeds in, SampledSubgraph out. The graph stays where it is as long as this lives.\n"
+      "Source: GraphSAGE, NeurIPS 2017.")
       .def(
           "__init__",
           [](py_sampler* self, nb::args positional, nb::kwargs options) {
@@ -286,14 +287,14 @@ void add_blocks(nb::module_& m) {
             place where;
             std::string side = "in";
             nb::object times = nb::none();
-            given.take("place", where);
+            given.take("device", where);
             given.take("side", side);
             given.take("times", times);
             nb::object scores = nb::none();
             given.take("scores", scores);
             block_options const o = options_of(given);
             given.done();
-            warn_without_gpu(where, "device_budget", o.device_budget);
+            warn_without_gpu(where, "graph_cache", o.device_budget);
             array scored;
             auto made = std::make_unique<py_sampler>();
             py_relation r = relation(g, std::move(fanouts), 0, 0, side, nb::none());
@@ -306,10 +307,9 @@ void add_blocks(nb::module_& m) {
           nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, graph: Graph, fanouts: collections.abc.Sequence[int], *, side: str = 'in', times: object = "
                   "None, " SAMPLER_OPTIONS ") -> None"),
-          "fanouts: a hop each: how many neighbours a vertex draws, 0 none, -1 all\n"
-          "side: 'in' draws from those that lead to a vertex (of an undirected graph both are the same), 'out' from those that it leads "
-          "to\n"
-          "times: shape (vertices,), whole numbers\n" SAMPLER_OPTIONS_TOLD
+          "fanouts: neighbors to sample per node at each hop, 0 none, -1 all\n"
+          "side: 'in' samples the sources of a node's in-edges, 'out' the targets of its out-edges; the same for an undirected graph\n"
+          "times: shape (nodes,), whole numbers\n" SAMPLER_OPTIONS_TOLD
           "\nErrors: UsageError where options contradict each other, InputError where a graph lacks weights or times.")
       .def_static(
           "of_relations",
@@ -317,13 +317,13 @@ void add_blocks(nb::module_& m) {
             keywords given("BlockSampler.of_relations", std::move(options));
             place where;
             nb::object times = nb::none();
-            given.take("place", where);
+            given.take("device", where);
             given.take("times", times);
             nb::object scores = nb::none();
             given.take("scores", scores);
             block_options const o = options_of(given);
             given.done();
-            warn_without_gpu(where, "device_budget", o.device_budget);
+            warn_without_gpu(where, "graph_cache", o.device_budget);
             auto made = std::make_unique<py_sampler>();
             std::vector<sampled_type> types;
             std::vector<array> scored(vertices.size());
@@ -349,11 +349,11 @@ void add_blocks(nb::module_& m) {
             remember(*made, where, std::move(types), std::move(all), o);
             return made.release();
           },
-          nb::arg("vertices"), nb::arg("relations"), nb::arg("options"), nb::rv_policy::take_ownership,
-          nb::sig("def of_relations(vertices: collections.abc.Sequence[int], relations: collections.abc.Sequence[Relation], *, times: "
+          nb::arg("num_nodes"), nb::arg("relations"), nb::arg("options"), nb::rv_policy::take_ownership,
+          nb::sig("def of_relations(num_nodes: collections.abc.Sequence[int], relations: collections.abc.Sequence[Relation], *, times: "
                   "collections.abc.Sequence[object] | None = None, " SAMPLER_OPTIONS ") -> BlockSampler"),
-          "Of several types of vertices: how many there are of each, and the relations between them, as garner.Relation.\n"
-          "times: an array, or None, a type. Else as of one graph.")
+          "For several types of nodes: how many there are of each, and the relations between them, as garner.Relation.\n"
+          "times: an array, or None, for each type. The rest is as for one graph.")
       .def(
           "sample",
           [](py_sampler& s, nb::object seeds, std::uint64_t number, std::uint32_t type, nb::object times) {
@@ -363,12 +363,12 @@ void add_blocks(nb::module_& m) {
             return drawn(s, number, {&one, 1});
           },
           nb::arg("seeds"), nb::arg("number") = 0, nb::arg("type") = 0, nb::arg("times") = nb::none(),
-          nb::sig("def sample(self, seeds: object, number: int = 0, type: int = 0, times: object = None) -> Blocks"),
-          "Mini-batch `number` of these seeds: positions of vertices of this type (of a graph without gaps its ids), whole numbers, in\n"
-          "any order, one that stands twice is there twice; or a bool each vertex. times: shape (seeds,): of a temporal sampling; None: "
+          nb::sig("def sample(self, seeds: object, number: int = 0, type: int = 0, times: object = None) -> SampledSubgraph"),
+          "Mini-batch `number` of these seeds: positions of nodes of this type (of a graph without gaps its ids), whole numbers, in\n"
+          "any order, one that stands twice is there twice; or a bool each node. times: shape (seeds,): of a temporal sampling; None: "
           "of\n"
           "the seeds' own.\n"
-          "Errors: IdError, InputError for a seed that is no vertex, with its position and the mini-batch.")
+          "Errors: IdError, InputError for a seed that does not exist, with its position and the mini-batch.")
       .def(
           "sample_types",
           [](py_sampler& s, std::vector<std::tuple<nb::object, std::uint32_t, nb::object>> const& seeds, std::uint64_t number) {
@@ -383,27 +383,27 @@ void add_blocks(nb::module_& m) {
             return drawn(s, number, all);
           },
           nb::arg("seeds"), nb::arg("number") = 0,
-          nb::sig("def sample_types(self, seeds: collections.abc.Sequence[tuple[object, int, object]], number: int = 0) -> Blocks"),
+          nb::sig(
+              "def sample_types(self, seeds: collections.abc.Sequence[tuple[object, int, object]], number: int = 0) -> SampledSubgraph"),
           "The same with seeds of several types: (seeds, type, times or None) each. Positions and trees are counted through.")
       .def_prop_ro(
-          "device", [](py_sampler const& s) { return s.sampler->where().kind == place_kind::device ? s.sampler->where().index : -1; },
-          "that samples; -1: the host")
+          "device", [](py_sampler const& s) { return told(s.sampler->where()); }, "that samples: 'cpu', 'cuda:0', 'simulated'")
       .def_prop_ro(
-          "place", [](py_sampler const& s) { return told(s.sampler->where()); }, "that samples, as place= takes it")
+          "lent", [](py_sampler const& s) { return s.lent != nullptr; }, "whether a Loader is using it, so that nothing else can")
       .def_prop_ro(
-          "lent", [](py_sampler const& s) { return s.lent != nullptr; }, "whether a Loader draws from it, so that nobody else can")
-      .def_prop_ro(
-          "nbytes", [](py_sampler const& s) { return in_turn(s.busy, [&] { return s.sampler->bytes(); }); }, "near memory of its own, now")
+          "nbytes", [](py_sampler const& s) { return in_turn(s.busy, [&] { return s.sampler->bytes(); }); },
+          "bytes of memory on its device that it holds now")
       .def(
-          "about", [](py_sampler const& s) { return s.sampler->about(); }, "One line: where the lists lie, and which are kept near.");
+          "summary", [](py_sampler const& s) { return s.sampler->about(); },
+          "One line: where the adjacency lies, and how much of it is in GPU memory.");
 
   m.def(
-      "draw_negatives",
+      "sample_negatives",
       [](nb::object sources, std::uint64_t source_vertices, std::uint64_t target_vertices, nb::kwargs options) -> nb::object {
         negative_options o;
         std::uint64_t number = 0;
         nb::object graph = nb::none();
-        keywords given("draw_negatives", std::move(options));
+        keywords given("sample_negatives", std::move(options));
         given.take("number", number);
         given.choose("kind", o.kind, negatives);
         given.take("amount", o.amount);
@@ -415,20 +415,20 @@ void add_blocks(nb::module_& m) {
         std::shared_ptr<graph_handle> g;
         if (!graph.is_none()) {
           py_graph* held = nullptr;
-          if (!nb::try_cast(graph, held)) throw nb::type_error("draw_negatives(): graph is no Graph; make one with garner.build or open");
+          if (!nb::try_cast(graph, held)) throw nb::type_error("sample_negatives(): graph is no Graph; make one with garner.build or open");
           g = held->use();
         }
         vertex_pairs drawn = released([&] { return draw_negatives(number, from.seen, source_vertices, target_vertices, o, g.get()); });
         if (o.kind == negative_kind::triplet) return nb::cast(to_numpy(std::move(drawn.targets)));
         return nb::make_tuple(to_numpy(std::move(drawn.sources)), to_numpy(std::move(drawn.targets)));
       },
-      nb::arg("sources"), nb::arg("source_vertices"), nb::arg("target_vertices"), nb::arg("options"),
-      nb::sig("def draw_negatives(sources: object, source_vertices: int, target_vertices: int, *, number: int = 0, kind: str = 'binary', "
+      nb::arg("sources"), nb::arg("num_sources"), nb::arg("num_targets"), nb::arg("options"),
+      nb::sig("def sample_negatives(sources: object, num_sources: int, num_targets: int, *, number: int = 0, kind: str = 'binary', "
               "amount: float = 1, never_positive: bool = False, seed: int = 1, graph: Graph | None = None) -> typing.Any"),
-      "Negative samples for the edges of a mini-batch, uniform over the vertices of each type, int64.\n"
+      "Negative samples for the edges of a mini-batch, uniform over the nodes of each type, int64.\n"
       "kind: 'binary': (sources, targets), amount an edge, of all together, rounded up; 'triplet': targets, amount a source, source by\n"
       "source. never_positive: none is an edge of graph. number, seed: as of BlockSampler.\n"
-      "Errors: UsageError; InputError where a vertex leads to all others, so that none is left.");
+      "Errors: UsageError; InputError where a node has an edge to all others, so that none is left.");
 
   m.def(
       "_random_walks",
@@ -441,7 +441,7 @@ void add_blocks(nb::module_& m) {
         given.take("seed", o.seed);
         given.take("side", side);
         given.take("edge_ids", o.edge_ids);
-        given.take("place", o.where);
+        given.take("device", o.where);
         given.take("access", o.access);
         given.take("edges", o.edges);
         given.done();
@@ -453,7 +453,7 @@ void add_blocks(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("start"), nb::arg("walk_length"), nb::arg("options"),
       nb::sig("def _random_walks(graph: Graph, start: object, walk_length: int, *, p: float = 1, q: float = 1, seed: int = 1, side: str = "
-              "'out', edge_ids: bool = False, place: object = 'host', access: str = 'aligned', edges: str | None = None) -> "
+              "'out', edge_ids: bool = False, device: object = 'cpu', access: str = 'aligned', edges: str | None = None) -> "
               "tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]"),
       "garner.random_walk, of flat arrays.");
 }

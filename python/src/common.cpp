@@ -160,7 +160,9 @@ nb::object keywords::need(char const* name) {
 }
 
 nb::object keywords::find(char const* name) {
+  if (given_.size() == 0) return {};
   nb::str const key(name);
+  nb::module_::import_("garner._arguments").attr("renew")(call_, nb::make_tuple(key), nb::handle(given_));  // names of before
   if (!given_.contains(key)) return {};
   nb::object value = given_[key];
   if (PyDict_DelItem(given_.ptr(), key.ptr()) != 0) throw nb::python_error();
@@ -190,22 +192,22 @@ place place_of(nb::handle spec) {
   if (spec.is_none()) return default_place();
   int index = 0;
   if (!nb::isinstance<nb::str>(spec) && nb::try_cast(spec, index)) {
-    if (index < 0) refuse(errc::usage, "device " + std::to_string(index) + ": devices count from 0; for the CPU say 'host'");
+    if (index < 0) refuse(errc::usage, "device " + std::to_string(index) + ": devices count from 0; for the CPU say 'cpu'");
     return {place_kind::device, index};
   }
   std::string said = nb::str(spec).c_str();  // a torch.device says "cuda:1"
-  if (said == "cpu") said = "host";
-  if (said == "traced" || said.starts_with("traced:")) said.replace(0, 6, "simulated");  // its name before 0.1.0
-  if (said == "cuda" || said.starts_with("cuda:")) said.replace(0, 4, "device");
-  // Which of the simulated processes of a group this is; libgarner has an index for all places.
-  if (said.starts_with("simulated:")) {
-    char const *const end = said.data() + said.size(), *const number = said.data() + 10;
+  // 'host' and 'device' are the names of before. simulated:N: the N-th of the simulated devices of a group.
+  std::size_t const colon = std::min(said.find(':'), said.size());
+  std::string const kind = said.substr(0, colon);
+  bool const gpu = kind == "cuda" || kind == "device", simulated = kind == "simulated";
+  bool known = gpu || simulated || ((kind == "cpu" || kind == "host") && colon == said.size());
+  if (known && colon < said.size()) {
+    char const *const end = said.data() + said.size(), *const number = said.data() + colon + 1;
     auto const [last, problem] = std::from_chars(number, end, index = 0);
-    if (problem != std::errc() || last != end || index < 0)
-      refuse(errc::usage, "'" + said + "' is no place; say host, device, device:N, simulated or, for a process of a group, simulated:N");
-    return {place_kind::simulated, index};
+    known = problem == std::errc() && last == end && index >= 0;
   }
-  return parse_place(said);
+  if (!known) refuse(errc::usage, "device is '" + said + "'; say 'cpu', 'cuda', 'cuda:N' or 'simulated'");
+  return {gpu ? place_kind::device : simulated ? place_kind::simulated : place_kind::host, index};
 }
 
 place default_place() {
@@ -216,8 +218,9 @@ place default_place() {
 }
 
 std::string told(place where) {
-  if (where.kind == place_kind::host) return "host";
-  return (where.kind == place_kind::device ? "device:" : "simulated:") + std::to_string(where.index);
+  if (where.kind == place_kind::host) return "cpu";
+  if (where.kind == place_kind::simulated && where.index == 0) return "simulated";
+  return (where.kind == place_kind::device ? "cuda:" : "simulated:") + std::to_string(where.index);
 }
 
 std::optional<std::uint32_t> from_environment(char const* name) {

@@ -111,15 +111,17 @@ struct in_turns : T {
   explicit in_turns(T&& made) : T(std::move(made)) {}
 };
 
-place place_of(nb::handle spec);  // "host", "device", "device:1", "simulated", "simulated:1", "cpu", "cuda:1", 1, torch.device(...)
-place default_place();            // device 0, of a process of torchrun that of LOCAL_RANK; the host where there is none
-std::string told(place where);    // as place_of() takes it
+place place_of(
+    nb::handle spec);   // "cpu", "cuda", "cuda:1", "simulated", "simulated:1", 1, torch.device(...), and "host", "device:1" of before
+place default_place();  // device 0, of a process of torchrun that of LOCAL_RANK; the host where there is none
+std::string told(place where);  // as place_of() takes it
 // What torchrun says of this process in its environment: RANK, WORLD_SIZE, LOCAL_RANK. None where it is not there; errc::usage for no
 // number.
 std::optional<std::uint32_t> from_environment(char const* name);
 std::optional<std::uint64_t> bytes_of(nb::handle amount);  // 4096, "8GiB", None
 
-// Keyword options, taken one by one; done() refuses what is left, which is a mistake of the caller's.
+// Keyword options, taken one by one, by the names of before too (garner/_arguments.py); done() refuses what is left, which is a mistake of
+// the caller's.
 class keywords {
  public:
   keywords(char const* call, nb::kwargs given) : call_(call), given_(std::move(given)) {}

@@ -97,7 +97,7 @@ host_table table_of(nb::handle from, char const* name, int device, std::optional
   if (nb::isinstance<nb::str>(from) || nb::isinstance<nb::bytes>(from) || nb::hasattr(from, "__fspath__"))
     return table_of_file(from, device < 0, as, stays);
   if (stays)
-    refuse(errc::usage, std::string(name) + ": host_budget and file_cache are of tables that stay in a file; name an .npy or .gnt file");
+    refuse(errc::usage, std::string(name) + ": host_cache and file_cache are of tables that stay in a file; name an .npy or .gnt file");
   host_table t = table_of(from, name, device);
   if (!as) return t;
   t.rows.shape.assign(t.shape.begin(), t.shape.end());
@@ -134,7 +134,7 @@ struct asked {
 asked asked_of(keywords& given) {
   asked a;
   std::string text = "automatic";
-  given.take("way", text);
+  given.take("strategy", text);
   a.options.way = parse_gather_way(text);
   text = "automatic";
   given.take("order", text);
@@ -218,18 +218,23 @@ void add_features(nb::module_& m) {
       .def_prop_ro(
           "shape", [](py_unified const& u) { return nb::tuple(nb::cast(u.host.shape)); }, nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro(
-          "device", [](py_unified const& u) { return u.tensor.device(); }, "-1: the host alone reads it")
+          "device",
+          [](py_unified const& u) {
+            int const device = u.tensor.device();
+            return told(device < 0 ? place{} : place{place_kind::device, device});
+          },
+          "that reads it: 'cuda:0', or 'cpu'")
       .def_prop_ro(
           "address", [](py_unified const& u) { return reinterpret_cast<std::uint64_t>(u.tensor.device_data()); }, "as the device sees it")
       .def("__len__", [](py_unified const& u) { return u.host.shape[0]; })
       .def("__repr__", [](py_unified const& u) {
         std::string said =
             "<garner.Unified " + std::string(nb::str(nb::tuple(nb::cast(u.host.shape))).c_str()) + " " + kind_of(u.host.type);
-        return said + (u.tensor.device() < 0 ? ", read by the host>" : ", read by device " + std::to_string(u.tensor.device()) + ">");
+        return said + (u.tensor.device() < 0 ? ", read by the CPU>" : ", read by cuda:" + std::to_string(u.tensor.device()) + ">");
       });
 
   nb::class_<gather_run>(m, "GatherRun", "What a gather did, or would do.")
-      .def_prop_ro("way", [](gather_run const& r) { return gather_name(r.way); })
+      .def_prop_ro("strategy", [](gather_run const& r) { return gather_name(r.way); })
       .def_prop_ro("order", [](gather_run const& r) { return std::string(to_string(r.order)); })
       .def_prop_ro("duplicates", [](gather_run const& r) { return std::string(to_string(r.duplicates)); })
       .def_ro("rows", &gather_run::rows, "delivered")
@@ -255,8 +260,8 @@ void add_features(nb::module_& m) {
             o.where = place_of(where);
             o.device_budget = bytes_of(device_budget);
             o.peer_budget = bytes_of(peer_budget);
-            warn_without_gpu(o.where, "device_budget", o.device_budget);
-            warn_without_gpu(o.where, "peer_budget", o.peer_budget);
+            warn_without_gpu(o.where, "feature_cache", o.device_budget);
+            warn_without_gpu(o.where, "peer_cache", o.peer_budget);
             o.host_budget = bytes_of(host_budget), o.file_cache = bytes_of(file_cache);
             o.peers = peers.value_or(std::vector<int>{});
             o.group = group.value_or("");
@@ -267,22 +272,21 @@ void add_features(nb::module_& m) {
             host_table const t = table_of(features, "features", device_of(o.where), as, o.host_budget || o.file_cache);
             new (self) py_table{t, released([&] { return tiered_tensor(t.rows, o); })};
           },
-          nb::arg("features"), nb::arg("device") = nb::none(), nb::arg("device_budget") = nb::none(), nb::arg("peer_budget") = nb::none(),
+          nb::arg("features"), nb::arg("device") = nb::none(), nb::arg("feature_cache") = nb::none(), nb::arg("peer_cache") = nb::none(),
           nb::arg("peers") = nb::none(), nb::arg("scores") = nb::none(), nb::arg("scales") = nb::none(), nb::arg("group") = nb::none(),
-          nb::arg("wait_seconds") = 60.0, nb::arg("dtype") = nb::none(), nb::arg("host_budget") = nb::none(),
-          nb::arg("file_cache") = nb::none(),
+          nb::arg("timeout") = 60.0, nb::arg("dtype") = nb::none(), nb::arg("host_cache") = nb::none(), nb::arg("file_cache") = nb::none(),
           nb::sig(
-              "def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | "
+              "def __init__(self, features: object, device: object = None, feature_cache: int | str | None = None, peer_cache: int | "
               "str | None = None, peers: collections.abc.Sequence[int] | None = None, scores: object = None, scales: object = None, group: "
-              "str | None = None, wait_seconds: float = 60, dtype: str | None = None, host_budget: int | str | None = None, file_cache: "
+              "str | None = None, timeout: float = 60, dtype: str | None = None, host_cache: int | str | None = None, file_cache: "
               "int | str | None = None) -> None"))
       .def(
-          "beside",
+          "for_device",
           [](py_table const& t, nb::object where) {
             place const at = place_of(where);
             return py_table{t.host, released([&] { return t.tensor.beside(at); })};
           },
-          nb::arg("device"), nb::sig("def beside(self, device: object) -> Table"),
+          nb::arg("device"), nb::sig("def for_device(self, device: object) -> Table"),
           "The same table for another device of this process; the rows on peers and in host memory are shared.")
       .def_prop_ro(
           "shape", [](py_table const& t) { return nb::tuple(nb::cast(t.host.shape)); }, nb::sig("def shape(self) -> tuple[int, ...]"))
@@ -290,12 +294,12 @@ void add_features(nb::module_& m) {
           "kind", [](py_table const& t) { return kind_of(t.host.type); }, "'float32', 'bfloat16', ...")
       .def_prop_ro("row_bytes", [](py_table const& t) { return t.tensor.row_bytes(); })
       .def_prop_ro(
-          "device", [](py_table const& t) { return device_of(t.tensor.where()); }, "that gathers; -1: the host")
+          "device_index", [](py_table const& t) { return device_of(t.tensor.where()); }, "of the GPU that gathers; -1: the CPU")
       .def_prop_ro(
-          "place", [](py_table const& t) { return told(t.tensor.where()); }, "that gathers, as device= takes it")
+          "device", [](py_table const& t) { return told(t.tensor.where()); }, "that gathers: 'cpu', 'cuda:0', 'simulated'")
       .def_prop_ro(
           "rows", [](py_table const& t) { return by_tier(t.tensor.tiers()); }, "how many lie in each tier, by its name")
-      .def("about", [](py_table const& t) { return t.tensor.about(); })
+      .def("summary", [](py_table const& t) { return t.tensor.about(); })
       .def(
           "gather",
           [](py_table& t, std::vector<id_address> const& batches, std::vector<std::uint64_t> const& outs, nb::kwargs how) {
@@ -314,11 +318,12 @@ void add_features(nb::module_& m) {
                 [&] { return ids.size() == 1 ? t.tensor.gather(ids[0], to[0], a.options) : t.tensor.gather_many(ids, to, a.options); });
           },
           nb::arg("batches"), nb::arg("outs"), nb::arg("how"),
-          nb::sig("def gather(self, batches: collections.abc.Sequence[tuple[int, int, int, bool]], outs: collections.abc.Sequence[int], *, "
-                  "way: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object "
-                  "= None, "
-                  "multiprocessors: int = 0, stream: "
-                  "int = 0) -> GatherRun"),
+          nb::sig(
+              "def gather(self, batches: collections.abc.Sequence[tuple[int, int, int, bool]], outs: collections.abc.Sequence[int], *, "
+              "strategy: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object "
+              "= None, "
+              "multiprocessors: int = 0, stream: "
+              "int = 0) -> GatherRun"),
           "Rows of ids at (address, count, bytes of an id, whether unsigned) to addresses, at the place that gathers. Nothing here knows "
           "how long they are.")
       .def(
@@ -329,10 +334,11 @@ void add_features(nb::module_& m) {
             return released([&] { return t.tensor.explain(ids, a.options, batches); });
           },
           nb::arg("ids"), nb::arg("batches") = 1, nb::arg("how"),
-          nb::sig("def explain(self, ids: int, batches: int = 1, *, way: str = 'automatic', order: str = 'automatic', duplicates: str = "
-                  "'automatic', to: str | None = "
-                  "None, scales: object = "
-                  "None, multiprocessors: int = 0, stream: int = 0) -> GatherRun"))
+          nb::sig(
+              "def explain(self, ids: int, batches: int = 1, *, strategy: str = 'automatic', order: str = 'automatic', duplicates: str = "
+              "'automatic', to: str | None = "
+              "None, scales: object = "
+              "None, multiprocessors: int = 0, stream: int = 0) -> GatherRun"))
       .def(
           "hits", [](py_table const& t, id_address const& ids) { return by_tier(released([&] { return t.tensor.hits(ids_at(ids)); })); },
           nb::arg("ids"));

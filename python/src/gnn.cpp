@@ -30,7 +30,7 @@ nb::dict options_of(model_options const& o) {
   d["kind"] = std::string(to_string(o.kind));
   d["inputs"] = o.inputs, d["hidden"] = o.hidden, d["classes"] = o.classes, d["layers"] = o.layers;
   d["layer_norm"] = o.layer_norm, d["residual"] = o.residual;
-  d["labels"] = o.labels == label_kind::one_class ? "one_class" : "yes_or_no";
+  d["labels"] = o.labels == label_kind::one_class ? "single_label" : "multi_label";
   d["scaling"] = std::string(to_string(o.scaling));
   return d;
 }
@@ -66,13 +66,13 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   keywords given("train", std::move(options));
   given.take("model", kind);
   given.take("fanouts", t.fanouts);
-  given.take("layers", m.layers);
-  given.take("hidden", m.hidden);
+  given.take("num_layers", m.layers);
+  given.take("hidden_channels", m.hidden);
   given.take("norm", norm);
   given.take("residual", m.residual);
   given.take("scaling", scaling);
-  given.take("classes", classes);
-  given.take("batch", t.batch);
+  given.take("num_classes", classes);
+  given.take("batch_size", t.batch);
   given.take("lr", t.rate);
   given.take("weight_decay", t.decay);
   given.take("dropout", t.dropout);
@@ -83,7 +83,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.take("evaluate_every", t.evaluate_every);
   given.take("epochs", t.epochs);
   given.take("patience", t.patience);
-  given.take("record", t.record);
+  given.take("cuda_graph", t.record);
   given.take("math", math);
   given.take("device", where);
   take_loading(given, t.load);
@@ -120,7 +120,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
       m.classes = answers.shape(1);
       if (classes && *classes != m.classes)
         refuse(errc::usage,
-               "classes=" + std::to_string(*classes) + ", and labels have " + std::to_string(m.classes) + " columns, one a class");
+               "num_classes=" + std::to_string(*classes) + ", and labels have " + std::to_string(m.classes) + " columns, one a class");
     }
     released([&] {
       m.scaling = scaling == "automatic" ? scaling_of(table) : parse_row_scaling(scaling);
@@ -162,7 +162,7 @@ void add_gnn(nb::module_& m) {
           "'kind', 'inputs', 'hidden', 'classes', 'layers', 'layer_norm', 'residual', 'labels', 'scaling'")
       .def_prop_ro("parameters", [](py_model const& p) { return p.made->parameters(); })
       .def_prop_ro(
-          "place", [](py_model const& p) { return told(p.made->where()); }, "where its parameters lie, as device= takes it")
+          "device", [](py_model const& p) { return told(p.made->where()); }, "where its parameters lie: 'cpu', 'cuda:0', 'simulated'")
       .def(
           "tensors",
           [](py_model const& p) {
@@ -223,22 +223,22 @@ void add_gnn(nb::module_& m) {
           "evaluate", [](py_training& t) { return said_of(in_turn(t.model.busy, [&] { return t.run->evaluate(); })); },
           nb::sig("def evaluate(self) -> dict[str, typing.Any]"))
       .def(
-          "keep",
+          "save_checkpoint",
           [](py_training& t, nb::object file) {
             std::string const path = path_of(file);
             in_turn(t.model.busy, [&] { t.run->keep(path); });
           },
-          nb::arg("file"), nb::sig("def keep(self, file: str | os.PathLike[str]) -> None"))
+          nb::arg("file"), nb::sig("def save_checkpoint(self, file: str | os.PathLike[str]) -> None"))
       .def(
-          "resume",
+          "load_checkpoint",
           [](py_training& t, nb::object file) {
             std::string const path = path_of(file);
             in_turn(t.model.busy, [&] { t.run->resume(path); });
           },
-          nb::arg("file"), nb::sig("def resume(self, file: str | os.PathLike[str]) -> None"))
-      .def("take_best", told_in_turn<&training::take_best>())
+          nb::arg("file"), nb::sig("def load_checkpoint(self, file: str | os.PathLike[str]) -> None"))
+      .def("load_best", told_in_turn<&training::take_best>())
       .def_prop_ro("model", [](py_training& t) { return t.model; })
-      .def_prop_ro("over", told_in_turn<&training::over>())
+      .def_prop_ro("finished", told_in_turn<&training::over>())
       .def_prop_ro("epochs", told_in_turn<&training::epochs>())
       .def_prop_ro("steps", told_in_turn<&training::step>())
       .def_prop_ro("best_epoch", told_in_turn<&training::best_epoch>())

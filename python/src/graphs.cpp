@@ -14,10 +14,10 @@ namespace garner::python {
 open_options open_options_of(char const* function, nb::kwargs const& options) {
   open_options o;
   keywords given(function, options);
-  given.take("place", o.where);
+  given.take("device", o.where);
   given.take("edges", o.edges);
   given.take("weights", o.weights);
-  given.take("in_lists", o.in_lists);
+  given.take("in_edges", o.in_lists);
   given.take("check", o.check);
   given.done();
   return o;
@@ -47,10 +47,10 @@ std::string name_of(weight_kind k) { return k == weight_kind::none ? "none" : k 
 std::optional<build_options::random_weights> drawn(nb::object const& range, std::uint64_t seed) {
   if (!range.is_valid() || range.is_none()) return std::nullopt;
   std::pair<double, double> ends;
-  if (!nb::try_cast(range, ends)) refuse(errc::usage, std::string("draw_weights ") + shown(range) + ": say (low, high), as (1, 255)");
+  if (!nb::try_cast(range, ends)) refuse(errc::usage, std::string("random_weights ") + shown(range) + ": say (low, high), as (1, 255)");
   bool const whole = nb::isinstance<nb::int_>(nb::object(range[0])) && nb::isinstance<nb::int_>(nb::object(range[1]));
   bool const sound = 0 <= ends.first && ends.first <= ends.second && std::isfinite(ends.second) && (!whole || ends.second <= 4294967295.0);
-  if (!sound) refuse(errc::usage, std::string("draw_weights ") + shown(range) + ": say (low, high) with 0 <= low <= high");
+  if (!sound) refuse(errc::usage, std::string("random_weights ") + shown(range) + ": say (low, high) with 0 <= low <= high");
   return build_options::random_weights{whole ? weight_kind::u32 : weight_kind::f32, ends.first, ends.second, seed};
 }
 
@@ -59,17 +59,17 @@ build_options build_options_of(keywords& given) {
   given.take("undirected", o.undirected);
   given.take("keep_duplicates", o.keep_duplicates);
   given.take("keep_loops", o.keep_loops);
-  given.take("in_lists", o.in_lists);
+  given.take("in_edges", o.in_lists);
   given.choose("numbering", o.numbering, numberings);
   given.take("id_bytes", o.id_bytes);
   if (o.id_bytes != 0 && o.id_bytes != 4 && o.id_bytes != 8)
     refuse(errc::usage, "id_bytes " + std::to_string(o.id_bytes) + ": say 4 or 8, or 0 for what fits");
   nb::object range;
   std::uint64_t seed = 1;
-  given.take("draw_weights", range);
+  given.take("random_weights", range);
   given.take("weight_seed", seed);
   o.draw_weights = drawn(range, seed);
-  given.take_bytes("host_budget", o.host_budget);
+  given.take_bytes("memory_limit", o.host_budget);
   return o;
 }
 
@@ -254,11 +254,11 @@ py_graph generate(std::string const& kind, int scale, std::uint64_t edge_factor,
   o.seed = seed;
   place where;
   keywords given("generate", options);
-  given.take("place", where);
+  given.take("device", where);
   o.build = build_options_of(given);
   given.done();
   if (where.kind == place_kind::simulated)
-    refuse(errc::usage, "place simulated: nothing far is read to generate a graph; say host or device");
+    refuse(errc::usage, "device is 'simulated'; generating a graph reads no remote data; say 'cpu' or 'cuda'");
   build_report report;
   py_graph g(released([&] { return generate_graph(o, where, &report); }));
   g.report = report;
@@ -268,7 +268,7 @@ py_graph generate(std::string const& kind, int scale, std::uint64_t edge_factor,
 std::string describe(py_graph const& g) {
   graph_info const& i = g.use()->info();
   return "<garner.Graph " + g.use()->name() + ": " + std::to_string(i.vertices) + " vertices, " + std::to_string(i.edges) + " edges, " +
-         (i.directed ? i.in_lists ? "directed, with in-lists" : "directed" : "undirected: each counts twice") + ", " +
+         (i.directed ? i.in_lists ? "directed, with in-edges" : "directed" : "undirected: each counts twice") + ", " +
          std::to_string(i.id_bytes) + "-byte ids, " + (i.weights == weight_kind::none ? "no weights" : name_of(i.weights) + " weights") +
          ">";
 }
@@ -303,7 +303,7 @@ std::shared_ptr<graph_handle> py_graph::use_in_lists(bool wanted) {
       shared_ = handle_;
       handle_ = std::make_shared<graph_handle>(released([held = use()] { return make_in_lists(held); }));
     } else {
-      replace("its in-lists are made", [](graph_handle&& g) { return make_in_lists(std::move(g)); });
+      replace("its in-edges are made", [](graph_handle&& g) { return make_in_lists(std::move(g)); });
     }
   }
   return use();
@@ -326,47 +326,47 @@ void py_graph::replace(char const* what, std::function<graph_handle(graph_handle
   }
 }
 
-#define BUILD_OPTIONS                                                                                                        \
-  "undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, "        \
-  "numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, " \
-  "host_budget: int | str | None = None"
-#define BUILD_OPTIONS_TOLD                                                                                            \
-  "\n"                                                                                                                \
-  "undirected: each edge in both directions; None: as the format says, else directed\n"                               \
-  "keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops\n"                         \
-  "in_lists: also the in-neighbours of a directed graph; else they are made where something first wants them\n"       \
-  "numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits\n" \
-  "draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed\n"                        \
-  "host_budget: bytes of host memory that may be taken, as \"8GiB\"\n"                                                \
+#define BUILD_OPTIONS                                                                                                          \
+  "undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_edges: bool = False, "          \
+  "numbering: str = 'automatic', id_bytes: int = 0, random_weights: tuple[float, float] | None = None, weight_seed: int = 1, " \
+  "memory_limit: int | str | None = None"
+#define BUILD_OPTIONS_TOLD                                                                                         \
+  "\n"                                                                                                             \
+  "undirected: each edge in both directions; None: as the format says, else directed\n"                            \
+  "keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops\n"                      \
+  "in_edges: also the in-edges of a directed graph (CSC); else they are made at their first use\n"                 \
+  "numbering: 'automatic', 'keep' (gaps become isolated nodes) or 'compact'; id_bytes: 4, 8, or 0 for what fits\n" \
+  "random_weights: (low, high), whole numbers for u32 weights, else f32, random by weight_seed\n"                  \
+  "memory_limit: most bytes of host memory to take, as \"8GiB\"\n"                                                 \
   "Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted."
 
 void add_graphs(nb::module_& m) {
   nb::class_<graph_info>(m, "GraphInfo", "What one knows of a graph without its arrays.")
-      .def_ro("vertices", &graph_info::vertices)
-      .def_ro("edges", &graph_info::edges, "arcs stored: an undirected edge counts twice")
+      .def_ro("num_nodes", &graph_info::vertices)
+      .def_ro("num_edges", &graph_info::edges, "stored: an undirected edge counts twice")
       .def_ro("id_bytes", &graph_info::id_bytes, "4 or 8: bytes of one entry of the edge list")
       .def_prop_ro(
           "weights", [](graph_info const& i) { return name_of(i.weights); }, "'none', 'u32' or 'f32'")
       .def_ro("directed", &graph_info::directed)
-      .def_ro("in_lists", &graph_info::in_lists, "a directed graph that also holds its in-neighbours")
+      .def_ro("in_edges", &graph_info::in_lists, "a directed graph that also holds its in-edges (CSC)")
       .def_ro("id_map", &graph_info::id_map, "internal ids differ from the user's by a table")
       .def_ro("id_base", &graph_info::id_base, "user id = internal id + id_base, where there is no table")
       .def_prop_ro(
           "order", [](graph_info const& i) { return name_in(orders, i.order); }, "'natural', 'degree', 'bfs', 'random' or 'score'")
-      .def_ro("packed", &graph_info::packed, "targets and weights are compressed");
+      .def_ro("compressed", &graph_info::packed, "targets and weights are compressed");
 
   nb::class_<build_report>(m, "BuildReport", "What happened on the way from edges to a graph.")
-      .def_ro("arcs_read", &build_report::arcs_read)
+      .def_ro("edges_read", &build_report::arcs_read)
       .def_ro("loops_dropped", &build_report::loops_dropped)
       .def_ro("loops_kept", &build_report::loops_kept)
       .def_ro("duplicates_dropped", &build_report::duplicates_dropped)
-      .def_ro("isolated", &build_report::isolated, "vertices without any edge")
+      .def_ro("isolated", &build_report::isolated, "nodes without any edge")
       .def_ro("compacted", &build_report::compacted)
       .def_ro("bytes_needed", &build_report::bytes_needed, "host memory at the peak, predicted before it started");
 
   nb::class_<py_graph>(m, "Graph",
                        "A graph in memory: CSR, its offsets in host memory, its edges in a tier. Made by open, read, build and generate.\n"
-                       "Vertices are named by the user's ids; entry k of every result belongs to the vertex ids()[k].")
+                       "Vertices are named by the user's ids; entry k of every result belongs to the node ids()[k].")
       .def_prop_ro("info", [](py_graph const& g) { return g.use()->info(); })
       .def_prop_ro(
           "name", [](py_graph const& g) { return g.use()->name(); }, "of its file, as messages call it")
@@ -379,22 +379,22 @@ void add_graphs(nb::module_& m) {
             auto const held = g.use();
             return to_int64(released([&] { return held->ids(); }), "id");
           },
-          "All vertices by the user's ids, ascending. Shape: (vertices,), int64.")
-      .def(
-          "csr", &csr,
-          nb::sig("def csr(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | "
-                  "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | "
-                  "numpy.typing.NDArray[numpy.float32] | None]"),
-          "The neighbour lists as arrays (offsets, targets, weights or None), as scipy.sparse.csr_array((weights, targets, offsets)) "
-          "takes\n"
-          "them: row k is the vertex ids()[k], and so is target k. Read only. Not copied where they lie plain in host memory in the order\n"
-          "of ids(); the graph stays there as long as such arrays live. Packed lists, lists on a device and those of a reordered graph "
-          "are\n"
-          "copied. Targets are int32 where they fit, weights int32, int64 or float32. An undirected edge stands twice.")
+          "All nodes by the user's ids, ascending. Shape: (nodes,), int64.")
+      .def("csr", &csr,
+           nb::sig("def csr(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | "
+                   "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | "
+                   "numpy.typing.NDArray[numpy.float32] | None]"),
+           "The adjacency as arrays (offsets, targets, weights or None), as scipy.sparse.csr_array((weights, targets, offsets)) "
+           "takes\n"
+           "them: row k is the node ids()[k], and so is target k. Read only. Not copied where they lie plain in host memory in the order\n"
+           "of ids(); the graph stays there as long as such arrays live. Compressed adjacency, that on a device and that of a reordered "
+           "graph "
+           "are\n"
+           "copied. Targets are int32 where they fit, weights int32, int64 or float32. An undirected edge stands twice.")
       .def(
           "position", [](py_graph const& g, nb::object id) { return g.use()->position(id_of(id, "vertex")); }, nb::arg("id"),
           nb::sig("def position(self, id: int) -> int"),
-          "The k with ids()[k] == id: where this vertex stands in every result. Errors: IdError where there is none.")
+          "The k with ids()[k] == id: where this node stands in every result. Errors: IdError where there is none.")
       .def(
           "save",
           [](py_graph const& g, nb::object file) {
@@ -416,21 +416,21 @@ void add_graphs(nb::module_& m) {
             g.replace("to()", [&](graph_handle&& from) { return bring_to(std::move(from), to, t); });
             return self;
           },
-          nb::arg("place"), nb::arg("edges") = nb::none(), nb::sig("def to(self, place: object, edges: str | None = None) -> Graph"),
-          "Makes the graph readable for a device (edges 'host', 'device' or 'managed'; None: as garner.open), or for 'host' again.\n"
+          nb::arg("device"), nb::arg("edges") = nb::none(), nb::sig("def to(self, device: object, edges: str | None = None) -> Graph"),
+          "Makes the graph readable for a device (edges 'host', 'device' or 'managed'; None: as garner.open), or for 'cpu' again.\n"
           "In place, and returns it. Errors: UsageError while a search or a loader holds it, unless it can be read there as it lies;\n"
           "where moving fails the graph stays as it was.")
       .def(
-          "make_in_lists",
+          "make_in_edges",
           [](nb::object self) {
             nb::cast<py_graph&>(self).use_in_lists();
             return self;
           },
-          nb::sig("def make_in_lists(self) -> Graph"),
-          "Gives a directed graph its in-lists where it has none (info.in_lists), as what samples along them, pulls PageRank or trains "
-          "does\n"
-          "at its first use. In place, and returns it; a save() has them. Takes as much memory as the lists that there are.\n"
-          "Errors: InputError where its lists stay in a file.")
+          nb::sig("def make_in_edges(self) -> Graph"),
+          "Makes the in-edges of a directed graph that has none (info.in_edges), as sampling along them, PageRank and training do at "
+          "their\n"
+          "first use. In place, and returns it; a save() has them. Takes as much memory as the edges that there are.\n"
+          "Errors: InputError where its edges stay in a file.")
       .def(
           "reorder",
           [](nb::object self, std::string const& by, std::uint64_t seed, nb::object scores) {
@@ -447,9 +447,9 @@ void add_graphs(nb::module_& m) {
           },
           nb::arg("by") = "degree", nb::arg("seed") = 1, nb::arg("scores") = nb::none(),
           nb::sig("def reorder(self, by: str = 'degree', seed: int = 1, scores: object = None) -> Graph"),
-          "Lays the vertices in another order inside ('degree', 'bfs', 'random', 'score'; 'natural' again); ids and results stay the "
+          "Lays the nodes in another order inside ('degree', 'bfs', 'random', 'score'; 'natural' again); ids and results stay the "
           "user's.\n"
-          "scores: 'score': shape (vertices,), float32, as garner.score gives them: the highest first.\n"
+          "scores: 'score': shape (nodes,), float32, as garner.score gives them: the highest first.\n"
           "In place, and returns it; edges lie in host memory afterwards. Errors: as of to().")
       .def(
           "digest",
@@ -457,9 +457,9 @@ void add_graphs(nb::module_& m) {
             auto const held = g.use();
             return released([&] { return digest_of(*held); });
           },
-          "A number that two graphs have in common where ids, lists, weights and their order are the same, wherever they lie: as "
+          "A number that two graphs have in common where ids, edges, weights and their order are the same, wherever they lie: as "
           "processes\n"
-          "compare what they opened. A pass over the lists.")
+          "compare what they opened. A pass over the edges.")
       .def(
           "pick_sources",
           [](py_graph const& g, std::uint64_t count, std::uint64_t seed) {
@@ -469,46 +469,46 @@ void add_graphs(nb::module_& m) {
           nb::arg("count"), nb::arg("seed") = 1,
           "Vertices with edges that leave them, a pure function of graph, count and seed; may repeat. Shape: (count,), int64; empty "
           "where\n"
-          "no vertex has edges.");
+          "no node has edges.");
 
   m.def(
       "open", &open, nb::arg("file"), nb::arg("options"),
-      nb::sig("def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, place: object = 'host', edges: str | None = None, "
+      nb::sig("def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, device: object = 'cpu', edges: str | None = None, "
               "weights: bool | None = None, "
-              "in_lists: bool | None = None, check: bool = True) -> Graph"),
+              "in_edges: bool | None = None, check: bool = True) -> Graph"),
       "Opens a container (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or KIND:SCALE:EDGE_FACTOR).\n"
       "\n"
-      "place: that will run the jobs: 'host', 'simulated', 'device', 'device:1'\n"
-      "edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed', 'file' (left there); None: on a device with\n"
-      "  room for them and a job's state, else 'host'\n"
-      "weights, in_lists: None: where the file has them; True: InputError where it has no weights, in-lists are made\n"
+      "device: that will run the algorithms: 'cpu', 'cuda', 'cuda:1', 'simulated'\n"
+      "edges: memory tier of the edges: 'host' (mapped for the device), 'device', 'managed', 'file' (left there); None: 'device' where\n"
+      "  they and the state of an algorithm fit, else 'host'\n"
+      "weights, in_edges: None: where the file has them; True: InputError where it has no weights, in-edges are made\n"
       "check: the checksums; offsets and targets are checked in any case\n"
       "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
   m.def("read", &read, nb::arg("file"), nb::arg("options"),
         nb::sig("def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, " BUILD_OPTIONS ") -> Graph"),
         "Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .tsv .edgelist .edges\n"
         ".mtx .gr .col .graph .sg .wsg .bel .v .e, plain, .gz or .zst, .npy .npz).\n" BUILD_OPTIONS_TOLD);
-  m.def("_build", &build, nb::arg("source"), nb::arg("target"), nb::arg("weights").none(), nb::arg("vertices").none(), nb::arg("options"),
-        nb::sig("def _build(source: object, target: object, weights: object, vertices: int | None, **options: object) -> Graph"),
+  m.def("_build", &build, nb::arg("source"), nb::arg("target"), nb::arg("weights").none(), nb::arg("num_nodes").none(), nb::arg("options"),
+        nb::sig("def _build(source: object, target: object, weights: object, num_nodes: int | None, **options: object) -> Graph"),
         "garner.build, of arrays.");
   m.def("_adjacency", &build_adjacency, nb::arg("source"), nb::arg("target"), nb::arg("sources"), nb::arg("targets"),
         nb::arg("weights").none(), nb::arg("backward"), nb::arg("edge_ids"), nb::arg("name"), nb::arg("times") = nb::none(),
-        nb::arg("times_of_edges") = false, nb::arg("place") = "host",
+        nb::arg("times_of_edges") = false, nb::arg("device") = "cpu",
         nb::sig("def _adjacency(source: object, target: object, sources: int, targets: int, weights: object, backward: bool, edge_ids: "
-                "bool, name: str, times: object = None, times_of_edges: bool = False, place: object = 'host') -> tuple[Graph, bool, "
+                "bool, name: str, times: object = None, times_of_edges: bool = False, device: object = 'cpu') -> tuple[Graph, bool, "
                 "numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | None]"),
-        "The neighbors of each target (backward: source) as out-lists, of edges as they lie; whether entry k is edge k; and where\n"
-        "edge_ids are asked for and it is not, the edge of each entry: int32 whose bits are those of uint32, from 2^32 edges on int64. "
+        "The neighbors of each target (backward: source) as out-edges, of edges as they lie; whether entry k is edge k; and where\n"
+        "edge_ids is set and it is not, the edge of each entry: int32 whose bits are those of uint32, from 2^32 edges on int64. "
         "times: one an edge, or one a\n"
-        "node of the type that lists hold: lists are in their order. place: that sorts them.");
+        "node of the type that is sampled: the neighbors of a node are in their order. device: that sorts them.");
   m.def("generate", &generate, nb::arg("kind") = "kron", nb::arg("scale") = 20, nb::arg("edge_factor") = 16, nb::arg("seed") = 1,
         nb::arg("options"),
-        nb::sig("def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = "
-                "'host', " BUILD_OPTIONS ") -> Graph"),
-        "A generated graph: undirected, 2^scale vertices, edge_factor * 2^scale edges drawn; the same bits at every place.\n"
+        nb::sig("def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, device: object = "
+                "'cpu', " BUILD_OPTIONS ") -> Graph"),
+        "A generated graph: undirected, 2^scale nodes, edge_factor * 2^scale random edges; the same bits on every device.\n"
         "\n"
         "kind: 'kron' (Graph500: A .57 B .19 C .19 D .05), 'uniform', 'web' (in the manner of a crawl)\n"
-        "place: where it is made: 'host' or a device" BUILD_OPTIONS_TOLD);
+        "device: that makes it: 'cpu' or 'cuda'" BUILD_OPTIONS_TOLD);
 }
 
 }  // namespace garner::python

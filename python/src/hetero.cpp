@@ -33,7 +33,7 @@ struct py_hetero {
     }
     std::size_t k = 0;
     if (!nb::try_cast(nb::borrow(which), k))
-      refuse(errc::usage, std::string("lists(): ") + shown(which) + ": say (from, relation, to), or a place in edges");
+      refuse(errc::usage, std::string("adjacency(): ") + shown(which) + ": say (from, relation, to), or a position in edge_types");
     return k;
   }
   py_graph lists(nb::handle which) const {
@@ -53,15 +53,15 @@ py_hetero open(nb::object file, nb::kwargs options) {
 void add_hetero(nb::module_& m) {
 #define OPTIONAL_PATH(type, name, told) \
   .def_prop_ro(#name, path_in<&type::name, type>(), nb::sig("def " #name "(self) -> str | None"), told)
-  nb::class_<vertex_type>(m, "VertexType", "A type of vertices: its name, how many there are, and where their arrays lie (None: nowhere).")
+  nb::class_<vertex_type>(m, "NodeType", "A type of nodes: its name, how many there are, and where their arrays lie (None: nowhere).")
       .def_ro("name", &vertex_type::name)
-      .def_ro("count", &vertex_type::count) OPTIONAL_PATH(vertex_type, features, "an .npy, a row a vertex")  //
-      OPTIONAL_PATH(vertex_type, labels, "an .npy, a row a vertex")                                          //
-      OPTIONAL_PATH(vertex_type, times, "an .npy of int64, one a vertex")                                    //
-      OPTIONAL_PATH(vertex_type, train, "an .npy of int64: training vertices")                               //
+      .def_ro("count", &vertex_type::count) OPTIONAL_PATH(vertex_type, features, "an .npy, a row per node")  //
+      OPTIONAL_PATH(vertex_type, labels, "an .npy, a row per node")                                          //
+      OPTIONAL_PATH(vertex_type, times, "an .npy of int64, one per node")                                    //
+      OPTIONAL_PATH(vertex_type, train, "an .npy of int64: training nodes")                                  //
       OPTIONAL_PATH(vertex_type, valid, "an .npy of int64")                                                  //
       OPTIONAL_PATH(vertex_type, test, "an .npy of int64")                                                   //
-      .def("__repr__", [](vertex_type const& t) { return "<garner.VertexType " + t.name + ": " + std::to_string(t.count) + " vertices>"; });
+      .def("__repr__", [](vertex_type const& t) { return "<garner.NodeType " + t.name + ": " + std::to_string(t.count) + " nodes>"; });
   nb::class_<edge_type>(m, "EdgeType",
                         "A type of edges: a triple of names, how many there are, and where their arrays lie (None: nowhere).")
       .def_prop_ro(
@@ -69,41 +69,40 @@ void add_hetero(nb::module_& m) {
           nb::sig("def key(self) -> tuple[str, str, str]"), "(from, relation, to), as HeteroData names it")
       .def_prop_ro(
           "file", [](edge_type const& e) { return e.lists.empty() ? nb::object(nb::none()) : path_text(e.lists); },
-          nb::sig("def file(self) -> str | None"), "the container of its lists")
-      .def_ro("arcs", &edge_type::arcs, "entries of the lists")
-      .def_ro("edges", &edge_type::edges, "of the data set: rows of features")
-          OPTIONAL_PATH(edge_type, edge_ids, "an .npy of int64: which of the edges each arc is; None: arc k is edge k")  //
-      OPTIONAL_PATH(edge_type, times, "an .npy of int64, one an arc")                                                    //
-      OPTIONAL_PATH(edge_type, features, "an .npy, a row an edge")                                                       //
+          nb::sig("def file(self) -> str | None"), "the graph file of its adjacency")
+      .def_ro("stored_edges", &edge_type::arcs, "entries of the adjacency")
+      .def_ro("num_edges", &edge_type::edges, "in the data set: rows of features")
+          OPTIONAL_PATH(edge_type, edge_ids, "an .npy of int64: which edge each entry of the adjacency is; None: entry k is edge k")  //
+      OPTIONAL_PATH(edge_type, times, "an .npy of int64, one per entry")                                                              //
+      OPTIONAL_PATH(edge_type, features, "an .npy, a row per edge")                                                                   //
       .def("__repr__", [](edge_type const& e) {
-        return "<garner.EdgeType " + e.from + " " + e.relation + " " + e.to + ": " + std::to_string(e.arcs) + " arcs>";
+        return "<garner.EdgeType " + e.from + " " + e.relation + " " + e.to + ": " + std::to_string(e.arcs) + " edges>";
       });
 #undef OPTIONAL_PATH
   nb::class_<py_hetero>(
       m, "HeteroGraph",
-      "A graph of several types of vertices and edges, made by open_hetero. In the lists of an edge type (from, relation, to)\n"
-      "row v is a vertex of type `to`, and holds its neighbours of type `from`: what v pulls, as a CSC of PyG.")
+      "A graph of several types of nodes and edges, made by open_hetero. In the adjacency of an edge type (from, relation,\n"
+      "to) row v is a node of type `to`, and holds its neighbors of type `from`, as a CSC of PyG.")
       .def_prop_ro(
           "name", [](py_hetero const& g) { return path_text(g.held->name()); }, nb::sig("def name(self) -> str"),
           "of its manifest, as messages call it")
-      .def_prop_ro("types", [](py_hetero const& g) { return g.held->types(); })
-      .def_prop_ro("edges", [](py_hetero const& g) { return g.held->edges(); })
-      .def("lists", &py_hetero::lists, nb::arg("edge"), nb::sig("def lists(self, edge: tuple[str, str, str] | int) -> Graph"),
-           "The lists of an edge type, by its key or its place in edges. Not copied; while this HeteroGraph lives they stay where they "
-           "are, so\n"
-           "that to() and reorder() of theirs are refused. They have as many rows as the larger of both types: those behind the last "
-           "vertex\n"
-           "of type `to` are empty. Errors: InputError names the keys that there are.")
+      .def_prop_ro("node_types", [](py_hetero const& g) { return g.held->types(); })
+      .def_prop_ro("edge_types", [](py_hetero const& g) { return g.held->edges(); })
+      .def("adjacency", &py_hetero::lists, nb::arg("edge_type"),
+           nb::sig("def adjacency(self, edge_type: tuple[str, str, str] | int) -> Graph"),
+           "The adjacency of an edge type, by its key or its position in edge_types. It is not copied, and stays where it is while this\n"
+           "HeteroGraph lives: its to() and reorder() are refused. It has as many rows as the larger of both types; those behind the last\n"
+           "node of type `to` are empty. Errors: InputError names the keys that there are.")
       .def("__repr__", [](py_hetero const& g) {
-        return "<garner.HeteroGraph " + g.held->name() + ": " + std::to_string(g.held->types().size()) + " vertex types, " +
+        return "<garner.HeteroGraph " + g.held->name() + ": " + std::to_string(g.held->types().size()) + " node types, " +
                std::to_string(g.held->edges().size()) + " edge types>";
       });
   m.def("open_hetero", &open, nb::arg("file"), nb::arg("options"),
-        nb::sig("def open_hetero(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, place: object = 'host', edges: str | None = "
-                "None, weights: bool | None = None, in_lists: bool | None = None, check: bool = True) -> HeteroGraph"),
+        nb::sig("def open_hetero(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, device: object = 'cpu', edges: str | None = "
+                "None, weights: bool | None = None, in_edges: bool | None = None, check: bool = True) -> HeteroGraph"),
         "Opens a manifest, as the program's `convert FOLDER NAME.json` makes it of OGB's, MAG240M's and IGB's folders.\n"
         "\n"
-        "place, edges, weights, in_lists, check: of every edge type, as of open()\n"
+        "device, edges, weights, in_edges, check: of every edge type, as of open()\n"
         "Errors: FileError, InputError (it names the manifest, the key and the file), OutOfMemory.");
 }
 

@@ -21,10 +21,10 @@ std::map<std::string, dangling_mass> const danglings{{"redistribute", dangling_m
 // What all jobs ask, and how their help tells it.
 template <class Options>
 void take_common(keywords& given, Options& o) {
-  given.take("place", o.where);
+  given.take("device", o.where);
   given.take("access", o.access);
   given.take("edges", o.edges);
-  given.take_bytes("device_budget", o.device_budget);
+  given.take_bytes("graph_cache", o.device_budget);
   given.take_bytes("l2_bytes", o.l2_bytes);
   given.take_bytes("block_bytes", o.block_bytes);
   given.take("verify", o.check_certificate);
@@ -34,46 +34,48 @@ template <class Options>
 void end_of(keywords& given, Options const& o) {
   given.done();
   if constexpr (requires { o.shards; })
-    if (!o.shards.empty()) return warn_without_gpu(o.shards[0], "device_budget", o.device_budget);
-  warn_without_gpu(o.where, "device_budget", o.device_budget);
+    if (!o.shards.empty()) return warn_without_gpu(o.shards[0], "graph_cache", o.device_budget);
+  warn_without_gpu(o.where, "graph_cache", o.device_budget);
 }
-#define SHARDS_OPTION ", shards: list[object] | None = None"
+#define SHARDS_OPTION ", devices: list[object] | None = None"
 #define SHARDS_TOLD                                                                                                                     \
-  "shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the\n" \
-  "lists of these; edges 'host' or 'device'\n"
-#define COMMON_OPTIONS                                                                                                                 \
-  "place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = " \
+  "devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges\n" \
+  "'host' or 'device'\n"
+#define COMMON_OPTIONS                                                                                                               \
+  "device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = " \
   "False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB'"
-#define COMMON_TOLD                                                                                                                      \
-  "place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'\n"                          \
-  "access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',\n"       \
-  "'managed'; device_budget: bytes of copies of far data kept on the device, as \"1GiB\" (None: a tenth of the edge list)\n"             \
-  "verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'\n"      \
-  "Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each\n" \
-  "other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted."
+#define COMMON_TOLD                                                                                                                       \
+  "device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)\n"                \
+  "access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', " \
+  "'device',\n"                                                                                                                           \
+  "'managed'; graph_cache: bytes of GPU memory for copies of remote data, as \"1GiB\" (None: a tenth of the edges)\n"                     \
+  "verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'\n"       \
+  "Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict "  \
+  "each\n"                                                                                                                                \
+  "other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted."
 
 bfs_options bfs_options_of(char const* call, nb::kwargs options) {
   bfs_options o;
   keywords given(call, std::move(options));
   take_common(given, o);
   given.choose("variant", o.variant, bfs_variants);
-  given.take("cached_neighbours", o.cached_neighbours);
+  given.take("cached_neighbors", o.cached_neighbours);
   given.take("vertices_per_team", o.paper.vertices_per_team);
   given.take("split_hubs", o.paper.split_hubs);
   given.take("slice", o.slice);
-  given.take("join_lists", o.paper.join_lists);
-  given.take("shards", o.shards);
+  given.take("join_adjacency", o.paper.join_lists);
+  given.take("devices", o.shards);
   end_of(given, o);
   return o;
 }
-#define BFS_OPTIONS                                                                   \
-  "variant: str | None = None, cached_neighbours: int | None = None, " COMMON_OPTIONS \
-  ", vertices_per_team: int = 1, split_hubs: bool = True, slice: "                    \
-  "int = 1024, join_lists: bool | None = None" SHARDS_OPTION
+#define BFS_OPTIONS                                                                  \
+  "variant: str | None = None, cached_neighbors: int | None = None, " COMMON_OPTIONS \
+  ", vertices_per_team: int = 1, split_hubs: bool = True, slice: "                   \
+  "int = 1024, join_adjacency: bool | None = None" SHARDS_OPTION
 #define BFS_TOLD                                                                                                                      \
   "variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can\n" \
-  "cached_neighbours: direction: best in-neighbours of each vertex kept near, at most 4\n"                                            \
-  "vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams\n" SHARDS_TOLD COMMON_TOLD
+  "cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4\n"                                     \
+  "vertices_per_team, split_hubs, slice, join_adjacency: how edges are split over teams\n" SHARDS_TOLD COMMON_TOLD
 
 sssp_options sssp_options_of(char const* call, nb::kwargs options) {
   sssp_options o;
@@ -84,17 +86,17 @@ sssp_options sssp_options_of(char const* call, nb::kwargs options) {
   given.take("vertices_per_team", o.paper.vertices_per_team);
   given.take("split_hubs", o.paper.split_hubs);
   given.take("slice", o.slice);
-  given.take("join_lists", o.paper.join_lists);
+  given.take("join_adjacency", o.paper.join_lists);
   end_of(given, o);
   return o;
 }
 #define SSSP_OPTIONS                                                       \
   "variant: str = 'near_far', delta: float | None = None, " COMMON_OPTIONS \
   ", vertices_per_team: int = 1, split_hubs: bool = True, "                \
-  "slice: int = 1024, join_lists: bool | None = None"
+  "slice: int = 1024, join_adjacency: bool | None = None"
 #define SSSP_TOLD                                                                                                                     \
   "variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open\n" \
-  "distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to "              \
+  "distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_adjacency: how lists are given to "          \
   "teams\n" COMMON_TOLD
 
 struct bfs_out {
@@ -206,16 +208,16 @@ void add_jobs(nb::module_& m) {
       .def_prop_ro("bytes_link", &traffic::bytes_link)
       .def("__repr__", [](traffic const& t) { return "<garner.Traffic " + std::to_string(t.bytes_link()) + " bytes over the link>"; });
 
-  nb::class_<job_shard>(m, "JobShard", "What one shard had of a run over several places.")
-      .def_prop_ro("place", [](job_shard const& s) { return to_string(s.where); })
+  nb::class_<job_shard>(m, "ShardRun", "What one device did of a run over several.")
+      .def_prop_ro("device", [](job_shard const& s) { return told(s.where); })
       .def_ro("vertices", &job_shard::vertices, "of its part")
-      .def_ro("edges", &job_shard::edges, "entries of their lists")
+      .def_ro("edges", &job_shard::edges, "that are stored for them")
       .def_ro("ms", &job_shard::ms, "its own work")
       .def_ro("link", &job_shard::link)
       .def_ro("bytes_exchanged", &job_shard::bytes_exchanged, "that it read of the other shards");
   nb::class_<bfs_level>(m, "BfsLevel", "What happened at one depth.")
       .def_ro("frontier", &bfs_level::frontier, "vertices at this depth")
-      .def_ro("edges", &bfs_level::edges, "arcs that leave them")
+      .def_ro("edges", &bfs_level::edges, "edges that leave them")
       .def_ro("bytes_link", &bfs_level::bytes_link)
       .def_ro("ms", &bfs_level::ms)
       .def_ro("bytes_exchanged", &bfs_level::bytes_exchanged, "that shards read of each other")
@@ -223,7 +225,7 @@ void add_jobs(nb::module_& m) {
   nb::class_<bfs_run>(m, "BfsRun", "What a search did; times in ms, state made and cleared before the clock starts.")
       .def_ro("source", &bfs_run::source)
       .def_ro("reached", &bfs_run::reached, "vertices, the source among them")
-      .def_ro("edges", &bfs_run::edges, "arcs that leave them")
+      .def_ro("edges", &bfs_run::edges, "edges that leave them")
       .def_ro("depth_max", &bfs_run::depth_max)
       .def_ro("depth_sum", &bfs_run::depth_sum)
       .def_ro("ms", &bfs_run::ms)
@@ -232,7 +234,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("link", &bfs_run::link)
       .def_ro("verified", &bfs_run::verified)
       .def_ro("levels", &bfs_run::levels)
-      .def_ro("shards", &bfs_run::shards, "none: one place")
+      .def_ro("shards", &bfs_run::shards, "one for each of several devices; empty: one device")
       .def("__repr__", [](bfs_run const& r) { return said("<garner.BfsRun reached", r.reached, r.ms); });
   nb::class_<bfs_out>(m, "BfsResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &bfs_out::run)
@@ -269,7 +271,7 @@ void add_jobs(nb::module_& m) {
   nb::class_<sssp_run>(m, "SsspRun", "What a search did; times in ms, state made and cleared before the clock starts.")
       .def_ro("source", &sssp_run::source)
       .def_ro("reached", &sssp_run::reached)
-      .def_ro("edges", &sssp_run::edges, "arcs relaxed, some more than once")
+      .def_ro("edges", &sssp_run::edges, "edges relaxed, some more than once")
       .def_ro("distance_max", &sssp_run::distance_max, "u32 weights")
       .def_ro("distance_sum", &sssp_run::distance_sum, "u32 weights; stops at 2^64 - 1")
       .def_ro("real_max", &sssp_run::real_max, "f32 weights")
@@ -328,13 +330,13 @@ void add_jobs(nb::module_& m) {
   nb::class_<components_run>(m, "ComponentsRun", "What the job did; times in ms, until every vertex has its label.")
       .def_ro("components", &components_run::components, "weak ones; an isolated vertex is one of its own")
       .def_ro("largest", &components_run::largest, "vertices in the largest")
-      .def_ro("edges", &components_run::edges, "arcs looked at")
+      .def_ro("edges", &components_run::edges, "edges looked at")
       .def_ro("ms", &components_run::ms)
       .def_ro("prepare_ms", &components_run::prepare_ms, "of a first run: what came before its clock; of later ones 0")
       .def_ro("link", &components_run::link)
       .def_ro("verified", &components_run::verified)
       .def_ro("phases", &components_run::phases)
-      .def_ro("shards", &components_run::shards, "none: one place")
+      .def_ro("shards", &components_run::shards, "one for each of several devices; empty: one device")
       .def("__repr__", [](components_run const& r) { return said("<garner.ComponentsRun components", r.components, r.ms); });
   nb::class_<components_out>(m, "ComponentsResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &components_out::run)
@@ -351,19 +353,19 @@ void add_jobs(nb::module_& m) {
         given.take("seed", o.seed);
         given.take("vertices_per_team", o.paper.vertices_per_team);
         given.take("slice", o.slice);
-        given.take("shards", o.shards);
+        given.take("devices", o.shards);
         end_of(given, o);
         auto const held = g.use();
         components_result r = released([&] { return components(*held, o); });
         return components_out{std::move(r.run), nb::cast(to_int64(std::move(r.label), "id"))};
       },
       nb::arg("graph"), nb::arg("options"),
-      nb::sig("def components(graph: Graph, *, variant: str = 'afforest', first_neighbours: int = 2, seed: int = 1, " COMMON_OPTIONS
+      nb::sig("def components(graph: Graph, *, variant: str = 'afforest', first_neighbors: int = 2, seed: int = 1, " COMMON_OPTIONS
               ", vertices_per_team: int = 1, slice: int = 1024" SHARDS_OPTION ") -> ComponentsResult"),
       "Weak connected components (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018). Result: label, entry k of the vertex graph.ids()[k], and\n"
       "run.\n"
       "\n"
-      "variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbours, seed: afforest\n" SHARDS_TOLD COMMON_TOLD);
+      "variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbors, seed: afforest\n" SHARDS_TOLD COMMON_TOLD);
 
   nb::class_<pagerank_round>(m, "PagerankRound", "One iteration.")
       .def_ro("vertices", &pagerank_round::vertices)
@@ -378,13 +380,13 @@ void add_jobs(nb::module_& m) {
       .def_ro("weighted", &pagerank_run::weighted, "edges counted by their weights; else all alike, whatever weights the graph has")
       .def_ro("rank_sum", &pagerank_run::rank_sum)
       .def_ro("l1_change", &pagerank_run::l1_change, "pull: of the last iteration; emogi: the residual that was left")
-      .def_ro("edges", &pagerank_run::edges, "arcs looked at")
+      .def_ro("edges", &pagerank_run::edges, "edges looked at")
       .def_ro("ms", &pagerank_run::ms)
       .def_ro("prepare_ms", &pagerank_run::prepare_ms, "of a first run: what came before its clock; of later ones 0")
       .def_ro("link", &pagerank_run::link)
       .def_ro("verified", &pagerank_run::verified)
       .def_ro("rounds", &pagerank_run::rounds)
-      .def_ro("shards", &pagerank_run::shards, "none: one place")
+      .def_ro("shards", &pagerank_run::shards, "one for each of several devices; empty: one device")
       .def("__repr__", [](pagerank_run const& r) {
         return said(r.weighted ? "<garner.PagerankRun weighted, iterations" : "<garner.PagerankRun not weighted, iterations", r.iterations,
                     r.ms);
@@ -405,10 +407,10 @@ void add_jobs(nb::module_& m) {
         given.take("iterations", o.iterations);
         given.choose("dangling", o.dangling, danglings);
         std::optional<std::map<std::uint64_t, double>> personal;
-        given.take("personal", personal);
+        given.take("personalization", personal);
         if (personal) o.personal.assign(personal->begin(), personal->end());
         given.take("weighted", o.weighted);
-        given.take("shards", o.shards);
+        given.take("devices", o.shards);
         end_of(given, o);
         auto const held = g.use_in_lists(o.variant == pagerank_variant::pull);
         pagerank_result r = released([&] { return pagerank(*held, o); });
@@ -416,17 +418,17 @@ void add_jobs(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("options"),
       nb::sig("def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int "
-              "| None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, "
+              "| None = None, dangling: str = 'redistribute', personalization: dict[int, float] | None = None, "
               "weighted: bool = False, " COMMON_OPTIONS SHARDS_OPTION ") -> PagerankResult"),
-      "PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists, which are "
+      "PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-edges, which are "
       "made\n"
       "where it has none.\n"
       "\n"
-      "variant: 'pull' (power iteration; the same bits each time at one place) or 'emogi' (residuals pushed; not normalised)\n"
+      "variant: 'pull' (power iteration; the same bits each time on one device) or 'emogi' (residuals pushed; not normalized)\n"
       "tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)\n"
       "iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'\n"
       "personal: ids and weights from 0: where it starts and jumps to, as NetworkX's personalization\n"
-      "weighted: a vertex gives to its neighbours in proportion to the weights of the edges (pull, at one place); False: to all alike,\n"
+      "weighted: a vertex gives to its neighbors in proportion to the weights of the edges (pull, on one device); False: to all alike,\n"
       "whatever weights the graph has (NetworkX uses them unless weight=None), and run.weighted says so\n" SHARDS_TOLD COMMON_TOLD);
 }
 

@@ -76,7 +76,7 @@ struct py_loader {
     loader& l = here();
     if (sampler.lent == this) return l;
     turn const others(sampler.busy);  // whose sampling is under way
-    if (sampler.lent) refuse(errc::usage, "another Loader draws from this sampler; stop() that, or make another sampler");
+    if (sampler.lent) refuse(errc::usage, "another Loader samples with this sampler; stop() that, or make another sampler");
     sampler.lent = this;
     return l;
   }
@@ -144,9 +144,9 @@ nb::dlpack::dtype type_as(element e) {
 void take_loading(keywords& given, loader_options& into) {
   std::string way(to_string(into.way)), cache(to_string(into.cache)), reads(to_string(into.reads));
   nb::object merge = nb::none();
-  given.take("ahead", into.ahead);
+  given.take("prefetch", into.ahead);
   given.take("window", into.window);
-  given.take("way", way);
+  given.take("strategy", way);
   into.way = parse_load_way(way);
   given.take_bytes("window_bytes", into.window_bytes);
   given.take("cache", cache);
@@ -179,7 +179,7 @@ void make(py_loader* self, nb::args positional, nb::kwargs options) {
   given.take("tables", tables);
   given.take("labels", labels);
   given.take("edge_tables", of_edges);
-  given.take("batch", o.batch);
+  given.take("batch_size", o.batch);
   given.take("shuffle", o.shuffle);
   given.take("drop_last", o.drop_last);
   given.take("seed", o.seed);
@@ -310,7 +310,7 @@ void add_load(nb::module_& m) {
       .def_prop_ro(
           "index", [](py_mini_batch const& b) { return b.made.index(); }, "in its epoch")
       .def_prop_ro(
-          "seeds", [](py_mini_batch const& b) { return b.made.seeds(); }, "how many; they are the first vertices of their type")
+          "seeds", [](py_mini_batch const& b) { return b.made.seeds(); }, "how many; they are the first nodes of their type")
       .def_prop_ro(
           "positions",
           [](nb::object self) {
@@ -319,23 +319,23 @@ void add_load(nb::module_& m) {
             return array_of(self, b.where(), b.made.positions(), b.made.seeds());
           },
           nb::sig("def positions(self) -> typing.Any"),
-          "Of each seed among those that the loader was given. int64. None: they were the caller's own, by give().")
+          "Of each seed among those that the loader was given. int64. None: they were the caller's own, by submit().")
       .def(
           "of_type",
           [](nb::object self, std::uint32_t type) {
             auto const& b = nb::cast<py_mini_batch const&>(self);
             return vertices_of(self, b.made.drawn(), b.types, type);
           },
-          nb::arg("type"), nb::sig("def of_type(self, type: int) -> BlockVertices"))
+          nb::arg("type"), nb::sig("def of_type(self, type: int) -> SampledNodes"))
       .def(
           "of_relation",
           [](nb::object self, std::uint32_t relation) {
             auto const& b = nb::cast<py_mini_batch const&>(self);
             return edges_of(self, b.made.drawn(), b.relations, relation, b.edge_ids);
           },
-          nb::arg("relation"), nb::sig("def of_relation(self, relation: int) -> BlockEdges"))
+          nb::arg("relation"), nb::sig("def of_relation(self, relation: int) -> SampledEdges"))
       .def("rows", &rows_of, nb::arg("table"), nb::sig("def rows(self, table: int) -> typing.Any"),
-           "Of a table: of all vertices of its type, of one of the labels those of the seeds; labels count on behind tables. NumPy's, or "
+           "Of a table: of all nodes of its type, of one of the labels those of the seeds; labels count on behind tables. NumPy's, or "
            "of\n"
            "the device (DLPack).")
       .def(
@@ -350,8 +350,7 @@ void add_load(nb::module_& m) {
           "were\n"
           "given before the last array went. torch.from_dlpack and others by DLPack say so themselves.")
       .def_prop_ro(
-          "device", [](py_mini_batch const& b) { return b.where().kind == place_kind::device ? b.where().index : -1; },
-          "where its arrays lie; -1: the host")
+          "device", [](py_mini_batch const& b) { return told(b.where()); }, "where its arrays lie: 'cpu', 'cuda:0'")
       .def("__repr__", [](py_mini_batch const& b) {
         return "<garner.MiniBatch " + std::to_string(b.made.index()) + " of epoch " + std::to_string(b.made.epoch()) + ": " +
                std::to_string(b.made.seeds()) + " seeds>";
@@ -377,43 +376,48 @@ void add_load(nb::module_& m) {
 
   nb::class_<py_loader>(
       m, "Loader",
-      "Mini-batches in time: a thread samples them ahead, fetches what lies far for several of them at once, gathers their\n"
+      "Mini-batches in time: a thread samples them ahead, fetches the remote rows of several of them at once, gathers their\n"
       "rows and hands them over. Iterating yields the MiniBatches of one epoch; what was resumed goes on first.\n"
-      "While it works nobody else can draw from its sampler. Threads may share it: each mini-batch is one's.")
+      "While it works nothing else can use its sampler. Threads may share it: each mini-batch is one's.")
       .def(
           "__init__", &make, nb::arg("positional"), nb::arg("options"),
-          nb::sig("def __init__(self, sampler: BlockSampler, seeds: object, tables: collections.abc.Sequence[object] = (), labels: "
-                  "collections.abc.Sequence[object] = (), *, edge_tables: collections.abc.Sequence[tuple[object, ...]] = (), batch: int = "
-                  "1024, shuffle: bool = True, drop_last: bool = False, seed: int = "
-                  "1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, "
-                  "cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = "
-                  "0, rank: int | None = "
-                  "None, ranks: int | str | None = "
-                  "None, times: object = "
-                  "None, dtype: str | None = "
-                  "None) -> None"),
-          "seeds: positions of vertices of type seed_type, each once, or a bool each vertex. tables: one or a list, a row a vertex: of\n"
-          "garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of vertices: (table, type).\n"
-          "labels: the same, of which the rows of the seeds come. edge_tables: (table, relation): of the edges, by BlockEdges.edge, rows "
+          nb::sig(
+              "def __init__(self, sampler: BlockSampler, seeds: object, tables: collections.abc.Sequence[object] = (), labels: "
+              "collections.abc.Sequence[object] = (), *, edge_tables: collections.abc.Sequence[tuple[object, ...]] = (), batch_size: int = "
+              "1024, shuffle: bool = True, drop_last: bool = False, seed: int = "
+              "1, seed_type: int = 0, prefetch: int = 2, window: int = 0, strategy: str = 'automatic', window_bytes: int | str | None = "
+              "None, "
+              "cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = "
+              "0, rank: int | None = "
+              "None, ranks: int | str | None = "
+              "None, times: object = "
+              "None, dtype: str | None = "
+              "None) -> None"),
+          "seeds: positions of nodes of type seed_type, each once, or a bool each node. tables: one or a list, a row a node: of\n"
+          "garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of nodes: (table, type).\n"
+          "labels: the same, of which the rows of the seeds come. edge_tables: (table, relation): of the edges, by SampledEdges.edge, rows "
           "behind\n"
           "those of labels; (table, relation, k): by the numbers that table k of all, a permutation, has for them.\n"
-          "seeds None: each epoch is the caller's own, by open() and give(). times: one a seed, of a temporal sampling. dtype: of the rows "
+          "seeds None: each epoch is the caller's own, by open() and submit(). times: one a seed, of a temporal sampling. dtype: of the "
+          "rows "
           "of\n"
           "tables: 'f32', 'bf16'; None: as they are.\n"
-          "batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.\n"
-          "ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together; 0: 8 to "
-          "32,\n"
+          "batch_size, drop_last: seeds per mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and "
+          "epoch.\n"
+          "prefetch: mini-batches that are ready before they are needed. window: the prefetch window: mini-batches whose remote rows are\n"
+          "fetched together; 0: 8 to 32,\n"
           "as an eighth of free memory has room for; in window_bytes a table (None: a quarter of what is free). multiprocessors: of the\n"
-          "device, for far rows; 0: all.\n"
-          "way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows\n"
+          "device, for remote rows; 0: all.\n"
+          "strategy: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which "
+          "rows\n"
           "stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). reads: who reads\n"
-          "them: 'ahead', or 'kernels', which ask for pages as BaM does. merge_reads: of such tables mini-batches\n"
-          "are read together until they ask for so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.\n"
-          "keep_times: of so many mini-batches report() tells when each stage ran.\n"
+          "them: 'ahead', or 'kernels', which request pages as BaM does. merge_reads: of such tables mini-batches\n"
+          "are read together until they need so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.\n"
+          "keep_times: for so many mini-batches report() has the times of each stage.\n"
           "rank, ranks: this one of several processes takes its share of the seeds, which all of them are given alike; ranks='torchrun': "
           "as\n"
           "torch.distributed says, or else the environment (RANK, WORLD_SIZE). None: all of the seeds are this process's own.\n"
-          "Errors: UsageError, InputError for seeds twice or a table with fewer rows than vertices, IdError for a seed that is no vertex.")
+          "Errors: UsageError, InputError for seeds twice or a table with fewer rows than nodes, IdError for a seed that is no node.")
       .def_prop_ro("batches", batches, "an epoch")
       .def("__len__", batches)
       .def(
@@ -429,12 +433,12 @@ void add_load(nb::module_& m) {
             turn const mine(l.busy);
             begin(l, true, [&](loader& made) { made.open(epoch, draws); });
           },
-          nb::arg("epoch") = 0, nb::arg("draws") = 0,
-          "Begins an epoch of the caller's own, shared with no rank: of the mini-batches that give() brings, until end(). Mini-batch k "
+          nb::arg("epoch") = 0, nb::arg("first_number") = 0,
+          "Begins an epoch of the caller's own, shared with no rank: of the mini-batches that submit() brings, until end(). Mini-batch k "
           "samples\n"
-          "what the sampler samples by number draws + k. next() has none behind the last until another epoch is begun.")
+          "what the sampler samples by number first_number + k. next() has none behind the last until another epoch is begun.")
       .def(
-          "give",
+          "submit",
           [](py_loader& l, std::vector<std::tuple<nb::object, std::uint32_t, nb::object>> const& seeds) {
             own_batch all;
             for (auto const& [ids, type, times] : seeds) {
@@ -444,7 +448,7 @@ void add_load(nb::module_& m) {
             turn const mine(l.busy);
             l.here().give(std::move(all));
           },
-          nb::arg("seeds"), nb::sig("def give(self, seeds: collections.abc.Sequence[tuple[object, int, object]]) -> None"),
+          nb::arg("seeds"), nb::sig("def submit(self, seeds: collections.abc.Sequence[tuple[object, int, object]]) -> None"),
           "One more mini-batch of the open epoch: (seeds, type, times or None) of each type that has some, as BlockSampler.sample_types "
           "takes\n"
           "them, in host memory. One that comes some 5 windows before its turn is sampled and gathered ahead.")
@@ -503,7 +507,7 @@ void add_load(nb::module_& m) {
           "stage began and ended, in ms since the loader was made; sample and fetch are told of the first of those done together.")
       .def_prop_ro(
           "nbytes", [](py_loader& l) { return in_turn(l.busy, [&] { return l.here().bytes(); }); },
-          "near memory, now, with what the sampler takes")
+          "bytes of memory on its device that it and its sampler hold now")
       .def("__repr__", [](py_loader& l) {
         auto const [n, state] = in_turn(l.busy, [&] { return std::pair(l.here().batches(), l.here().state().text()); });
         return "<garner.Loader of " + std::to_string(n) + " mini-batches, " + state + ">";

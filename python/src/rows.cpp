@@ -110,24 +110,25 @@ void add_shard_aggregation(nb::module_& m) {
       .def(
           "__init__",
           [](part* self, py_graph& graph, std::uint32_t shard, std::uint32_t shards, std::string const& side, bool weighted,
-             std::string const& balance, std::string const& sums, nb::object device) {
+             std::string const& balance, bool deterministic, nb::object device) {
             shard_options o;
-            o.shards = shards, o.balance = parse_shard_balance(balance), o.sums = parse_shard_sums(sums);
+            o.shards = shards, o.balance = parse_shard_balance(balance), o.sums = deterministic ? shard_sums::exact : shard_sums::quick;
             list_side const from = side_of(side);
             place const where = place_of(device);
             auto const g = graph.use_in_lists();
             new (self) part(released([&] { return shard_aggregation(*g, from, weighted, o, shard, where); }));
           },
-          nb::arg("graph"), nb::arg("shard"), nb::arg("shards"), nb::arg("side"), nb::arg("weighted"), nb::arg("balance"), nb::arg("sums"),
-          nb::arg("device"),
-          nb::sig("def __init__(self, graph: Graph, shard: int, shards: int, side: str, weighted: bool, balance: str, sums: str, device: "
+          nb::arg("graph"), nb::arg("shard"), nb::arg("shards"), nb::arg("side"), nb::arg("weighted"), nb::arg("balance"),
+          nb::arg("deterministic"), nb::arg("device"),
+          nb::sig("def __init__(self, graph: Graph, shard: int, shards: int, side: str, weighted: bool, balance: str, deterministic: bool, "
+                  "device: "
                   "object) -> None"))
       .def_prop_ro("first", &shard_aggregation::first)
       .def_prop_ro("count", &shard_aggregation::count)
       .def_prop_ro("symmetric", &shard_aggregation::symmetric, "backward needs the rows that forward needs")
       .def_prop_ro("bytes", &shard_aggregation::bytes)
       .def(
-          "positions", [](part const& a) { return to_numpy(a.positions()); }, "Of its vertices, among Graph.ids().")
+          "positions", [](part const& a) { return to_numpy(a.positions()); }, "Of its nodes, among Graph.ids().")
       .def(
           "needs",
           [](part const& a, bool back) {
@@ -161,11 +162,11 @@ void add_shard_aggregation(nb::module_& m) {
 void add_rows(nb::module_& m) {
   nb::class_<update_run>(m, "UpdateRun", "What a step of an Embedding did.")
       .def_ro("rows", &update_run::rows, "different ones that were stepped")
-      .def_ro("far_rows", &update_run::far_rows, "of these, in host memory")
-      .def_ro("far_bytes", &update_run::far_bytes, "with their state: so many are read over the link, and as many written")
+      .def_ro("remote_rows", &update_run::far_rows, "of these, in host memory")
+      .def_ro("remote_bytes", &update_run::far_bytes, "with their state: so many are read over the link, and as many written")
       .def_ro("link", &update_run::link, "simulated: what reading them asks of the link; what is written back are the same bytes");
 
-  nb::class_<embedding>(m, "LearnedTable", "Rows that are learned, by addresses; garner.embedding is its face.")
+  nb::class_<embedding>(m, "LearnedTable", "A trainable table, by addresses; garner.embedding is its face.")
       .def(
           "__init__",
           [](embedding* self, std::uint64_t rows, std::uint64_t width, nb::object where, std::string const& optimizer,
@@ -176,30 +177,30 @@ void add_rows(nb::module_& m) {
             o.first = parse_first_values(first);
             o.spread = spread, o.seed = seed;
             o.device_budget = bytes_of(device_budget);
-            warn_without_gpu(o.where, "device_budget", o.device_budget);
+            warn_without_gpu(o.where, "feature_cache", o.device_budget);
             array kept;
             o.scores = floats(scores, "scores", kept);
             new (self) embedding(released([&] { return embedding(rows, width, o); }));
           },
-          nb::arg("rows"), nb::arg("width"), nb::arg("device") = nb::none(), nb::arg("optimizer") = "adam", nb::arg("first") = "normal",
-          nb::arg("spread") = 1.0, nb::arg("seed") = 1, nb::arg("device_budget") = nb::none(), nb::arg("scores") = nb::none(),
+          nb::arg("rows"), nb::arg("width"), nb::arg("device") = nb::none(), nb::arg("optimizer") = "adam", nb::arg("init") = "normal",
+          nb::arg("init_scale") = 1.0, nb::arg("seed") = 1, nb::arg("feature_cache") = nb::none(), nb::arg("scores") = nb::none(),
           nb::sig(
-              "def __init__(self, rows: int, width: int, device: object = None, optimizer: str = 'adam', first: str = 'normal', spread: "
-              "float = 1, seed: int = 1, device_budget: int | str | None = None, scores: object = None) -> None"))
+              "def __init__(self, rows: int, width: int, device: object = None, optimizer: str = 'adam', init: str = 'normal', init_scale: "
+              "float = 1, seed: int = 1, feature_cache: int | str | None = None, scores: object = None) -> None"))
       .def_prop_ro("rows", &embedding::rows)
       .def_prop_ro("width", &embedding::width)
       .def_prop_ro("record_bytes", &embedding::record_bytes)
       .def_prop_ro("optimizer", [](embedding const& e) { return std::string(to_string(e.optimiser())); })
       .def_prop_ro(
-          "device", [](embedding const& e) { return e.where().kind == place_kind::device ? e.where().index : -1; },
+          "device_index", [](embedding const& e) { return e.where().kind == place_kind::device ? e.where().index : -1; },
           "that gathers and steps; -1: the host")
-      .def_prop_ro("place", [](embedding const& e) { return told(e.where()); })
+      .def_prop_ro("device", [](embedding const& e) { return told(e.where()); })
       .def_prop_ro("tiers", [](embedding const& e) { return by_tier(e.tiers()); })
       .def_prop_rw(
           "steps", [](embedding const& e) { return released([&] { return e.steps(); }); },
           [](embedding& e, std::uint64_t steps) { released([&] { e.set_steps(steps); }); })
       .def_prop_ro("states", &embedding::states)
-      .def("about", &embedding::about)
+      .def("summary", &embedding::about)
       .def(
           "gather",
           [](embedding& e, std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, bool> const& ids, std::uint64_t out,
@@ -233,7 +234,7 @@ void add_rows(nb::module_& m) {
             });
             return rows_of_floats(kept->data(), {count, e.width()}, owner);
           },
-          nb::arg("what"), nb::arg("first"), nb::arg("count"))
+          nb::arg("what"), nb::arg("init"), nb::arg("count"))
       .def(
           "write",
           [](embedding& e, std::string const& what, std::uint64_t first,
@@ -244,7 +245,7 @@ void add_rows(nb::module_& m) {
               return 0;
             });
           },
-          nb::arg("what"), nb::arg("first"), nb::arg("values"),
+          nb::arg("what"), nb::arg("init"), nb::arg("values"),
           nb::sig("def write(self, what: str, first: int, values: numpy.typing.NDArray[numpy.float32]) -> None"))
       .def(
           "save",

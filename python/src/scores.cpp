@@ -47,12 +47,12 @@ nb::object score(py_graph& g, nb::kwargs options) {
   text = "all";
   given.take("rule", text);
   o.sampling.rule = parse_hop_rule(text);
-  given.take("batch", o.sampling.batch);
+  given.take("batch_size", o.sampling.batch);
   given.take("damping", o.damping);
   given.take("tolerance", o.tolerance);
   given.take("iterations", o.most_iterations);
   given.take("presample", o.presample);
-  given.take("place", o.where);
+  given.take("device", o.where);
   given.take("access", o.access);
   given.take("edges", o.edges);
   given.done();
@@ -60,7 +60,7 @@ nb::object score(py_graph& g, nb::kwargs options) {
   if (needs_training(o.by) && train.is_none())
     refuse(errc::usage,
            "score by='" + std::string(to_string(o.by)) +
-               "' predicts a training: say train=, the ids of its vertices or a share of all as 0.1; by='degree' and 'rpr' need none");
+               "' predicts a training: say train=, the ids of its nodes or a share of all as 0.1; by='degree' and 'rpr' need none");
   if (!train.is_none()) o.train = training_of(*held, train, train_seed);
   score_result r = released([&] { return scores(*held, o); });
   if (!r.converged)
@@ -76,24 +76,26 @@ void add_scores(nb::module_& m) {
       "score", &score, nb::arg("graph"), nb::arg("options"),
       nb::sig(
           "def score(graph: Graph, *, by: str = 'expected', train: object = None, train_seed: int = 1, fanouts: "
-          "collections.abc.Sequence[int] = (12, 12, 12), rule: str = 'all', batch: int = 1000, damping: float = 0.85, tolerance: float = "
-          "1e-06, iterations: int = 1000, presample: int = 8, place: object = 'host', access: str = 'aligned', edges: str | None = None) "
+          "collections.abc.Sequence[int] = (12, 12, 12), rule: str = 'all', batch_size: int = 1000, damping: float = 0.85, tolerance: "
+          "float = "
+          "1e-06, iterations: int = 1000, presample: int = 8, device: object = 'cpu', access: str = 'aligned', edges: str | None = None) "
           "-> numpy.typing.NDArray[numpy.float32]"),
-      "Which rows of a feature table a GNN training with neighbour sampling will read most: garner.tiered(features, scores=...) keeps the\n"
-      "rows of the highest near, Graph.reorder('score', scores=...) lays the vertices so. Shape (vertices,), float32; entry k belongs to "
+      "Which rows of a feature table a GNN training with neighbor sampling will read most: garner.tiered(features, scores=...) keeps the\n"
+      "rows of the highest in GPU memory, Graph.reorder('score', scores=...) lays the nodes so. Shape (nodes,), float32; entry k belongs "
+      "to "
       "the\n"
-      "vertex graph.ids()[k], so row k of the table shall be of that vertex. An edge u -> v says that sampling v may read u.\n"
+      "node graph.ids()[k], so row k of the table shall be of that node. An edge u -> v says that sampling v may read u.\n"
       "\n"
       "by: 'expected' (accesses an epoch, predicted), 'sampled' (the same, corrected by mini-batches sampled beforehand), 'wrpr' "
       "(weighted\n"
       "reverse PageRank), 'rpr' (reverse PageRank), 'degree'; the first three want train\n"
-      "train: ids of the training vertices, or a share of all as 0.1, drawn by train_seed\n"
-      "fanouts, rule, batch: expected, sampled: neighbours drawn at each hop; 'all' (DGL) or 'last' (PyG) sample on; vertices a "
+      "train: ids of the training nodes, or a share of all as 0.1, random by train_seed\n"
+      "fanouts, rule, batch_size: expected, sampled: neighbors sampled at each hop; 'all' (DGL) or 'last' (PyG) sample on; nodes a "
       "mini-batch\n"
       "presample: sampled: epochs beforehand; damping: rpr, wrpr; tolerance, iterations: rpr (a RuntimeWarning where it has not "
       "converged)\n"
-      "place, access, edges: as of the jobs\n"
-      "Errors: UsageError, IdError for a training vertex that does not exist, InputError for an empty training set,\n"
+      "device, access, edges: as of garner.bfs\n"
+      "Errors: UsageError, IdError for a training node that does not exist, InputError for an empty training set,\n"
       "OutOfMemory, DeviceError, Interrupted. Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).");
 }
 

@@ -178,7 +178,7 @@ void add_shared(nb::module_& m) {
       nb::arg("shared"), nb::arg("at"), nb::arg("bytes"), "The graph that was written there; nothing is copied.");
   m.def("_leave_shared", &shared_table::leave_all, "As the process ends: nothing that it alone held is left behind.");
   m.def("_create_shared", &created, nb::arg("name"), nb::arg("shape"), nb::arg("type"), nb::arg("replace_stale"));
-  m.def("_attach_shared", &attached, nb::arg("name"), nb::arg("type").none(), nb::arg("shape").none(), nb::arg("wait_seconds"));
+  m.def("_attach_shared", &attached, nb::arg("name"), nb::arg("type").none(), nb::arg("shape").none(), nb::arg("timeout"));
 }
 
 }  // namespace garner::python

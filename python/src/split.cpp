@@ -26,7 +26,7 @@ numpy_array<T> copied(std::vector<T> const& from) {
 void add_split(nb::module_& m) {
   nb::class_<py_part>(
       m, "GraphPart",
-      "The lists of a block of a graph's vertices, as one of several processes keeps them; garner.torch.remote_graph makes it.")
+      "The adjacency of a block of a graph's nodes, as one of several processes keeps it; garner.torch.remote_graph makes it.")
       .def(
           "__init__",
           [](py_part* self, nb::args positional, nb::kwargs options) {
@@ -48,9 +48,9 @@ void add_split(nb::module_& m) {
           nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, graph: Graph, part: int, parts: int, side: str = 'in', balance: str = 'edges', weighted: bool = "
                   "False) -> None"),
-          "Cut out; the graph may go then. Parts have as many edges each, or vertices.")
+          "Cut out; the graph may go then. Parts have as many edges each, or nodes.")
       .def_static(
-          "of_lists",
+          "of_arrays",
           [](std::uint64_t first, std::uint64_t vertices, std::uint64_t first_edge, std::uint64_t edges, nb::object offsets,
              nb::object targets, nb::object weights) {
             int64s const from = int64s_of(offsets, "offsets", {}), to = int64s_of(targets, "targets", {});
@@ -59,25 +59,25 @@ void add_split(nb::module_& m) {
             graph_part::arrays const lists{first, vertices, first_edge, edges, from.seen, to.seen, floats(weights, "weights", kept)};
             return py_part{released([&] { return graph_part(lists); }), {}};
           },
-          nb::arg("first"), nb::arg("vertices"), nb::arg("first_edge"), nb::arg("edges"), nb::arg("offsets"), nb::arg("targets"),
+          nb::arg("first"), nb::arg("num_nodes"), nb::arg("first_edge"), nb::arg("num_edges"), nb::arg("offsets"), nb::arg("targets"),
           nb::arg("weights") = nb::none(),
-          nb::sig(
-              "def of_lists(first: int, vertices: int, first_edge: int, edges: int, offsets: object, targets: object, weights: object = "
-              "None) -> GraphPart"),
-          "Of arrays: the lists of the vertices from first on, of so many in all, behind first_edge of so many edges in all.")
+          nb::sig("def of_arrays(first: int, num_nodes: int, first_edge: int, num_edges: int, offsets: object, targets: object, weights: "
+                  "object = "
+                  "None) -> GraphPart"),
+          "From arrays: the adjacency of the nodes from first on, of num_nodes in all, after first_edge of num_edges edges in all.")
       .def_prop_ro(
-          "first", [](py_part const& p) { return p.part.first(); }, "of its vertices, by position")
+          "first", [](py_part const& p) { return p.part.first(); }, "of its nodes, by position")
       .def_prop_ro(
-          "edges", [](py_part const& p) { return p.part.edges(); }, "of its lists")
+          "edges", [](py_part const& p) { return p.part.edges(); }, "of its nodes")
       .def_prop_ro(
-          "all_vertices", [](py_part const& p) { return p.part.all_vertices(); }, "of the whole graph")
+          "num_nodes", [](py_part const& p) { return p.part.all_vertices(); }, "of the whole graph")
       .def_prop_ro(
-          "all_edges", [](py_part const& p) { return p.part.all_edges(); }, "of the whole graph")
+          "num_edges", [](py_part const& p) { return p.part.all_edges(); }, "of the whole graph")
       .def_prop_ro(
           "digest", [](py_part const& p) { return p.part.digest(); },
           "a number that parts of one graph have in common: of its sizes, the lengths of its lists and its order; of arrays 0")
       .def_prop_ro(
-          "nbytes", [](py_part const& p) { return p.part.bytes(); }, "of its lists, and of what it knows of its vertices")
+          "nbytes", [](py_part const& p) { return p.part.bytes(); }, "of its adjacency, and of what it knows of its nodes")
       .def("__len__", [](py_part const& p) { return p.part.count(); })
       .def(
           "to",
@@ -86,12 +86,13 @@ void add_split(nb::module_& m) {
             std::optional<tier> const t = edges ? std::optional(parse_tier(*edges)) : std::nullopt;
             in_turn(p.busy, [&] { p.part.bring_to(to, t); });
           },
-          nb::arg("place"), nb::arg("edges") = nb::none(), nb::sig("def to(self, place: object, edges: str | None = None) -> None"),
-          "As Graph.to. Errors: UsageError while a sampler draws from it.");
+          nb::arg("device"), nb::arg("edges") = nb::none(), nb::sig("def to(self, device: object, edges: str | None = None) -> None"),
+          "As Graph.to. Errors: UsageError while a sampler uses it.");
 
-  nb::class_<py_split>(m, "SplitSampler",
-                       "Draws from a GraphPart for whoever asks, and makes mini-batches of what was drawn for this process: those that\n"
-                       "BlockSampler draws of the whole graph.")
+  nb::class_<py_split>(
+      m, "SplitSampler",
+      "Samples a GraphPart on request of any process, and makes the mini-batches of this one: those that BlockSampler makes of\n"
+      "the whole graph.")
       .def(
           "__init__",
           [](py_split* self, nb::args positional, nb::kwargs options) {
@@ -103,7 +104,7 @@ void add_split(nb::module_& m) {
             auto& p = nb::cast<py_part&>(part);
             std::vector<std::int64_t> fanouts = fanouts_of(given.need("fanouts"));
             place where;
-            given.take("place", where);
+            given.take("device", where);
             block_options const o = options_of(given);
             given.done();
             auto made = std::make_unique<py_split>();
@@ -113,14 +114,14 @@ void add_split(nb::module_& m) {
           },
           nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, part: GraphPart, fanouts: collections.abc.Sequence[int], *, seed: int = 1, replace: bool = False, "
-                  "weighted: bool = False, labor: bool = False, edges: bool = True, edge_ids: bool = False, place: object = 'host', "
+                  "weighted: bool = False, labor: bool = False, edges: bool = True, edge_ids: bool = False, device: object = 'cpu', "
                   "access: str = 'aligned', "
-                  "lists: str | None = None) -> None"),
-          "As garner.BlockSampler; what looks further than at one list is refused.")
+                  "adjacency: str | None = None) -> None"),
+          "As garner.BlockSampler, without the options that need more than the adjacency of one node.")
       .def(
-          "draw",
+          "sample",
           [](py_split& s, std::uint64_t number, std::uint32_t hop, nb::object vertices, nb::object batches) {
-            int64s const of = int64s_of(vertices, "vertices", {});
+            int64s const of = int64s_of(vertices, "nodes", {});
             int64s const which = int64s_of(batches, "batches", {});
             list_draws d = in_turn(s.busy, [&] {
               std::vector<std::uint32_t> const narrow(which.seen.begin(), which.seen.end());
@@ -129,11 +130,11 @@ void add_split(nb::module_& m) {
             return nb::make_tuple(to_numpy(std::vector<std::int64_t>(d.counts.begin(), d.counts.end())), to_numpy(std::move(d.neighbours)),
                                   to_numpy(std::move(d.edges)));
           },
-          nb::arg("number"), nb::arg("hop"), nb::arg("vertices"), nb::arg("batches"),
-          nb::sig("def draw(self, number: int, hop: int, vertices: object, batches: object) -> tuple[numpy.typing.NDArray[numpy.int64], "
+          nb::arg("number"), nb::arg("hop"), nb::arg("nodes"), nb::arg("batches"),
+          nb::sig("def sample(self, number: int, hop: int, nodes: object, batches: object) -> tuple[numpy.typing.NDArray[numpy.int64], "
                   "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]"),
-          "For whoever asks: a hop of mini-batches number + batches[i] for vertices[i] of the part: how many neighbours each, these, and\n"
-          "with edge_ids where their edges stand in the lists of the whole graph. Errors: IdError for a vertex of another part.")
+          "On request: a hop of mini-batches number + batches[i] for nodes[i] of the part: how many neighbors each, these, and\n"
+          "with edge_ids the positions of their edges in the adjacency of the whole graph. Errors: IdError for a node of another part.")
       .def(
           "begin",
           [](py_split& s, nb::sequence seeds, std::uint64_t number) {
@@ -149,29 +150,29 @@ void add_split(nb::module_& m) {
             released([&] { s.sampler->begin(number, all, std::move(into)); });
           },
           nb::arg("seeds"), nb::arg("number"), nb::sig("def begin(self, seeds: collections.abc.Sequence[object], number: int) -> None"),
-          "Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that is no vertex.")
+          "Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that is no node.")
       .def(
-          "asks",
+          "requests",
           [](py_split const& s) -> nb::object {
             turn const mine(s.busy);
             list_asks const& a = s.sampler->asks();
             if (!a.more) return nb::none();
             return nb::make_tuple(a.hop, copied(a.vertices), to_numpy(std::vector<std::int64_t>(a.batches.begin(), a.batches.end())));
           },
-          nb::sig("def asks(self) -> tuple[int, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]] | None"),
-          "(hop, vertices, of which mini-batch each is) that comes next; None: all is drawn.")
+          nb::sig("def requests(self) -> tuple[int, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]] | None"),
+          "(hop, nodes, of which mini-batch each is) that comes next; None: all is sampled.")
       .def(
-          "take",
+          "complete",
           [](py_split& s, nb::object counts, nb::object neighbours, nb::object edges) {
-            int64s const each = int64s_of(counts, "counts", {}), of = int64s_of(neighbours, "neighbours", {}),
+            int64s const each = int64s_of(counts, "counts", {}), of = int64s_of(neighbours, "neighbors", {}),
                          at = int64s_of(edges, "edges", {});
             in_turn(s.busy, [&] {
               s.sampler->take({{each.seen.begin(), each.seen.end()}, {of.seen.begin(), of.seen.end()}, {at.seen.begin(), at.seen.end()}});
             });
           },
-          nb::arg("counts"), nb::arg("neighbours"), nb::arg("edges") = nb::none(),
-          nb::sig("def take(self, counts: object, neighbours: object, edges: object = None) -> None"),
-          "What was drawn for asks(), in its order. Errors: InputError where it cannot be.")
+          nb::arg("counts"), nb::arg("neighbors"), nb::arg("edges") = nb::none(),
+          nb::sig("def complete(self, counts: object, neighbors: object, edges: object = None) -> None"),
+          "The sampled neighbors for requests(), in its order. Errors: InputError where they cannot be.")
       .def(
           "finish",
           [](py_split& s) {
@@ -181,14 +182,15 @@ void add_split(nb::module_& m) {
               all.append(nb::cast(py_blocks(std::move(b), 1, 1, s.edge_ids, s.spare)));
             return all;
           },
-          nb::sig("def finish(self) -> list[Blocks]"), "The mini-batches, once asks() is None.")
+          nb::sig("def finish(self) -> list[SampledSubgraph]"), "The mini-batches, once requests() is None.")
       .def_prop_ro(
-          "place", [](py_split const& s) { return told(s.sampler->where()); }, "that samples, as place= takes it")
+          "device", [](py_split const& s) { return told(s.sampler->where()); }, "that samples: 'cpu', 'cuda:0', 'simulated'")
       .def_prop_ro(
-          "nbytes", [](py_split const& s) { return in_turn(s.busy, [&] { return s.sampler->bytes(); }); }, "near memory of its own, now")
+          "nbytes", [](py_split const& s) { return in_turn(s.busy, [&] { return s.sampler->bytes(); }); },
+          "bytes of memory on its device that it holds now")
       .def_prop_ro(
           "fingerprint", [](py_split const& s) { return s.sampler->fingerprint(); },
-          "of what decides which neighbours are drawn: all processes must have the same");
+          "of what decides which neighbors are sampled: all processes must have the same");
 }
 
 }  // namespace garner::python

@@ -14,7 +14,7 @@ except ImportError:
 
 def random_graph(vertices=300, edges=4000, **how):
     made = np.random.default_rng(3)
-    return garner.build(made.integers(0, vertices, edges), made.integers(0, vertices, edges), vertices=vertices, **how)
+    return garner.build(made.integers(0, vertices, edges), made.integers(0, vertices, edges), num_nodes=vertices, **how)
 
 
 class Blocks(unittest.TestCase):
@@ -47,9 +47,9 @@ class Blocks(unittest.TestCase):
         for fanouts in ([5, 3], [-1, -1], [2, 0, 4], [1]):
             for replace in (False, True):
                 for place in ("host", "simulated"):
-                    s = garner.BlockSampler(g, fanouts, edge_ids=True, replace=replace, place=place)
+                    s = garner.BlockSampler(g, fanouts, edge_ids=True, replace=replace, device=place)
                     seeds = [4, 250, 17, 17]
-                    with self.subTest(fanouts=fanouts, replace=replace, place=place):
+                    with self.subTest(fanouts=fanouts, replace=replace, device=place):
                         self.check(g, s.sample(seeds, 7), fanouts, seeds, replace)
 
     def test_seeds_of_any_kind_and_a_number_draw_the_same(self):
@@ -90,7 +90,7 @@ class Blocks(unittest.TestCase):
                 np.testing.assert_array_equal(tensor.numpy(), array)
 
     def test_sides(self):
-        g = garner.build([0, 1, 2], [3, 3, 4], in_lists=True)
+        g = garner.build([0, 1, 2], [3, 3, 4], in_edges=True)
         self.assertEqual(sorted(garner.BlockSampler(g, [-1]).sample([3]).of_type(0).ids), [0, 1, 3])
         self.assertEqual(list(garner.BlockSampler(g, [-1], side="out").sample([0]).of_type(0).ids), [0, 3])
 
@@ -111,9 +111,9 @@ class Blocks(unittest.TestCase):
         self.assertGreater(all_again.of_relation(0).by_hop[1], 3)  # the seed draws again
 
     def test_labor(self):
-        g = garner.build(np.repeat(np.arange(2), 40), np.tile(np.arange(2, 42), 2), vertices=42)
+        g = garner.build(np.repeat(np.arange(2), 40), np.tile(np.arange(2, 42), 2), num_nodes=42)
         for place in ("host", "simulated"):
-            s = garner.BlockSampler(g, [5], side="out", labor=True, place=place)
+            s = garner.BlockSampler(g, [5], side="out", labor=True, device=place)
             both = [set(s.sample([0, 1], number).of_type(0).ids.tolist()) for number in range(20)]
             self.assertEqual([len(ids) for ids in both], [7] * 20)  # both keep the same five
             self.assertGreater(len(set.union(*both)), 30)
@@ -123,7 +123,7 @@ class Blocks(unittest.TestCase):
                 garner.BlockSampler(g, [5], side="out", labor=True, **option)
 
     def test_random_walks(self):
-        g = garner.build([0, 1, 1, 2], [1, 2, 3, 0], vertices=5)
+        g = garner.build([0, 1, 1, 2], [1, 2, 3, 0], num_nodes=5)
         walks, edges = garner.random_walk(g, [0, 4, 1], 6, return_edge_indices=True)
         self.assertEqual((walks.shape, walks.dtype, edges.shape), ((3, 7), np.int64, (3, 6)))
         offsets, targets, _ = g.csr()
@@ -131,11 +131,11 @@ class Blocks(unittest.TestCase):
             for v, u, e in zip(walk, walk[1:], steps):
                 self.assertEqual((u, e) if e < 0 else (u, offsets[v] <= e < offsets[v + 1]), (v, -1) if offsets[v] == offsets[v + 1] else (targets[e], True))
         self.assertEqual(walks[1].tolist(), [4] * 7)
-        self.assertTrue((garner.random_walk(g, [0, 4, 1], 6, place="simulated") == walks).all())
+        self.assertTrue((garner.random_walk(g, [0, 4, 1], 6, device="simulated") == walks).all())
         self.assertFalse((garner.random_walk(g, [1] * 50, 6, seed=2) == garner.random_walk(g, [1] * 50, 6)).all())
         back = garner.random_walk(g, [3], 1, side="in")
         self.assertEqual(back.tolist(), [[3, 1]])
-        two = garner.build([0, 1], [1, 2], vertices=3, undirected=True)
+        two = garner.build([0, 1], [1, 2], num_nodes=3, undirected=True)
         returns = garner.random_walk(two, [0] * 2000, 2, 0.01, 1.0)
         self.assertGreater((returns[:, 2] == 0).mean(), 0.97)
         for call, error, text in ((lambda: garner.random_walk(g, [5], 3), garner.IdError, "start 5 at position 0"),
@@ -146,7 +146,7 @@ class Blocks(unittest.TestCase):
                 call()
 
     def test_weights_and_times(self):
-        g = garner.build([0] * 4, [1, 2, 3, 4], np.array([1, 0, 2, 0], np.float32), vertices=5)
+        g = garner.build([0] * 4, [1, 2, 3, 4], np.array([1, 0, 2, 0], np.float32), num_nodes=5)
         s = garner.BlockSampler(g, [2], side="out", weighted=True)
         for number in range(20):
             self.assertEqual(sorted(s.sample([0], number).of_type(0).ids), [0, 1, 3])
@@ -169,7 +169,7 @@ class Blocks(unittest.TestCase):
         source, target = np.sort(made.choice(10**6, 200, replace=False))[made.integers(0, 200, (2, 3000))]
         times, seeds, ages = made.integers(0, 40, 200), np.arange(0, 200, 7), made.integers(0, 40, 29)
         for by in (None, "degree", "bfs", "random", "score"):
-            g = garner.build(source, target, numbering="compact", in_lists=True)
+            g = garner.build(source, target, numbering="compact", in_edges=True)
             if by:
                 g.reorder(by, scores=made.random(200, np.float32) if by == "score" else None)
             offsets, targets, _ = g.csr()
@@ -179,7 +179,7 @@ class Blocks(unittest.TestCase):
                 for fanouts in ([4, 3], [-1, 2]):
                     by_vertex = garner.BlockSampler(g, fanouts, side=side, times=times, temporal="uniform", edge_ids=True)
                     by_edge = garner.BlockSampler.of_relations([200], [garner.Relation(g, fanouts, side=side, times=of_edges)], temporal="last",
-                                                               edge_ids=True, place="simulated")
+                                                               edge_ids=True, device="simulated")
                     for s, time, given in ((by_vertex, times[drawn], None), (by_vertex, times[drawn], ages), (by_edge, of_edges, ages)):
                         with self.subTest(by=by, side=side, fanouts=fanouts):
                             b = s.sample(seeds, 3, times=given)
@@ -195,22 +195,22 @@ class Blocks(unittest.TestCase):
     def test_lists_kept_by_score(self):
         g = random_graph(undirected=True)
         scores = np.random.default_rng(3).random(len(g)).astype("f4")
-        none = garner.BlockSampler(g, [5, 3], place="simulated", edge_ids=True)
-        some = garner.BlockSampler(g, [5, 3], place="simulated", edge_ids=True, device_budget=2000, scores=scores)
-        first = garner.BlockSampler(g, [5, 3], place="simulated", edge_ids=True, device_budget=2000)
-        self.assertRegex(some.about(), r"near: the lists of \d+ vertices by score, \d+ edges")
-        self.assertRegex(first.about(), r"near: the first \d+ edges")
-        self.assertNotIn("near", none.about())
+        none = garner.BlockSampler(g, [5, 3], device="simulated", edge_ids=True)
+        some = garner.BlockSampler(g, [5, 3], device="simulated", edge_ids=True, graph_cache=2000, scores=scores)
+        first = garner.BlockSampler(g, [5, 3], device="simulated", edge_ids=True, graph_cache=2000)
+        self.assertRegex(some.summary(), r"near: the lists of \d+ vertices by score, \d+ edges")
+        self.assertRegex(first.summary(), r"near: the first \d+ edges")
+        self.assertNotIn("near", none.summary())
         for seeds in ([4, 250, 17], [1]):
             a, *others = (s.sample(seeds, 7) for s in (none, some, first))
             for b in others:
                 np.testing.assert_array_equal(a.of_type(0).ids, b.of_type(0).ids)
                 np.testing.assert_array_equal(a.of_relation(0).edge, b.of_relation(0).edge)
         two = [garner.Relation(g, [2], 0, 1), garner.Relation(g, [2], 1, 0)]
-        several = garner.BlockSampler.of_relations([len(g)] * 2, two, place="simulated", device_budget=4000, scores=[scores, None])
-        self.assertRegex(several.about(), r"the first \d+ edges; .* by score")
+        several = garner.BlockSampler.of_relations([len(g)] * 2, two, device="simulated", graph_cache=4000, scores=[scores, None])
+        self.assertRegex(several.summary(), r"the first \d+ edges; .* by score")
         for wrong, kind, words in [
-                (lambda: garner.BlockSampler(g, [2], place="simulated", device_budget=1, scores=scores[1:]), garner.InputError, r"\d+ scores for \d+ vertices"),
+                (lambda: garner.BlockSampler(g, [2], device="simulated", graph_cache=1, scores=scores[1:]), garner.InputError, r"\d+ scores for \d+ vertices"),
                 (lambda: garner.BlockSampler.of_relations([len(g)] * 2, two, scores=[scores]), garner.UsageError, "each of the 2 types"),
                 (lambda: garner.BlockSampler(g, [2], scores="high"), (TypeError, garner.UsageError), "scores")]:
             with self.assertRaisesRegex(kind, words):
@@ -219,8 +219,8 @@ class Blocks(unittest.TestCase):
     def test_of_relations(self):
         made = np.random.default_rng(1)
         papers, authors = 60, 20
-        cites = garner.build(made.integers(0, papers, 400), made.integers(0, papers, 400), vertices=papers)
-        writes = garner.build(made.integers(0, papers, 200), made.integers(0, authors, 200), vertices=papers)  # of a paper its authors
+        cites = garner.build(made.integers(0, papers, 400), made.integers(0, papers, 400), num_nodes=papers)
+        writes = garner.build(made.integers(0, papers, 200), made.integers(0, authors, 200), num_nodes=papers)  # of a paper its authors
         s = garner.BlockSampler.of_relations([papers, authors], [garner.Relation(cites, [3, 2], side="out"),
                                                                 garner.Relation(writes, [2, -1], source=1, target=0, side="out")], edge_ids=True)
         b = s.sample([3, 4], 9)
@@ -234,20 +234,20 @@ class Blocks(unittest.TestCase):
         self.assertEqual(both.of_type(1).ids[0], 7)
 
     def test_negatives(self):
-        g = garner.build([0, 0, 1], [1, 2, 2], vertices=4)
-        sources, targets = garner.draw_negatives([0, 1, 2], 4, 4, amount=1.5, number=3)
+        g = garner.build([0, 0, 1], [1, 2, 2], num_nodes=4)
+        sources, targets = garner.sample_negatives([0, 1, 2], 4, 4, amount=1.5, number=3)
         self.assertEqual((sources.dtype, len(sources), len(targets)), (np.int64, 5, 5))
-        again = garner.draw_negatives(np.array([0, 1, 2]), 4, 4, amount=1.5, number=3)
+        again = garner.sample_negatives(np.array([0, 1, 2]), 4, 4, amount=1.5, number=3)
         np.testing.assert_array_equal(again, [sources, targets])
-        targets = garner.draw_negatives([0] * 40, 4, 4, kind="triplet", amount=2, never_positive=True, graph=g)
+        targets = garner.sample_negatives([0] * 40, 4, 4, kind="triplet", amount=2, never_positive=True, graph=g)
         self.assertEqual((len(targets), set(targets.tolist())), (80, {0, 3}))
         for wrong, kind, words in [
-                (lambda: garner.draw_negatives([4], 4, 4), garner.IdError, "source 4 at position 0"),
-                (lambda: garner.draw_negatives([0], 4, 4, amount=0), garner.UsageError, "above 0"),
-                (lambda: garner.draw_negatives([0], 4, 4, kind="pairs"), garner.UsageError, "binary, triplet"),
-                (lambda: garner.draw_negatives([0], 4, 4, never_positive=True), garner.UsageError, "of which graph"),
-                (lambda: garner.draw_negatives([0], 4, 4, graph=3), TypeError, "no Graph"),
-                (lambda: garner.draw_negatives([0] * 9, 1, 1, kind="triplet", never_positive=True, graph=garner.build([0], [0], keep_loops=True)),
+                (lambda: garner.sample_negatives([4], 4, 4), garner.IdError, "source 4 at position 0"),
+                (lambda: garner.sample_negatives([0], 4, 4, amount=0), garner.UsageError, "above 0"),
+                (lambda: garner.sample_negatives([0], 4, 4, kind="pairs"), garner.UsageError, "binary, triplet"),
+                (lambda: garner.sample_negatives([0], 4, 4, never_positive=True), garner.UsageError, "of which graph"),
+                (lambda: garner.sample_negatives([0], 4, 4, graph=3), TypeError, "no Graph"),
+                (lambda: garner.sample_negatives([0] * 9, 1, 1, kind="triplet", never_positive=True, graph=garner.build([0], [0], keep_loops=True)),
                  garner.InputError, "leave never_positive= out")]:
             with self.assertRaisesRegex(kind, words):
                 wrong()
@@ -270,7 +270,7 @@ class Blocks(unittest.TestCase):
                 (lambda: garner.BlockSampler(g, [3], side="out", temporal="last", times=[1]), garner.InputError, "1 times for 300"),
                 (lambda: garner.BlockSampler(g, [3], side="out", induced=True, disjoint=True), garner.UsageError, "induced"),
                 (lambda: garner.BlockSampler(g, [3], hops=3), TypeError, "no option 'hops'"),
-                (lambda: garner.BlockSampler(g, [3], place="moon"), garner.UsageError, "moon"),
+                (lambda: garner.BlockSampler(g, [3], device="moon"), garner.UsageError, "moon"),
                 (lambda: garner.BlockSampler.of_relations([5], [g]), TypeError, "garner.Relation"),
                 (lambda: garner.BlockSampler.of_relations([5], [garner.Relation(g, [3], side="out")]), garner.InputError, "beyond the 5 of type 0"),
                 (lambda: garner.BlockSampler.of_relations([300], [garner.Relation(g, [3], side="out")], times=[None, None]), garner.UsageError, "times"),
@@ -278,7 +278,7 @@ class Blocks(unittest.TestCase):
             with self.assertRaisesRegex(kind, words):
                 wrong()
         del s
-        self.assertIs(g.to("host"), g)
+        self.assertIs(g.to("cpu"), g)
 
 
 if __name__ == "__main__":

@@ -29,19 +29,19 @@ mask = np.isin(np.arange(n), wanted)
 class Checks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.g = garner.build(*edges, vertices=n, in_lists=True)
+        cls.g = garner.build(*edges, num_nodes=n, in_edges=True)
         cls.sampler = garner.BlockSampler(cls.g, [2])
 
     def loaded(self, seeds):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            loader = garner.Loader(garner.BlockSampler(self.g, [2]), seeds, batch=5, shuffle=False)
+            loader = garner.Loader(garner.BlockSampler(self.g, [2]), seeds, batch_size=5, shuffle=False)
             return [v for b in loader for v in b.of_type(0).ids[:b.seeds].tolist()]
 
     def begun(self, seeds):
-        loader = garner.Loader(garner.BlockSampler(self.g, [2]), range(n), batch=5)
+        loader = garner.Loader(garner.BlockSampler(self.g, [2]), range(n), batch_size=5)
         loader.open()
-        loader.give([(seeds, 0, None)])
+        loader.submit([(seeds, 0, None)])
         loader.end()
         got = []
         while (b := loader.next()) is not None:
@@ -112,7 +112,7 @@ class Checks(unittest.TestCase):
                     self.refused(call, given, f"{given[1]} at position 1", garner.IdError)
 
     def test_training_vertices_of_scores(self):
-        g = garner.build([10, 20, 30, 20], [20, 30, 10, 10], numbering="compact", in_lists=True)
+        g = garner.build([10, 20, 30, 20], [20, 30, 10, 10], numbering="compact", in_edges=True)
         want = garner.score(g, train=[20, 30], fanouts=[1])
         for train in ([False, True, True], np.array([False, True, True])):  # in the order of g.ids()
             np.testing.assert_array_equal(garner.score(g, train=train, fanouts=[1]), want)
@@ -153,7 +153,7 @@ class Checks(unittest.TestCase):
 
     def test_edges(self):
         pairs = np.array([[1, 3, 5], [2, 4, 6]])
-        entries = [("build", lambda p: garner.build(p, vertices=n).csr()[0][-1])]
+        entries = [("build", lambda p: garner.build(p, num_nodes=n).csr()[0][-1])]
         if Data is not None:
             data = Data(x=torch.arange(n), edge_index=torch.from_numpy(edges))
             hetero = HeteroData(v={"x": data.x}, v__to__v={"edge_index": data.edge_index})
@@ -182,7 +182,7 @@ class Checks(unittest.TestCase):
                     self.refused(call, given, words)
 
     def test_numbers_of_other_arguments(self):
-        for wrong in (lambda: garner.build([0], [1], vertices=True), lambda: garner.Loader(self.sampler, [0], batch=True), lambda: garner.bfs(self.g, True),
+        for wrong in (lambda: garner.build([0], [1], num_nodes=True), lambda: garner.Loader(self.sampler, [0], batch_size=True), lambda: garner.bfs(self.g, True),
                       lambda: garner.BlockSampler(self.g, [2], seed=True), lambda: garner.Loader(self.sampler, [0], times=[0.5]),
                       lambda: garner.Loader(self.sampler, [0], [(np.zeros((n, 1), "f4"), 0.5)])):
             with self.assertRaises((TypeError, ValueError)) as said:
@@ -215,7 +215,7 @@ class Checks(unittest.TestCase):
                       lambda: garner.torch.loader(g, [2], seed_times=[1.5] * n, temporal="last", times=np.arange(n)),
                       lambda: garner.torch.loader(g, [2], loading={"window": 2.7}), lambda: garner.torch.loader(g, [2], x=np.zeros((n, 2), object)),
                       lambda: garner.torch.loader(g, [2], x=torch.zeros(n, 2).to_sparse()), lambda: garner.torch.loader(g, [2], x=np.zeros((n, 2), ">f4")),
-                      lambda: garner.torch.Embedding(4, 2, device="host")([True, 2]), lambda: garner.torch.Embedding("a", 2), lambda: garner.embedding(4, 2, seed=1.5)]:
+                      lambda: garner.torch.Embedding(4, 2, device="cpu")([True, 2]), lambda: garner.torch.Embedding("a", 2), lambda: garner.embedding(4, 2, seed=1.5)]:
             with self.assertRaises((TypeError, ValueError)) as said:
                 wrong()
             self.assertNotRegex(str(said.exception), "incompatible|\n")

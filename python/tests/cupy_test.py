@@ -31,7 +31,7 @@ class CuPy(unittest.TestCase):
         for kind in ("f4", "f2", "i1", "i8", "u1", "f8"):
             features = (self.random.standard_normal((200, 7)) * 50).astype(kind)
             for where in self.places:
-                t = garner.tiered(features, device=where, device_budget="2KiB")
+                t = garner.tiered(features, device=where, feature_cache="2KiB")
                 for ids in (self.random.integers(0, 200, 50), self.random.integers(0, 200, 50).astype("i4"), self.random.integers(0, 200, (3, 4)),
                             self.random.integers(0, 200, (4, 3)).T, np.zeros(0, "i8"), self.random.integers(0, 2, 200).astype(bool),
                             np.array([5, 6], "u2")):
@@ -41,7 +41,7 @@ class CuPy(unittest.TestCase):
     def test_window_out_and_conversion(self):
         features = self.random.standard_normal((200, 7)).astype("f2")
         for where in self.places:
-            t = garner.tiered(features, device=where, device_budget=0)
+            t = garner.tiered(features, device=where, feature_cache=0)
             batches = [self.random.integers(0, 200, n) for n in (5, 0, 60)]
             for ids, rows in zip(batches, t.window([cupy.asarray(b) for b in batches])):
                 self.same(rows, features[ids])
@@ -76,7 +76,7 @@ class CuPy(unittest.TestCase):
         if "cuda:0" not in self.places:
             self.skipTest("Garner was built without CUDA")
         features = self.random.standard_normal((100_000, 128)).astype("f4")
-        t = garner.tiered(features, device=0, device_budget="1MiB")
+        t = garner.tiered(features, device=0, feature_cache="1MiB")
         for _ in range(10):
             ids = self.random.integers(0, 100_000, 50_000)
             with cupy.cuda.Stream(non_blocking=True) as stream:

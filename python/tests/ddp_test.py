@@ -36,7 +36,7 @@ def shares(rank, said):
         for workers in (0, 2):
             of = NeighborLoader(data, [3], mask.nonzero().flatten(), batch_size=7, shuffle=shuffle, num_workers=workers, ranks="torchrun")
             links = LinkNeighborLoader(data, [3], pairs, batch_size=7, shuffle=shuffle, num_workers=workers, ranks="torchrun")
-            plain = garner.torch.loader(garner.build(data.edge_index, vertices=200), [3], mask, batch_size=7, shuffle=shuffle, ranks="torchrun")
+            plain = garner.torch.loader(garner.build(data.edge_index, num_nodes=200), [3], mask, batch_size=7, shuffle=shuffle, ranks="torchrun")
             for loader in (of, links, plain):
                 found.append([[batch.input_id.tolist() for batch in loader] for _ in range(2)])
                 assert all(len(epoch) == len(loader) for epoch in found[-1])
@@ -58,7 +58,7 @@ def shares(rank, said):
 def split_twice(rank, said):
     """What ranks hear that split by hand and say ranks= too."""
     data, found = data_of(), []
-    graph = garner.build(data.edge_index, vertices=200)
+    graph = garner.build(data.edge_index, num_nodes=200)
     sampler = garner.BlockSampler(graph, [3])
     for make in (lambda seeds: NeighborLoader(data, [3], seeds, ranks="torchrun"),
                  lambda seeds: LinkNeighborLoader(data, [3], data.edge_index[:, seeds], ranks="torchrun"),
@@ -78,7 +78,7 @@ def split_twice(rank, said):
 def learned(rank, said):
     """A table of rows and a layer, over the ranks' own seeds."""
     torch.manual_seed(1)
-    emb = garner.torch.Embedding(50, 4, lr=0.1, device="host", optimizer=said["optimizer"])
+    emb = garner.torch.Embedding(50, 4, lr=0.1, device="cpu", optimizer=said["optimizer"])
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1))
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     for step in range(5):
@@ -90,12 +90,12 @@ def learned(rank, said):
         emb.step()
     whole = emb.weight
     assert all(torch.equal(whole, torch.tensor(other)) for other in emb_of_all(whole))
-    alone = garner.torch.Embedding(50, 4, lr=0.1, device="host", alone=True)
+    alone = garner.torch.Embedding(50, 4, lr=0.1, device="cpu", per_rank=True)
     if rank == 0:
         alone(torch.tensor([1])).sum().backward()
         alone.step()
     found = []
-    other = garner.torch.Embedding(50, 4 + rank, device="host")
+    other = garner.torch.Embedding(50, 4 + rank, device="cpu")
     try:
         other.step()
     except garner.RankError as e:
@@ -112,7 +112,7 @@ def alone(ranks, optimizer_name):
     torch.manual_seed(1)
     table, layer = torch.nn.Embedding(50, 4, sparse=True), torch.nn.Linear(4, 1)
     with torch.no_grad():
-        table.weight.copy_(garner.torch.Embedding(50, 4, device="host").weight)
+        table.weight.copy_(garner.torch.Embedding(50, 4, device="cpu").weight)
     optimizer = torch.optim.SGD(layer.parameters(), 0.1)
     of_rows = {"sgd": torch.optim.SGD, "adam": torch.optim.SparseAdam}[optimizer_name](table.parameters(), 0.1)
     torch.manual_seed(1)

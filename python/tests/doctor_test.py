@@ -188,21 +188,21 @@ class GpuMemory(unittest.TestCase):
 
     def test_tables_jobs_and_samplers(self):
         for option, call in {
-                "tiered": lambda where, amount: garner.tiered(self.x, device=where, device_budget=amount),
-                "embedding": lambda where, amount: garner.embedding(4, 4, device=where, device_budget=amount),
-                "bfs": lambda where, amount: garner.bfs(self.g, 0, place=where, device_budget=amount),
-                "sssp": lambda where, amount: garner.SsspSearch(garner.build([0], [1], [1]), place=where, device_budget=amount),
-                "components": lambda where, amount: garner.components(self.g, place=where, device_budget=amount),
-                "pagerank": lambda where, amount: garner.pagerank(self.g, place=where, device_budget=amount),
-                "BlockSampler": lambda where, amount: garner.BlockSampler(self.g, [1], place=where, device_budget=amount)}.items():
+                "tiered": lambda where, amount: garner.tiered(self.x, device=where, feature_cache=amount),
+                "embedding": lambda where, amount: garner.embedding(4, 4, device=where, feature_cache=amount),
+                "bfs": lambda where, amount: garner.bfs(self.g, 0, device=where, graph_cache=amount),
+                "sssp": lambda where, amount: garner.SsspSearch(garner.build([0], [1], [1]), device=where, graph_cache=amount),
+                "components": lambda where, amount: garner.components(self.g, device=where, graph_cache=amount),
+                "pagerank": lambda where, amount: garner.pagerank(self.g, device=where, graph_cache=amount),
+                "BlockSampler": lambda where, amount: garner.BlockSampler(self.g, [1], device=where, graph_cache=amount)}.items():
             with self.subTest(option):
                 self.expect("device_budget", lambda: call("host", "1MiB"))
                 for where, amount in (("host", None), ("host", 0), ("simulated", "1MiB")):
                     self.assertEqual(self.told(lambda: call(where, amount)), [])
-        self.expect("peer_budget", lambda: garner.tiered(self.x, device="host", peer_budget=1, peers=[0]))
+        self.expect("peer_cache", lambda: garner.tiered(self.x, device="cpu", peer_cache=1, peers=[0]))
 
     def test_shards_on_a_simulated_gpu_have_a_use_for_it(self):
-        self.assertEqual(self.told(lambda: garner.bfs(self.g, 0, shards=["simulated", "simulated"], device_budget="1MiB")), [])
+        self.assertEqual(self.told(lambda: garner.bfs(self.g, 0, devices=["simulated", "simulated"], graph_cache="1MiB")), [])
 
     @unittest.skipIf(torch is None, "needs torch")
     def test_loaders(self):

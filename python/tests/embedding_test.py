@@ -19,7 +19,7 @@ counts_requests = not os.environ.get("GARNER_STREAMS")  # streams do not
 class Rows(unittest.TestCase):
     def test_gathers_and_steps_arrays(self):
         for device in ("host", "simulated"):
-            e = garner.embedding(50, 7, optimizer="sgd", device=device, device_budget="1KiB", seed=3)
+            e = garner.embedding(50, 7, optimizer="sgd", device=device, feature_cache="1KiB", seed=3)
             self.assertEqual((len(e), e.shape, e.optimizer, sum(e.rows)), (50, (50, 7), "sgd", 50))
             before = e.read()
             ids = np.array([[3, 9], [3, 49]])
@@ -34,10 +34,10 @@ class Rows(unittest.TestCase):
             self.assertTrue(np.allclose(e.read(), want, atol=1e-6))
             self.assertIn("50 rows", repr(e))
         if counts_requests:
-            self.assertEqual(run.far_bytes, run.link.bytes_link)
+            self.assertEqual(run.remote_bytes, run.link.bytes_link)
 
     def test_the_same_values_wherever_they_lie_and_files(self):
-        near, far = (garner.embedding(200, 12, device="simulated", device_budget=b, seed=5, first="uniform", spread=0.1) for b in ("1MiB", 0))
+        near, far = (garner.embedding(200, 12, device="simulated", feature_cache=b, seed=5, init="uniform", init_scale=0.1) for b in ("1MiB", 0))
         self.assertTrue(np.array_equal(near.read(), far.read()))
         ids, gradients = np.arange(0, 200, 3), np.full((67, 12), 0.5, np.float32)
         with tempfile.TemporaryDirectory() as folder:
@@ -51,12 +51,12 @@ class Rows(unittest.TestCase):
             for what in ("weight", "exp_avg", "exp_avg_sq"):
                 self.assertTrue(np.array_equal(near.read(what), far.read(what)))
             with self.assertRaisesRegex(garner.InputError, "made for another"):
-                garner.embedding(201, 12, device="host").load(file)
+                garner.embedding(201, 12, device="cpu").load(file)
         far.write(np.ones((3, 12)), first=4)
         self.assertEqual(far.read(first=3, count=5).sum(axis=1).round().tolist()[1:4], [12.0] * 3)
 
     def test_what_is_wrong_is_said(self):
-        e = garner.embedding(10, 4, device="host")
+        e = garner.embedding(10, 4, device="cpu")
         with self.assertRaisesRegex(garner.IdError, "id 10 at position 1"):
             e[[1, 10]]
         with self.assertRaisesRegex(garner.UsageError, r"gradients: of shape \(2, 3\)"):
@@ -78,7 +78,7 @@ class Module(unittest.TestCase):
             for device in ("host", "simulated"):
                 torch.manual_seed(2)
                 emb = garner.torch.Embedding(40, 6, optimizer=name, lr=0.1, lr_decay=0.05 * (name == "adagrad"), betas=(0.8, 0.95), device=device,
-                                             device_budget=900)
+                                             feature_cache=900)
                 twin = torch.nn.Embedding(40, 6, sparse=True)
                 with torch.no_grad():
                     twin.weight.copy_(emb.weight)
@@ -94,7 +94,7 @@ class Module(unittest.TestCase):
                 self.assertIsNone(emb.step())
 
     def test_state_and_modes(self):
-        model = torch.nn.ModuleDict({"emb": garner.torch.Embedding(30, 4, device="host"), "lin": torch.nn.Linear(4, 2)})
+        model = torch.nn.ModuleDict({"emb": garner.torch.Embedding(30, 4, device="cpu"), "lin": torch.nn.Linear(4, 2)})
         emb = model["emb"]
         self.assertEqual([name for name, _ in model.named_parameters()], ["lin.weight", "lin.bias"])
         model["lin"](emb(torch.arange(9))).sum().backward()
@@ -106,7 +106,7 @@ class Module(unittest.TestCase):
         emb.step()
         state = model.state_dict()
         self.assertEqual(set(state), {"emb.weight", "emb.exp_avg", "emb.exp_avg_sq", "emb.steps", "lin.weight", "lin.bias"})
-        other = torch.nn.ModuleDict({"emb": garner.torch.Embedding(30, 4, device="simulated", device_budget=0, seed=9), "lin": torch.nn.Linear(4, 2)})
+        other = torch.nn.ModuleDict({"emb": garner.torch.Embedding(30, 4, device="simulated", feature_cache=0, seed=9), "lin": torch.nn.Linear(4, 2)})
         with tempfile.TemporaryDirectory() as folder:
             torch.save(state, os.path.join(folder, "state.pt"))
             other.load_state_dict(torch.load(os.path.join(folder, "state.pt")))
@@ -118,10 +118,10 @@ class Module(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "emb.exp_avg"):
             other.load_state_dict(state)
         with self.assertRaisesRegex(RuntimeError, "size mismatch"):
-            garner.torch.Embedding(31, 4, device="host").load_state_dict(emb.state_dict())
+            garner.torch.Embedding(31, 4, device="cpu").load_state_dict(emb.state_dict())
 
     def test_a_gradient_that_is_no_number(self):
-        emb = garner.torch.Embedding(10, 3, device="host")
+        emb = garner.torch.Embedding(10, 3, device="cpu")
         before = emb.weight
         (emb(torch.tensor([4, 5])) * torch.tensor([[1.0], [float("inf")]])).sum().backward()
         with self.assertRaisesRegex(garner.InputError, "row 5"):
@@ -203,7 +203,7 @@ class Aggregation(unittest.TestCase):
             seeds = garner.torch.aggregate(batch.x, batch, hops=1)
             self.assertEqual(tuple(seeds.shape), (batch.batch_size, 5))
             self.assertTrue(torch.equal(seeds, whole[:batch.batch_size]))
-        for batch in garner.Loader(garner.BlockSampler(g, [4, 3], place="host"), np.arange(len(g)), [x.numpy()], batch=50, shuffle=False):
+        for batch in garner.Loader(garner.BlockSampler(g, [4, 3], device="cpu"), np.arange(len(g)), [x.numpy()], batch_size=50, shuffle=False):
             rows = torch.from_numpy(batch.rows(0))
             edges = batch.of_relation(0).edge_index
             targets = sum(batch.of_type(0).by_hop[:2])
@@ -220,14 +220,14 @@ class Aggregation(unittest.TestCase):
         losses = {}
         for place in ("host", "simulated"):
             torch.manual_seed(1)
-            emb = garner.torch.Embedding(authors, 4, lr=0.05, device=place, device_budget="400")
+            emb = garner.torch.Embedding(authors, 4, lr=0.05, device=place, feature_cache="400")
             twin = torch.nn.Embedding(authors, 4, sparse=True)
             twin.weight.data.copy_(emb.weight)
             twin_step = torch.optim.SparseAdam(twin.parameters(), lr=0.05)
             head = torch.nn.Linear(4, 2)
             told = []
-            sampler = garner.BlockSampler.of_relations([papers, authors], [garner.Relation(wrote, [5], source=1, target=0, side="out")], place=place)
-            loader = garner.Loader(sampler, np.arange(papers), [garner.tiered(x.numpy(), device=place)], batch=40)
+            sampler = garner.BlockSampler.of_relations([papers, authors], [garner.Relation(wrote, [5], source=1, target=0, side="out")], device=place)
+            loader = garner.Loader(sampler, np.arange(papers), [garner.tiered(x.numpy(), device=place)], batch_size=40)
             for _ in range(20):
                 for batch in loader:
                     seeds, ids = torch.from_numpy(batch.of_type(0).ids), torch.from_numpy(batch.of_type(1).ids).clone()

@@ -28,27 +28,27 @@ class FileRows(unittest.TestCase):
     def test_what_exceeds_the_budgets_stays_in_the_file(self):
         ids = np.random.default_rng(4).integers(0, 1024, 500)
         for where in ("host", "simulated"):
-            t = garner.tiered(self.at / "rows.npy", device=where, device_budget=100 * 160, host_budget=400 * 160, file_cache=50 * 160)
+            t = garner.tiered(self.at / "rows.npy", device=where, feature_cache=100 * 160, host_cache=400 * 160, file_cache=50 * 160)
             near = 100 if where == "simulated" else 0
             self.assertEqual((t.tiers["device"], t.tiers["host"], t.tiers["file"]), (near, 350, 1024 - near - 350))
             self.assertEqual((t.shape, t.dtype), ((1024, 40), np.float32))
             np.testing.assert_array_equal(t[ids], self.rows[ids])
             self.assertLessEqual(t.last.file_rows, t.hits(ids)["file"])  # what is asked for twice is one
             self.assertGreater(t.last.file_reads, 0)
-            self.assertIn("rows.npy", t.about())
+            self.assertIn("rows.npy", t.summary())
             np.testing.assert_array_equal(t[10:20], self.rows[10:20])
             again = pickle.loads(pickle.dumps(t))
             self.assertEqual(again.tiers, t.tiers)
             np.testing.assert_array_equal(again[ids], self.rows[ids])
         scores = np.arange(1024, dtype=np.float32)  # the last are the hottest
-        t = garner.tiered(self.at / "rows.npy", device="host", host_budget=400 * 160, scores=scores)
+        t = garner.tiered(self.at / "rows.npy", device="cpu", host_cache=400 * 160, scores=scores)
         self.assertEqual(t.hits(np.arange(1024 - 300, 1024))["host"], 300)
         np.testing.assert_array_equal(t[ids], self.rows[ids])
 
     @unittest.skipUnless(program and os.path.exists(program), "needs the program, in GARNER_PROGRAM")
     def test_a_row_file_stays_where_it_is(self):
         subprocess.run([program, "convert", self.at / "rows.npy", self.at / "rows.gnt"], check=True, capture_output=True)
-        t = garner.tiered(self.at / "rows.gnt", device="host", host_budget="16KiB")
+        t = garner.tiered(self.at / "rows.gnt", device="cpu", host_cache="16KiB")
         self.assertEqual((t.shape, t.dtype), ((1024, 40), np.float32))
         self.assertGreater(t.tiers["file"], 900)
         np.testing.assert_array_equal(t[::3], self.rows[::3])
@@ -57,20 +57,20 @@ class FileRows(unittest.TestCase):
             was = file.read(1)
             file.seek(8192 + 5)
             file.write(bytes([was[0] ^ 1]))
-        wrong = garner.tiered(self.at / "rows.gnt", device="host", host_budget="16KiB", file_cache="16KiB")
+        wrong = garner.tiered(self.at / "rows.gnt", device="cpu", host_cache="16KiB", file_cache="16KiB")
         with self.assertRaisesRegex(garner.InputError, r"rows\.gnt: row \d+, page 1: "):
             wrong[:200]
 
     def test_refusals(self):
         with self.assertRaisesRegex(garner.UsageError, "of tables that stay in a file"):
-            garner.tiered(self.rows, device="host", host_budget="1MiB")
+            garner.tiered(self.rows, device="cpu", host_cache="1MiB")
         with self.assertRaisesRegex(garner.UsageError, "a row takes"):
-            garner.tiered(self.at / "rows.npy", device="host", host_budget=100)
+            garner.tiered(self.at / "rows.npy", device="cpu", host_cache=100)
 
     def test_a_table_beside_another_has_the_same_rows(self):
         ids = np.random.default_rng(5).integers(0, 1024, 300)
-        t = garner.tiered(self.at / "rows.npy", device="host", host_budget="32KiB")
-        other = t.beside("host")
+        t = garner.tiered(self.at / "rows.npy", device="cpu", host_cache="32KiB")
+        other = t.for_device("host")
         self.assertEqual(other.tiers, t.tiers)
         np.testing.assert_array_equal(other[ids], self.rows[ids])
 
@@ -80,11 +80,11 @@ class FileRows(unittest.TestCase):
         seen = {}
         for policy in (None, "next-use", "window", "clock", "pinned", "kernels"):
             table = self.rows if policy is None else garner.tiered(
-                self.at / "rows.npy", device="host", host_budget=600 * 160, file_cache=500 * 160)
+                self.at / "rows.npy", device="cpu", host_cache=600 * 160, file_cache=500 * 160)
             sampler = garner.BlockSampler(g, [4, 3])
             merged = {"window": 300, "clock": "95%"}.get(policy or "", 0)
             how = {} if policy is None else {"reads": policy} if policy == "kernels" else {"cache": policy, "merge_reads": merged}
-            loader = garner.Loader(sampler, seeds, [table], batch=32, **how)
+            loader = garner.Loader(sampler, seeds, [table], batch_size=32, **how)
             seen[policy] = [(np.array(b.of_type(0).ids), np.array(b.rows(0))) for b in loader]
             for (ids, rows), (want_ids, want_rows) in zip(seen[policy], seen[None], strict=True):
                 np.testing.assert_array_equal(ids, want_ids)

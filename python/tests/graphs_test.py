@@ -33,7 +33,7 @@ class Graphs(unittest.TestCase):
             garner.parse_bytes("8 lots")
 
     def test_opens_graphs_by_name(self):
-        self.assertEqual(garner.open("kron:8").info.edges, garner.generate("kron", 8).info.edges)
+        self.assertEqual(garner.open("kron:8").info.num_edges, garner.generate("kron", 8).info.num_edges)
         with self.assertRaisesRegex(garner.UsageError, "KIND:SCALE"):
             garner.open("kron:80")
 
@@ -41,7 +41,7 @@ class Graphs(unittest.TestCase):
         for kind in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64):
             with self.subTest(kind=kind):
                 g = garner.build(np.array([0, 3, 3], kind), np.array([1, 1, 2], kind), undirected=True)
-                self.assertEqual((g.info.vertices, g.info.edges, g.info.directed), (4, 6, False))
+                self.assertEqual((g.info.num_nodes, g.info.num_edges, g.info.directed), (4, 6, False))
                 np.testing.assert_array_equal(garner.bfs(g, 0).depth, [0, 1, 3, 2])
 
     def test_build_takes_strides_lists_and_read_only_arrays(self):
@@ -52,13 +52,13 @@ class Graphs(unittest.TestCase):
             np.testing.assert_array_equal(garner.bfs(garner.build(source, target), 0).depth, [0, 1, 2, 3])
 
     def test_build_tells_what_it_dropped(self):
-        g = garner.build([0, 0, 1], [1, 1, 1], vertices=5)
-        self.assertEqual((g.report.arcs_read, g.report.duplicates_dropped, g.report.loops_dropped, g.report.isolated), (3, 1, 1, 3))
+        g = garner.build([0, 0, 1], [1, 1, 1], num_nodes=5)
+        self.assertEqual((g.report.edges_read, g.report.duplicates_dropped, g.report.loops_dropped, g.report.isolated), (3, 1, 1, 3))
         self.assertEqual(len(g), 5)
         self.assertIn("5 vertices, 1 edges, directed", repr(g))
 
     def test_empty(self):
-        g = garner.build([], [], vertices=3)
+        g = garner.build([], [], num_nodes=3)
         np.testing.assert_array_equal(garner.components(g).label, [0, 1, 2])
         self.assertEqual(g.pick_sources(4).shape, (0,))
 
@@ -77,11 +77,11 @@ class Graphs(unittest.TestCase):
                  r"^edge 1: 3 -> 4: its weight is 1e-50; weights are 32-bit floats, .*multiply"),
                 (lambda: garner.build([0, 3], [1, 4], [1.0, 5e-324]), garner.InputError, "edge 1: 3 -> 4: its weight is 4.9"),
                 (lambda: garner.build([0], [1], np.array([9., 1e39])[1:]), garner.InputError, "edge 0: 0 -> 1: its weight is 1e"),
-                (lambda: garner.build([0], [1], draw_weights=(0.0, 1e300)), garner.UsageError, "do not fit a 32-bit float"),
+                (lambda: garner.build([0], [1], random_weights=(0.0, 1e300)), garner.UsageError, "do not fit a 32-bit float"),
                 (lambda: garner.build([0], [1], [2**32]), garner.InputError, "4294967295"),
                 (lambda: garner.build([0], [1], [float("nan")]), garner.InputError, "nan"),
                 (lambda: garner.build([0], [1], id_bytes=3), garner.UsageError, "id_bytes 3"),
-                (lambda: garner.build([0], [1], draw_weights=(5, 1)), garner.UsageError, "low <= high"),
+                (lambda: garner.build([0], [1], random_weights=(5, 1)), garner.UsageError, "low <= high"),
                 (lambda: garner.build([0], [1], numbering="odd"), garner.UsageError, "automatic, compact, keep"),
                 (lambda: garner.generate("torus"), garner.UsageError, "kron, uniform, web"),
                 (lambda: garner.generate(scale=40), garner.UsageError, "1 to 31")]:
@@ -98,20 +98,20 @@ class Graphs(unittest.TestCase):
         with self.assertRaisesRegex(OSError, "nothing.gnr: cannot be opened"):
             garner.open(self.folder / "nothing.gnr")
         with self.assertRaises(MemoryError):
-            garner.build([0], [1], host_budget=1)
+            garner.build([0], [1], memory_limit=1)
         (self.folder / "bad.gnr").write_bytes(b"no graph at all" * 100)
         with self.assertRaises(ValueError):
             garner.open(self.folder / "bad.gnr")
 
     def test_saved_and_read_again(self):
-        g = garner.generate("kron", 8, draw_weights=(1, 9), in_lists=True)
-        self.assertEqual((g.info.vertices, g.info.weights), (256, "u32"))
+        g = garner.generate("kron", 8, random_weights=(1, 9), in_edges=True)
+        self.assertEqual((g.info.num_nodes, g.info.weights), (256, "u32"))
         twin = garner.sssp(g, 3).distance
         file = self.folder / "möbius.gnr"
         self.assertEqual(g.save(file), [])
         again = garner.open(str(file))
         self.assertIsNone(again.report)
-        self.assertEqual(again.info.edges, g.info.edges)
+        self.assertEqual(again.info.num_edges, g.info.num_edges)
         np.testing.assert_array_equal(garner.sssp(again, 3).distance, twin)
         self.assertEqual(garner.open(os.fsencode(file), weights=False).info.weights, "none")
         g.save(self.folder / "k.wel")
@@ -159,20 +159,20 @@ class Graphs(unittest.TestCase):
         self.assertEqual(len(garner.build([far], [0], numbering="compact")), 2)
 
     def test_vertices_are_a_bound(self):
-        self.assertEqual(len(garner.build([0, 1], [1, 2], vertices=3)), 3)
-        self.assertEqual(len(garner.build([0, 1], [1, 2], vertices=9)), 9)
+        self.assertEqual(len(garner.build([0, 1], [1, 2], num_nodes=3)), 3)
+        self.assertEqual(len(garner.build([0, 1], [1, 2], num_nodes=9)), 9)
         for vertices in (2, 0):
             with self.assertRaisesRegex(garner.IdError, "edge [01]: . -> .: of ."):
-                garner.build([0, 1], [1, 2], vertices=vertices)
+                garner.build([0, 1], [1, 2], num_nodes=vertices)
         for wrong, kind in ((-1, garner.UsageError), ("x", TypeError), (1.5, TypeError)):
             with self.assertRaisesRegex(kind, "vertices"):
-                garner.build([0], [1], vertices=wrong)
+                garner.build([0], [1], num_nodes=wrong)
 
     def test_build_takes_an_edge_index(self):
         edges = np.array([[0, 1, 2], [1, 2, 3]])
         for given in (edges, edges.astype("i4"), np.asfortranarray(edges), edges.tolist()):
             np.testing.assert_array_equal(garner.bfs(garner.build(given), 0).depth, [0, 1, 2, 3])
-        g = garner.build(edges, weights=[3, 4, 5], vertices=6)
+        g = garner.build(edges, weights=[3, 4, 5], num_nodes=6)
         np.testing.assert_array_equal(garner.sssp(g, 0).distance, [0, 3, 7, 12, -1, -1])
         for wrong in (edges.T, np.zeros((2, 2, 2), int), [1, 2, 3], 5, {"edges": 1}, [[1], [2, 3]], None, object()):
             with self.assertRaisesRegex(garner.UsageError, "edge_index.*; or give source and target, a sparse matrix"):
@@ -210,7 +210,7 @@ class Graphs(unittest.TestCase):
         self.assertEqual(len(garner.build(scipy.sparse.csr_array((7, 7)))), 7)
         twice = scipy.sparse.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2))  # SciPy means 3
         self.assertEqual(garner.sssp(garner.build(twice), 0).distance[1], 3)
-        for wrong in (lambda: garner.build(scipy.sparse.csr_array((3, 4))), lambda: garner.build(scipy.sparse.csr_array((3, 3)), vertices=5)):
+        for wrong in (lambda: garner.build(scipy.sparse.csr_array((3, 4))), lambda: garner.build(scipy.sparse.csr_array((3, 3)), num_nodes=5)):
             self.assertRaises(garner.UsageError, wrong)
 
     def test_build_takes_graphs_of_networkx(self):
@@ -250,7 +250,7 @@ class Graphs(unittest.TestCase):
                 least[u, v] = min(w, least.get((u, v), w))
         edges = sorted(least)
         for options, kind in (({}, np.int32), ({"id_bytes": 8}, np.int64)):
-            g = garner.build(source, target, weights, vertices=50, **options)
+            g = garner.build(source, target, weights, num_nodes=50, **options)
             for order in ("natural", "random", "degree"):
                 if order != "natural":
                     g.reorder(order)
@@ -266,22 +266,22 @@ class Graphs(unittest.TestCase):
                     self.assertRaisesRegex(garner.UsageError, "in use", g.reorder, "degree")
                     copy = targets.copy()
                 del offsets, targets, found
-        g = garner.build(source, target, vertices=50)
+        g = garner.build(source, target, num_nodes=50)
         targets = g.csr()[1]
         del g
         np.testing.assert_array_equal(targets, copy)  # it outlives the graph
         self.assertIsNone(garner.build([0], [1]).csr()[2])
-        self.assertEqual([len(part) for part in garner.build([], [], vertices=3).csr()[:2]], [4, 0])
+        self.assertEqual([len(part) for part in garner.build([], [], num_nodes=3).csr()[:2]], [4, 0])
         self.assertEqual(garner.build([0, 1], [1, 2], [2**31, 1]).csr()[2].tolist(), [2**31, 1])
         np.testing.assert_array_equal(garner.build([10**9, 5], [7, 10**9], numbering="compact").csr()[1], [2, 1])
 
     @unittest.skipUnless(garner_program, "needs the program garner")
     def test_csr_of_packed_lists(self):
         file, packed = self.folder / "plain.gnr", self.folder / "packed.gnr"
-        garner.generate("web", 9, draw_weights=(1, 255)).save(file)
+        garner.generate("web", 9, random_weights=(1, 255)).save(file)
         subprocess.run([garner_program, "convert", file, packed, "--compress"], check=True, stdout=subprocess.DEVNULL)
         opened = garner.open(packed)
-        self.assertTrue(opened.info.packed)
+        self.assertTrue(opened.info.compressed)
         for part, twin in zip(opened.csr(), garner.open(file).csr()):
             np.testing.assert_array_equal(part, twin)
         held = opened.csr()[0]
@@ -291,7 +291,7 @@ class Graphs(unittest.TestCase):
         for size, most in (("2GB", 2 * 10**9), ("2 GiB", 2 << 30), ("2GiB", 2 << 30), ("1.5 kB", 1500), ("1.5KiB", 1536), ("1 MB", 10**6), ("0.001 TB", 10**9),
                            ("1e-3GB", 10**6), ("1e3 kb", 10**6), ("512M", 512 << 20), ("4096", 4096), (4096, 4096)):
             with self.subTest(size=size), self.assertRaisesRegex(garner.OutOfMemory, f" {most} are allowed"):
-                garner.build([0], [1], vertices=4_000_000_000, host_budget=size)
+                garner.build([0], [1], num_nodes=4_000_000_000, memory_limit=size)
         for wrong in ("8 apples", "GB", "", "8 G B", "-1GB", "GB8", "8 GiBB"):
             with self.subTest(size=wrong), self.assertRaisesRegex(garner.UsageError, "8GiB"):
                 garner.limit_host_memory(wrong)
@@ -352,20 +352,20 @@ class Graphs(unittest.TestCase):
             "sampler": lambda g: garner.BlockSampler(g, [2, 2]).sample([4, 5]).of_type(0).ids,
             "relation": lambda g: garner.BlockSampler.of_relations([90], [garner.Relation(g, [3])]).sample_types([([7], 0, None)], 3).of_type(0).ids,
             "part": lambda g: len(garner.GraphPart(g, 0, 2)),
-            "training": lambda g: next(iter(garner.Training(g, rows, labels, split, fanouts=[2], layers=1, hidden=4)))["loss"],
-            "whole": lambda g: next(iter(garner.Training(g, rows, labels, split, fanouts=None, layers=2, side="out", hidden=4)))["loss"]}
+            "training": lambda g: next(iter(garner.Training(g, rows, labels, split, fanouts=[2], num_layers=1, hidden_channels=4)))["loss"],
+            "whole": lambda g: next(iter(garner.Training(g, rows, labels, split, fanouts=None, num_layers=2, side="out", hidden_channels=4)))["loss"]}
         for name, use in uses.items():
             with self.subTest(name):
                 file = self.folder / "directed.gnr"
-                garner.build(edges, vertices=90).save(file)
-                wanted = use(garner.build(edges, vertices=90, in_lists=True))
-                held = garner.build(edges, vertices=90)
+                garner.build(edges, num_nodes=90).save(file)
+                wanted = use(garner.build(edges, num_nodes=90, in_edges=True))
+                held = garner.build(edges, num_nodes=90)
                 search = garner.BfsSearch(held, variant="levels")  # which goes on with the graph as it was
-                for g in (garner.build(edges, vertices=90), garner.open(file), garner.open(file, edges="host").reorder("natural"), held):
-                    self.assertFalse(g.info.in_lists)
+                for g in (garner.build(edges, num_nodes=90), garner.open(file), garner.open(file, edges="host").reorder("natural"), held):
+                    self.assertFalse(g.info.in_edges)
                     self.assertNotIn("with in-lists", repr(g))
                     np.testing.assert_array_equal(use(g), wanted)
-                    self.assertTrue(g.info.in_lists)
+                    self.assertTrue(g.info.in_edges)
                     self.assertIn("with in-lists", repr(g))
                     np.testing.assert_array_equal(use(g), wanted)
                 self.assertGreater(search.run(3).reached, 1)
@@ -373,11 +373,11 @@ class Graphs(unittest.TestCase):
                     held.reorder("degree")
                 del search
                 np.testing.assert_array_equal(garner.bfs(held.reorder("degree"), 3).depth, garner.bfs(g, 3).depth)
-        g = garner.build(edges, vertices=90)
-        self.assertIs(g.make_in_lists(), g)
-        self.assertEqual(g.digest(), garner.build(edges, vertices=90, in_lists=True).digest())
+        g = garner.build(edges, num_nodes=90)
+        self.assertIs(g.make_in_edges(), g)
+        self.assertEqual(g.digest(), garner.build(edges, num_nodes=90, in_edges=True).digest())
         garner.components(g)
-        self.assertFalse(garner.build(edges, undirected=True).make_in_lists().info.in_lists)
+        self.assertFalse(garner.build(edges, undirected=True).make_in_edges().info.in_edges)
         with self.assertRaisesRegex(garner.InputError, "lists that stay in the file make none; build or read it with in_lists=True"):
             garner.pagerank(garner.open(file, edges="file"))
 

@@ -76,8 +76,8 @@ class Hetero(unittest.TestCase):
         cites = g.edges[1]
         ids = np.arange(3) if cites.edge_ids is None else np.load(cites.edge_ids)
         np.testing.assert_array_equal(np.load(cites.times), 2010 + ids)
-        self.assertEqual(g.lists(0).info.vertices, 4)
-        self.assertEqual(garner.open(cites.file).info.edges, 3)
+        self.assertEqual(g.lists(0).info.num_nodes, 4)
+        self.assertEqual(garner.open(cites.file).info.num_edges, 3)
         self.assertIn("2 vertex types, 2 edge types", repr(g))
         self.assertIn("author writes paper: 6 arcs", repr(g.edges[0]))
         self.assertEqual(g.name, str(self.folder / "mag.json"))
@@ -86,7 +86,7 @@ class Hetero(unittest.TestCase):
     def test_both_ways(self):
         self.make()
         self.convert("mag", "both.json", "--undirected")
-        g = garner.open_hetero(self.folder / "both.json", place="host", check=True)
+        g = garner.open_hetero(self.folder / "both.json", device="cpu", check=True)
         self.assertEqual([e.key for e in g.edges],
                          [("author", "writes", "paper"), ("paper", "rev_writes", "author"), ("paper", "cites", "paper")])
         np.testing.assert_array_equal(self.pairs_of(g, ("paper", "rev_writes", "author")), self.writes[::-1])
@@ -97,7 +97,7 @@ class Hetero(unittest.TestCase):
         self.make()
         g = garner.open_hetero(self.folder / "mag.json")
         paper = g.types[1]
-        rows, labels = garner.tiered(paper.features, device="host"), np.load(paper.labels)
+        rows, labels = garner.tiered(paper.features, device="cpu"), np.load(paper.labels)
         writes, cites = ((t, set(zip(*index.tolist()))) for t, index in ((("author", "writes", "paper"), self.writes), (("paper", "cites", "paper"), self.cites)))
         for batch in garner.torch.loader(g, [-1, -1], ("paper", np.load(paper.train)), x={"paper": rows}, y={"paper": labels},
                                          edge_attr={writes[0]: self.writes.T.copy()}, batch_size=1, device="cpu"):
@@ -126,10 +126,10 @@ class Hetero(unittest.TestCase):
         lists = g.lists(("paper", "cites", "paper"))
         with self.assertRaisesRegex(garner.UsageError, "in use"):
             lists.reorder("degree")
-        self.assertIs(lists.to("host"), lists)  # where they lie
+        self.assertIs(lists.to("cpu"), lists)  # where they lie
         del g
         self.assertEqual(len(lists), 4)
-        self.assertEqual(lists.to("host").info.edges, 3)
+        self.assertEqual(lists.to("cpu").info.num_edges, 3)
 
     def test_what_is_wrong_is_named(self):
         self.make()

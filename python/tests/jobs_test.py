@@ -57,7 +57,7 @@ counts_requests = not os.environ.get("GARNER_STREAMS")  # streams do not
 class Jobs(unittest.TestCase):
     def graph(self, where, **options):
         source, target, weights = edges_of()
-        g = garner.build(source, target, weights, vertices=300, **options)
+        g = garner.build(source, target, weights, num_nodes=300, **options)
         return g.to(where) if where == "device" else g
 
     def test_over_shards_what_one_place_gives(self):
@@ -73,15 +73,15 @@ class Jobs(unittest.TestCase):
                     self.assertTrue(r.run.verified)
                     self.assertEqual([s.place.split(":")[0] for s in r.run.shards], [where] * 3)
                     self.assertEqual(sum(s.vertices for s in r.run.shards), 300)
-                    self.assertEqual(sum(s.edges for s in r.run.shards), g.info.edges)
+                    self.assertEqual(sum(s.edges for s in r.run.shards), g.info.num_edges)
                     exchanged = sum(s.bytes_exchanged for s in r.run.shards)
                     self.assertGreater(exchanged, 0)
                     steps = next(getattr(r.run, name) for name in ("levels", "phases", "rounds") if hasattr(r.run, name))
                     self.assertTrue(0 < sum(step.bytes_exchanged for step in steps) <= exchanged)
         with self.assertRaises(garner.UsageError):
-            garner.bfs(g, 5, shards=["host", "simulated"])
+            garner.bfs(g, 5, devices=["host", "simulated"])
         with self.assertRaises(TypeError):
-            garner.bfs(g, 5, shards="host")
+            garner.bfs(g, 5, devices="host")
 
     def test_bfs(self):
         for undirected in (False, True):
@@ -89,7 +89,7 @@ class Jobs(unittest.TestCase):
             for where in places:
                 for access in ("strided", "merged", "aligned"):
                     with self.subTest(undirected=undirected, where=where, access=access):
-                        r = garner.bfs(self.graph(where, undirected=undirected), 5, place=where, access=access, verify=True)
+                        r = garner.bfs(self.graph(where, undirected=undirected), 5, device=where, access=access, verify=True)
                         np.testing.assert_array_equal(r.depth, twin)
                         self.assertEqual((r.depth.dtype, r.parent.dtype), (np.int64, np.int64))
                         reached = twin >= 0
@@ -111,7 +111,7 @@ class Jobs(unittest.TestCase):
             g = self.graph(where, undirected=True)
             for variant in ("near_far", "emogi"):
                 with self.subTest(where=where, variant=variant):
-                    r = garner.sssp(g, 5, place=where, variant=variant, verify=True)
+                    r = garner.sssp(g, 5, device=where, variant=variant, verify=True)
                     self.assertEqual(r.distance.dtype, np.int64)
                     np.testing.assert_array_equal(r.distance, twin)
 
@@ -123,8 +123,8 @@ class Jobs(unittest.TestCase):
 
     def test_components(self):
         for where in places:
-            g = garner.build([1, 2, 7, 9], [2, 3, 8, 9], vertices=10, undirected=True)
-            r = garner.components(g.to(where) if where == "device" else g, place=where, verify=True)
+            g = garner.build([1, 2, 7, 9], [2, 3, 8, 9], num_nodes=10, undirected=True)
+            r = garner.components(g.to(where) if where == "device" else g, device=where, verify=True)
             np.testing.assert_array_equal(r.label, [0, 1, 1, 1, 4, 5, 6, 7, 7, 9])
             self.assertEqual(r.label.dtype, np.int64)
             self.assertEqual((r.run.components, r.run.largest), (7, 3))
@@ -139,10 +139,10 @@ class Jobs(unittest.TestCase):
         for _ in range(20):
             twin = 0.15 / 300 + 0.85 * (matrix @ np.divide(twin, out, out=np.zeros(300), where=out > 0) + twin[out == 0].sum() / 300)
         for where in places:
-            r = garner.pagerank(self.graph(where, in_lists=True), place=where, iterations=20)
+            r = garner.pagerank(self.graph(where, in_edges=True), device=where, iterations=20)
             self.assertEqual((r.rank.dtype, r.run.iterations), (np.float32, 20))
             np.testing.assert_allclose(r.rank, twin, rtol=1e-4)
-        r = garner.pagerank(self.graph("host", in_lists=True), personal={5: 1.0, 7: 3.0})
+        r = garner.pagerank(self.graph("host", in_edges=True), personalization={5: 1.0, 7: 3.0})
         self.assertEqual(r.rank.argmax(), 7)
         self.assertTrue(r.run.converged)
 
@@ -159,20 +159,20 @@ class Jobs(unittest.TestCase):
                     graph[u][v]["weight"] = kind(draw.integers(0, 9)) if kind is int else float(draw.random()) * 1e-40
                 for personal in (None, {0: 1, 7: 0, 9: 2.5}, {59: 1e-30}):
                     for where in places:
-                        g = garner.build(graph, in_lists=directed)
+                        g = garner.build(graph, in_edges=directed)
                         g = g.to(where) if where == "device" else g
                         for weighted in (True, False):
                             twin = networkx.pagerank(graph, personalization=personal, weight="weight" if weighted else None, tol=1e-12, max_iter=5000)
-                            r = garner.pagerank(g, weighted=weighted, personal=personal, tolerance=1e-9, place=where, verify=True)
+                            r = garner.pagerank(g, weighted=weighted, personalization=personal, tolerance=1e-9, device=where, verify=True)
                             np.testing.assert_allclose(r.rank, [twin[v] for v in range(60)], atol=1e-6)
                             self.assertEqual((r.run.weighted, "not weighted" in repr(r.run)), (weighted, not weighted))
-        plain = garner.build([0, 1], [1, 2], in_lists=True)
+        plain = garner.build([0, 1], [1, 2], in_edges=True)
         for wrong, words in ((lambda: garner.pagerank(plain, weighted=True), "has no weights; build it with weights"),
                              (lambda: garner.pagerank(g, weighted=True, variant="emogi"), "weighted, say pull"),
-                             (lambda: garner.pagerank(g, weighted=True, shards=["host", "host"]), "over 2 shards are not there"),
+                             (lambda: garner.pagerank(g, weighted=True, devices=["host", "host"]), "over 2 shards are not there"),
                              (lambda: garner.pagerank(g, weighted="weight"), "weighted"),
-                             (lambda: garner.pagerank(g, personal={0: 0, 1: 0.0}), "are all 0"),
-                             (lambda: garner.pagerank(g, personal={0: -1.0, 1: 2}), "say a number from 0")):
+                             (lambda: garner.pagerank(g, personalization={0: 0, 1: 0.0}), "are all 0"),
+                             (lambda: garner.pagerank(g, personalization={0: -1.0, 1: 2}), "say a number from 0")):
             with self.assertRaisesRegex((ValueError, TypeError), words):
                 wrong()
 
@@ -184,7 +184,7 @@ class Jobs(unittest.TestCase):
             self.assertEqual(search.run(source).source, source)
             np.testing.assert_array_equal(search.depths(), garner.bfs(g, source).depth)
             self.assertEqual(search.parents()[source], source)
-        self.assertIs(g.to("host"), g)  # where it lies already
+        self.assertIs(g.to("cpu"), g)  # where it lies already
         self.assertRaisesRegex(garner.UsageError, "in use by a search", g.reorder, "degree")
         shortest = garner.SsspSearch(g)
         shortest.run(5)
@@ -206,12 +206,12 @@ class Jobs(unittest.TestCase):
         g = self.graph("host")
         for wrong, kind, words in [
                 (lambda: garner.bfs(g, 300), garner.InputError, "300 does not exist"),
-                (lambda: garner.bfs(g, 0, place="moon"), garner.UsageError, "is no place"),
+                (lambda: garner.bfs(g, 0, device="moon"), garner.UsageError, "is no place"),
                 (lambda: garner.bfs(g, 0, variant="fast"), garner.UsageError, "direction, emogi, levels"),
                 (lambda: garner.bfs(g, 0, access="odd"), garner.UsageError, "aligned"),
                 (lambda: garner.bfs(g, 0, edges="file"), garner.UsageError, ""),
-                (lambda: garner.bfs(g, 0, device_budget="8 apples"), garner.UsageError, "8GiB"),
-                (lambda: garner.bfs(g, 0, device_budget=-1), garner.UsageError, "8GiB"),
+                (lambda: garner.bfs(g, 0, graph_cache="8 apples"), garner.UsageError, "8GiB"),
+                (lambda: garner.bfs(g, 0, graph_cache=-1), garner.UsageError, "8GiB"),
                 (lambda: garner.bfs(g, 0, speed=1), TypeError, "no option 'speed'"),
                 (lambda: garner.bfs(g, 0, slice="x"), TypeError, "slice='x' is of the wrong type"),
                 (lambda: garner.bfs(g, 0, slice=33), garner.UsageError, "33"),
@@ -232,7 +232,7 @@ class Jobs(unittest.TestCase):
                 (lambda: g.save(), TypeError, "file is missing"),
                 (lambda: garner.generate("kron", "x"), TypeError, "scale='x' is no int"),
                 (lambda: garner.sssp(garner.build([0], [1]), 0), garner.InputError, r"no weights.*draw_weights=\(1, 255\)"),
-                (lambda: garner.pagerank(g, personal=[1]), TypeError, "personal"),
+                (lambda: garner.pagerank(g, personalization=[1]), TypeError, "personal"),
                 (lambda: garner.components(g, variant="x"), garner.UsageError, "afforest, emogi")]:
             with self.assertRaisesRegex(kind, words):
                 wrong()

@@ -32,7 +32,7 @@ class Loaders(unittest.TestCase):
         cls.seeds = np.arange(1000)[::-1].copy()
 
     def loader(self, seeds=None, place="host", fanouts=(4, 3), **options):
-        sampler = garner.BlockSampler(self.g, fanouts, edge_ids=True, place=place)
+        sampler = garner.BlockSampler(self.g, fanouts, edge_ids=True, device=place)
         return garner.Loader(sampler, self.seeds if seeds is None else seeds, [self.rows], [self.labels], **{"batch": 128, **options})
 
     def said(self, batches):
@@ -41,9 +41,9 @@ class Loaders(unittest.TestCase):
 
     def test_what_is_sampled_then_indexed(self):
         for place in ("host", "simulated"):
-            for options in ({}, {"shuffle": False, "drop_last": True}, {"way": "staged", "ahead": 5}):
-                with self.subTest(place=place, **options):
-                    loader, one = self.loader(place=place, **options), garner.BlockSampler(self.g, [4, 3], edge_ids=True)
+            for options in ({}, {"shuffle": False, "drop_last": True}, {"strategy": "staged", "prefetch": 5}):
+                with self.subTest(device=place, **options):
+                    loader, one = self.loader(device=place, **options), garner.BlockSampler(self.g, [4, 3], edge_ids=True)
                     self.assertEqual((loader.batches, len(loader)), (7 + (not options.get("drop_last")),) * 2)
                     for epoch in range(2):
                         seen = []
@@ -123,7 +123,7 @@ class Loaders(unittest.TestCase):
         mine = np.array([5, 9, 5, 7] * 50)
         loader.open(3, 1 << 60)
         for k in (0, 128):
-            loader.give([(mine[k:k + 128], 0, None)])
+            loader.submit([(mine[k:k + 128], 0, None)])
         loader.end()
         self.assertEqual(len(loader), 2)
         for b in loader:
@@ -136,7 +136,7 @@ class Loaders(unittest.TestCase):
     def test_the_sampler_is_the_loaders(self):
         loader = self.loader()
         sampler = garner.BlockSampler(self.g, [2])
-        first, second = (garner.Loader(sampler, [1, 2, 3], batch=1) for _ in range(2))
+        first, second = (garner.Loader(sampler, [1, 2, 3], batch_size=1) for _ in range(2))
         first.next()
         self.assertTrue(sampler.lent)
         for wrong in (lambda: sampler.sample([1]), second.next, lambda: second.begin(1)):
@@ -154,14 +154,14 @@ class Loaders(unittest.TestCase):
     def test_tables(self):
         half, bits = self.rows.astype(np.float16), np.arange(1024) % 3 == 0
         sampler = garner.BlockSampler(self.g, [3])
-        loader = garner.Loader(sampler, self.seeds, [garner.tiered(half, device="host")], batch=100, dtype="f32")
+        loader = garner.Loader(sampler, self.seeds, [garner.tiered(half, device="cpu")], batch_size=100, dtype="f32")
         b = loader.next()
         self.assertEqual(b.rows(0).dtype, np.float32)
         np.testing.assert_array_equal(b.rows(0), half[b.of_type(0).ids].astype(np.float32))
         loader.stop()
-        b = garner.Loader(sampler, self.seeds, self.rows, batch=100).next()  # one table
+        b = garner.Loader(sampler, self.seeds, self.rows, batch_size=100).next()  # one table
         np.testing.assert_array_equal(b.rows(0), self.rows[b.of_type(0).ids])
-        b = garner.Loader(sampler, self.seeds, [bits, self.rows.reshape(1024, 2, 3)], batch=100).next()
+        b = garner.Loader(sampler, self.seeds, [bits, self.rows.reshape(1024, 2, 3)], batch_size=100).next()
         np.testing.assert_array_equal(b.rows(0), bits[b.of_type(0).ids])
         self.assertEqual(b.rows(1).shape[1:], (2, 3))
         with self.assertRaisesRegex(garner.UsageError, "table 2 of"):
@@ -171,7 +171,7 @@ class Loaders(unittest.TestCase):
         for wrong, kind, words in [
                 (dict(seeds=[]), garner.InputError, "empty"), (dict(seeds=[1, 2, 1]), garner.InputError, "position 2 stands there twice"),
                 (dict(seeds=[1024]), garner.IdError, "1024 at position 0"), (dict(batch=0), garner.UsageError, "mini-batches of 0"),
-                (dict(way="quick"), garner.UsageError, "say automatic"), (dict(ahead=65), garner.UsageError, "ahead"),
+                (dict(strategy="quick"), garner.UsageError, "say automatic"), (dict(prefetch=65), garner.UsageError, "ahead"),
                 (dict(rank=1), garner.UsageError, "ranks is not"), (dict(rank=2, ranks=2), garner.UsageError, "rank 2 of 2"),
                 (dict(workers=2), TypeError, "no option 'workers'"), (dict(times=[1]), garner.InputError, "1 times for 1000")]:
             with self.assertRaisesRegex(kind, words):
@@ -189,12 +189,12 @@ class Loaders(unittest.TestCase):
         self.assertFalse(sampler.lent)
         loader.open()
         with self.assertRaisesRegex(garner.IdError, "seed 2000 at position 1"):
-            loader.give([([1, 2000], 0, None)])
+            loader.submit([([1, 2000], 0, None)])
 
     def test_times(self):
         self.assertEqual(self.loader().report()["times"], [])
         for place in ("host", "simulated"):
-            loader = self.loader(place=place, keep_times=5, window=2)
+            loader = self.loader(device=place, keep_times=5, window=2)
             for _ in loader:
                 pass
             times = loader.report()["times"]
@@ -209,7 +209,7 @@ class Loaders(unittest.TestCase):
     # --- processes and signals ---
     def test_ctrl_c(self):
         g = garner.generate("kron", 14)
-        loader = garner.Loader(garner.BlockSampler(g, [-1, -1, -1]), np.arange(len(g)), batch=1000)
+        loader = garner.Loader(garner.BlockSampler(g, [-1, -1, -1]), np.arange(len(g)), batch_size=1000)
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         started = time.monotonic()
         with self.assertRaises(KeyboardInterrupt):
@@ -245,7 +245,7 @@ class Loaders(unittest.TestCase):
     def test_rows_of_bfloat16(self):
         rows = torch.randn(1024, 6).bfloat16()
         sampler = garner.BlockSampler(self.g, [4])
-        for b in garner.Loader(sampler, self.seeds, [garner.tiered(rows, device="host")], batch=128):
+        for b in garner.Loader(sampler, self.seeds, [garner.tiered(rows, device="cpu")], batch_size=128):
             made = b.rows(0)
             self.assertTrue(torch.equal(torch.from_dlpack(made), rows[torch.from_numpy(b.of_type(0).ids)]))
             self.assertEqual(made.__dlpack_device__(), (1, 0))
@@ -257,8 +257,8 @@ class Loaders(unittest.TestCase):
     def test_another_stream_that_reads_a_mini_batch_has_done_before_it_is_filled_anew(self):
         if torch is None or not (garner.info()["devices"] and torch.cuda.is_available()):
             self.skipTest("needs torch and a GPU (none here)")
-        table = garner.tiered(self.rows, device=0, device_budget=0)
-        loader = garner.Loader(garner.BlockSampler(self.g.to(0), [4, 3], place=0), self.seeds, [table], batch=64, ahead=1, shuffle=False)
+        table = garner.tiered(self.rows, device=0, feature_cache=0)
+        loader = garner.Loader(garner.BlockSampler(self.g.to(0), [4, 3], device=0), self.seeds, [table], batch_size=64, prefetch=1, shuffle=False)
         other, busy, seen = torch.cuda.Stream(), torch.empty(1 << 28, dtype=torch.uint8, device="cuda"), []
         for b in loader:
             with torch.cuda.stream(other):  # whose work is behind by far
@@ -353,12 +353,12 @@ class Loaders(unittest.TestCase):
 
     def test_memory_that_runs_out(self):
         edges = [(v, k) for v in range(700) for k in range(1 if v < 600 else 300)]
-        g = garner.build(*np.array(edges).T, vertices=1024)
+        g = garner.build(*np.array(edges).T, num_nodes=1024)
         for place in ("host", "simulated"):
-            with self.subTest(place=place):
+            with self.subTest(device=place):
                 def loader():
                     table = garner.tiered(self.rows, device=place, **({} if place == "host" else {"device_budget": 0}))
-                    return garner.Loader(garner.BlockSampler(g, [-1], side="out", place=place), np.arange(700), [table], batch=25, shuffle=False, window=4)
+                    return garner.Loader(garner.BlockSampler(g, [-1], side="out", device=place), np.arange(700), [table], batch_size=25, shuffle=False, window=4)
 
                 def said(b):
                     return b.index, b.of_type(0).ids.tolist(), b.rows(0).tolist()

@@ -52,7 +52,7 @@ def links_of_types(**how):
 
 def plain(**how):
     d = data()
-    return garner.torch.loader(**{"graph": garner.build(d.edge_index, vertices=40), "fanouts": [3, 2], **how})
+    return garner.torch.loader(**{"graph": garner.build(d.edge_index, num_nodes=40), "fanouts": [3, 2], **how})
 
 
 def sampler():
@@ -72,9 +72,9 @@ EVERY = [  # of all loaders: name, values, what is said of each
     ("reserve", ("many", -1, 2.5, True), "reserve is .*bytes"),
     ("loading", (3, "window", ["window"]), "loading is .*dict"),
     ("loading", ({"batch": 3},), "loading: there is no 'batch'"),
-    ("loading", ({"window": -1}, {"window": 2.5}), "loading: window is"), ("loading", ({"ahead": -1}, {"ahead": "2"}), "loading: ahead is"),
+    ("loading", ({"window": -1}, {"window": 2.5}), "loading: window is"), ("loading", ({"prefetch": -1}, {"prefetch": "2"}), "loading: ahead is"),
     ("loading", ({"multiprocessors": -1},), "loading: multiprocessors is"), ("loading", ({"keep_times": -1},), "loading: keep_times is"),
-    ("loading", ({"way": "fast"}, {"way": 3}), "loading: way is .*window"), ("loading", ({"reads": "x"},), "loading: reads is .*kernels"),
+    ("loading", ({"strategy": "fast"}, {"strategy": 3}), "loading: way is .*window"), ("loading", ({"reads": "x"},), "loading: reads is .*kernels"),
     ("loading", ({"cache": "lots"},), "loading: cache is .*clock"),
     ("loading", ({"window_bytes": "lots"}, {"window_bytes": -1}), "loading: window_bytes is"),
     ("loading", ({"merge_reads": "perhaps"}, {"merge_reads": -1}, {"merge_reads": 0.5}), "loading: merge_reads is"),
@@ -127,7 +127,7 @@ CASES = {
                            {("a", "to", "b"): 1, ("b", "to", "a"): [1]}), "num_neighbors"),
         ("weight_attr", ("w", {("a", "to", "b"): "w"}, {"x": "w"}), "weight_attr"), ("time_attr", ("t",), "time_attr 't'"),
         ("scores", (lambda: torch.rand(30), lambda: {"c": torch.rand(3)}), "scores: "),
-        ("graph", (lambda: garner.build([0], [1], vertices=30),), "graph="),
+        ("graph", (lambda: garner.build([0], [1], num_nodes=30),), "graph="),
     ],
     links_of_types: [
         ("edge_label_index", (lambda: ones(2, 3), ("a", "c"), ("a", "knows", "b"), lambda: (("a", "to", "b"), torch.tensor([[30], [0]])), "a", 3,
@@ -162,9 +162,9 @@ TOGETHER = [  # options that contradict each other
     *((links, {"edge_label_time": times, "time_attr": "time"}, "edge_label_time") for times in (lambda: torch.arange(3), lambda: torch.rand(200), "now")),
     (nodes, {"batch_sampler": [[1]], "batch_size": 2}, "batch_sampler"), (nodes, {"sampler": [0, 1], "shuffle": True}, "sampler"),
     (nodes, {"batch_size": None, "drop_last": True}, "drop_last"), (nodes, {"num_neighbors": {("v", "to", "v"): [1]}}, "num_neighbors"),
-    (nodes, {"graph": lambda: garner.build([0], [1], vertices=3)}, "the graph has 3"),
+    (nodes, {"graph": lambda: garner.build([0], [1], num_nodes=3)}, "the graph has 3"),
     *((make, {"neighbor_sampler": sampler, name: value}, f"neighbor_sampler and {name}: ") for make in (nodes, links)
-      for name, value in (("labor", True), ("graph", lambda: garner.build([0], [1], vertices=40)), ("scores", lambda: torch.rand(40)), ("graph_cache", "1MiB"),
+      for name, value in (("labor", True), ("graph", lambda: garner.build([0], [1], num_nodes=40)), ("scores", lambda: torch.rand(40)), ("graph_cache", "1MiB"),
                           ("graph_cache", 0), ("device_budget", "1MiB"))),
     (links, {"edge_label": lambda: torch.ones(200), "neg_sampling": "triplet"}, "'edge_label' needs to be undefined"),
     (links, {"neg_sampling": "binary", "neg_sampling_ratio": 2.0}, "neg_sampling and neg_sampling_ratio"),

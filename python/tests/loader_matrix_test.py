@@ -85,7 +85,7 @@ def attributes(world, option):
         for name in node_names(option):
             value = of_torch(rows[name])
             if name == "x" and option.get("x") == "tiered":
-                value = garner.tiered(value, device="host" if option["place"] == "cpu" else option["place"], device_budget=160)
+                value = garner.tiered(value, device="host" if option["place"] == "cpu" else option["place"], feature_cache=160)
             yield kind, name, rows[name] if name == "x" and option.get("x") == "numpy" else value
     for kind, rows in world.of_edges.items():
         for name in edge_names(option):
@@ -123,7 +123,7 @@ def as_garners_stores(world, option):
 def graph_of(world, option, kind=None):
     row, col = world.edges[kind]
     weights = world.of_edges[kind]["w"] if "weighted" in option else None
-    return garner.build(row, col, weights, vertices=max(world.count[end] for end in types_of(kind)), keep_loops=True, in_lists=True)
+    return garner.build(row, col, weights, num_nodes=max(world.count[end] for end in types_of(kind)), keep_loops=True, in_edges=True)
 
 
 def as_graphs_in_a_store(world, option):
@@ -636,7 +636,7 @@ class Matrix(unittest.TestCase):
     def one(self, name, data, rule, form, place):
         kind = DATA[data]
         world = self.worlds[kind.several, kind.graphs]
-        option = {**RULES[rule], **FORMS[form], "place": place, "graphs": kind.graphs}
+        option = {**RULES[rule], **FORMS[form], "device": place, "graphs": kind.graphs}
         # A Graph's edges are named by their places in the lists of targets, unless attributes are of its edges.
         by_place = kind.graphs and (name == "torch.loader" or not {"edge_attr", "edge_time"} & set(edge_names(option)))
         option["order"] = {t: np.lexsort(ends) if by_place else np.arange(len(ends[0])) for t, ends in world.edges.items()}

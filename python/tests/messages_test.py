@@ -45,7 +45,7 @@ class Messages(unittest.TestCase):
                        BfsSearch(g, speed=1); Unified(); Unified(None); unified(5); tiered(5); tiered(None); tiered("no.npy"); tiered(f, scores=[1])
                        tiered(f, peers=3); tiered(f, peers=[-1]); tiered(f, peers=[2**40]); tiered(f, dtype=5); tiered(f, wait_seconds="x")
                        tiered(f, device_budget=[1]); tiered(f, group=3); tiered(f).gather([0], way=5); tiered(f).explain("x"); tiered(f).hits("x")
-                       tiered(f).beside("moon"); shared(5); shared("x", (2, "a")); shared("x", (2, 2), wait_seconds="x"); score(g, by=3); score()
+                       tiered(f).for_device("moon"); shared(5); shared("x", (2, "a")); shared("x", (2, 2), wait_seconds="x"); score(g, by=3); score()
                        score(g, train="x"); build(); build(g); build([0], [1], "w"); build([0], [1], speed=1); pagerank(g, personal=3)
                        components(g, access="x"); sssp(g, 0, delta="x"); sssp(g, 2**70); g.csr(1); BlockSampler(); BlockSampler(g); BlockSampler(3, [1])
                        BlockSampler(g, [1], 2); BlockSampler(g, [1], graph=g); BlockSampler(g, fanouts=None); BlockSampler(g, ["5"]); BlockSampler(g, 5)
@@ -55,8 +55,8 @@ class Messages(unittest.TestCase):
                        Loader(s, [1], [(f, "x")]); Loader(s, [1], [], [], 1); Loader(s, [1], batch="x"); Loader(s, [1]).next("x"); Loader(s, [1]).begin("x")
                        GraphPart(); GraphPart(g); GraphPart(g, 0, "x"); GraphPart(g, 0, 1, side=2); SplitSampler(g, [1]); SplitSampler(); Unified(f, 0, 1)
                        embedding("a", 3); embedding(3); embedding(3, 4, lr=1); embedding(3, 4, spread="x"); score(g, train=[0], fanouts=[0.5])
-                       draw_negatives([0.5], 3, 3); draw_negatives(); bfs(g, True); predict(3, g, f); train(3, f, [1], [1])""".replace("\n", ";").split(";"):
-            g = garner.build([0, 1], [1, 2], [1, 2], in_lists=True)
+                       sample_negatives([0.5], 3, 3); sample_negatives(); bfs(g, True); predict(3, g, f); train(3, f, [1], [1])""".replace("\n", ";").split(";"):
+            g = garner.build([0, 1], [1, 2], [1, 2], in_edges=True)
             names = {**vars(garner), "g": g, "f": features, "s": garner.BlockSampler(g, [1])}
             with self.subTest(call=call.strip()), self.assertRaises((garner.Error, TypeError)) as said:
                 eval(call.strip(), names)

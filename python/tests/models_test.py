@@ -22,7 +22,7 @@ def problem(directed=False):
     source, target = rng.integers(0, 300, (2, 9000))
     same = labels[source] == labels[target]
     keep = same | (rng.random(9000) < 0.05)
-    g = garner.build(source[keep], target[keep], undirected=not directed, in_lists=directed, vertices=300)
+    g = garner.build(source[keep], target[keep], undirected=not directed, in_edges=directed, num_nodes=300)
     features = (np.eye(3)[labels] @ rng.random((3, 12)) + rng.standard_normal((300, 12))).astype("float32")
     split = rng.choice([1, 2, 3], 300).astype("uint8")
     return g, features, labels, split
@@ -32,7 +32,7 @@ class Models(unittest.TestCase):
     def test_trains_by_mini_batches_and_on_the_whole(self):
         g, features, labels, split = problem()
         for kind, fanouts in (("sage", [6, 4]), ("gcn", None), ("gin", [5, 5])):
-            run = garner.train(g, features, labels, split, model=kind, fanouts=fanouts, epochs=15, hidden=16, batch=40, device="host", dropout=0.2,
+            run = garner.train(g, features, labels, split, model=kind, fanouts=fanouts, epochs=15, hidden_channels=16, batch_size=40, device="cpu", dropout=0.2,
                                norm="none")
             self.assertEqual([e["epoch"] for e in run.epochs], list(range(1, 16)))
             self.assertLess(run.epochs[-1]["loss"], run.epochs[0]["loss"])
@@ -55,7 +55,7 @@ class Models(unittest.TestCase):
 
     def test_iterates_keeps_and_goes_on(self):
         g, features, labels, split = problem()
-        how = dict(fanouts=[4, 4], hidden=8, batch=50, device="host", epochs=6)
+        how = dict(fanouts=[4, 4], hidden=8, batch=50, device="cpu", epochs=6)
         whole = garner.Training(g, features, labels, split, **how)
         losses = [e["loss"] for e in whole]
         with tempfile.TemporaryDirectory() as folder:
@@ -73,20 +73,20 @@ class Models(unittest.TestCase):
 
     def test_steps_of_the_whole_graph_may_be_recorded(self):
         g, features, labels, split = problem()
-        told = [garner.train(g, features, labels, split, fanouts=None, hidden=8, epochs=4, device="host", record=how).epochs for how in (True, False)]
+        told = [garner.train(g, features, labels, split, fanouts=None, hidden_channels=8, epochs=4, device="cpu", cuda_graph=how).epochs for how in (True, False)]
         self.assertEqual([epoch["loss"] for epoch in told[0]], [epoch["loss"] for epoch in told[1]])
         self.assertEqual((told[0][-1]["recorded"], told[0][-1]["unrecorded"]), (0, None))  # of no device
 
     def test_splits_and_labels_in_other_forms(self):
         g, features, labels, split = problem()
-        how = dict(fanouts=[4, 4], hidden=8, device="host", epochs=2)
+        how = dict(fanouts=[4, 4], hidden=8, device="cpu", epochs=2)
         want = garner.train(g, features, labels, split, **how).epochs[-1]["loss"]
         masks = {name: split == k + 1 for k, name in enumerate(("train", "validation", "test"))}
         self.assertEqual(garner.train(g, features, labels.astype("float32"), masks, **how).epochs[-1]["loss"], want)
         answers = garner.train(g, features, np.eye(3, dtype=bool)[labels], split, **how)
         self.assertEqual(answers.model.options["labels"], "yes_or_no")
-        table = garner.tiered(features, device="simulated", device_budget="4KiB")
-        self.assertEqual(garner.train(g, table, labels, split, fanouts=[4, 4], hidden=8, epochs=2).epochs[-1]["steps"], 1)
+        table = garner.tiered(features, device="simulated", feature_cache="4KiB")
+        self.assertEqual(garner.train(g, table, labels, split, fanouts=[4, 4], hidden_channels=8, epochs=2).epochs[-1]["steps"], 1)
 
     def test_what_is_wrong_is_said(self):
         g, features, labels, split = problem()
@@ -95,26 +95,26 @@ class Models(unittest.TestCase):
             with self.assertRaisesRegex((garner.UsageError, TypeError), text):
                 garner.train(g, features, labels, split, **{"device": "host", **wrong})
         with self.assertRaisesRegex(garner.UsageError, "0 or more|a number a vertex"):
-            garner.train(g, features, labels, split + 9, device="host")
+            garner.train(g, features, labels, split + 9, device="cpu")
         with self.assertRaisesRegex(garner.InputError, "299|300"):
-            garner.train(g, features[:299], labels, split, device="host")
+            garner.train(g, features[:299], labels, split, device="cpu")
         with self.assertRaises(garner.InputError):
             with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
                 garner.read_model(file.name)
 
     def test_ends_by_itself_and_has_the_defaults_of_the_program(self):
         g, features, labels, split = problem()
-        run = garner.train(g, features, labels, split, fanouts=None, hidden=16, lr=0.05, device="host")
+        run = garner.train(g, features, labels, split, fanouts=None, hidden_channels=16, lr=0.05, device="cpu")
         self.assertTrue(run.over)
         self.assertEqual(len(run.epochs), run.best_epoch + 50)
         self.assertEqual(run.evaluate()["validation"], run.epochs[run.best_epoch - 1]["exact"]["validation"])
         for how, epochs in ((dict(epochs=3), 3), (dict(split=np.where(split == 2, 0, split)), 200), (dict(epochs=90, patience=1, lr=0.3), None)):
-            found = garner.train(g, features, labels, fanouts=None, hidden=4, device="host", **{"split": split, **how}).epochs
+            found = garner.train(g, features, labels, fanouts=None, hidden_channels=4, device="cpu", **{"split": split, **how}).epochs
             self.assertTrue(len(found) == epochs if epochs else len(found) < 90, how)
-        many = garner.build(np.arange(1200), np.roll(np.arange(1200), 1), vertices=1200, undirected=True)
+        many = garner.build(np.arange(1200), np.roll(np.arange(1200), 1), num_nodes=1200, undirected=True)
         for n in (999, 1000):
             some = np.where(np.arange(1200) < n, 1, 2).astype("uint8")
-            options = garner.Training(many, np.ones((1200, 3), "f4"), np.arange(1200) % 2, some, fanouts=None, device="host").model.options
+            options = garner.Training(many, np.ones((1200, 3), "f4"), np.arange(1200) % 2, some, fanouts=None, device="cpu").model.options
             self.assertEqual((options["layer_norm"], options["residual"]), (n == 1000, n == 1000))
 
     @unittest.skipIf(torch is None, "needs torch and PyG")
@@ -124,8 +124,8 @@ class Models(unittest.TestCase):
             g, features, labels, split = problem(directed)
             for kind, make in kinds.items():
                 for layers in (2, 3):
-                    run = garner.train(g, features, labels, split, model=kind, fanouts=None, layers=layers, epochs=4, hidden=16, scaling="none", norm="none",
-                                       device="host")
+                    run = garner.train(g, features, labels, split, model=kind, fanouts=None, num_layers=layers, epochs=4, hidden_channels=16, scaling="none", norm="none",
+                                       device="cpu")
                     with tempfile.TemporaryDirectory() as folder:
                         file = os.path.join(folder, "m.safetensors")
                         run.model.save(file)
@@ -139,7 +139,7 @@ class Models(unittest.TestCase):
 
     @staticmethod
     def edges_of(g):
-        batch = garner.BlockSampler(g, [-1], place="host").sample(np.arange(len(g)), 0)
+        batch = garner.BlockSampler(g, [-1], device="cpu").sample(np.arange(len(g)), 0)
         ids = torch.from_numpy(np.array(batch.of_type(0).ids))
         return ids[torch.from_numpy(np.array(batch.of_relation(0).edge_index))]
 

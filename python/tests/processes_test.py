@@ -110,7 +110,7 @@ class Processes(unittest.TestCase):
                 np.testing.assert_array_equal(self.ask(method, depths), here)
 
     def test_a_table_of_an_array_goes_by_fork_alone(self):
-        table = garner.tiered(features, device="host")
+        table = garner.tiered(features, device="cpu")
         np.testing.assert_array_equal(self.ask("fork", rows_of, table), features[ids])
         for wrong in (lambda: pickle.dumps(table), lambda: self.ask("spawn", rows_of, table)):
             with self.assertRaisesRegex(garner.UsageError, r"numpy\.save .* garner\.shared"):
@@ -119,7 +119,7 @@ class Processes(unittest.TestCase):
     def test_a_table_goes_by_the_name_of_its_file(self):
         scores = np.random.default_rng(3).random(500).astype("f4")
         for given in (self.file, str(self.file), os.path.relpath(self.file)):
-            table = garner.tiered(given, device="simulated", device_budget="10KiB", scores=scores)
+            table = garner.tiered(given, device="simulated", feature_cache="10KiB", scores=scores)
             for method in methods[bool(os.environ.get("GARNER_STREAMS")):]:  # streams are not there in a child by fork
                 with self.subTest(given=given, method=method):
                     np.testing.assert_array_equal(self.ask(method, rows_of, table), features[ids])
@@ -132,7 +132,7 @@ class Processes(unittest.TestCase):
 
     def test_a_table_goes_by_the_name_it_is_shared_under(self):
         held = garner.shared(self.name, features)
-        table = garner.tiered(held, device="host")
+        table = garner.tiered(held, device="cpu")
         for method in methods:
             with self.subTest(method=method):
                 np.testing.assert_array_equal(self.ask(method, rows_of, table), features[ids])
@@ -160,11 +160,11 @@ class Processes(unittest.TestCase):
         error = self.ask("fork", rows_of, table)
         self.assertIsInstance(error, garner.DeviceError)
         self.assertRegex(str(error), "forked .* spawn")
-        np.testing.assert_array_equal(self.ask("fork", rows_of, garner.tiered(features, device="host")), features[ids])
+        np.testing.assert_array_equal(self.ask("fork", rows_of, garner.tiered(features, device="cpu")), features[ids])
 
     def test_torch_loads_rows(self):
         torch, data = imported(self, "torch", "torch.utils.data")
-        table = garner.tiered(str(self.file), device="host")
+        table = garner.tiered(str(self.file), device="cpu")
         table[ids]  # the parent's threads are there
         for method in methods:
             loader = data.DataLoader(Rows(table), batch_size=2, num_workers=2, multiprocessing_context=method, timeout=60)
@@ -173,7 +173,7 @@ class Processes(unittest.TestCase):
 
     def test_torch_saves_the_name(self):
         torch, = imported(self, "torch")
-        table = garner.tiered(str(self.file), device="host")
+        table = garner.tiered(str(self.file), device="cpu")
         kept = self.file.with_name("kept.pt")
         torch.save({"x": table}, kept)
         self.assertLess(kept.stat().st_size, features.nbytes / 4)
@@ -182,7 +182,7 @@ class Processes(unittest.TestCase):
     def test_pyg_loads_rows(self):
         torch, loaders, pyg = imported(self, "torch", "torch_geometric.loader", "torch_geometric.data")
         edges = torch.from_numpy(np.random.default_rng(4).integers(0, 500, (2, 3000)))
-        table = garner.tiered(str(self.file), device="host")
+        table = garner.tiered(str(self.file), device="cpu")
         table[ids]
         data = pyg.Data(x=table, edge_index=edges)
         for method in methods:

@@ -144,7 +144,7 @@ class Loader(unittest.TestCase):
 
     def test_a_graph_in_place_of_an_edge_index_is_refused_in_words(self):
         data = Data(x=torch.zeros(4, 1), edge_index=torch.tensor([[0], [1]]))
-        data.edge_index = garner.build([0], [1], vertices=4)
+        data.edge_index = garner.build([0], [1], num_nodes=4)
         with self.assertRaisesRegex(garner.UsageError, r"a Graph; give a tensor of shape \(2, edges\), or a Graph of Garner to a GraphStore"):
             NeighborLoader(data, [2], torch.arange(2))
 
@@ -298,7 +298,7 @@ class Loader(unittest.TestCase):
         seen = []
         for place in ("host", "simulated"):
             torch.manual_seed(3)
-            loader = NeighborLoader(star, [40], torch.tensor([0, 2] * 300), batch_size=200, disjoint=True, weight_attr="w", replace=True, place=place)
+            loader = NeighborLoader(star, [40], torch.tensor([0, 2] * 300), batch_size=200, disjoint=True, weight_attr="w", replace=True, device=place)
             batches = [batch for batch in loader]
             for batch in batches:
                 self.assertEqual(torch.bincount(batch.edge_index[1], minlength=200)[:200].tolist(), [40, 0] * 100)
@@ -569,17 +569,17 @@ class Loader(unittest.TestCase):
             want = [content(b) for b in self.epoch(data, **how)]
             for place in ["simulated"] + ["cuda:0", 0, torch.device("cuda", 0)] * gpu:
                 for budget in [None] + ["1KiB"] * (place != "simulated"):
-                    got = self.epoch(data, place=place, device_budget=budget, **how)
+                    got = self.epoch(data, device=place, graph_cache=budget, **how)
                     self.assertEqual([content(b) for b in got], want)
 
     def test_lists_kept_by_score(self):
         for data, how, scores in ((homogeneous(), {}, torch.rand(100)),
                                   (bibliography(), dict(input_nodes="paper"), {"paper": np.random.default_rng(1).random(100), "author": None})):
             want = [content(b) for b in self.epoch(data, **how)]
-            loader = NeighborLoader(data, [5, 5], place="simulated", device_budget=2000, scores=scores, **how)
-            self.assertRegex(loader.node_sampler._engine()[0].about(), r"near: the lists of \d+ vertices by score")
-            self.assertRegex(pickle.loads(pickle.dumps(loader.node_sampler))._engine()[0].about(), "by score")
-            self.assertEqual([content(b) for b in self.epoch(data, place="simulated", device_budget=2000, scores=scores, **how)], want)
+            loader = NeighborLoader(data, [5, 5], device="simulated", graph_cache=2000, scores=scores, **how)
+            self.assertRegex(loader.node_sampler._engine()[0].summary(), r"near: the lists of \d+ vertices by score")
+            self.assertRegex(pickle.loads(pickle.dumps(loader.node_sampler))._engine()[0].summary(), "by score")
+            self.assertEqual([content(b) for b in self.epoch(data, device="simulated", graph_cache=2000, scores=scores, **how)], want)
         for data, scores, words in ((homogeneous(), torch.rand(99), r"scores: of shape \(99,\) for 100 nodes; give each one"),
                                     (bibliography(), torch.rand(100), "give a dict"),
                                     (bibliography(), {"author": torch.rand(100)}, "for 200 nodes of type 'author'"),
@@ -595,7 +595,7 @@ class Loader(unittest.TestCase):
         for batch, one in zip(self.epoch(data.clone().to("cuda")), want):  # where the data lie
             self.assertTrue(all(v.is_cuda for v in batch.stores[0].values() if isinstance(v, torch.Tensor) and v is not batch.input_id))
             self.assertEqual(content(batch), one)
-        data.x = garner.tiered(data.x, device=0, device_budget="256B")
+        data.x = garner.tiered(data.x, device=0, feature_cache="256B")
         for batch, one in zip(self.epoch(data), want):
             self.assertTrue(batch.x.is_cuda and batch.n_id.is_cuda)
             self.assertEqual(content(batch), one)
@@ -681,7 +681,7 @@ class Loader(unittest.TestCase):
                 for name, count, of in (("x", 250, group), ("y", 130, group), ("edge_attr", 700, edge_type), ("time", 140, group)):
                     store.put_tensor(torch.arange(count) * 2, group_name=of, attr_name=name, index=None)
                 graph.put_edge_index(edges_between(100, 100, 500), edge_type=edge_type, layout="coo", size=(100, 100))
-                for options in ({}, {"place": "simulated", "feature_cache": 900}, {"time_attr": "time"}):
+                for options in ({}, {"device": "simulated", "feature_cache": 900}, {"time_attr": "time"}):
                     loader = NeighborLoader((store, graph), [3, 3], (group, torch.arange(100)) if hetero else None, batch_size=30, **options)
                     for batch in loader:
                         nodes, edges = (batch["n"], batch[edge_type]) if hetero else (batch, batch)
@@ -713,8 +713,8 @@ class Loader(unittest.TestCase):
 
     def test_a_graph_of_garner_in_a_store(self):
         source, target = edges_between(100, 100, 600)
-        for how, order in ((dict(undirected=True), None), (dict(undirected=True), "degree"), (dict(in_lists=True), "random"), (dict(in_lists=True), None)):
-            g = garner.build(source, target, vertices=100, **how)
+        for how, order in ((dict(undirected=True), None), (dict(undirected=True), "degree"), (dict(in_edges=True), "random"), (dict(in_edges=True), None)):
+            g = garner.build(source, target, num_nodes=100, **how)
             if order:
                 g.reorder(order)
             offsets, targets, _ = g.csr()
@@ -751,20 +751,20 @@ class Loader(unittest.TestCase):
                 there = NeighborLoader((store, graph), [-1, 2], torch.arange(100), batch_size=20, num_workers=1, multiprocessing_context="spawn",
                                        neighbor_sampler=loader.node_sampler, filter_per_worker=False)
                 self.assertEqual([content(b) for b in there], here)
-        graph.put_graph(garner.build(source, target, vertices=100))  # directed, without in-lists, which are made
+        graph.put_graph(garner.build(source, target, num_nodes=100))  # directed, without in-lists, which are made
         batch = next(iter(NeighborLoader((store, graph), [3], torch.arange(5))))
         there = set(zip(np.asarray(source).tolist(), np.asarray(target).tolist()))
         self.assertTrue({tuple(pair) for pair in batch.n_id[batch.edge_index].t().tolist()} <= there)
 
     def test_a_graph_in_place_of_an_edge_index(self):
         data = homogeneous()
-        graph = garner.build(data.edge_index, vertices=100, keep_duplicates=True, keep_loops=True)
+        graph = garner.build(data.edge_index, num_nodes=100, keep_duplicates=True, keep_loops=True)
         pairs = set(map(tuple, data.edge_index.t().tolist()))
         for key in [key for key in data.keys() if data.is_edge_attr(key)]:
             del data[key]
         for place in (None, "simulated"):
             seen = 0
-            for batch in NeighborLoader(data, [3, 2], batch_size=30, graph=graph, place=place):
+            for batch in NeighborLoader(data, [3, 2], batch_size=30, graph=graph, device=place):
                 self.assertTrue(torch.equal(batch.x, data.x[batch.n_id]))
                 self.assertTrue({tuple(pair) for pair in batch.n_id[batch.edge_index].t().tolist()} <= pairs)
                 seen += batch.num_edges
@@ -800,7 +800,7 @@ class Loader(unittest.TestCase):
                 (False, {}), (True, {}), (False, dict(replace=True)), (False, dict(disjoint=True)), (False, dict(weight_attr="heat")),
                 (False, dict(subgraph_type="bidirectional")), (False, dict(subgraph_type="induced")), (False, dict(drop_last=True)),
                 (False, dict(time_attr="age")), (False, dict(time_attr="age", input_time=ages, temporal_strategy="last")),
-                (False, dict(transform=tenfold)), (False, dict(filter_per_worker=True)), (False, dict(place="simulated")),
+                (False, dict(transform=tenfold)), (False, dict(filter_per_worker=True)), (False, dict(device="simulated")),
                 (False, dict(batch_size=1000)), (False, dict(sampler=torch.utils.data.SubsetRandomSampler([3, 1, 4, 1, 5])))]:
             for how in ({"shuffle": False}, {"shuffle": True}, {"shuffle": True, "generator": torch.Generator()}):
                 if "sampler" in options:
@@ -811,7 +811,7 @@ class Loader(unittest.TestCase):
                         for ahead in (True, False):
                             data = graph()
                             if table:
-                                data.x = garner.tiered(data.x, device=options.get("place", "host"))
+                                data.x = garner.tiered(data.x, device=options.get("device", "host"))
                             if "generator" in how:
                                 how["generator"].manual_seed(7)
                             loader = NeighborLoader(data, [4, 3], seeds, **{"batch_size": 20, **how, **options})
@@ -921,7 +921,7 @@ class Loader(unittest.TestCase):
         data.edge_index = torch.stack([hub[torch.randint(10, (500,))], torch.randint(90, (500,))])
         data.wide = torch.arange(100.)[:, None].repeat(1, 16)
         for bytes_kept, kept in (("100KiB", 100), (10 * 64 + data.x.nbytes + 500 * 12, 10), (0, 0)):
-            del_x = NeighborLoader(data, [8], torch.arange(90), batch_size=9, place="simulated", feature_cache=bytes_kept)
+            del_x = NeighborLoader(data, [8], torch.arange(90), batch_size=9, device="simulated", feature_cache=bytes_kept)
             for batch in del_x:
                 self.assertTrue(torch.equal(batch.wide[:, 3], batch.n_id.float()))
             (wide,) = [table for field, table in del_x._tables.of.items() if field.name == "wide"]
@@ -931,15 +931,15 @@ class Loader(unittest.TestCase):
             told = del_x.explain()
             self.assertIn("samples and gathers on simulated:0, ahead", told)
             self.assertIn("wide: ", told)
-        loader = NeighborLoader(data, [8], torch.arange(90), batch_size=9, place="simulated", feature_cache="100KiB")
+        loader = NeighborLoader(data, [8], torch.arange(90), batch_size=9, device="simulated", feature_cache="100KiB")
         list(loader)
         data.wide += 1000  # in place, where copies lie near
         for batch in loader:
             self.assertTrue(torch.equal(batch.wide[:, 3], batch.n_id + 1000.))
         data.wide -= 1000
-        table = garner.tiered(data.wide, device="simulated", device_budget=128)
+        table = garner.tiered(data.wide, device="simulated", feature_cache=128)
         data.wide = table
-        loader = NeighborLoader(data, [8], torch.arange(90), batch_size=9, place="simulated", feature_cache="100KiB")
+        loader = NeighborLoader(data, [8], torch.arange(90), batch_size=9, device="simulated", feature_cache="100KiB")
         list(loader)
         self.assertEqual([t.tiers["device"] for f, t in loader._tables.of.items() if f.name == "wide"], [2])
         for wrong in ("much", -1, 2.5):
@@ -991,7 +991,7 @@ class Loader(unittest.TestCase):
                 (dict(weight_attr="w", time_attr="time"), garner.UsageError, "weight_attr and time_attr"),
                 (dict(subgraph_type="induced", disjoint=True), garner.UsageError, "induced"),
                 (dict(subgraph_type="whole"), ValueError, "whole"), (dict(temporal_strategy="first"), garner.UsageError, "first"),
-                (dict(place="moon"), garner.UsageError, "moon"), (dict(hops=3), TypeError, "hops")]:
+                (dict(device="moon"), garner.UsageError, "moon"), (dict(hops=3), TypeError, "hops")]:
             with self.assertRaisesRegex(kind, words):
                 next(iter(NeighborLoader(data, [3, 3], **wrong)))
         data.w = torch.tensor([float("nan")] * 500)

@@ -96,7 +96,7 @@ def other_data(rank, said):
 
 def split_graph(rank, said):
     """A graph that is split too, in stores: as the whole one."""
-    whole, n = garner.generate("kron", 8, draw_weights=(0, 3)), 256
+    whole, n = garner.generate("kron", 8, random_weights=(0, 3)), 256
     remote, rows = garner.torch.remote_graph(whole, weighted=True), rows_of(n)
     x = split(rows, rank, said["of"])
     seeds = torch.arange(n)[rank::said["of"]][:80]

@@ -151,7 +151,7 @@ class Sampler(unittest.TestCase):
         self.assertNotEqual(drawn[0], drawn[2])
         self.assertNotEqual(*[sampler.sample_from_nodes(index).edge.tolist() for _ in range(2)])
         self.assertEqual(*[(torch.manual_seed(5), sampler.sample_from_nodes(index).edge.tolist())[1] for _ in range(2)])
-        simulated = NeighborSampler(data, [3, 3], place="simulated")
+        simulated = NeighborSampler(data, [3, 3], device="simulated")
         self.assertEqual(simulated.sample_from_nodes(index, draw=1).edge.tolist(), drawn[0])
 
     def test_settings_may_change(self):
@@ -205,14 +205,14 @@ class Sampler(unittest.TestCase):
 
     def test_a_graph_in_place_of_an_edge_index(self):
         edge_index = torch.randint(60, (2, 900))
-        g = garner.build(edge_index, vertices=60, keep_duplicates=True, keep_loops=True)
+        g = garner.build(edge_index, num_nodes=60, keep_duplicates=True, keep_loops=True)
         offsets, targets, _ = g.csr()  # which hold it while its in-lists are made
         by_csr = torch.stack([torch.repeat_interleave(torch.arange(60), torch.tensor(offsets).diff()), torch.tensor(targets).long()])
         index = NodeSamplerInput(None, torch.arange(20))
         with tempfile.TemporaryDirectory() as folder:
             g.save(f"{folder}/g.gnr")
             for graph in (g, garner.open(f"{folder}/g.gnr")):
-                self.assertFalse(graph.info.in_lists)
+                self.assertFalse(graph.info.in_edges)
                 for way in ("forward", "backward"):
                     for attrs in ({}, {"edge_attr": torch.arange(900)}):
                         one, other = (NeighborSampler(data, [3, 3], sample_direction=way, graph=given) for data, given in
@@ -221,7 +221,7 @@ class Sampler(unittest.TestCase):
                         self.assertEqual((a.node.tolist(), a.row.tolist(), a.col.tolist()), (b.node.tolist(), b.row.tolist(), b.col.tolist()))
                         if attrs or way == "backward":
                             self.assertEqual(one.edges_of(a.edge).tolist(), other.edges_of(b.edge).tolist())
-                self.assertTrue(graph.info.in_lists)
+                self.assertTrue(graph.info.in_edges)
         timed = NeighborSampler(Data(num_nodes=60, when=torch.arange(900)), [-1], time_attr="when", graph=g)
         out = timed.sample_from_nodes(NodeSamplerInput(None, torch.arange(60), torch.full((60,), 450)))
         self.assertLessEqual(int(timed.edges_of(out.edge).max()), 450)
@@ -355,7 +355,7 @@ class Stores(unittest.TestCase):
 
     def test_graphs_of_garner(self):
         graph = GraphStore()
-        g = garner.build([0, 1, 1], [2, 0, 2], vertices=3)
+        g = garner.build([0, 1, 1], [2, 0, 2], num_nodes=3)
         graph.put_graph(g)
         self.assertIs(graph.held(None).graph, g)
         self.assertEqual([part.tolist() for part in graph.get_edge_index(None, "csr")], [[0, 1, 3, 3], [2, 0, 2]])
@@ -365,7 +365,7 @@ class Stores(unittest.TestCase):
         with self.assertRaisesRegex(garner.UsageError, r"size \(4, 1\)"):
             graph.put_graph(g, size=(4, 1))
         weighted = GraphStore()
-        weighted.put_graph(garner.build([0, 1], [2, 2], np.array([0, 5]), vertices=3, in_lists=True))
+        weighted.put_graph(garner.build([0, 1], [2, 2], np.array([0, 5]), num_nodes=3, in_edges=True))
         for _ in range(5):
             out = NeighborSampler((FeatureStore(), weighted), [2], weight_attr="w").sample_from_nodes(NodeSamplerInput(None, torch.tensor([2])))
             self.assertEqual(out.node.tolist(), [2, 1])
@@ -406,7 +406,7 @@ class Stores(unittest.TestCase):
         t = ("author", "writes", "paper")
         edge_index, times = torch.stack([torch.randint(5, (40,)), torch.randint(9, (40,))]), torch.randint(0, 100, (40,))
         order = (edge_index[1] * 9 + edge_index[0]).argsort(stable=True)  # of each paper its authors
-        lists = garner.build(edge_index[1], edge_index[0], vertices=9, keep_duplicates=True, keep_loops=True)
+        lists = garner.build(edge_index[1], edge_index[0], num_nodes=9, keep_duplicates=True, keep_loops=True)
         graph = GraphStore()
         graph.put_lists(lists, t, (5, 9), order.numpy(), times[order].numpy())
         row, colptr = graph.get_edge_index(t, "csc")
@@ -454,7 +454,7 @@ class Stores(unittest.TestCase):
                 subprocess.run(["gzip", file], check=True)
             subprocess.run([os.environ["GARNER_PROGRAM"], "convert", "mag", "mag.json", "--quiet"], cwd=folder, check=True, capture_output=True)
             graph = garner.open_hetero(os.path.join(folder, "mag.json"))
-            data = stores_of(graph, device_budget=0)
+            data = stores_of(graph, feature_cache=0)
             for batch in NeighborLoader(data, [4, 4], ("paper", torch.arange(40)), batch_size=16):
                 self.assertTrue(torch.equal(batch["paper"].x, torch.from_numpy(x)[batch["paper"].n_id]))
                 self.assertEqual(batch["paper"].y.flatten().tolist(), (batch["paper"].n_id % 3).tolist())

@@ -93,7 +93,7 @@ class Samplers(unittest.TestCase):
         state = loader.state_dict()
         loader.load_state_dict(state)
         self.assertEqual([batch.y.tolist() for batch in loader], first[3:])
-        table = Data(x=garner.tiered(data.x.numpy(), device="simulated", device_budget=400), edge_index=data.edge_index, y=data.y)
+        table = Data(x=garner.tiered(data.x.numpy(), device="simulated", feature_cache=400), edge_index=data.edge_index, y=data.y)
         for batch in RandomNodeLoader(table, 3, shuffle=True, device="simulated"):
             self.assertTrue(torch.equal(batch.x, data.x[batch.y]))
 
@@ -315,12 +315,12 @@ class Samplers(unittest.TestCase):
                 optimizer.step()
                 losses.append(loss.item())
         self.assertLess(losses[-1], losses[0])
-        graph = garner.build(row, col, vertices=120)
+        graph = garner.build(row, col, num_nodes=120)
         self.assertEqual(Node2Vec(graph, 8, 6, 3).pos_sample(torch.arange(5)).shape, (20, 3))
 
     def test_node2vec_of_more_nodes_than_edges_name(self):
         row, col = torch.tensor([0, 1, 2]), torch.tensor([1, 2, 0])
-        for edges in (torch.stack([row, col]), garner.build(row, col, vertices=3)):
+        for edges in (torch.stack([row, col]), garner.build(row, col, num_nodes=3)):
             self.assertEqual(Node2Vec(edges, 8, 3, 3).embedding.weight.shape, (3, 8))
             model = Node2Vec(edges, 8, 3, 3, num_nodes=5)
             self.assertEqual((model.num_nodes, model.embedding.weight.shape), (5, (5, 8)))
@@ -381,7 +381,7 @@ class Samplers(unittest.TestCase):
         self.assertLess(few["author"].num_nodes, many["author"].num_nodes)
         sampler = NeighborSampler(data, [5], labor=True)
         self.assertTrue(pickle.loads(pickle.dumps(sampler)).labor)
-        graph = garner.build(data.edge_index, vertices=2000)
+        graph = garner.build(data.edge_index, num_nodes=2000)
         counts = [next(iter(garner.torch.loader(graph, [5, 5], range(100), batch_size=100, labor=labor))).n_id.numel() for labor in (False, True)]
         self.assertLess(counts[1], 0.8 * counts[0])
 

@@ -26,13 +26,13 @@ def graphs(folder):
     return {
         "undirected": (lambda: garner.generate("kron", 9), {}),
         "vertices": (lambda: garner.generate("kron", 9), {"balance": "vertices"}),
-        "directed": (lambda: garner.build(*np.random.default_rng(1).integers(0, 700, (2, 9000)), in_lists=True), {}),
+        "directed": (lambda: garner.build(*np.random.default_rng(1).integers(0, 700, (2, 9000)), in_edges=True), {}),
         "out": (lambda: garner.build(*np.random.default_rng(1).integers(0, 700, (2, 9000))), {"side": "out"}),
         "wide": (lambda: garner.generate("uniform", 9, id_bytes=8), {}),
         "reordered": (lambda: garner.generate("kron", 9).reorder("degree"), {}),
-        "weighted": (lambda: garner.generate("kron", 9, draw_weights=(0, 5)).reorder("random"), {"weighted": True}),
+        "weighted": (lambda: garner.generate("kron", 9, random_weights=(0, 5)).reorder("random"), {"weighted": True}),
         "file": (lambda: garner.open(path, edges="file"), {}),
-        "one list": (lambda: garner.build(np.arange(90), np.zeros(90, np.int64), in_lists=True), {}),
+        "one list": (lambda: garner.build(np.arange(90), np.zeros(90, np.int64), in_edges=True), {}),
     }
 
 
@@ -49,7 +49,7 @@ def same(rank, said):
     for name, (opened, options) in graphs(said["folder"]).items():
         whole = opened()
         g = garner.torch.remote_graph(opened(), **options)
-        assert len(g) == len(whole) and sum(g.group.tell(g.part.edges)) == whole.info.edges == g.edges, name
+        assert len(g) == len(whole) and sum(g.group.tell(g.part.edges)) == whole.info.num_edges == g.edges, name
         n = len(whole)
         rows = torch.randn(n, 3, generator=torch.Generator().manual_seed(1))
         side = {"side": options["side"]} if "side" in options else {}
@@ -68,7 +68,7 @@ def same(rank, said):
 
 def arrays(rank, said):
     """Each rank gives the lists of its own block; one has none. Windows are few exchanges, and who stops in the middle begins the next epoch well."""
-    whole = garner.generate("kron", 9, draw_weights=(0.5, 2.5))
+    whole = garner.generate("kron", 9, random_weights=(0.5, 2.5))
     offsets, targets, weights = whole.csr()
     ends = [0, 100, 100, len(whole)]
     first, last = ends[rank], ends[rank + 1]
@@ -166,7 +166,7 @@ def wrong(rank, said):
     tried("temporal", lambda: garner.torch.loader(g, [5], seeds, seed_times=seeds))
     tried("weights", lambda: garner.torch.loader(g, [5], seeds, weighted=True))
     tried("window", lambda: garner.torch.loader(g, [5], seeds, loading={"window": 65}))
-    tried("loading", lambda: garner.torch.loader(g, [5], seeds, loading={"window": 4, "ahead": 2}))
+    tried("loading", lambda: garner.torch.loader(g, [5], seeds, loading={"window": 4, "prefetch": 2}))
     tried("id", lambda: garner.torch.loader(g, [5], [256]))
     tried("x", lambda: garner.torch.loader(g, [5], x=torch.ones(10, 2)))
     loader = garner.torch.loader(g, [5], seeds, batch_size=10, seed=1, ranks="torchrun")  # and goes on

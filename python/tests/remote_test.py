@@ -54,7 +54,7 @@ def gathers(rank, said):
             assert x.report["remote_rows"] - before["remote_rows"] == len(wanted) - own
             assert x.report["bytes"] - before["bytes"] == (len(wanted) - own) * 6 * rows.element_size()
     if len(mine):  # a table of several tiers
-        tiered = garner.tiered(table()[x.first:x.first + len(mine)].clone(), device="host")
+        tiered = garner.tiered(table()[x.first:x.first + len(mine)].clone(), device="cpu")
     x = garner.torch.remote_rows(tiered if len(mine) else torch.zeros(0, 6), wire="bf16")
     assert torch.equal(x[torch.arange(vertices)], table().to(torch.bfloat16).to(torch.float32))
     return True

@@ -14,7 +14,7 @@ garner_program = os.environ.get("GARNER_PROGRAM")
 
 class Scores(unittest.TestCase):
     def test_degree_is_how_many_edges_leave(self):
-        g = garner.build([0, 0, 0, 1, 3], [1, 2, 3, 2, 1], vertices=5)
+        g = garner.build([0, 0, 0, 1, 3], [1, 2, 3, 2, 1], num_nodes=5)
         scores = garner.score(g, by="degree")
         self.assertEqual((scores.dtype, scores.shape), (np.float32, (5,)))
         np.testing.assert_array_equal(scores, [3, 1, 0, 1, 0])
@@ -40,14 +40,14 @@ class Scores(unittest.TestCase):
                 needs = ["--train", train, "--batch", "20"] if by not in ("degree", "rpr") else []
                 subprocess.run([garner_program, "score", file, "--by", by, *map(str, needs), "--out", out], check=True, stdout=subprocess.DEVNULL)
                 for where in ("host", "simulated"):
-                    mine = garner.score(g, by=by, place=where, **({"train": ids, "batch": 20} if needs else {}))
+                    mine = garner.score(g, by=by, device=where, **({"train": ids, "batch": 20} if needs else {}))
                     np.testing.assert_allclose(mine, np.load(out), rtol=1e-5)
 
     def test_a_table_keeps_the_highest_near_and_a_graph_lays_them_first(self):
         g = garner.generate("kron", 8)
         scores = garner.score(g, by="degree")
         features = np.arange(4 * len(g), dtype="f4").reshape(-1, 4)
-        t = garner.tiered(features, device="simulated", device_budget=16 * 40, scores=scores)
+        t = garner.tiered(features, device="simulated", feature_cache=16 * 40, scores=scores)
         hottest = np.argsort(-scores, kind="stable")[:t.tiers["device"]]
         self.assertGreater(len(hottest), 0)
         self.assertEqual(t.hits(hottest)["device"], len(hottest))

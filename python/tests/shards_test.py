@@ -23,8 +23,8 @@ def graph(undirected, seed=5):
     source, target = torch.randint(0, vertices - 3, (2, 2500), generator=made)  # the last three have no edges
     hub = torch.arange(0, vertices - 3)
     weights = torch.rand(2500 + 2 * len(hub), generator=made) + 0.25
-    return garner.build(torch.cat([source, hub, 7 + 0 * hub]), torch.cat([target, 7 + 0 * hub, hub]), weights, vertices=vertices, undirected=undirected,
-                        in_lists=not undirected)
+    return garner.build(torch.cat([source, hub, 7 + 0 * hub]), torch.cat([target, 7 + 0 * hub, hub]), weights, num_nodes=vertices, undirected=undirected,
+                        in_edges=not undirected)
 
 
 def matrix(g, how, weighted):
@@ -57,7 +57,7 @@ def sums(rank, said):
                 if rank >= n:
                     continue
                 for order in ("quick",) if n == 3 else ("exact",) if n == 4 else ("exact", "quick"):
-                    part = garner.torch.shard(g, groups[n], weighted=weighted, sums=order, balance="vertices" if n == 3 else "edges")
+                    part = garner.torch.shard(g, groups[n], weighted=weighted, deterministic=order, balance="vertices" if n == 3 else "edges")
                     assert (part.rank, part.ranks) == (rank, n) and len(part) == len(part.vertices)
                     for how in ("sum", "mean", "gcn", "sum"):
                         m = matrix(g, how, weighted)

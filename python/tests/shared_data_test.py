@@ -98,7 +98,7 @@ class SharedData(unittest.TestCase):
     def test_a_second_process_holds_no_copy(self):
         name, spawn = unused("data"), multiprocessing.get_context("spawn")
         data = made()
-        graph = garner.shared(name + "-graph", garner.build(data.edge_index, vertices=nodes, in_lists=True))
+        graph = garner.shared(name + "-graph", garner.build(data.edge_index, num_nodes=nodes, in_edges=True))
         data = garner.shared(name, data)
         self.assertGreater(looks(data, NeighborLoader(data, [4, 3], data.train_mask, batch_size=64)), 0)
         ends = []
@@ -219,13 +219,13 @@ class SharedData(unittest.TestCase):
         self.assertTrue(torch.equal(pickle.loads(pickle.dumps(again)).x, again.x))  # elsewhere as tensors are
 
     def test_graphs(self):
-        plain = garner.generate("kron", 9, draw_weights=(1, 9))
-        gaps = garner.build([10, 500, 90], [500, 90, 10], [1.5, 2.5, 3.5], numbering="compact", in_lists=True)
+        plain = garner.generate("kron", 9, random_weights=(1, 9))
+        gaps = garner.build([10, 500, 90], [500, 90, 10], [1.5, 2.5, 3.5], numbering="compact", in_edges=True)
         for k, graph in enumerate((plain, gaps, garner.generate("web", 9).reorder("degree"))):
             garner_made = garner.shared(unused(f"graph-{k}"), graph)
             seen = garner.shared(unused(f"graph-{k}"))
             for found in (garner_made, seen):
-                self.assertEqual((found.digest(), repr(found.info.in_lists), len(found)), (graph.digest(), repr(graph.info.in_lists), len(graph)))
+                self.assertEqual((found.digest(), repr(found.info.in_edges), len(found)), (graph.digest(), repr(graph.info.in_edges), len(graph)))
                 self.assertTrue(np.array_equal(found.ids(), graph.ids()))
                 source = int(graph.ids()[1])
                 self.assertTrue(np.array_equal(garner.bfs(found, source, verify=True).depth, garner.bfs(graph, source).depth))
@@ -245,7 +245,7 @@ class SharedData(unittest.TestCase):
         with self.assertRaisesRegex(garner.IdError, "edge_index"):
             garner.shared(unused("ids"), Data(x=torch.ones(5, 2), edge_index=torch.tensor([[0], [7]])))
         with self.assertRaisesRegex(garner.UsageError, "lies in this process alone"):
-            garner.shared(unused("tiered"), Data(x=garner.tiered(torch.ones(5, 2), device="host")))
+            garner.shared(unused("tiered"), Data(x=garner.tiered(torch.ones(5, 2), device="cpu")))
         with self.assertRaisesRegex(garner.UsageError, "left in the file"):
             with __import__("tempfile").TemporaryDirectory() as folder:
                 garner.generate("kron", 8).save(folder + "/g.gnr")

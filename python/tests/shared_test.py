@@ -34,7 +34,7 @@ def file_of(name):
 def reads(table, where, pipe):
     """A process: rows of the table through garner.tiered, then it waits to be sent away, or killed."""
     table = garner.shared(table) if isinstance(table, str) else table
-    t = garner.tiered(table, device=where, device_budget=4000)
+    t = garner.tiered(table, device=where, feature_cache=4000)
     pipe.send((t[ids], t.dtype.str, table.created_here, table.array.flags.writeable))
     pipe.recv()
     np.testing.assert_array_equal(t[ids], features[ids])
@@ -43,7 +43,7 @@ def reads(table, where, pipe):
 
 def is_a_peer(name, device, pipe):
     """A process that holds its device's share of a table's rows."""
-    t = garner.tiered(features, device=device, peers=[0, 1], peer_budget=50 * features[0].nbytes, device_budget=0, group=name)
+    t = garner.tiered(features, device=device, peers=[0, 1], peer_cache=50 * features[0].nbytes, feature_cache=0, group=name)
     pipe.send((t[ids], t.tiers))
     pipe.recv()
 
@@ -81,14 +81,14 @@ class Shared(unittest.TestCase):
         name = unused("peers")
         process = spawn.Process(target=is_a_peer, args=(name, there, theirs))
         process.start()
-        t = garner.tiered(features, device=here, peers=[0, 1], peer_budget=50 * features[0].nbytes, device_budget=0, group=name)
+        t = garner.tiered(features, device=here, peers=[0, 1], peer_cache=50 * features[0].nbytes, feature_cache=0, group=name)
         rows, tiers = ours.recv()
         self.assertEqual((tiers, t.tiers), ((0, 100, 400, 0), (0, 100, 400, 0)))
-        self.assertIn("on 2 peers in turn, a process each", t.about())
+        self.assertIn("on 2 peers in turn, a process each", t.summary())
         np.testing.assert_array_equal(rows, features[ids])
         np.testing.assert_array_equal(t[ids], features[ids])
         with self.assertRaisesRegex(garner.UsageError, "peers of this table are processes"):
-            t.beside(here)
+            t.for_device(here)
         os.kill(process.pid, signal.SIGKILL)
         process.join()
         with self.assertRaisesRegex(garner.DeviceError, "member 1 of the group"):
@@ -104,21 +104,21 @@ class Shared(unittest.TestCase):
 
     def test_groups_that_cannot_be(self):
         def group(**how):
-            return garner.tiered(features, **{"device": "simulated", "peers": [0, 1], "peer_budget": 1000, "group": unused("bad"),
-                                              "wait_seconds": 0.05, **how})
+            return garner.tiered(features, **{"device": "simulated", "peers": [0, 1], "peer_cache": 1000, "group": unused("bad"),
+                                              "timeout": 0.05, **how})
 
         for how, kind, words in [
                 ({}, garner.FileError, "of the group 'test-.*' these have not come in 0.05 seconds: 1;"),
                 ({"device": "simulated:1"}, garner.FileError, "these have not come .*: 0;"),
                 ({"peers": None}, garner.UsageError, "budget for peers, and no peers"),
-                ({"peers": None, "peer_budget": None}, garner.UsageError, "a group of processes .* and no peers"),
+                ({"peers": None, "peer_cache": None}, garner.UsageError, "a group of processes .* and no peers"),
                 ({"device": "simulated:2"}, garner.UsageError, "peers must name 2"), ({"device": "simulated:x"}, garner.UsageError, "no place"),
-                ({"wait_seconds": -1}, garner.UsageError, "wait_seconds -1"), ({"group": "../x"}, garner.UsageError, "is no name"),
-                ({"group": b"x"}, TypeError, "under a name"), ({"wait_seconds": "long"}, TypeError, "")]:
+                ({"timeout": -1}, garner.UsageError, "wait_seconds -1"), ({"group": "../x"}, garner.UsageError, "is no name"),
+                ({"group": b"x"}, TypeError, "under a name"), ({"timeout": "long"}, TypeError, "")]:
             with self.subTest(how=how), self.assertRaisesRegex(kind, words):
                 group(**how)
         np.testing.assert_array_equal(group(group="")[ids], features[ids])
-        np.testing.assert_array_equal(group(device="host")[ids], features[ids])  # where a group has no effect
+        np.testing.assert_array_equal(group(device="cpu")[ids], features[ids])  # where a group has no effect
         np.testing.assert_array_equal(group(peers=[0])[ids], features[ids])  # alone: it is all there
 
     def test_two_processes_read_it_and_one_is_killed(self):
@@ -144,7 +144,7 @@ class Shared(unittest.TestCase):
         self.assertFalse(made.published)
         self.assertFalse(made.array.any())
         with self.assertRaisesRegex(garner.FileError, "has not filled"):
-            garner.shared(name, wait_seconds=0.01)
+            garner.shared(name, timeout=0.01)
         made.array[...] = features
         self.assertIn("not published", repr(made))
         made.publish()
@@ -169,7 +169,7 @@ class Shared(unittest.TestCase):
         self.assertEqual(u.array.ctypes.data, table.array.ctypes.data)
         if not devices:
             self.assertEqual(u.address, table.array.ctypes.data)
-        tiered = garner.tiered(table, device="simulated", device_budget=0)
+        tiered = garner.tiered(table, device="simulated", feature_cache=0)
         self.assertEqual((tiered.shape, tiered.dtype), ((500, 33), np.float32))
         near = np.from_dlpack(table)
         self.assertEqual(near.ctypes.data, table.array.ctypes.data)
@@ -200,7 +200,7 @@ class Shared(unittest.TestCase):
                     self.assertEqual(plain.dtype, some.dtype if kind in ("f4", "f2", "i1", "i8", "u1") else np.uint8)
                     self.assertEqual(plain.array.tobytes(), some.tobytes())
                     if some.size:
-                        np.testing.assert_array_equal(garner.tiered(again, device="host")[[7, 3]], some[[7, 3]])
+                        np.testing.assert_array_equal(garner.tiered(again, device="cpu")[[7, 3]], some[[7, 3]])
         made = garner.shared(unused("strides"), features.T[::2], dtype="f8")
         self.assertEqual((made.dtype, made.shape), (np.float64, (17, 500)))
         np.testing.assert_array_equal(made.array, features.T[::2])
@@ -224,7 +224,7 @@ class Shared(unittest.TestCase):
         some = torch.arange(12, dtype=torch.bfloat16).reshape(3, 4).t()
         table = garner.shared(unused("torch"), some)
         self.assertTrue(torch.equal(torch.from_dlpack(table), some))
-        self.assertTrue(torch.equal(garner.tiered(table, device="host")[torch.tensor([3, 1])], some[[3, 1]]))
+        self.assertTrue(torch.equal(garner.tiered(table, device="cpu")[torch.tensor([3, 1])], some[[3, 1]]))
 
     def test_mistakes(self):
         name = unused("mistakes")

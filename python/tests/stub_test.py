@@ -48,7 +48,7 @@ class Stub(unittest.TestCase):
         g = garner.build([0, 1], [1, 2], [3, 4], undirected=True)
         calls = {"bfs": [g, 0], "sssp": [g, 0], "components": [g], "pagerank": [g], "score": [g], "build": [[0], [1]], "generate": ["kron", 4],
                  "BfsSearch": [g], "SsspSearch": [g], "BlockSampler": [g, [1]], "Loader": [garner.BlockSampler(g, [1]), [0]],
-                 "draw_negatives": [[0], 3, 3], "SplitSampler": [garner.GraphPart(g, 0, 1), [1]]}
+                 "sample_negatives": [[0], 3, 3], "SplitSampler": [garner.GraphPart(g, 0, 1), [1]]}
         told = {node.name: node for node in ast.parse(golden.read_text()).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         for name, positional in calls.items():
             node = told["_build" if name == "build" else name]

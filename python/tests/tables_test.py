@@ -61,7 +61,7 @@ else:
 """)
 
     def test_refusals_name_a_help_that_is_there(self):
-        t = garner.tiered(np.zeros((3, 2), np.float32), device="host")
+        t = garner.tiered(np.zeros((3, 2), np.float32), device="cpu")
         with self.assertRaisesRegex(TypeError, r"help\(garner\.Tiered\.gather\)"):
             t.gather(np.array([1]), multiprocessors=-1)
         self.assertTrue(garner.Tiered.gather.__doc__)
@@ -73,7 +73,7 @@ class Tables(unittest.TestCase):
             for kind in ("f4", "f2", "i1", "i8", "u1", "f8", "i4", "u2", "c8", "?"):
                 features = table(kind)
                 for budget in (0, 1000, None):
-                    t = garner.tiered(features, device_budget=budget, device=where)
+                    t = garner.tiered(features, feature_cache=budget, device=where)
                     self.assertEqual((t.shape, t.dtype, len(t), t.ndim, t.row_bytes),
                                      ((200, 7), features.dtype, 200, 2, features[0].nbytes))
                     for ids in (rng.integers(0, 200, 50), rng.integers(0, 200, 50).astype("i4"), rng.integers(0, 200, 9).astype("u8"),
@@ -99,24 +99,24 @@ class Tables(unittest.TestCase):
     def test_all_ways_and_orders(self):
         features, ids = table("f4", 500, 33), rng.integers(0, 500, 300)
         for where in places:
-            t = garner.tiered(features, device_budget=5000, device=where)
+            t = garner.tiered(features, feature_cache=5000, device=where)
             for way in ("automatic", "staged", "naive", "shifted", "aligned"):
                 for order in ("automatic", "none") + ("sorted", "bucketed") * (way != "staged"):
-                    with self.subTest(where=where, way=way, order=order):
-                        np.testing.assert_array_equal(t.gather(ids, way=way, order=order), features[ids])
+                    with self.subTest(where=where, strategy=way, order=order):
+                        np.testing.assert_array_equal(t.gather(ids, strategy=way, order=order), features[ids])
                         self.assertEqual(t.last.rows, 300)
                         self.assertTrue(t.last.why)
             self.assertEqual(sum(t.tiers), 500)
             self.assertEqual(sum(t.hits(ids)), 300)
             self.assertTrue(t.explain(1000).why)
             self.assertEqual(t.explain(200, 2, multiprocessors=4).rows, 200)
-            self.assertIn("rows", t.about())
+            self.assertIn("rows", t.summary())
             self.assertIn("(500, 33) float32", repr(t))
 
     def test_window(self):
         features = table("f4")
         for where in places:
-            t = garner.tiered(features, device=where, device_budget=0)
+            t = garner.tiered(features, device=where, feature_cache=0)
             batches = [rng.integers(0, 200, n) for n in (5, 100, 0, 17)]
             rows = t.window(batches)
             self.assertEqual(len(rows), 4)
@@ -191,11 +191,11 @@ del t
 assert {str(file)!r} not in open("/proc/self/maps").read()
 """
             Lazy.run_python(self, code)
-            t = garner.tiered(file, device="host")
+            t = garner.tiered(file, device="cpu")
             file.unlink()  # the mapping keeps it
             self.assertEqual(t[[7]].sum(), 0)
             np.save(file, np.zeros((0, 4), "f4"))
-            self.assertEqual(garner.tiered(file, device="host").shape, (0, 4))
+            self.assertEqual(garner.tiered(file, device="cpu").shape, (0, 4))
 
     def test_ids_that_cannot_be(self):
         features = table("f4")
@@ -233,7 +233,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
             np.save(file, table("f4"))
             garner.limit_host_memory(1000)
             try:
-                garner.tiered(file, device="host")  # its pages are the file's
+                garner.tiered(file, device="cpu")  # its pages are the file's
                 with self.assertRaisesRegex(garner.OutOfMemory, r"raise the host budget \(garner\.limit_host_memory\)") as said:
                     garner.generate("kron", 8)
                 self.assertNotIn("--", str(said.exception))
@@ -252,7 +252,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
     def test_a_window_reads_each_far_row_once(self):
         room = np.zeros(100 * 512 + 128, "u1")
         begin = -room.ctypes.data % 128  # rows are whole lines
-        t = garner.tiered(room[begin:begin + 100 * 512].view("f4").reshape(100, 128), device="simulated", device_budget=0)
+        t = garner.tiered(room[begin:begin + 100 * 512].view("f4").reshape(100, 128), device="simulated", feature_cache=0)
         t.window([[1, 2, 3], [3, 2, 1], [1, 1]])
         self.assertEqual((t.last.order, t.last.link.bytes_link), ("sorted", 3 * 512 if counts_requests else 0))
         ids, rows_of = np.arange(200) % 50, t.numpy()
@@ -266,16 +266,16 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
     def test_beside_each_other_they_share_peers(self):
         features, ids = table("f4"), rng.integers(0, 200, 50)
         for where in places:
-            t = garner.tiered(features, device=where, peers=[0], peer_budget=features.nbytes // 2, device_budget=0,
+            t = garner.tiered(features, device=where, peers=[0], peer_cache=features.nbytes // 2, feature_cache=0,
                               scores=rng.random(200).astype("f4"))
-            other = t.beside(where)
+            other = t.for_device(where)
             self.assertEqual((other.tiers, other.shape, other.dtype, other.last), (t.tiers, t.shape, t.dtype, None))
             np.testing.assert_array_equal(other[ids], t[ids])
             del t
             gc.collect()
             np.testing.assert_array_equal(other[ids], features[ids])
         with self.assertRaisesRegex(garner.UsageError, "cannot be gathered at simulated"):
-            garner.tiered(features, device="host").beside("simulated")
+            garner.tiered(features, device="cpu").for_device("simulated")
 
     def test_wrong_types_are_told_in_words(self):
         features = table("f4")
@@ -327,7 +327,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
         before = sys.modules.get("cupy")
         sys.modules["cupy"] = played
         try:
-            np.testing.assert_array_equal(garner.tiered(features, device="host")[ids], features[np.asarray(ids)])
+            np.testing.assert_array_equal(garner.tiered(features, device="cpu")[ids], features[np.asarray(ids)])
         finally:
             del sys.modules["cupy"]
             if before:
@@ -335,7 +335,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
 
     def test_options_that_cannot_be(self):
         features = table("f4")
-        for wrong, kind in [(dict(device_budget="much"), garner.UsageError), (dict(scores=[1.0]), garner.UsageError),
+        for wrong, kind in [(dict(graph_cache="much"), garner.UsageError), (dict(scores=[1.0]), garner.UsageError),
                             (dict(device="moon"), garner.UsageError), (dict(device=-1), garner.UsageError), (dict(peers="x"), TypeError)]:
             with self.assertRaises(kind):
                 garner.tiered(features, **wrong)
@@ -343,7 +343,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
             self.assertRaisesRegex(garner.UsageError, f"'{place}' is no place", garner.tiered, features, device=place)
         t = garner.tiered(features)
         self.assertRaises(garner.UsageError, garner.tiered, t)
-        self.assertRaises(garner.UsageError, t.gather, [1], way="fast")
+        self.assertRaises(garner.UsageError, t.gather, [1], strategy="fast")
         self.assertRaises(garner.UsageError, t.gather, [1], order="fast")
         self.assertRaises(garner.UsageError, t.gather, [1], duplicates="twice")
         self.assertRaises(garner.UsageError, garner.tiered, np.float32(1))
@@ -365,7 +365,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
         class Kept(np.ndarray):  # plain ndarray knows no weak reference to its memory's owner
             pass
 
-        for make in (lambda a: garner.tiered(a, device_budget=0, device="host"), garner.unified):
+        for make in (lambda a: garner.tiered(a, feature_cache=0, device="cpu"), garner.unified):
             features = table("f4").view(Kept)
             gone = weakref.ref(features)
             made = make(features)
@@ -411,7 +411,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
                 with self.assertWarnsRegex(RuntimeWarning, f"'.{kind}'.* raw bytes" + (".*dtype='bf16'" if kind == "V2" else "")):
                     t = garner.tiered(file)
                 self.assertEqual((t.dtype, t.shape), (np.uint8, (4, features[0].nbytes)))
-                self.assertIn("held as raw bytes", t.about())
+                self.assertIn("held as raw bytes", t.summary())
                 self.assertEqual(t[[3, 0]].tobytes(), features[[3, 0]].tobytes())
             for kind in ("|b8", "|b2", "<f1", "<f3", "<i3", "<u5", "<c4"):  # widths that no array has, which numpy.save never wrote
                 each = int(kind[2:])
@@ -484,7 +484,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
         except ImportError:
             self.skipTest("needs cupy")
         features = table("f4")
-        t = garner.tiered(features, device_budget=1000)
+        t = garner.tiered(features, feature_cache=1000)
         ids = cupy.asarray(rng.integers(0, 200, (5, 6)))
         rows = t[ids]
         self.assertIsInstance(rows, cupy.ndarray)

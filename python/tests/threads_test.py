@@ -52,7 +52,7 @@ class Threads(unittest.TestCase):
 
     def test_a_sampler(self):
         for place in ("host", "simulated"):
-            one, shared = self.sampler(), self.sampler(place=place)
+            one, shared = self.sampler(), self.sampler(device=place)
             want = {k: self.drawn(one.sample(range(k % 50, 200 + k % 50), k)) for k in range(40)}
 
             def work(thread):
@@ -65,7 +65,7 @@ class Threads(unittest.TestCase):
     def test_a_loader(self):
         """Each mini-batch is one thread's, whole; an epoch ends for all of them."""
         for place in ("host", "simulated"):
-            loader = garner.Loader(self.sampler(place=place), range(2000), [garner.tiered(self.rows, device=place)], batch=50, shuffle=False, ahead=4)
+            loader = garner.Loader(self.sampler(device=place), range(2000), [garner.tiered(self.rows, device=place)], batch_size=50, shuffle=False, prefetch=4)
             for epoch in range(3):
                 over = iter(loader)
 
@@ -83,7 +83,7 @@ class Threads(unittest.TestCase):
                 self.assertEqual(sorted(sum(together(work), [])), [(epoch, k) for k in range(40)])
 
     def test_a_loader_that_is_stopped_and_begun_meanwhile(self):
-        loader = garner.Loader(self.sampler(), range(500), [self.rows], batch=20, shuffle=False)
+        loader = garner.Loader(self.sampler(), range(500), [self.rows], batch_size=20, shuffle=False)
 
         def work(thread):
             for k in range(30):
@@ -107,7 +107,7 @@ class Threads(unittest.TestCase):
                     if thread % 2:
                         self.assertEqual(self.drawn(sampler.sample(range(300), 5)), want)
                     else:
-                        loader = garner.Loader(sampler, range(100), [self.rows], batch=20)
+                        loader = garner.Loader(sampler, range(100), [self.rows], batch_size=20)
                         b = loader.next()
                         np.testing.assert_array_equal(b.rows(0), self.rows[b.of_type(0).ids])
                         del b
@@ -135,7 +135,7 @@ class Threads(unittest.TestCase):
         labels = np.arange(4096) % 4
 
         def training():
-            return garner.Training(self.g, self.rows, labels, split, fanouts=[4, 4], epochs=8, batch=256, device="host")
+            return garner.Training(self.g, self.rows, labels, split, fanouts=[4, 4], epochs=8, batch_size=256, device="cpu")
 
         want, run = [e["loss"] for e in training()], training()
 
@@ -152,7 +152,7 @@ class Threads(unittest.TestCase):
         self.assertEqual([loss for _, loss in got], want)
 
     def test_tables(self):
-        table, learned = garner.tiered(self.rows, device="simulated", device_budget=4096), garner.embedding(4096, 8, device="host", optimizer="sgd")
+        table, learned = garner.tiered(self.rows, device="simulated", feature_cache=4096), garner.embedding(4096, 8, device="cpu", optimizer="sgd")
         first = learned.read()
 
         def work(thread):

@@ -49,7 +49,7 @@ class Case(unittest.TestCase):
         self.graphs = self.build()
 
     def build(self, keep_loops=True, **more):
-        return {t: garner.build(index, vertices=90, in_lists=True, keep_loops=keep_loops, **more) for t, index in self.index.items()}
+        return {t: garner.build(index, num_nodes=90, in_edges=True, keep_loops=keep_loops, **more) for t, index in self.index.items()}
 
     def neighbors(self, kind, node):
         return self.into[kind].get(node, set())
@@ -149,21 +149,21 @@ class Hetero(Case):
             self.assertEqual(({*batch.n_id["paper"].tolist()}, {*batch.n_id["author"].tolist()}), (papers, authors))
 
     def test_options(self):
-        edge_times = {t: np.arange(g.info.edges) % 40 for t, g in self.graphs.items()}
+        edge_times = {t: np.arange(g.info.num_edges) % 40 for t, g in self.graphs.items()}
         node_times = {"author": np.arange(60) % 30, "paper": np.arange(90) % 40}
         weights = {t: torch.rand(index.size(1)) + 0.01 for t, index in self.index.items()}
-        cases = [{}, {"replace": True}, {"disjoint": True, "edge_ids": True}, {"induced": True}, {"drop_last": True, "loading": {"window": 2, "ahead": 3}},
+        cases = [{}, {"replace": True}, {"disjoint": True, "edge_ids": True}, {"induced": True}, {"drop_last": True, "loading": {"window": 2, "prefetch": 3}},
                  {"temporal": "uniform", "times": node_times}, {"temporal": "last", "times": node_times, "seed_times": np.arange(45)},
                  {"temporal": "last", "times": edge_times, "seed_times": np.full(45, 20)}, {"weighted": True}, {"edge_ids": True, "graph_cache": 2000, "feature_cache": 3000},
                  {"device_budget": 3000, "scores": {"paper": np.arange(90)}}]
         seeds = torch.arange(0, 90, 2)
         for options in cases:
-            graphs = {t: garner.build(index, weights=weights[t], vertices=90, in_lists=True, keep_loops=True) for t, index in self.index.items()} \
+            graphs = {t: garner.build(index, weights=weights[t], num_nodes=90, in_edges=True, keep_loops=True) for t, index in self.index.items()} \
                 if "weighted" in options else self.graphs
             told = []
             for place in ("host", "simulated"):
-                with self.subTest(place=place, **{k: v for k, v in options.items() if k not in ("times", "scores")}):
-                    loader = garner.torch.loader(graphs, [4, 3], ("paper", seeds), x=self.x, y=self.y, batch_size=10, shuffle=True, seed=5, place=place, **options)
+                with self.subTest(device=place, **{k: v for k, v in options.items() if k not in ("times", "scores")}):
+                    loader = garner.torch.loader(graphs, [4, 3], ("paper", seeds), x=self.x, y=self.y, batch_size=10, shuffle=True, seed=5, device=place, **options)
                     told.append(self.same_as_one_after_the_other(loader))
                     for batch in loader:
                         n_id, started = batch.n_id, {"paper": seeds[batch.input_id]}
@@ -213,7 +213,7 @@ class Hetero(Case):
         order = {t: sorted(edges, key=lambda edge: edge[::-1]) for t, edges in self.edges.items()}
         rows = {t: torch.tensor([[float(u), float(v)] + [0.0] * 18 for u, v in order[t]]) for t in (writes, cites)}
         for place in ("host", "simulated"):
-            loader = garner.torch.loader(self.graphs, [4, 3], "paper", x=self.x, y=self.y, edge_attr=rows, batch_size=16, seed=3, place=place, feature_cache=4000)
+            loader = garner.torch.loader(self.graphs, [4, 3], "paper", x=self.x, y=self.y, edge_attr=rows, batch_size=16, seed=3, device=place, feature_cache=4000)
             self.same_as_one_after_the_other(loader)
             for batch in loader:
                 self.assertEqual(set(batch.edge_attr), {writes, cites})
@@ -233,7 +233,7 @@ class Hetero(Case):
             seen += [v for batch in loader for v in batch.n_id["paper"][:batch.batch_size].tolist()]
             self.assertEqual(len(loader), 3)
         self.assertEqual(sorted(seen), list(range(90)))
-        loader = garner.torch.loader(self.graphs, [3], "paper", x=self.x, y=self.y, place="simulated", feature_cache=90 * 160, graph_cache="1MiB")
+        loader = garner.torch.loader(self.graphs, [3], "paper", x=self.x, y=self.y, device="simulated", feature_cache=90 * 160, graph_cache="1MiB")
         for words in ("samples and gathers on simulated", "x of 'paper'", "x of 'author'", "y of 'paper'"):
             self.assertIn(words, loader.explain())
         self.assertEqual(loader.report, {})
@@ -311,7 +311,7 @@ class Hetero(Case):
                 (lambda: loader(fanouts={writes: [2], cites: [2, 2], back: [2]}), usage, "hops"), (lambda: loader(fanouts=3), kind, "fanouts is 3"),
                 (lambda: loader(weighted=True), garner.InputError, "writes.*weights"), (lambda: loader(temporal="last"), garner.InputError, "times"),
                 (lambda: loader(temporal="last", times=np.arange(90)), kind, "times for each type"),
-                (lambda: loader(temporal="last", times={"paper": np.arange(90), cites: np.arange(g[cites].info.edges)}), usage, "one of the two"),
+                (lambda: loader(temporal="last", times={"paper": np.arange(90), cites: np.arange(g[cites].info.num_edges)}), usage, "one of the two"),
                 (lambda: loader(temporal="last", times={cites: np.arange(3)}, seed_times=np.arange(90)), usage, "3 times for"),
                 (lambda: loader(temporal="last", times={"author": np.arange(60)}), usage, "seeds of type 'paper' have no times; give seed_times"),
                 (lambda: loader(seed_times=np.arange(90)), usage, "temporal is not"), (lambda: loader(scores=np.arange(90)), kind, "scores is"),
@@ -354,8 +354,8 @@ class Links(Case):
         for k, negatives in enumerate((None, "binary", 0.5, ("binary", 2), "triplet", {"mode": "triplet", "amount": 3})):
             for j, options in enumerate(every_option):
                 place = ("host", "simulated")[(k + j) % 2]
-                for kind, pairs, labels, loader in self.linked(negatives, place=place, **options):
-                    with self.subTest(kind=kind, negatives=negatives, place=place, options=list(options)):
+                for kind, pairs, labels, loader in self.linked(negatives, device=place, **options):
+                    with self.subTest(kind=kind, negatives=negatives, device=place, options=list(options)):
                         self.same_as_one_after_the_other(loader, 1)
                         self.assertEqual(len(loader), 2 if "drop_last" in options else 3)
                         for batch in loader:
@@ -549,7 +549,7 @@ class Links(Case):
                 (lambda: loader(neg_sampling="both"), usage, "say 'binary' or 'triplet'"), (lambda: loader(neg_sampling=0), usage, "amount is 0"),
                 (lambda: loader(neg_sampling=float("nan")), usage, "amount is nan"), (lambda: loader(neg_sampling=("triplet", 1.5)), usage, "whole number, 1 or more"),
                 (lambda: loader(neg_sampling=("triplet", "a")), usage, "amount is 'a'"), (lambda: loader(neg_sampling=[1, 2, 3]), usage, "neg_sampling is"),
-                (lambda: loader(neg_sampling={"way": "binary"}), usage, "neg_sampling is"), (lambda: loader(neg_sampling=True), usage, "neg_sampling is True"),
+                (lambda: loader(neg_sampling={"strategy": "binary"}), usage, "neg_sampling is"), (lambda: loader(neg_sampling=True), usage, "neg_sampling is True"),
                 (lambda: loader(neg_sampling={"mode": "binary", "src_weight": torch.ones(7)}), usage, r"src_weight: of shape \(7,\) for 90 nodes"),
                 (lambda: loader(neg_sampling={"mode": "binary", "dst_weight": -torch.ones(90)}), usage, "dst_weight has a weight that is negative"),
                 *((lambda weight=weight: loader(neg_sampling=NegativeSampling("triplet", 1, dst_weight=weight)), usage, "dst_weight has a weight that is negative")

@@ -20,7 +20,7 @@ class Loader(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(3)
         self.source, self.target = torch.randint(0, 300, (2, 3000))
-        self.g = garner.build(self.source, self.target, vertices=300, in_lists=True)
+        self.g = garner.build(self.source, self.target, num_nodes=300, in_edges=True)
         self.edges = set(zip(self.source.tolist(), self.target.tolist()))
         self.x, self.y = torch.randn(300, 8), torch.arange(300)
 
@@ -30,7 +30,7 @@ class Loader(unittest.TestCase):
     def test_hands_its_loader_options_of_its_own(self):
         g, x = garner.generate("kron", 9), torch.randn(512, 4)
         told = {}
-        for loading in (None, {"window": 2, "ahead": 3}, {"way": "tiered"}):
+        for loading in (None, {"window": 2, "prefetch": 3}, {"strategy": "tiered"}):
             torch.manual_seed(3)
             loader = garner.torch.loader(g, [4, 3], x=x, batch_size=64, seed=5, loading=loading)
             told[str(loading)] = [(b.n_id.clone(), b.x.clone()) for b in loader]
@@ -93,13 +93,13 @@ class Loader(unittest.TestCase):
         self.assertTrue(bool((batch.n_id[2:] <= torch.tensor([10, 20])[batch.batch[2:]]).all()))
         self.assertEqual(next(iter(garner.torch.loader(self.g, [5], [1, 2], induced=True))).num_sampled_edges, [])
         weights = np.array([1, 0, 2, 3], np.float32)
-        star = garner.build([1, 2, 3, 4], [0] * 4, weights, vertices=5)
+        star = garner.build([1, 2, 3, 4], [0] * 4, weights, num_nodes=5)
         for place in ("host", "simulated"):
-            batch = next(iter(garner.torch.loader(star, [20], [0] * 300, batch_size=300, seed=4, weighted=True, replace=True, disjoint=True, edge_ids=True, place=place)))
+            batch = next(iter(garner.torch.loader(star, [20], [0] * 300, batch_size=300, seed=4, weighted=True, replace=True, disjoint=True, edge_ids=True, device=place)))
             seen = torch.bincount(batch.e_id, minlength=4).numpy()
             self.assertEqual((int(seen.sum()), int(seen[1])), (6000, 0))
             self.assertLess(float(((seen - weights * 1000) ** 2)[weights > 0] @ (1 / weights[weights > 0] / 1000)), 13.9)  # 2 degrees of freedom
-        here, there = (self.said(garner.torch.loader(self.g, [3, 2], batch_size=100, seed=1, place=p)) for p in ("host", "simulated"))
+        here, there = (self.said(garner.torch.loader(self.g, [3, 2], batch_size=100, seed=1, device=p)) for p in ("host", "simulated"))
         self.assertEqual(here, there)
 
     def test_another_state_is_refused_and_mini_batches_go_to_devices(self):
@@ -115,7 +115,7 @@ class Loader(unittest.TestCase):
     def test_what_is_written_in_place_is_seen(self):
         """Copies of rows lie near, and labels are another tensor in the next epoch."""
         x, y = torch.arange(300.)[:, None].repeat(1, 3), torch.arange(300)
-        loader = garner.torch.loader(self.g, [3], x=x, y=y, batch_size=50, place="simulated")
+        loader = garner.torch.loader(self.g, [3], x=x, y=y, batch_size=50, device="simulated")
         for shift in (0, 1000):
             for batch in loader:
                 self.assertTrue(torch.equal(batch.x[:, 2], batch.n_id + float(shift)))
@@ -145,12 +145,12 @@ class Loader(unittest.TestCase):
 
     def test_ahead(self):
         """garner.Loader yields what is sampled and gathered one after the other."""
-        for options in ({}, {"place": "simulated"}, {"drop_last": True}, {"disjoint": True, "edge_ids": True},
+        for options in ({}, {"device": "simulated"}, {"drop_last": True}, {"disjoint": True, "edge_ids": True},
                         {"temporal": "last", "times": np.arange(300), "seed_times": np.arange(90)}):
             for seeds in (torch.arange(90), torch.tensor([4, 4, 9] * 30)):
                 with self.subTest(**options):
-                    x = garner.tiered(self.x, device=options.get("place", "host"))
-                    y = garner.tiered(self.y, device=options.get("place", "host"))
+                    x = garner.tiered(self.x, device=options.get("device", "host"))
+                    y = garner.tiered(self.y, device=options.get("device", "host"))
                     loader = garner.torch.loader(self.g, [4, 3], seeds, x=x, y=y, batch_size=20, shuffle=True, seed=3, **options)
                     ahead = [vars(b) for _ in range(2) for b in loader]
                     self.assertEqual(loader.report["batches"], len(loader))
@@ -176,7 +176,7 @@ class Loader(unittest.TestCase):
     def test_ranks(self):
         for x in (self.x, self.x.t().contiguous().t()):  # ahead, and one after the other
             for shuffle in (False, True):
-                with self.subTest(shuffle=shuffle, ahead=x is self.x):
+                with self.subTest(shuffle=shuffle, prefetch=x is self.x):
                     epochs = []
                     for rank in range(4):
                         loader = garner.torch.loader(self.g, [3], torch.arange(299), x=x, batch_size=20, shuffle=shuffle, rank=rank, ranks=4)

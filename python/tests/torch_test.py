@@ -34,7 +34,7 @@ class Torch(unittest.TestCase):
         for kind in (torch.float32, torch.float16, torch.bfloat16, torch.int8, torch.int64, torch.uint8, torch.float64, torch.bool):
             features = (torch.randn(200, 7) * 50).to(kind)
             for where in self.places:
-                t = garner.tiered(features, device=where, device_budget="2KiB")
+                t = garner.tiered(features, device=where, feature_cache="2KiB")
                 self.assertEqual((t.dtype, t.shape), (kind, (200, 7)))
                 for device in self.devices:
                     for ids in (torch.randint(0, 200, (50,)), torch.randint(0, 200, (50,)).int(), torch.randint(0, 200, (3, 4)),
@@ -52,7 +52,7 @@ class Torch(unittest.TestCase):
         features = torch.randn(200, 7)
         for where in self.places:
             for device in self.devices:
-                t = garner.tiered(features, device=where, device_budget=0)
+                t = garner.tiered(features, device=where, feature_cache=0)
                 batches = [torch.randint(0, 200, (n,), device=device) for n in (5, 0, 60)]
                 for ids, rows in zip(batches, t.window(batches)):
                     self.same(rows, features[ids.cpu()], device)
@@ -88,7 +88,7 @@ class Torch(unittest.TestCase):
         plain = torch.randn(200, 3, 2)
         scores = np.random.default_rng(1).random(200).astype("f4")
         for where in self.places:
-            t = garner.tiered(plain, device=where, device_budget="2KiB", scores=scores)
+            t = garner.tiered(plain, device=where, feature_cache="2KiB", scores=scores)
             self.assertIsInstance(t, torch.Tensor)
             self.assertIsInstance(t, garner.Tiered)
             self.assertEqual((t.size(), t.size(0), t.size(-1), t.dim(), t.ndim, t.numel(), t.nbytes, t.dtype, len(t), t.shape),
@@ -141,7 +141,7 @@ class Torch(unittest.TestCase):
                     self.assertRaises(garner.UsageError, data.to, "meta")
 
     def test_results_are_what_torch_takes(self):
-        g = garner.build(torch.tensor([[0, 1], [1, 2]]), None, torch.tensor([4, 5]), vertices=5)
+        g = garner.build(torch.tensor([[0, 1], [1, 2]]), None, torch.tensor([4, 5]), num_nodes=5)
         found, paths = garner.bfs(g, 0), garner.sssp(g, 0)
         for array, want in ((found.depth, [0, 1, 2, -1, -1]), (found.parent, [0, 0, 1, -1, -1]), (paths.distance, [0, 4, 9, -1, -1]),
                             (garner.components(g).label, [0, 0, 0, 3, 4]), (g.ids(), [0, 1, 2, 3, 4])):
@@ -181,7 +181,7 @@ class Torch(unittest.TestCase):
         if "cuda:0" not in self.places:
             self.skipTest("needs a GPU (none here)")
         features = torch.randn(100_000, 128)
-        t = garner.tiered(features, device=0, device_budget="1MiB")
+        t = garner.tiered(features, device=0, feature_cache="1MiB")
         for _ in range(20):
             stream = torch.cuda.Stream()
             with torch.cuda.stream(stream):
@@ -220,13 +220,13 @@ class Torch(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             g = garner.build(Data(edge_index=index))
-        self.assertEqual((len(g), g.info.edges, g.info.directed, g.info.weights), (3, 2, True, "none"))
+        self.assertEqual((len(g), g.info.num_edges, g.info.directed, g.info.weights), (3, 2, True, "none"))
         data = Data(x=torch.ones(5, 2), edge_index=index, edge_weight=torch.tensor([0.5, 2.0]).requires_grad_(), km=torch.tensor([7, 9]))
         g = garner.build(data, undirected=True)
-        self.assertEqual((len(g), g.info.edges, garner.sssp(g, 2).distance[:3].tolist()), (5, 4, [2.5, 2.0, 0.0]))
+        self.assertEqual((len(g), g.info.num_edges, garner.sssp(g, 2).distance[:3].tolist()), (5, 4, [2.5, 2.0, 0.0]))
         self.assertEqual(garner.sssp(garner.build(data, weights="km"), 0).distance[:3].tolist(), [0, 7, 16])
         self.assertEqual(garner.build(data, weights=False).info.weights, "none")
-        self.assertEqual(len(garner.build(data, vertices=9)), 9)
+        self.assertEqual(len(garner.build(data, num_nodes=9)), 9)
         several = HeteroData()
         several["a", "to", "b"].edge_index = index
         for wrong, words in ((lambda: garner.build(several), "HeteroData has several types and a Graph has one; give the edges of one"),

@@ -29,7 +29,7 @@ assert [depth[v] for v in (0, 1, 2, 3)] == [0, 1, 2, 3], depth
 assert depth[9] == depth[8] == garner.UNREACHED, depth
 
 table = numpy.arange(4000, dtype="float32").reshape(1000, 4)
-for rows in (garner.tiered(table), garner.tiered(table, device="simulated", device_budget="8KiB")):
+for rows in (garner.tiered(table), garner.tiered(table, device="simulated", feature_cache="8KiB")):
     got = rows[[7, 3, 999, 3]]
     assert (got == table[[7, 3, 999, 3]]).all(), got
 

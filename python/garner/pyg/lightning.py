@@ -18,14 +18,14 @@ def _sampler(data: Any, loader: str, given: Any, kwargs: dict[str, Any]) -> Any:
     kwargs.clear()
     kwargs.update(rest)
     if kwargs.get("graph_cache") is not None:
-        options["device_budget"] = pipeline.bytes_of(kwargs.pop("graph_cache"), "graph_cache")
+        options["graph_cache"] = pipeline.bytes_of(kwargs.pop("graph_cache"), "graph_cache")
     return NeighborSampler(data, **{"share_memory": kwargs.get("num_workers", 0) > 0, **options})
 
 
 def _placed(sampler: NeighborSampler, data: Any, device: Any) -> NeighborSampler:
     """In the process of the rank, which has its GPU by now."""
-    if sampler.place == "host":
-        sampler.place = pipeline.device_of(device, _values_of(data))
+    if sampler.device == "cpu":
+        sampler.device = pipeline.device_of(device, _values_of(data))
     return sampler
 
 

@@ -22,6 +22,7 @@ from torch_geometric.loader.utils import index_select  # type: ignore[import-not
 from torch_geometric.sampler import HeteroSamplerOutput, NegativeSampling, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import _checks, links, pipeline, tables
+from .._arguments import takes_old_names
 from ..batches import window_alone
 from ..errors import InputError, KindError, UsageError
 from ..pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, named, own_rows, tensor_of
@@ -150,11 +151,10 @@ class _Joins:
         self._loading = ahead_options(options["loading"])
         self._window = self._loading.get("window") or 8
         data, self._remote = remote.remote_of(data)
-        place, budget = (name if options[old] is None else old for name, old in (("device", "place"), ("graph_cache", "device_budget")))
         workers = kwargs.get("num_workers") or 0
-        device = pipeline.device_of(options[place], _values_of(data), place)
+        device = pipeline.device_of(options["device"], _values_of(data))
         remote_graph = isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote
-        if device != "host" and not remote_graph:
+        if device != "cpu" and not remote_graph:
             if workers:
                 pipeline.warn_once(f"num_workers={workers}: no workers are started, since {device} samples and gathers ahead by itself; num_workers, "
                                    "persistent_workers, prefetch_factor and pin_memory have no part in it")
@@ -163,10 +163,10 @@ class _Joins:
         if neighbor_sampler is None:
             sampler = {name: options[name] for name in ("num_neighbors", "subgraph_type", "replace", "disjoint", "temporal_strategy", "time_attr",
                                                         "weight_attr", "is_sorted", "directed", "labor")}
-            neighbor_sampler = NeighborSampler(data, share_memory=workers > 0, graph=options["graph"], place=device, scores=options["scores"], **sampler,
-                                               device_budget=None if options[budget] is None else pipeline.bytes_of(options[budget], budget))
-            if not neighbor_sampler.is_remote and not pipeline.gpu_memory(device, **{budget: options[budget]}):
-                neighbor_sampler.device_budget = None
+            neighbor_sampler = NeighborSampler(data, share_memory=workers > 0, graph=options["graph"], device=device, scores=options["scores"], **sampler,
+                                               graph_cache=None if options["graph_cache"] is None else pipeline.bytes_of(options["graph_cache"], "graph_cache"))
+            if not neighbor_sampler.is_remote and not pipeline.gpu_memory(device, graph_cache=options["graph_cache"]):
+                neighbor_sampler.graph_cache = None
         self._cache = Budget(device, options["feature_cache"], options["reserve"])
         if kwargs.get("num_workers", 0) and (self._remote.tables or (isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote)):
             raise UsageError("num_workers: rows and lists of other ranks come to this process, ahead of who learns from them; leave workers out")
@@ -278,7 +278,7 @@ class _Joins:
             return f"mini-batches are made one after the other, not ahead: {why or 'there is nothing to sample, or a worker asks'}"
         engine, _ = sampler._engine()
         tables_of = self._placed()
-        lines = [f"samples and gathers on {engine.place}, ahead of the caller", f"adjacency: {engine.about()}", *tables_of.about(named)]
+        lines = [f"samples and gathers on {engine.device}, ahead of the caller", f"adjacency: {engine.summary()}", *tables_of.summary(named)]
         theirs = [name for name in ("transform", "transform_sampler_output") if getattr(self, name) is not None]
         theirs += [name for name in ("collate_fn", "filter_fn") if self._overrides(name)]
         if theirs:
@@ -329,7 +329,7 @@ class _Joins:
             kept[1].begin(draws)
         (_, placed), ahead, drawn = kept
         sampler = self._sampler()
-        device = torch.device("cpu") if ahead.sampler.device < 0 else torch.device("cuda", ahead.sampler.device)
+        device = pipeline.torch_device(ahead.sampler.device)
         pins = self.pin_memory and device.type == "cpu" and torch.cuda.is_available()
         try:
             self._works = ahead
@@ -394,7 +394,7 @@ class _Joins:
         fields = self._all_fields()
         sampler = self._sampler()
         engine, drawn = sampler._engine()
-        key = [engine.place, list(drawn), *pipeline.as_they_are(fields, engine.place)]
+        key = [engine.device, list(drawn), *pipeline.as_they_are(fields, engine.device)]
         known = self._fields
         if self._tables is not None and known is not None and known[0] == key:
             return self._tables
@@ -418,7 +418,7 @@ class _Joins:
             found = counts[field.type]  # a store's table may have rows beyond the last node
             return np.pad(found, (0, len(field.value) - len(found)))
 
-        made = pipeline.Tables(mine, engine.place, copy.copy(self._cache), scores)
+        made = pipeline.Tables(mine, engine.device, copy.copy(self._cache), scores)
         for perm in [field for field in made.left if field.name is _perm]:  # without it rows of edges are not found ahead
             for field in [field for field in made.of if field.of_edges and field.type == perm.type]:
                 made.left[field] = made.left[perm]
@@ -504,7 +504,7 @@ class _Joins:
             return lists.edges_of(edge)
         there = self.__dict__.setdefault("_perms", {})
         if edge_type not in there:  # registered for the GPU, and copied there where there is room
-            there[edge_type] = tables.tiered(perm, device=str(edge.device), device_budget=self._placed().budget.take(perm.nbytes))
+            there[edge_type] = tables.tiered(perm, device=str(edge.device), feature_cache=self._placed().budget.take(perm.nbytes))
         found: torch.Tensor = there[edge_type][edge.to(torch.int64)]
         return found if found.dtype == torch.int64 else found.to(torch.int64) & 0xffffffff
 
@@ -917,7 +917,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
     there are several); None: all of it, where it fits.
     graph: a garner.Graph in place of the data's edge_index, as garner.open has it; of Data, whose nodes are its.
     labor: nodes of a mini-batch keep the same neighbors where they can, so that fewer rows are read (LABOR-0); not with replace, weight_attr, time_attr.
-    loading: options of garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
+    loading: options of garner.Loader: prefetch, window, strategy, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     rank, ranks: this one of several processes takes its share of the input nodes, which all of them are given alike, and as many mini-batches as the
     others: as torch's DistributedSampler has it, whose epoch goes on by itself. ranks="torchrun": as torch.distributed says where it is initialized,
     and then the ranks compare their input nodes: a RankError where they differ, since the script split them already. Where it is not initialized,
@@ -930,6 +930,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
     Errors: UsageError where options contradict each other, IdError for a node that does not exist.
     """
 
+    @takes_old_names
     def __init__(self, data: Any, num_neighbors: Any, input_nodes: Any = None, input_time: Any = None, replace: bool = False,
                  subgraph_type: Any = "directional", disjoint: bool = False, temporal_strategy: str = "uniform", time_attr: str | None = None,
                  weight_attr: Any = None, transform: Callable[[Any], Any] | None = None,
@@ -937,7 +938,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                  neighbor_sampler: Any = None, directed: bool = True, *, device: Any = None, feature_cache: int | str = "auto",
                  graph_cache: int | str | None = None, reserve: int | str | None = None, scores: Any = None,
                  graph: Any = None, labor: bool = False, loading: Mapping[str, Any] | None = None, rank: int | None = None,
-                 ranks: int | str | None = None, place: Any = None, device_budget: int | str | None = None, **kwargs: Any) -> None:
+                 ranks: int | str | None = None, **kwargs: Any) -> None:
         data, neighbor_sampler = self._made(data, neighbor_sampler, locals(), kwargs)
         nodes = _nodes_of(data, neighbor_sampler)
         _require_rows(data, nodes)
@@ -990,6 +991,7 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
 
     _input = "edges to learn from"
 
+    @takes_old_names
     def __init__(self, data: Any, num_neighbors: Any, edge_label_index: Any = None, edge_label: Any = None, edge_label_time: Any = None,
                  replace: bool = False, subgraph_type: Any = "directional", disjoint: bool = False, temporal_strategy: str = "uniform",
                  neg_sampling: Any = None, neg_sampling_ratio: float | None = None, time_attr: str | None = None, weight_attr: Any = None,
@@ -997,7 +999,7 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
                  is_sorted: bool = False, filter_per_worker: bool | None = None, neighbor_sampler: Any = None, directed: bool = True, *,
                  device: Any = None, feature_cache: int | str = "auto", graph_cache: int | str | None = None, reserve: int | str | None = None,
                  scores: Any = None, graph: Any = None, labor: bool = False, loading: Mapping[str, Any] | None = None, rank: int | None = None,
-                 ranks: int | str | None = None, place: Any = None, device_budget: int | str | None = None, **kwargs: Any) -> None:
+                 ranks: int | str | None = None, **kwargs: Any) -> None:
         data, neighbor_sampler = self._made(data, neighbor_sampler, locals(), kwargs)
         nodes = _nodes_of(data, neighbor_sampler)
         _require_rows(data, nodes)

@@ -78,10 +78,10 @@ class RemoteSampler:
 
     lent = False
 
-    def __init__(self, graph: RemoteGraph, fanouts: Sequence[int], place: Any, **options: bool) -> None:
+    def __init__(self, graph: RemoteGraph, fanouts: Sequence[int], device: Any, **options: bool) -> None:
         said = {name: True for name, value in options.items() if value}  # what is not done so is refused where it is said
-        self.place = str(place)
-        self.draws = Draws(graph, fanouts, place, {**said, "edge_ids": True}, "of garner.pyg")
+        self.device = str(device)
+        self.draws = Draws(graph, fanouts, device, {**said, "edge_ids": True}, "of garner.pyg")
 
     def sample_types(self, seeds: Sequence[tuple[Any, int, Any]], number: int) -> Any:
         (ids, _, _), = seeds

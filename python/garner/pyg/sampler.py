@@ -15,6 +15,7 @@ from torch_geometric.sampler.base import DataType, NumNeighbors, SubgraphType  #
 from torch_geometric.sampler.neighbor_sampler import node_sample  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import _checks, links
+from .._arguments import takes_old_names
 from .._garner import BlockSampler, Graph
 from ..hetero import sampler_of
 from ..operators import Edges
@@ -51,7 +52,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     """As torch_geometric.sampler.NeighborSampler, and works without pyg-lib. Edges are held as graphs of garner; edge_permutation says which edge
     of the data an edge of them is.
 
-    place: that samples: None: 'host'; 'device', 'cuda:1', 'simulated'. device_budget: bytes of far lists kept on a device, as "8GiB": those that
+    device: that samples: None: 'cpu'; 'cuda:1', 'simulated'. graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory, as "8GiB": those that
     are read most by scores, a number a node as garner.score gives them (of several types by type; one may lack); None: the first.
     graph: of Data a garner.Graph, as garner.open makes it, in place of an edge_index; as many nodes. Rows of edges stand in the order of its csr().
     weight_attr: a name; of several types also a dict, a name by type of edges: the others' edges are all alike.
@@ -60,10 +61,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     sample_from_nodes and sample_from_edges take draw=, a number: the same draws the same. None: one of torch's generator.
     """
 
+    @takes_old_names
     def __init__(self, data: Any, num_neighbors: Any, subgraph_type: Any = "directional", replace: bool = False, disjoint: bool = False,
                  temporal_strategy: str = "uniform", time_attr: str | None = None, weight_attr: Any = None, is_sorted: bool = False,
-                 share_memory: bool = False, directed: bool = True, sample_direction: str = "forward", *, place: Any = None,
-                 device_budget: int | str | None = None, scores: Any = None, graph: Any = None, labor: bool = False) -> None:
+                 share_memory: bool = False, directed: bool = True, sample_direction: str = "forward", *, device: Any = None,
+                 graph_cache: int | str | None = None, scores: Any = None, graph: Any = None, labor: bool = False) -> None:
         if not directed:
             subgraph_type = SubgraphType.induced
             warnings.warn("'directed' is deprecated; say subgraph_type='induced' instead", DeprecationWarning, stacklevel=2)
@@ -85,8 +87,8 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             raise KindError(f"data is {_checks.told(data)}; give Data, HeteroData, or (FeatureStore, GraphStore)") from None
         self.sample_direction = sample_direction
         # is_sorted, share_memory: whether edges are sorted is seen, and their lists are shared by processes that fork.
-        self.place = "host" if place is None else device_of(place, [], "place")
-        self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward", graph, place=self.place)
+        self.device = "cpu" if device is None else device_of(device, [])
+        self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward", graph, device=self.device)
         self._weighted = weight_attr is not None
         self.num_neighbors = num_neighbors
         try:
@@ -95,7 +97,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             raise UsageError(f"subgraph_type is {_checks.told(subgraph_type)}; say 'directional', 'bidirectional' or 'induced'") from None
         self.temporal_strategy = temporal_strategy
         self.keep_orig_edges = False
-        self.device_budget = device_budget
+        self.graph_cache = graph_cache
         self._scores = None if scores is None else self._source.scores_of(scores)
         self._made: tuple[Any, BlockSampler | RemoteSampler | None, list[Any]] | None = None
         self._at: Any = None  # where the lists were brought
@@ -254,7 +256,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         fanouts = {t: values[t] if self.is_hetero else values for t in s.edge_types}
         induced = self.subgraph_type == SubgraphType.induced
         key = (os.getpid(), tuple(tuple(f) for f in fanouts.values()), self.replace, self.disjoint, self.labor, induced, self.temporal_strategy,
-               str(self.place), self.device_budget)
+               str(self.device), self.graph_cache)
         with beginning:
             kept = self._made
             if kept is None or kept[0] != key or (kept[1] is not None and kept[1].lent):
@@ -266,16 +268,16 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         s, back = self._source, self.sample_direction == "backward"
         drawn = [t for t, f in fanouts.items() if any(f) or (induced and f)]
         made: BlockSampler | RemoteSampler | None = None
-        at = (os.getpid(), str(self.place), self.device_budget)
-        if drawn and is_gpu(self.place) and self._at != at:
+        at = (os.getpid(), str(self.device), self.graph_cache)
+        if drawn and is_gpu(self.device) and self._at != at:
             self._at = at
             for lists in s.lists.values():
                 if isinstance(lists.graph, Graph):  # into the device's memory where all of it fits, unless a budget is given for some of it
-                    lists.graph.to(self.place, None if self.device_budget is None else "host")
+                    lists.graph.to(self.device, None if self.graph_cache is None else "host")
         if drawn and isinstance(s.lists[drawn[0]].graph, RemoteGraph):
-            if self.is_temporal or self._scores is not None or self.device_budget is not None:
+            if self.is_temporal or self._scores is not None or self.graph_cache is not None:
                 raise UsageError("a graph that is split over ranks is sampled without times, scores and budgets; leave them out")
-            made = RemoteSampler(s.lists[drawn[0]].graph, fanouts[drawn[0]], self.place, replace=self.replace, disjoint=self.disjoint,
+            made = RemoteSampler(s.lists[drawn[0]].graph, fanouts[drawn[0]], self.device, replace=self.replace, disjoint=self.disjoint,
                                  weighted=self._weighted, labor=self.labor, induced=induced)
         elif drawn:
             relations = [(s.lists[t].graph, fanouts[t], *s.draws(t, back), s.lists[t].side, s.lists[t].times_of_lists() if s.edge_time else None,
@@ -284,7 +286,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 s.num_nodes, relations, {t: at.numpy() for t, at in s.node_time.items()} if self.is_temporal and not s.edge_time else None,
                 bool(s.edge_time), rule="last", replace=self.replace, disjoint=self.disjoint,
                 weighted=self._weighted, labor=self.labor, temporal=self.temporal_strategy if self.is_temporal else None, edge_ids=True, induced=induced,
-                place=self.place, device_budget=self.device_budget,
+                device=self.device, graph_cache=self.graph_cache,
                 scores=None if self._scores is None else [self._scores.get(t) for t in s.node_types])
         return made, drawn
 

@@ -21,6 +21,7 @@ from torch_geometric.sampler.base import SubgraphType  # type: ignore[import-not
 from torch_geometric.utils import index_sort  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import _checks, _garner, graphs, tables
+from .._arguments import renew
 from .._garner import Graph
 from ..errors import InputError, KindError, UsageError
 from ..pipeline import Field, drawn_seed, mixed, tensor_of
@@ -53,8 +54,9 @@ class _Chosen(_Joins):
 
     def _open(self, data: Any, kwargs: dict[str, Any], num_neighbors: Any = (0,), subgraph_type: str = "induced", **of_sampler: Any) -> Any:
         """Takes Garner's own options out of kwargs, and makes the sampler. Result: nodes, by type where there are several."""
+        renew(type(self).__name__, _own, kwargs)
         options = {name: kwargs.pop(name, default) for name, default in _own.items()}
-        options.update(place=None, device_budget=None, num_neighbors=list(num_neighbors), subgraph_type=subgraph_type, replace=False, disjoint=False,
+        options.update(num_neighbors=list(num_neighbors), subgraph_type=subgraph_type, replace=False, disjoint=False,
                        temporal_strategy="uniform", time_attr=None, weight_attr=None, is_sorted=False, directed=True, labor=False)
         options.update(of_sampler)
         self.data, self.node_sampler = self._made(data, None, options, kwargs)
@@ -400,7 +402,7 @@ class HGTLoader(_Chosen, torch_geometric.loader.HGTLoader, _Loader):  # type: ig
         types = self.node_sampler.node_types
         sampler: Any
         sampler, drawn = self._around._engine()
-        device = torch.device("cpu") if sampler is None or sampler.device < 0 else torch.device("cuda", sampler.device)
+        device = torch.device("cpu") if sampler is None else pipeline.torch_device(sampler.device)
         generator = torch.Generator().manual_seed(number & (1 << 63) - 1)
         known = {t: torch.empty(0, dtype=torch.int64, device=device) for t in types}
         budgets = {t: (known[t], known[t]) for t in types}
@@ -463,13 +465,13 @@ def random_walk(row: torch.Tensor, col: torch.Tensor, start: torch.Tensor, walk_
 
 def _walked(graph: Any, start: torch.Tensor, walk_length: int, p: float, q: float, edges: bool = False) -> Any:
     """From torch to torch, by a number of its generator, on the device where the start lies."""
-    place: Any = "host"
+    device: Any = "cpu"
     if isinstance(start, torch.Tensor) and start.is_cuda:
-        place = str(start.device)
-        graph.to(place)
+        device = str(start.device)
+        graph.to(device)
     at = start.device if isinstance(start, torch.Tensor) else torch.device("cpu")
     found = graphs.random_walk(graph, _checks.host(start, "start"), walk_length, float(p), float(q), seed=drawn_seed() >> 3, return_edge_indices=edges,
-                               place=place)
+                               device=device)
     return tuple(torch.from_numpy(one).to(at) for one in found) if edges else torch.from_numpy(found).to(at)
 
 

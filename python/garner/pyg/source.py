@@ -35,14 +35,14 @@ class Lists:
     by_entry: bool = False  # times are one an entry of the lists
     order: torch.Tensor | None = None  # lists are in the order of these, times of their edges or of the nodes in them
     narrow: bool = False  # ends of edges were given as int32, and so are those of mini-batches
-    place: Any = "host"  # that sorts edges
+    device: Any = "cpu"  # that sorts edges
 
     def permutation(self) -> torch.Tensor | None:
         """perm, which is made at the first call."""
         if self.ends is not None:
             row, col, backward = self.ends
             *_, ids = _garner._adjacency(_ids(row, "edge_index"), _ids(col, "edge_index"), *self.sizes, None, backward, True, "edge_index",
-                                              place=self.place)
+                                              device=self.device)
             self.perm = None if ids is None else torch.from_numpy(ids)
             self.ends = None
         return self.perm
@@ -72,7 +72,7 @@ class Lists:
             raise UsageError("a graph that is split over ranks is sampled in its own process; leave num_workers= out")
         self.permutation()  # smaller than the edges that it is made of
         order = self.order if self.order is None or self.times is None else torch.from_numpy(self.times_of_lists())
-        return {**self.__dict__, "place": "host", "graph": (self.graph.csr(), self.graph.info.directed), "order": order}
+        return {**self.__dict__, "device": "cpu", "graph": (self.graph.csr(), self.graph.info.directed), "order": order}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         (offsets, targets, weights), directed = state.pop("graph")
@@ -85,7 +85,7 @@ class Lists:
             self.graph, *_ = _garner._adjacency(targets, draws, nodes, nodes, None, False, True, "edges", order, self.times is not None)
             return
         self.graph = graphs.build(draws, targets, weights, vertices=max(1, offsets.size - 1), undirected=False, keep_duplicates=True, keep_loops=True,
-                                  in_lists=directed and self.side == "in")
+                                  in_edges=directed and self.side == "in")
         if not directed:
             self.side = "out"  # both are the same
 
@@ -107,9 +107,9 @@ def _ids(end: Any, name: str) -> Any:
 
 
 def lists_of(edge_index: tuple[Any, Any], sizes: tuple[int, int], edge_type: EdgeType | None, backward: bool, weights: Any = None,
-             times: Any = None, edge_ids: bool = False, node_times: Any = None, place: Any = "host") -> Lists:
+             times: Any = None, edge_ids: bool = False, node_times: Any = None, device: Any = "cpu") -> Lists:
     """Of (row, col) the lists of the nodes that sample: col, backward row. edge_ids: which edges the entries are is asked for in any case. times,
-    node_times: of the edges, or of the nodes that are sampled, by which each list is in order. place: that sorts them."""
+    node_times: of the edges, or of the nodes that are sampled, by which each list is in order. device: that sorts them."""
     name, order = _who(edge_type), node_times if times is None else times
     if not backward and (found := pieces.adjacency_of(*edge_index, sizes, weights, order)) is not None:  # garner.shared has made it
         return Lists(found[0], "out", sizes, found[1], times=times, order=order, narrow=edge_index[0].dtype == torch.int32)
@@ -120,9 +120,9 @@ def lists_of(edge_index: tuple[Any, Any], sizes: tuple[int, int], edge_type: Edg
         raise UsageError(f"{name}: {times.numel()} times for {row.size} edges; give each edge one")
     edge_ids = edge_ids or order is not None
     graph, in_order, ids = _garner._adjacency(row, col, *sizes, weights, backward, edge_ids, name, None if order is None else order.numpy(), times is not None,
-                                               place)
+                                               device)
     return Lists(graph, "out", sizes, None if ids is None else torch.from_numpy(ids), None if in_order or edge_ids else (*edge_index, backward), times,
-                 order=order, narrow=row.dtype == np.int32, place=place)
+                 order=order, narrow=row.dtype == np.int32, device=device)
 
 
 @dataclasses.dataclass
@@ -160,9 +160,9 @@ class Source:
 
 
 def read(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, graph: Any = None, edge_ids: bool = False,
-         place: Any = "host") -> Source:
+         device: Any = "cpu") -> Source:
     """Of Data, HeteroData or (FeatureStore, GraphStore). weight_attr: a name, or a name by type of edges. graph: of Data, in place of its
-    edge_index. edge_ids: of data, as of lists_of. place: that sorts edges."""
+    edge_index. edge_ids: of data, as of lists_of. device: that sorts edges."""
     if not (time_attr is None or isinstance(time_attr, str)):
         raise UsageError(f"time_attr is {_checks.told(time_attr)}; give the name of an attribute")
     if graph is not None:
@@ -171,10 +171,10 @@ def read(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, gra
         if not isinstance(graph, (Graph, RemoteGraph)):
             raise KindError(f"graph is {_checks.told(graph)}; give a Graph, as garner.open and garner.build make it")
     if isinstance(data, Data):
-        return _of_data(data, time_attr, weight_attr, backward, graph, edge_ids, place)
+        return _of_data(data, time_attr, weight_attr, backward, graph, edge_ids, device)
     if isinstance(data, HeteroData):
-        return _of_hetero(data, time_attr, weight_attr, backward, edge_ids, place)
-    return _of_stores(data[0], data[1], time_attr, weight_attr, backward, place)
+        return _of_hetero(data, time_attr, weight_attr, backward, edge_ids, device)
+    return _of_stores(data[0], data[1], time_attr, weight_attr, backward, device)
 
 
 def _names_of(weight_attr: Any, edge_types: list[Any]) -> dict[Any, str]:
@@ -214,7 +214,7 @@ def _edges_in(store: Any, edge_type: EdgeType | None) -> tuple[torch.Tensor, tor
     return torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=torch.int64)
 
 
-def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, graph: Any, edge_ids: bool, place: Any) -> Source:
+def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, graph: Any, edge_ids: bool, device: Any) -> Source:
     ends = None if graph is not None else _edges_in(data, None)
     nodes = data.num_nodes
     if nodes is None:
@@ -246,11 +246,11 @@ def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool,
         lists = _of_graph(Held(graph), (nodes, nodes), backward, has_edge_rows, edge_time.get(None))
     else:
         lists = lists_of(ends, (nodes, nodes), None, backward, None if name is None else data[name], edge_time.get(None), has_edge_rows, node_time.get(None),
-                         place)
+                         device)
     return Source([None], {None: nodes}, [None], {None: lists}, node_time, edge_time)
 
 
-def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, edge_ids: bool, place: Any) -> Source:
+def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, edge_ids: bool, device: Any) -> Source:
     node_types, edge_types = data.metadata()
     node_time: dict[Any, torch.Tensor] = {}
     edge_time: dict[Any, torch.Tensor] = {}
@@ -278,7 +278,7 @@ def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: boo
         ends = _edges_in(data[t], t)
         has_edge_rows = edge_ids or any(data[t].is_edge_attr(attr) for attr in data[t].keys() if attr not in ("edge_index", "adj_t", "adj"))
         lists[t] = lists_of(ends, (num_nodes[t[0]], num_nodes[t[-1]]), t, backward, _of_type(weighted, t, ends[0].numel()), edge_time.get(t), has_edge_rows,
-                            node_time.get(t[-1] if backward else t[0]), place)
+                            node_time.get(t[-1] if backward else t[0]), device)
     return Source(node_types, num_nodes, edge_types, lists, node_time, edge_time)
 
 
@@ -303,7 +303,7 @@ node_names = ("x", "feat", "pos", "batch", "node_type", "n_id")
 edge_names = ("edge_weight", "edge_attr", "edge_type", "e_id")
 
 
-def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: Any, backward: bool, place: Any) -> Source:
+def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: Any, backward: bool, device: Any) -> Source:
     attrs = store.get_all_edge_attrs()
     if not attrs:
         raise InputError("the graph store holds no edges")
@@ -375,7 +375,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: An
             lists[t] = _of_graph(held[t], sizes_of_type, backward, has_edge_rows, edge_time.get(t))
         else:
             lists[t] = lists_of(coo[t][:2], sizes_of_type, t, backward, _of_type(weighted, t, edges[t]), edge_time.get(t), has_edge_rows,
-                                node_time.get(target if backward else source), place)
+                                node_time.get(target if backward else source), device)
     return Source(node_types, num_nodes, edge_types, lists, node_time, edge_time)
 
 

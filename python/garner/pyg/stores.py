@@ -24,7 +24,7 @@ from ..split import RemoteGraph
 class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
     """Features of vertices and edges: tensors, NumPy arrays, tables of garner.tiered, names of .npy files (which become such tables).
 
-        store.put_tensor(garner.tiered(x, device_budget="8GiB"), group_name="paper", attr_name="x", index=None)
+        store.put_tensor(garner.tiered(x, feature_cache="8GiB"), group_name="paper", attr_name="x", index=None)
 
     group_name: a vertex type, an edge type (a triple) for features of edges, None in a graph of one type. There an attribute of as many rows
     as edges is of the edges, as PyG's Data has it. index: of put_tensor(), which rows these are, also of an attribute that is not there yet.
@@ -207,23 +207,23 @@ def stores_of(graph: HeteroGraph, **tiered: Any) -> tuple[FeatureStore, GraphSto
     """Of garner.open_hetero's graph what PyG's loaders take: its lists where they lie, its arrays under PyG's names: 'x', 'y', 'time' of vertices,
     'edge_attr' and 'time' of edges.
 
-        data = garner.pyg.stores_of(garner.open_hetero("mag.json"), device_budget="8GiB")
+        data = garner.pyg.stores_of(garner.open_hetero("mag.json"), feature_cache="8GiB")
 
-    tiered: as of garner.tiered, for the features: device_budget, device ...
+    tiered: as of garner.tiered, for the features: feature_cache, device ...
     """
     if not isinstance(graph, HeteroGraph):
         raise TypeError(f"stores_of(): graph={_checks.told(graph)} is no HeteroGraph; garner.open_hetero makes one")
     features, edges = FeatureStore(), GraphStore()
-    counts = {t.name: t.count for t in graph.types}
-    for t in graph.types:
+    counts = {t.name: t.count for t in graph.node_types}
+    for t in graph.node_types:
         if t.features is not None:
             features.put_tensor(tables.tiered(t.features, **tiered), group_name=t.name, attr_name="x", index=None)
         for name, file in (("y", t.labels), ("time", t.times)):
             if file is not None:
                 features.put_tensor(np.load(file, mmap_mode="r"), group_name=t.name, attr_name=name, index=None)
-    for e in graph.edges:
+    for e in graph.edge_types:
         load = [None if file is None else np.load(file, mmap_mode="r") for file in (e.edge_ids, e.times)]
-        edges.put_lists(graph.lists(e.key), e.key, (counts[e.key[0]], counts[e.key[2]]), *load)
+        edges.put_lists(graph.adjacency(e.key), e.key, (counts[e.key[0]], counts[e.key[2]]), *load)
         if e.features is not None:
             features.put_tensor(tables.tiered(e.features, **tiered), group_name=e.key, attr_name="edge_attr", index=None)
     return features, edges
