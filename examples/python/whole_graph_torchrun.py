@@ -88,7 +88,7 @@ def main():
             graph, rows, labels, split = made(said.vertices, 4)
         part = garner.torch.shard(graph, deterministic=said.deterministic, wire=said.wire, device=device)
         del graph
-        mine = part.vertices.numpy()
+        mine = part.nodes.numpy()
         x = part.keep(torch.from_numpy(np.ascontiguousarray(rows[mine], "float32")).to(device))
         y, of = torch.from_numpy(labels[mine]).to(device), torch.from_numpy(split[mine]).to(device)
         learn, many = of == 1, max(int((split == 1).sum()), 1)

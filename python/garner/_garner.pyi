@@ -42,11 +42,11 @@ class GraphInfo:
     """What one knows of a graph without its arrays."""
 
     @property
-    def vertices(self) -> int: ...
+    def num_nodes(self) -> int: ...
 
     @property
-    def edges(self) -> int:
-        """arcs stored: an undirected edge counts twice"""
+    def num_edges(self) -> int:
+        """stored: an undirected edge counts twice"""
 
     @property
     def id_bytes(self) -> int:
@@ -60,8 +60,8 @@ class GraphInfo:
     def directed(self) -> bool: ...
 
     @property
-    def in_lists(self) -> bool:
-        """a directed graph that also holds its in-neighbours"""
+    def in_edges(self) -> bool:
+        """a directed graph that also holds its in-edges (CSC)"""
 
     @property
     def id_map(self) -> bool:
@@ -76,14 +76,14 @@ class GraphInfo:
         """'natural', 'degree', 'bfs', 'random' or 'score'"""
 
     @property
-    def packed(self) -> bool:
+    def compressed(self) -> bool:
         """targets and weights are compressed"""
 
 class BuildReport:
     """What happened on the way from edges to a graph."""
 
     @property
-    def arcs_read(self) -> int: ...
+    def edges_read(self) -> int: ...
 
     @property
     def loops_dropped(self) -> int: ...
@@ -96,7 +96,7 @@ class BuildReport:
 
     @property
     def isolated(self) -> int:
-        """vertices without any edge"""
+        """nodes without any edge"""
 
     @property
     def compacted(self) -> bool: ...
@@ -108,7 +108,7 @@ class BuildReport:
 class Graph:
     """
     A graph in memory: CSR, its offsets in host memory, its edges in a tier. Made by open, read, build and generate.
-    Vertices are named by the user's ids; entry k of every result belongs to the vertex ids()[k].
+    Vertices are named by the user's ids; entry k of every result belongs to the node ids()[k].
     """
 
     @property
@@ -127,19 +127,19 @@ class Graph:
     def __repr__(self) -> str: ...
 
     def ids(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-        """All vertices by the user's ids, ascending. Shape: (vertices,), int64."""
+        """All nodes by the user's ids, ascending. Shape: (nodes,), int64."""
 
     def csr(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | numpy.typing.NDArray[numpy.float32] | None]:
         """
-        The neighbour lists as arrays (offsets, targets, weights or None), as scipy.sparse.csr_array((weights, targets, offsets)) takes
-        them: row k is the vertex ids()[k], and so is target k. Read only. Not copied where they lie plain in host memory in the order
-        of ids(); the graph stays there as long as such arrays live. Packed lists, lists on a device and those of a reordered graph are
+        The adjacency as arrays (offsets, targets, weights or None), as scipy.sparse.csr_array((weights, targets, offsets)) takes
+        them: row k is the node ids()[k], and so is target k. Read only. Not copied where they lie plain in host memory in the order
+        of ids(); the graph stays there as long as such arrays live. Compressed adjacency, that on a device and that of a reordered graph are
         copied. Targets are int32 where they fit, weights int32, int64 or float32. An undirected edge stands twice.
         """
 
     def position(self, id: int) -> int:
         """
-        The k with ids()[k] == id: where this vertex stands in every result. Errors: IdError where there is none.
+        The k with ids()[k] == id: where this node stands in every result. Errors: IdError where there is none.
         """
 
     def save(self, file: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> list[str]:
@@ -148,93 +148,93 @@ class Graph:
         Returns what the format could not keep. Errors: FileError, UsageError where such a file is not written.
         """
 
-    def to(self, place: object, edges: str | None = None) -> Graph:
+    def to(self, device: object, edges: str | None = None) -> Graph:
         """
-        Makes the graph readable for a device (edges 'host', 'device' or 'managed'; None: as garner.open), or for 'host' again.
+        Makes the graph readable for a device (edges 'host', 'device' or 'managed'; None: as garner.open), or for 'cpu' again.
         In place, and returns it. Errors: UsageError while a search or a loader holds it, unless it can be read there as it lies;
         where moving fails the graph stays as it was.
         """
 
-    def make_in_lists(self) -> Graph:
+    def make_in_edges(self) -> Graph:
         """
-        Gives a directed graph its in-lists where it has none (info.in_lists), as what samples along them, pulls PageRank or trains does
-        at its first use. In place, and returns it; a save() has them. Takes as much memory as the lists that there are.
-        Errors: InputError where its lists stay in a file.
+        Makes the in-edges of a directed graph that has none (info.in_edges), as sampling along them, PageRank and training do at their
+        first use. In place, and returns it; a save() has them. Takes as much memory as the edges that there are.
+        Errors: InputError where its edges stay in a file.
         """
 
     def reorder(self, by: str = 'degree', seed: int = 1, scores: object = None) -> Graph:
         """
-        Lays the vertices in another order inside ('degree', 'bfs', 'random', 'score'; 'natural' again); ids and results stay the user's.
-        scores: 'score': shape (vertices,), float32, as garner.score gives them: the highest first.
+        Lays the nodes in another order inside ('degree', 'bfs', 'random', 'score'; 'natural' again); ids and results stay the user's.
+        scores: 'score': shape (nodes,), float32, as garner.score gives them: the highest first.
         In place, and returns it; edges lie in host memory afterwards. Errors: as of to().
         """
 
     def digest(self) -> int:
         """
-        A number that two graphs have in common where ids, lists, weights and their order are the same, wherever they lie: as processes
-        compare what they opened. A pass over the lists.
+        A number that two graphs have in common where ids, edges, weights and their order are the same, wherever they lie: as processes
+        compare what they opened. A pass over the edges.
         """
 
     def pick_sources(self, count: int, seed: int = 1) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
         """
         Vertices with edges that leave them, a pure function of graph, count and seed; may repeat. Shape: (count,), int64; empty where
-        no vertex has edges.
+        no node has edges.
         """
 
-def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, place: object = 'host', edges: str | None = None, weights: bool | None = None, in_lists: bool | None = None, check: bool = True) -> Graph:
+def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, device: object = 'cpu', edges: str | None = None, weights: bool | None = None, in_edges: bool | None = None, check: bool = True) -> Graph:
     """
     Opens a container (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or KIND:SCALE:EDGE_FACTOR).
 
-    place: that will run the jobs: 'host', 'simulated', 'device', 'device:1'
-    edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed', 'file' (left there); None: on a device with
-      room for them and a job's state, else 'host'
-    weights, in_lists: None: where the file has them; True: InputError where it has no weights, in-lists are made
+    device: that will run the algorithms: 'cpu', 'cuda', 'cuda:1', 'simulated'
+    edges: memory tier of the edges: 'host' (mapped for the device), 'device', 'managed', 'file' (left there); None: 'device' where
+      they and the state of an algorithm fit, else 'host'
+    weights, in_edges: None: where the file has them; True: InputError where it has no weights, in-edges are made
     check: the checksums; offsets and targets are checked in any case
     Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.
     """
 
-def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
+def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_edges: bool = False, numbering: str = 'automatic', id_bytes: int = 0, random_weights: tuple[float, float] | None = None, weight_seed: int = 1, memory_limit: int | str | None = None) -> Graph:
     """
     Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .tsv .edgelist .edges
     .mtx .gr .col .graph .sg .wsg .bel .v .e, plain, .gz or .zst, .npy .npz).
 
     undirected: each edge in both directions; None: as the format says, else directed
     keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
-    in_lists: also the in-neighbours of a directed graph; else they are made where something first wants them
-    numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits
-    draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed
-    host_budget: bytes of host memory that may be taken, as "8GiB"
+    in_edges: also the in-edges of a directed graph (CSC); else they are made at their first use
+    numbering: 'automatic', 'keep' (gaps become isolated nodes) or 'compact'; id_bytes: 4, 8, or 0 for what fits
+    random_weights: (low, high), whole numbers for u32 weights, else f32, random by weight_seed
+    memory_limit: most bytes of host memory to take, as "8GiB"
     Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
     """
 
-def _build(source: object, target: object, weights: object, vertices: int | None, **options: object) -> Graph:
+def _build(source: object, target: object, weights: object, num_nodes: int | None, **options: object) -> Graph:
     """garner.build, of arrays."""
 
-def _adjacency(source: object, target: object, sources: int, targets: int, weights: object, backward: bool, edge_ids: bool, name: str, times: object = None, times_of_edges: bool = False, place: object = 'host') -> tuple[Graph, bool, numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | None]:
+def _adjacency(source: object, target: object, sources: int, targets: int, weights: object, backward: bool, edge_ids: bool, name: str, times: object = None, times_of_edges: bool = False, device: object = 'cpu') -> tuple[Graph, bool, numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | None]:
     """
-    The neighbors of each target (backward: source) as out-lists, of edges as they lie; whether entry k is edge k; and where
-    edge_ids are asked for and it is not, the edge of each entry: int32 whose bits are those of uint32, from 2^32 edges on int64. times: one an edge, or one a
-    node of the type that lists hold: lists are in their order. place: that sorts them.
+    The neighbors of each target (backward: source) as out-edges, of edges as they lie; whether entry k is edge k; and where
+    edge_ids is set and it is not, the edge of each entry: int32 whose bits are those of uint32, from 2^32 edges on int64. times: one an edge, or one a
+    node of the type that is sampled: the neighbors of a node are in their order. device: that sorts them.
     """
 
-def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = 'host', undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
+def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, device: object = 'cpu', undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_edges: bool = False, numbering: str = 'automatic', id_bytes: int = 0, random_weights: tuple[float, float] | None = None, weight_seed: int = 1, memory_limit: int | str | None = None) -> Graph:
     """
-    A generated graph: undirected, 2^scale vertices, edge_factor * 2^scale edges drawn; the same bits at every place.
+    A generated graph: undirected, 2^scale nodes, edge_factor * 2^scale random edges; the same bits on every device.
 
     kind: 'kron' (Graph500: A .57 B .19 C .19 D .05), 'uniform', 'web' (in the manner of a crawl)
-    place: where it is made: 'host' or a device
+    device: that makes it: 'cpu' or 'cuda'
     undirected: each edge in both directions; None: as the format says, else directed
     keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
-    in_lists: also the in-neighbours of a directed graph; else they are made where something first wants them
-    numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits
-    draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed
-    host_budget: bytes of host memory that may be taken, as "8GiB"
+    in_edges: also the in-edges of a directed graph (CSC); else they are made at their first use
+    numbering: 'automatic', 'keep' (gaps become isolated nodes) or 'compact'; id_bytes: 4, 8, or 0 for what fits
+    random_weights: (low, high), whole numbers for u32 weights, else f32, random by weight_seed
+    memory_limit: most bytes of host memory to take, as "8GiB"
     Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
     """
 
-class VertexType:
+class NodeType:
     """
-    A type of vertices: its name, how many there are, and where their arrays lie (None: nowhere).
+    A type of nodes: its name, how many there are, and where their arrays lie (None: nowhere).
     """
 
     @property
@@ -245,19 +245,19 @@ class VertexType:
 
     @property
     def features(self) -> str | None:
-        """an .npy, a row a vertex"""
+        """an .npy, a row per node"""
 
     @property
     def labels(self) -> str | None:
-        """an .npy, a row a vertex"""
+        """an .npy, a row per node"""
 
     @property
     def times(self) -> str | None:
-        """an .npy of int64, one a vertex"""
+        """an .npy of int64, one per node"""
 
     @property
     def train(self) -> str | None:
-        """an .npy of int64: training vertices"""
+        """an .npy of int64: training nodes"""
 
     @property
     def valid(self) -> str | None:
@@ -280,36 +280,36 @@ class EdgeType:
 
     @property
     def file(self) -> str | None:
-        """the container of its lists"""
+        """the graph file of its adjacency"""
 
     @property
-    def arcs(self) -> int:
-        """entries of the lists"""
+    def stored_edges(self) -> int:
+        """entries of the adjacency"""
 
     @property
-    def edges(self) -> int:
-        """of the data set: rows of features"""
+    def num_edges(self) -> int:
+        """in the data set: rows of features"""
 
     @property
     def edge_ids(self) -> str | None:
         """
-        an .npy of int64: which of the edges each arc is; None: arc k is edge k
+        an .npy of int64: which edge each entry of the adjacency is; None: entry k is edge k
         """
 
     @property
     def times(self) -> str | None:
-        """an .npy of int64, one an arc"""
+        """an .npy of int64, one per entry"""
 
     @property
     def features(self) -> str | None:
-        """an .npy, a row an edge"""
+        """an .npy, a row per edge"""
 
     def __repr__(self) -> str: ...
 
 class HeteroGraph:
     """
-    A graph of several types of vertices and edges, made by open_hetero. In the lists of an edge type (from, relation, to)
-    row v is a vertex of type `to`, and holds its neighbours of type `from`: what v pulls, as a CSC of PyG.
+    A graph of several types of nodes and edges, made by open_hetero. In the adjacency of an edge type (from, relation,
+    to) row v is a node of type `to`, and holds its neighbors of type `from`, as a CSC of PyG.
     """
 
     @property
@@ -317,25 +317,25 @@ class HeteroGraph:
         """of its manifest, as messages call it"""
 
     @property
-    def types(self) -> list[VertexType]: ...
+    def node_types(self) -> list[NodeType]: ...
 
     @property
-    def edges(self) -> list[EdgeType]: ...
+    def edge_types(self) -> list[EdgeType]: ...
 
-    def lists(self, edge: tuple[str, str, str] | int) -> Graph:
+    def adjacency(self, edge_type: tuple[str, str, str] | int) -> Graph:
         """
-        The lists of an edge type, by its key or its place in edges. Not copied; while this HeteroGraph lives they stay where they are, so
-        that to() and reorder() of theirs are refused. They have as many rows as the larger of both types: those behind the last vertex
-        of type `to` are empty. Errors: InputError names the keys that there are.
+        The adjacency of an edge type, by its key or its position in edge_types. It is not copied, and stays where it is while this
+        HeteroGraph lives: its to() and reorder() are refused. It has as many rows as the larger of both types; those behind the last
+        node of type `to` are empty. Errors: InputError names the keys that there are.
         """
 
     def __repr__(self) -> str: ...
 
-def open_hetero(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, place: object = 'host', edges: str | None = None, weights: bool | None = None, in_lists: bool | None = None, check: bool = True) -> HeteroGraph:
+def open_hetero(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, device: object = 'cpu', edges: str | None = None, weights: bool | None = None, in_edges: bool | None = None, check: bool = True) -> HeteroGraph:
     """
     Opens a manifest, as the program's `convert FOLDER NAME.json` makes it of OGB's, MAG240M's and IGB's folders.
 
-    place, edges, weights, in_lists, check: of every edge type, as of open()
+    device, edges, weights, in_edges, check: of every edge type, as of open()
     Errors: FileError, InputError (it names the manifest, the key and the file), OutOfMemory.
     """
 
@@ -366,11 +366,11 @@ class Traffic:
 
     def __repr__(self) -> str: ...
 
-class JobShard:
-    """What one shard had of a run over several places."""
+class ShardRun:
+    """What one device did of a run over several."""
 
     @property
-    def place(self) -> str: ...
+    def device(self) -> str: ...
 
     @property
     def vertices(self) -> int:
@@ -378,7 +378,7 @@ class JobShard:
 
     @property
     def edges(self) -> int:
-        """entries of their lists"""
+        """that are stored for them"""
 
     @property
     def ms(self) -> float:
@@ -400,7 +400,7 @@ class BfsLevel:
 
     @property
     def edges(self) -> int:
-        """arcs that leave them"""
+        """edges that leave them"""
 
     @property
     def bytes_link(self) -> int: ...
@@ -429,7 +429,7 @@ class BfsRun:
 
     @property
     def edges(self) -> int:
-        """arcs that leave them"""
+        """edges that leave them"""
 
     @property
     def depth_max(self) -> int: ...
@@ -458,8 +458,8 @@ class BfsRun:
     def levels(self) -> list[BfsLevel]: ...
 
     @property
-    def shards(self) -> list[JobShard]:
-        """none: one place"""
+    def shards(self) -> list[ShardRun]:
+        """one for each of several devices; empty: one device"""
 
     def __repr__(self) -> str: ...
 
@@ -479,21 +479,21 @@ class BfsResult:
         shape (vertices,); a vertex before it on some shortest path, the source its own, -1 (NO_VERTEX) where unreached
         """
 
-def bfs(graph: Graph, source: int, *, variant: str | None = None, cached_neighbours: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None, shards: list[object] | None = None) -> BfsResult:
+def bfs(graph: Graph, source: int, *, variant: str | None = None, cached_neighbors: int | None = None, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_adjacency: bool | None = None, devices: list[object] | None = None) -> BfsResult:
     """
     Breadth-first search (EMOGI, PVLDB 14(2) 2020). Result: depth and parent, entry k of the vertex graph.ids()[k], and run.
 
     variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can
-    cached_neighbours: direction: best in-neighbours of each vertex kept near, at most 4
-    vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
-    shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the
-    lists of these; edges 'host' or 'device'
-    place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
-    access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
-    'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+    cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4
+    vertices_per_team, split_hubs, slice, join_adjacency: how edges are split over teams
+    devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
+    'host' or 'device'
+    device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
+    access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
+    'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
     verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
-    Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
-    other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+    Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
+    other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
     """
 
 class BfsSearch:
@@ -501,19 +501,19 @@ class BfsSearch:
     Breadth-first search from many sources: the state is made once. Holds the graph.
     """
 
-    def __init__(self, graph: Graph, *, variant: str | None = None, cached_neighbours: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None, shards: list[object] | None = None) -> None:
+    def __init__(self, graph: Graph, *, variant: str | None = None, cached_neighbors: int | None = None, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_adjacency: bool | None = None, devices: list[object] | None = None) -> None:
         """
         variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can
-        cached_neighbours: direction: best in-neighbours of each vertex kept near, at most 4
-        vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
-        shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the
-        lists of these; edges 'host' or 'device'
-        place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
-        access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
-        'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+        cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4
+        vertices_per_team, split_hubs, slice, join_adjacency: how edges are split over teams
+        devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
+        'host' or 'device'
+        device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
+        access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
+        'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
         verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
-        Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
-        other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+        Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
+        other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
         """
 
     def run(self, source: int) -> BfsRun: ...
@@ -553,7 +553,7 @@ class SsspRun:
 
     @property
     def edges(self) -> int:
-        """arcs relaxed, some more than once"""
+        """edges relaxed, some more than once"""
 
     @property
     def distance_max(self) -> int:
@@ -604,19 +604,19 @@ class SsspResult:
         shape (vertices,); u32 weights: int64, -1 (UNREACHED_DISTANCE) where the source does not lead; f32 weights: float32, infinity
         """
 
-def sssp(graph: Graph, source: int, *, variant: str = 'near_far', delta: float | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> SsspResult:
+def sssp(graph: Graph, source: int, *, variant: str = 'near_far', delta: float | None = None, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_adjacency: bool | None = None) -> SsspResult:
     """
     Shortest paths over weights of 0 and more. Result: distance, entry k of the vertex graph.ids()[k], and run. InputError also names an
     edge whose weight is negative or no number.
 
     variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open
-    distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
-    place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
-    access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
-    'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+    distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_adjacency: how lists are given to teams
+    device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
+    access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
+    'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
     verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
-    Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
-    other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+    Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
+    other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
     """
 
 class SsspSearch:
@@ -624,16 +624,16 @@ class SsspSearch:
     Shortest paths from many sources: the state is made once. Holds the graph.
     """
 
-    def __init__(self, graph: Graph, *, variant: str = 'near_far', delta: float | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> None:
+    def __init__(self, graph: Graph, *, variant: str = 'near_far', delta: float | None = None, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_adjacency: bool | None = None) -> None:
         """
         variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open
-        distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
-        place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
-        access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
-        'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+        distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_adjacency: how lists are given to teams
+        device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
+        access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
+        'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
         verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
-        Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
-        other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+        Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
+        other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
         """
 
     def run(self, source: int) -> SsspRun: ...
@@ -680,7 +680,7 @@ class ComponentsRun:
 
     @property
     def edges(self) -> int:
-        """arcs looked at"""
+        """edges looked at"""
 
     @property
     def ms(self) -> float: ...
@@ -699,8 +699,8 @@ class ComponentsRun:
     def phases(self) -> list[ComponentsPhase]: ...
 
     @property
-    def shards(self) -> list[JobShard]:
-        """none: one place"""
+    def shards(self) -> list[ShardRun]:
+        """one for each of several devices; empty: one device"""
 
     def __repr__(self) -> str: ...
 
@@ -714,20 +714,20 @@ class ComponentsResult:
     def label(self) -> numpy.typing.NDArray[numpy.int64]:
         """shape (vertices,); the smallest id of its component"""
 
-def components(graph: Graph, *, variant: str = 'afforest', first_neighbours: int = 2, seed: int = 1, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, slice: int = 1024, shards: list[object] | None = None) -> ComponentsResult:
+def components(graph: Graph, *, variant: str = 'afforest', first_neighbors: int = 2, seed: int = 1, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, slice: int = 1024, devices: list[object] | None = None) -> ComponentsResult:
     """
     Weak connected components (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018). Result: label, entry k of the vertex graph.ids()[k], and
     run.
 
-    variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbours, seed: afforest
-    shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the
-    lists of these; edges 'host' or 'device'
-    place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
-    access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
-    'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+    variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbors, seed: afforest
+    devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
+    'host' or 'device'
+    device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
+    access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
+    'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
     verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
-    Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
-    other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+    Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
+    other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
     """
 
 class PagerankRound:
@@ -778,7 +778,7 @@ class PagerankRun:
 
     @property
     def edges(self) -> int:
-        """arcs looked at"""
+        """edges looked at"""
 
     @property
     def ms(self) -> float: ...
@@ -797,8 +797,8 @@ class PagerankRun:
     def rounds(self) -> list[PagerankRound]: ...
 
     @property
-    def shards(self) -> list[JobShard]:
-        """none: one place"""
+    def shards(self) -> list[ShardRun]:
+        """one for each of several devices; empty: one device"""
 
     def __repr__(self) -> str: ...
 
@@ -812,25 +812,25 @@ class PagerankResult:
     def rank(self) -> numpy.typing.NDArray[numpy.float32]:
         """shape (vertices,); variant 'pull': shares that sum to 1"""
 
-def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int | None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, weighted: bool = False, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', shards: list[object] | None = None) -> PagerankResult:
+def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int | None = None, dangling: str = 'redistribute', personalization: dict[int, float] | None = None, weighted: bool = False, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', devices: list[object] | None = None) -> PagerankResult:
     """
-    PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists, which are made
+    PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-edges, which are made
     where it has none.
 
-    variant: 'pull' (power iteration; the same bits each time at one place) or 'emogi' (residuals pushed; not normalised)
+    variant: 'pull' (power iteration; the same bits each time on one device) or 'emogi' (residuals pushed; not normalized)
     tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)
     iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'
     personal: ids and weights from 0: where it starts and jumps to, as NetworkX's personalization
-    weighted: a vertex gives to its neighbours in proportion to the weights of the edges (pull, at one place); False: to all alike,
+    weighted: a vertex gives to its neighbors in proportion to the weights of the edges (pull, on one device); False: to all alike,
     whatever weights the graph has (NetworkX uses them unless weight=None), and run.weighted says so
-    shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the
-    lists of these; edges 'host' or 'device'
-    place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
-    access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
-    'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+    devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
+    'host' or 'device'
+    device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
+    access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
+    'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
     verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
-    Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
-    other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+    Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
+    other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
     """
 
 class Unified:
@@ -854,8 +854,8 @@ class Unified:
     def shape(self) -> tuple[int, ...]: ...
 
     @property
-    def device(self) -> int:
-        """-1: the host alone reads it"""
+    def device(self) -> str:
+        """that reads it: 'cuda:0', or 'cpu'"""
 
     @property
     def address(self) -> int:
@@ -869,7 +869,7 @@ class GatherRun:
     """What a gather did, or would do."""
 
     @property
-    def way(self) -> str: ...
+    def strategy(self) -> str: ...
 
     @property
     def order(self) -> str: ...
@@ -905,9 +905,9 @@ class GatherRun:
 class Table:
     """A tiered table by addresses; garner.tiered is its face."""
 
-    def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | str | None = None, peers: Sequence[int] | None = None, scores: object = None, scales: object = None, group: str | None = None, wait_seconds: float = 60, dtype: str | None = None, host_budget: int | str | None = None, file_cache: int | str | None = None) -> None: ...
+    def __init__(self, features: object, device: object = None, feature_cache: int | str | None = None, peer_cache: int | str | None = None, peers: Sequence[int] | None = None, scores: object = None, scales: object = None, group: str | None = None, timeout: float = 60, dtype: str | None = None, host_cache: int | str | None = None, file_cache: int | str | None = None) -> None: ...
 
-    def beside(self, device: object) -> Table:
+    def for_device(self, device: object) -> Table:
         """
         The same table for another device of this process; the rows on peers and in host memory are shared.
         """
@@ -923,41 +923,41 @@ class Table:
     def row_bytes(self) -> int: ...
 
     @property
-    def device(self) -> int:
-        """that gathers; -1: the host"""
+    def device_index(self) -> int:
+        """of the GPU that gathers; -1: the CPU"""
 
     @property
-    def place(self) -> str:
-        """that gathers, as device= takes it"""
+    def device(self) -> str:
+        """that gathers: 'cpu', 'cuda:0', 'simulated'"""
 
     @property
     def rows(self) -> dict[str, int]:
         """how many lie in each tier, by its name"""
 
-    def about(self) -> str: ...
+    def summary(self) -> str: ...
 
-    def gather(self, batches: Sequence[tuple[int, int, int, bool]], outs: Sequence[int], *, way: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun:
+    def gather(self, batches: Sequence[tuple[int, int, int, bool]], outs: Sequence[int], *, strategy: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun:
         """
         Rows of ids at (address, count, bytes of an id, whether unsigned) to addresses, at the place that gathers. Nothing here knows how long they are.
         """
 
-    def explain(self, ids: int, batches: int = 1, *, way: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun: ...
+    def explain(self, ids: int, batches: int = 1, *, strategy: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun: ...
 
     def hits(self, ids: tuple[int, int, int, bool]) -> dict[str, int]: ...
 
-def score(graph: Graph, *, by: str = 'expected', train: object = None, train_seed: int = 1, fanouts: Sequence[int] = (12, 12, 12), rule: str = 'all', batch: int = 1000, damping: float = 0.85, tolerance: float = 1e-06, iterations: int = 1000, presample: int = 8, place: object = 'host', access: str = 'aligned', edges: str | None = None) -> numpy.typing.NDArray[numpy.float32]:
+def score(graph: Graph, *, by: str = 'expected', train: object = None, train_seed: int = 1, fanouts: Sequence[int] = (12, 12, 12), rule: str = 'all', batch_size: int = 1000, damping: float = 0.85, tolerance: float = 1e-06, iterations: int = 1000, presample: int = 8, device: object = 'cpu', access: str = 'aligned', edges: str | None = None) -> numpy.typing.NDArray[numpy.float32]:
     """
-    Which rows of a feature table a GNN training with neighbour sampling will read most: garner.tiered(features, scores=...) keeps the
-    rows of the highest near, Graph.reorder('score', scores=...) lays the vertices so. Shape (vertices,), float32; entry k belongs to the
-    vertex graph.ids()[k], so row k of the table shall be of that vertex. An edge u -> v says that sampling v may read u.
+    Which rows of a feature table a GNN training with neighbor sampling will read most: garner.tiered(features, scores=...) keeps the
+    rows of the highest in GPU memory, Graph.reorder('score', scores=...) lays the nodes so. Shape (nodes,), float32; entry k belongs to the
+    node graph.ids()[k], so row k of the table shall be of that node. An edge u -> v says that sampling v may read u.
 
     by: 'expected' (accesses an epoch, predicted), 'sampled' (the same, corrected by mini-batches sampled beforehand), 'wrpr' (weighted
     reverse PageRank), 'rpr' (reverse PageRank), 'degree'; the first three want train
-    train: ids of the training vertices, or a share of all as 0.1, drawn by train_seed
-    fanouts, rule, batch: expected, sampled: neighbours drawn at each hop; 'all' (DGL) or 'last' (PyG) sample on; vertices a mini-batch
+    train: ids of the training nodes, or a share of all as 0.1, random by train_seed
+    fanouts, rule, batch_size: expected, sampled: neighbors sampled at each hop; 'all' (DGL) or 'last' (PyG) sample on; nodes a mini-batch
     presample: sampled: epochs beforehand; damping: rpr, wrpr; tolerance, iterations: rpr (a RuntimeWarning where it has not converged)
-    place, access, edges: as of the jobs
-    Errors: UsageError, IdError for a training vertex that does not exist, InputError for an empty training set,
+    device, access, edges: as of garner.bfs
+    Errors: UsageError, IdError for a training node that does not exist, InputError for an empty training set,
     OutOfMemory, DeviceError, Interrupted. Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).
     """
 
@@ -1030,7 +1030,7 @@ def _leave_shared() -> None:
 
 def _create_shared(name: str, shape: Sequence[int], type: tuple[int, int], replace_stale: bool) -> Shared: ...
 
-def _attach_shared(name: str, type: tuple[int, int] | None, shape: Sequence[int] | None, wait_seconds: float) -> Shared: ...
+def _attach_shared(name: str, type: tuple[int, int] | None, shape: Sequence[int] | None, timeout: float) -> Shared: ...
 
 class BatchArray:
     """
@@ -1042,9 +1042,9 @@ class BatchArray:
 
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
-class BlockVertices:
+class SampledNodes:
     """
-    What a mini-batch drew of one type of vertices. Its arrays keep the Blocks alive.
+    The sampled nodes of one type. Its arrays keep the SampledSubgraph alive.
     """
 
     @property
@@ -1063,9 +1063,9 @@ class BlockVertices:
 
     def __len__(self) -> int: ...
 
-class BlockEdges:
+class SampledEdges:
     """
-    What a mini-batch drew of one relation. Its arrays keep the Blocks alive.
+    The sampled edges of one relation. Its arrays keep the SampledSubgraph alive.
     """
 
     @property
@@ -1077,34 +1077,34 @@ class BlockEdges:
     @property
     def row(self) -> Any:
         """
-        The neighbour of each edge, by its number among the vertices of its type. int64.
+        The neighbor of each edge, by its number among the nodes of its type. int64.
         """
 
     @property
     def col(self) -> Any:
-        """Who drew it. In the order of hops, then of this."""
+        """The node that sampled it. In the order of hops, then of this."""
 
     @property
     def edge(self) -> Any:
         """
-        edge_ids: where it stands in the lists drawn from, in the order of Graph.ids(); else None
+        edge_ids: its position in the adjacency that was sampled, in the order of Graph.ids(); else None
         """
 
     @property
     def by_hop(self) -> list[int]:
-        """how many each hop drew"""
+        """how many each hop sampled"""
 
     def __len__(self) -> int: ...
 
-class Blocks:
+class SampledSubgraph:
     """
-    What one mini-batch drew, near the place that sampled. Of one graph: of_type(0), of_relation(0).
-    Block k has the vertices of the first k + 2 entries of by_hop, and the edges of the first k + 1.
+    One sampled mini-batch, on the device that sampled it. For one graph: of_type(0), of_relation(0).
+    Layer k has the nodes of the first k + 2 entries of by_hop, and the edges of the first k + 1.
     """
 
-    def of_type(self, type: int) -> BlockVertices: ...
+    def of_type(self, type: int) -> SampledNodes: ...
 
-    def of_relation(self, relation: int) -> BlockEdges: ...
+    def of_relation(self, relation: int) -> SampledEdges: ...
 
     @property
     def number(self) -> int:
@@ -1115,128 +1115,129 @@ class Blocks:
         """how many"""
 
     @property
-    def device(self) -> int:
-        """where its arrays lie; -1: the host"""
+    def device(self) -> str:
+        """where its arrays lie: 'cpu', 'cuda:0'"""
 
     def __repr__(self) -> str: ...
 
 class Relation:
     """
-    Lists that garner.BlockSampler.of_relations draws from: those of vertices of one type, of another's.
+    The adjacency of one relation, for garner.BlockSampler.of_relations: from nodes of one type to nodes of another.
     """
 
     def __init__(self, graph: Graph, fanouts: Sequence[int], source: int = 0, target: int = 0, side: str = 'in', times: object = None, *, in_time_order: bool = False) -> None:
         """
-        fanouts: a hop each: how many a vertex draws, 0 none, -1 all. source, target: the types of who is drawn and of who draws.
-        side: 'in' draws from in-neighbours, 'out' from the lists as they are. times: shape (edges,), whole numbers, in the order of
-        the lists by Graph.ids(), as Graph.csr() has out-lists. in_time_order: each list has its edges, or else its neighbours, in the
-        order of their times: temporal sampling searches it then, and else looks at each entry. Nobody checks that.
+        fanouts: neighbors to sample per node at each hop, 0 none, -1 all. source, target: the types of the neighbors and of the nodes
+        that sample them. side: 'in' samples in-neighbors, 'out' the neighbors that the graph stores. times: shape (edges,), whole
+        numbers, in the order of the edges by Graph.ids(), as Graph.csr() has out-edges. in_time_order: the neighbors of each node are
+        in the order of the times of their edges, or else of their own: temporal sampling then searches instead of reading each
+        entry. This is not checked.
         """
 
 class BlockSampler:
     """
-    Draws mini-batches of a GNN: seeds in, Blocks out. The graph stays where it is as long as this lives.
+    Samples the mini-batches of a GNN: seeds in, SampledSubgraph out. The graph stays where it is as long as this lives.
     Source: GraphSAGE, NeurIPS 2017.
     """
 
-    def __init__(self, graph: Graph, fanouts: Sequence[int], *, side: str = 'in', times: object = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None, scores: object = None) -> None:
+    def __init__(self, graph: Graph, fanouts: Sequence[int], *, side: str = 'in', times: object = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, device: object = 'cpu', access: str = 'aligned', adjacency: str | None = None, graph_cache: int | str | None = None, scores: object = None) -> None:
         """
-        fanouts: a hop each: how many neighbours a vertex draws, 0 none, -1 all
-        side: 'in' draws from those that lead to a vertex (of an undirected graph both are the same), 'out' from those that it leads to
-        times: shape (vertices,), whole numbers
-        seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads
-        and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)
-        replace: a neighbour may be drawn again (where all are wanted, -1, each comes once); weighted: drawn by the weights of the edges
-        labor: LABOR-0 (Balin and Catalyurek, NeurIPS 2023): vertices of a mini-batch keep the same neighbours where they can, so that it has
-        fewer vertices; as many a vertex as else; not with replace, weighted, temporal
-        disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times
-        edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges among what was drawn
-        place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are
-        device_budget: bytes of far lists kept on the device, as "1GiB": those that are read most by scores (shape (vertices,), as
-        garner.score gives them; of several types an array, or None, a type); None: the first, for graphs ordered by degree or score
+        fanouts: neighbors to sample per node at each hop, 0 none, -1 all
+        side: 'in' samples the sources of a node's in-edges, 'out' the targets of its out-edges; the same for an undirected graph
+        times: shape (nodes,), whole numbers
+        seed: the neighbors of a node are a function of seed, mini-batch, hop, relation, node and tree: the same for any number of threads
+        and on every device; rule: the nodes that sample at a hop: 'last' (those that the previous hop reached; PyG) or 'all' (DGL)
+        replace: with replacement (where all are wanted, -1, each comes once); weighted: in proportion to the weights of the edges
+        labor: LABOR-0 (Balin and Catalyurek, NeurIPS 2023): nodes of a mini-batch sample the same neighbors where they can, so that it
+        has fewer nodes; as many neighbors per node; not with replace, weighted, temporal
+        disjoint: one tree per seed; temporal: 'uniform' or 'last': no neighbor is later than its seed, disjoint; needs times
+        edges: False: nodes alone, the arrays of edges are empty; edge_ids: the position of each edge in the adjacency; induced: all edges
+        among the sampled nodes
+        device: that samples: 'cpu', 'cuda', 'cuda:1', 'simulated'; adjacency: the memory tier that it must lie in; None: where it is
+        graph_cache: bytes of GPU memory for adjacency that lies in host memory, as "1GiB": that of the nodes with the highest scores
+        (shape (nodes,), as garner.score gives them; for several types an array, or None, each); None: that of the first nodes, for graphs
+        ordered by degree or score
         Errors: UsageError where options contradict each other, InputError where a graph lacks weights or times.
         """
 
     @staticmethod
-    def of_relations(vertices: Sequence[int], relations: Sequence[Relation], *, times: Sequence[object] | None = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None, scores: object = None) -> BlockSampler:
+    def of_relations(num_nodes: Sequence[int], relations: Sequence[Relation], *, times: Sequence[object] | None = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, device: object = 'cpu', access: str = 'aligned', adjacency: str | None = None, graph_cache: int | str | None = None, scores: object = None) -> BlockSampler:
         """
-        Of several types of vertices: how many there are of each, and the relations between them, as garner.Relation.
-        times: an array, or None, a type. Else as of one graph.
+        For several types of nodes: how many there are of each, and the relations between them, as garner.Relation.
+        times: an array, or None, for each type. The rest is as for one graph.
         """
 
-    def sample(self, seeds: object, number: int = 0, type: int = 0, times: object = None) -> Blocks:
+    def sample(self, seeds: object, number: int = 0, type: int = 0, times: object = None) -> SampledSubgraph:
         """
-        Mini-batch `number` of these seeds: positions of vertices of this type (of a graph without gaps its ids), whole numbers, in
-        any order, one that stands twice is there twice; or a bool each vertex. times: shape (seeds,): of a temporal sampling; None: of
+        Mini-batch `number` of these seeds: positions of nodes of this type (of a graph without gaps its ids), whole numbers, in
+        any order, one that stands twice is there twice; or a bool each node. times: shape (seeds,): of a temporal sampling; None: of
         the seeds' own.
-        Errors: IdError, InputError for a seed that is no vertex, with its position and the mini-batch.
+        Errors: IdError, InputError for a seed that does not exist, with its position and the mini-batch.
         """
 
-    def sample_types(self, seeds: Sequence[tuple[object, int, object]], number: int = 0) -> Blocks:
+    def sample_types(self, seeds: Sequence[tuple[object, int, object]], number: int = 0) -> SampledSubgraph:
         """
         The same with seeds of several types: (seeds, type, times or None) each. Positions and trees are counted through.
         """
 
     @property
-    def device(self) -> int:
-        """that samples; -1: the host"""
-
-    @property
-    def place(self) -> str:
-        """that samples, as place= takes it"""
+    def device(self) -> str:
+        """that samples: 'cpu', 'cuda:0', 'simulated'"""
 
     @property
     def lent(self) -> bool:
-        """whether a Loader draws from it, so that nobody else can"""
+        """whether a Loader is using it, so that nothing else can"""
 
     @property
     def nbytes(self) -> int:
-        """near memory of its own, now"""
+        """bytes of memory on its device that it holds now"""
 
-    def about(self) -> str:
-        """One line: where the lists lie, and which are kept near."""
+    def summary(self) -> str:
+        """
+        One line: where the adjacency lies, and how much of it is in GPU memory.
+        """
 
-def draw_negatives(sources: object, source_vertices: int, target_vertices: int, *, number: int = 0, kind: str = 'binary', amount: float = 1, never_positive: bool = False, seed: int = 1, graph: Graph | None = None) -> Any:
+def sample_negatives(sources: object, num_sources: int, num_targets: int, *, number: int = 0, kind: str = 'binary', amount: float = 1, never_positive: bool = False, seed: int = 1, graph: Graph | None = None) -> Any:
     """
-    Negative samples for the edges of a mini-batch, uniform over the vertices of each type, int64.
+    Negative samples for the edges of a mini-batch, uniform over the nodes of each type, int64.
     kind: 'binary': (sources, targets), amount an edge, of all together, rounded up; 'triplet': targets, amount a source, source by
     source. never_positive: none is an edge of graph. number, seed: as of BlockSampler.
-    Errors: UsageError; InputError where a vertex leads to all others, so that none is left.
+    Errors: UsageError; InputError where a node has an edge to all others, so that none is left.
     """
 
-def _random_walks(graph: Graph, start: object, walk_length: int, *, p: float = 1, q: float = 1, seed: int = 1, side: str = 'out', edge_ids: bool = False, place: object = 'host', access: str = 'aligned', edges: str | None = None) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
+def _random_walks(graph: Graph, start: object, walk_length: int, *, p: float = 1, q: float = 1, seed: int = 1, side: str = 'out', edge_ids: bool = False, device: object = 'cpu', access: str = 'aligned', edges: str | None = None) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
     """garner.random_walk, of flat arrays."""
 
 class GraphPart:
     """
-    The lists of a block of a graph's vertices, as one of several processes keeps them; garner.torch.remote_graph makes it.
+    The adjacency of a block of a graph's nodes, as one of several processes keeps it; garner.torch.remote_graph makes it.
     """
 
     def __init__(self, graph: Graph, part: int, parts: int, side: str = 'in', balance: str = 'edges', weighted: bool = False) -> None:
         """
-        Cut out; the graph may go then. Parts have as many edges each, or vertices.
+        Cut out; the graph may go then. Parts have as many edges each, or nodes.
         """
 
     @staticmethod
-    def of_lists(first: int, vertices: int, first_edge: int, edges: int, offsets: object, targets: object, weights: object = None) -> GraphPart:
+    def of_arrays(first: int, num_nodes: int, first_edge: int, num_edges: int, offsets: object, targets: object, weights: object = None) -> GraphPart:
         """
-        Of arrays: the lists of the vertices from first on, of so many in all, behind first_edge of so many edges in all.
+        From arrays: the adjacency of the nodes from first on, of num_nodes in all, after first_edge of num_edges edges in all.
         """
 
     @property
     def first(self) -> int:
-        """of its vertices, by position"""
+        """of its nodes, by position"""
 
     @property
     def edges(self) -> int:
-        """of its lists"""
+        """of its nodes"""
 
     @property
-    def all_vertices(self) -> int:
+    def num_nodes(self) -> int:
         """of the whole graph"""
 
     @property
-    def all_edges(self) -> int:
+    def num_edges(self) -> int:
         """of the whole graph"""
 
     @property
@@ -1247,60 +1248,60 @@ class GraphPart:
 
     @property
     def nbytes(self) -> int:
-        """of its lists, and of what it knows of its vertices"""
+        """of its adjacency, and of what it knows of its nodes"""
 
     def __len__(self) -> int: ...
 
-    def to(self, place: object, edges: str | None = None) -> None:
-        """As Graph.to. Errors: UsageError while a sampler draws from it."""
+    def to(self, device: object, edges: str | None = None) -> None:
+        """As Graph.to. Errors: UsageError while a sampler uses it."""
 
 class SplitSampler:
     """
-    Draws from a GraphPart for whoever asks, and makes mini-batches of what was drawn for this process: those that
-    BlockSampler draws of the whole graph.
+    Samples a GraphPart on request of any process, and makes the mini-batches of this one: those that BlockSampler makes of
+    the whole graph.
     """
 
-    def __init__(self, part: GraphPart, fanouts: Sequence[int], *, seed: int = 1, replace: bool = False, weighted: bool = False, labor: bool = False, edges: bool = True, edge_ids: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None) -> None:
+    def __init__(self, part: GraphPart, fanouts: Sequence[int], *, seed: int = 1, replace: bool = False, weighted: bool = False, labor: bool = False, edges: bool = True, edge_ids: bool = False, device: object = 'cpu', access: str = 'aligned', adjacency: str | None = None) -> None:
         """
-        As garner.BlockSampler; what looks further than at one list is refused.
+        As garner.BlockSampler, without the options that need more than the adjacency of one node.
         """
 
-    def draw(self, number: int, hop: int, vertices: object, batches: object) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
+    def sample(self, number: int, hop: int, nodes: object, batches: object) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
         """
-        For whoever asks: a hop of mini-batches number + batches[i] for vertices[i] of the part: how many neighbours each, these, and
-        with edge_ids where their edges stand in the lists of the whole graph. Errors: IdError for a vertex of another part.
+        On request: a hop of mini-batches number + batches[i] for nodes[i] of the part: how many neighbors each, these, and
+        with edge_ids the positions of their edges in the adjacency of the whole graph. Errors: IdError for a node of another part.
         """
 
     def begin(self, seeds: Sequence[object], number: int) -> None:
         """
-        Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that is no vertex.
+        Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that is no node.
         """
 
-    def asks(self) -> tuple[int, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]] | None:
+    def requests(self) -> tuple[int, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]] | None:
         """
-        (hop, vertices, of which mini-batch each is) that comes next; None: all is drawn.
-        """
-
-    def take(self, counts: object, neighbours: object, edges: object = None) -> None:
-        """
-        What was drawn for asks(), in its order. Errors: InputError where it cannot be.
+        (hop, nodes, of which mini-batch each is) that comes next; None: all is sampled.
         """
 
-    def finish(self) -> list[Blocks]:
-        """The mini-batches, once asks() is None."""
+    def complete(self, counts: object, neighbors: object, edges: object = None) -> None:
+        """
+        The sampled neighbors for requests(), in its order. Errors: InputError where they cannot be.
+        """
+
+    def finish(self) -> list[SampledSubgraph]:
+        """The mini-batches, once requests() is None."""
 
     @property
-    def place(self) -> str:
-        """that samples, as place= takes it"""
+    def device(self) -> str:
+        """that samples: 'cpu', 'cuda:0', 'simulated'"""
 
     @property
     def nbytes(self) -> int:
-        """near memory of its own, now"""
+        """bytes of memory on its device that it holds now"""
 
     @property
     def fingerprint(self) -> int:
         """
-        of what decides which neighbours are drawn: all processes must have the same
+        of what decides which neighbors are sampled: all processes must have the same
         """
 
 class MiniBatch:
@@ -1317,21 +1318,21 @@ class MiniBatch:
 
     @property
     def seeds(self) -> int:
-        """how many; they are the first vertices of their type"""
+        """how many; they are the first nodes of their type"""
 
     @property
     def positions(self) -> Any:
         """
-        Of each seed among those that the loader was given. int64. None: they were the caller's own, by give().
+        Of each seed among those that the loader was given. int64. None: they were the caller's own, by submit().
         """
 
-    def of_type(self, type: int) -> BlockVertices: ...
+    def of_type(self, type: int) -> SampledNodes: ...
 
-    def of_relation(self, relation: int) -> BlockEdges: ...
+    def of_relation(self, relation: int) -> SampledEdges: ...
 
     def rows(self, table: int) -> Any:
         """
-        Of a table: of all vertices of its type, of one of the labels those of the seeds; labels count on behind tables. NumPy's, or of
+        Of a table: of all nodes of its type, of one of the labels those of the seeds; labels count on behind tables. NumPy's, or of
         the device (DLPack).
         """
 
@@ -1343,8 +1344,8 @@ class MiniBatch:
         """
 
     @property
-    def device(self) -> int:
-        """where its arrays lie; -1: the host"""
+    def device(self) -> str:
+        """where its arrays lie: 'cpu', 'cuda:0'"""
 
     def __repr__(self) -> str: ...
 
@@ -1357,31 +1358,32 @@ class LoaderEpoch:
 
 class Loader:
     """
-    Mini-batches in time: a thread samples them ahead, fetches what lies far for several of them at once, gathers their
+    Mini-batches in time: a thread samples them ahead, fetches the remote rows of several of them at once, gathers their
     rows and hands them over. Iterating yields the MiniBatches of one epoch; what was resumed goes on first.
-    While it works nobody else can draw from its sampler. Threads may share it: each mini-batch is one's.
+    While it works nothing else can use its sampler. Threads may share it: each mini-batch is one's.
     """
 
-    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, edge_tables: Sequence[tuple[object, ...]] = (), batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | str | None = None, times: object = None, dtype: str | None = None) -> None:
+    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, edge_tables: Sequence[tuple[object, ...]] = (), batch_size: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, prefetch: int = 2, window: int = 0, strategy: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | str | None = None, times: object = None, dtype: str | None = None) -> None:
         """
-        seeds: positions of vertices of type seed_type, each once, or a bool each vertex. tables: one or a list, a row a vertex: of
-        garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of vertices: (table, type).
-        labels: the same, of which the rows of the seeds come. edge_tables: (table, relation): of the edges, by BlockEdges.edge, rows behind
+        seeds: positions of nodes of type seed_type, each once, or a bool each node. tables: one or a list, a row a node: of
+        garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of nodes: (table, type).
+        labels: the same, of which the rows of the seeds come. edge_tables: (table, relation): of the edges, by SampledEdges.edge, rows behind
         those of labels; (table, relation, k): by the numbers that table k of all, a permutation, has for them.
-        seeds None: each epoch is the caller's own, by open() and give(). times: one a seed, of a temporal sampling. dtype: of the rows of
+        seeds None: each epoch is the caller's own, by open() and submit(). times: one a seed, of a temporal sampling. dtype: of the rows of
         tables: 'f32', 'bf16'; None: as they are.
-        batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.
-        ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together; 0: 8 to 32,
+        batch_size, drop_last: seeds per mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.
+        prefetch: mini-batches that are ready before they are needed. window: the prefetch window: mini-batches whose remote rows are
+        fetched together; 0: 8 to 32,
         as an eighth of free memory has room for; in window_bytes a table (None: a quarter of what is free). multiprocessors: of the
-        device, for far rows; 0: all.
-        way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows
+        device, for remote rows; 0: all.
+        strategy: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows
         stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). reads: who reads
-        them: 'ahead', or 'kernels', which ask for pages as BaM does. merge_reads: of such tables mini-batches
-        are read together until they ask for so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.
-        keep_times: of so many mini-batches report() tells when each stage ran.
+        them: 'ahead', or 'kernels', which request pages as BaM does. merge_reads: of such tables mini-batches
+        are read together until they need so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.
+        keep_times: for so many mini-batches report() has the times of each stage.
         rank, ranks: this one of several processes takes its share of the seeds, which all of them are given alike; ranks='torchrun': as
         torch.distributed says, or else the environment (RANK, WORLD_SIZE). None: all of the seeds are this process's own.
-        Errors: UsageError, InputError for seeds twice or a table with fewer rows than vertices, IdError for a seed that is no vertex.
+        Errors: UsageError, InputError for seeds twice or a table with fewer rows than nodes, IdError for a seed that is no node.
         """
 
     @property
@@ -1395,13 +1397,13 @@ class Loader:
         The next mini-batch is the first of that epoch; what was under way is dropped.
         """
 
-    def open(self, epoch: int = 0, draws: int = 0) -> None:
+    def open(self, epoch: int = 0, first_number: int = 0) -> None:
         """
-        Begins an epoch of the caller's own, shared with no rank: of the mini-batches that give() brings, until end(). Mini-batch k samples
-        what the sampler samples by number draws + k. next() has none behind the last until another epoch is begun.
+        Begins an epoch of the caller's own, shared with no rank: of the mini-batches that submit() brings, until end(). Mini-batch k samples
+        what the sampler samples by number first_number + k. next() has none behind the last until another epoch is begun.
         """
 
-    def give(self, seeds: Sequence[tuple[object, int, object]]) -> None:
+    def submit(self, seeds: Sequence[tuple[object, int, object]]) -> None:
         """
         One more mini-batch of the open epoch: (seeds, type, times or None) of each type that has some, as BlockSampler.sample_types takes
         them, in host memory. One that comes some 5 windows before its turn is sampled and gathered ahead.
@@ -1447,7 +1449,7 @@ class Loader:
 
     @property
     def nbytes(self) -> int:
-        """near memory, now, with what the sampler takes"""
+        """bytes of memory on its device that it and its sampler hold now"""
 
     def __repr__(self) -> str: ...
 
@@ -1459,11 +1461,11 @@ class UpdateRun:
         """different ones that were stepped"""
 
     @property
-    def far_rows(self) -> int:
+    def remote_rows(self) -> int:
         """of these, in host memory"""
 
     @property
-    def far_bytes(self) -> int:
+    def remote_bytes(self) -> int:
         """with their state: so many are read over the link, and as many written"""
 
     @property
@@ -1473,9 +1475,9 @@ class UpdateRun:
         """
 
 class LearnedTable:
-    """Rows that are learned, by addresses; garner.embedding is its face."""
+    """A trainable table, by addresses; garner.embedding is its face."""
 
-    def __init__(self, rows: int, width: int, device: object = None, optimizer: str = 'adam', first: str = 'normal', spread: float = 1, seed: int = 1, device_budget: int | str | None = None, scores: object = None) -> None: ...
+    def __init__(self, rows: int, width: int, device: object = None, optimizer: str = 'adam', init: str = 'normal', init_scale: float = 1, seed: int = 1, feature_cache: int | str | None = None, scores: object = None) -> None: ...
 
     @property
     def rows(self) -> int: ...
@@ -1490,11 +1492,11 @@ class LearnedTable:
     def optimizer(self) -> str: ...
 
     @property
-    def device(self) -> int:
+    def device_index(self) -> int:
         """that gathers and steps; -1: the host"""
 
     @property
-    def place(self) -> str: ...
+    def device(self) -> str: ...
 
     @property
     def tiers(self) -> dict[str, int]: ...
@@ -1508,13 +1510,13 @@ class LearnedTable:
     @property
     def states(self) -> list[str]: ...
 
-    def about(self) -> str: ...
+    def summary(self) -> str: ...
 
     def gather(self, ids: tuple[int, int, int, bool], out: int, stream: int = 0) -> GatherRun: ...
 
     def update(self, ids: tuple[int, int, int, bool], gradients: int, lr: float, lr_decay: float = 0, betas: tuple[float, float] = (0.9, 0.999), eps: float | None = None, stream: int = 0) -> UpdateRun: ...
 
-    def read(self, what: str, first: int, count: int) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C')]: ...
+    def read(self, what: str, init: int, count: int) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C')]: ...
 
     def write(self, what: str, first: int, values: numpy.typing.NDArray[numpy.float32]) -> None: ...
 
@@ -1545,7 +1547,7 @@ class ShardAggregation:
     A part of a graph and its sums, by addresses; garner.torch.shard is its face.
     """
 
-    def __init__(self, graph: Graph, shard: int, shards: int, side: str, weighted: bool, balance: str, sums: str, device: object) -> None: ...
+    def __init__(self, graph: Graph, shard: int, shards: int, side: str, weighted: bool, balance: str, deterministic: bool, device: object) -> None: ...
 
     @property
     def first(self) -> int: ...
@@ -1561,7 +1563,7 @@ class ShardAggregation:
     def bytes(self) -> int: ...
 
     def positions(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-        """Of its vertices, among Graph.ids()."""
+        """Of its nodes, among Graph.ids()."""
 
     def needs(self, back: bool) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]]:
         """
@@ -1587,8 +1589,8 @@ class Model:
     def parameters(self) -> int: ...
 
     @property
-    def place(self) -> str:
-        """where its parameters lie, as device= takes it"""
+    def device(self) -> str:
+        """where its parameters lie: 'cpu', 'cuda:0', 'simulated'"""
 
     def tensors(self) -> dict[str, numpy.typing.NDArray[numpy.float32]]:
         """Copies of the parameters, by the names that PyG's models have."""
@@ -1612,17 +1614,17 @@ class TrainingRun:
 
     def evaluate(self) -> dict[str, Any]: ...
 
-    def keep(self, file: str | os.PathLike[str]) -> None: ...
+    def save_checkpoint(self, file: str | os.PathLike[str]) -> None: ...
 
-    def resume(self, file: str | os.PathLike[str]) -> None: ...
+    def load_checkpoint(self, file: str | os.PathLike[str]) -> None: ...
 
-    def take_best(self) -> None: ...
+    def load_best(self) -> None: ...
 
     @property
     def model(self) -> Model: ...
 
     @property
-    def over(self) -> bool: ...
+    def finished(self) -> bool: ...
 
     @property
     def epochs(self) -> int: ...

@@ -197,7 +197,7 @@ class Loader(Generic[Batch]):
 
     def _epoch(self, seed: int, first: int) -> Iterator[Batch]:
         if isinstance(self.x, RemoteRows):
-            yield from itertools.islice(self.x.ahead(self._drawn(seed, 0), self.window), first, None)
+            yield from itertools.islice(self.x.prefetch(self._drawn(seed, 0), self.window), first, None)
         elif self.draws is not None:
             for drawn, input_id in itertools.islice(windows_ahead(self._windows(seed)), first, None):
                 yield self._told(drawn, input_id, self._begin(input_id, 0))

@@ -103,6 +103,7 @@ _here = [(_re.compile(there), here) for there, here in [
     (r" \(--ignore-weights reads the edges alone\)", r""),
     (r"unless --undirected is said", r"unless undirected=True is said"),
     (r"--undirected mirrors", r"undirected=True mirrors"),
+    (r"\bwait_seconds\b", r"timeout"),
     (r"raise the host budget", r"raise the host budget (garner.limit_host_memory)"),
     (r"raise its budget", r"raise its budget (garner.limit_device_memory)"),
 ]]

@@ -68,12 +68,17 @@ class Training:
 
     @takes_old_names
     def __init__(self, graph: Graph, features: Any, labels: Any, split: Any, *, model: str = "sage", fanouts: Any = (15, 10),
-                 num_layers: int | None = None, device: Any = None, **options: Any) -> None:
+                 num_layers: int | None = None, device: Any = None, devices: Any = None, **options: Any) -> None:
         if not isinstance(graph, Graph):
             raise TypeError(f"train(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate")
         hops = [] if fanouts is None else _checks.fanouts(fanouts)
         if hops and num_layers is not None and num_layers != len(hops):
             raise UsageError(f"num_layers={num_layers} and {len(hops)} fanouts; say a fanout for each layer")
+        if devices is not None:
+            if device is not None or not isinstance(devices, (list, tuple)) or not devices:
+                raise UsageError(f"devices={_checks.told(devices)}" + (f" and device={_checks.told(device)}; set one of them" if device is not None else
+                                                                          "; give a list, as [0, 1]"))
+            device, options["devices"] = devices[0], list(devices)
         if device is None:
             device = features._table.device if isinstance(features, Tiered) else "cuda:0" if _garner.info()["devices"] else "cpu"
         if not str(device).startswith(("host", "cpu", "simulated")):
@@ -135,6 +140,8 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
     'automatic', 'none', 'sum' or 'length', num_classes, weighted, side 'in', seed 1, evaluate_every 1, patience, cuda_graph True, math 'tf32', device,
     prefetch, window, strategy, window_bytes, cache, reads, merge_reads, multiprocessors: as the program's `train` has them
     (docs/reference/options.md).
+    devices: several in place of device, as [0, 1]: each trains on a part of the whole graph (fanouts=None), as `garner train --full --devices 0,1`.
+    Any number of them gives the same bits; deterministic=False: sums are in the order that is fastest.
     Result: Training, of which .epochs tells each epoch, .model is that of the best one and .evaluate() says how good it is.
     Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, Interrupted: then use Training, whose save_checkpoint() keeps what there is.
     """

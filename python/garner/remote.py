@@ -14,6 +14,7 @@ import torch
 import torch.distributed as dist
 
 from . import _checks, tables
+from ._arguments import has_old_names
 from .errors import IdError, UsageError
 from .ranks import Ranks, Work, ranks as ranks_of
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from . import _checks, _garner
-from ._arguments import spoken
+from ._arguments import has_old_names, spoken, takes_old_names
 from ._garner import Graph
 from .errors import UsageError
 from .ranks import Ranks, Work, ranks as ranks_of

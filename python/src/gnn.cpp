@@ -4,10 +4,13 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
+#include <thread>
 
 #include "blocks.hpp"
 #include "features.hpp"
+#include "garner/shards.hpp"
 
 namespace garner::python {
 
@@ -54,6 +57,55 @@ struct py_training {
   std::vector<nb::object> kept;
   py_model model;
   std::unique_ptr<training> run;
+  // Of several devices: those behind the first, which train on a part of the graph each.
+  struct follower {
+    tiered_tensor table;
+    gnn_model model;
+    std::unique_ptr<training> run;
+  };
+  std::vector<std::unique_ptr<follower>> others;
+  std::shared_ptr<shard_group> shards;
+
+  // A call that all devices make together, each on a thread of its own, without the interpreter's lock; the result is the first one's. What
+  // goes wrong with another is told by the first, which waits for it.
+  template <class Call>
+  auto on_all(Call const& call) {
+    std::vector<std::jthread> threads;
+    for (auto const& one : others)
+      threads.emplace_back([&call, &one] {
+        try {
+          call(*one->run);
+        } catch (std::exception const&) {
+          return;
+        }
+      });
+    return call(*run);
+  }
+  // The trainings, made together.
+  void start(graph_handle const& g, tiered_tensor& table, known_vertices const& known, model_options const& m, training_options t,
+             std::vector<place> const& devices) {
+    t.shards = shards;
+    for (std::size_t k = 1; k < devices.size(); ++k)
+      others.push_back(std::make_unique<follower>(follower{table.beside(devices[k]), gnn_model(devices[k], m), {}}));
+    std::vector<std::jthread> threads;
+    for (std::uint32_t k = 1; k < devices.size(); ++k)
+      threads.emplace_back([&, k] {
+        follower& mine = *others[k - 1];
+        try {
+          training_options o = t;
+          o.rank = k;
+          mine.run = std::make_unique<training>(mine.model, g, mine.table, known, o);
+        } catch (std::exception const& e) {
+          leave_shards(*shards, k, e.what());
+        }
+      });
+    try {
+      run = std::make_unique<training>(*model.made, g, table, known, t);
+    } catch (std::exception const& e) {
+      if (shards) leave_shards(*shards, 0, e.what());
+      throw;
+    }
+  }
 };
 
 void make(py_training* self, nb::object graph, nb::object features, nb::object labels,
@@ -63,6 +115,8 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   std::string kind = "sage", norm = "automatic", scaling = "automatic", math = "tf32", side = "in";
   std::optional<std::uint64_t> classes;
   place where{};
+  std::vector<place> devices;
+  bool deterministic = true;
   keywords given("train", std::move(options));
   given.take("model", kind);
   given.take("fanouts", t.fanouts);
@@ -86,8 +140,15 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.take("cuda_graph", t.record);
   given.take("math", math);
   given.take("device", where);
+  given.take("devices", devices);
+  given.take("deterministic", deterministic);
   take_loading(given, t.load);
   given.done();
+  if (!devices.empty()) {
+    if (!t.fanouts.empty())
+      refuse(errc::usage, "devices= and fanouts=: several devices train on the whole graph; set fanouts=None, or device=");
+    where = devices[0];
+  }
   m.kind = parse_model_kind(kind);
   m.seed = t.seed;
   if (norm != "automatic" && norm != "none" && norm != "layer") refuse(errc::usage, "norm '" + norm + "': say none, layer or automatic");
@@ -125,7 +186,15 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
     released([&] {
       m.scaling = scaling == "automatic" ? scaling_of(table) : parse_row_scaling(scaling);
       self->model.made = std::make_shared<gnn_model>(where, m);
-      self->run = std::make_unique<training>(*self->model.made, *self->graph, table, known, t);
+      if (devices.size() > 1) {
+        shard_options o;
+        o.shards = static_cast<std::uint32_t>(devices.size());
+        o.sums = deterministic ? shard_sums::exact : shard_sums::quick;
+        o = decide_shards(m, *self->graph, t, o, devices).options;
+        devices.resize(o.shards);
+        self->shards = shards_of_threads(o);
+      }
+      self->start(*self->graph, table, known, m, t, devices);
     });
   } catch (...) {
     self->~py_training();
@@ -134,7 +203,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
 }
 
 nb::dict next_of(py_training& t) {
-  epoch_report const e = in_turn(t.model.busy, [&] { return t.run->next(); });
+  epoch_report const e = in_turn(t.model.busy, [&] { return t.on_all([](training& one) { return one.next(); }); });
   nb::dict d;
   d["epoch"] = e.epoch, d["steps"] = e.steps;
   d["loss"] = e.loss, d["accuracy"] = e.accuracy;
@@ -220,23 +289,26 @@ void add_gnn(nb::module_& m) {
                   "object) -> None"))
       .def("next", &next_of, nb::sig("def next(self) -> dict[str, typing.Any]"), "One epoch, or what is left of one.")
       .def(
-          "evaluate", [](py_training& t) { return said_of(in_turn(t.model.busy, [&] { return t.run->evaluate(); })); },
+          "evaluate",
+          [](py_training& t) {
+            return said_of(in_turn(t.model.busy, [&] { return t.on_all([](training& one) { return one.evaluate(); }); }));
+          },
           nb::sig("def evaluate(self) -> dict[str, typing.Any]"))
       .def(
           "save_checkpoint",
           [](py_training& t, nb::object file) {
             std::string const path = path_of(file);
-            in_turn(t.model.busy, [&] { t.run->keep(path); });
+            in_turn(t.model.busy, [&] { t.on_all([&](training& one) { one.keep(path); }); });
           },
           nb::arg("file"), nb::sig("def save_checkpoint(self, file: str | os.PathLike[str]) -> None"))
       .def(
           "load_checkpoint",
           [](py_training& t, nb::object file) {
             std::string const path = path_of(file);
-            in_turn(t.model.busy, [&] { t.run->resume(path); });
+            in_turn(t.model.busy, [&] { t.on_all([&](training& one) { one.resume(path); }); });
           },
           nb::arg("file"), nb::sig("def load_checkpoint(self, file: str | os.PathLike[str]) -> None"))
-      .def("load_best", told_in_turn<&training::take_best>())
+      .def("load_best", [](py_training& t) { in_turn(t.model.busy, [&] { t.on_all([](training& one) { one.take_best(); }); }); })
       .def_prop_ro("model", [](py_training& t) { return t.model; })
       .def_prop_ro("finished", told_in_turn<&training::over>())
       .def_prop_ro("epochs", told_in_turn<&training::epochs>())

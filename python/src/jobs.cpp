@@ -349,7 +349,7 @@ void add_jobs(nb::module_& m) {
         keywords given("components", std::move(options));
         take_common(given, o);
         given.choose("variant", o.variant, components_variants);
-        given.take("first_neighbours", o.first_neighbours);
+        given.take("first_neighbors", o.first_neighbours);
         given.take("seed", o.seed);
         given.take("vertices_per_team", o.paper.vertices_per_team);
         given.take("slice", o.slice);

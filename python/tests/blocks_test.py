@@ -224,7 +224,7 @@ class Blocks(unittest.TestCase):
         s = garner.BlockSampler.of_relations([papers, authors], [garner.Relation(cites, [3, 2], side="out"),
                                                                 garner.Relation(writes, [2, -1], source=1, target=0, side="out")], edge_ids=True)
         b = s.sample([3, 4], 9)
-        self.assertEqual((b.of_type(0).by_hop[0], b.of_type(1).by_hop[0], b.number, b.seeds, b.device), (2, 0, 9, 2, -1))
+        self.assertEqual((b.of_type(0).by_hop[0], b.of_type(1).by_hop[0], b.number, b.seeds, b.device), (2, 0, 9, 2, "cpu"))
         for k, g, source in ((0, cites, 0), (1, writes, 1)):
             e = b.of_relation(k)
             self.assertGreater(len(e), 0)

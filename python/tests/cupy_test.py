@@ -43,7 +43,7 @@ class CuPy(unittest.TestCase):
         for where in self.places:
             t = garner.tiered(features, device=where, feature_cache=0)
             batches = [self.random.integers(0, 200, n) for n in (5, 0, 60)]
-            for ids, rows in zip(batches, t.window([cupy.asarray(b) for b in batches])):
+            for ids, rows in zip(batches, t.gather_many([cupy.asarray(b) for b in batches])):
                 self.same(rows, features[ids])
             out = cupy.zeros((60, 7), "f2")
             self.assertIs(t.gather(cupy.asarray(batches[2]), out), out)

@@ -196,8 +196,8 @@ class GpuMemory(unittest.TestCase):
                 "pagerank": lambda where, amount: garner.pagerank(self.g, device=where, graph_cache=amount),
                 "BlockSampler": lambda where, amount: garner.BlockSampler(self.g, [1], device=where, graph_cache=amount)}.items():
             with self.subTest(option):
-                self.expect("device_budget", lambda: call("host", "1MiB"))
-                for where, amount in (("host", None), ("host", 0), ("simulated", "1MiB")):
+                self.expect("feature_cache" if option in ("tiered", "embedding") else "graph_cache", lambda: call("cpu", "1MiB"))
+                for where, amount in (("cpu", None), ("cpu", 0), ("simulated", "1MiB")):
                     self.assertEqual(self.told(lambda: call(where, amount)), [])
         self.expect("peer_cache", lambda: garner.tiered(self.x, device="cpu", peer_cache=1, peers=[0]))
 

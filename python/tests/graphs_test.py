@@ -165,7 +165,7 @@ class Graphs(unittest.TestCase):
             with self.assertRaisesRegex(garner.IdError, "edge [01]: . -> .: of ."):
                 garner.build([0, 1], [1, 2], num_nodes=vertices)
         for wrong, kind in ((-1, garner.UsageError), ("x", TypeError), (1.5, TypeError)):
-            with self.assertRaisesRegex(kind, "vertices"):
+            with self.assertRaisesRegex(kind, "num_nodes"):
                 garner.build([0], [1], num_nodes=wrong)
 
     def test_build_takes_an_edge_index(self):
@@ -363,10 +363,10 @@ class Graphs(unittest.TestCase):
                 search = garner.BfsSearch(held, variant="levels")  # which goes on with the graph as it was
                 for g in (garner.build(edges, num_nodes=90), garner.open(file), garner.open(file, edges="host").reorder("natural"), held):
                     self.assertFalse(g.info.in_edges)
-                    self.assertNotIn("with in-lists", repr(g))
+                    self.assertNotIn("with in-edges", repr(g))
                     np.testing.assert_array_equal(use(g), wanted)
                     self.assertTrue(g.info.in_edges)
-                    self.assertIn("with in-lists", repr(g))
+                    self.assertIn("with in-edges", repr(g))
                     np.testing.assert_array_equal(use(g), wanted)
                 self.assertGreater(search.run(3).reached, 1)
                 with self.assertRaisesRegex(garner.UsageError, "in use"):  # by the search, which reads the same arrays
@@ -378,7 +378,7 @@ class Graphs(unittest.TestCase):
         self.assertEqual(g.digest(), garner.build(edges, num_nodes=90, in_edges=True).digest())
         garner.components(g)
         self.assertFalse(garner.build(edges, undirected=True).make_in_edges().info.in_edges)
-        with self.assertRaisesRegex(garner.InputError, "lists that stay in the file make none; build or read it with in_lists=True"):
+        with self.assertRaisesRegex(garner.InputError, "lists that stay in the file make none; build or read it with in_edges=True"):
             garner.pagerank(garner.open(file, edges="file"))
 
     def test_memory_is_given_back(self):

@@ -11,7 +11,7 @@ import garner
 places = ["host", "simulated"] + ["device"] * bool(garner.info()["devices"])
 
 
-def edges_of(seed=1, vertices=300, edges=1500):
+def edges_of(seed=1, num_nodes=300, edges=1500):
     rng = np.random.default_rng(seed)
     return rng.integers(0, vertices, edges), rng.integers(0, vertices, edges), rng.integers(0, 100, edges)
 
@@ -68,10 +68,10 @@ class Jobs(unittest.TestCase):
             self.assertEqual(job().run.shards, [])
             for where in places:
                 with self.subTest(result=result, where=where):
-                    r = job(shards=[where] * 3, verify=True)
+                    r = job(devices=[where] * 3, verify=True)
                     np.testing.assert_array_equal(getattr(r, result), getattr(job(), result))
                     self.assertTrue(r.run.verified)
-                    self.assertEqual([s.place.split(":")[0] for s in r.run.shards], [where] * 3)
+                    self.assertEqual([s.device.split(":")[0] for s in r.run.shards], [{"host": "cpu", "device": "cuda"}.get(where, where)] * 3)
                     self.assertEqual(sum(s.vertices for s in r.run.shards), 300)
                     self.assertEqual(sum(s.edges for s in r.run.shards), g.info.num_edges)
                     exchanged = sum(s.bytes_exchanged for s in r.run.shards)
@@ -206,7 +206,7 @@ class Jobs(unittest.TestCase):
         g = self.graph("host")
         for wrong, kind, words in [
                 (lambda: garner.bfs(g, 300), garner.InputError, "300 does not exist"),
-                (lambda: garner.bfs(g, 0, device="moon"), garner.UsageError, "is no place"),
+                (lambda: garner.bfs(g, 0, device="moon"), garner.UsageError, "say .cpu., .cuda., .cuda:N. or .simulated."),
                 (lambda: garner.bfs(g, 0, variant="fast"), garner.UsageError, "direction, emogi, levels"),
                 (lambda: garner.bfs(g, 0, access="odd"), garner.UsageError, "aligned"),
                 (lambda: garner.bfs(g, 0, edges="file"), garner.UsageError, ""),
@@ -231,7 +231,7 @@ class Jobs(unittest.TestCase):
                 (lambda: g.pick_sources(), TypeError, "count is missing"),
                 (lambda: g.save(), TypeError, "file is missing"),
                 (lambda: garner.generate("kron", "x"), TypeError, "scale='x' is no int"),
-                (lambda: garner.sssp(garner.build([0], [1]), 0), garner.InputError, r"no weights.*draw_weights=\(1, 255\)"),
+                (lambda: garner.sssp(garner.build([0], [1]), 0), garner.InputError, r"no weights.*random_weights=\(1, 255\)"),
                 (lambda: garner.pagerank(g, personalization=[1]), TypeError, "personal"),
                 (lambda: garner.components(g, variant="x"), garner.UsageError, "afforest, emogi")]:
             with self.assertRaisesRegex(kind, words):

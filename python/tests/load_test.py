@@ -114,7 +114,7 @@ class Loaders(unittest.TestCase):
             other.resume(state)
             self.assertEqual(self.said(other), whole[stop:] if stop < 8 else self.said(loader))
         with self.assertRaisesRegex(garner.InputError, "another loader"):
-            self.loader(batch=64).resume(state)
+            self.loader(batch_size=64).resume(state)
         with self.assertRaisesRegex(garner.InputError, "no state"):
             self.loader().resume("here")
 
@@ -170,7 +170,7 @@ class Loaders(unittest.TestCase):
     def test_refusals(self):
         for wrong, kind, words in [
                 (dict(seeds=[]), garner.InputError, "empty"), (dict(seeds=[1, 2, 1]), garner.InputError, "position 2 stands there twice"),
-                (dict(seeds=[1024]), garner.IdError, "1024 at position 0"), (dict(batch=0), garner.UsageError, "mini-batches of 0"),
+                (dict(seeds=[1024]), garner.IdError, "1024 at position 0"), (dict(batch_size=0), garner.UsageError, "mini-batches of 0"),
                 (dict(strategy="quick"), garner.UsageError, "say automatic"), (dict(prefetch=65), garner.UsageError, "ahead"),
                 (dict(rank=1), garner.UsageError, "ranks is not"), (dict(rank=2, ranks=2), garner.UsageError, "rank 2 of 2"),
                 (dict(workers=2), TypeError, "no option 'workers'"), (dict(times=[1]), garner.InputError, "1 times for 1000")]:
@@ -225,7 +225,7 @@ class Loaders(unittest.TestCase):
         program = textwrap.dedent("""
             import os, garner, numpy
             g = garner.generate("kron", 12)
-            loader = garner.Loader(garner.BlockSampler(g, [10, 10]), numpy.arange(len(g)), batch=64)
+            loader = garner.Loader(garner.BlockSampler(g, [10, 10]), numpy.arange(len(g)), batch_size=64)
             kept = [loader, loader.next()]
             kept.append(kept)  # a cycle, so that nobody frees it
             if os.fork() == 0:
@@ -303,7 +303,7 @@ class Loaders(unittest.TestCase):
             g, rows = garner.generate("kron", 10), np.random.default_rng(1).random((1024, 6), np.float32)
         """
         takes = """
-            loader = garner.Loader(garner.BlockSampler(g, [4, 3], place=place), np.arange(1000), [table], batch=20, ranks="torchrun")
+            loader = garner.Loader(garner.BlockSampler(g, [4, 3], place=place), np.arange(1000), [table], batch_size=20, ranks="torchrun")
             try:
                 while True:
                     for b in loader:
@@ -325,7 +325,7 @@ class Loaders(unittest.TestCase):
         name = f"test-{os.getpid()}-ranks"
         ranks = self.ranks(3, """
             place = f"simulated:{rank}"
-            table = garner.tiered(rows, device=place, device_budget=0, peers=[0, 1, 2], peer_budget=100 * rows[0].nbytes, group=name)
+            table = garner.tiered(rows, device=place, feature_cache=0, peers=[0, 1, 2], peer_cache=100 * rows[0].nbytes, group=name)
             assert table.tiers[1] == 300
         """, name)
         for process in ranks:
@@ -394,7 +394,7 @@ class Loaders(unittest.TestCase):
             (pathlib.Path(folder) / "train.py").write_text(textwrap.dedent("""
                 import os, sys, garner, numpy as np
                 g, rows = garner.generate("kron", 10), np.arange(2048, dtype=np.float32).reshape(1024, 2)
-                loader = garner.Loader(garner.BlockSampler(g, [3, 3]), np.arange(999), [rows], batch=100, ranks="torchrun")
+                loader = garner.Loader(garner.BlockSampler(g, [3, 3]), np.arange(999), [rows], batch_size=100, ranks="torchrun")
                 seen = []
                 for b in loader:
                     assert (b.rows(0) == rows[b.of_type(0).ids]).all()

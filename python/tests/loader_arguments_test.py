@@ -72,7 +72,7 @@ EVERY = [  # of all loaders: name, values, what is said of each
     ("reserve", ("many", -1, 2.5, True), "reserve is .*bytes"),
     ("loading", (3, "window", ["window"]), "loading is .*dict"),
     ("loading", ({"batch": 3},), "loading: there is no 'batch'"),
-    ("loading", ({"window": -1}, {"window": 2.5}), "loading: window is"), ("loading", ({"prefetch": -1}, {"prefetch": "2"}), "loading: ahead is"),
+    ("loading", ({"window": -1}, {"window": 2.5}), "loading: window is"), ("loading", ({"prefetch": -1}, {"prefetch": "2"}), "loading: prefetch is"),
     ("loading", ({"multiprocessors": -1},), "loading: multiprocessors is"), ("loading", ({"keep_times": -1},), "loading: keep_times is"),
     ("loading", ({"strategy": "fast"}, {"strategy": 3}), "loading: way is .*window"), ("loading", ({"reads": "x"},), "loading: reads is .*kernels"),
     ("loading", ({"cache": "lots"},), "loading: cache is .*clock"),
@@ -97,7 +97,7 @@ PYG = [
     ("pin_memory", ("x",), "pin_memory is"), ("generator", (3,), "generator is 3"), ("graph", (3,), "graph is 3"),
     ("sampler", (3, "abc"), "sampler is"), ("batch_sampler", (3,), "batch_sampler is 3"),
     ("sampler", ([200], [-1], lambda: torch.tensor([200])), "sampler: position"), ("batch_sampler", ([[1], [200]],), "batch_sampler: position"),
-    ("place", ("moon", "cuda:99"), "place is '(moon|cuda:99)'"), ("device_budget", ("lots",), "device_budget is 'lots'"),
+    ("device", ("moon", "cuda:99"), "device is '(moon|cuda:99)'"), ("graph_cache", ("lots",), "graph_cache is 'lots'"),
     ("data", ("x", [1, 2], (1, 2, 3), 3), "data is"),
 ]
 CASES = {
@@ -147,7 +147,7 @@ CASES = {
         ("temporal", ("last", "first"), "temporal|times"), ("weighted", (True,), "weights"), ("weighted", ("x",), "weighted is"),
         ("side", ("up", 3), "up|side"), ("rule", ("x",), "'x'"), ("edge_ids", ("x",), "edge_ids is"), ("induced", (3,), "induced is"),
         ("edges", ("x",), "edges is"),
-        ("place", ("moon", "cuda:99"), "place is '(moon|cuda:99)'"), ("access", ("x",), "'x'"), ("lists", ("x",), "'x'"), ("device_budget", ("x",), "'x'"), ("num_workers", (3,), r"garner.torch.loader\(\) has no keyword 'num_workers'"),
+        ("device", ("moon", "cuda:99"), "device is '(moon|cuda:99)'"), ("access", ("x",), "'x'"), ("adjacency", ("x",), "'x'"), ("graph_cache", ("x",), "'x'"), ("num_workers", (3,), r"garner.torch.loader\(\) has no keyword 'num_workers'"),
         ("shufle", (True,), r"garner.torch.loader\(\) has no keyword 'shufle'; did you mean shuffle="),
         ("edge_id", (True,), r"no keyword 'edge_id'; did you mean edge_ids="),
     ],
@@ -165,7 +165,7 @@ TOGETHER = [  # options that contradict each other
     (nodes, {"graph": lambda: garner.build([0], [1], num_nodes=3)}, "the graph has 3"),
     *((make, {"neighbor_sampler": sampler, name: value}, f"neighbor_sampler and {name}: ") for make in (nodes, links)
       for name, value in (("labor", True), ("graph", lambda: garner.build([0], [1], num_nodes=40)), ("scores", lambda: torch.rand(40)), ("graph_cache", "1MiB"),
-                          ("graph_cache", 0), ("device_budget", "1MiB"))),
+                          ("graph_cache", 0))),
     (links, {"edge_label": lambda: torch.ones(200), "neg_sampling": "triplet"}, "'edge_label' needs to be undefined"),
     (links, {"neg_sampling": "binary", "neg_sampling_ratio": 2.0}, "neg_sampling and neg_sampling_ratio"),
     (plain, {"rank": 2, "ranks": 2}, "rank 2 of 2"), (plain, {"induced": True, "disjoint": True}, "induced|disjoint"),
@@ -223,7 +223,7 @@ class Arguments(unittest.TestCase):
                             self.assertNotRegex(str(e), r"tensor\(|array\(|\[0\.|\n")
                             self.assertLess(len(str(e)), 320)
                             refused.add((make.__name__, name))
-        for make, name in ((plain, "graph"), (plain, "batch_size"), (plain, "device"), (plain, "rank"), (nodes, "data"), (nodes, "place"), (nodes, "replace"),
+        for make, name in ((plain, "graph"), (plain, "batch_size"), (plain, "device"), (plain, "rank"), (nodes, "data"), (nodes, "device"), (nodes, "replace"),
                            (nodes, "temporal_strategy"), (nodes, "time_attr"), (nodes, "weight_attr"), (links, "neg_sampling"), (links, "reserve")):
             self.assertIn((make.__name__, name), refused)
 

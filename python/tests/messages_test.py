@@ -43,18 +43,18 @@ class Messages(unittest.TestCase):
                        read("no.gnr"); read("no.xyz"); g.position("x"); g.position(); g.position(-1); g.to(); g.reorder(3); g.reorder("bfs", "x"); g.save(3)
                        g.save("/tmp/x.foo"); g.pick_sources("x"); g.pick_sources(2, -1); BfsSearch(); BfsSearch(g).run(); BfsSearch(g).run("x")
                        BfsSearch(g, speed=1); Unified(); Unified(None); unified(5); tiered(5); tiered(None); tiered("no.npy"); tiered(f, scores=[1])
-                       tiered(f, peers=3); tiered(f, peers=[-1]); tiered(f, peers=[2**40]); tiered(f, dtype=5); tiered(f, wait_seconds="x")
-                       tiered(f, device_budget=[1]); tiered(f, group=3); tiered(f).gather([0], way=5); tiered(f).explain("x"); tiered(f).hits("x")
-                       tiered(f).for_device("moon"); shared(5); shared("x", (2, "a")); shared("x", (2, 2), wait_seconds="x"); score(g, by=3); score()
+                       tiered(f, peers=3); tiered(f, peers=[-1]); tiered(f, peers=[2**40]); tiered(f, dtype=5); tiered(f, timeout="x")
+                       tiered(f, feature_cache=[1]); tiered(f, group=3); tiered(f).gather([0], way=5); tiered(f).explain("x"); tiered(f).hits("x")
+                       tiered(f).for_device("moon"); shared(5); shared("x", (2, "a")); shared("x", (2, 2), timeout="x"); score(g, by=3); score()
                        score(g, train="x"); build(); build(g); build([0], [1], "w"); build([0], [1], speed=1); pagerank(g, personal=3)
                        components(g, access="x"); sssp(g, 0, delta="x"); sssp(g, 2**70); g.csr(1); BlockSampler(); BlockSampler(g); BlockSampler(3, [1])
                        BlockSampler(g, [1], 2); BlockSampler(g, [1], graph=g); BlockSampler(g, fanouts=None); BlockSampler(g, ["5"]); BlockSampler(g, 5)
                        BlockSampler(g, [1], seed=True); BlockSampler(g, [1], side=3); Relation(); Relation(g, [1], "x"); Relation(3, [1]); Relation(g, [0.5])
                        Relation(g, [1], 0, 0, "in", None, 3); BlockSampler.of_relations(); BlockSampler.of_relations(3, []); BlockSampler.of_relations([3], [3])
                        s.sample(); s.sample([1], "x"); s.sample_types(3); s.sample_types([3]); Loader(); Loader(s); Loader(3, [1]); Loader(s, [1], 3); Loader(s, ["a"])
-                       Loader(s, [1], [(f, "x")]); Loader(s, [1], [], [], 1); Loader(s, [1], batch="x"); Loader(s, [1]).next("x"); Loader(s, [1]).begin("x")
+                       Loader(s, [1], [(f, "x")]); Loader(s, [1], [], [], 1); Loader(s, [1], batch_size="x"); Loader(s, [1]).next("x"); Loader(s, [1]).begin("x")
                        GraphPart(); GraphPart(g); GraphPart(g, 0, "x"); GraphPart(g, 0, 1, side=2); SplitSampler(g, [1]); SplitSampler(); Unified(f, 0, 1)
-                       embedding("a", 3); embedding(3); embedding(3, 4, lr=1); embedding(3, 4, spread="x"); score(g, train=[0], fanouts=[0.5])
+                       embedding("a", 3); embedding(3); embedding(3, 4, lr=1); embedding(3, 4, init_scale="x"); score(g, train=[0], fanouts=[0.5])
                        sample_negatives([0.5], 3, 3); sample_negatives(); bfs(g, True); predict(3, g, f); train(3, f, [1], [1])""".replace("\n", ";").split(";"):
             g = garner.build([0, 1], [1, 2], [1, 2], in_edges=True)
             names = {**vars(garner), "g": g, "f": features, "s": garner.BlockSampler(g, [1])}
@@ -66,7 +66,7 @@ class Messages(unittest.TestCase):
         for message in ("a.npy: cannot be opened: No such file", "vertex 5 does not exist in --odd--; ids go from 0 to 3"):
             self.assertEqual(in_python(message), message)
         self.assertEqual(in_python("g: has no in-lists; add them with `garner convert --in-lists`"),
-                         "g: has no in-lists; build or read it with in_lists=True")
+                         "g: has no in-lists; build or read it with in_edges=True")
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ class Models(unittest.TestCase):
 
     def test_iterates_keeps_and_goes_on(self):
         g, features, labels, split = problem()
-        how = dict(fanouts=[4, 4], hidden=8, batch=50, device="cpu", epochs=6)
+        how = dict(fanouts=[4, 4], hidden_channels=8, batch_size=50, device="cpu", epochs=6)
         whole = garner.Training(g, features, labels, split, **how)
         losses = [e["loss"] for e in whole]
         with tempfile.TemporaryDirectory() as folder:
@@ -64,9 +64,9 @@ class Models(unittest.TestCase):
             for epoch in run:
                 if epoch["epoch"] == 3:
                     break
-            run.keep(file)
+            run.save_checkpoint(file)
             again = garner.Training(g, features, labels, split, **how)
-            again.resume(file)
+            again.load_checkpoint(file)
             self.assertEqual([e["loss"] for e in again], losses[3:])
         for name, values in whole.model.tensors().items():
             self.assertTrue(np.array_equal(again.model.tensors()[name], values))
@@ -79,18 +79,18 @@ class Models(unittest.TestCase):
 
     def test_splits_and_labels_in_other_forms(self):
         g, features, labels, split = problem()
-        how = dict(fanouts=[4, 4], hidden=8, device="cpu", epochs=2)
+        how = dict(fanouts=[4, 4], hidden_channels=8, device="cpu", epochs=2)
         want = garner.train(g, features, labels, split, **how).epochs[-1]["loss"]
         masks = {name: split == k + 1 for k, name in enumerate(("train", "validation", "test"))}
         self.assertEqual(garner.train(g, features, labels.astype("float32"), masks, **how).epochs[-1]["loss"], want)
         answers = garner.train(g, features, np.eye(3, dtype=bool)[labels], split, **how)
-        self.assertEqual(answers.model.options["labels"], "yes_or_no")
+        self.assertEqual(answers.model.options["labels"], "multi_label")
         table = garner.tiered(features, device="simulated", feature_cache="4KiB")
         self.assertEqual(garner.train(g, table, labels, split, fanouts=[4, 4], hidden_channels=8, epochs=2).epochs[-1]["steps"], 1)
 
     def test_what_is_wrong_is_said(self):
         g, features, labels, split = problem()
-        for wrong, text in ((dict(model="gat"), "gat"), (dict(norm="batch"), "say none, layer or automatic"), (dict(fanouts=[3], layers=2), "a fanout for each layer"),
+        for wrong, text in ((dict(model="gat"), "gat"), (dict(norm="batch"), "say none, layer or automatic"), (dict(fanouts=[3], num_layers=2), "a fanout for each layer"),
                             (dict(side="both"), "say in"), (dict(learning_rate=1), "learning_rate")):
             with self.assertRaisesRegex((garner.UsageError, TypeError), text):
                 garner.train(g, features, labels, split, **{"device": "host", **wrong})
@@ -105,7 +105,7 @@ class Models(unittest.TestCase):
     def test_ends_by_itself_and_has_the_defaults_of_the_program(self):
         g, features, labels, split = problem()
         run = garner.train(g, features, labels, split, fanouts=None, hidden_channels=16, lr=0.05, device="cpu")
-        self.assertTrue(run.over)
+        self.assertTrue(run.finished)
         self.assertEqual(len(run.epochs), run.best_epoch + 50)
         self.assertEqual(run.evaluate()["validation"], run.epochs[run.best_epoch - 1]["exact"]["validation"])
         for how, epochs in ((dict(epochs=3), 3), (dict(split=np.where(split == 2, 0, split)), 200), (dict(epochs=90, patience=1, lr=0.3), None)):

@@ -46,7 +46,7 @@ def gathers(rank, said):
                 assert torch.equal(x[ids], rows[ids])
             batches = [torch.randint(0, vertices, (n,), generator=made) for n in (40, 0, 70)]
             before = dict(x.report)
-            for ids, found in zip(batches, x.window(batches)):
+            for ids, found in zip(batches, x.gather_many(batches)):
                 assert torch.equal(found, rows[ids])
             wanted = torch.unique(torch.cat(batches))
             own = ((wanted >= x.first) & (wanted < x.first + len(mine))).sum()

@@ -58,19 +58,19 @@ def sums(rank, said):
                     continue
                 for order in ("quick",) if n == 3 else ("exact",) if n == 4 else ("exact", "quick"):
                     part = garner.torch.shard(g, groups[n], weighted=weighted, deterministic=order, balance="vertices" if n == 3 else "edges")
-                    assert (part.rank, part.ranks) == (rank, n) and len(part) == len(part.vertices)
+                    assert (part.rank, part.ranks) == (rank, n) and len(part) == len(part.nodes)
                     for how in ("sum", "mean", "gcn", "sum"):
                         m = matrix(g, how, weighted)
-                        mine = rows[part.vertices].requires_grad_()
+                        mine = rows[part.nodes].requires_grad_()
                         out = garner.torch.aggregate(mine, part, how)
-                        out.backward(gradient[part.vertices])
-                        whole = torch.einsum("vu,uab->vab", m, rows.double())[part.vertices]
-                        back = torch.einsum("vu,vab->uab", m, gradient.double())[part.vertices]
+                        out.backward(gradient[part.nodes])
+                        whole = torch.einsum("vu,uab->vab", m, rows.double())[part.nodes]
+                        back = torch.einsum("vu,vab->uab", m, gradient.double())[part.nodes]
                         assert torch.allclose(out.double(), whole, rtol=1e-4, atol=1e-4), (how, n, order)
                         assert torch.allclose(mine.grad.double(), back, rtol=1e-4, atol=1e-4), (how, n, order)
                         if order == "exact":
                             everyone = [None] * n
-                            dist.all_gather_object(everyone, (part.vertices, out.detach(), mine.grad), group=groups[n])
+                            dist.all_gather_object(everyone, (part.nodes, out.detach(), mine.grad), group=groups[n])
                             if rank == 0:
                                 ids, *found = (torch.cat(some) for some in zip(*everyone))
                                 assert sorted(ids.tolist()) == list(range(vertices))
@@ -86,14 +86,14 @@ def kept_and_rounded(rank, said):
     errors = {}
     for wire, near in ((None, 1e-6), ("f16", 1e-3), ("bf16", 1e-2)):
         part = garner.torch.shard(g, wire=wire)
-        x = part.keep(rows[part.vertices])
+        x = part.keep(rows[part.nodes])
         before = part.group.exchanges
         for _ in range(3):
             out = garner.torch.aggregate(x, part, "mean")
         assert part.group.exchanges == before
         again = garner.torch.aggregate(x.clone(), part, "mean")
         assert part.group.exchanges == before + 1 and torch.equal(out, again)
-        errors[str(wire)] = float((out.double() - whole[part.vertices]).abs().max())
+        errors[str(wire)] = float((out.double() - whole[part.nodes]).abs().max())
         assert errors[str(wire)] < near, (wire, errors)
     assert errors["None"] < errors["f16"] < errors["bf16"], errors
     assert part.report["brought"] > 0 and part.report["given"] > 0
@@ -139,12 +139,12 @@ def on_a_device(rank, said):
     g, rows = graph(False), torch.randn(vertices, 33, generator=torch.Generator().manual_seed(1))
     for how in ("mean", "gcn"):
         part = garner.torch.shard(g, wire="bf16" if how == "gcn" else None)
-        mine = rows[part.vertices].cuda().requires_grad_()
+        mine = rows[part.nodes].cuda().requires_grad_()
         out = garner.torch.aggregate(mine, part, how)
         out.backward(torch.ones_like(out))
         m = matrix(g, how, False)
-        assert torch.allclose(out.cpu().double(), (m @ rows.double())[part.vertices], atol=1e-5 if how == "mean" else 0.05)
-        assert torch.allclose(mine.grad.cpu().double(), (m.T @ torch.ones(vertices, 33).double())[part.vertices], atol=1e-4 if how == "mean" else 0.2)
+        assert torch.allclose(out.cpu().double(), (m @ rows.double())[part.nodes], atol=1e-5 if how == "mean" else 0.05)
+        assert torch.allclose(mine.grad.cpu().double(), (m.T @ torch.ones(vertices, 33).double())[part.nodes], atol=1e-4 if how == "mean" else 0.2)
     x = garner.torch.remote_rows(rows[rank * 200:rank * 200 + 200].cuda(), device="cuda:0")
     for _ in range(3):
         for batch in garner.torch.loader(g, [5, 5], x=x, batch_size=16, loading={"window": 3}):

@@ -88,7 +88,7 @@ def learns(rank, said):
     part = garner.torch.shard(g)
     x = torch.randn(512, 8, generator=torch.Generator().manual_seed(1))
     w = torch.ones(8, 3, requires_grad=True)
-    garner.torch.aggregate(x[part.vertices] @ w, part, "gcn").square().sum().backward()
+    garner.torch.aggregate(x[part.nodes] @ w, part, "gcn").square().sum().backward()
     torch.distributed.all_reduce(w.grad)
     alone = torch.ones(8, 3, requires_grad=True)
     offsets, targets, _ = g.csr()

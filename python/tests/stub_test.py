@@ -21,9 +21,9 @@ def written():
         raise unittest.SkipTest(f"the golden stub was written by nanobind 3.1, here is {nanobind.__version__}")
     # The module as it is made, without what the package puts around its methods (garner/_arguments.py).
     around = [(found, key, method) for found in vars(_garner).values() if isinstance(found, type) for key, method in vars(found).items()
-              if hasattr(method, "__wrapped__")]
+              if hasattr(method, "__wrapped__") or key == "__getattr__"]
     for found, key, method in around:
-        setattr(found, key, method.__wrapped__)
+        setattr(found, key, method.__wrapped__) if hasattr(method, "__wrapped__") else delattr(found, key)
     try:
         made = StubGen(_garner, include_private=True)
         made.put(_garner)

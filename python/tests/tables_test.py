@@ -118,14 +118,14 @@ class Tables(unittest.TestCase):
         for where in places:
             t = garner.tiered(features, device=where, feature_cache=0)
             batches = [rng.integers(0, 200, n) for n in (5, 100, 0, 17)]
-            rows = t.window(batches)
+            rows = t.gather_many(batches)
             self.assertEqual(len(rows), 4)
             for ids, got in zip(batches, rows):
                 np.testing.assert_array_equal(got, features[ids])
             outs = [np.zeros((n, 7), "f4") for n in (5, 100, 0, 17)]
-            self.assertIs(t.window(batches, outs)[1], outs[1])
+            self.assertIs(t.gather_many(batches, outs)[1], outs[1])
             np.testing.assert_array_equal(outs[3], features[batches[3]])
-        self.assertEqual(t.window([]), [])
+        self.assertEqual(t.gather_many([]), [])
         self.assertRaises(garner.UsageError, t.window, batches, outs[:1])
 
     def test_out(self):
@@ -222,7 +222,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
                 with self.assertRaisesRegex(garner.InputError, "id 18446744073709551615 at position 1:"):
                     call(np.array([7, 2**64 - 1], "u8"))
             with self.assertRaisesRegex(garner.InputError, "id 18446744073709551614 at position 0 of batch 1:"):
-                garner.tiered(features, device=where).window([np.array([2], "i8"), np.array([2**64 - 2], "u8")])
+                garner.tiered(features, device=where).gather_many([np.array([2], "i8"), np.array([2**64 - 2], "u8")])
         odd = np.frombuffer(b"\0" + np.array([5, 7]).tobytes(), "u1")[1:].view("i8")
         self.assertFalse(odd.flags.aligned)
         np.testing.assert_array_equal(t[odd], features[[5, 7]])
@@ -253,7 +253,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
         room = np.zeros(100 * 512 + 128, "u1")
         begin = -room.ctypes.data % 128  # rows are whole lines
         t = garner.tiered(room[begin:begin + 100 * 512].view("f4").reshape(100, 128), device="simulated", feature_cache=0)
-        t.window([[1, 2, 3], [3, 2, 1], [1, 1]])
+        t.gather_many([[1, 2, 3], [3, 2, 1], [1, 1]])
         self.assertEqual((t.last.order, t.last.link.bytes_link), ("sorted", 3 * 512 if counts_requests else 0))
         ids, rows_of = np.arange(200) % 50, t.numpy()
         for order in ("none", "sorted", "bucketed"):
@@ -335,12 +335,12 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
 
     def test_options_that_cannot_be(self):
         features = table("f4")
-        for wrong, kind in [(dict(graph_cache="much"), garner.UsageError), (dict(scores=[1.0]), garner.UsageError),
+        for wrong, kind in [(dict(feature_cache="much"), garner.UsageError), (dict(scores=[1.0]), garner.UsageError),
                             (dict(device="moon"), garner.UsageError), (dict(device=-1), garner.UsageError), (dict(peers="x"), TypeError)]:
             with self.assertRaises(kind):
                 garner.tiered(features, **wrong)
         for place in ("simulated:x", "simulated:", "simulated:-1", "simulated:1x", "simulated:99999999999"):  # in the words that were said
-            self.assertRaisesRegex(garner.UsageError, f"'{place}' is no place", garner.tiered, features, device=place)
+            self.assertRaisesRegex(garner.UsageError, f"device is '{place}'", garner.tiered, features, device=place)
         t = garner.tiered(features)
         self.assertRaises(garner.UsageError, garner.tiered, t)
         self.assertRaises(garner.UsageError, t.gather, [1], strategy="fast")

@@ -261,7 +261,7 @@ class Threads(unittest.TestCase):
             import garner, numpy as np
             g, rows = garner.generate("kron", 8), np.zeros((256, 4), "f4")
             def loader():
-                made = garner.Loader(garner.BlockSampler(g, [3, 3]), range(200), [rows], batch=10)
+                made = garner.Loader(garner.BlockSampler(g, [3, 3]), range(200), [rows], batch_size=10)
                 made.next()
                 return made
             kept = [loader() for _ in range(20)]

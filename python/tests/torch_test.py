@@ -54,7 +54,7 @@ class Torch(unittest.TestCase):
             for device in self.devices:
                 t = garner.tiered(features, device=where, feature_cache=0)
                 batches = [torch.randint(0, 200, (n,), device=device) for n in (5, 0, 60)]
-                for ids, rows in zip(batches, t.window(batches)):
+                for ids, rows in zip(batches, t.gather_many(batches)):
                     self.same(rows, features[ids.cpu()], device)
                 out = torch.zeros(60, 7, device=device)
                 self.assertIs(t.gather(batches[2], out), out)

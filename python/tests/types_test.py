@@ -15,7 +15,7 @@ import torch
 import garner
 
 ids = np.array([1, 2])
-table = garner.tiered(np.ones((4, 2), np.float32), device_budget="1MiB", scores=np.ones(4, np.float32))
+table = garner.tiered(np.ones((4, 2), np.float32), feature_cache="1MiB", scores=np.ones(4, np.float32))
 reveal_type(table)
 reveal_type(table[ids])
 reveal_type(table[[1, 2]])

@@ -20,7 +20,7 @@ from torch_geometric.data import Batch, Data, HeteroData  # type: ignore[import-
 from torch_geometric.sampler.base import SubgraphType  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.utils import index_sort  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .. import _checks, _garner, graphs, tables
+from .. import _checks, _garner, graphs, pipeline, tables
 from .._arguments import renew
 from .._garner import Graph
 from ..errors import InputError, KindError, UsageError

@@ -84,7 +84,7 @@ class Lists:
                 order = np.pad(order, (0, nodes - order.size))
             self.graph, *_ = _garner._adjacency(targets, draws, nodes, nodes, None, False, True, "edges", order, self.times is not None)
             return
-        self.graph = graphs.build(draws, targets, weights, vertices=max(1, offsets.size - 1), undirected=False, keep_duplicates=True, keep_loops=True,
+        self.graph = graphs.build(draws, targets, weights, num_nodes=max(1, offsets.size - 1), undirected=False, keep_duplicates=True, keep_loops=True,
                                   in_edges=directed and self.side == "in")
         if not directed:
             self.side = "out"  # both are the same
