@@ -89,7 +89,7 @@ def main():
         part = garner.torch.shard(graph, deterministic=said.deterministic, wire=said.wire, device=device)
         del graph
         mine = part.nodes.numpy()
-        x = part.keep(torch.from_numpy(np.ascontiguousarray(rows[mine], "float32")).to(device))
+        x = part.cache(torch.from_numpy(np.ascontiguousarray(rows[mine], "float32")).to(device))
         y, of = torch.from_numpy(labels[mine]).to(device), torch.from_numpy(split[mine]).to(device)
         learn, many = of == 1, max(int((split == 1).sum()), 1)
 

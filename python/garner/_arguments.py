@@ -31,7 +31,7 @@ renamed: dict[str, tuple[str, ...]] = {
     "personal": ("personalization",), "batch": ("batch_size",), "ahead": ("prefetch",), "way": ("strategy",), "classes": ("num_classes",),
     "hidden": ("hidden_channels",), "layers": ("num_layers",), "record": ("cuda_graph",), "sums": ("deterministic",), "first": ("init",),
     "spread": ("init_scale",), "alone": ("per_rank",), "wait_seconds": ("timeout",), "draws": ("first_number",),
-    "about": ("summary",), "beside": ("for_device",), "keep": ("save_checkpoint",), "resume": ("load_checkpoint",), "take_best": ("load_best",),
+    "about": ("summary",), "beside": ("for_device",), "keep": ("save_checkpoint", "cache"), "put_lists": ("put_adjacency",), "resume": ("load_checkpoint",), "take_best": ("load_best",),
     "over": ("finished",), "give": ("submit",), "far_rows": ("remote_rows",), "far_bytes": ("remote_bytes",), "of_lists": ("of_arrays",),
     "draw": ("sample",), "asks": ("requests",), "take": ("complete",), "window": ("gather_many",),
 }

@@ -279,7 +279,7 @@ def ranks(rank: Any, ranks: Any, seeds: Any, what: str = "seeds", group: Any = N
                 from .ranks import ranks as group_of
                 group = group_of()
             rank, ranks = group.rank, group.size
-            group.alike(f"{what}, with ranks='torchrun'", _digest(seeds), f"give all ranks the same {what}, or leave ranks= out where the script splits them")
+            group.require_same(f"{what}, with ranks='torchrun'", _digest(seeds), f"give all ranks the same {what}, or leave ranks= out where the script splits them")
         else:
             rank, ranks = (_environment(name) for name in ("RANK", "WORLD_SIZE"))
             if (rank is None) != (ranks is None):

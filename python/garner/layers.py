@@ -89,7 +89,7 @@ class Embedding(torch.nn.Module):
         """Those of all ranks, one rank's after the other: the same in each."""
         group = group_of()
         if not self._compared:
-            group.alike("garner.torch.Embedding", f"{self.table.shape[0]} rows of {self.table.shape[1]}, {self.table.optimizer}, {self.table.steps} steps, {self._first}",
+            group.require_same("garner.torch.Embedding", f"{self.table.shape[0]} rows of {self.table.shape[1]}, {self.table.optimizer}, {self.table.steps} steps, {self._first}",
                         "make the table alike in all ranks, or say per_rank=True")
             self._compared = True
         at = torch.device("cuda", torch.cuda.current_device()) if group.on_devices else torch.device("cpu")

@@ -84,8 +84,8 @@ class Ranks:
         atexit.register(_end, weakref.ref(self))
         self._tell = self.another()
         self._rows = self._of_devices() if self.on_devices else self._tell
-        self.names = self.tell(f"rank {self.rank} ({socket.gethostname()}, process {os.getpid()})")
-        self.alike("garner", build_said(), "install one wheel in all")
+        self.names = self.all_gather(f"rank {self.rank} ({socket.gethostname()}, process {os.getpid()})")
+        self.require_same("garner", build_said(), "install one wheel in all")
 
     def another(self) -> Any:
         """Gloo's connections between these ranks, once more: what goes on in two at a time does not meet. (dist.new_group() of some ranks
@@ -102,7 +102,7 @@ class Ranks:
         with self.named():
             return dist.new_group(backend="nccl", timeout=datetime.timedelta(seconds=self.timeout))
 
-    def tell(self, mine: Any) -> list[Any]:
+    def all_gather(self, mine: Any) -> list[Any]:
         """What each rank says, to all."""
         if self.size == 1:
             return [mine]
@@ -111,9 +111,9 @@ class Ranks:
         said = self.start(text.repeat(self.size), [len(text)] * self.size, bytes_of, self._tell).wait()
         return [json.loads(bytes(one.numpy())) for one in torch.split(said, bytes_of)]
 
-    def alike(self, what: str, mine: Any, advice: str) -> None:
+    def require_same(self, what: str, mine: Any, advice: str) -> None:
         """RankError in all ranks where some say another thing than most."""
-        self.same(what, self.tell(mine), advice)
+        self.same(what, self.all_gather(mine), advice)
 
     def same(self, what: str, said: Sequence[str], advice: str) -> None:
         """The same of what all ranks have said already."""
@@ -123,17 +123,17 @@ class Ranks:
             raise RankError(f"{what}: {self._named(others)} {'have' if len(others) > 1 else 'has'} {said[others[0]]}, "
                             f"{self._named([k for k in range(self.size) if k not in others])} {most}; {advice}")
 
-    def start(self, rows: torch.Tensor, give: list[int], take: list[int], group: Any = None) -> Work:
-        """give[k] of these rows, one rank's after the other, go to rank k, and take[k] rows come from there; of any dtype. group: another()."""
+    def start(self, rows: torch.Tensor, send: list[int], receive: list[int], group: Any = None) -> Work:
+        """send[k] of these rows, one rank's after the other, go to rank k, and receive[k] rows come from there; of any dtype. group: another()."""
         shape, kind = tuple(rows.shape[1:]), rows.dtype
         if self.size == 1:
             return Work(self, rows.contiguous(), None, None, kind, shape)
         wide = math.prod(shape)  # they are moved, and nothing else
         flat = rows.contiguous().reshape(len(rows), wide).view(torch.uint8) if rows.numel() else rows.new_empty((len(rows), wide * rows.itemsize), dtype=torch.uint8)
-        came = flat.new_empty((sum(take), flat.shape[1]))
+        came = flat.new_empty((sum(receive), flat.shape[1]))
         self.exchanges += 1
         with self.named():
-            under_way = (group or (self._tell if rows.device.type == "cpu" else self._rows)).alltoall_base(came, flat, take, give, dist.AllToAllOptions())
+            under_way = (group or (self._tell if rows.device.type == "cpu" else self._rows)).alltoall_base(came, flat, receive, send, dist.AllToAllOptions())
         work = Work(self, came, under_way, flat, kind, shape)
         self._under_way.add(work)
         return work

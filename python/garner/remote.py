@@ -35,11 +35,11 @@ class RemoteRows:
         self._mine, self.group = mine, ranks
         one = self._rows_at(torch.zeros(min(1, len(mine)), dtype=torch.int64))
         said = [list(one.shape[1:]), str(one.dtype)] if len(mine) else None
-        counts = ranks.tell([len(mine), said])
+        counts = ranks.all_gather([len(mine), said])
         kinds = [kind for _, kind in counts if kind]
         if not kinds:
             raise UsageError("remote_rows(): no rank has rows; give each its block")
-        ranks.alike("rows", str(said or kinds[0]), "give all ranks rows of one shape and dtype")
+        ranks.require_same("rows", str(said or kinds[0]), "give all ranks rows of one shape and dtype")
         self.begins = torch.tensor([0, *np.cumsum([count for count, _ in counts])])
         self.first = int(self.begins[ranks.rank])
         self.dtype = getattr(torch, kinds[0][1].removeprefix("torch."))
@@ -206,7 +206,7 @@ def _rail(all_ranks: Ranks) -> Any:
         raise UsageError("by='machine' is of all ranks; leave group= out")
     if all_ranks in _rails:
         return _rails[all_ranks]
-    numbers = all_ranks.tell(int(os.environ.get("LOCAL_RANK", "-1")))
+    numbers = all_ranks.all_gather(int(os.environ.get("LOCAL_RANK", "-1")))
     rails = [[k for k, n in enumerate(numbers) if n == number] for number in sorted(set(numbers))]
     if numbers[0] < 0 or any(len(rail) != len(rails[0]) for rail in rails):
         raise UsageError(f"by='machine': LOCAL_RANK of all ranks is {numbers}; start as many processes on each machine, by torchrun")

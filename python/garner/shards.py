@@ -45,11 +45,11 @@ class Shard:
         """Which of its rows it gives, one rank's after the other; how many to each; how many come of each."""
         counts, rows = (torch.from_numpy(found) for found in self._at.needs(back))
         take = counts.tolist()
-        give = [others[self.rank] for others in self.group.tell(take)]
+        give = [others[self.rank] for others in self.group.all_gather(take)]
         asked = self.group.start(rows.to(self.device), take, give).wait()
         return asked, give, take
 
-    def keep(self, rows: torch.Tensor) -> torch.Tensor:
+    def cache(self, rows: torch.Tensor) -> torch.Tensor:
         """Rows that never change, as those of the table: others' come now, once, and no aggregation of this tensor exchanges any. All ranks."""
         self._refuse(rows)
         self._kept = (rows, self._started(rows.detach(), False).wait().to(torch.float32))
@@ -63,7 +63,7 @@ class Shard:
             raise UsageError(f"rows: on {rows.device}, and the part on {self.device}; bring them there, or say device= to garner.torch.shard")
         width = math.prod(rows.shape[1:])
         if width not in self._widths:  # ranks that differ would wait for each other
-            self.group.alike("rows", f"{width} columns", "give all ranks rows of one width, in one order of calls")
+            self.group.require_same("rows", f"{width} columns", "give all ranks rows of one width, in one order of calls")
             self._widths.add(width)
 
     def _started(self, rows: torch.Tensor, back: bool) -> Work:
@@ -120,6 +120,6 @@ def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool =
     if not isinstance(graph, Graph):
         raise TypeError(f"shard(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate")
     all_ranks = ranks_of(group, timeout=timeout)
-    all_ranks.alike("graph", f"{graph.info.num_nodes} vertices and {graph.info.num_edges} edges, digest {graph.digest():016x}", "open the same file in all")
-    all_ranks.alike("shard()", f"{side} {balance} {'deterministic' if deterministic else 'fast'} {wire}{' weighted' if weighted else ''}", "say the same in all")
+    all_ranks.require_same("graph", f"{graph.info.num_nodes} vertices and {graph.info.num_edges} edges, digest {graph.digest():016x}", "open the same file in all")
+    all_ranks.require_same("shard()", f"{side} {balance} {'deterministic' if deterministic else 'fast'} {wire}{' weighted' if weighted else ''}", "say the same in all")
     return Shard(graph, all_ranks, side, weighted, balance, deterministic, wire, device)

@@ -208,7 +208,7 @@ def _made_alike(ranks: Ranks, make: Callable[[], Any], say: Callable[[Any], Any]
         mine = say(made)
     except Exception as e:
         mistake = e
-    said = ranks.tell(["" if mistake is None else f"{type(mistake).__name__}: {mistake}", mine])
+    said = ranks.all_gather(["" if mistake is None else f"{type(mistake).__name__}: {mistake}", mine])
     if mistake is not None:
         raise mistake
     for name, (problem, _) in zip(ranks.names, said):

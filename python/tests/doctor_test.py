@@ -69,7 +69,7 @@ class Report(unittest.TestCase):
                 assert why.startswith("there is a GPU (/dev/nvidia*), and "), why
                 assert [check.advice for check in garner.doctor().checks if check.name == "driver"] == [why]
                 graph = garner.build([0], [1])
-                calls = [lambda: garner.tiered([[1.0]], device=0), lambda: garner.bfs(graph, 0, place="device")]
+                calls = [lambda: garner.tiered([[1.0]], device=0), lambda: garner.bfs(graph, 0, device="cuda")]
                 try:
                     import torch
                     calls.append(lambda: garner.torch.loader(graph, [2], [0], device="cuda"))

@@ -11,7 +11,7 @@ import garner
 places = ["host", "simulated"] + ["device"] * bool(garner.info()["devices"])
 
 
-def edges_of(seed=1, num_nodes=300, edges=1500):
+def edges_of(seed=1, vertices=300, edges=1500):
     rng = np.random.default_rng(seed)
     return rng.integers(0, vertices, edges), rng.integers(0, vertices, edges), rng.integers(0, 100, edges)
 

@@ -31,9 +31,9 @@ class Loaders(unittest.TestCase):
         cls.labels = np.arange(1024) * 7
         cls.seeds = np.arange(1000)[::-1].copy()
 
-    def loader(self, seeds=None, place="host", fanouts=(4, 3), **options):
-        sampler = garner.BlockSampler(self.g, fanouts, edge_ids=True, device=place)
-        return garner.Loader(sampler, self.seeds if seeds is None else seeds, [self.rows], [self.labels], **{"batch": 128, **options})
+    def loader(self, seeds=None, device="cpu", fanouts=(4, 3), **options):
+        sampler = garner.BlockSampler(self.g, fanouts, edge_ids=True, device=device)
+        return garner.Loader(sampler, self.seeds if seeds is None else seeds, [self.rows], [self.labels], **{"batch_size": 128, **options})
 
     def said(self, batches):
         return [(b.epoch, b.index, b.positions.tolist(), b.of_type(0).ids.tolist(), b.of_relation(0).edge_index.tolist(), b.of_relation(0).edge.tolist(),
@@ -50,7 +50,7 @@ class Loaders(unittest.TestCase):
                         for b in loader:
                             ids, edges = b.of_type(0).ids, b.of_relation(0)
                             mine = self.seeds[b.positions]
-                            self.assertEqual((b.epoch, b.device, b.seeds), (epoch, -1, len(mine)))
+                            self.assertEqual((b.epoch, b.device, b.seeds), (epoch, "cpu", len(mine)))
                             np.testing.assert_array_equal(ids[:b.seeds], mine)
                             np.testing.assert_array_equal(b.rows(0), self.rows[ids])
                             np.testing.assert_array_equal(b.rows(1), self.labels[mine])
@@ -140,7 +140,7 @@ class Loaders(unittest.TestCase):
         first.next()
         self.assertTrue(sampler.lent)
         for wrong in (lambda: sampler.sample([1]), second.next, lambda: second.begin(1)):
-            with self.assertRaisesRegex(garner.UsageError, "draws from this sampler"):
+            with self.assertRaisesRegex(garner.UsageError, "samples with this sampler"):
                 wrong()
         first.stop()
         self.assertEqual(sampler.sample([1]).seeds, 1)
@@ -303,7 +303,7 @@ class Loaders(unittest.TestCase):
             g, rows = garner.generate("kron", 10), np.random.default_rng(1).random((1024, 6), np.float32)
         """
         takes = """
-            loader = garner.Loader(garner.BlockSampler(g, [4, 3], place=place), np.arange(1000), [table], batch_size=20, ranks="torchrun")
+            loader = garner.Loader(garner.BlockSampler(g, [4, 3], device=place), np.arange(1000), [table], batch_size=20, ranks="torchrun")
             try:
                 while True:
                     for b in loader:
@@ -357,7 +357,7 @@ class Loaders(unittest.TestCase):
         for place in ("host", "simulated"):
             with self.subTest(device=place):
                 def loader():
-                    table = garner.tiered(self.rows, device=place, **({} if place == "host" else {"device_budget": 0}))
+                    table = garner.tiered(self.rows, device=place, **({} if place == "host" else {"feature_cache": 0}))
                     return garner.Loader(garner.BlockSampler(g, [-1], side="out", device=place), np.arange(700), [table], batch_size=25, shuffle=False, window=4)
 
                 def said(b):

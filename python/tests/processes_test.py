@@ -98,7 +98,7 @@ class Processes(unittest.TestCase):
         return found
 
     def test_streams_that_are_none(self):
-        for job in ("garner.bfs(garner.generate('kron', 4), 0, place='simulated')", "garner.tiered(numpy.eye(3), device='simulated')[[1]]", "garner.BlockSampler(garner.build([0], [1]), [1])"):
+        for job in ("garner.bfs(garner.generate('kron', 4), 0, device='simulated')", "garner.tiered(numpy.eye(3), device='simulated')[[1]]", "garner.BlockSampler(garner.build([0], [1]), [1])"):
             code = f"import numpy, garner\ntry: {job}\nexcept garner.UsageError as e: print(e)"
             done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "GARNER_STREAMS": "foo"}, capture_output=True, text=True, timeout=60)
             self.assertEqual((done.stdout, done.stderr), ("GARNER_STREAMS is 'foo'; say late, random:SEED with a whole number as SEED, or unset it\n", ""))

@@ -274,7 +274,7 @@ class Links(unittest.TestCase):
         self.assertNotEqual(*[[b.edge_label_index.tolist() for b in loader] for _ in range(2)])
         # What else draws from torch's generator is not disturbed.
         before = torch.get_rng_state()
-        loader.link_sampler.sample_from_edges(loader.input_data[[1, 2]], NegativeSampling("binary"), draw=5)
+        loader.link_sampler.sample_from_edges(loader.input_data[[1, 2]], NegativeSampling("binary"), number=5)
         self.assertTrue(torch.equal(torch.get_rng_state(), before))
 
     def test_refusals(self):

@@ -89,7 +89,7 @@ class Sampler(unittest.TestCase):
     def test_backward_is_forward_of_the_reversed(self):
         for kind in kinds:
             for made, index in ((company, NodeSamplerInput(None, torch.tensor([2]))), (ranks, NodeSamplerInput(None, torch.tensor([1]), None, "person"))):
-                one = {(reverse, way): NeighborSampler(made(kind, reverse), [1], sample_direction=way).sample_from_nodes(index, draw=3)
+                one = {(reverse, way): NeighborSampler(made(kind, reverse), [1], sample_direction=way).sample_from_nodes(index, number=3)
                        for reverse in (False, True) for way in ("forward", "backward")}
                 for way in ("forward", "backward"):
                     a, b = one[False, way], one[True, "backward" if way == "forward" else "forward"]
@@ -146,13 +146,13 @@ class Sampler(unittest.TestCase):
     def test_a_number_draws_the_same(self):
         data = Data(edge_index=torch.randint(0, 100, (2, 3000)), num_nodes=100)
         sampler, index = NeighborSampler(data, [3, 3]), NodeSamplerInput(None, torch.arange(10))
-        drawn = [sampler.sample_from_nodes(index, draw=n).edge.tolist() for n in (1, 1, 2)]
+        drawn = [sampler.sample_from_nodes(index, number=n).edge.tolist() for n in (1, 1, 2)]
         self.assertEqual(drawn[0], drawn[1])
         self.assertNotEqual(drawn[0], drawn[2])
         self.assertNotEqual(*[sampler.sample_from_nodes(index).edge.tolist() for _ in range(2)])
         self.assertEqual(*[(torch.manual_seed(5), sampler.sample_from_nodes(index).edge.tolist())[1] for _ in range(2)])
         simulated = NeighborSampler(data, [3, 3], device="simulated")
-        self.assertEqual(simulated.sample_from_nodes(index, draw=1).edge.tolist(), drawn[0])
+        self.assertEqual(simulated.sample_from_nodes(index, number=1).edge.tolist(), drawn[0])
 
     def test_settings_may_change(self):
         data = Data(edge_index=torch.randint(0, 100, (2, 3000)), num_nodes=100)
@@ -217,7 +217,7 @@ class Sampler(unittest.TestCase):
                     for attrs in ({}, {"edge_attr": torch.arange(900)}):
                         one, other = (NeighborSampler(data, [3, 3], sample_direction=way, graph=given) for data, given in
                                       ((Data(num_nodes=60, **attrs), graph), (Data(edge_index=by_csr, num_nodes=60, **attrs), None)))
-                        a, b = (sampler.sample_from_nodes(index, draw=5) for sampler in (one, other))
+                        a, b = (sampler.sample_from_nodes(index, number=5) for sampler in (one, other))
                         self.assertEqual((a.node.tolist(), a.row.tolist(), a.col.tolist()), (b.node.tolist(), b.row.tolist(), b.col.tolist()))
                         if attrs or way == "backward":
                             self.assertEqual(one.edges_of(a.edge).tolist(), other.edges_of(b.edge).tolist())
@@ -239,7 +239,7 @@ class Sampler(unittest.TestCase):
         weights[3], weights[4] = 1, -0.0
         data = Data(edge_index=torch.stack([torch.arange(1, 101), torch.zeros(100, dtype=torch.int64)]), num_nodes=101, w=weights)
         sampler = NeighborSampler(data, [1], weight_attr="w", disjoint=True)
-        out = sampler.sample_from_nodes(NodeSamplerInput(None, torch.zeros(400, dtype=torch.int64)), draw=1)
+        out = sampler.sample_from_nodes(NodeSamplerInput(None, torch.zeros(400, dtype=torch.int64)), number=1)
         self.assertGreater(int((out.node[out.row] == 4).sum()), 320)  # of 400, 91 in 100
 
     def test_it_goes_to_other_processes(self):
@@ -247,18 +247,18 @@ class Sampler(unittest.TestCase):
             sampler = NeighborSampler(made, [2, 2])
             other = pickle.loads(pickle.dumps(sampler))
             index = NodeSamplerInput(None, torch.tensor([1, 2]), None, "person" if sampler.is_hetero else None)
-            self.assertEqual(str(sampler.sample_from_nodes(index, draw=1)), str(other.sample_from_nodes(index, draw=1)))
+            self.assertEqual(str(sampler.sample_from_nodes(index, number=1)), str(other.sample_from_nodes(index, number=1)))
         several = HeteroData(a={"num_nodes": 5, "time": torch.arange(5)}, b={"num_nodes": 10, "time": torch.arange(10)},
                              a__to__b={"edge_index": torch.stack([torch.arange(5), torch.arange(5, 10)])})
         sampler = NeighborSampler(several, [2], time_attr="time")
         index = NodeSamplerInput(None, torch.tensor([7, 8]), None, "b")
-        self.assertEqual(str(sampler.sample_from_nodes(index, draw=1)), str(pickle.loads(pickle.dumps(sampler)).sample_from_nodes(index, draw=1)))
+        self.assertEqual(str(sampler.sample_from_nodes(index, number=1)), str(pickle.loads(pickle.dumps(sampler)).sample_from_nodes(index, number=1)))
         torch.manual_seed(1)
         data = Data(edge_index=torch.randint(30, (2, 900)), num_nodes=30, time=torch.randint(9, (30,)), at=torch.randint(9, (900,)))
         index = NodeSamplerInput(None, torch.arange(30), torch.full((30,), 5))
         for name in ("time", "at"):  # lists in the order of times
             sampler = NeighborSampler(data, [4], time_attr=name)
-            mine, theirs = (s.sample_from_nodes(index, draw=1) for s in (sampler, pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(sampler))))))
+            mine, theirs = (s.sample_from_nodes(index, number=1) for s in (sampler, pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(sampler))))))
             self.assertGreater(mine.edge.numel(), 90)
             self.assertEqual((mine.row.tolist(), mine.edge.tolist()), (theirs.row.tolist(), theirs.edge.tolist()))
             for entry, source, target in zip(mine.edge, mine.node[mine.row], mine.node[mine.col]):
@@ -408,7 +408,7 @@ class Stores(unittest.TestCase):
         order = (edge_index[1] * 9 + edge_index[0]).argsort(stable=True)  # of each paper its authors
         lists = garner.build(edge_index[1], edge_index[0], num_nodes=9, keep_duplicates=True, keep_loops=True)
         graph = GraphStore()
-        graph.put_lists(lists, t, (5, 9), order.numpy(), times[order].numpy())
+        graph.put_adjacency(lists, t, (5, 9), order.numpy(), times[order].numpy())
         row, colptr = graph.get_edge_index(t, "csc")
         self.assertTrue(torch.equal(row, edge_index[0, order]))
         self.assertEqual(colptr.numel(), 10)
@@ -425,11 +425,11 @@ class Stores(unittest.TestCase):
                 self.assertTrue(time is None or bool((times[batch[t].e_id] <= time).all()))
                 seen += batch[t].num_edges
             self.assertEqual(seen, 40 if time is None else int((times <= 50).sum()))
-        for wrong, kind, words in [(lambda: graph.put_lists(lists, t, (5, 10)), garner.UsageError, "10"),
-                                   (lambda: graph.put_lists(lists, t, (5, 9), [1, 2]), garner.UsageError, "2 edge_ids for 40"),
-                                   (lambda: graph.put_lists(lists, t, (5, 9), np.arange(40) + 0.5), garner.UsageError, "of float64"),
-                                   (lambda: graph.put_lists(lists, t, (5.5, 9)), garner.UsageError, r"size\[0\] is 5.5"),
-                                   (lambda: graph.put_lists(3, t), TypeError, "no Graph"),
+        for wrong, kind, words in [(lambda: graph.put_adjacency(lists, t, (5, 10)), garner.UsageError, "10"),
+                                   (lambda: graph.put_adjacency(lists, t, (5, 9), [1, 2]), garner.UsageError, "2 edge_ids for 40"),
+                                   (lambda: graph.put_adjacency(lists, t, (5, 9), np.arange(40) + 0.5), garner.UsageError, "of float64"),
+                                   (lambda: graph.put_adjacency(lists, t, (5.5, 9)), garner.UsageError, r"size\[0\] is 5.5"),
+                                   (lambda: graph.put_adjacency(3, t), TypeError, "no Graph"),
                                    (lambda: NeighborSampler((features, graph), [1], sample_direction="backward"), NotImplementedError, "put_graph"),
                                    (lambda: stores_of(lists), TypeError, "open_hetero")]:
             with self.assertRaisesRegex(kind, words):

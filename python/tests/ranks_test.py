@@ -41,7 +41,7 @@ def exchanging(rank, said):
                 if said.get("all_reduce"):
                     dist.all_reduce(torch.ones(3))
     except garner.RankError as e:
-        for again in (lambda: garner.torch.aggregate(x, part), lambda: here.tell(1)):  # at once, without a wait
+        for again in (lambda: garner.torch.aggregate(x, part), lambda: here.all_gather(1)):  # at once, without a wait
             at = time.monotonic()
             try:
                 again()

@@ -49,7 +49,7 @@ def same(rank, said):
     for name, (opened, options) in graphs(said["folder"]).items():
         whole = opened()
         g = garner.torch.remote_graph(opened(), **options)
-        assert len(g) == len(whole) and sum(g.group.tell(g.part.edges)) == whole.info.num_edges == g.edges, name
+        assert len(g) == len(whole) and sum(g.group.all_gather(g.part.edges)) == whole.info.num_edges == g.edges, name
         n = len(whole)
         rows = torch.randn(n, 3, generator=torch.Generator().manual_seed(1))
         side = {"side": options["side"]} if "side" in options else {}

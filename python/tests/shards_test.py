@@ -86,7 +86,7 @@ def kept_and_rounded(rank, said):
     errors = {}
     for wire, near in ((None, 1e-6), ("f16", 1e-3), ("bf16", 1e-2)):
         part = garner.torch.shard(g, wire=wire)
-        x = part.keep(rows[part.nodes])
+        x = part.cache(rows[part.nodes])
         before = part.group.exchanges
         for _ in range(3):
             out = garner.torch.aggregate(x, part, "mean")

@@ -64,7 +64,7 @@ def hidden(rank, said):
 
     def epoch(of, step):
         loader = garner.torch.loader(split if said["split"] and of is x else g, [8, 8], x=of, batch_size=batch_size, seed=3, ranks="torchrun", loading={"window": window})
-        garner.torch.ranks().tell(0)
+        garner.torch.ranks().all_gather(0)
         began = time.perf_counter()
         for batch in loader:
             assert batch.x.shape[1] == said["width"]

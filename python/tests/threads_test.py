@@ -113,7 +113,7 @@ class Threads(unittest.TestCase):
                         del b
                         loader.stop()
                 except garner.UsageError as e:  # whoever comes second is told
-                    self.assertIn("draws from this sampler", str(e))
+                    self.assertIn("samples with this sampler", str(e))
 
         together(work)
 
@@ -121,11 +121,11 @@ class Threads(unittest.TestCase):
         part = garner.GraphPart(self.g, 0, 1)
         shared, one = (garner.SplitSampler(part, [50]) for _ in range(2))
         asked = np.repeat(np.arange(4096), 4), np.zeros(4 * 4096, np.int64)
-        want = [one.draw(k, 0, *asked) for k in range(20)]
+        want = [one.sample(k, 0, *asked) for k in range(20)]
 
         def work(thread):
             for k in range(20):
-                for got, right in zip(shared.draw(k, 0, *asked), want[k], strict=True):
+                for got, right in zip(shared.sample(k, 0, *asked), want[k], strict=True):
                     np.testing.assert_array_equal(got, right)
 
         together(work)

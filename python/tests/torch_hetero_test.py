@@ -155,7 +155,7 @@ class Hetero(Case):
         cases = [{}, {"replace": True}, {"disjoint": True, "edge_ids": True}, {"induced": True}, {"drop_last": True, "loading": {"window": 2, "prefetch": 3}},
                  {"temporal": "uniform", "times": node_times}, {"temporal": "last", "times": node_times, "seed_times": np.arange(45)},
                  {"temporal": "last", "times": edge_times, "seed_times": np.full(45, 20)}, {"weighted": True}, {"edge_ids": True, "graph_cache": 2000, "feature_cache": 3000},
-                 {"device_budget": 3000, "scores": {"paper": np.arange(90)}}]
+                 {"graph_cache": 3000, "scores": {"paper": np.arange(90)}}]
         seeds = torch.arange(0, 90, 2)
         for options in cases:
             graphs = {t: garner.build(index, weights=weights[t], num_nodes=90, in_edges=True, keep_loops=True) for t, index in self.index.items()} \

@@ -442,7 +442,7 @@ class _Joins:
         out = getattr(index, "ready", None)
         if out is None:
             inputs = self.input_data[_tensor(index)]
-            known = {"draw": getattr(index, "draw", None)} if isinstance(self._sampler(), NeighborSampler) else {}
+            known = {"number": getattr(index, "draw", None)} if isinstance(self._sampler(), NeighborSampler) else {}
             out = self._sampled(inputs, **known)
         return self.filter_fn(out) if self.filter_per_worker else out
 

@@ -50,7 +50,7 @@ def remote_of(data: Any) -> tuple[Any, Remote]:
 
 def as_many(group: Ranks, count: int, window: int, of: str) -> None:
     """RankError in all ranks where some have other numbers of mini-batches."""
-    group.alike("loader", f"{count} mini-batches in windows of {window}", f"give all ranks as many {of}")
+    group.require_same("loader", f"{count} mini-batches in windows of {window}", f"give all ranks as many {of}")
 
 
 def with_rows(of: Remote, batches: Iterator[Any], count: int, window: int, inputs: str) -> Iterator[Any]:

@@ -58,7 +58,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     weight_attr: a name; of several types also a dict, a name by type of edges: the others' edges are all alike.
     labor: nodes of a mini-batch keep the same neighbors where they can, so that it has fewer nodes, and each node as many neighbors as else (LABOR-0:
     Balin and Catalyurek, NeurIPS 2023; as GraphBolt's sample_layer_neighbor). Not with replace, weight_attr, time_attr.
-    sample_from_nodes and sample_from_edges take draw=, a number: the same draws the same. None: one of torch's generator.
+    sample_from_nodes and sample_from_edges take number=: the same number samples the same. None: one of torch's generator.
     """
 
     @takes_old_names
@@ -188,11 +188,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         """Of entries of the lists, as `edge` of an output names them, the edges of the data: int64, where the entries lie."""
         return self._source.lists[edge_type].edges_of(entries)
 
-    def sample_from_nodes(self, index: NodeSamplerInput, *, draw: int | None = None, **kwargs: Any) -> Any:
-        return self._of(self.plan_nodes(NodeSamplerInput.cast(index)), drawn_seed() >> 3 if draw is None else draw)
+    def sample_from_nodes(self, index: NodeSamplerInput, *, number: int | None = None, **kwargs: Any) -> Any:
+        return self._of(self.plan_nodes(NodeSamplerInput.cast(index)), drawn_seed() >> 3 if number is None else number)
 
-    def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None, *, draw: int | None = None) -> Any:
-        number = drawn_seed() >> 3 if draw is None else draw
+    def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None, *, number: int | None = None) -> Any:
+        number = drawn_seed() >> 3 if number is None else number
         return self._of(self.plan_edges(EdgeSamplerInput.cast(index), NegativeSampling.cast(neg_sampling), number), number)
 
     # --- what is sampled, told before it is: by the pipeline ahead, by the calls above at once ---

@@ -72,7 +72,7 @@ class _Chosen(_Joins):
         return self.node_sampler
 
     def _sampled(self, inputs: Any, **draw: Any) -> Any:
-        number = drawn_seed() >> 3 if draw.get("draw") is None else draw["draw"]
+        number = drawn_seed() >> 3 if draw.get("number") is None else draw["number"]
         return self.node_sampler._of(self._planned(inputs, number), number)
 
     def _planned(self, inputs: Any, draw: int) -> Any:

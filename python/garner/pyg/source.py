@@ -415,7 +415,7 @@ def _of_graph(held: Held, sizes: tuple[int, int], backward: bool, features: bool
         return Lists(graph, "in", sizes)
     if held.pulled:
         if backward:
-            raise NotImplementedError("sample_direction='backward': put_lists() holds what is sampled forward; put_graph() takes a graph for both")
+            raise NotImplementedError("sample_direction='backward': put_adjacency() holds what is sampled forward; put_graph() takes a graph for both")
         if held.edge_ids is not None:
             perm = torch.tensor(np.asarray(held.edge_ids), dtype=torch.int64)
         return Lists(graph, "out", sizes, perm, times=times, by_entry=held.times is not None)

@@ -144,12 +144,12 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
         is that of a graph of one type."""
         return self._hold("put_graph", Held(graph), EdgeLayout.CSR, edge_type, size)
 
-    def put_lists(self, graph: Graph, edge_type: Sequence[str] | None = None, size: tuple[int, int] | None = None, edge_ids: Any = None,
+    def put_adjacency(self, graph: Graph, edge_type: Sequence[str] | None = None, size: tuple[int, int] | None = None, edge_ids: Any = None,
                   times: Any = None) -> bool:
         """The same of a graph whose list of vertex v holds the sources of the edges to v, as those of garner.HeteroGraph.lists do.
         edge_ids: shape (entries,): which edge each entry of the lists is; None: entry k is edge k. times: one an entry, sampled by where
         time_attr='time' is said."""
-        return self._hold("put_lists", Held(graph, True, edge_ids, times), EdgeLayout.CSC, edge_type, size)
+        return self._hold("put_adjacency", Held(graph, True, edge_ids, times), EdgeLayout.CSC, edge_type, size)
 
     def _hold(self, call: str, held: Held, layout: EdgeLayout, edge_type: Sequence[str] | None, size: tuple[int, int] | None) -> bool:
         graph = held.graph
@@ -169,7 +169,7 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
         return True
 
     def held(self, edge_type: Any) -> Held | None:
-        """What put_graph() or put_lists() was given for it, or None."""
+        """What put_graph() or put_adjacency() was given for it, or None."""
         for layout in (EdgeLayout.CSR, EdgeLayout.CSC):
             found = self._kept.get((None if edge_type is None else tuple(edge_type), layout), (None, None))[0]
             if isinstance(found, Held):
@@ -223,7 +223,7 @@ def stores_of(graph: HeteroGraph, **tiered: Any) -> tuple[FeatureStore, GraphSto
                 features.put_tensor(np.load(file, mmap_mode="r"), group_name=t.name, attr_name=name, index=None)
     for e in graph.edge_types:
         load = [None if file is None else np.load(file, mmap_mode="r") for file in (e.edge_ids, e.times)]
-        edges.put_lists(graph.adjacency(e.key), e.key, (counts[e.key[0]], counts[e.key[2]]), *load)
+        edges.put_adjacency(graph.adjacency(e.key), e.key, (counts[e.key[0]], counts[e.key[2]]), *load)
         if e.features is not None:
             features.put_tensor(tables.tiered(e.features, **tiered), group_name=e.key, attr_name="edge_attr", index=None)
     return features, edges
