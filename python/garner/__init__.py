@@ -2,7 +2,7 @@
 
     import garner
     g = garner.build(source, target)          # arrays of NumPy, torch, anything with DLPack; or garner.open("kron26.gnr")
-    depth = garner.bfs(g, 17).depth           # depth[k] is that of vertex g.ids()[k]
+    depth = garner.bfs(g, 17).depth           # depth[k] is that of node g.ids()[k]
 
     features = garner.tiered(features, feature_cache="8GiB")
     rows = features[ids]                      # a torch tensor on the device of ids, else a NumPy array

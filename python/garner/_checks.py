@@ -115,7 +115,7 @@ def masked(values: Any, name: str, count: int, what: str = "vertices") -> tuple[
 
 
 def positions(values: Any, name: str, count: int) -> Ids:
-    """Of vertices: numbers, or a bool each. Whether the numbers exist the library says."""
+    """Of nodes: numbers, or a bool each. Whether the numbers exist the library says."""
     return masked(values, name, count)[1]
 
 

@@ -71,7 +71,7 @@ class AnyMiniBatch(Generic[Each, Counts]):
 
 @dataclasses.dataclass
 class MiniBatch(AnyMiniBatch[torch.Tensor, list[int]]):
-    """What one step learns from. The first batch_size vertices are the seeds; of links the first num_sampled_nodes[0] are those at their ends."""
+    """What one step learns from. The first batch_size nodes are the seeds; of links the first num_sampled_nodes[0] are those at their ends."""
 
     @property
     def edges(self) -> list[torch.Tensor]:
@@ -377,36 +377,36 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
             h = model(batch.x, batch.edge_index)[batch.edge_label_index]
             loss = f((h[0] * h[1]).sum(-1), batch.edge_label)
 
-    graph: a Graph; or a garner.torch.remote_graph, whose lists are split over ranks: then all ranks make the loader alike. Several types: a dict
+    graph: a Graph; or a garner.torch.remote_graph, whose adjacency is split over ranks: then all ranks make the loader with the same arguments. Several types: a dict
     of Graphs by (from, relation, to), each of as many nodes as the larger of its types has, whose edges lead from ids of the one to ids of the
     other; or what garner.open_hetero opens. Then x, y, times and scores are dicts by type (times of edges by relation), fanouts a list or a dict
     by relation, seeds ('paper', nodes) or 'paper', and what comes is a HeteroMiniBatch.
     num_nodes: by type, where neither x nor y has a row for each.
     edge_attr: rows of the edges that were sampled come too: a row for each by its e_id, which counts the edges by target, and those of a target by
     source (side='out', undirected: as Graph.csr()); of what garner.open_hetero opens a row for each edge of the dataset. Several types: by relation.
-    seeds: positions of vertices among graph.ids() (of a graph without gaps its ids), or a bool each vertex; None: all.
-    x, y: one row a vertex: a tensor, a NumPy array, a table of garner.tiered; x also garner.torch.remote_rows, over several machines. x comes of all vertices of a mini-batch, y of the seeds.
-    seed: what an epoch shuffles and draws is a function of it and of the epoch; None: of torch's generator, as it is when the epoch begins,
+    seeds: positions of nodes among graph.ids() (of a graph without gaps its ids), or a bool per node; None: all.
+    x, y: one row per node: a tensor, a NumPy array, a table of garner.tiered; x also garner.torch.remote_rows, over several machines. x comes of all nodes of a mini-batch, y of the seeds.
+    seed: the order and the samples of an epoch are a function of it and of the epoch; None: of torch's generator, as it is when the epoch begins,
     with several ranks: 0, since all of them must shuffle alike.
-    rank, ranks: this one of several processes takes its share of the seeds, which all of them are given alike, and as many mini-batches as the
+    rank, ranks: this one of several processes takes its share of the seeds, which all of them get whole, and as many mini-batches as the
     others. ranks="torchrun": as torch.distributed says where it is initialized (of a remote_graph those of its group), else RANK and WORLD_SIZE of the
     environment; where it is initialized the ranks compare their seeds, and seeds that differ are a RankError, since they were split already;
-    where it is not, nobody compares. None: the seeds are this process's own, and are not split.
-    seed_times: shape (seeds,), or one a link, for temporal=.
+    where it is not, they are not compared. None: the seeds are this process's own, and are not split.
+    seed_times: shape (seeds,), or one per link, for temporal=.
     edge_label_index: shape (2, links), in place of seeds; of several types (relation, pairs). Each mini-batch samples around both ends of batch_size
-    links, and says where they stand, as garner.pyg.LinkNeighborLoader's. edge_label: shape (links, ...).
+    links, and has their positions, as garner.pyg.LinkNeighborLoader's. edge_label: shape (links, ...).
     neg_sampling: 'binary': a pair of random nodes for each link, labelled 0 (those of edge_label count from 1 then, where one of them is 0), or a
     number of pairs a link; 'triplet', ('triplet', 5): random targets for the source of each; a dict with mode, amount, src_weight, dst_weight; or
     PyG's NegativeSampling. Negatives are no later than their links where both have times, and are a function of the mini-batch's number.
-    device: that samples and gathers, as 'cuda:1'; None: torch's current GPU where there is one, unless a table was made for another device; 'cpu'.
+    device: samples and gathers, as 'cuda:1' or 'cpu'; None: torch's current GPU where there is one, unless a table was made for another device.
     What lies in host memory stays there, and is registered for the GPU; labels and the hottest rows of features are copied to it.
-    feature_cache: bytes of GPU memory for these copies; "auto": what is free but for `reserve` bytes (None: a quarter of all), which are left to
-    the model. Which rows a training reads most is sampled beforehand. A table of garner.tiered stays as it was made.
+    feature_cache: bytes of GPU memory for these copies; "auto": what is free, less `reserve` bytes (None: a quarter of all) for the model.
+    Which rows a training reads most is sampled beforehand. A table of garner.tiered stays as it was made.
     graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory; None: all of it, where it fits.
     loading: options of garner.Loader: prefetch, window, strategy, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     options: of garner.BlockSampler: side (of one type), times, replace, disjoint, weighted, temporal, edge_ids, induced, graph_cache, scores ...; over a
     remote_graph: replace, weighted, edge_ids, and of loading window, up to 64.
-    Result: Loader, which yields MiniBatch, or HeteroMiniBatch. Errors: UsageError, IdError for a seed that is no vertex; RankError.
+    Result: Loader, which yields MiniBatch, or HeteroMiniBatch. Errors: UsageError, IdError for a seed that is no node; RankError.
     """
     several = isinstance(graph, (HeteroGraph, Mapping))
     if not several and not isinstance(graph, (Graph, RemoteGraph)):

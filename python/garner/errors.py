@@ -17,11 +17,11 @@ class KindError(UsageError, TypeError):
 
 
 class InputError(Error, ValueError):
-    """The data are bad: a file that lies, a vertex or a row that does not exist."""
+    """The data are bad: a file that lies, a node or a row that does not exist."""
 
 
 class IdError(InputError, IndexError):
-    """A vertex or a row that does not exist."""
+    """A node or a row that does not exist."""
 
 
 class FileError(Error, OSError):

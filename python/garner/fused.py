@@ -19,7 +19,7 @@ def _again(ctx: Any, step: Callable[..., torch.Tensor], inputs: Sequence[torch.T
 
 
 class _Sage(torch.autograd.Function):
-    """left(mean or sum of neighbours' rows) + right(own rows) + bias. own: None where these are the rows. Edges: to the first targets alone, the others
+    """left(mean or sum of neighbors' rows) + right(own rows) + bias. own: None where these are the rows. Edges: to the first targets alone, the others
     have none."""
 
     @staticmethod
@@ -68,7 +68,7 @@ def _sage_again(rows: torch.Tensor, own: torch.Tensor | None, left: torch.Tensor
 
 
 class _Gin(torch.autograd.Function):
-    """The sum of neighbours' rows and 1 + eps times the own one."""
+    """The sum of neighbors' rows and 1 + eps times the own one."""
 
     @staticmethod
     def forward(ctx: Any, rows: torch.Tensor, eps: torch.Tensor, edges: Edges) -> torch.Tensor:

@@ -34,7 +34,7 @@ def build(source: Any, target: Any = None, weights: Any = None, *, num_nodes: in
     unused); id_bytes: 4, 8, or 0 for what fits
     random_weights: (low, high), whole numbers for u32 weights, else f32, random by weight_seed
     memory_limit: most bytes of host memory to take, as "8GiB"
-    The arrays are read once and not kept (16 to 20 bytes an edge are taken meanwhile).
+    The arrays are read once and not kept (16 to 20 bytes per edge are taken meanwhile).
     Errors: IdError for an id that num_nodes excludes, InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, Interrupted.
     """
     if target is None:
@@ -121,7 +121,7 @@ def random_walk(graph: Graph, start: Any, walk_length: int, p: float = 1.0, q: f
     p, q: 0.001 to 1000. A step from v, where t was before, goes to t with a chance in proportion to 1 / p, to neighbors that lead to t to 1, to
     others to 1 / q; 1, 1: to each neighbor alike. A walk stays at a node without neighbors.
     side: 'out': along edges; 'in': against them. seed: a walk is a function of it and of its position in start, the same on every device
-    device: that walks: 'cpu', 'cuda', 'simulated'; access, edges: as of garner.bfs
+    device: walks: 'cpu', 'cuda', 'simulated'; access, edges: as of garner.bfs
     Result: shape (starts, walk_length + 1), int64; return_edge_indices (of a graph in natural order): also where each edge stands in csr()
     , shape (starts, walk_length), -1 where a walk stays.
     Errors: UsageError, IdError for a start that does not exist.

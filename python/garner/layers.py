@@ -170,19 +170,19 @@ def _edges_of(edges: Any, hops: int | None, sources: int, device: torch.device, 
 
 def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.Tensor | None = None, *, hops: int | None = None,
               degrees: torch.Tensor | None = None, grouped: bool = False) -> torch.Tensor:
-    """What each target of a block takes up of its neighbours' rows, with gradients: the heart of a layer of one's own.
+    """What each target of a block takes up of its neighbors' rows, with gradients: the heart of a layer of one's own.
 
-        h = self.own(x[:targets]) + self.neighbours(garner.torch.aggregate(x, (row, col, targets)))
+        h = self.own(x[:targets]) + self.neighbors(garner.torch.aggregate(x, (row, col, targets)))
 
     It is an operator of torch: torch.compile takes it whole, and a GPU is not waited for.
     rows: float32, float64, float16 or bfloat16, of shape (sources, ...): the first sources are the targets. edges: a part of garner.torch.shard,
-    whose vertices' rows these are, float32; a mini-batch of garner.torch.loader or garner.Loader; or (row, col, targets): an edge from row[e]
+    whose nodes' rows these are, float32; a mini-batch of garner.torch.loader or garner.Loader; or (row, col, targets): an edge from row[e]
     among the sources to col[e] among the targets. Edges are sorted by col, once for all layers where row and col are of one tensor; grouped=True:
     they ascend already. hops: of a mini-batch the first so many: layer l of L, counted from 0, takes L - l.
     how: 'sum', 'mean', or 'gcn' (a row's own too; each counts by 1 / sqrt((d + 1) (d' + 1))). weights: one an edge, with gradients.
-    degrees: 'gcn': of each source, how many neighbours it has in the graph (of a target with fewer here each counts for those left out); with
+    degrees: 'gcn': of each source, how many neighbors it has in the graph (of a target with fewer here each counts for those left out); with
     weights: the sum of its edges' weights, as PyG's gcn_norm takes them; None: those of these edges, where all sources are targets.
-    Result: shape (targets, ...), as rows; 0 for who has no neighbours. Sums of 16 bits are added up in float32. Errors: IdError for an edge whose
+    Result: shape (targets, ...), as rows; 0 for who has no neighbors. Sums of 16 bits are added up in float32. Errors: IdError for an edge whose
     ends are not there (on a GPU an assertion of the device's, as of torch's own indexing).
     """
     if not isinstance(rows, torch.Tensor) or rows.dtype not in kinds or rows.dim() < 1 or rows.layout != torch.strided:

@@ -51,7 +51,7 @@ class NegativeSampling:
 
 
 def weights_of(negatives: Any, ends: tuple[int, int]) -> dict[str, torch.Tensor]:
-    """src_weight and dst_weight, where they are said: one a node, looked at. ends: how many nodes there are for each."""
+    """src_weight and dst_weight, where they are said: one per node, looked at. ends: how many nodes there are for each."""
     found = {}
     for name, nodes in zip(("src_weight", "dst_weight"), ends):
         if (weight := getattr(negatives, name, None)) is not None:

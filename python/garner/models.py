@@ -1,4 +1,4 @@
-"""Models over graphs: garner.train and garner.Training learn one, garner.read_model reads one, garner.predict asks one."""
+"""Models over graphs: garner.train and garner.Training train one, garner.read_model reads one, garner.predict runs one."""
 from __future__ import annotations
 
 import os
@@ -99,7 +99,7 @@ class Training:
 
     @property
     def best_epoch(self) -> int | None:
-        """whose validation was best; None: there was none"""
+        """the epoch with the best validation; None: no validation yet"""
         return self._run.best_epoch
 
     @property
@@ -108,7 +108,7 @@ class Training:
         return self._run.finished
 
     def evaluate(self) -> dict[str, Any]:
-        """Exact: 'train', 'validation' and 'test' with 'vertices', 'accuracy', 'loss' and 'auc' each, from all neighbors instead of sampled ones."""
+        """Exact: 'train', 'validation' and 'test' with 'nodes', 'accuracy', 'loss' and 'auc' each, from all neighbors instead of sampled ones."""
         return self._run.evaluate()
 
     def load_best(self) -> None:
@@ -131,8 +131,8 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
         print(run.evaluate()["test"]["accuracy"])
         scores = garner.predict(run.model, g, features)
 
-    features: one row of float32 a vertex, in the order of graph.ids(): an array, a tensor, a table of garner.tiered. labels: a class a vertex,
-    below 0: none; or a row of 0 and 1. split: a number a vertex (1 train, 2 validation, 3 test, 0 none), or {"train": mask, "validation": ...}.
+    features: one row of float32 a node, in the order of graph.ids(): an array, a tensor, a table of garner.tiered. labels: a class per node,
+    below 0 for none; or a row of 0 and 1. split: a number per node (1 train, 2 validation, 3 test, 0 none), or {"train": mask, "validation": ...}.
     model: 'gcn', 'sage', 'gin'. fanouts: neighbors to sample per node, for each layer; None: the whole graph at every step, with num_layers (2). epochs:
     by default until the validation loss has not fallen for 50 steps and 10 epochs, 1,000 steps and 100 epochs at the most; without a validation
     part 200 steps and 10 epochs.
@@ -142,7 +142,7 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
     (docs/reference/options.md).
     devices: several in place of device, as [0, 1]: each trains on a part of the whole graph (fanouts=None), as `garner train --full --devices 0,1`.
     Any number of them gives the same bits; deterministic=False: sums are in the order that is fastest.
-    Result: Training, of which .epochs tells each epoch, .model is that of the best one and .evaluate() says how good it is.
+    Result: Training: .epochs has the figures of each epoch, .model is that of the best one, .evaluate() measures it.
     Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, Interrupted: then use Training, whose save_checkpoint() keeps what there is.
     """
     run = Training(graph, features, labels, split, **options)
@@ -153,14 +153,14 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
 
 
 def read_model(file: str | os.PathLike[str], device: Any = "cpu") -> Model:
-    """A model file of `garner train -o` or Model.save: .options, .tensors() as NumPy arrays. device: where predict() will use it.
+    """A model file of `garner train -o` or Model.save: .options, .tensors() as NumPy arrays. device: runs predict().
     Errors: InputError for a file that is none, or a damaged one."""
     return _garner._read_model(file, device)
 
 
 def predict(model: Model | str | os.PathLike[str], graph: Graph, features: Any, *, side: str = "in", weighted: bool = False,
             math: str = "tf32") -> npt.NDArray[np.float32]:
-    """What a model says of every vertex, exactly: scores, a row of classes each, in the order of graph.ids().
+    """The scores of every node by a model, from all its neighbors: a row of classes each, in the order of graph.ids().
 
     model: of train() or read_model(), or its file, which is then used where a table of garner.tiered gathers, else on the CPU.
     side, weighted: as it was trained. Errors: InputError where rows and model do not go together.

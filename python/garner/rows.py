@@ -1,4 +1,4 @@
-"""Rows that a model learns: what garner.embedding gives. The work is done by _garner.LearnedTable, on addresses."""
+"""Trainable tables: what garner.embedding gives. The work is done by _garner.LearnedTable, on addresses."""
 from __future__ import annotations
 
 import os
@@ -96,14 +96,14 @@ class Embedding:
 @takes_old_names
 def embedding(rows: int, width: int, *, optimizer: str = "adam", device: Any = None, feature_cache: int | str | None = None, scores: Any = None,
               init: str = "normal", init_scale: float = 1, seed: int = 1) -> Embedding:
-    """A table of rows that a model learns, larger than the device if need be.
+    """A trainable table, which may be larger than GPU memory.
 
         table = garner.embedding(len(g), 64, feature_cache="8GiB")
         table.update(ids, gradients, lr=0.01)             # gradients of table.gather(ids)
 
     optimizer: 'sgd', 'adagrad' or 'adam' (as torch.optim.SparseAdam: rows without a gradient stay as they are, all count the same steps).
-    device: that gathers and steps: 'cuda:1', 'cpu', 'simulated'; None: the first GPU, or 'cpu' where there is none.
-    feature_cache: bytes of rows, with their state, in GPU memory; None: half of what is free. scores: one a row: the hottest are those.
+    device: gathers and steps: 'cuda:1', 'cpu', 'simulated'; None: the first GPU, or 'cpu' where there is none.
+    feature_cache: bytes of rows, with their state, in GPU memory; None: half of what is free. scores: one per row: the hottest are those.
     All others lie in host memory, where the device reads, steps and writes them in place.
     init: 'normal' (init_scale: the standard deviation), 'uniform' (from -init_scale to init_scale) or 'zero': a function of seed, row and column.
     Result: Embedding; garner.torch.Embedding is the same as a module. Errors: UsageError, OutOfMemory.

@@ -17,7 +17,7 @@ _wires = {None: torch.float32, "f32": torch.float32, "bf16": torch.bfloat16, "f1
 
 @has_old_names
 class Shard:
-    """Made by garner.torch.shard: this rank's part of a graph. len(): its vertices; `vertices`: their positions among Graph.ids(), by which rows,
+    """Made by garner.torch.shard: this rank's part of a graph. len(): its nodes; `nodes`: their positions among Graph.ids(), by which rows,
     labels and masks of the part are taken. rank, ranks; `report`: its edges' share in rows: brought and given, forward."""
 
     def __init__(self, graph: Graph, ranks: Ranks, side: str, weighted: bool, balance: str, deterministic: bool, wire: str | None, device: Any) -> None:
@@ -108,11 +108,11 @@ def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool =
 
         part = garner.torch.shard(g)                      # under torchrun, after torch.distributed.init_process_group()
         x, y = features[part.nodes], labels[part.nodes]
-        h = garner.torch.aggregate(x, part, "mean")       # over all neighbours, whoever has them; with gradients
+        h = garner.torch.aggregate(x, part, "mean")       # over all neighbors, whoever has them; with gradients
 
-    Parts are contiguous in the graph's order, with as many edges each (balance='vertices': vertices). What a part needs of another's rows crosses
+    Parts are contiguous in the graph's order, with as many edges each (balance='nodes': nodes). What a part needs of another's rows crosses
     once an aggregation, by one all-to-all; gradients come back the same way. All ranks make the same calls in the same order.
-    side: 'in': a vertex takes up those whose edges lead to it. deterministic: edges are summed in the order of the adjacency, so
+    side: 'in': a node takes up those whose edges lead to it. deterministic: edges are summed in the order of the adjacency, so
     that any number of ranks up to 48 gives the same bits; else own rows are summed while those of others come, which is faster. wire: what rows of others are rounded to: 'bf16', 'f16'.
     device: where rows lie: None: torch's current GPU, else the CPU. timeout: as of garner.torch.ranks.
     Result: Shard. Errors: RankError names ranks with another Garner or another graph; UsageError.

@@ -1,7 +1,7 @@
-"""Of garner.torch: a graph whose lists are split over the ranks of a group, and the mini-batches that are drawn from all of it.
+"""Of garner.torch: a graph whose lists are split over the ranks of a group, and the mini-batches that are taken from all of it.
 
-A hop of a window of mini-batches is four exchanges: how many vertices each rank is asked for, which, how many neighbours each drew, and these.
-What a vertex draws is a function of seed, mini-batch, hop and vertex, whoever has its list: mini-batches are those of the graph in one place.
+A hop of a window of mini-batches is four exchanges: how many nodes each rank is asked for, which, how many neighbors each drew, and these.
+What a node draws is a function of seed, mini-batch, hop and node, whoever has its list: mini-batches are those of the graph in one place.
 """
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ most_together = 64  # mini-batches of a window
 
 @has_old_names
 class RemoteGraph:
-    """Made by garner.torch.remote_graph: a graph of len() vertices, of which this rank has the lists of `count` from `first` on, by their positions
-    among Graph.ids(). `report`: since it was made: windows, vertices that were asked for, of these those of others, and the bytes that crossed."""
+    """Made by garner.torch.remote_graph: a graph of len() nodes, of which this rank has the lists of `count` from `first` on, by their positions
+    among Graph.ids(). `report`: since it was made: windows, nodes that were asked for, of these those of others, and the bytes that crossed."""
 
     def __init__(self, part: GraphPart, ranks: Ranks, ends: list[int]) -> None:
         self.part, self.group = part, ranks
@@ -87,7 +87,7 @@ class Draws:
             yield list(zip(self.window([seeds[which] for which in some], number + first), some))
 
     def _drawn(self, number: int, hop: int, vertices: torch.Tensor, batches: torch.Tensor) -> tuple[Any, Any, Any]:
-        """What the owners of these vertices draw for them, in their order; this rank draws for all that ask it."""
+        """What the owners of these nodes draw for them, in their order; this rank draws for all that ask it."""
         graph, ranks = self.graph, self.graph.group
         each = [1] * ranks.size
         owner = torch.searchsorted(graph.begins, vertices, right=True) - 1
@@ -148,17 +148,17 @@ def windows_ahead(windows: Iterator[Any]) -> Iterator[Any]:
 
 
 def remote_graph(mine: Any, group: Any = None, *, side: str = "in", balance: str = "edges", weighted: bool = False, timeout: float = 60) -> RemoteGraph:
-    """A graph whose lists are split over the ranks of a group, in contiguous blocks of vertices in the order of ranks: each keeps its own.
+    """A graph whose lists are split over the ranks of a group, in contiguous blocks of nodes in the order of ranks: each keeps its own.
 
         g = garner.torch.remote_graph(garner.open("g.gnr", edges="file"))      # under torchrun: no more of the lists is ever in memory
         for batch in garner.torch.loader(g, [15, 10, 5], train, x=x, y=labels, batch_size=1024):
             ...                                           # as of the whole graph on every machine, the same mini-batches
 
     mine: a Graph that all ranks have opened, of which the part is copied, so that it may go then; or this rank's block as (offsets, targets) or
-    (offsets, targets, weights): tensors or arrays, targets by their positions among all vertices; a list holds what its vertex draws.
-    side: of a Graph: 'in': a vertex draws those whose edges lead to it; 'out'. balance: parts have as many 'edges' each, or 'vertices'.
+    (offsets, targets, weights): tensors or arrays, targets by their positions among all nodes; a list holds what its node draws.
+    side: of a Graph: 'in': a node draws those whose edges lead to it; 'out'. balance: parts have as many 'edges' each, or 'nodes'.
     weighted: keeps a Graph's weights, for loaders that say weighted=True. timeout: as of garner.torch.ranks.
-    Each hop of a window of mini-batches asks the owners of its vertices, in four exchanges, on a thread while others are learned from.
+    Each hop of a window of mini-batches asks the owners of its nodes, in four exchanges, on a thread while others are learned from.
     Result: RemoteGraph; its calls are made by all ranks. Errors: RankError names ranks with another graph (sizes, lengths of lists and order
     are compared) or whose arrays are wrong; UsageError, IdError, InputError.
     """

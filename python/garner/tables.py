@@ -203,10 +203,10 @@ class TierRows(tuple[int, ...]):
 
 @has_old_names
 class Tiered(Generic[Rows]):
-    """A table of rows that looks like one array and lies in up to four tiers: on the device, on its peers, in host memory, in a file.
+    """A feature table that looks like one array and lies in up to four tiers: on the device, on its peers, in host memory, in a file.
 
     table[ids]: rows, of shape ids.shape + row shape, on the device of ids: a torch tensor for torch ids, CuPy for CuPy, else NumPy. ids may
-    be whole numbers of any shape, bools (one a row), a slice, or one number, which gives one row. Slices and numbers give what the table
+    be whole numbers of any shape, bools (one per row), a slice, or one number, which gives one row. Slices and numbers give what the table
     was made of. A plain negative number counts from the end, as in Python; a negative number inside an array is an error, which names its
     place (on a device the mistakes of training loops come as -1, and wrapping would hide them).
     It answers what a tensor of rows answers: shape, dtype, ndim, dim(), size(), numel(), nbytes, device, index_select(0, ids), to() where
@@ -390,7 +390,7 @@ class Tiered(Generic[Rows]):
         return self.gather(ids)
 
     def masked_select(self, mask: Any) -> Any:
-        """As torch asks: the elements of the rows that are true, one after the other. mask: one bool a row, of shape (rows, 1, ...)."""
+        """As torch asks: the elements of the rows that are true, one after the other. mask: one bool per row, of shape (rows, 1, ...)."""
         if tuple(mask.shape) != (len(self),) + (1,) * (self.ndim - 1):
             self._refuse(f"masked_select by a mask of shape {tuple(mask.shape)}")
         return self.gather(mask.reshape(-1)).reshape(-1)
@@ -414,7 +414,7 @@ class Tiered(Generic[Rows]):
         """The rows of ids, as table[ids] gives them for an array.
 
         out: an array of the library and on the device of ids, contiguous, of shape ids.shape + row shape; else a new one
-        dtype: 'f32' or 'bf16' out of f16, bf16 and i8 rows; None: as they are. scales: i8: float32, one a row
+        dtype: 'f32' or 'bf16' out of f16, bf16 and i8 rows; None: as they are. scales: i8: float32, one per row
         strategy: 'automatic', 'staged' (what frameworks do), 'naive', 'shifted' (Listing 3.2), 'aligned', 'bulk'
         order: 'automatic', 'none', 'sorted', 'bucketed'; multiprocessors: at most so many of the device, 0: all
         duplicates: ids that repeat: 'once' (their remote rows cross the link once), 'repeat' (each reads its own), 'automatic' (once in every
@@ -525,7 +525,7 @@ def tiered(features: npt.NDArray[Any] | str | bytes | os.PathLike[str] | Shared,
 def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: int | str | None = None, peers: Sequence[int] | None = None,
            scores: Any = None, device: Any = None, scales: Any = None, group: str | None = None, timeout: float = 60,
            dtype: Any = None, host_cache: int | str | None = None, file_cache: int | str | None = None) -> Tiered[Any]:
-    """A table of rows whose hottest lie on the device and the rest in host memory: features[ids] as before, at the speed of the link.
+    """A feature table whose hottest rows lie in GPU memory and the rest in host memory: features[ids] as before, at the speed of the link.
 
     features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy or .gnt file;
     one that is not contiguous is copied, and a RuntimeWarning says so. f32, f16, bf16, i8, i64 and bytes are known; f16, bf16 and i8 can be
@@ -534,8 +534,8 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
     dtype: what the elements are, whatever the array or file calls them: 'f32', 'f16', 'bf16', 'i8', 'i64' or 'u8', of as many bytes (or
     from or to bytes); nothing is converted. NumPy's files have no name for bfloat16 (ml_dtypes writes '<V2'): say 'bf16'.
     feature_cache: bytes of rows kept in GPU memory, as "8GiB"; None: from what is free. peers, peer_cache: devices with fast links to each
-    other, and the bytes of rows each holds for all. scores: shape (rows,), float32: which rows are the hottest; None: the first.
-    host_cache: of a file: its rows stay there but for so many bytes of the hottest in host memory; of these file_cache bytes (None: a
+    other, and the bytes of rows that each holds for all. scores: shape (rows,), float32: which rows are the hottest; None: the first.
+    host_cache: for a file: so many bytes of its hottest rows are kept in host memory, the others stay in the file; of these file_cache bytes (None: a
     quarter) are for rows that come from the file and stay a while. A row file (.gnt) always stays. None: an .npy file is read or mapped.
     scales: i8: shape (rows,), float32. device: where gathers run: 'cuda:1', 'cpu', 'simulated'; None: the first GPU, else 'cpu'.
     group: a name: the peers are processes, one a device: each calls this with the same table, scores, peers and group and its own device, and

@@ -908,25 +908,25 @@ def _each(given: Any, name: str, count: int, of: str) -> torch.Tensor:
 class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  # type: ignore[misc]
     """torch_geometric.loader.NeighborLoader over Garner: the same arguments, the same mini-batches.
 
-    device: that samples and gathers, as 'cuda:1'; None: where the data or a table of theirs lie on a GPU, that one, else torch's current GPU where
+    device: samples and gathers, as 'cuda:1'; None: where the data or a table of theirs lie on a GPU, that one, else torch's current GPU where
     there is one; 'cpu'. Attributes in host memory stay there and are registered for the GPU; short rows (labels, masks, times) and the hottest
-    rows of others are copied to it. No workers are started on a GPU: num_workers and what goes with it are taken, and have no part.
-    feature_cache: bytes of GPU memory for these copies; "auto": what is free but for `reserve` bytes (None: a quarter of all), which are left to
-    the model. Which rows a training reads most is sampled beforehand. A table of garner.tiered stays as it was made.
-    graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory (the most read by scores=, one a node, by type where
+    rows of others are copied to it. On a GPU no workers are started: num_workers and what goes with it are accepted and ignored.
+    feature_cache: bytes of GPU memory for these copies; "auto": what is free, less `reserve` bytes (None: a quarter of all) for the model.
+    Which rows a training reads most is sampled beforehand. A table of garner.tiered stays as it was made.
+    graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory (the most read by scores=, one per node, by type where
     there are several); None: all of it, where it fits.
     graph: a garner.Graph in place of the data's edge_index, as garner.open has it; of Data, whose nodes are its.
     labor: nodes of a mini-batch keep the same neighbors where they can, so that fewer rows are read (LABOR-0); not with replace, weight_attr, time_attr.
     loading: options of garner.Loader: prefetch, window, strategy, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
-    rank, ranks: this one of several processes takes its share of the input nodes, which all of them are given alike, and as many mini-batches as the
+    rank, ranks: this one of several processes takes its share of the input nodes, which all of them get whole, and as many mini-batches as the
     others: as torch's DistributedSampler has it, whose epoch goes on by itself. ranks="torchrun": as torch.distributed says where it is initialized,
     and then the ranks compare their input nodes: a RankError where they differ, since the script split them already. Where it is not initialized,
-    RANK and WORLD_SIZE of the environment say it, and nobody compares. None: they are not split.
+    RANK and WORLD_SIZE of the environment are used, and the nodes are not compared. None: they are not split.
     Rows may be those of garner.torch.remote_rows, and a graph in a GraphStore that of garner.torch.remote_graph: they come by windows of mini-batches
     (loading's window, 8) while others are learned from. Then all ranks have as many mini-batches, and stop behind the same one.
-    What a mini-batch samples is a function of its epoch's seed, drawn from torch's generator (generator=) when the iterator is made, and of its
+    What a mini-batch samples is a function of its epoch's seed, taken from torch's generator (generator=) when the iterator is made, and of its
     number: torch.manual_seed repeats an epoch, for any num_workers.
-    `report`, explain(), state_dict() and load_state_dict() say what an epoch took, where each thing lies, and where the iteration is.
+    `report`: the times of an epoch; explain(): where each thing lies; state_dict() and load_state_dict(): the position of the iteration.
     Errors: UsageError where options contradict each other, IdError for a node that does not exist.
     """
 

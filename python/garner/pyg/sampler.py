@@ -53,7 +53,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     of the data an edge of them is.
 
     device: that samples: None: 'cpu'; 'cuda:1', 'simulated'. graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory, as "8GiB": those that
-    are read most by scores, a number a node as garner.score gives them (of several types by type; one may lack); None: the first.
+    are read most by scores, a number per node as garner.score gives them (of several types by type; one may lack); None: the first.
     graph: of Data a garner.Graph, as garner.open makes it, in place of an edge_index; as many nodes. Rows of edges stand in the order of its csr().
     weight_attr: a name; of several types also a dict, a name by type of edges: the others' edges are all alike.
     labor: nodes of a mini-batch keep the same neighbors where they can, so that it has fewer nodes, and each node as many neighbors as else (LABOR-0:

@@ -1,4 +1,4 @@
-"""What a sampler reads of PyG's data, whatever they are: the vertices of each type, and the lists, times and weights of each relation."""
+"""What a sampler reads of PyG's data, whatever they are: the nodes of each type, and the lists, times and weights of each relation."""
 from __future__ import annotations
 
 import dataclasses
@@ -23,7 +23,7 @@ step = 1 << 24  # edges looked up at once
 
 @dataclasses.dataclass
 class Lists:
-    """The lists of one relation: of each vertex that draws, those that it may draw."""
+    """The lists of one relation: of each node that draws, those that it may draw."""
 
     graph: Any  # a Graph, or a RemoteGraph
     side: str  # of it
@@ -406,7 +406,7 @@ def edges_of(graph: Any) -> int:
 
 
 def _of_graph(held: Held, sizes: tuple[int, int], backward: bool, features: bool, times: torch.Tensor | None) -> Lists:
-    """A garner.Graph as it is. Its edges are named by their places in the lists drawn from, unless features or times are of its edges: these
+    """A garner.Graph as it is. Its edges are named by their places in the lists taken from, unless features or times are of its edges: these
     stand in the order of Graph.csr(), which costs a permutation; lists of what is pulled say themselves which edges theirs are."""
     graph, perm = held.graph, None
     if isinstance(graph, RemoteGraph):

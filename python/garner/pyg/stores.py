@@ -22,11 +22,11 @@ from ..split import RemoteGraph
 
 
 class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
-    """Features of vertices and edges: tensors, NumPy arrays, tables of garner.tiered, names of .npy files (which become such tables).
+    """Features of nodes and edges: tensors, NumPy arrays, tables of garner.tiered, names of .npy files (which become such tables).
 
         store.put_tensor(garner.tiered(x, feature_cache="8GiB"), group_name="paper", attr_name="x", index=None)
 
-    group_name: a vertex type, an edge type (a triple) for features of edges, None in a graph of one type. There an attribute of as many rows
+    group_name: a node type, an edge type (a triple) for features of edges, None in a graph of one type. There an attribute of as many rows
     as edges is of the edges, as PyG's Data has it. index: of put_tensor(), which rows these are, also of an attribute that is not there yet.
     get_tensor() of an attribute that is not there is a KeyError, as in PyG's.
     """
@@ -139,14 +139,14 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
         return (None if attr.edge_type is None else tuple(attr.edge_type)), EdgeLayout(attr.layout)
 
     def put_graph(self, graph: Graph | RemoteGraph, edge_type: Sequence[str] | None = None, size: tuple[int, int] | None = None) -> bool:
-        """A garner.Graph for the edges of a type: an edge u -> v leads from a source to a target; vertices are named by their positions in
+        """A garner.Graph for the edges of a type: an edge u -> v leads from a source to a target; nodes are named by their positions in
         Graph.ids(). Without numbering gaps these are the ids. size: (sources, targets) of two types of different sizes. A garner.torch.remote_graph
         is that of a graph of one type."""
         return self._hold("put_graph", Held(graph), EdgeLayout.CSR, edge_type, size)
 
     def put_adjacency(self, graph: Graph, edge_type: Sequence[str] | None = None, size: tuple[int, int] | None = None, edge_ids: Any = None,
                   times: Any = None) -> bool:
-        """The same of a graph whose list of vertex v holds the sources of the edges to v, as those of garner.HeteroGraph.lists do.
+        """The same of a graph whose list of node v holds the sources of the edges to v, as those of garner.HeteroGraph.lists do.
         edge_ids: shape (entries,): which edge each entry of the lists is; None: entry k is edge k. times: one an entry, sampled by where
         time_attr='time' is said."""
         return self._hold("put_adjacency", Held(graph, True, edge_ids, times), EdgeLayout.CSC, edge_type, size)
@@ -204,7 +204,7 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
 
 
 def stores_of(graph: HeteroGraph, **tiered: Any) -> tuple[FeatureStore, GraphStore]:
-    """Of garner.open_hetero's graph what PyG's loaders take: its lists where they lie, its arrays under PyG's names: 'x', 'y', 'time' of vertices,
+    """Of garner.open_hetero's graph what PyG's loaders take: its lists where they lie, its arrays under PyG's names: 'x', 'y', 'time' of nodes,
     'edge_attr' and 'time' of edges.
 
         data = garner.pyg.stores_of(garner.open_hetero("mag.json"), feature_cache="8GiB")
