@@ -58,7 +58,7 @@ class Relations:
         for kind, table in _by(given, "edge_attr", "a table for each relation that has one").items():
             if kind not in self.graphs:
                 raise UsageError(f"edge_attr: there is no relation {_checks.told(kind)}; they are {list(self.graphs)}")
-            edges = self.of_edges[kind].edges if kind in self.of_edges else self.graphs[kind].info.num_edges
+            edges = self.of_edges[kind].num_edges if kind in self.of_edges else self.graphs[kind].info.num_edges
             _checks.rows(table, f"edge_attr of {kind}", edges, "edges")
         return dict(given)
 

@@ -52,34 +52,34 @@ class Hetero(unittest.TestCase):
 
     def pairs_of(self, g, key):
         """Source and target of every edge, in the order of the data set, out of lists and edge ids."""
-        edge = next(e for e in g.edges if e.key == key)
-        offsets, sources, weights = g.lists(key).csr()
+        edge = next(e for e in g.edge_types if e.key == key)
+        offsets, sources, weights = g.adjacency(key).csr()
         self.assertIsNone(weights)
         targets = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        ids = np.arange(edge.arcs) if edge.edge_ids is None else np.load(edge.edge_ids)
-        found = np.empty((2, edge.edges), np.int64)
+        ids = np.arange(edge.stored_edges) if edge.edge_ids is None else np.load(edge.edge_ids)
+        found = np.empty((2, edge.num_edges), np.int64)
         found[0][ids], found[1][ids] = sources, targets
         return found
 
     def test_a_manifest_tells_all(self):
         self.make()
         g = garner.open_hetero(self.folder / "mag.json")
-        self.assertEqual([(t.name, t.count) for t in g.types], [("author", 3), ("paper", 4)])
-        author, paper = g.types
+        self.assertEqual([(t.name, t.count) for t in g.node_types], [("author", 3), ("paper", 4)])
+        author, paper = g.node_types
         self.assertEqual((author.features, author.labels, author.train), (None, None, None))
         np.testing.assert_array_equal(np.load(paper.features), np.float32([[0.5, 1], [1.5, 1], [2.5, 1], [3.5, 1]]))
         np.testing.assert_array_equal(np.load(paper.labels), [[1], [0], [2], [1]])
         np.testing.assert_array_equal(np.load(paper.train), [3, 0])
-        self.assertEqual([e.key for e in g.edges], [("author", "writes", "paper"), ("paper", "cites", "paper")])
+        self.assertEqual([e.key for e in g.edge_types], [("author", "writes", "paper"), ("paper", "cites", "paper")])
         np.testing.assert_array_equal(self.pairs_of(g, ("author", "writes", "paper")), self.writes)
         np.testing.assert_array_equal(self.pairs_of(g, ("paper", "cites", "paper")), self.cites)
-        cites = g.edges[1]
+        cites = g.edge_types[1]
         ids = np.arange(3) if cites.edge_ids is None else np.load(cites.edge_ids)
         np.testing.assert_array_equal(np.load(cites.times), 2010 + ids)
-        self.assertEqual(g.lists(0).info.num_nodes, 4)
+        self.assertEqual(g.adjacency(0).info.num_nodes, 4)
         self.assertEqual(garner.open(cites.file).info.num_edges, 3)
         self.assertIn("2 vertex types, 2 edge types", repr(g))
-        self.assertIn("author writes paper: 6 arcs", repr(g.edges[0]))
+        self.assertIn("author writes paper: 6 edges", repr(g.edge_types[0]))
         self.assertEqual(g.name, str(self.folder / "mag.json"))
         self.assertEqual(garner.tiered(paper.features)[[3]].tolist(), [[3.5, 1.0]])
 
@@ -87,16 +87,16 @@ class Hetero(unittest.TestCase):
         self.make()
         self.convert("mag", "both.json", "--undirected")
         g = garner.open_hetero(self.folder / "both.json", device="cpu", check=True)
-        self.assertEqual([e.key for e in g.edges],
+        self.assertEqual([e.key for e in g.edge_types],
                          [("author", "writes", "paper"), ("paper", "rev_writes", "author"), ("paper", "cites", "paper")])
         np.testing.assert_array_equal(self.pairs_of(g, ("paper", "rev_writes", "author")), self.writes[::-1])
-        self.assertEqual((g.edges[2].arcs, g.edges[2].edges), (5, 3))
+        self.assertEqual((g.edge_types[2].stored_edges, g.edge_types[2].num_edges), (5, 3))
 
     @unittest.skipIf(torch is None, "needs torch")
     def test_mini_batches_for_plain_torch(self):
         self.make()
         g = garner.open_hetero(self.folder / "mag.json")
-        paper = g.types[1]
+        paper = g.node_types[1]
         rows, labels = garner.tiered(paper.features, device="cpu"), np.load(paper.labels)
         writes, cites = ((t, set(zip(*index.tolist()))) for t, index in ((("author", "writes", "paper"), self.writes), (("paper", "cites", "paper"), self.cites)))
         for batch in garner.torch.loader(g, [-1, -1], ("paper", np.load(paper.train)), x={"paper": rows}, y={"paper": labels},
@@ -123,7 +123,7 @@ class Hetero(unittest.TestCase):
     def test_lists_outlive_what_they_came_of(self):
         self.make()
         g = garner.open_hetero(self.folder / "mag.json")
-        lists = g.lists(("paper", "cites", "paper"))
+        lists = g.adjacency(("paper", "cites", "paper"))
         with self.assertRaisesRegex(garner.UsageError, "in use"):
             lists.reorder("degree")
         self.assertIs(lists.to("cpu"), lists)  # where they lie
@@ -135,9 +135,9 @@ class Hetero(unittest.TestCase):
         self.make()
         g = garner.open_hetero(self.folder / "mag.json")
         for wrong, kind, words in [
-                (lambda: g.lists(("paper", "writes", "author")), garner.InputError, "has no edges 'paper writes author'; it has 'author writes paper'"),
-                (lambda: g.lists(2), garner.UsageError, "edge type 2 of 2"),
-                (lambda: g.lists("writes"), garner.UsageError, r"say \(from, relation, to\)"),
+                (lambda: g.adjacency(("paper", "writes", "author")), garner.InputError, "has no edges 'paper writes author'; it has 'author writes paper'"),
+                (lambda: g.adjacency(2), garner.UsageError, "edge type 2 of 2"),
+                (lambda: g.adjacency("writes"), garner.UsageError, r"say \(from, relation, to\)"),
                 (lambda: garner.open_hetero(self.folder / "none.json"), garner.FileError, "none.json: cannot be opened"),
                 (lambda: garner.open_hetero(self.folder / "mag.json", plaice="host"), TypeError, "plaice")]:
             with self.subTest(words=words), self.assertRaisesRegex(kind, words):

@@ -74,7 +74,7 @@ EVERY = [  # of all loaders: name, values, what is said of each
     ("loading", ({"batch": 3},), "loading: there is no 'batch'"),
     ("loading", ({"window": -1}, {"window": 2.5}), "loading: window is"), ("loading", ({"prefetch": -1}, {"prefetch": "2"}), "loading: prefetch is"),
     ("loading", ({"multiprocessors": -1},), "loading: multiprocessors is"), ("loading", ({"keep_times": -1},), "loading: keep_times is"),
-    ("loading", ({"strategy": "fast"}, {"strategy": 3}), "loading: way is .*window"), ("loading", ({"reads": "x"},), "loading: reads is .*kernels"),
+    ("loading", ({"strategy": "fast"}, {"strategy": 3}), "loading: strategy is .*window"), ("loading", ({"reads": "x"},), "loading: reads is .*kernels"),
     ("loading", ({"cache": "lots"},), "loading: cache is .*clock"),
     ("loading", ({"window_bytes": "lots"}, {"window_bytes": -1}), "loading: window_bytes is"),
     ("loading", ({"merge_reads": "perhaps"}, {"merge_reads": -1}, {"merge_reads": 0.5}), "loading: merge_reads is"),

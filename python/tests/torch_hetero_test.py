@@ -299,7 +299,7 @@ class Hetero(Case):
         for wrong, error, words in [
                 (lambda: loader({}), usage, "no relations"), (lambda: loader({"writes": g[writes]}), usage, "name each by its types"),
                 (lambda: loader({writes: 3}), kind, "give a Graph"), (lambda: loader(num_nodes=None), usage, "how many nodes of type 'author'"),
-                (lambda: loader(num_nodes={"author": 60, "paper": 91}), usage, "vertices=91"),
+                (lambda: loader(num_nodes={"author": 60, "paper": 91}), usage, "num_nodes=91"),
                 (lambda: loader(num_nodes={"author": 50, "paper": 90}), garner.InputError, "writes.*leads to a vertex beyond the 50"),
                 (lambda: loader(num_nodes=90), kind, "num_nodes is 90"), (lambda: loader(seeds=None), usage, "give one of them, as"),
                 (lambda: loader(seeds="venue"), usage, "no nodes of type 'venue'"), (lambda: loader(seeds=("paper", [90])), garner.IdError, "90 nodes of type 'paper'"),

@@ -402,7 +402,7 @@ def _coo(store: Any, attrs: list[Any], edge_type: Any) -> Any:
 
 
 def edges_of(graph: Any) -> int:
-    return int(graph.edges if isinstance(graph, RemoteGraph) else graph.info.edges)
+    return int(graph.edges if isinstance(graph, RemoteGraph) else graph.info.num_edges)
 
 
 def _of_graph(held: Held, sizes: tuple[int, int], backward: bool, features: bool, times: torch.Tensor | None) -> Lists:

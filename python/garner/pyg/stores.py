@@ -162,8 +162,8 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
         if max(size) > vertices:
             raise UsageError(f"{call}(): size {size} is more than the {vertices} vertices of the graph")
         for name, array in (("edge_ids", held.edge_ids), ("times", held.times)):
-            if array is not None and _checks.whole(array, name).size != held.graph.info.edges:
-                raise UsageError(f"{call}(): {len(array)} {name} for {held.graph.info.edges} entries of the lists; give each one")
+            if array is not None and _checks.whole(array, name).size != held.graph.info.num_edges:
+                raise UsageError(f"{call}(): {len(array)} {name} for {held.graph.info.num_edges} entries of the lists; give each one")
         attr = EdgeAttr(None if edge_type is None else tuple(edge_type), layout, size=size)
         self._kept[self._key(attr)] = held, attr
         return True
