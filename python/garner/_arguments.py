@@ -23,7 +23,8 @@ C = TypeVar("C", bound=type)
 
 # Keywords, attributes and methods by their names of before 0.2, and the names they have now: the first that the function or the class has.
 renamed: dict[str, tuple[str, ...]] = {
-    "place": ("device",), "device_budget": ("graph_cache", "feature_cache"), "host_budget": ("host_cache", "memory_limit"), "peer_budget": ("peer_cache",),
+    "place": ("device",), "device_budget": ("graph_cache", "feature_cache"), "host_budget": ("host_cache", "memory_limit"),
+    "peer_budget": ("peer_cache",),
     "in_lists": ("in_edges",), "make_in_lists": ("make_in_edges",), "draw_weights": ("random_weights",), "lists": ("adjacency",), "packed": ("compressed",),
     "vertices": ("num_nodes",), "edges": ("num_edges", "edge_types"), "types": ("node_types",), "arcs": ("stored_edges",), "arcs_read": ("edges_read",),
     "all_vertices": ("num_nodes",), "all_edges": ("num_edges",), "source_vertices": ("num_sources",), "target_vertices": ("num_targets",),

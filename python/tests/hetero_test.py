@@ -78,7 +78,7 @@ class Hetero(unittest.TestCase):
         np.testing.assert_array_equal(np.load(cites.times), 2010 + ids)
         self.assertEqual(g.adjacency(0).info.num_nodes, 4)
         self.assertEqual(garner.open(cites.file).info.num_edges, 3)
-        self.assertIn("2 vertex types, 2 edge types", repr(g))
+        self.assertIn("2 node types, 2 edge types", repr(g))
         self.assertIn("author writes paper: 6 edges", repr(g.edge_types[0]))
         self.assertEqual(g.name, str(self.folder / "mag.json"))
         self.assertEqual(garner.tiered(paper.features)[[3]].tolist(), [[3.5, 1.0]])
