@@ -87,7 +87,7 @@ def arrays(rank, said):
             alike(a, b)
             of = b.n_id[b.edge_index[1]]
             drawn += int(((of < first) | (of >= last)).sum())
-        assert rank != 1 or g.report["remote"] == g.report["asked"] > 0 < drawn
+        assert rank != 1 or g.report["remote"] == g.report["requested"] > 0 < drawn
         assert g.report["bytes"] == g.report["remote"] * (4 + 4) + drawn * 2 * 8, (g.report, drawn)
         for k, batch in enumerate(remote):
             if k == 5:
@@ -242,7 +242,7 @@ class RemoteGraph(unittest.TestCase):
             self.assertIn("UsageError: seed_times", found["temporal"])
             self.assertIn("InputError", found["weights"])
             self.assertIn("a window of 65 mini-batches; say 1 to 64", found["window"])
-            self.assertIn("UsageError: loading: 'ahead' is not over a graph that is split; say window alone", found["loading"])
+            self.assertIn("UsageError: loading: 'prefetch' is not over a graph that is split; say window alone", found["loading"])
             self.assertIn("IdError: seed 256 at position 0", found["id"])
             self.assertIn("x: 10 rows for 256 vertices", found["x"])
 

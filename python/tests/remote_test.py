@@ -50,7 +50,7 @@ def gathers(rank, said):
                 assert torch.equal(found, rows[ids])
             wanted = torch.unique(torch.cat(batches))
             own = ((wanted >= x.first) & (wanted < x.first + len(mine))).sum()
-            assert x.report["rows"] - before["rows"] == len(wanted) and x.report["asked"] - before["asked"] == 110
+            assert x.report["rows"] - before["rows"] == len(wanted) and x.report["requested"] - before["requested"] == 110
             assert x.report["remote_rows"] - before["remote_rows"] == len(wanted) - own
             assert x.report["bytes"] - before["bytes"] == (len(wanted) - own) * 6 * rows.element_size()
     if len(mine):  # a table of several tiers
