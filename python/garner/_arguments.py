@@ -26,7 +26,7 @@ renamed: dict[str, tuple[str, ...]] = {
     "place": ("device",), "device_budget": ("graph_cache", "feature_cache"), "host_budget": ("host_cache", "memory_limit"),
     "peer_budget": ("peer_cache",),
     "in_lists": ("in_edges",), "make_in_lists": ("make_in_edges",), "draw_weights": ("random_weights",), "lists": ("adjacency",), "packed": ("compressed",),
-    "vertices": ("num_nodes",), "edges": ("num_edges", "edge_types"), "types": ("node_types",), "arcs": ("stored_edges",), "arcs_read": ("edges_read",),
+    "vertices": ("num_nodes", "nodes"), "edges": ("num_edges", "edge_types"), "types": ("node_types",), "arcs": ("stored_edges",), "arcs_read": ("edges_read",),
     "all_vertices": ("num_nodes",), "all_edges": ("num_edges",), "source_vertices": ("num_sources",), "target_vertices": ("num_targets",),
     "cached_neighbours": ("cached_neighbors",), "first_neighbours": ("first_neighbors",), "join_lists": ("join_adjacency",), "shards": ("devices",),
     "personal": ("personalization",), "batch": ("batch_size",), "ahead": ("prefetch",), "way": ("strategy",), "classes": ("num_classes",),
