@@ -636,7 +636,7 @@ class Matrix(unittest.TestCase):
     def one(self, name, data, rule, form, place):
         kind = DATA[data]
         world = self.worlds[kind.several, kind.graphs]
-        option = {**RULES[rule], **FORMS[form], "device": place, "graphs": kind.graphs}
+        option = {**RULES[rule], **FORMS[form], "place": place, "graphs": kind.graphs}
         # A Graph's edges are named by their places in the lists of targets, unless attributes are of its edges.
         by_place = kind.graphs and (name == "torch.loader" or not {"edge_attr", "edge_time"} & set(edge_names(option)))
         option["order"] = {t: np.lexsort(ends) if by_place else np.arange(len(ends[0])) for t, ends in world.edges.items()}
