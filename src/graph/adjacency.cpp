@@ -1,4 +1,4 @@
-// The contract's adjacency of edges in memory, which is one relation of them.
+// Public API: the adjacency of edges in memory, built as one relation.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -49,8 +49,8 @@ class edges_in_memory : public edge_source {
   adjacency_options const& options_;
 };
 
-// By a device, as many lists at a time as it has memory for: a key is the list, above the time. False, and nothing has changed, where it
-// has no memory, a key would be wider than 64 bits, or a list has more entries than it can hold; else `moved` is whether any entry did.
+// Sorts on a device, in batches that fit its memory. The key is the list, then the time. Returns false and changes nothing if memory is
+// short, a key needs more than 64 bits, or a list exceeds a batch. Otherwise `moved` says whether any entry changed position.
 template <class Id, class Edge>
 bool order_by_time_on_device(relation& made, buffer<Edge>& edges, adjacency_options const& options, bool& moved) {
   std::uint64_t const n = made.lists.info.vertices, m = made.lists.info.edges;
@@ -75,7 +75,7 @@ bool order_by_time_on_device(relation& made, buffer<Edge>& edges, adjacency_opti
   auto const since = [soonest](std::int64_t time) { return static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(soonest); };
   int const time_bits = static_cast<int>(std::bit_width(since(latest)));
   if (time_bits > 62 || longest > device->room()) return false;
-  std::uint64_t const lists = std::uint64_t{1} << std::min(63 - time_bits, 32);  // whose numbers fit above a time
+  std::uint64_t const lists = std::uint64_t{1} << std::min(63 - time_bits, 32);  // lists whose numbers fit above the time bits
   auto const* const targets = static_cast<Id const*>(made.lists.out.targets.data());
   auto const edge = [&](std::uint64_t e) { return edges.empty() ? static_cast<Edge>(e) : edges[e]; };
   memory_block in_order(tier::host, made.lists.out.targets.bytes(), -1, "edge list");
@@ -117,7 +117,7 @@ bool order_by_time_on_device(relation& made, buffer<Edge>& edges, adjacency_opti
   return true;
 }
 
-// By the host, a list by one thread: whether any entry moved.
+// Sorts on the host, one list per thread. Returns whether any entry moved.
 template <class Id, class Edge>
 bool order_by_time_on_host(relation& made, buffer<Edge>& edges, adjacency_options const& options) {
   graph const& g = made.lists;
@@ -151,7 +151,7 @@ bool order_by_time_on_host(relation& made, buffer<Edge>& edges, adjacency_option
   return moved;
 }
 
-// Each list in the order of times.
+// Sorts each list by time.
 template <class Id, class Edge>
 void order_by_time(relation& made, buffer<Edge>& edges, adjacency_options const& options) {
   bool moved = false;
@@ -179,7 +179,7 @@ adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adj
     }
     edges_in_memory const edges(sources, targets, options);
     relation_sizes of{"source", "target", options.sources, options.targets};
-    if (m == 0 && std::max(of.sources, of.targets) == 0) of.sources = of.targets = 1;  // a graph has a node
+    if (m == 0 && std::max(of.sources, of.targets) == 0) of.sources = of.targets = 1;  // a graph has at least one node
     relation made = make_relation(edges, of, options.backward ? direction::reversed : direction::pulled,
                                   {.edge_id_bytes = options.edge_ids || !options.times.empty() ? (m >> 32 ? 8u : 4u) : 0,
                                    .weights = options.weights.data(),

@@ -12,8 +12,8 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t least_part = 64;         // records of a part: so few only in tests
-constexpr std::uint64_t least_read = 16u << 10;  // records that are worth a read
+constexpr std::uint64_t least_part = 64;         // records per part; only tests go this low
+constexpr std::uint64_t least_read = 16u << 10;  // records; smaller reads do not pay
 
 void to_real(std::span<std::uint32_t> weights) {
   for (std::uint32_t& w : weights) w = std::bit_cast<std::uint32_t>(static_cast<float>(w));
@@ -33,7 +33,7 @@ void arc_sorter::add(std::span<std::uint64_t const> added, std::span<std::uint32
   }
 }
 
-// Room for twice as many, until it is all that may be taken: few keys take little. What they are sorted into is made when it is needed.
+// Allocates twice as many records, up to the whole budget: a small input stays cheap. The sort buffer is allocated when first needed.
 bool arc_sorter::grow() {
   std::uint64_t const most = std::max(least_part, bytes_ / (2 * record_bytes())), had = keys_.size();
   if (had == most) return false;
@@ -43,7 +43,7 @@ bool arc_sorter::grow() {
     std::copy_n(to.data(), gathered_, made.data());
     to = std::move(made);
   };
-  move(keys_, buffer<std::uint64_t>(tier::host, room, -1, "arcs, a part of them"));
+  move(keys_, buffer<std::uint64_t>(tier::host, room, -1, "edges, one part"));
   if (weighted_) move(weights_, buffer<std::uint32_t>(tier::host, room, -1, "weights, a part of them"));
   return true;
 }
@@ -55,7 +55,7 @@ void arc_sorter::weights_become_real() {
 void arc_sorter::sort_part() {
   phase const timed{"graph.sort_part"};
   if (spare_.size() < gathered_) {
-    spare_ = buffer<std::uint64_t>(tier::host, keys_.size(), -1, "arcs, to sort");
+    spare_ = buffer<std::uint64_t>(tier::host, keys_.size(), -1, "edges, to sort");
     if (weighted_) spare_weights_ = buffer<std::uint32_t>(tier::host, keys_.size(), -1, "weights, to sort");
   }
   part_ = keys_.span().first(gathered_);
@@ -74,7 +74,7 @@ void arc_sorter::write_part() {
   run r{runs_.empty() ? std::make_shared<scratch_file>(folder_) : runs_.back().file, 0, gathered_, real_, true};
   r.at = r.file->bytes();
   progress told("writing a sorted part", part_.size_bytes() + part_weights_.size_bytes());
-  auto const write = [&](std::span<std::byte const> bytes, std::uint64_t at) {  // by all threads: the page cache is slow for one
+  auto const write = [&](std::span<std::byte const> bytes, std::uint64_t at) {  // by all threads: one does not saturate the page cache
     x_.threads().run(bytes.size(), 4u << 20, [&](std::uint64_t first, std::uint64_t last) {
       r.file->write_at(at + first, bytes.data() + first, last - first);
       told.advance(last - first);
@@ -97,7 +97,7 @@ void arc_sorter::renumber(std::function<void(std::span<std::uint64_t>)> change) 
   for (run& r : runs_) r.renumbered = false;
 }
 
-// As they are meant now: floats if any weight is one, and numbered as the last.
+// Converts to the final form: floats if any weight is a float, ids as in the last numbering.
 void arc_sorter::read(run const& from, std::uint64_t first, std::uint64_t n, std::uint64_t* keys, std::uint32_t* weights) const {
   from.file->read(keys, n * 8, from.at + first * 8);
   if (change_ && !from.renumbered) change_({keys, n});
@@ -108,7 +108,7 @@ void arc_sorter::read(run const& from, std::uint64_t first, std::uint64_t n, std
 
 void arc_sorter::each_run(taker const& take) {
   std::uint64_t const step = std::max(least_part, std::min<std::uint64_t>(1u << 18, bytes_ / record_bytes()));
-  buffer<std::uint64_t> keys(tier::host, step, -1, "arcs, a part of a run");
+  buffer<std::uint64_t> keys(tier::host, step, -1, "edges, part of a run");
   buffer<std::uint32_t> weights(tier::host, weighted_ ? step : 0, -1, "weights, a part of a run");
   for (run const& r : runs_)
     for (std::uint64_t first = 0; first < r.count; first += step) {
@@ -125,7 +125,7 @@ void arc_sorter::finish(std::uint64_t bytes) {
     return;
   }
   cut();
-  // What is at hand of the runs, and twice as much to sort it.
+  // The buffered records of all runs, and twice as much to sort them.
   auto const fan_in = [&](std::uint64_t of) { return std::max<std::uint64_t>(2, of / (3 * record_bytes() * least_read)); };
   std::uint64_t const here = fan_in(bytes_);
   for (; runs_.size() > fan_in(bytes); ++passes_) {
@@ -160,7 +160,7 @@ void arc_sorter::in_order(taker const& take) {
   });
 }
 
-// What was read of a run and not yet taken: [begin, end) of its part of the arrays, `next` is read next.
+// Records read from a run and not yet consumed: [begin, end) of its part of the arrays. `next` is the next one to read.
 struct arc_sorter::at_hand {
   std::uint64_t next = 0, begin = 0, end = 0, taken = 0, to = 0;
 };
@@ -168,8 +168,8 @@ struct arc_sorter::at_hand {
 void arc_sorter::merge(std::span<run const> group, taker const& take) const {
   phase const timed{"graph.merge"};
   std::uint64_t const runs = group.size(), part = std::max(least_part, bytes_ / (3 * record_bytes() * runs)), all = runs * part;
-  buffer<std::uint64_t> keys(tier::host, all, -1, "arcs of runs"), chosen(tier::host, all, -1, "arcs, to merge"),
-      spare(tier::host, all, -1, "arcs, to merge");
+  buffer<std::uint64_t> keys(tier::host, all, -1, "edges of runs"), chosen(tier::host, all, -1, "edges, to merge"),
+      spare(tier::host, all, -1, "edges, to merge");
   std::uint64_t const w = weighted_ ? all : 0;
   buffer<std::uint32_t> weights(tier::host, w, -1, "weights of runs"), chosen_weights(tier::host, w, -1, "weights, to merge"),
       spare_weights(tier::host, w, -1, "weights, to merge");
@@ -196,7 +196,7 @@ void arc_sorter::merge(std::span<run const> group, taker const& take) const {
     x_.threads().run(runs, 1, [&](std::uint64_t r, std::uint64_t last) {
       for (; r < last; ++r) fill(r);
     });
-    bool more = false;  // in files, and all of it is at or behind `bound`
+    bool more = false;  // still in files, and every key there is at least `bound`
     std::uint64_t bound = ~std::uint64_t{0}, total = 0, from = 0, givers = 0;
     for (std::uint64_t r = 0; r < runs; ++r)
       if (hands[r].next < group[r].count) more = true, bound = std::min(bound, keys_of(r)[hands[r].end - 1]);
@@ -214,7 +214,7 @@ void arc_sorter::merge(std::span<run const> group, taker const& take) const {
     }
     if (total == 0) {
       if (!more) return;
-      // All that begins at the bound, run by run, so that equal keys keep their order.
+      // Keys equal to the bound, run by run, so that equal keys keep their order.
       for (std::uint64_t r = 0; r < runs; ++r)
         for (at_hand& h = hands[r]; h.begin < h.end && keys_of(r)[h.begin] == bound; fill(r))
           give(r, static_cast<std::uint64_t>(std::upper_bound(keys_of(r) + h.begin, keys_of(r) + h.end, bound) - keys_of(r)) - h.begin);

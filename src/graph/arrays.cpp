@@ -37,7 +37,7 @@ void check_below(std::string const& name, std::uint64_t row, std::int64_t value,
 }
 void check_column(npy_layout const& a) {
   if (a.row_bytes() != a.element_bytes() && a.rows() > 0)
-    fail(errc::input, "{}: an array ({}); one number a row is wanted", a.name(), fmt::join(a.shape(), ", "));
+    fail(errc::input, "{}: an array ({}); expected one number per row", a.name(), fmt::join(a.shape(), ", "));
 }
 
 // --- numbers of any type as int64 --------------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ void widen(char const* from, std::uint64_t n, std::int64_t* to, std::string cons
   }
 }
 
-// f(first row, values) for all rows in their order; `next` gives the data in a row.
+// Calls f(first row, values) for all rows in order; `next` returns the data sequentially.
 void each_whole(npy_layout const& a, std::function<void(void*, std::uint64_t)> const& next,
                 std::function<void(std::uint64_t, std::vector<std::int64_t> const&)> const& f) {
   check_column(a);
@@ -98,7 +98,7 @@ struct text_table {
   bool whole = true;
 };
 
-// row(number of the row, first field, one behind the last) for each line; fields are of type T. False from `row` ends it.
+// Calls row(row number, first field, one past the last) for each line; fields are of type T. If `row` returns false, reading stops.
 template <class T, class Row>
 text_table each_row(std::filesystem::path const& file, Row const& row) {
   input_stream in(file);
@@ -118,7 +118,7 @@ text_table each_row(std::filesystem::path const& file, Row const& row) {
       T value{};
       auto const [rest, problem] = std::from_chars(p, last, value);
       if constexpr (std::is_floating_point_v<T>) {
-        if (p == last) value = std::numeric_limits<T>::quiet_NaN();  // as pandas writes what is not there
+        if (p == last) value = std::numeric_limits<T>::quiet_NaN();  // pandas writes missing values as empty fields
         else if (rest != last || problem == std::errc::invalid_argument) text.complain(p, fmt::format("{} is no number", shown({p, last})));
         else if (problem != std::errc{}) text.complain(p, fmt::format("{} is beyond the range of its float", shown({p, last})));
       } else if (p == last || rest != last || problem != std::errc{}) {
@@ -160,7 +160,7 @@ void write_text(std::filesystem::path const& file, array_rules const& rules, cha
   };
   text_table const table = each_row<T>(file, [&](std::uint64_t row, std::vector<T> const& fields) {
     if (rules.whole && fields.size() != 1)
-      fail(errc::input, "{}: has {} columns; one number a row is wanted", file.string(), fields.size());
+      fail(errc::input, "{}: has {} columns; expected one number per row", file.string(), fields.size());
     if constexpr (std::is_integral_v<T>) check_below(file.string(), row, fields[0], rules);
     part.insert(part.end(), fields.begin(), fields.end());
     if (part.size() * sizeof(T) >= part_bytes) flush();
@@ -210,7 +210,7 @@ std::filesystem::path as_npy(array_source const& from, array_rules const& rules,
           a, [&](void* to, std::uint64_t n) { array.read(to, n); }, rules, written);
       return written;
     }
-    // Its bytes as they are.
+    // The member is already .npy: copy its bytes unchanged.
     zip_file::member whole(archive, *archive.find(from.key + ".npy"));
     pending_file out(written);
     progress bar("unpacking", whole.size());
@@ -255,7 +255,7 @@ std::vector<std::int64_t> whole_numbers(array_source const& from, array_rules ru
         array.layout(), [&](void* to, std::uint64_t n) { array.read(to, n); }, take);
   } else if (is_text(from.file)) {
     each_row<std::int64_t>(from.file, [&](std::uint64_t row, std::vector<std::int64_t> const& fields) {
-      if (fields.size() != 1) fail(errc::input, "{}: has {} columns; one number a row is wanted", from.file.string(), fields.size());
+      if (fields.size() != 1) fail(errc::input, "{}: has {} columns; expected one number per row", from.file.string(), fields.size());
       take(row, fields);
       return true;
     });

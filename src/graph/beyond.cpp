@@ -1,4 +1,4 @@
-// first_beyond: a look at every arc, from wherever the lists lie.
+// first_beyond: scans every edge, in whatever tier the adjacency lies.
 #include <algorithm>
 
 #include "core/exec.hpp"

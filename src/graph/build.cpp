@@ -20,16 +20,16 @@ namespace {
 
 std::uint64_t blocks_of(std::uint64_t n, std::uint64_t block) { return (n + block - 1) / block; }
 
-// --- bodies ------------------------------------------------------------------------------------------------------------------------------
-// Counts the loops. A loop that goes, one of all or the second of a pair (an undirected loop is one arc), gets the key `vertices` << shift,
-// above all others, so that the sort brings it to the end.
+// --- kernels -----------------------------------------------------------------------------------------------------------------------------
+// Counts self-loops. A loop to be dropped is any of them, or the second of a pair (an undirected loop is stored once). It gets the key
+// `vertices` << shift, above all others, so that the sort moves it to the end.
 struct mark_loops {
   std::uint64_t* keys;
   std::uint64_t vertices, count;
   int shift;
-  bool all, seconds;      // which go
-  std::uint64_t* marked;  // how many do
-  std::uint64_t* found;   // how many loops there are
+  bool all, seconds;      // which loops are dropped
+  std::uint64_t* marked;  // loops marked for dropping
+  std::uint64_t* found;   // loops found
   static constexpr std::uint64_t block = 1024;
   struct both {
     std::uint64_t found, marked;
@@ -63,7 +63,7 @@ struct take_smallest {
   }
 };
 
-// Sorted keys: where a new source begins, it and the sources without arcs before it begin here.
+// Keys are sorted. Where a new source begins, its list and those of all preceding vertices without edges begin here.
 struct mark_offset {
   std::uint64_t const* keys;
   std::uint64_t count, vertices;
@@ -121,7 +121,7 @@ edge_lists make_lists(executor& x, sorted_arcs arcs, std::uint64_t vertices, int
   lists.offsets = buffer<std::uint64_t>(tier::host, vertices + 1, x.device(), "offsets");
   lists.targets = memory_block(tier::host, m * id_bytes, x.device(), "edge list");
   if (!arcs.weights.empty()) lists.weights = memory_block(tier::host, m * 4, x.device(), "weights");
-  // The device builds in its own memory and sends the result home; the host builds in place.
+  // The device builds in its own memory and copies the result back; the host builds in place.
   buffer<std::uint64_t> near_offsets;
   memory_block near_targets;
   std::uint64_t* offsets = lists.offsets.data();
@@ -145,7 +145,7 @@ edge_lists make_lists(executor& x, sorted_arcs arcs, std::uint64_t vertices, int
   return lists;
 }
 
-// Bit v: some arc leaves or enters v.
+// Bit v: vertex v has at least one edge.
 template <class Id>
 struct mark_touched {
   csr_view<Id> g;
@@ -160,7 +160,7 @@ struct mark_touched {
 
 std::uint64_t isolated_vertices(graph const& g) {
   executor here({place_kind::host, 0});
-  if (!g.info.directed || g.info.in_lists) {  // then the offsets tell
+  if (!g.info.directed || g.info.in_lists) {  // then the offsets show it
     std::vector<std::uint64_t> of_block(blocks_of(g.info.vertices, 65536), 0);
     std::uint64_t const *const out = g.out.offsets.data(), *const in = g.info.in_lists ? g.in.offsets.data() : out;
     here.threads().run(g.info.vertices, 65536, [&](std::uint64_t a, std::uint64_t b) {
@@ -193,10 +193,10 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
   bool const weighted = arcs.weights_are != weight_kind::none && !options.draw_weights;
 
   sorted_arcs sorted{arcs.keys.span(), {}};
-  buffer<std::uint64_t> spare(x.near(), arcs.keys.size(), x.device(), "arcs, to sort");
+  buffer<std::uint64_t> spare(x.near(), arcs.keys.size(), x.device(), "edges, to sort");
   buffer<std::uint32_t> spare_weights;
   std::uint64_t m = sorted.keys.size();
-  // How many loops there are among the keys, and how many were marked to go.
+  // Number of loops among the keys, and of those marked for dropping.
   auto const look_for_loops = [&](std::span<std::uint64_t> keys, bool all, bool seconds) {
     buffer<std::uint64_t> counts(x.near(), 2, x.device(), "counters");
     x.fill(counts.data(), 0, counts.bytes());
@@ -224,7 +224,7 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
     phase const sorting{"graph.build.sort"};
     sort_arcs();
   }
-  m -= loops;  // they stand at the end
+  m -= loops;  // marked loops are at the end
   sorted.keys = sorted.keys.first(m);
   if (weighted) sorted.weights = sorted.weights.first(m);
   std::uint64_t const before = m;
@@ -241,7 +241,7 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
     sorted.keys = {keys, m};
   }
   report.loops_kept = options.keep_loops ? look_for_loops(sorted.keys, false, false).first : 0;
-  // What is reported are edges: an undirected one stands twice among the keys, a loop once.
+  // The report counts edges: an undirected one has two keys, a loop has one.
   std::uint64_t const loops_before = options.keep_loops ? loops_found - loops : 0;
   std::uint64_t const arcs_dropped = (before - loops_before) - (m - report.loops_kept);
   report.loops_dropped = options.keep_loops ? 0 : arcs.pairs ? loops / 2 : loops;
@@ -297,13 +297,13 @@ void draw_weights(graph& g, build_options::random_weights const& how) {
 
 std::uint64_t build_bytes(std::uint64_t arcs, std::uint64_t vertices, bool weights, bool undirected, bool in_lists) {
   std::uint64_t const keys = undirected ? 2 * arcs : arcs;
-  std::uint64_t const sort = keys * (weights ? 8 + 8 + 4 + 4 : 8 + 8);  // keys, spare; with weights both twice
+  std::uint64_t const sort = keys * (weights ? 8 + 8 + 4 + 4 : 8 + 8);  // keys and sort buffer; with weights, both twice
   std::uint64_t const result = (vertices + 1) * 8 + keys * (weights ? 8 : 4);
   return arcs * (weights ? 20 : 16) + sort + result * (in_lists && !undirected ? 2 : 1);
 }
 
 namespace {
-// Which user ids occur, ascending.
+// The distinct user ids, ascending.
 std::vector<std::uint64_t> distinct_ids(executor& x, edge_list const& e) {
   std::vector<std::uint64_t> all(2 * e.arcs.size()), spare(all.size());
   x.threads().run(e.arcs.size(), 1 << 16, [&](std::uint64_t a, std::uint64_t b) {
@@ -320,7 +320,7 @@ std::vector<std::uint64_t> distinct_ids(executor& x, edge_list const& e) {
 numbering_plan plan_numbering(edge_list const& said, std::uint64_t arcs, std::uint64_t largest, build_options const& options) {
   using numbering = build_options::ids;
   if (!said.ids.empty()) return {said.vertices, false};
-  // An id is too sparse to be kept when the offsets alone would outweigh the edges many times; what a header declares stands.
+  // Ids are too sparse to keep if the offsets alone would far outweigh the edges. A count in the header is always honored.
   std::uint64_t const vertices = std::max(said.vertices, arcs ? largest + 1 : 0);
   bool const sparse =
       (said.vertices == 0 || said.vertices < vertices) && (vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > arcs));
@@ -334,7 +334,7 @@ void require_buildable(std::string const& source, std::uint64_t vertices, bool c
 }
 
 void count_listed_twice(build_report& report, std::uint64_t edges, std::uint64_t loops_in_file, build_options const& options) {
-  // Each edge came as two arcs and was mirrored: the copies are no duplicates of the file's.
+  // Each edge was listed in both directions and then mirrored; those copies do not count as duplicates in the file.
   std::uint64_t const stored = (edges - report.loops_kept) / 2, came = (report.arcs_read - loops_in_file) / 2;
   report.duplicates_dropped = (came > stored ? came - stored : 0) + (options.keep_loops ? loops_in_file - report.loops_kept : 0);
 }
@@ -345,7 +345,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   std::uint64_t const m = e.arcs.size();
   report.arcs_read = m;
   using numbering = build_options::ids;
-  if (!e.ids.empty() && options.numbering == numbering::keep) {  // then what the list leaves out becomes an isolated vertex
+  if (!e.ids.empty() && options.numbering == numbering::keep) {  // then vertices missing from the list become isolated vertices
     x.threads().run(m, 1 << 16, [&](std::uint64_t a, std::uint64_t b) {
       for (; a < b; ++a) e.arcs[a] = {e.ids[e.arcs[a].source], e.ids[e.arcs[a].target]};
     });
@@ -381,7 +381,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
     if (vertices) first_id = user.front();
   }
   require_buildable(e.source, vertices, compact);
-  // Ids without a gap need no map.
+  // Contiguous ids need no map.
   bool const maps =
       listed ? e.ids.back() - e.ids.front() != e.ids.size() - 1 : compact && vertices && user.back() - first_id != vertices - 1;
   report.compacted = compact && maps;
@@ -394,8 +394,8 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
          "machine{}",
          e.source, report.bytes_needed, allowed, vertices / 32 > m ? ", or say --compact if most ids are unused" : "");
 
-  // Mirrored input lists both directions already; mirroring it again costs memory but mends lists where one direction is missing, and the
-  // duplicates go. Only with duplicates kept it must be believed.
+  // Mirrored input already has both directions. Mirroring it again costs memory but repairs missing ones, and duplicates are dropped. The
+  // input is trusted only if duplicates are kept.
   bool const mirror = undirected && !(e.mirrored && options.keep_duplicates);
   packed_arcs arcs;
   arcs.vertices = vertices;
@@ -404,7 +404,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   arcs.pairs = mirror;
   std::uint64_t const copies = mirror ? 2 : 1;
   arcs.keys = buffer<std::uint64_t>(tier::host, m * copies, -1, "arcs");
-  if (weighted) arcs.weights = buffer<std::uint32_t>(tier::host, m * copies, -1, "weights of arcs");
+  if (weighted) arcs.weights = buffer<std::uint32_t>(tier::host, m * copies, -1, "weights of edges");
   x.threads().run(m, 1 << 15, [&](std::uint64_t a, std::uint64_t b) {
     auto const internal = [&](std::uint64_t id) {
       return compact ? static_cast<std::uint64_t>(std::lower_bound(user.begin(), user.end(), id) - user.begin()) : id;

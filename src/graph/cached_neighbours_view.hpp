@@ -1,7 +1,7 @@
-// Cached neighbours as they lie near and in the file: of each vertex a few of its in-neighbours (which: traverse/cached_neighbours.hpp).
-// Up to three are ids of 4 bytes. Four, of a graph that 26 bits number, are 12 bytes: neighbour k is a u with u % 4 == k, and u / 4
-// takes 24 bits. So a fourth costs nothing, and each class has at most one; a vertex may have fewer cached neighbours than it has
-// neighbours. Invariant: what at() gives is below the count of vertices, or none.
+// Cached neighbors as stored in local memory and in the file: a few in-neighbors per vertex (which: traverse/cached_neighbours.hpp). Up to
+// three are 4-byte ids. Four, for graphs whose ids fit 26 bits, take 12 bytes: neighbor k is a vertex u with u % 4 == k, and u / 4 takes 24
+// bits. So the fourth is free, but each residue class has at most one; a vertex may have fewer cached neighbors than neighbors. Invariant:
+// at() returns a valid vertex id, or none.
 #pragma once
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 namespace garner {
 
 struct cached_neighbours_view {
-  std::uint32_t const* words;  // near
+  std::uint32_t const* words;  // local
   std::uint32_t per_vertex;
   bool narrow;
   static constexpr std::uint32_t none = ~0u, most = 4, narrow_words = 3, narrow_none = 0xffffff;

@@ -12,7 +12,7 @@ void first_fault::tell(std::string const& where) const {
 }
 
 namespace {
-// " (byte 4104)" of element i where the array lies in a file.
+// " (byte 4104)": the position of element i if the array is in a file.
 std::string at_byte(container_section const* s, std::uint64_t i) {
   return s ? fmt::format(" (byte {})", s->offset + i * s->element_bytes) : "";
 }
@@ -23,7 +23,7 @@ void check_offsets(graph_info const& info, std::uint64_t const* offsets, std::st
   if (offsets[0] != 0) fail(errc::input, "{}: offset 0{} is {}, not 0; convert the graph again", where, at_byte(s, 0), offsets[0]);
   first_fault fault;
   shared_pool().run(n, 1u << 19, [&](std::uint64_t begin, std::uint64_t end) {
-    bool down = false;  // no early exit: this way it runs at the speed of memory
+    bool down = false;  // no early exit: the loop runs at memory bandwidth
     for (std::uint64_t i = begin; i < end; ++i) down |= offsets[i + 1] < offsets[i];
     if (!down) return;
     while (offsets[begin + 1] >= offsets[begin]) ++begin;

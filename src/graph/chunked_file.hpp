@@ -1,6 +1,6 @@
-// A file that is a row of chunks, made (and compressed, each as a gzip member or zstd frame of its own) by the thread pool and written in
-// order. Invariant: the bytes do not depend on the number of threads; like a pending_file it appears whole or not at all. Cost: one pass;
-// four chunks a thread in memory.
+// A file built from a sequence of chunks. The thread pool makes and compresses them (each its own gzip member or zstd frame); they are
+// written in order. Invariant: the bytes do not depend on the number of threads; like a pending_file it appears whole or not at all. Cost:
+// one pass; four chunks per thread in memory.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -40,7 +40,7 @@ class chunked_file {
   }
   void chunk(std::string const& bytes) { file_.write(packed(bytes)); }
 
-  // n items, the i-th of which is item(i).
+  // Writes n items; item(i) formats the i-th.
   template <class T, class Item>
   void array(std::uint64_t n, progress& bar, Item const& item) {
     constexpr std::uint64_t per_chunk = (1u << 20) / sizeof(T);

@@ -15,7 +15,7 @@ namespace garner {
 
 namespace {
 
-// What the first process says of the arrays, which lie one after the other, each from a page on.
+// The first process's description of the arrays, which are stored consecutively, each from a page boundary.
 struct contents {
   graph_info info;
   std::uint32_t cached_per_vertex = 0;
@@ -25,7 +25,7 @@ struct contents {
 };
 static_assert(std::is_trivially_copyable_v<contents> && sizeof(contents) <= common_memory::most_head);
 
-// f(array) for each that the host holds: memory_block or buffer.
+// Calls f(array) for each host-resident array: memory_block or buffer.
 template <class Graph, class F>
 void each_array(Graph& g, F const& f) {
   for (auto* lists : {&g.out, &g.in}) {
@@ -38,7 +38,7 @@ void each_array(Graph& g, F const& f) {
 std::uint64_t bytes_of(memory_block const& b) { return b.bytes(); }
 template <class T>
 std::uint64_t bytes_of(buffer<T> const& b) {
-  return b.size() * sizeof(T);  // its tail may be forgotten
+  return b.size() * sizeof(T);  // the tail may be discarded
 }
 
 contents contents_of(graph const& g) {
@@ -59,7 +59,7 @@ std::uint64_t all_bytes(contents const& c) {
   return all;
 }
 
-// Its arrays lie one after the other from `at` on, in memory of this owner's.
+// The arrays are consecutive from `at` on, in memory of this owner.
 graph lying_at(contents const& c, std::shared_ptr<void> const& owner, char* at, int device) {
   graph g;
   g.info = c.info, g.cached_per_vertex = c.cached_per_vertex, g.checked = c.checked, g.name = c.name;
@@ -72,7 +72,7 @@ graph lying_at(contents const& c, std::shared_ptr<void> const& owner, char* at, 
   return g;
 }
 
-// A private page that was copied is given back at once.
+// A private page is released as soon as it is copied.
 void move_bytes(char* to, char* from, std::uint64_t bytes) {
   constexpr std::uint64_t step = 64u << 20;
   for (std::uint64_t at = 0; at < bytes; at += step) {
@@ -115,7 +115,7 @@ graph load_in_common(common_memory::terms t, std::function<graph()> const& load)
   return mine;
 }
 
-// A graph in one piece of memory: a page that says what follows, then the arrays.
+// A graph in one contiguous block: a page that describes the contents, then the arrays.
 namespace {
 struct piece {
   std::uint64_t magic = magic_word;

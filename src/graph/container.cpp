@@ -1,5 +1,5 @@
-// Graphs to and from container files (the format: container_format.hpp; the invariants: check_csr.hpp).
-// Cost: each byte is read once, in blocks that are hashed and checked while they are warm in the cache, by all threads of the thread pool.
+// Reads and writes graph files (the format: container_format.hpp; the invariants: check_csr.hpp). Cost: all threads read each byte once, in
+// blocks that are hashed and checked while they are warm in the cache.
 #include "graph/container.hpp"
 
 #include <xxhash.h>
@@ -32,7 +32,7 @@ using namespace container;
 
 namespace {
 
-// Two pinned buffers that take turns: while one is copied to the device the other is filled from the file.
+// Double buffering with two pinned buffers: one is copied to the device while the other is filled from the file.
 struct bounce {
   bounce(int on_device, std::uint64_t bytes) : device(on_device) {
     for (auto& m : memory) m = memory_block(tier::host, bytes, device, "bounce buffers of the loader");
@@ -43,7 +43,7 @@ struct bounce {
     for (void* s : stream)
       if (s) {
         try {
-          device::wait(device, s);  // after an error a copy may still read the memory that is about to go
+          device::wait(device, s);  // after an error a copy may still read memory that is about to be freed
         } catch (...) {
         }
         device::free_stream(device, s);
@@ -59,7 +59,7 @@ struct bounce {
 
 class section_reader {
  public:
-  // Called for each block as it passes, from any thread.
+  // Called for each block as it arrives, from any thread.
   using block_check = std::function<void(std::uint64_t index, void const* data, std::uint64_t bytes)>;
 
   explicit section_reader(std::filesystem::path const& path) : file(path), header(parse(file)) {}
@@ -71,7 +71,7 @@ class section_reader {
   }
   std::string where(container_section const& s) const { return file.name() + ": " + s.name; }
 
-  // `to` is memory that the host reads; null with on_device: goes to `far` there; null without: only looked at.
+  // `to`: host-readable memory. Null with on_device: the data goes to `far` on the device. Null otherwise: the data is only checked.
   void read(container_section const& s, void* to, bool check, block_check const& look = {}, int on_device = -1, void* far = nullptr) {
     static counter loaded{"container.bytes_read"};
     std::vector<std::uint64_t> sums(blocks_of(s.bytes));
@@ -113,7 +113,7 @@ class section_reader {
              file.name(), end + i, padding[i], s.name);
   }
 
-  // One direction of the edges; without `keep` targets and weights are only looked at.
+  // One direction of the edges. Without `keep`, targets and weights are only checked.
   edge_lists read_lists(bool in, load_options const& how, bool keep) {
     auto const kind = [&](section_kind out) { return static_cast<section_kind>(static_cast<std::uint32_t>(out) + (in ? 3 : 0)); };
     graph_info const& info = header.info;
@@ -149,10 +149,10 @@ class section_reader {
     if (how.weights) load(*find(kind(section_kind::out_weights)), lists.weights, {});
     return lists;
   }
-  // A section that stays in the file: what is read of it later must be the same.
+  // A section that stays in the file. Checksums are recorded, so that later reads return the same data.
   void look_through(container_section const& s, block_check const& look) {
     read(s, nullptr, true, [&](std::uint64_t index, void const* data, std::uint64_t bytes) {
-      // The padding behind a section is zeros, which read() sees to.
+      // read() has verified that the padding behind a section is zero.
       std::uint64_t const whole = bytes / list_file::unit * list_file::unit, at = s.offset + index * block;
       lists_stay->compare(at, data, whole);
       if (std::uint64_t const rest = bytes - whole) {
@@ -163,7 +163,7 @@ class section_reader {
       if (look) look(index, data, bytes);
     });
   }
-  // Codes and their directory; unless they are kept, they are released after the check, which needs them whole.
+  // The codes and their directory. The check needs them whole; unless kept, they are released after it.
   void read_packed(edge_lists& lists, bool in, load_options const& how, bool keep) {
     auto const kind = [&](section_kind out, int k) {
       return static_cast<section_kind>(static_cast<std::uint32_t>(out) + (in ? 6 : 0) + static_cast<std::uint32_t>(k));
@@ -195,7 +195,7 @@ class section_reader {
       lists.stored_weights = {weights->offset, weights->bytes};
       return;
     }
-    constexpr std::uint64_t step = 1u << 14;  // decoded at a time: little beside the file, and near
+    constexpr std::uint64_t step = 1u << 14;  // ids decoded per step: small next to the file, and cached
     target_check check(header.info, lists.offsets.data(), nullptr, step * 4);
     shared_pool().run((header.info.edges + step - 1) / step, 64, [&](std::uint64_t first, std::uint64_t last) {
       std::vector<std::uint32_t> values(step);
@@ -219,7 +219,7 @@ class section_reader {
       p->words = std::move(there);
     }
   }
-  buffer<std::uint32_t> read_cached_neighbours(bool check, int device = -1) {  // device: which will copy them, as fast as the link goes
+  buffer<std::uint32_t> read_cached_neighbours(bool check, int device = -1) {  // device: the GPU that will copy them, at link speed
     container_section const& s = *find(section_kind::cached_neighbours);
     buffer<std::uint32_t> cached_neighbours(tier::host, s.bytes / 4, device, "cached neighbours");
     read(s, cached_neighbours.data(), check);
@@ -248,15 +248,15 @@ class section_reader {
     container_section const& s = *find(section_kind::by_id);
     memory_block by_id(tier::host, s.bytes, -1, "ids");
     read(s, by_id.data(), check);
-    // In any case, since it says where in memory an id is looked for.
+    // Always checked, since it determines the address at which an id is looked up.
     check_by_id(header.info, ids.data(), by_id.data(), where(s), s);
     return by_id;
   }
 
   container_file file;
   container_header header;
-  std::shared_ptr<list_file> lists_stay;  // of tier file
-  std::optional<progress> bar;            // from when it is known how much will be read
+  std::shared_ptr<list_file> lists_stay;  // for tier file
+  std::optional<progress> bar;            // created once the amount to read is known
 };
 
 }  // namespace
@@ -267,10 +267,10 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   phase const timed{"container.load"};
   if (in_device_memory(how.edges)) device::require(how.device);
   section_reader reader(file);
-  std::optional<device::kernel_loader> kernels;  // their first launch would wait for them
+  std::optional<device::kernel_loader> kernels;  // the first launch would wait for kernel loading
   if (how.device >= 0) {
     self_test(how.device);
-    kernels.emplace(how.device, [device = how.device] {  // a scan's kernels, and the pool of memory that it takes its own from
+    kernels.emplace(how.device, [device = how.device] {  // the kernels of a scan, and the memory pool it allocates from
       executor x({place_kind::device, device});
       buffer<std::uint32_t> counts(tier::device, 1u << 16, device, "a first scan");
       buffer<std::uint64_t> sums(tier::device, counts.size() + 1, device, "a first scan");
@@ -344,7 +344,7 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
   packed_words const words{words_of(g.out.packed_targets), words_of(g.out.packed_weights), words_of(g.in.packed_targets),
                            words_of(g.in.packed_weights)};
   std::vector<container_section> sections = layout(g.info, words, g.cached_per_vertex);
-  // In the order of section_kind, which is that of the file.
+  // In the order of section_kind, which is the order in the file.
   struct source {
     void const* data;
     std::uint64_t bytes;
@@ -361,7 +361,7 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
   for (auto const& s : sections) {
     source const& from = sources[static_cast<std::size_t>(s.kind)];
     if (from.bytes < s.bytes)
-      fail(errc::internal, "{}: '{}' of the graph has {} bytes where its counts ask for {}", file.string(), s.name, from.bytes, s.bytes);
+      fail(errc::internal, "{}: '{}' of the graph has {} bytes but its counts require {}", file.string(), s.name, from.bytes, s.bytes);
     if (s.bytes && in_device_memory(from.where))
       fail(errc::usage, "{}: '{}' lies on a device; load the graph into host memory to save it", file.string(), s.name);
   }

@@ -18,7 +18,7 @@
 
 namespace garner::container {
 
-static_assert(std::endian::native == std::endian::little, "the container is little-endian and its arrays are used as they lie in the file");
+static_assert(std::endian::native == std::endian::little, "graph files are little-endian, and their arrays are used without conversion");
 
 std::uint64_t header_checksum(raw_header const& raw) { return XXH3_64bits(&raw, offsetof(raw_header, checksum)); }
 std::uint64_t tree_checksum(std::vector<std::uint64_t> const& of_blocks) { return XXH3_64bits(of_blocks.data(), of_blocks.size() * 8); }
@@ -59,7 +59,7 @@ std::vector<container_section> layout(graph_info const& info, packed_words const
 }
 
 container_file::container_file(std::filesystem::path const& path) : name_(path.string()) {
-  fd_ = ::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe that nobody writes to must not hang
+  fd_ = ::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // O_NONBLOCK: opening a pipe that lacks a writer would hang
   if (fd_ < 0) fail(errc::io, "{}: cannot be opened: {}; check the name and its permissions", name_, std::strerror(errno));
   struct ::stat status {};
   int const failed = ::fstat(fd_, &status);
@@ -120,7 +120,7 @@ container_header parse(container_file const& file) {
   if (have == 0) fail(errc::input, "{}: is empty; a container begins with a header of {} bytes", name, page);
   if (std::uint64_t const n = std::min<std::uint64_t>(have, 8); std::memcmp(&raw, magic_bytes.data(), n) != 0) {
     if (std::memcmp(reinterpret_cast<char const*>(&raw) + 1, "GNR", std::min<std::uint64_t>(have - 1, 3)) == 0 && have > 3)
-      fail(errc::input, "{}: byte 0: the mark of a container is damaged, as by a transfer as text; copy the file again in binary", name);
+      fail(errc::input, "{}: byte 0: the mark of a graph file is damaged, as by a transfer as text; copy the file again in binary", name);
     fail(errc::input, "{}: byte 0: is not a Garner container; make one with `garner convert {} OUT.gnr`", name, name);
   }
   if (have < page) fail(errc::input, "{}: ends at byte {}, within the header of {} bytes; copy or convert it again", name, have, page);
@@ -131,7 +131,7 @@ container_header parse(container_file const& file) {
     fail(errc::input,
          "{}: byte {}: the header's checksum is {:016x} but its bytes give {:016x}; the file is damaged, copy or convert it again", name,
          offsetof(raw_header, checksum), raw.checksum, sum);
-  // From here on the header is what its writer wrote: what is wrong now is the writer's fault, or a later Garner's.
+  // The header is intact. Any error below is a fault of its writer, or the writer was a newer Garner.
   auto const bad = [&](std::size_t byte, std::string const& what) {
     fail(errc::input, "{}: byte {}: {}; convert it again", name, byte, what);
   };
@@ -157,9 +157,9 @@ container_header parse(container_file const& file) {
   bool const packed = raw.flags & flag_packed;
   if (!packed && raw.edges > raw.file_bytes / raw.id_bytes)
     bad(offsetof(raw_header, edges), fmt::format("{} edges are more than a file of {} bytes can hold", raw.edges, raw.file_bytes));
-  if (packed && raw.edges / 8 > raw.file_bytes)  // a directory of 4 bytes for 32 edges
+  if (packed && raw.edges / 8 > raw.file_bytes)  // a directory has 4 bytes per 32 edges
     bad(offsetof(raw_header, edges), fmt::format("{} packed edges are more than a file of {} bytes can hold", raw.edges, raw.file_bytes));
-  if (packed && raw.id_bytes != 4) bad(offsetof(raw_header, id_bytes), fmt::format("packed ids of {} bytes; 4 are possible", raw.id_bytes));
+  if (packed && raw.id_bytes != 4) bad(offsetof(raw_header, id_bytes), fmt::format("compressed ids of {} bytes; must be 4", raw.id_bytes));
   bool const weighted = raw.weights != 0;
   std::uint64_t const* const words = &raw.words.out_targets;
   for (std::size_t k = 0; k < 4; ++k) {

@@ -1,7 +1,7 @@
-// The container file as it lies: a header of one page with the table of sections, then each array of the graph on a page boundary.
-// docs/reference/file-formats.md defines it.
-// Invariant: counts and flags of the header determine the table entirely (layout()), so a reader compares it field by field and allocates
-// nothing that the true size of the file does not bear out; every byte of the file is under a checksum or must be zero.
+// The graph file's layout: a header of one page with the table of sections, then each array of the graph on a page boundary.
+// docs/reference/file-formats.md defines it. Invariant: the header's counts and flags fully determine the table (layout()). So a reader
+// compares the table field by field, and allocates only what the file's true size justifies. Every byte of the file is checksummed or must
+// be zero.
 #pragma once
 #include <xxhash.h>
 
@@ -18,10 +18,10 @@ namespace garner::container {
 
 constexpr std::uint32_t version_now = 1;
 constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t block = 4u << 20;   // what one checksum of the tree covers, and what one thread reads at a time
-constexpr std::uint64_t batch = 16u << 20;  // what goes through a bounce buffer at a time
+constexpr std::uint64_t block = 4u << 20;   // bytes under one leaf checksum, and per read of a thread
+constexpr std::uint64_t batch = 16u << 20;  // bytes per copy through a bounce buffer
 constexpr std::uint32_t max_sections = 61;
-// A byte that is no text, both kinds of line end and an end-of-file mark: what a transfer as text would change.
+// A non-text byte, both kinds of line end and an end-of-file mark: a transfer in text mode would change them.
 constexpr std::array<unsigned char, 8> magic_bytes{0x89, 'G', 'N', 'R', '\r', '\n', 0x1a, '\n'};
 constexpr std::uint32_t flag_directed = 1, flag_in_lists = 2, flag_id_map = 4, flag_reordered = 8, flag_packed = 16,
                         flag_cached_neighbours = 32, flags_known = 63;
@@ -73,7 +73,7 @@ std::uint64_t header_checksum(raw_header const& raw);
 // The checksum of a section: over the checksums of its blocks, so that they can be computed in any order.
 std::uint64_t tree_checksum(std::vector<std::uint64_t> const& of_blocks);
 
-// Where the sections of such a graph lie; the end of the last is the size of the file. The counts must not overflow: see parse().
+// Section positions for such a graph; the end of the last is the file size. The counts must not overflow: see parse().
 std::vector<container_section> layout(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbours);
 inline std::uint64_t end_of(std::vector<container_section> const& sections) {
   return on_page(sections.back().offset + sections.back().bytes);
@@ -86,7 +86,7 @@ class container_file {
   container_file(container_file const&) = delete;
   container_file& operator=(container_file const&) = delete;
 
-  void read(std::uint64_t at, void* to, std::uint64_t bytes) const;  // errc::io also where the file has become shorter
+  void read(std::uint64_t at, void* to, std::uint64_t bytes) const;  // errc::io also if the file has shrunk
   std::string const& name() const { return name_; }
   std::uint64_t bytes() const { return bytes_; }
 
@@ -96,10 +96,10 @@ class container_file {
   int fd_ = -1;
 };
 
-// The header of such a file, sums and all.
+// The header of such a file, including checksums.
 raw_header header_of(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbours,
                      std::vector<container_section> const& sections);
 
-container_header parse(container_file const& file);  // errc::input names the field that lies, and its byte
+container_header parse(container_file const& file);  // errc::input names the invalid field and its byte
 
 }  // namespace garner::container

@@ -18,7 +18,7 @@ namespace {
 
 using numbering = build_options::ids;
 
-// A container needs building only when something is asked for that it does not have.
+// A graph file needs a rebuild only if the options request something that it lacks.
 bool must_build(graph_info const& has, build_options const& want) {
   return (want.undirected && *want.undirected == has.directed) || (want.in_lists && has.directed && !has.in_lists) ||
          (want.id_bytes && want.id_bytes != has.id_bytes) || want.numbering != numbering::automatic;
@@ -37,7 +37,7 @@ std::uint64_t arrays_bytes(graph_info const& info) {
   return one * (info.in_lists ? 2 : 1) + bytes_of_ids(info);
 }
 
-// Of a container, or about that of a graph that will be made.
+// Header of a graph file, or an approximation of the graph to be made.
 graph_info info_of(std::filesystem::path const& in) {
   auto const made = generated_by(in);
   if (!made) return read_header(in).info;
@@ -47,10 +47,10 @@ graph_info info_of(std::filesystem::path const& in) {
   return about;
 }
 
-// What it repeats stays, as its other lists do; but where arcs become edges, u v and v u would be two.
+// Duplicates stay, as in the rest of the adjacency; but if directed edges become undirected, u v and v u would be two.
 bool keeps_all(graph_info const& has, build_options const& want) { return !(has.directed && want.undirected.value_or(false)); }
 
-// Internal ids stand for the user's, whose table (if there is one) is put back after building; unless the numbering is to change.
+// Internal ids represent the user's. Their id table (if any) is restored after the build, unless vertices are renumbered.
 edge_list arcs_of(graph const& g, bool renumber) {
   edge_list e;
   e.arcs.resize(g.info.edges);
@@ -79,7 +79,7 @@ graph build_again(graph g, build_options options, build_report& report) {
   if (!renumber) options.numbering = numbering::keep;
   if (keeps_all(g.info, options)) options.keep_duplicates = options.keep_loops = true;
   if (!options.undirected) options.undirected = !g.info.directed;
-  options.in_lists |= g.info.in_lists;  // an undirected graph has none, whatever this says
+  options.in_lists |= g.info.in_lists;  // an undirected graph has none, whatever this flag is
   edge_list e = arcs_of(g, renumber);
   buffer<std::uint64_t> ids = std::move(g.ids);
   memory_block by_id = std::move(g.by_id);
@@ -99,15 +99,15 @@ graph build_again(graph g, build_options options, build_report& report) {
 }  // namespace
 
 void check_target(std::filesystem::path const& out) {
-  pending_file const there(out);  // removed again
+  pending_file const there(out);  // removed on scope exit
 }
 
 namespace {
 
-// As far as the format tells.
+// As far as the format alone determines it.
 bool has_weights(file_format f) { return f == file_format::wel || f == file_format::gr || f == file_format::wsg; }
 
-// Edge lists to containers, where there is what it takes at the least.
+// Edge lists to graph files, if the minimum memory is available.
 bool can_sort_by_parts(convert_plan const& plan) {
   return plan.to == file_format::gnr && plan.from != file_format::gnr && host_budget().limit() >= large_graph_least;
 }
@@ -121,7 +121,7 @@ std::string why_not_by_parts(convert_plan const& plan) {
   return fmt::format(" (from {} on it is sorted by parts)", format_bytes(large_graph_least));
 }
 
-// What it will take, and how it is done; formats are known.
+// Estimates the cost and selects the strategy; formats are known.
 void look_at(std::filesystem::path const& in, convert_options const& options, convert_plan& plan) {
   build_options const& b = options.build;
   if (plan.from == file_format::gnr) {
@@ -134,7 +134,7 @@ void look_at(std::filesystem::path const& in, convert_options const& options, co
           std::max(plan.bytes_needed + info.edges * 16, build_bytes(info.edges, info.vertices, info.weights != weight_kind::none,
                                                                     b.undirected.value_or(!info.directed), b.in_lists || info.in_lists));
   } else {
-    // Of an edge list only its size is known: 16 bytes an arc, and hardly more vertices than a quarter of the arcs.
+    // Only the size of an edge list is known. Assume 16 bytes per edge, and at most one vertex per four edges.
     std::uint64_t const read = estimate_read_bytes(in, options.read), arcs = read / 16;
     bool const undirected = b.undirected.value_or(plan.from == file_format::metis);
     if (read) plan.bytes_needed = std::max(read, build_bytes(arcs, arcs / 4, false, b.undirected.value_or(false), b.in_lists));
@@ -144,7 +144,7 @@ void look_at(std::filesystem::path const& in, convert_options const& options, co
   plan.by_parts = can_sort_by_parts(plan) && (plan.bytes_needed > host_budget().limit() || plan.bytes_needed == 0);
 }
 
-// Text that is read and not yet taken: a quarter of the budget at the most, of which a block takes some thirty times its size.
+// Text read ahead may take a quarter of the budget; a block takes some thirty times its size.
 std::size_t block_within(std::uint64_t bytes, std::size_t said) {
   return std::clamp<std::size_t>(bytes / 4 / (32 * shared_pool().threads()), std::min<std::size_t>(said, 16u << 10), said);
 }
@@ -233,7 +233,7 @@ convert_result convert(std::filesystem::path const& in, std::filesystem::path co
   try {
     return convert_in_memory(in, out, options, plan);
   } catch (error const& e) {
-    // A guess from the beginning of a file, compressed above all, may have been too low.
+    // An estimate from the beginning of a file may have been too low, above all for compressed input.
     if (e.code() != errc::memory || !can_sort_by_parts(plan)) throw;
   }
   return convert_by_parts(in, out, options, plan.scratch_bytes);
@@ -245,7 +245,7 @@ std::vector<std::string> write_graph(graph const& g, std::filesystem::path const
     return {};
   }
   if (g.info.packed)
-    fail(errc::usage, "{}: the lists are packed, which only a container can hold; unpack them, or let the name end in .gnr", out.string());
+    fail(errc::usage, "{}: compressed adjacency can only be written as .gnr; decompress it, or write a .gnr", out.string());
   csr_arrays a;
   a.vertices = g.info.vertices;
   a.edges = g.info.edges;

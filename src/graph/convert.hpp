@@ -1,9 +1,9 @@
-// From any format to any other: reading -> build_graph -> writing, or container -> writing. The options of build_graph apply to a container
-// too, which is then taken apart and built again only if one of them asks for what it is not. What is larger than the host budget is sorted
-// by parts (large_graph.hpp): any edge list, to a container. Formats and containers are not, which need the whole graph in memory.
-// Invariant: a container converted without options keeps its vertices, ids and order of edges; built again it keeps loops and duplicates,
-// unless its arcs become edges.
-// Cost: that of reading and build_graph; of a container its own size in host memory.
+// Conversion between formats: reading -> build_graph -> writing, or graph file -> writing. The build options
+// also apply to a graph file, which is rebuilt only if one of them requests something it lacks. An edge list
+// of any format that exceeds the host budget is sorted in parts into a graph file (large_graph.hpp). Graph
+// files, and other output formats, need the whole graph in memory. Invariant: a graph file converted without
+// options keeps its vertices, ids and edge order. A rebuild keeps loops and duplicates, unless directed edges
+// become undirected. Cost: that of reading and build_graph; for a graph file its own size in host memory.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -21,34 +21,34 @@ struct convert_options {
   read_options read;
   std::optional<file_format> to;  // unset: by ending
   build_options build;
-  bool check = true;                   // of a container: checksums and invariants
-  std::function<void(graph&)> finish;  // what is done to the graph before it is written: packing, cached neighbours
-  large_options large;                 // and to one that is larger than the host budget
+  bool check = true;                   // of a graph file: verify checksums and invariants
+  std::function<void(graph&)> finish;  // applied to the graph before it is written: compression, cached neighbors
+  large_options large;                 // options for a graph that exceeds the host budget
 };
 
-// What is known before it starts.
+// What is known before the conversion starts.
 struct convert_plan {
   file_format from, to;
-  bool builds = true;               // false: a container that is written as it is
-  bool keeps_all = false;           // of a container: loops and duplicates stay, whatever the options say
-  std::uint64_t bytes_needed = 0;   // of host memory at the peak, guessed from the input's size; 0: not known, as of a pipe
-  bool by_parts = false;            // it is more than the host budget, or not known: sorted by parts
-  std::uint64_t scratch_bytes = 0;  // of disk that this takes beside the container
+  bool builds = true;               // false: a graph file, written unchanged
+  bool keeps_all = false;           // a graph file: keeps loops and duplicates, whatever the options are
+  std::uint64_t bytes_needed = 0;   // peak host memory, estimated from the input size; 0: unknown, as for a pipe
+  bool by_parts = false;            // larger than the host budget, or unknown: sorted in parts
+  std::uint64_t scratch_bytes = 0;  // disk space in addition to the graph file
 };
-// Throws what is wrong with the names and options, errc::io where the output cannot be written, errc::memory where the host budget is too
+// Validates names and options and throws what is wrong: errc::io if the output cannot be written, errc::memory if the host budget is too
 // small.
 convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options);
 
 struct convert_result {
   graph_info info;
   build_report report;
-  bool built = true;                     // false: a container that was written as it is, and the report is empty
-  std::optional<large_report> by_parts;  // set: it was sorted by parts
-  std::vector<std::string> notes;        // what the user should hear though nothing failed
+  bool built = true;                     // false: a graph file was written unchanged; the report is empty
+  std::optional<large_report> by_parts;  // set if it was sorted in parts
+  std::vector<std::string> notes;        // warnings for the user
 };
 convert_result convert(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options);
 
-// Writes a graph in host memory in any format that can be written. Returns notes: what the format could not keep.
+// Writes a graph in host memory in any writable format. Returns notes on what the format could not represent.
 std::vector<std::string> write_graph(graph const& g, std::filesystem::path const& out, file_format to);
 
 // Throws errc::io now if a file could not be written there later.

@@ -26,7 +26,7 @@ bool is_file(fs::path const& path) {
   return fs::is_regular_file(path, none);
 }
 
-// Folders in `folder`, by name.
+// Subfolders of `folder`, sorted by name.
 std::vector<fs::path> folders_of(fs::path const& folder) {
   std::vector<fs::path> all;
   for (std::string const& name : names_in(folder))
@@ -35,7 +35,7 @@ std::vector<fs::path> folders_of(fs::path const& folder) {
   return all;
 }
 
-// The first of these names that is there, with any of the endings.
+// The first of these names that exists, with any of the endings.
 found find_array(fs::path const& folder, std::initializer_list<char const*> names) {
   for (char const* name : names)
     for (char const* ending : {".npy", ".csv.gz", ".csv"})
@@ -45,7 +45,7 @@ found find_array(fs::path const& folder, std::initializer_list<char const*> name
 found features_in(fs::path const& folder) { return find_array(folder, {"node-feat", "node_feat"}); }
 found times_in(fs::path const& folder) { return find_array(folder, {"node_year", "node_time"}); }
 
-// FROM, RELATION and TO of a folder's name: parted by three underscores (OGB), else by two (IGB).
+// Splits a folder's name into FROM, RELATION and TO: by three underscores (OGB), else by two (IGB).
 std::optional<data_set::edges> named(std::string const& name) {
   for (std::string const mark : {"___", "__"}) {
     std::vector<std::string> parts;
@@ -71,7 +71,7 @@ void add_types_of_relations(data_set& d) {
     for (std::string const& name : {e.from, e.to}) type_of(d, name);
 }
 
-// A table of OGB's with a line of names: the words of its one row behind them.
+// An OGB table with a line of names: each name with the word in its only row.
 std::vector<std::pair<std::string, std::string>> named_row(fs::path const& file) {
   input_stream in(file);
   std::string text(1u << 20, '\0');
@@ -94,7 +94,7 @@ std::vector<std::pair<std::string, std::string>> named_row(fs::path const& file)
   return all;
 }
 
-// OGB's counts of vertices by type.
+// OGB's file of vertex counts per type.
 fs::path count_file(fs::path const& folder) {
   fs::path const plain = folder / "num-node-dict.csv";
   return is_file(plain) ? plain : folder / "num-node-dict.csv.gz";
@@ -109,7 +109,7 @@ std::vector<std::pair<std::string, std::uint64_t>> counts_in(fs::path const& fil
   return all;
 }
 
-// The one number of a list that has one a graph.
+// The only number of a list with one entry per graph.
 std::uint64_t one_count(array_source const& from) {
   std::vector<std::int64_t> const all = whole_numbers(from, {});
   if (all.size() != 1 || all[0] < 0)
@@ -121,7 +121,7 @@ std::optional<std::uint64_t> count_in(fs::path const& folder, std::initializer_l
   return list ? std::optional(one_count(*list)) : std::nullopt;
 }
 
-// The folder of split/ that is meant; empty where there is none.
+// The selected folder of split/; empty if none exists.
 fs::path split_folder(fs::path const& root, std::string const& wanted) {
   std::vector<fs::path> const all = folders_of(root / "split");
   std::vector<std::string> names;
@@ -136,7 +136,7 @@ fs::path split_folder(fs::path const& root, std::string const& wanted) {
     fail(errc::usage, "{}: split/ has {} folders: {}; say which one with --split", root.string(), all.size(), fmt::join(names, ", "));
   return all.empty() ? fs::path() : all[0];
 }
-// The first of these folders that has any of the three gives them all.
+// The first folder that has any of the three splits supplies all of them.
 void take_splits(data_set::vertices& t, std::vector<fs::path> const& folders) {
   for (fs::path const& folder : folders) {
     if (folder.empty()) continue;
@@ -172,7 +172,7 @@ data_set ogb_of_types(fs::path const& root, fs::path const& raw, std::string con
     bool const should = std::count(labelled.begin(), labelled.end(), t.name) != 0;
     if (should || !told) t.labels = find_array(raw / "node-label" / t.name, {"node-label", "node_label"});
     if (should && !t.labels)
-      fail(errc::io, "{}: '{}' has labels, says {}, and there is no node-label.csv.gz", (raw / "node-label" / t.name).string(), t.name,
+      fail(errc::io, "{}: '{}' has labels, says {}, but node-label.csv.gz is missing", (raw / "node-label" / t.name).string(), t.name,
            has_label.filename().string());
     if (!splits.empty()) take_splits(t, {splits / t.name});
   }
@@ -228,7 +228,7 @@ data_set ogb_archive(fs::path const& root, fs::path const& raw, std::string cons
   return d;
 }
 
-// MAG240M and IGB: a folder a type, and one FROM___RELATION___TO (or with two underscores) an edge type.
+// MAG240M and IGB: a folder per type, and one FROM___RELATION___TO (or with two underscores) per edge type.
 data_set processed_folders(fs::path const& root, fs::path const& processed, std::string const& split) {
   data_set d;
   for (fs::path const& folder : folders_of(processed))
@@ -253,7 +253,7 @@ data_set processed_folders(fs::path const& root, fs::path const& processed, std:
     t.times = times_in(folder);
     t.labels = find_array(folder, {"node_label", "node-label", "node_label_19", "node_label_2K"});
     if (t.labels && t.labels->file.stem() == "node_label_19" && is_file(folder / "node_label_2K.npy"))
-      d.notes.push_back(fmt::format("{}: the labels of 19 classes are taken; node_label_2K.npy lies beside them", folder.string()));
+      d.notes.push_back(fmt::format("{}: the labels of 19 classes are taken; node_label_2K.npy exists as well", folder.string()));
     for (found const& of : {t.features, t.labels})
       if (!t.count && of && of->file.extension() == ".npy") t.count = npy_file(of->file).rows();
     take_splits(t, {splits.empty() ? splits : splits / t.name, folder, splits});
@@ -292,7 +292,7 @@ data_set look_into(fs::path const& folder, std::string const& split) {
       folder.string(), raw.string(), processed.string());
 }
 
-// A pickle is a program for a machine with a stack; such a dictionary needs some of its instructions, all others are refused.
+// A pickle is a program for a stack machine. Such a dictionary uses few of its instructions; all others are rejected.
 std::vector<std::pair<std::string, std::uint64_t>> read_counts(fs::path const& file) {
   zip_file const archive(file);
   zip_file::entry const* data = nullptr;
@@ -318,7 +318,7 @@ std::vector<std::pair<std::string, std::uint64_t>> read_counts(fs::path const& f
     return value;
   };
   std::vector<std::pair<std::string, std::uint64_t>> counts;
-  std::vector<std::string> names;  // keys whose numbers are to come, or are there:
+  std::vector<std::string> names;  // keys whose numbers are pending, or set:
   std::vector<std::uint64_t> numbers;
   bool dictionary = false;
   auto const take = [&] {

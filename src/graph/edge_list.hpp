@@ -1,6 +1,6 @@
-// What every reader of a graph file gives, and what build_graph() turns into CSR: arcs as they stand in the file, counted from 0 (the
-// user's id is id + id_base), before duplicates are dropped or ids compacted. Invariant: weights is empty or as long as arcs; f32 weights
-// are kept as their bit pattern; ids ascend, each once.
+// The output of every reader of graph files, and the input of build_graph(): edges in file order, numbered from 0 (the user's id is id +
+// id_base), before duplicates are dropped or ids compacted. Invariant: weights is empty or has one entry per edge; f32 weights keep their
+// bit pattern; ids are strictly ascending.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,21 +25,21 @@ inline std::uint64_t fingerprint(std::uint64_t source, std::uint64_t target, std
 struct edge_list {
   std::vector<arc> arcs;
   std::vector<std::uint32_t> weights;           // u32 values, or the bits of f32 values
-  weight_kind weights_are = weight_kind::none;  // what `weights` holds
-  bool undirected = false;                      // the format or its header says so: each edge stands once and is to be mirrored
-  bool mirrored = false;                        // the format says undirected and already lists both directions
-  std::uint64_t vertices = 0;                   // as the header declares them (ids 0 .. vertices-1 in `id_base` counting); 0: not declared
+  weight_kind weights_are = weight_kind::none;  // the type of `weights`
+  bool undirected = false;                      // by format or header: each edge is listed once and will be mirrored
+  bool mirrored = false;                        // the format is undirected and already lists both directions
+  std::uint64_t vertices = 0;                   // as the header declares (ids 0 .. vertices-1 before `id_base` is added); 0: undeclared
   std::uint64_t id_base = 0;                    // user id = internal id + id_base (1 for Matrix Market and DIMACS)
-  std::vector<std::uint64_t> ids;               // where the format lists its vertices: their user ids, and arcs hold places in this list
+  std::vector<std::uint64_t> ids;               // if the format lists its vertices: their user ids; then edges index this list
   std::string source;                           // the file's name, for messages
 };
 
-// Who takes the arcs of a list by parts, where it is not to stand in memory as a whole.
+// Receives the edges of a list in parts, when the whole list should not be in memory.
 class arc_sink {
  public:
   virtual ~arc_sink() = default;
-  // Takes the arcs and weights of `part`, which come in the order of the file, and leaves none. All else that the list says is as in the
-  // whole, but that weights of earlier parts may have been whole numbers where these are floats.
+  // Consumes the edges and weights of `part`, in file order, and leaves it empty. All other fields are as in the whole list. One exception:
+  // weights of earlier parts may have been integers where these are floats.
   virtual void take(edge_list& part) = 0;
 };
 

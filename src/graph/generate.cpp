@@ -19,7 +19,7 @@ struct endpoints {
   std::uint64_t u, v;
 };
 
-// Graph500's quadrants, one 32-bit draw a bit of the label: thresholds A, A+B, A+B+C of 2^32.
+// Graph500's quadrants, one 32-bit random number per bit of the label: thresholds A, A+B, A+B+C of 2^32.
 GARNER_HD inline endpoints draw_kron(std::uint64_t seed, std::uint64_t i, int scale) {
   constexpr std::uint32_t a = 2448131359u, ab = 3264175145u, abc = 4080218931u;  // .57 .76 .95
   std::uint64_t u = 0, v = 0, bits = 0;
@@ -36,8 +36,8 @@ GARNER_HD inline endpoints draw_uniform(std::uint64_t seed, std::uint64_t i, int
   return {random_bits(seed, 0, i) >> (64 - scale), random_bits(seed, 1, i) >> (64 - scale)};
 }
 
-// Four of five links go near, to a distance of up to 2^k with k uniform in 0 .. 10 (pages of one site stand together in crawl order); the
-// rest goes to a page by rank r^4 of a uniform r, so that the popularity of the k-th page falls as k^(-3/4); ranks are spread over the ids.
+// Four of five links are short: up to 2^k away, k uniform in 0 .. 10 (in crawl order, pages of one site are adjacent). The others go to the
+// page of rank r^4 for a uniform r, so that the popularity of page k falls as k^(-3/4); ranks are spread over the ids.
 GARNER_HD inline endpoints draw_web(std::uint64_t seed, std::uint64_t i, int scale) {
   std::uint64_t const n = std::uint64_t{1} << scale, bits = random_bits(seed, 1, i);
   std::uint64_t const u = random_bits(seed, 0, i) >> (64 - scale);
@@ -146,7 +146,7 @@ graph generate(executor& x, generate_options const& o, build_report& report) {
   arcs.keys = buffer<std::uint64_t>(x.near(), 2 * edges, x.device(), "generated arcs");
   {
     progress told("drawing edges", edges);
-    constexpr std::uint64_t part = 1u << 22;  // small enough that Ctrl-C and the bar keep up
+    constexpr std::uint64_t part = 1u << 22;  // small enough for Ctrl-C and the progress bar to stay responsive
     for (std::uint64_t first = 0; first < edges; first += part) {
       std::uint64_t const n_part = std::min(part, edges - first);
       for_each_item<1>(x, n_part, draw_edge{o.kind, o.seed, o.scale, arcs.shift, first, arcs.keys.data()});

@@ -1,5 +1,5 @@
-// From the user's id of a vertex to its place among them. Cost: O(1), with an id map a binary search. And the table of places in another
-// width.
+// Maps a user's vertex id to its internal id. Cost: O(1), or a binary search if there is an id map. Also converts the table of internal ids
+// to another width.
 #include "graph/graph.hpp"
 
 #include "core/executor.hpp"

@@ -1,6 +1,6 @@
-// A graph in memory: CSR, each array in a tier of its own. The owner stays on the host; bodies get csr_view by value.
-// Invariant: offsets has vertices + 1 entries, never goes down, starts at 0 and ends at edges; every target is below vertices; lists are
-// sorted by target (a multigraph may repeat one). Arrays start on a 4 KiB boundary.
+// A graph in memory: CSR, each array in its own memory tier. The owner stays on the host; kernels get csr_view by value. Invariant: offsets
+// has vertices + 1 entries, never decreases, starts at 0 and ends at edges; every target is below vertices; adjacency is sorted by target
+// (a multigraph may repeat one). Arrays start on a 4 KiB boundary.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -14,16 +14,16 @@
 
 namespace garner {
 
-// An array with an element an arc, plain or packed; its first `kept` elements may have a copy near the place that runs, or the lists of
-// some vertices (sample/kept_lists.hpp).
+// An array with one element per edge, plain or compressed. A copy of its first `kept` elements, or of some vertices' adjacency
+// (sample/kept_lists.hpp), may be cached locally.
 template <class T>
 struct arc_array {
-  T const* data = nullptr;  // far: only a team reads it; null where it is packed
+  T const* data = nullptr;  // may be remote: only teams read it; null if compressed
   packed_view packed{};
   T const* near_data = nullptr;
-  std::uint32_t const* near_words = nullptr;  // of a packed one
+  std::uint32_t const* near_words = nullptr;  // of a compressed array
   std::uint64_t kept = 0;
-  // By vertex how many elements (of a packed one: words) further on the copy of its list stands, or `elsewhere`: it has none.
+  // By vertex: the distance, in elements (compressed: words), from its adjacency to the cached copy; or `elsewhere`: not cached.
   std::int64_t const* moved_by = nullptr;
   static constexpr std::int64_t elsewhere = std::numeric_limits<std::int64_t>::min();
 
@@ -31,7 +31,7 @@ struct arc_array {
     if (end > kept) return {data, begin, end, false, packed};
     return {near_data, begin, end, true, {packed.at, near_words}};
   }
-  // The same of the list of v, or of a part of it.
+  // The same for the adjacency of v, or a part of it.
   GARNER_HD span<T> part_of(std::uint64_t v, std::uint64_t begin, std::uint64_t end) const {
     if (!moved_by) return part(begin, end);
     std::int64_t const by = moved_by[v];
@@ -41,7 +41,7 @@ struct arc_array {
   }
 
  private:
-  // May point before the copies: only with an index of the list it points into them.
+  // May point before the copies; only an index within the list makes it valid.
   template <class U>
   GARNER_HD static U const* moved(U const* copies, std::int64_t by) {
     return reinterpret_cast<U const*>(reinterpret_cast<std::uintptr_t>(copies) + static_cast<std::uintptr_t>(by) * sizeof(U));
@@ -50,9 +50,9 @@ struct arc_array {
 
 template <class Id>
 struct csr_view {
-  std::uint64_t const* offsets = nullptr;  // near: on the place that runs
+  std::uint64_t const* offsets = nullptr;  // local to the device that runs
   arc_array<Id> targets;
-  arc_array<std::uint32_t> weights;  // u32 or the bits of f32; empty where there are none
+  arc_array<std::uint32_t> weights;  // u32 or the bits of f32; empty if unweighted
   std::uint64_t vertices = 0, edges = 0;
 
   GARNER_HD std::uint64_t degree(std::uint64_t v) const { return offsets[v + 1] - offsets[v]; }
@@ -61,9 +61,9 @@ struct csr_view {
   GARNER_HD span<std::uint32_t> weights_of(span<Id> const& r) const { return weights.part(r.begin, r.end); }
 };
 
-// An array of 32-bit values in packed blocks (core/packed.hpp), and its directory, which the host can read.
+// An array of 32-bit values in compressed blocks (`core/packed.hpp`), and its directory, which is host-readable.
 struct packed_array {
-  memory_block words;  // one word more than the blocks have
+  memory_block words;  // the blocks, and one word of padding
   buffer<std::uint32_t> blocks;
   buffer<std::uint64_t> groups;
 
@@ -72,7 +72,7 @@ struct packed_array {
   packed_view view() const { return {{blocks.data(), groups.data()}, static_cast<std::uint32_t const*>(words.data())}; }
 };
 
-// Where an array lies in the file that it stays in.
+// Position of an array that stays in its file.
 struct stored_array {
   std::uint64_t at = 0, bytes = 0;
 };
@@ -80,31 +80,31 @@ class list_file;
 
 // One direction of the edges.
 struct edge_lists {
-  buffer<std::uint64_t> offsets;  // always readable by the host
-  memory_block targets;           // edges x id_bytes; empty where they are packed
+  buffer<std::uint64_t> offsets;  // always host-readable
+  memory_block targets;           // edges x id_bytes; empty if compressed
   memory_block weights;           // edges x 4 bytes, or empty
   packed_array packed_targets, packed_weights;
   stored_array stored_targets,
-      stored_weights;                  // of a graph whose lists stay in its file: instead of the arrays, or the words of packed ones
-  buffer<std::uint64_t> near_offsets;  // a copy on the device that will run the jobs, or empty: then each job makes its own
+      stored_weights;                  // file tier: replaces the arrays, or compressed words
+  buffer<std::uint64_t> near_offsets;  // a copy on the device that runs the algorithms; if empty, each run makes its own
 };
 
 struct graph {
   graph_info info;
   edge_lists out, in;  // in.offsets is empty unless info.in_lists
   buffer<std::uint32_t>
-      cached_neighbours;  // of each vertex the best in-neighbours (traverse/cached_neighbours.hpp), cached_per_vertex each, or empty
+      cached_neighbours;  // the best in-neighbors of each vertex (traverse/cached_neighbours.hpp), cached_per_vertex each, or empty
   std::uint32_t cached_per_vertex = 0;
-  buffer<std::uint64_t> ids;  // internal id -> user id, ascending unless info.order says else; empty unless info.id_map
-  memory_block by_id;         // where info.order is not natural: internal ids in the order of the user's, id_bytes each; else empty
-  std::shared_ptr<list_file> in_file;  // where targets and weights lie, if they were left in their file; else null
+  buffer<std::uint64_t> ids;  // internal id -> user id, ascending unless info.order differs; empty unless info.id_map
+  memory_block by_id;         // if info.order is not natural: internal ids in the order of user ids, id_bytes per entry; else empty
+  std::shared_ptr<list_file> in_file;  // set if targets and weights stay in their file; else null
   std::string name;                    // of the file, for messages
-  bool checked = true;                 // false: of a file whose checksums nobody compared
+  bool checked = true;                 // false: from a file whose checksums were not verified
 
   std::uint64_t user_id(std::uint64_t internal) const { return ids.empty() ? internal + info.id_base : ids[internal]; }
-  // errc::input names a vertex that does not exist, and which do.
+  // errc::input names the missing vertex and the valid range.
   std::uint64_t internal_id(std::uint64_t user) const { return at_rank(rank_of(user)); }
-  std::uint64_t rank_of(std::uint64_t user) const;  // how many user ids are smaller
+  std::uint64_t rank_of(std::uint64_t user) const;  // number of smaller user ids
   // The internal id of the vertex whose user id has `rank` smaller ones.
   std::uint64_t at_rank(std::uint64_t rank) const {
     if (!by_id.bytes()) return rank;
@@ -112,7 +112,7 @@ struct graph {
                               : static_cast<std::uint32_t const*>(by_id.data())[rank];
   }
 
-  // errc::usage where lists lie in a file; those come through list_windows, which fill in what bare_view() leaves open.
+  // errc::usage if the adjacency is in a file; list_windows completes what bare_view() leaves open.
   template <class Id>
   csr_view<Id> view(edge_lists const& lists, std::uint64_t const* offsets = nullptr) const {
     require_in_memory();
@@ -128,26 +128,26 @@ struct graph {
     v.targets.packed = lists.packed_targets.view();
     v.weights.packed = lists.packed_weights.view();
     v.vertices = info.vertices,
-    v.edges = lists.offsets.empty() ? info.edges : lists.offsets[info.vertices];  // of a part each direction its own
+    v.edges = lists.offsets.empty() ? info.edges : lists.offsets[info.vertices];  // each direction of a part has its own count
     return v;
   }
 };
 
-// Host memory of what tells the user's ids.
+// Host memory of the tables of user ids.
 inline std::uint64_t bytes_of_ids(graph_info const& info) {
   return (info.id_map ? info.vertices * 8 : 0) + (info.order != vertex_order::natural ? info.vertices * info.id_bytes : 0);
 }
 
-// Copies the offsets to a device, once for all jobs that will run there; -1: drops the copies.
+// Copies the offsets to a device, once for all algorithms that run there; -1: drops the copies.
 void bring_offsets_near(graph& g, int device);
 
-// Internal ids of `had` bytes each (graph::by_id), written with `id_bytes` each.
+// Converts internal ids of `had` bytes each (graph::by_id) to `id_bytes` each.
 memory_block ids_of_width(memory_block const& from, std::uint32_t had, std::uint32_t id_bytes);
 
-// What any job keeps near beside the lists, offsets and all: no less than each of them says for itself.
+// Upper bound on any algorithm's local memory besides the adjacency, including offsets.
 inline std::uint64_t state_allowance(graph_info const& info) { return info.vertices * 96 + info.edges / 32 + (1u << 20); }
 
-// Calls f with a value of the type that one entry of the edge list has: std::uint32_t or std::uint64_t.
+// Calls f with a value of the edge list's id type: std::uint32_t or std::uint64_t.
 template <class F>
 decltype(auto) with_id_type(graph_info const& info, F&& f) {
   return info.id_bytes == 8 ? f(std::uint64_t{}) : f(std::uint32_t{});

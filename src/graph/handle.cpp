@@ -1,4 +1,4 @@
-// The contract's graphs: parse what is asked, call the house.
+// Public API for graphs: parses requests and calls the internal modules.
 #include "graph/handle.hpp"
 
 #include <cmath>
@@ -72,8 +72,8 @@ constexpr std::uint64_t no_id = ~std::uint64_t{0};
 
 bool on_device(place where) { return where.kind == place_kind::device; }
 
-// Where edges may lie for a place; elsewhere than on a device managed memory is host memory. Where nobody said, and the device has room for
-// `list_bytes` and a job's state, they lie there.
+// Allowed tiers of edges for a device; without a GPU, managed memory is host memory. If no tier was requested, edges go to device memory
+// when it has space for `list_bytes` and an algorithm's state.
 tier tier_for(place where, std::optional<tier> edges, graph_info const& info, std::uint64_t list_bytes) {
   tier t = edges.value_or(tier::host);
   if (t == tier::file) {
@@ -94,14 +94,14 @@ std::uint64_t bytes_of(edge_lists const& lists) {
   return lists.targets.bytes() + lists.weights.bytes() + lists.packed_targets.words.bytes() + lists.packed_weights.words.bytes();
 }
 
-// A copy in `to`, or nothing where it can be read as it lies.
+// Returns a copy in `to`, or nothing if the array is readable in its present tier.
 std::optional<memory_block> copied(executor& x, memory_block const& from, tier to, char const* what) {
   bool const readable = x.on_device() ? from.where() == to && from.device() == x.device() : !in_device_memory(from.where());
   if (from.bytes() == 0 || readable) return {};
   if (in_device_memory(from.where()) && from.device() != x.device() && x.on_device())
     fail(errc::usage, "edges go from device {} to device {} by way of the host; bring the graph to place host first", from.device(),
          x.device());
-  if (from.owner() && to == tier::host && x.on_device()) {  // memory that others have too is pinned where it lies
+  if (from.owner() && to == tier::host && x.on_device()) {  // shared memory is pinned in its present location
     struct held {
       std::shared_ptr<void> owner;
       pinned_pages pages;
@@ -149,7 +149,7 @@ edge_list list_of(edge_array const& from) {
 }  // namespace
 
 namespace {
-// `in_common`: lists in host memory are pinned for no device yet.
+// `in_common`: the adjacency in host memory is not pinned for any device yet.
 graph open_alone(std::filesystem::path const& file, open_options const& o, bool in_common) {
   load_options how;
   graph_source from(file);
@@ -159,7 +159,7 @@ graph open_alone(std::filesystem::path const& file, open_options const& o, bool 
   how.edges = tier_for(o.where, o.edges, from.info(), list_bytes(from.header(), how));
   how.device = on_device(o.where) && !(in_common && how.edges == tier::host) ? o.where.index : -1;
   how.check = o.check;
-  // Of a graph that may be larger than host memory its best neighbours are wanted, but not needed.
+  // For a graph that may exceed host memory, cached neighbors are optional.
   if (how.edges == tier::file) {
     budget const& host = host_budget();
     std::uint64_t const words = cached_neighbours_view::words_of(from.info().vertices, from.header().cached_neighbours);
@@ -214,10 +214,10 @@ graph_handle make_in_lists(std::shared_ptr<graph_handle const> const& handle) {
   return as_error([&] {
     graph const& from = graph_access::of(*handle);
     auto const owner =
-        std::make_shared<std::shared_ptr<graph_handle const>>(handle);  // one for all: handle's count tells who else is there
+        std::make_shared<std::shared_ptr<graph_handle const>>(handle);  // shared by all copies: the handle's use count shows other users
     auto const shared = [&](memory_block const& b) {
       if (in_device_memory(b.where()))
-        fail(errc::usage, "{}: its edges lie on a device, and others use them; let go of those, or open it with in_lists = true",
+        fail(errc::usage, "{}: its edges are on a device and in use; release the other handles, or open it with in_lists = true",
              from.name);
       return b.bytes() ? memory_block(owner, b.data(), b.bytes(), b.device()) : memory_block();
     };
@@ -248,7 +248,7 @@ graph_handle generate_graph(generate_options const& options, place where, build_
 graph_handle bring_to(graph_handle&& handle, place where, std::optional<tier> edges) {
   return as_error([&] {
     graph& g = graph_access::change(handle);
-    if (g.in_file && edges == tier::file) {  // it lies there, for any place
+    if (g.in_file && edges == tier::file) {  // the file serves any device
       bring_offsets_near(g, on_device(where) ? where.index : -1);
       return std::move(handle);
     }
@@ -256,7 +256,7 @@ graph_handle bring_to(graph_handle&& handle, place where, std::optional<tier> ed
     if (edges == tier::file) fail(errc::usage, "{}: its lists lie in memory; save the graph, and open the file with tier file", g.name);
     tier const to = tier_for(where, edges, g.info, bytes_of(g.out) + bytes_of(g.in));
     executor x(where);
-    std::vector<std::pair<memory_block*, memory_block>> there;  // taken when all of them are there
+    std::vector<std::pair<memory_block*, memory_block>> there;  // installed once all of them exist
     auto const bring = [&](memory_block& from, char const* what) {
       if (auto block = copied(x, from, to, what)) there.emplace_back(&from, std::move(*block));
     };

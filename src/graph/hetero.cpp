@@ -24,8 +24,8 @@ using optional_path = std::optional<fs::path>;
 
 constexpr std::uint64_t version = 1;
 
-// Values of nlohmann's take memory as they go, and end the process where there is none. These are emptied first, from within, which takes
-// none.
+// Destructors of nlohmann values allocate, and terminate the process if memory is exhausted. Emptying the values first, from within, avoids
+// the allocation.
 template <class Json>
 struct document {
   Json all;
@@ -44,12 +44,12 @@ constexpr std::pair<char const*, optional_path vertex_type::*> vertex_files[] = 
 constexpr std::pair<char const*, optional_path edge_type::*> edge_files[] = {
     {"edge_ids", &edge_type::edge_ids}, {"times", &edge_type::times}, {"features", &edge_type::features}};
 
-// A value and where it stands, so that an error can say so.
+// A value and its path in the document, for error messages.
 class field {
  public:
   field(json const& value, std::string where, std::string const& file) : value_(value), where_(std::move(where)), file_(file) {}
 
-  // Its keys are all among these.
+  // Rejects keys other than these.
   field const& object(std::initializer_list<char const*> keys) const {
     if (!value_.is_object()) wrong("an object");
     for (auto const& [key, value] : value_.items())
@@ -98,7 +98,7 @@ class field {
   std::string const& file_;
 };
 
-// Two values of one key are a contradiction, which the parser alone would not tell.
+// Duplicate keys are a contradiction that the parser alone would ignore.
 json parse(std::string_view text, std::string const& file) {
   std::vector<std::set<std::string>> open;
   try {
@@ -119,7 +119,7 @@ json parse(std::string_view text, std::string const& file) {
 
 fs::path located(fs::path const& base, std::string const& name) { return base / name; }
 
-// As the manifest calls it.
+// As written in the dataset file.
 std::string written(fs::path const& base, fs::path const& file) {
   std::error_code none;
   fs::path const whole = fs::weakly_canonical(fs::absolute(file), none), near = whole.lexically_relative(fs::weakly_canonical(base, none));
@@ -127,7 +127,7 @@ std::string written(fs::path const& base, fs::path const& file) {
 }
 fs::path base_of(fs::path const& manifest) { return fs::absolute(manifest).parent_path(); }
 
-// f(), whose errors say which file of which key is at fault.
+// Runs f() and adds the file and the key to its errors.
 template <class F>
 void about(std::string const& manifest, std::string const& whose, char const* key, F const& f) {
   try {
@@ -138,7 +138,7 @@ void about(std::string const& manifest, std::string const& whose, char const* ke
   }
 }
 
-std::uint64_t count_of(hetero_manifest const& m, std::string const& name) {  // of a type that is there
+std::uint64_t count_of(hetero_manifest const& m, std::string const& name) {  // of an existing type
   return std::find_if(m.types.begin(), m.types.end(), [&](vertex_type const& t) { return t.name == name; })->count;
 }
 
@@ -174,14 +174,14 @@ void check_files(hetero_manifest const& m, std::string const& file) {
       if (info.vertices != std::max(from, to))
         fail(errc::input, "{}: has {} vertices for {} of '{}' and {} of '{}'; it has the larger count", name, info.vertices, from, e.from,
              to, e.to);
-      if (info.edges != e.arcs) fail(errc::input, "{}: has {} arcs, and the manifest tells of {}", name, info.edges, e.arcs);
+      if (info.edges != e.arcs) fail(errc::input, "{}: has {} edges, but the dataset file declares {}", name, info.edges, e.arcs);
       if (info.id_map || info.id_base || info.order != vertex_order::natural)
         fail(errc::input, "{}: its vertices are numbered otherwise than 0, 1, ...; convert its data set again", name);
     });
   }
 }
 
-// What only the lists themselves tell.
+// Checks that need the adjacency itself.
 void check_lists(graph const& g, edge_type const& e, std::uint64_t from, std::uint64_t to) {
   if (g.out.offsets[to] != g.info.edges)
     fail(errc::input, "{}: {} arcs stand in lists beyond the {} of '{}'", g.name, g.info.edges - g.out.offsets[to], to, e.to);
@@ -189,7 +189,7 @@ void check_lists(graph const& g, edge_type const& e, std::uint64_t from, std::ui
   if (bad != g.info.edges) fail(errc::input, "{}: arc {} leads beyond the {} of '{}'", g.name, bad, from, e.from);
   if (!g.info.directed || g.in.offsets.empty()) return;
   if (g.in.offsets[from] != g.info.edges || first_beyond(g, to, true) != g.info.edges)
-    fail(errc::input, "{}: its in-lists hold other arcs than its lists; convert its data set again", g.name);
+    fail(errc::input, "{}: its in-edges and out-edges differ; convert the dataset again", g.name);
 }
 
 template <class T, class Name>
@@ -252,7 +252,7 @@ hetero_manifest parse_manifest(std::string_view text, fs::path const& path) {
     for (auto const& [key, file_of] : edge_files)
       if (f.has(key)) e.*file_of = located(base, f[key].text());
     if (!e.edge_ids && e.edges != e.arcs)
-      fail(errc::input, "{}: edges[{}].edge_ids: is missing, and {} arcs are not the {} edges in their order", file, m.edges.size() - 1,
+      fail(errc::input, "{}: edges[{}].edge_ids: is missing, and {} stored edges are not the {} edges in order", file, m.edges.size() - 1,
            e.arcs, e.edges);
   }
   check_names(m, file);
@@ -287,7 +287,7 @@ std::string manifest_text(hetero_manifest const& m, fs::path const& file) {
   try {
     return all.dump(2) + "\n";
   } catch (json::type_error const&) {
-    fail(errc::input, "{}: a name in it is no UTF-8; rename the folder or file", file.string());
+    fail(errc::input, "{}: a name in it is not UTF-8; rename the folder or file", file.string());
   }
 }
 
@@ -297,7 +297,7 @@ hetero_manifest read_manifest(fs::path const& file) {
     input_stream in(file);
     std::string text(most + 1, '\0');
     text.resize(in.read(text.data(), text.size()));
-    if (text.size() > most) fail(errc::input, "{}: is longer than {} bytes; a manifest is a small file", file.string(), most);
+    if (text.size() > most) fail(errc::input, "{}: is longer than {} bytes; a dataset file is small", file.string(), most);
     hetero_manifest m = parse_manifest(text, file);
     check_files(m, file.string());
     return m;
@@ -329,7 +329,7 @@ hetero_graph hetero_graph::open(fs::path const& manifest, open_options const& op
   return open(manifest, [&](fs::path const& lists) { return open_graph(lists, options); });
 }
 namespace {
-struct users_error {  // of a function of the user's, which the contract lets through
+struct users_error {  // from a user's function; the API passes it through
   std::exception_ptr what;
 };
 }  // namespace

@@ -1,4 +1,4 @@
-// From the folder of a data set to a manifest: convert_hetero.
+// From a dataset's folder to a dataset file: convert_hetero.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// --- where edges come from ---
+// --- edge sources ---
 class indexed_edges : public edge_source {
  public:
   indexed_edges(fs::path const& file, bool rows_if_either) : index_(file, rows_if_either) {}
@@ -49,7 +49,7 @@ class listed_edges : public edge_source {
   edge_list edges_;
 };
 
-// A folder that is there only if all went well.
+// A folder that remains only on success.
 class new_folder {
  public:
   explicit new_folder(fs::path path) : path_(std::move(path)) {
@@ -76,7 +76,7 @@ class new_folder {
 void require_name(std::string const& name, fs::path const& folder) {
   bool const odd = name.empty() || name[0] == '.' || name.size() > 80 ||
                    std::any_of(name.begin(), name.end(), [](char c) { return c == '/' || (c >= 0 && c < ' '); });
-  if (odd) fail(errc::input, "{}: '{}' is no name for a type: up to 80 bytes, no '/', no '.' at the beginning", folder.string(), name);
+  if (odd) fail(errc::input, "{}: '{}' is not a valid type name: up to 80 bytes, no '/', no leading '.'", folder.string(), name);
 }
 
 class conversion {
@@ -109,7 +109,7 @@ class conversion {
     if (!e.index.key.empty() || e.index.file.extension() == ".npy") {
       fs::path file = e.index.file;
       if (!e.index.key.empty()) {
-        file = to_ / "edge_index.npy";  // of an archive, so that it can be read anywhere; gone when its lists are made
+        file = to_ / "edge_index.npy";  // from an archive, extracted for random access; removed once the adjacency is built
         if (!fs::exists(file)) as_npy(e.index, {}, file);
       }
       auto index = std::make_unique<indexed_edges>(file, e.rows_if_either);
@@ -124,7 +124,7 @@ class conversion {
     return std::make_unique<listed_edges>(std::move(read.edges));
   }
 
-  // Of types that nothing else counts.
+  // Counts vertices of types whose count appears nowhere else.
   void count_by_edges() {
     std::vector<std::string> open_types;
     for (auto const& t : set_.types)
@@ -189,7 +189,7 @@ class conversion {
     if (!e.index.key.empty()) fs::remove(to_ / "edge_index.npy", ignored);
   }
 
-  // `e`: as it will be called.
+  // `e`: with its final name.
   void write(edge_source const& edges, data_set::edges const& e, direction way, std::optional<fs::path> const& features,
              std::vector<std::int64_t> const& times) {
     bool const back = way == direction::reversed;
@@ -233,9 +233,9 @@ class conversion {
 hetero_report convert_hetero(fs::path const& folder, fs::path const& manifest, hetero_options const& options) {
   return as_error([&] {
     phase const timed{"graph.convert_hetero"};
-    if (manifest.extension() != ".json") fail(errc::usage, "{}: a manifest's name ends in .json", manifest.string());
+    if (manifest.extension() != ".json") fail(errc::usage, "{}: a dataset file's name ends in .json", manifest.string());
     if (options.packed && options.id_bytes == 8) fail(errc::usage, "packed lists have ids of 4 bytes; leave out one of the two");
-    { pending_file const there(manifest); }  // it can be written
+    { pending_file const there(manifest); }  // fails early if it is not writable
     return conversion(folder, manifest, options).run(manifest);
   });
 }

@@ -25,23 +25,23 @@ struct input_stream::state {
 
   std::string name;
   int fd = -1;
-  std::span<char const> memory;  // the source where fd < 0
+  std::span<char const> memory;  // the source if fd < 0
   std::optional<std::uint64_t> size;
-  std::uint64_t raw_read = 0;  // bytes taken from the source
-  std::uint64_t given = 0;     // bytes given out
+  std::uint64_t raw_read = 0;  // bytes read from the source
+  std::uint64_t given = 0;     // bytes returned to the caller
   std::optional<progress> bar;
 
-  std::vector<char> raw;  // read ahead and not yet used: [raw_begin, raw_end)
+  std::vector<char> raw;  // read ahead and not yet consumed: [raw_begin, raw_end)
   std::size_t raw_begin = 0, raw_end = 0;
   bool raw_done = false;
 
-  std::optional<char> ahead;  // one byte that at_end() read
+  std::optional<char> ahead;  // one byte that at_end() read ahead
 
   enum class packing { plain, gzip, zstd } packed = packing::plain;
   ::z_stream inflater{};
-  bool inflating = false;  // inflater is set up
+  bool inflating = false;  // inflater is initialized
   ::ZSTD_DStream* unzstd = nullptr;
-  bool between = true;  // no member or frame is open: the end of the file may come here
+  bool between = true;  // no member or frame is open: the file may end here
   bool seen_member = false;
 
   ~state() {
@@ -50,7 +50,7 @@ struct input_stream::state {
     if (fd >= 0) ::close(fd);
   }
 
-  std::size_t take(char* to, std::size_t bytes) {  // from the source as it lies; fewer only at its end
+  std::size_t take(char* to, std::size_t bytes) {  // raw bytes of the source; fewer only at its end
     if (!bar) bar.emplace("reading", size.value_or(0));
     std::size_t got = 0;
     while (got < bytes && !raw_done) {
@@ -80,7 +80,7 @@ struct input_stream::state {
     return got;
   }
 
-  // At the end of a file: it must be the file that was opened. (Files of the kernel's say 0 and hold more.)
+  // At the end, the file must still have the size it had when opened. (Kernel files report 0 and hold more.)
   void check_size() const {
     if (fd >= 0 && size && *size && raw_read != *size)
       fail(errc::io, "{}: ends at byte {} but had {} bytes when opened; it was changed while it was read, try again", name, raw_read,
@@ -136,7 +136,7 @@ struct input_stream::state {
     return buffered == bytes ? bytes : buffered + take(to + buffered, bytes - buffered);
   }
 
-  // Between members only zero bytes (padding of tapes) may stand; true if another member follows.
+  // Only zero bytes (tape padding) are allowed between members; true if another member follows.
   bool next_gzip_member() {
     while (refill()) {
       if (seen_member && raw[raw_begin] == 0) {
@@ -181,7 +181,7 @@ struct input_stream::state {
     while (out.pos < out.size) {
       if (!refill()) {
         if (between) break;
-        // What the decoder still holds comes out without input; if nothing does, the frame is cut.
+        // The decoder may still hold output. If it returns nothing although the input has ended, the frame is truncated.
         ::ZSTD_inBuffer none{nullptr, 0, 0};
         std::size_t const before = out.pos;
         std::size_t const rc = ::ZSTD_decompressStream(unzstd, &out, &none);
@@ -193,7 +193,7 @@ struct input_stream::state {
       std::size_t const rc = ::ZSTD_decompressStream(unzstd, &out, &in);
       raw_begin += in.pos;
       if (::ZSTD_isError(rc))
-        fail(errc::input, "{}: damaged zstd data near byte {}: {}; fetch it again, or unpack it with zstd -d --long=31", name,
+        fail(errc::input, "{}: damaged zstd data near byte {}: {}; fetch it again, or decompress it with zstd -d --long=31", name,
              raw_read - (raw_end - raw_begin), ::ZSTD_getErrorName(rc));
       between = rc == 0;
     }

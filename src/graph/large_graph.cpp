@@ -19,12 +19,12 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t widest = 0xffffffff;     // ids below it fit a key, two of them
-constexpr std::uint64_t at_once = 1u << 15;      // arcs that become keys, and entries that are written
-constexpr std::uint64_t of_streams = 12u << 20;  // bytes that the sections under way keep in memory
+constexpr std::uint64_t widest = 0xffffffff;     // ids below it fit in a key, two per key
+constexpr std::uint64_t at_once = 1u << 15;      // edges converted to keys, and entries written, per step
+constexpr std::uint64_t of_streams = 12u << 20;  // memory of the open section streams
 constexpr std::uint64_t least_merge = 4u << 20;
 
-// A section of the container as its bytes come.
+// A graph file section, written as its bytes arrive.
 class section_stream {
  public:
   section_stream(pending_file& out, std::uint64_t at) : out_(out), at_(at) { block_.reserve(container::block); }
@@ -37,7 +37,7 @@ class section_stream {
       if (block_.size() == container::block) write();
     }
   }
-  // With zeros up to the next page. Returns the checksum of the section.
+  // Pads with zeros to the next page. Returns the section's checksum.
   std::uint64_t finish() {
     if (!block_.empty()) write();
     std::vector<std::byte> const zeros(container::on_page(at_) - at_);
@@ -67,7 +67,7 @@ void copy(scratch_file const& from, section_stream& to) {
   }
 }
 
-// What a value stands for that comes one at a time: gathers, and hands on.
+// Buffers values that arrive one at a time, and passes them on in batches.
 template <class T>
 class gathered {
  public:
@@ -91,8 +91,8 @@ class gathered {
 // One direction of the edges, as far as it is written.
 struct large_graph::lists {
   buffer<std::uint64_t> offsets;
-  std::uint64_t at = 0, checksum = 0;       // plain targets in the container
-  std::unique_ptr<scratch_file> targets;    // of lists that will be packed
+  std::uint64_t at = 0, checksum = 0;       // plain targets in the graph file
+  std::unique_ptr<scratch_file> targets;    // of adjacency to be compressed
   std::unique_ptr<scratch_file> weights;    // plain, or none
   std::unique_ptr<scratch_file> packed[6];  // words, blocks and groups, of targets and weights
   std::uint64_t words[2] = {};
@@ -117,7 +117,7 @@ large_graph::large_graph(std::filesystem::path const& to, std::string name, larg
   if (how.bytes) bytes_ = std::min(bytes_, how.bytes);
   if (build.id_bytes != 0 && build.id_bytes != 4 && build.id_bytes != 8) fail(errc::usage, "id bytes {}: say 4 or 8", build.id_bytes);
   if (build.draw_weights) require_weights(*build.draw_weights);
-  scratch_file const there(folder_);  // so that a folder that is none is told now
+  scratch_file const there(folder_);  // reports an unusable folder now
 }
 large_graph::~large_graph() = default;
 
@@ -129,7 +129,7 @@ std::uint64_t large_graph::left() const {
 void large_graph::begin(edge_list const& part) {
   begun_ = true;
   undirected_ = build_.undirected.value_or(part.undirected);
-  mirror_ = undirected_ && !(part.mirrored && build_.keep_duplicates);  // why: build_graph()
+  mirror_ = undirected_ && !(part.mirrored && build_.keep_duplicates);  // why: see build_graph()
   weighted_ = part.weights_are != weight_kind::none && !build_.draw_weights;
   real_ = part.weights_are == weight_kind::f32;
   if (part.ids.empty() && build_.numbering != build_options::ids::compact) require_buildable(name_, part.vertices, false);
@@ -178,7 +178,7 @@ void large_graph::take(edge_list& part) {
   part.weights.clear();
 }
 
-// An undirected loop is one arc; loops that go are dropped behind the sort, since their vertices count.
+// An undirected loop is stored once. Loops to be dropped are removed after the sort, since their vertices count.
 void large_graph::add_keys(arc const* arcs, std::uint32_t const* weights, std::uint64_t n) {
   std::vector<std::uint64_t> keys;
   std::vector<std::uint32_t> with;
@@ -196,7 +196,7 @@ void large_graph::add_keys(arc const* arcs, std::uint32_t const* weights, std::u
   }
 }
 
-// The arcs of the spool, by parts, with weights as they are meant in the end.
+// The spooled edges, in parts, with weights in their final type.
 template <class Take>
 void large_graph::each_spooled(Take const& take) {
   std::vector<arc> arcs(at_once);
@@ -211,7 +211,7 @@ void large_graph::each_spooled(Take const& take) {
   }
 }
 
-// Which ids occur, ascending, into user_; then numbers that stand in their order take their place, so sorted runs stay sorted.
+// Collects the distinct ids, ascending, in user_. Then replaces each id by its index, which keeps sorted runs sorted.
 void large_graph::compact() {
   sorter_->cut();
   {
@@ -308,7 +308,7 @@ graph_info large_graph::finish(edge_list said, build_report& report) {
   return info;
 }
 
-// `thinned`: loops and duplicates go, or are counted. `turned` gets the arcs the other way round.
+// `thinned`: loops and duplicates are dropped, or counted. `turned` receives the reversed edges.
 large_graph::lists large_graph::write_lists(arc_sorter& from, bool thinned, std::uint64_t at, arc_sorter* turned, build_report& report) {
   graph_info const& info = counts_.info;
   std::uint64_t const n = info.vertices;
@@ -331,7 +331,7 @@ large_graph::lists large_graph::write_lists(arc_sorter& from, bool thinned, std:
     turned->add(around, around_weights);
     around.clear(), around_weights.clear();
   };
-  // Vertices that an arc leaves or enters, where offsets do not tell.
+  // Marks vertices with at least one edge, if offsets do not show them.
   bool const touches = thinned && info.directed && !info.in_lists;
   buffer<std::uint32_t> touched(tier::host, touches ? (n + 31) / 32 : 0, -1, "vertices that have an edge");
   auto const touch = [&](std::uint64_t v) { touched[v / 32] |= 1u << v % 32; };
@@ -419,7 +419,7 @@ void large_graph::pack(lists& l) {
     std::uint64_t const bytes = to[0]->bytes() + to[1]->bytes() + to[2]->bytes();
     about_.plain_bytes += info.edges * 4, about_.packed_bytes += bytes;
     (of ? about_.weight_bits : about_.target_bits) = info.edges ? static_cast<double>(bytes) * 8 / static_cast<double>(info.edges) : 0;
-    if (of || (info.in_lists && &l == lists_[0].get())) from.reset();  // in-lists are read once more
+    if (of || (info.in_lists && &l == lists_[0].get())) from.reset();  // in-edges are read again
   }
 }
 
@@ -511,7 +511,7 @@ void large_graph::write_container(std::uint64_t id_base, build_report& report) {
     if (s.kind == section_kind::out_offsets) whole(counts_.out.offsets);
     else if (s.kind == section_kind::in_offsets) whole(in.offsets);
     else if (s.kind == section_kind::ids) {
-      for (std::uint64_t& id : user_) id += id_base;  // nothing looks them up any more
+      for (std::uint64_t& id : user_) id += id_base;  // no more lookups
       whole(user_);
     } else if (s.kind == section_kind::out_targets) s.checksum = out.checksum;
     else if (s.kind == section_kind::in_targets) s.checksum = in.checksum;

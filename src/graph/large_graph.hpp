@@ -1,9 +1,9 @@
-// From arcs that come by parts to a container, in less host memory than the arcs take: what build_graph() and save_graph() do of a list in
-// memory, byte for byte. Arcs become keys that are sorted in runs (arc_sorter.hpp); what comes out of the last merge is counted, thinned
-// and written as it comes, lists first; what the container keeps behind them waits in files without names.
-// Invariant: the same file as of the same arcs in memory; the container appears whole or not at all. In memory stand 8 bytes a vertex
-// (offsets), twice with in-lists; 8 more where ids are compacted; and of arcs what the budget leaves. On disk beside the container: the
-// keys of the arcs (8 bytes, 12 with weights, an undirected edge twice), twice with in-lists; 4 bytes an arc of weights or packed lists.
+// From edges that arrive in parts to a graph file, in less host memory than the edges take. The result is that of build_graph() and
+// save_graph(), byte for byte. Edges become keys, sorted in runs (arc_sorter.hpp). The output of the last merge is counted, deduplicated
+// and written as it arrives, adjacency first; later sections wait in unnamed files. Invariant: the file equals that of the same edges in
+// memory, and appears whole or not at all. Memory: 8 bytes per vertex (offsets), twice with in-edges; 8 more if ids are compacted; the rest
+// of the budget holds edges. Disk, besides the graph file: the keys (8 bytes, 12 with weights; an undirected edge twice), twice with
+// in-edges; 4 bytes per edge of weights or compressed adjacency.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -20,51 +20,51 @@
 
 namespace garner {
 
-// What a container keeps beside the lists and is made of them, as cached neighbours are.
+// Data that a graph file derives from the adjacency and stores behind it, such as cached neighbors.
 class beside_lists {
  public:
   virtual ~beside_lists() = default;
-  // How many a vertex; 0: none. `g` has its counts and the offsets of its out-lists, and no lists.
+  // Entries per vertex; 0: disabled. `g` has its counts and out-offsets, but no adjacency.
   virtual std::uint32_t per_vertex(graph const& g, packed_words const& words) = 0;
-  // Of `count` vertices from `first` on, whose in-lists stand in `targets`, with offsets from 0.
+  // Fills in `count` vertices from `first` on; `targets` holds their in-edges, with offsets from 0.
   virtual void make(graph const& g, std::uint64_t first, std::uint64_t count, std::uint64_t const* offsets, void const* targets,
                     std::uint32_t* to) = 0;
 };
 
 struct large_options {
-  std::filesystem::path scratch = {};  // folder of what is sorted; empty: that of the container
-  std::uint64_t bytes = 0;             // host memory to take; 0: what the budget leaves
-  bool compress = false;               // lists are packed
+  std::filesystem::path scratch = {};  // folder of scratch files; empty: that of the graph file
+  std::uint64_t bytes = 0;             // host memory to use; 0: the rest of the budget
+  bool compress = false;               // compress the adjacency
   beside_lists* beside = nullptr;
 };
 
-// How it went.
+// Statistics of the build.
 struct large_report {
-  std::uint64_t runs = 0, passes = 0;               // that were written; passes over them before the last
-  std::uint64_t scratch_bytes = 0;                  // the most that lay in files without names
-  std::uint64_t plain_bytes = 0, packed_bytes = 0;  // of lists that were packed
-  double target_bits = 0, weight_bits = 0;          // an edge
-  std::uint32_t cached_neighbours = 0;              // a vertex
+  std::uint64_t runs = 0, passes = 0;               // runs written; merge passes before the last
+  std::uint64_t scratch_bytes = 0;                  // peak size of the unnamed files
+  std::uint64_t plain_bytes = 0, packed_bytes = 0;  // of adjacency that was compressed
+  double target_bits = 0, weight_bits = 0;          // per edge
+  std::uint32_t cached_neighbours = 0;              // per vertex
   std::uint64_t cached_bytes = 0;
 };
 
-// A host budget below which nothing is sorted by parts.
+// With a smaller host budget, sorting in parts is disabled.
 inline constexpr std::uint64_t large_graph_least = std::uint64_t{32} << 20;
-// Disk that it takes at the most beside the container: about so many bytes.
+// Upper bound, approximately, on scratch disk space in addition to the graph file.
 std::uint64_t scratch_bytes_of(std::uint64_t arcs, bool weights, bool undirected, bool in_lists, bool compress, bool compact);
 
 class large_graph : public arc_sink {
  public:
-  // `name`: of where the arcs come from, for messages. errc::io where one of the folders is none.
+  // `name`: the source of the edges, for messages. errc::io if one of the folders is unusable.
   large_graph(std::filesystem::path const& to, std::string name, large_options const& how, build_options const& build);
   ~large_graph() override;
   large_graph(large_graph const&) = delete;
   large_graph& operator=(large_graph const&) = delete;
 
-  void expect(std::uint64_t scratch_bytes) { folder_.expect(scratch_bytes); }  // errc::io where the disk has not so many free
+  void expect(std::uint64_t scratch_bytes) { folder_.expect(scratch_bytes); }  // errc::io if the disk has less free space
   void take(edge_list& part) override;
-  bool any() const { return begun_; }  // arcs came
-  // `said`: the list whose parts came, without them. Writes the container.
+  bool any() const { return begun_; }  // edges were added
+  // `said`: the list whose parts were added, without edges. Writes the graph file.
   graph_info finish(edge_list said, build_report& report);
   large_report const& about() const { return about_; }
 
@@ -92,10 +92,10 @@ class large_graph : public arc_sink {
   bool begun_ = false, undirected_ = false, mirror_ = false, weighted_ = false, real_ = false;
   std::uint64_t arcs_ = 0, largest_ = 0, loops_ = 0;
   std::unique_ptr<arc_sorter> sorter_;
-  std::unique_ptr<scratch_file> spool_, spool_weights_;  // arcs from the first on whose ids do not fit a key
-  std::uint64_t spooled_ = 0, spooled_whole_ = 0;        // of these so many have weights that were whole numbers
-  buffer<std::uint64_t> user_;                           // ids, where they are compacted or listed with gaps
-  graph counts_;                                         // info, and the offsets of the out-lists
+  std::unique_ptr<scratch_file> spool_, spool_weights_;  // edges from the first one whose ids do not fit a key
+  std::uint64_t spooled_ = 0, spooled_whole_ = 0;        // how many of them have integer weights
+  buffer<std::uint64_t> user_;                           // ids, if compacted or listed with gaps
+  graph counts_;                                         // info, and the out-offsets
   std::unique_ptr<lists> lists_[2];
   large_report about_;
 };

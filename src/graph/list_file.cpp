@@ -15,11 +15,11 @@ list_file::list_file(std::filesystem::path const& file, std::uint64_t bytes, std
     : name_(file.string()), window_bytes_(window_bytes) {
   reader_options how;
   how.size = bytes;
-  how.gap_bytes = 0;           // what lies between is left out, or read into place, before a reader hears of it
-  how.deadline_seconds = 30;   // as for rows of files
-  how.most_bytes = 256 << 10;  // more does not come faster
+  how.gap_bytes = 0;           // gaps are skipped or read in place before the reader's completion
+  how.deadline_seconds = 30;   // as for feature files
+  how.most_bytes = 256 << 10;  // larger reads do not get faster
   files_ = drives ? std::make_unique<reader>(std::move(drives), how) : std::make_unique<reader>(std::vector<std::string>{name_}, how);
-  block_ = std::clamp<std::uint64_t>(files_->offset_align(), unit, 4096);  // arrays of a file begin and end on a page of 4 KiB
+  block_ = std::clamp<std::uint64_t>(files_->offset_align(), unit, 4096);  // arrays in the file begin and end on a 4 KiB page
   sums_ = buffer<std::uint32_t>(tier::host, units_of(bytes), -1, "checksums of lists in a file");
   for (auto& right : right_) right = buffer<std::uint32_t>(tier::host, words_of(edges), -1, "checked lists of a file");
 }
@@ -30,16 +30,16 @@ std::uint64_t list_file::gap(std::uint64_t requests) {
   return measured_gap_.value_or(usual_gap);
 }
 
-// By a reader of its own, so that nobody counts these as reads of lists.
+// Uses a reader of its own, so that these reads do not count as adjacency reads.
 std::uint64_t list_file::measure() const try {
   constexpr std::uint64_t large = 256 << 10;
   if (files_->size() < 64 * large) return usual_gap;
   reader probe(*files_, files_->depth());
   double const bytes = measure_reads(probe, large, 16, 1, 0.015).requests_a_second() * large;
-  double requests = 0;  // the best of some: a processor that is busy elsewhere is not the drive's
+  double requests = 0;  // takes the best of several: a busy processor must not count against the drive
   for (std::uint64_t k = 1; k <= 3; ++k)
     requests = std::max(requests, measure_reads(probe, block_, probe.depth(), 1, 0.008, k).requests_a_second());
-  // Powers of two: what a run reads is to repeat.
+  // Powers of two make the measured gap, and so each run, reproducible.
   return std::clamp(std::bit_floor(gap_that_pays(requests, bytes)), block_, std::max(most_gap, block_));
 } catch (error const& e) {
   if (e.code() == errc::interrupted) throw;
@@ -50,7 +50,7 @@ std::uint64_t list_file::compare(std::uint64_t at, void const* data, std::uint64
   for (std::uint64_t k = 0; k < bytes; k += unit) {
     std::uint64_t const n = std::min(unit, bytes - k);
     auto const sum = static_cast<std::uint32_t>(XXH3_64bits_withSeed(static_cast<std::byte const*>(data) + k, n, at + k)) | 1;
-    // Several may read the same file.
+    // Several threads may read the same file.
     std::uint32_t* const place = sums_.data() + (at + k) / unit;
     std::uint32_t const known = atomic_load(place);
     if (known == 0) atomic_store(place, sum);

@@ -20,36 +20,36 @@ namespace garner {
 namespace {
 
 constexpr std::uint64_t unit = list_file::unit, page = 4096, least_window = 512u << 10, usual_window = 64u << 20;
-constexpr std::uint64_t piece = 2048;  // arcs: how finely windows of all arcs are cut
+constexpr std::uint64_t piece = 2048;  // edges: granularity of ranges over all edges
 
 std::uint64_t up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) / to * to; }
 
 struct file_range {
-  std::uint64_t begin, end, place;  // bytes of the file; where they go
+  std::uint64_t begin, end, place;  // bytes of the file; their position in memory
 };
-// What wanted bytes are read together, as they come in the order of the file.
+// Coalesces the wanted bytes into reads, in file order.
 struct joined_reads {
-  std::uint64_t block = unit, gap = 0;  // what is read at the least; and in vain, since another request costs as much
-  std::uint64_t asked = 0, blocks = 0;  // bytes that are wanted, and of the blocks that they lie in, each once
+  std::uint64_t block = unit, gap = 0;  // smallest read; and bytes worth wasting to save a request
+  std::uint64_t asked = 0, blocks = 0;  // wanted bytes, and blocks that contain them, each counted once
   std::uint64_t end = 0, end_of_asked = 0;
 
   struct step {
-    std::uint64_t from, to;  // of the file, in blocks
-    bool joins;              // the read before
+    std::uint64_t from, to;  // range of the file, in blocks
+    bool joins;              // with the previous read
   };
   step look(std::uint64_t begin_at, std::uint64_t end_at, bool whole) const {
     std::uint64_t const from = begin_at / block * block;
     return {from, up(end_at, block), end && (whole || from <= end + gap)};
   }
   void take(step const& s, std::uint64_t begin_at, std::uint64_t end_at) {
-    std::uint64_t const known = s.joins ? end_of_asked : 0, known_blocks = up(known, block);  // packed lists share blocks of 32 arcs
+    std::uint64_t const known = s.joins ? end_of_asked : 0, known_blocks = up(known, block);  // compressed lists share blocks of 32 edges
     if (end_at > known) asked += end_at - std::max(begin_at, known);
     if (s.to > known_blocks) blocks += s.to - std::max(s.from, known_blocks);
     end_of_asked = std::max(known, end_at);
     end = s.joins ? std::max(end, s.to) : s.to;
   }
 };
-// One array in one window.
+// One array in one staging buffer.
 struct part {
   memory_block memory;
   std::uint64_t used = 0;
@@ -58,7 +58,7 @@ struct part {
   buffer<std::uint64_t> at;  // by item
 
   void clear(std::uint64_t block, std::uint64_t gap) { used = 0, reads = {block, gap}, ranges.clear(); }
-  // Room for the array's bytes [begin, end); false: there is none.
+  // Reserves space for the array's bytes [begin, end); false if it does not fit.
   bool add(stored_array const& a, std::uint64_t begin, std::uint64_t end, bool whole) {
     joined_reads::step const s = reads.look(a.at + begin, a.at + end, whole);
     if (s.joins) {
@@ -74,7 +74,7 @@ struct part {
     reads.take(s, a.at + begin, a.at + end);
     return true;
   }
-  // Where byte 0 of the array would stand, from the last range on.
+  // Where byte 0 of the array would be in memory, relative to the last range.
   std::uint64_t origin(stored_array const& a) const {
     file_range const& last = ranges.back();
     return reinterpret_cast<std::uint64_t>(memory.data()) + last.place - last.begin + a.at;
@@ -82,7 +82,7 @@ struct part {
   void* of(file_range const& r) const { return static_cast<std::byte*>(memory.data()) + r.place; }
 };
 
-// Of one window: bytes of its arrays, and how many items it has at the most.
+// Per staging buffer: bytes of its arrays, and its maximum item count.
 struct room_sizes {
   std::uint64_t targets, weights, items;
   std::uint64_t bytes() const { return targets + weights + items * 8 * (weights ? 2 : 1); }
@@ -93,7 +93,7 @@ room_sizes sizes_of(graph_info const& info, std::uint64_t window) {
   std::uint64_t const targets = !weighted ? data : info.packed ? data / 2 : data / (info.id_bytes + 4) * info.id_bytes;
   return {up(targets, page), weighted ? up(data - targets, page) : 0, std::max<std::uint64_t>(64, window / 4 / (weighted ? 16 : 8))};
 }
-// Of so many bytes of host memory that are left, both windows take half: a proof may want the other.
+// Both buffers use half of the remaining host memory: a verification may need the other half.
 std::uint64_t window_within(graph_info const& info, std::uint64_t free) {
   return std::min({usual_window, list_windows::most_bytes(info) / 2, std::max(free, list_windows::least_bytes(info)) / 4});
 }
@@ -104,7 +104,7 @@ struct room {
 };
 using rooms = std::array<room, 2>;
 
-// Where an array's elements [begin, end) stand in it: of packed ones their blocks' words, and the one that a reader may look at behind.
+// The bytes that hold an array's elements [begin, end). Compressed: the words of their blocks, plus one that a reader may look at.
 indices bytes_of(packed_array const& packed, std::uint64_t each, indices arcs) {
   if (packed.empty()) return {arcs.begin * each, arcs.end * each};
   packed_directory const at = packed.view().at;
@@ -125,7 +125,7 @@ struct list_windows::state {
   executor& x;
   graph const& g;
   list_file& file;
-  std::shared_ptr<rooms> both;  // which reads that a drive does not let go of keep
+  std::shared_ptr<rooms> both;  // kept alive by reads that a drive has not cancelled
   std::optional<read_queue> queue;
   std::uint64_t most_items = 0, asked = 0, blocks = 0, gap = list_file::usual_gap;
   double waited_ms = 0;
@@ -179,7 +179,7 @@ struct list_windows::state {
            one(t.what.weights, r.weights, t.lists.stored_weights, t.lists.packed_weights, 4);
   }
 
-  // Items from `first` on, as many as there is room for, and what they want is read.
+  // Takes as many items from `first` on as fit, and reads their data.
   void fill(task const& t, std::uint64_t first, room& r) {
     r.first = r.last = first;
     r.targets.clear(file.block(), gap), r.weights.clear(file.block(), gap);
@@ -188,7 +188,7 @@ struct list_windows::state {
     if (r.last == first) {
       indices const arcs = t.range(first);
       fail(errc::memory,
-           "{}: arcs {} to {} are wanted together and do not fit into a window of {}; raise the host budget, or let "
+           "{}: edges {} to {} are needed together and exceed the staging buffer of {}; raise the host budget, or let "
            "long lists be cut, as all variants but emogi do",
            g.name, arcs.begin, arcs.end, format_bytes(r.targets.memory.bytes() + r.weights.memory.bytes()));
     }
@@ -200,7 +200,7 @@ struct list_windows::state {
     read_all(*queue, file.files(), requests);
   }
 
-  // Nothing of a window is used before.
+  // Validates the buffer before any use.
   void look_at(task const& t, room& r) {
     phase const timed{"lists.check"};
     std::atomic<std::uint64_t> wrong{list_file::none};
@@ -211,7 +211,7 @@ struct list_windows::state {
     constexpr std::uint64_t step = 256 << 10;
     for (part* p : {&r.targets, &r.weights}) {
       if (p->ranges.empty()) continue;
-      // By places in memory, where ranges stand one after the other.
+      // By memory position, since ranges are contiguous there.
       shared_pool().run((p->used + step - 1) / step, 1, [&](std::uint64_t first, std::uint64_t last) {
         std::uint64_t at = first * step, const_end = std::min(p->used, last * step);
         auto range = std::upper_bound(p->ranges.begin(), p->ranges.end(), at,
@@ -252,7 +252,7 @@ struct list_windows::state {
       fail(errc::input, "{}: arc {} leads to no vertex, of which there are {}; the file is damaged, copy or convert it again", g.name,
            arc.load(), g.info.vertices);
   }
-  // An arc of block b that leads to no vertex, or none.
+  // The first edge of block b with an invalid target, or none.
   std::uint64_t beyond(edge_lists const& lists, std::uint64_t at, std::uint64_t b) const {
     std::uint64_t const begin = b * 32, end = std::min(g.info.edges, begin + 32);
     std::uint64_t bad = list_file::none;
@@ -354,7 +354,7 @@ list_windows::foreseen list_windows::foresee(edge_lists const& lists, wanted con
   foreseen all;
   all.gap = s.file.gap(what.whole ? 0 : count);
   std::atomic<std::uint64_t> reads{0}, bytes{0};
-  // Reads of two parts are not joined, which is one in many.
+  // Reads are not merged across the two parts, which is negligible.
   shared_pool().run(count, 1u << 15, [&](std::uint64_t first, std::uint64_t last) {
     joined_reads targets{s.file.block(), all.gap}, weights = targets;
     std::uint64_t count_here = 0, bytes_here = 0;
@@ -384,7 +384,7 @@ std::uint64_t list_windows::bytes_within(graph_info const& info, std::uint64_t f
 }
 std::uint64_t list_windows::most_bytes(graph_info const& info) {
   std::uint64_t const arc = info.id_bytes + (info.weights == weight_kind::none ? 0 : 4);
-  return 2 * std::min(usual_window, (info.edges * arc * 3 + 64 * page));  // weights may be packed worse than targets
+  return 2 * std::min(usual_window, (info.edges * arc * 3 + 64 * page));  // weights may compress worse than targets
 }
 
 }  // namespace garner

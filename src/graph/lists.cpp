@@ -1,5 +1,5 @@
-// The contract's lists as arrays: as they lie, or copied into the order of the user's ids.
-// Cost: nothing, or a pass over the lists and as much host memory as they take plain; a graph in another order is sorted list by list.
+// Public API: adjacency as arrays, zero-copy or copied into the order of the user's ids. Cost: nothing, or a pass over the adjacency and as
+// much host memory as it takes uncompressed; a reordered graph is sorted list by list.
 #include <xxhash.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct copies {
   memory_block offsets, targets, weights;
 };
 
-// All of one array of lists that stay in their file.
+// Loads one whole array of adjacency that stays in its file.
 void bring_home(graph const& g, edge_lists const& lists, bool weights, memory_block& to) {
   executor x({});
   list_windows windows(x, g);
@@ -47,7 +47,7 @@ void bring_home(graph const& g, edge_lists const& lists, bool weights, memory_bl
 
 bool by_host(memory_block const& b) { return b.bytes() == 0 || !in_device_memory(b.where()); }
 
-// An array of the edge list, plain and in host memory: where it is, or `spare`, which it is brought to.
+// An array of the adjacency, plain and in host memory: the original, or its copy in `spare`.
 void const* plain(memory_block const& there, packed_array const& packed, std::uint64_t edges, std::uint32_t each, memory_block& spare) {
   if (there.bytes() && by_host(there)) return there.data();
   if (!there.bytes() && packed.empty()) return nullptr;
@@ -61,12 +61,12 @@ void const* plain(memory_block const& there, packed_array const& packed, std::ui
     bring(there, spare.data());
     return spare.data();
   }
-  auto* const words = static_cast<std::uint32_t*>(spare.data());  // ids of packed lists are 4 bytes wide
+  auto* const words = static_cast<std::uint32_t*>(spare.data());  // compressed ids are 4 bytes wide
   if (by_host(packed.words)) {
     unpack_values(packed, edges, words);
     return words;
   }
-  packed_array near;  // unpacked by the host
+  packed_array near;  // decompressed by the host
   near.words = memory_block(tier::host, packed.words.bytes(), -1, "packed lists");
   bring(packed.words, near.words.data());
   near.blocks = buffer<std::uint32_t>(tier::host, packed.blocks.size(), -1, "directory of packed lists");
@@ -77,7 +77,7 @@ void const* plain(memory_block const& there, packed_array const& packed, std::ui
   return words;
 }
 
-// Where the list of each vertex inside begins in the order of the user's ids; `to`: the offsets there.
+// Where each internal vertex's list begins in the order of user ids; `to`: the offsets in that order.
 void begins_by_rank(graph const& g, edge_lists const& of, std::uint64_t* begins, std::uint64_t* to) {
   std::uint64_t at = 0;
   for (std::uint64_t r = 0; r < g.info.vertices; ++r) {
@@ -88,7 +88,7 @@ void begins_by_rank(graph const& g, edge_lists const& of, std::uint64_t* begins,
   }
   if (to) to[g.info.vertices] = at;
 }
-// From the order inside to that of the user's ids.
+// From internal order to the order of user ids.
 template <class Id>
 void by_rank(graph const& g, edge_lists const& of, Id const* targets, std::uint32_t const* weights, copies& to) {
   std::vector<Id> const rank = ranks_inside<Id>(g);

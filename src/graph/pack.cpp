@@ -1,6 +1,6 @@
-// Packing: each block of 32 values is measured (three ways to code it, the smallest wins), a scan says where blocks go, then they are
-// written. Invariant: unpack_values(pack_values(v)) == v for any values; a last block of fewer than 32 is filled up with gaps of zero.
-// Cost: two reads of the values and one write of the codes, by all threads of the thread pool.
+// Compression: each block of 32 values is measured (three encodings, the smallest wins), a scan assigns positions, then the blocks are
+// written. Invariant: unpack_values(pack_values(v)) == v for any values. A partial last block is padded with zero gaps. Cost: two reads of
+// the values and one write of the codes, by all threads of the thread pool.
 #include "graph/pack.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::uint64_t per_block = directory::values_a_block, per_group = direc
 
 std::uint32_t width_of(std::uint32_t value) { return static_cast<std::uint32_t>(std::bit_width(value)); }
 
-// One block, taken apart.
+// One decoded block.
 struct block_plan {
   std::uint32_t values[per_block];
   std::uint32_t starts = 1, base = 0, gap_bits = 0, start_bits = 0;
@@ -37,11 +37,11 @@ struct block_plan {
 
 class block_reader {
  public:
-  // `values` begin with that of number `first`.
+  // `values` start with number `first`.
   block_reader(std::uint32_t const* values, std::uint64_t first, std::uint64_t count, std::uint64_t const* offsets, std::uint64_t vertices)
       : values_(values), first_(first), count_(count), offsets_(offsets), vertices_(vertices) {}
 
-  // Blocks must be asked for in rising order.
+  // Blocks must be requested in ascending order.
   block_plan plan(std::uint64_t b) {
     block_plan p;
     std::uint64_t const begin = b * per_block, end = std::min(count_, begin + per_block);
@@ -65,7 +65,7 @@ class block_reader {
       else gap_high = std::max(gap_high, v - values[k - 1]);
     }
     for (std::uint64_t k = end - begin; k < per_block; ++k) p.values[k] = p.values[k - 1];
-    // Every value a start of its own, which needs no mask.
+    // Encodes every value as a start, which needs no mask.
     block_plan all = p;
     all.starts = ~0u, all.base = low, all.gap_bits = directory::all_start, all.start_bits = width_of(high - low);
     p.starts = starts, p.base = start_low, p.gap_bits = width_of(gap_high), p.start_bits = width_of(start_high - start_low);
@@ -99,8 +99,8 @@ void write_block(block_plan const& p, std::uint32_t* to) {
 
 std::uint64_t blocks_of(std::uint64_t count) { return (count + per_block - 1) / per_block; }
 
-// `groups` of blocks from group `first` on, of which `values` is the beginning: a block's directory into `blocks`, a group's words into
-// `sizes`.
+// Measures `groups` groups from group `first` on, whose values begin at `values`. Writes each block's directory entry to `blocks`, each
+// group's words to `sizes`.
 void measure_groups(std::uint32_t const* values, array_of_lists const& of, std::uint64_t first, std::uint64_t groups, std::uint32_t* blocks,
                     std::uint64_t* sizes) {
   shared_pool().run(groups, 1, [&](std::uint64_t k, std::uint64_t last) {
@@ -117,7 +117,7 @@ void measure_groups(std::uint32_t const* values, array_of_lists const& of, std::
     }
   });
 }
-// And their codes: group k's from words + at[k] on.
+// Writes their codes: group k starts at words + at[k].
 void write_groups(std::uint32_t const* values, array_of_lists const& of, std::uint64_t first, std::uint64_t groups, std::uint64_t const* at,
                   std::uint32_t const* blocks, std::uint32_t* words) {
   directory const here{blocks, at};
@@ -142,7 +142,7 @@ packed_array pack_values(std::uint32_t const* values, std::uint64_t count, std::
   std::uint64_t const blocks = blocks_of(count), groups = blocks / per_group + 1;
   to.blocks = buffer<std::uint32_t>(tier::host, blocks + 1, device, "directory of packed lists");
   to.groups = buffer<std::uint64_t>(tier::host, groups, device, "directory of packed lists");
-  // A group of blocks at a time; the words of each are counted first, so that all can be written at once.
+  // Processes groups in parallel; their words are counted first, so that all can be written at once.
   measure_groups(values, of, 0, groups, to.blocks.data(), to.groups.data());
   std::uint64_t all = 0;
   for (auto& g : to.groups) all += std::exchange(g, all);
@@ -173,7 +173,7 @@ std::uint64_t packed_parts::add(std::uint32_t const* values, std::uint64_t n) {
 void packed_parts::finish() {
   std::uint64_t const all = blocks_of(values_);
   blocks.assign(1, 0), begins.clear(), words.assign(1, 0);
-  // The end of the last block, from where its group begins; which is one of its own where the blocks before fill theirs.
+  // The end of the last block, relative to its group. It forms a group of its own if the preceding groups are full.
   if (all % per_group == 0) begins.assign(1, words_);
   else blocks[0] = static_cast<std::uint32_t>(sizes.back());
   ++words_;
@@ -190,7 +190,7 @@ void unpack_values(packed_array const& from, std::uint64_t count, std::uint32_t*
 }
 
 std::uint64_t most_packed_bytes(std::uint64_t count, std::uint64_t below) {
-  auto const bits = static_cast<std::uint64_t>(std::bit_width(below > 1 ? below - 1 : 1));  // a word a bit: 32 values of one width
+  auto const bits = static_cast<std::uint64_t>(std::bit_width(below > 1 ? below - 1 : 1));  // one word per bit: 32 values of one width
   return blocks_of(count) * (bits + 1) * 4 + 4 + (blocks_of(count) + 1) * 4 + (blocks_of(count) / per_group + 1) * 8;
 }
 
@@ -213,7 +213,7 @@ void check_directory(packed_array const& a, std::uint64_t count, std::string con
   if (a.blocks.size() != blocks + 1 || a.groups.size() != blocks / per_group + 1 || words == 0)
     fail(errc::input, "{}: a directory of {} blocks for {} edges; convert the graph again", where, a.blocks.size(), count);
   packed_directory const at = a.view().at;
-  for (std::uint64_t g = 0; g < a.groups.size(); ++g)  // so that no sum below overflows
+  for (std::uint64_t g = 0; g < a.groups.size(); ++g)  // prevents overflow of the sums below
     if (a.groups[g] >= words || (g && a.groups[g] < a.groups[g - 1]))
       bad(g * per_group, fmt::format("begins at word {} of {}", a.groups[g], words));
   auto const* const codes = static_cast<std::uint32_t const*>(a.words.data());
@@ -226,7 +226,7 @@ void check_directory(packed_array const& a, std::uint64_t count, std::string con
     if (e.start_bits > 32 || (e.gap_bits > 32 && e.gap_bits != directory::all_start) || a.blocks[b] >> 31 || next <= e.word ||
         next >= words)
       bad(b, "is damaged");
-    if (codes && !block_is_right(at, codes, b)) bad(b, fmt::format("has {} words where its widths ask for others", next - e.word));
+    if (codes && !block_is_right(at, codes, b)) bad(b, fmt::format("has {} words, which contradicts its widths", next - e.word));
   }
 }
 
@@ -235,7 +235,7 @@ namespace {
 void pack_lists(graph_info const& info, edge_lists& lists) {
   int const device = lists.targets.device();
   if (in_device_memory(lists.targets.where()))
-    fail(errc::usage, "lists that lie on a device cannot be packed; load the graph into host memory");
+    fail(errc::usage, "adjacency on a device cannot be compressed; load the graph into host memory");
   std::vector<std::uint32_t> narrow;
   auto const* targets = static_cast<std::uint32_t const*>(lists.targets.data());
   if (info.id_bytes == 8) {
@@ -269,7 +269,7 @@ void pack(graph& g) {
   g.require_in_memory();
   if (g.info.packed) return;
   if (g.info.vertices > std::numeric_limits<std::uint32_t>::max())
-    fail(errc::input, "{}: {} vertices; lists are packed for fewer than 2^32", g.name, g.info.vertices);
+    fail(errc::input, "{}: {} vertices; compression requires fewer than 2^32", g.name, g.info.vertices);
   pack_lists(g.info, g.out);
   if (g.info.in_lists) pack_lists(g.info, g.in);
   if (g.by_id.bytes() && g.info.id_bytes == 8) g.by_id = ids_of_width(g.by_id, 8, 4);

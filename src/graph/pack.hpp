@@ -1,4 +1,4 @@
-// Packed lists (core/packed.hpp): made from plain ones, checked, and made plain again. Once a graph; the file keeps them.
+// Compressed adjacency (`core/packed.hpp`): encoding, validation, decoding. Done once per graph; the file stores the result.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace garner {
 
-// Packs targets and weights of both directions in place of the plain arrays, into memory of the same tier, which the host must be able to
-// read (errc::usage where they lie on a device). Ids become 4 bytes wide: packed values are below 2^32 (errc::input where a graph has more
-// vertices). No change where they are packed already. Host memory: the packed arrays beside the plain ones of one direction.
+// Compresses targets and weights of both directions in place. The result is in memory of the same tier, which must be host-accessible
+// (errc::usage if it is on a device). Ids become 4 bytes wide: values must be below 2^32 (errc::input if the graph has more vertices).
+// Leaves compressed arrays unchanged. Peak host memory: both forms of one direction.
 void pack(graph& g);
-void unpack(graph& g);  // the reverse; ids of info.id_bytes
+void unpack(graph& g);  // the inverse; ids get info.id_bytes
 
-// One array: `offsets` are where lists begin (values rise within a list); null: no lists, every value is a start (weights).
+// One array. `offsets`: starts of lists (values ascend within a list). Null: no lists, every value is a start (weights).
 packed_array pack_values(std::uint32_t const* values, std::uint64_t count, std::uint64_t const* offsets, std::uint64_t vertices, tier where,
                          int device);
 
@@ -25,8 +25,8 @@ struct array_of_lists {
   std::uint64_t vertices = 0;
 };
 
-// The same codes of an array that comes by parts: after each add() and finish() the next of them stand in `words`, and the next entries of
-// the directory in `blocks` and `begins`. Every part but the last is a whole number of groups. Memory: some four times a part.
+// Streaming version with the same output. After each add() and finish(), `words` holds the next codes, and `blocks` and `begins` the next
+// directory entries. Every part except the last is a whole number of groups. Memory: about four times a part.
 class packed_parts {
  public:
   static constexpr std::uint64_t values_a_group = packed_directory::values_a_block * packed_directory::blocks_a_group;
@@ -36,7 +36,7 @@ class packed_parts {
   std::uint64_t all_words() const { return words_; }
 
   std::vector<std::uint32_t> words, blocks;
-  std::vector<std::uint64_t> begins, sizes;  // sizes: words of the groups of the last part
+  std::vector<std::uint64_t> begins, sizes;  // sizes: words per group of the last part
 
  private:
   array_of_lists of_;
@@ -46,12 +46,12 @@ class packed_parts {
 // The inverse: `count` values into `to`.
 void unpack_values(packed_array const& from, std::uint64_t count, std::uint32_t* to);
 
-// Bytes a packed array of so many values, which are all less than `below`, takes at the most, before it is known.
+// Upper bound on the compressed size of that many values, which are all less than `below`.
 std::uint64_t most_packed_bytes(std::uint64_t count, std::uint64_t below = std::uint64_t{1} << 32);
-// Throws errc::input with what is wrong where a read of a block could leave `words`. `where` names file and section.
-// `stored_words`: of codes that stay in a file; what stands in them is held against the directory block by block as they are read.
+// Throws errc::input with the fault if decoding a block could read outside `words`. `where` names file and section. `stored_words`: of
+// codes that stay in a file; their contents are checked against the directory block by block as they are read.
 void check_directory(packed_array const& a, std::uint64_t count, std::string const& where, std::uint64_t stored_words = 0);
-// Whether block b has as many words as its widths and its mask ask for.
+// Whether block b has the number of words that its widths and mask imply.
 bool block_is_right(packed_directory const& at, std::uint32_t const* words, std::uint64_t b);
 
 }  // namespace garner

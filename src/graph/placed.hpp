@@ -1,6 +1,6 @@
-// A graph as the place that runs reads it: offsets near, lists where they lie, and of far lists what is cached near: the directories of
-// packed ones, the first arcs. At the host nothing is far, so nothing is copied. Invariant: refers to the graph, which must outlive it;
-// views stay right while it lives. Cost: 8 bytes a vertex near for each direction; a directory takes a bit an element.
+// A graph as the running device reads it: offsets are local, adjacency stays in its tier. For remote adjacency, local memory caches
+// directories of compressed arrays and the first edges. On the CPU everything is local. Invariant: refers to the graph, which must outlive
+// it; views stay valid while it lives. Cost: 8 local bytes per vertex and direction; a directory takes one bit per element.
 #pragma once
 #include <chrono>
 
@@ -23,12 +23,12 @@ class placed_lists {
   std::uint64_t const* offsets() const { return near_ ? near_ : lists_->offsets.data(); }
   std::uint64_t const* home_offsets() const { return lists_->offsets.data(); }
 
-  // Bytes of a directory that is not near yet; 0 where there is none, or it is.
+  // Bytes of a directory that is not cached yet; 0 if it is, or does not exist.
   std::uint64_t directory_bytes(bool weights) const {
     packed_array const& from = weights ? lists_->packed_weights : lists_->packed_targets;
     return from.empty() || !(weights ? weight_blocks_ : target_blocks_).blocks.empty() ? 0 : from.blocks.bytes() + from.groups.bytes();
   }
-  // Whether the place reads the directory where it lies.
+  // Whether the device reads the directory in place.
   bool reads_directory(executor const& x, bool weights) const {
     packed_array const& from = weights ? lists_->packed_weights : lists_->packed_targets;
     return from.blocks.device() == x.device() && from.groups.device() == x.device();
@@ -40,11 +40,11 @@ class placed_lists {
     copy(x, to.groups, from.groups, what);
   }
 
-  // Caches the first arcs, with their weights where that is asked, as many as the budget allows; the bytes they take.
+  // Caches the first edges, with weights if requested, up to the budget. Returns the bytes used.
   std::uint64_t cache_first_arcs(executor& x, std::uint64_t budget, bool weighted) {
     bool const weights = weighted && g_->info.weights != weight_kind::none;
     auto const bytes = [&](std::uint64_t n) { return bytes_of_targets(n) + (weights ? bytes_of_weights(n) : 0); };
-    std::uint64_t low = 0, high = lists_->offsets[g_->info.vertices] / 32;  // in blocks of 32; the whole list ends anywhere
+    std::uint64_t low = 0, high = lists_->offsets[g_->info.vertices] / 32;  // in blocks of 32; the whole list may end anywhere
     while (low < high) {
       std::uint64_t const middle = low + (high - low + 1) / 2;
       if (bytes(middle * 32) <= budget) low = middle;
@@ -64,7 +64,7 @@ class placed_lists {
 
   template <class Id>
   csr_view<Id> view() const {
-    csr_view<Id> v = g_->bare_view<Id>(*lists_, offsets());  // of a file: its windows fill in the rest
+    csr_view<Id> v = g_->bare_view<Id>(*lists_, offsets());  // file tier: its windows provide the rest
     if (!target_blocks_.blocks.empty()) v.targets.packed.at = {target_blocks_.blocks.data(), target_blocks_.groups.data()};
     if (!weight_blocks_.blocks.empty()) v.weights.packed.at = {weight_blocks_.blocks.data(), weight_blocks_.groups.data()};
     auto const keep = [&](auto& array, memory_block const& cached) {
@@ -88,7 +88,7 @@ class placed_lists {
     to = buffer<T>(x.near(), from.size(), x.device(), what);
     x.copy(to.data(), from.data(), to.bytes());
   }
-  // How many bytes the first `arcs` elements take.
+  // Bytes of the first `arcs` elements.
   static std::uint64_t bytes_of(packed_array const& all, std::uint64_t arcs) { return (all.view().at.word_of(arcs / 32) + 1) * 4; }
   std::uint64_t bytes_of_targets(std::uint64_t arcs) const {
     return lists_->packed_targets.empty() ? arcs * g_->info.id_bytes : bytes_of(lists_->packed_targets, arcs);
@@ -99,7 +99,7 @@ class placed_lists {
 
   graph const* g_ = nullptr;
   edge_lists const* lists_ = nullptr;
-  buffer<std::uint64_t> offsets_;  // where the graph has no copy there
+  buffer<std::uint64_t> offsets_;  // if the graph has no copy on the device
   std::uint64_t const* near_ = nullptr;
   directory target_blocks_, weight_blocks_;
   std::uint64_t first_arcs_ = 0;

@@ -1,4 +1,4 @@
-// From the order inside to that of the ascending user ids, and back. Cost: a pass; of the entries of lists a sort of each.
+// Converts between internal order and ascending user ids. Cost: one pass; for adjacency entries also a sort of each list.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace garner {
 
-// Of each place inside, the rank of the vertex that stands there: at_rank the other way.
+// For each internal id, the rank of its user id: the inverse of at_rank.
 template <class T>
 std::vector<T> ranks_inside(graph const& g) {
   std::vector<T> rank(g.info.vertices);
@@ -20,7 +20,7 @@ std::vector<T> ranks_inside(graph const& g) {
   return rank;
 }
 
-// What is one a vertex by rank, as the vertices stand inside.
+// Reorders per-vertex data from rank order to internal order.
 template <class T>
 std::vector<T> values_inside(graph const& g, std::span<T const> by_rank) {
   std::vector<T> values(by_rank.size());
@@ -30,8 +30,8 @@ std::vector<T> values_inside(graph const& g, std::span<T const> by_rank) {
   return values;
 }
 
-// f(vertex, entry, place) for each entry of the lists: its place among those of its list by rank(entry), equals as they stand. Ranks and
-// lengths are below 2^32, as of all graphs that are reordered.
+// Calls f(vertex, entry, place) for each adjacency entry. Place: its position in the list sorted by rank(entry); equal ones keep their
+// order. Ranks and list lengths are below 2^32, as in all reordered graphs.
 template <class Rank, class F>
 void each_entry_by_rank(std::uint64_t const* offsets, std::uint64_t vertices, Rank const& rank, F const& f) {
   shared_pool().run(vertices, 256, [&](std::uint64_t begin, std::uint64_t end) {
@@ -45,8 +45,8 @@ void each_entry_by_rank(std::uint64_t const* offsets, std::uint64_t vertices, Ra
   });
 }
 
-// Which entry of lists_of() each entry of these lists is: of entry i of vertex v begins[v] + places[i]. Takes 4 bytes an entry of host
-// memory, and for a while the targets where they lie packed or elsewhere.
+// Maps adjacency entries to those of lists_of(): entry i of vertex v is begins[v] + places[i]. Takes 4 bytes per entry of host memory;
+// while it is built also the targets, if they are compressed or elsewhere.
 struct entry_places {
   buffer<std::uint64_t> begins;
   buffer<std::uint32_t> places;

@@ -1,11 +1,11 @@
-// The binary edge lists that EMOGI's program takes: PREFIX.bel.col holds the offsets, PREFIX.bel.dst the targets, PREFIX.bel.val (if there
-// is one) u32 weights; each begins with a u64 count and a u64 that is ignored.
+// The binary edge lists of the EMOGI program: PREFIX.bel.col holds the offsets, PREFIX.bel.dst the targets, PREFIX.bel.val (optional) u32
+// weights; each begins with a u64 count and a u64 that is ignored.
 #include "graph/read_binary.hpp"
 
 namespace garner {
 
 namespace {
-// The count of a file of `item` bytes each, held against its size.
+// The count of a file of `item` bytes each, checked against its size.
 std::uint64_t read_count(input_stream& in, std::uint64_t item) {
   std::uint64_t header[2];
   read_exactly(in, header, sizeof header, "header");

@@ -1,4 +1,4 @@
-// Arrays out of a binary stream, sizes checked before memory is taken.
+// Arrays from a binary stream; sizes are checked before memory is allocated.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace garner {
 
-// Reads `bytes` of what the message calls `what` or throws.
+// Reads `bytes` bytes or throws; messages call the data `what`.
 inline void read_exactly(input_stream& in, void* to, std::size_t bytes, std::string_view what) {
   std::uint64_t const at = in.position();
   std::size_t const got = in.read(to, bytes);
@@ -25,12 +25,12 @@ inline void expect_end(input_stream& in) {
          in.position());
 }
 
-// How many of so many arcs are gathered at a time: all, unless a sink takes parts.
+// How many of these edges are collected at a time: all, unless a sink takes parts.
 inline std::uint64_t part_of(read_options const& options, std::uint64_t arcs) {
   return options.sink ? std::min<std::uint64_t>(arcs, 1u << 17) : arcs;
 }
 
-// Calls take(first, items, count) for `count` items of T in chunks of at most a MiB, so that a count that lies costs nothing.
+// Calls take(first, items, count) for `count` items of T in chunks of at most 1 MiB, so that a false count allocates nothing.
 template <class T, class Take>
 void read_pieces(input_stream& in, std::uint64_t count, std::string_view what, Take const& take) {
   std::vector<T> chunk(static_cast<std::size_t>(std::min<std::uint64_t>(count, (1u << 20) / sizeof(T))));
@@ -42,11 +42,11 @@ void read_pieces(input_stream& in, std::uint64_t count, std::string_view what, T
   }
 }
 
-// `count` offsets that begin at 0, never fall and end at `edges` (unset: anywhere).
+// `count` offsets that begin at 0, never decrease and end at `edges` (unset: anywhere).
 std::vector<std::uint64_t> read_offsets(input_stream& in, reading_room& room, std::uint64_t count, std::optional<std::uint64_t> edges,
                                         std::string_view what);
 
-// Room for `count` items, at once where the file's size has already been held against it, else as they come.
+// Reserves space for `count` items: at once if the file's size supports the count, else as they arrive.
 template <class T>
 void make_room(reading_room& room, std::vector<T>& items, std::uint64_t count, bool believed) {
   room.reserve(items, static_cast<std::size_t>(believed ? count : std::min<std::uint64_t>(count, 1u << 20)));

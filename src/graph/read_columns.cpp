@@ -1,7 +1,7 @@
-// Edge lists in columns: .el (two), .wel (three), .csv and SNAP .txt (two or three, as the first edge has). Columns are parted by blanks,
-// tabs, or one comma or semicolon; lines that begin with # or % are comments; a .csv may open with one line of names. Where columns are
-// picked they may be empty or in quotes.
-// Invariant: every edge line has as many columns as the first, and nothing on a line is ignored, unless columns were picked.
+// Edge lists in columns: .el (two), .wel (three), .csv and SNAP .txt (two or three, as in the first edge). Columns are separated by blanks,
+// tabs, or one comma or semicolon. Lines that begin with # or % are comments; a .csv may begin with one line of names. Selected columns may
+// be empty or quoted. Invariant: every edge line has as many columns as the first, and nothing on a line is ignored, unless columns were
+// selected.
 #include <algorithm>
 #include <cctype>
 
@@ -33,7 +33,7 @@ bool has_no_number(std::string_view line) {
   return true;
 }
 
-// Files say in their comments what they are: SNAP's "Undirected graph", "Nodes: 75879 Edges: 508837"; KONECT's "% sym unweighted".
+// Comments that declare properties: SNAP's "Undirected graph", "Nodes: 75879 Edges: 508837"; KONECT's "% sym unweighted".
 struct comment_facts {
   bool undirected = false;
   std::optional<std::uint64_t> edges;
@@ -66,8 +66,8 @@ struct comment_facts {
 
 namespace {
 
-// Of lines with more columns than an edge has those that were asked for. Parted by a comma, semicolon or tab that the first line has
-// outside of quotes (then a column may be empty, or stand in quotes), else by blanks.
+// Extracts the selected columns of wider lines. The separator is the comma, semicolon or tab that the first line has outside of quotes
+// (columns may then be empty or quoted), else blanks.
 class picked_columns {
  public:
   picked_columns(std::vector<std::string> const& wanted, std::string const& file, file_format format)
@@ -77,7 +77,7 @@ class picked_columns {
   }
   bool weighted() const { return at_.size() == 3; }
 
-  // From the first line: how columns are parted, and where those with a name stand. What it holds: names, an edge, or, behind a #, words.
+  // From the first line: the separator, and the positions of named columns. The line holds names, an edge, or, after a #, words.
   enum class first_line { names, edge, words };
   first_line begin(text_reader& text, std::string_view line) {
     char const *p = line.data(), *const end = p + line.size(), *const first = skip_blanks(p, end);
@@ -121,13 +121,13 @@ class picked_columns {
     }
     last_ = *std::max_element(at_.begin(), at_.end());
     text.reads_columns(blanks_ ? std::nullopt : std::optional(rule_));
-    // Numbers leave a first line of names to the ending: a .csv may have one.
+    // If the first line holds numbers, the ending decides: only a .csv may have a line of names.
     auto const is_name = [&](std::size_t at) { return at < names.size() && !names[at].empty() && !begins_number(names[at][0]); };
     return named || (csv_ && is_name(at_[0]) && is_name(at_[1])) ? first_line::names : first_line::edge;
   }
 
-  // Not blank, and no comment. Where the first column is text, a # may begin that of a row: it has all columns, and numbers where these
-  // were asked for.
+  // Neither blank nor a comment. If the first column is text, a row may
+  // begin with #: it has all columns, and numbers in the selected ones.
   bool is_edge(char const* p, char const* end) const {
     p = blanks_ ? skip_blanks(p, end) : rule_.skip_blanks(p, end);
     if (p == end || (*p != '#' && *p != '%')) return p != end;
@@ -137,7 +137,7 @@ class picked_columns {
       for (std::string_view field; next(p, end, field); ++column)
         if (std::count(at_.begin(), at_.end(), column) && (field.empty() || !begins_number(field[0]))) return false;
     } catch (bad_line const&) {
-      return false;  // its quotes are prose
+      return false;  // quotes in it are prose
     }
     return column == columns_;
   }
@@ -157,7 +157,7 @@ class picked_columns {
       }
     if (column <= last_)
       throw bad_line{begin, fmt::format("{} column{} where number {} was asked for", column, column == 1 ? "" : "s", last_ + 1)};
-    // Quotes that stay open would take the lines behind them along.
+    // Unclosed quotes would swallow the following lines.
     if (p && find_char(p, end, '"') != end)
       for (std::string_view field; next(p, end, field);) continue;
     out.arcs.push_back(a);
@@ -171,7 +171,7 @@ class picked_columns {
   }
   static bool begins_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.'; }
 
-  // A tab is hardly ever text; of comma and semicolon the other may be, as in 1;2;0,5. A .csv is rather parted by one of these two.
+  // A tab is hardly ever text. Comma and semicolon may be the decimal mark of each other's fields, as in 1;2;0,5; a .csv prefers these two.
   void part_by(char const* p, char const* end) {
     bool tab = false;
     char other = '\0';
@@ -184,7 +184,7 @@ class picked_columns {
     rule_.separator = blanks_ ? ' ' : tab && !(csv_ && other) ? '\t' : other;
   }
 
-  // The column that begins at p, without blanks around it and its quotes; moves p behind its separator. False behind the last.
+  // The column that begins at p, trimmed and unquoted; moves p past its separator. False after the last.
   bool next(char const*& p, char const* end, std::string_view& field) const {
     if (!p) return false;
     if (blanks_) {
@@ -203,7 +203,7 @@ class picked_columns {
     p = find_char(behind, end, rule_.separator);
     char const* stop = p;
     while (stop != begin && is_blank(stop[-1])) --stop;
-    if (quoted && stop == behind) ++begin, --stop;  // else something follows the quotes, and it is no number
+    if (quoted && stop == behind) ++begin, --stop;  // else something follows the quotes, so it is not a number
     field = {begin, static_cast<std::size_t>(stop - begin)};
     p = p == end ? nullptr : p + 1;
     return true;
@@ -212,7 +212,7 @@ class picked_columns {
   std::vector<std::string> const& wanted_;
   std::vector<std::size_t> at_;  // from 0
   std::size_t last_ = 0, columns_ = 0;
-  std::string words_;  // what the last comment has in place of names
+  std::string words_;  // words of the last comment, used in place of names
   bool csv_, blanks_ = false;
   column_rule rule_;
 };
@@ -243,7 +243,7 @@ read_result read_picked(input_stream& in, file_format format, read_options const
   return result;
 }
 
-// The first edge, and the largest id of all that follow, though edges may come by parts.
+// The first edge, and the largest id of all later ones, even if edges arrive in parts.
 struct first_and_rest : arc_sink {
   arc_sink* passed_on = nullptr;
   std::optional<arc> first;
@@ -286,7 +286,7 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
     columns = columns_of(line);
     first_line = text.line();
     first = line;
-    // What the first words are is told before how many there are: "# of edges" in prose is no edge with four columns.
+    // Check the words before their number: "# of edges" in prose must not pass for an edge with four columns.
     try {
       char const* q = p;
       parse_id(q, end);
@@ -341,7 +341,7 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
       });
 
   begins.look(result.edges.arcs);
-  // "VERTICES EDGES": the second number counts the lines that follow, and no id that follows is above the first.
+  // "VERTICES EDGES": the second number counts the following lines, and all following ids are at most the first.
   if (n > 2 && columns == 2 && (begins.first->target == n - 1 || 2 * begins.first->target == n - 1) &&
       begins.largest_behind <= begins.first->source)
     result.notes.push_back(

@@ -1,4 +1,4 @@
-// Which formats there are, how a file's is told, and the way to its reader.
+// The list of formats, their detection, and the dispatch to their readers.
 #include <array>
 #include <cctype>
 #include <new>
@@ -23,7 +23,7 @@ std::string lower(std::string text) {
 
 bool is_text(file_format f) { return f <= file_format::metis || f == file_format::ldbc; }
 
-// The one file that is `name`, plain or compressed; unset if there is none.
+// The only existing file `name`, plain or compressed; unset if it does not exist.
 std::optional<std::filesystem::path> find_any(std::string const& name) {
   std::optional<std::filesystem::path> found;
   for (char const* ending : {"", ".gz", ".zst"}) {
@@ -39,7 +39,7 @@ std::optional<std::filesystem::path> find_any(std::string const& name) {
   return found;
 }
 
-// Pipes and devices give their bytes once.
+// Pipes and devices can be read only once.
 bool gives_once(std::filesystem::path const& path) {
   std::error_code none;
   std::filesystem::file_status const is = std::filesystem::status(path, none);
@@ -69,7 +69,7 @@ struct ldbc_files {
   std::optional<input_stream> properties;
 };
 
-// `part` of an LDBC graph, which must be there.
+// `part` of an LDBC graph, which must exist.
 std::filesystem::path find_ldbc(std::string const& stem, char const* part) {
   auto const found = find_any(stem + part);
   if (!found)
@@ -91,7 +91,7 @@ file_format chosen(std::filesystem::path const& path, read_options const& option
   return format;
 }
 
-// Runs a reader; memory that ends becomes an error that says how far it came.
+// Runs a reader; if memory runs out, the error reports its progress.
 template <class Read>
 read_result with_memory(std::string const& name, Read const& read) {
   static counter arcs_read{"graph.arcs_read"};
@@ -102,7 +102,7 @@ read_result with_memory(std::string const& name, Read const& read) {
     arcs_read.add(result.edges.arcs.size());
     return result;
   } catch (std::bad_alloc const&) {
-    fail(errc::memory, "{}: host memory does not suffice for its edge list (16 bytes an arc, 4 a weight); use a machine with more", name);
+    fail(errc::memory, "{}: host memory is too small for its edge list (16 bytes per edge, 4 per weight); use a machine with more", name);
   } catch (std::length_error const&) {
     fail(errc::memory, "{}: its edge list is larger than any memory; its header may lie", name);
   }
@@ -165,7 +165,7 @@ file_format format_of(std::filesystem::path const& path) {
 }
 
 namespace {
-// Options that a format has no use for.
+// Rejects options that do not apply to the format.
 void refuse_foreign(file_format format, std::string const& name, read_options const& options) {
   if (!is_text(format) && options.skip_lines)
     fail(errc::usage, "{}: --skip-lines is for text, and {} is a binary format; leave it out", name, to_string(format));
@@ -204,7 +204,7 @@ read_result read_edges(std::filesystem::path const& path, read_options const& op
   file_format const format = chosen(path, options);
   if (format == file_format::bel || format == file_format::ldbc) {
     read_options of_text = options;
-    of_text.skip_lines = 0;  // of that they speak themselves
+    of_text.skip_lines = 0;  // their options apply to the edges only
     refuse_foreign(format, path.string(), of_text);
   }
   if (format == file_format::bel)
@@ -233,12 +233,12 @@ void require_vertices(edge_list const& e, bool allow_empty) {
 std::uint64_t estimate_read_bytes(std::filesystem::path const& given, read_options const& options) {
   file_format const format = chosen(given, options);
   std::filesystem::path path = given;
-  std::uint64_t listed = 0;  // for vertices that are listed apart
+  std::uint64_t listed = 0;  // for vertices that are listed separately
   if (format == file_format::ldbc) {
     std::filesystem::path const list = find_ldbc(ldbc_stem(given), ".v");
     path = find_ldbc(ldbc_stem(given), ".e");
     if (gives_once(list)) return 0;
-    // Lines of 4 bytes and more, and 32 bytes a vertex while they are sorted.
+    // Lines of at least 4 bytes, and 32 bytes per vertex during the sort.
     input_stream const in(list);
     listed = in.file_size().value_or(0) * (in.plain_size() ? 8 : 32);
   }
@@ -252,7 +252,7 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& given, read_optio
     std::uint64_t counts[2] = {0, 0};
     files.offsets.read(&counts[0], 8);
     files.targets.read(&counts[1], 8);
-    auto const cap = [](input_stream const& in, std::uint64_t count) {  // deflate packs 1032 to 1 at best, zstd seldom more
+    auto const cap = [](input_stream const& in, std::uint64_t count) {  // deflate compresses by at most 1032 : 1, zstd seldom by more
       return std::min(count, in.file_size().value_or(0) / 8 * (in.plain_size() ? 1 : 1032));
     };
     return 8 * cap(files.offsets, counts[0]) + (files.weights && !options.ignore_weights ? 20 : 16) * cap(files.targets, counts[1]) + a_mib;
@@ -267,7 +267,7 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& given, read_optio
     return 8 * std::min(head[2], most / 8) +
            (format == file_format::wsg && !options.ignore_weights ? 20 : 16) * std::min(head[1], most / 4) + a_mib;
   }
-  // Text: lines in the first MiB, as many again for each further piece of the file of the same size.
+  // Text: counts lines in the first MiB, and extrapolates to the size of the file.
   std::string sample(a_mib, '\0');
   sample.resize(in.read(sample.data(), sample.size()));
   double const whole = in.at_end() ? 1 : static_cast<double>(size) / static_cast<double>(std::max<std::uint64_t>(1, in.file_position()));
@@ -280,7 +280,7 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& given, read_optio
     words += (i == begin || is_blank(sample[i - 1]) || sample[i - 1] == ',' || sample[i - 1] == ';') && !is_blank(sample[i]);
   bool const weighted =
       !options.ignore_weights && (format == file_format::wel || format == file_format::gr || (format != file_format::el && words >= 3));
-  // Blocks in flight: two batches of text and the arcs of one.
+  // Blocks in flight: two batches of text and the edges of one.
   std::uint64_t const flight = std::min<std::uint64_t>(8 * options.block_bytes * shared_pool().threads(),
                                                        4 * sample.size() + 8 * size * (in.plain_size() ? 1 : 1032)) +
                                a_mib;

@@ -1,5 +1,5 @@
-// DIMACS files: 'c' comments, one line 'p', then the edges, numbered from 1. Of shortest paths (9th challenge) 'p sp VERTICES ARCS' and
-// 'a FROM TO WEIGHT'; of coloring and cliques (2nd challenge) 'p edge VERTICES EDGES', or 'p col', and 'e ONE OTHER', undirected.
+// DIMACS files: 'c' comments, one 'p' line, then the edges, numbered from 1. Shortest paths (9th challenge): 'p sp VERTICES EDGES' and 'a
+// FROM TO WEIGHT'. Coloring and cliques (2nd challenge): 'p edge VERTICES EDGES', or 'p col', and 'e ONE OTHER', undirected.
 #include "graph/read_text.hpp"
 
 namespace garner {
@@ -67,7 +67,7 @@ read_result read_gr(input_stream& in, read_options const& options) {
     if (p != end) [[unlikely]]
       throw bad_line{p, arcs ? fmt::format("{} follows the weight; an arc is 'a FROM TO WEIGHT'", shown(word_at(p, end)))
                              : fmt::format("{} follows the edge, which is 'e ONE OTHER'", shown(word_at(p, end)))};
-    out.arcs.push_back({a.source - 1, a.target - 1});  // id_base makes them the user's again
+    out.arcs.push_back({a.source - 1, a.target - 1});  // id_base restores the user's ids
   });
   if (read != m)
     fail(errc::input, "{}: line {}: the file ends after {} {} where its header promises {}; it was cut short or its header lies", in.name(),

@@ -1,8 +1,8 @@
-// LDBC Graphalytics: NAME.v lists the vertices, an id a line; NAME.e the edges, "source target" or "source target weight" a line, an
-// undirected edge once; NAME.properties, if it lies beside them, says whether edges are directed and what their weights are.
-// Iosup et al.: The LDBC Graphalytics Benchmark, arXiv 2011.15028, chapter 2.
-// Invariant: the vertices are those of the list, isolated ones too; an edge that names another is refused. Arcs hold places in the list.
-// Cost: a sort of the list; for each end of an edge a binary search in it, none where its ids leave no gap.
+// LDBC Graphalytics: NAME.v lists the vertices, one id per line; NAME.e the edges, "source target" or "source target weight" per line, an
+// undirected edge once. NAME.properties, if it exists, declares whether edges are directed, and the type of weights. Iosup et al.: The LDBC
+// Graphalytics Benchmark, arXiv 2011.15028, chapter 2. Invariant: the vertices are those of the list, including isolated ones; an edge with
+// any other is rejected. Edges index the list. Cost: a sort of the list; for each end of an edge a binary search, skipped if the ids are
+// contiguous.
 #include "core/executor.hpp"
 #include "core/primitives.hpp"
 #include "graph/read_text.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 struct property_facts {
   std::optional<bool> directed;
-  bool weighted = false, whole = false;  // an edge has a weight; weights are whole numbers
+  bool weighted = false, whole = false;  // edges have a weight; weights are integers
   std::optional<std::uint64_t> vertices, edges;
 };
 
@@ -29,7 +29,7 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
   return problem == std::errc{} && rest == text.data() + text.size() ? std::optional(n) : std::nullopt;
 }
 
-// "graph.NAME.KEY = VALUE" a line; # and ! begin comments. Most of the file says how to run the benchmark, which is passed over.
+// "graph.NAME.KEY = VALUE" per line; # and ! begin comments. Most of the file describes how to run the benchmark, which is skipped.
 property_facts read_properties(input_stream& in, read_options const& options) {
   text_reader text(in, options);
   property_facts facts;
@@ -43,7 +43,7 @@ property_facts read_properties(input_stream& in, read_options const& options) {
       if (value != "true" && value != "false")
         text.complain(value.data(), fmt::format("{} where true or false should stand", shown(value)));
       if (facts.directed && *facts.directed != (value == "true"))
-        text.complain(value.data(), "contradicts what was said before; a file describes one graph");
+        text.complain(value.data(), "contradicts an earlier line; a file describes one graph");
       facts.directed = value == "true";
     } else if (key.ends_with(".edge-properties.names")) {
       if (value.find(',') != value.npos)
@@ -60,10 +60,10 @@ property_facts read_properties(input_stream& in, read_options const& options) {
   return facts;
 }
 
-// Ascending, each once.
+// Ascending and unique.
 std::vector<std::uint64_t> read_vertices(input_stream& in, read_options const& options) {
   text_reader text(in, options);
-  edge_list list;  // the machine gathers arcs; a vertex is one's source
+  edge_list list;  // the parser collects edges; a vertex is the source of one
   text.parse_all(list, weight_rule::none, std::numeric_limits<std::uint64_t>::max(), [](char const* p, char const* end, line_sink& out) {
     p = skip_blanks(p, end);
     if (p == end || *p == '#') return;
@@ -91,7 +91,7 @@ read_result read_ldbc(input_stream& in_vertices, input_stream& in_edges, input_s
     fail(errc::usage, "{}: --skip-lines is for text without a fixed form, and these are files of LDBC; leave it out", in_edges.name());
   read_result result;
   edge_list& edges = result.edges;
-  read_options whole = options;  // of what stands beside the edges
+  read_options whole = options;  // for the files that accompany the edges
   whole.sink = nullptr;
   property_facts const facts = in_properties ? read_properties(*in_properties, whole) : property_facts{};
   edges.ids = read_vertices(in_vertices, whole);

@@ -1,6 +1,6 @@
-// METIS graphs (its manual, section 4.5.1): '%' comments, a line 'VERTICES EDGES [FMT [NCON]]', then a line a vertex with its neighbours,
-// counted from 1. FMT has three digits: 1.. a size of each vertex, .1. NCON weights of it, ..1 a weight after each neighbour. Sizes and
-// weights of vertices are passed over. Invariant: every edge stands in both lists, as a sum of hashes of all arcs shows.
+// METIS graphs (its manual, section 4.5.1): '%' comments, a line 'VERTICES EDGES [FMT [NCON]]', then one line per vertex with its
+// neighbors, counted from 1. FMT has three digits: 1.. a size of each vertex, .1. NCON weights of it, ..1 a weight after each neighbor.
+// Sizes and weights of vertices are skipped. Invariant: every edge is in both lists, which a sum of hashes over both directions verifies.
 #include "graph/read_text.hpp"
 
 namespace garner {
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t next_vertex = ~std::uint64_t{0};  // the source of the mark that begins the list of a vertex
 
-// The marks go, and sources take their place; in the whole list or in parts of it.
+// Removes the marks and fills in sources, in the whole list or in parts of it.
 struct list_marks : arc_sink {
   std::string const& name;
   std::uint64_t n;
@@ -90,8 +90,8 @@ read_result read_metis(input_stream& in, read_options const& options) {
   edges.id_base = 1;
   list_marks marks(in.name(), n, options.sink);
   if (options.sink) text.gives_to(marks);
-  // A line a vertex, and blocks of lines do not know which: a mark stands before its arcs. Blank lines behind the last vertex give marks
-  // too, so there may be many.
+  // Lines belong to vertices, but blocks of lines do not know which, so a mark precedes each line's edges. Blank lines after the last
+  // vertex also give marks, so there may be many.
   text.parse_all(edges, rule, std::numeric_limits<std::uint64_t>::max(), [&](char const* p, char const* end, line_sink& out) {
     p = skip_blanks(p, end);
     if (p != end && *p == '%') return;
@@ -114,7 +114,7 @@ read_result read_metis(input_stream& in, read_options const& options) {
       out.arcs.push_back({0, v - 1});
     }
   });
-  marks.remove(edges);  // of a list that was given away nothing is left
+  marks.remove(edges);  // the list is empty if a sink took it
   if (marks.vertex < n)
     fail(errc::input, "{}: ends after the lists of {} vertices where its header promises {}; it was cut short or its header lies",
          in.name(), marks.vertex, n);

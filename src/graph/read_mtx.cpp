@@ -1,7 +1,7 @@
-// Matrix Market coordinate files: entry (i, j) is the arc i -> j, numbered from 1.
-// symmetric stores one of each pair, so the graph is undirected; skew-symmetric means the mirror of weight w is -w, which no garner graph
-// can hold, so such a file gives its structure alone, undirected. Complex, hermitian and dense (array) matrices are refused.
-// Boisvert, Pozo, Remington: The Matrix Market exchange formats, NISTIR 5935, 1996.
+// Matrix Market coordinate files: entry (i, j) is the directed edge i -> j, numbered from 1. symmetric stores one of each pair, so the
+// graph is undirected. skew-symmetric means that the mirror of weight w is -w, which a garner graph cannot hold, so only the structure is
+// read, undirected. Complex, hermitian and dense (array) matrices are rejected. Boisvert, Pozo, Remington: The Matrix Market exchange
+// formats, NISTIR 5935, 1996.
 #include <cctype>
 
 #include "graph/read_text.hpp"
@@ -21,7 +21,7 @@ read_result read_mtx(input_stream& in, read_options const& options) {
     for (char& c : words.back()) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     p += word.size();
   }
-  if (words.empty() || (words[0] != "%%matrixmarket" && words[0] != "%matrixmarket"))  // some writers take the percent sign for printf's
+  if (words.empty() || (words[0] != "%%matrixmarket" && words[0] != "%matrixmarket"))  // some writers double the percent sign for printf
     text.complain(line.data(), "the line does not begin with %%MatrixMarket; is this another format? Then say --from");
   if (words.size() != 5)
     text.complain(line.data(),
@@ -95,7 +95,7 @@ read_result read_mtx(input_stream& in, read_options const& options) {
     if (p != end) [[unlikely]]
       throw bad_line{p, fmt::format("{} follows the entry; a {} matrix has {} columns", shown(word_at(p, end)),
                                     pattern ? "pattern" : "weighted", pattern ? 2 : 3)};
-    out.arcs.push_back({a.source - 1, a.target - 1});  // id_base makes them the user's again
+    out.arcs.push_back({a.source - 1, a.target - 1});  // id_base restores the user's ids
   });
   if (entries != size[2])
     fail(errc::input, "{}: line {}: the file ends after {} entries where its header promises {}; it was cut short or its header lies",

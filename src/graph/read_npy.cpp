@@ -1,4 +1,4 @@
-// Edge indices (edge_index.hpp) as edge lists: of an .npy, or the array edge_index of an .npz. Cost: one pass.
+// Edge indices (edge_index.hpp) as edge lists: from an .npy, or the array edge_index of an .npz. Cost: one pass.
 #include <algorithm>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace garner {
 namespace {
 
 template <class T>
-void widen(void const* from, std::uint64_t n, std::uint64_t* to, std::uint64_t step) {  // a negative number keeps its sign
+void widen(void const* from, std::uint64_t n, std::uint64_t* to, std::uint64_t step) {  // sign-extends negative numbers
   auto const* const values = static_cast<T const*>(from);
   for (std::uint64_t i = 0; i < n; ++i) to[i * step] = static_cast<std::uint64_t>(values[i]);
 }
@@ -26,7 +26,7 @@ void widen(edge_index::form const& is, void const* from, std::uint64_t n, std::u
 
 constexpr std::uint64_t step = 1u << 17;
 
-// What is said of an edge index that was read though nobody can know how.
+// Warns about an edge index whose orientation is ambiguous.
 void note_shape(edge_index::form const& is, std::string const& name, std::vector<std::string>& notes) {
   if (is.either) notes.push_back(fmt::format("{}: of shape (2, 2) it could be either; read as (2, E), sources above targets", name));
 }
@@ -116,7 +116,7 @@ zipped_array::zipped_array(zip_file const& in, std::string const& name, npy_layo
               }()),
       layout_(
           in.name() + ": " + name, member_.size(),
-          [this, seen = std::vector<char>()](void* to, std::uint64_t n, std::uint64_t at) mutable {  // a header is read twice in places
+          [this, seen = std::vector<char>()](void* to, std::uint64_t n, std::uint64_t at) mutable {  // some of the header is read twice
             if (std::uint64_t const had = seen.size(); at + n > had) {
               seen.resize(at + n);
               member_.read(seen.data() + had, at + n - had);
@@ -127,7 +127,7 @@ zipped_array::zipped_array(zip_file const& in, std::string const& name, npy_layo
 
 namespace {
 
-// What OGB writes beside its edges; unset where it is not there.
+// The count that OGB writes next to its edges; unset if absent.
 std::optional<std::uint64_t> declared_vertices(zip_file const& file) {
   if (!file.find("num_nodes_list.npy")) return {};
   zipped_array counts(file, "num_nodes_list");
@@ -152,7 +152,7 @@ read_result read_npz(std::filesystem::path const& path, read_options const& opti
   note_shape(is, index.layout().name(), result.notes);
   reading_room room(file.name());
   std::uint64_t const bytes = is.wide ? 8 : 4;
-  // Where numbers stand apart the targets begin in the middle of the array, to which a second reader passes over the sources.
+  // With separate rows the targets begin in the middle of the array; a second reader skips the sources.
   std::optional<zipped_array> targets;
   std::vector<char> part(step * bytes * (is.apart ? 1 : 2));
   progress bar("reading", is.count);

@@ -1,8 +1,8 @@
-// Serialised graphs of the GAP benchmark suite: one byte 'directed'; i64 arcs; i64 vertices; i64 offsets[vertices + 1]; i32 targets (.sg)
-// or pairs of i32 target and i32 weight (.wsg); a directed graph repeats offsets and targets for its in-neighbours.
-// Invariant: in-lists are held against the out-lists, and the arcs of an undirected graph against their mirrors, by a sum of hashes of
-// all arcs, which no order changes; so each part is read once and none is kept twice.
-// Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015.
+// Serialized graphs of the GAP benchmark suite: one byte 'directed'; i64 edges; i64 vertices; i64
+// offsets[vertices + 1]; i32 targets (.sg) or pairs of i32 target and i32 weight (.wsg); a directed graph repeats
+// offsets and targets for its in-neighbors. Invariant: in-edges are verified against out-edges, and undirected
+// edges against their mirrors, by a sum of hashes over all edges, which is independent of order. So each part is
+// read once, without a second copy in memory. Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015.
 #include "graph/read_binary.hpp"
 
 namespace garner {
@@ -32,7 +32,7 @@ std::vector<std::uint64_t> read_offsets(input_stream& in, reading_room& room, st
 
 namespace {
 
-// One CSR: calls take(vertex, target, weight) for each arc.
+// One CSR: calls take(vertex, target, weight) for each edge.
 template <class Take>
 void read_lists(input_stream& in, std::uint64_t vertices, std::uint64_t arcs, bool weighted, bool incoming, Take const& take) {
   reading_room room(in.name());
@@ -72,7 +72,7 @@ void read_lists(input_stream& in, std::uint64_t vertices, std::uint64_t arcs, bo
 
 read_result read_sg(input_stream& in, bool weighted, read_options const& options) {
   unsigned char directed = 0;
-  std::int64_t counts[2];  // arcs, vertices
+  std::int64_t counts[2];  // edges, vertices
   read_exactly(in, &directed, 1, "header");
   read_exactly(in, counts, sizeof counts, "header");
   std::string_view const ending = weighted ? ".wsg" : ".sg";

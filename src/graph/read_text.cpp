@@ -48,7 +48,7 @@ void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& 
   auto const ends = [&](char const* q) { return q == end || is_blank(*q) || *q == ',' || *q == ';'; };
   char const* const word = p;
   if (p != end && *p == '+' && p + 1 != end && (p[1] == '.' || (p[1] >= '0' && p[1] <= '9'))) ++p;
-  if (p != end && *p == '-') {  // -0 is a whole number and not negative
+  if (p != end && *p == '-') {  // -0 is an integer and not negative
     char const* zeros = p + 1;
     while (zeros != end && *zeros == '0') ++zeros;
     if (zeros != p + 1 && ends(zeros)) ++p;
@@ -94,11 +94,11 @@ void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& 
 text_reader::text_reader(input_stream& in, read_options const& options)
     : in_(in), options_(options), batch_(std::max<std::size_t>(16, options.block_bytes) * shared_pool().threads() * 2), room_(in.name()) {
   options_.block_bytes = std::max<std::size_t>(1, options_.block_bytes);
-  if (in.plain_size()) batch_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(*in.plain_size() + 1, 16, batch_));  // a small file
+  if (in.plain_size()) batch_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(*in.plain_size() + 1, 16, batch_));  // for a small file
   text_.resize(batch_);
   while (end_ < 3 && more()) {
   }
-  if (end_ >= 3 && std::memcmp(text_.data(), "\xef\xbb\xbf", 3) == 0) begin_ = 3;  // the byte order mark that some editors leave
+  if (end_ >= 3 && std::memcmp(text_.data(), "\xef\xbb\xbf", 3) == 0) begin_ = 3;  // the byte order mark of some editors
   std::string_view line;
   for (std::uint64_t i = 0; i < options_.skip_lines; ++i)
     if (!next_line(line))
@@ -195,12 +195,12 @@ void text_reader::take_ahead() {
 void text_reader::make_room(edge_list& out, std::size_t more) {
   std::size_t const need = out.arcs.size() + more;
   if (need <= out.arcs.capacity()) return;
-  // So much of the file gave so many arcs; never more than 64 times, since the beginning of a compressed file may say little of the rest.
+  // Extrapolates from the part of the file read so far. At most 64 times: the beginning of a compressed file may say little of the rest.
   double const part = options_.sink ? 1 : static_cast<double>(file_at_ + 1) / static_cast<double>(in_.file_size().value_or(0) + 1);
   double const guess = part < 1 ? static_cast<double>(need) / part * 1.03 : 0;
   auto room = static_cast<std::size_t>(
       std::clamp(guess, static_cast<double>(out.arcs.empty() ? need : need + need / 2), static_cast<double>(need) * 64.0));
-  // A guess must not be what the budget refuses.
+  // An estimate must not exceed the budget.
   bool const weighted = out.weights_are != weight_kind::none;
   room = std::max<std::size_t>(need, std::min<std::uint64_t>(room, reading_room::left() / (sizeof(arc) + (weighted ? 4 : 0))));
   room_.reserve(out.arcs, room);

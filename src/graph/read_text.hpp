@@ -1,8 +1,8 @@
-// The machine under the text readers: lines one at a time for a header, then blocks of whole lines parsed by the thread pool, while the
-// next batch is read and decompressed by one of its members. A line of text in columns may go on inside of quotes. Invariant: arcs come in
-// the order of the file whatever the number of threads and the size of a block, and of several bad lines the first is reported, with its
-// line (from 1) and byte (from 0, in the decompressed text). Cost: one memchr and one parse a byte, one copy of each arc from its block to
-// the list; a line may have 1 MiB.
+// The engine of the text readers: header lines one at a time, then blocks of whole lines, parsed by the thread
+// pool while one of its threads reads and decompresses the next batch. In columns, a line may continue inside
+// quotes. Invariant: edges keep file order, whatever the number of threads and the block size. The first bad
+// line is reported, with its line number (from 1) and byte (from 0, in the decompressed text). Cost: one
+// memchr and one parse per byte, one copy of each edge from its block to the list; a line may have 1 MiB.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -22,16 +22,16 @@
 
 namespace garner {
 
-// Thrown by a parser of lines; the machine adds file, line and byte.
+// Thrown by line parsers; the engine adds file, line and byte.
 struct bad_line {
   char const* at;
   std::string what;
 };
 
 enum class weight_rule {
-  none,     // there is no weight column
-  ignored,  // any number, dropped
-  any,      // whole numbers give u32, one with a fraction or exponent makes the file f32
+  none,     // no weight column
+  ignored,  // any number, ignored
+  any,      // integers give u32; one with a fraction or exponent makes the file f32
   whole,    // u32 only
   real,     // f32 always
 };
@@ -50,7 +50,7 @@ struct line_sink {
 };
 
 std::uint32_t float_bits(float value);
-void to_f32(std::vector<std::uint32_t>& weights, std::size_t begin = 0);  // whole numbers to the bits of floats
+void to_f32(std::vector<std::uint32_t>& weights, std::size_t begin = 0);  // converts integers to the bits of floats
 std::string_view word_at(char const* p, char const* end);                 // up to the next separator
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
@@ -58,7 +58,7 @@ inline char const* skip_blanks(char const* p, char const* end) {
   while (p != end && is_blank(*p)) ++p;
   return p;
 }
-// Past one separator: blanks with at most one comma or semicolon among them; null if there is none.
+// Skips one separator: blanks with at most one comma or semicolon among them; null if absent.
 inline char const* skip_separator(char const* p, char const* end) {
   char const* q = skip_blanks(p, end);
   if (q != end && (*q == ',' || *q == ';')) return skip_blanks(q + 1, end);
@@ -68,7 +68,7 @@ inline char const* skip_separator(char const* p, char const* end) {
 [[noreturn]] void refuse_id(char const* p, char const* end);
 [[noreturn]] void refuse_weight(char const* p, char const* end, weight_rule rule);
 
-// A whole number from 0 to 2^64 - 2 that ends at a separator; moves p past it.
+// An integer from 0 to 2^64 - 2 that ends at a separator; moves p past it.
 inline std::uint64_t parse_id(char const*& p, char const* end) {
   std::uint64_t value = 0;
   auto const [rest, problem] = std::from_chars(p, end, value);
@@ -81,18 +81,18 @@ inline std::uint64_t parse_id(char const*& p, char const* end) {
 
 void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& out);  // moves p past it
 
-inline char const* find_char(char const* p, char const* end, char c) {  // `end` if there is none
+inline char const* find_char(char const* p, char const* end, char c) {  // `end` if not found
   auto const* found = static_cast<char const*>(p == end ? nullptr : std::memchr(p, c, static_cast<std::size_t>(end - p)));
   return found ? found : end;
 }
 
-// How columns are parted. A column may stand in quotes, inside of which separators and line ends are text and a quote is doubled (RFC
-// 4180); elsewhere a quote is text.
+// The rule for separating columns. A quoted column may contain separators and line ends, and doubles its quotes (RFC 4180); elsewhere a
+// quote is text.
 struct column_rule {
-  char separator = '\0';  // '\0': comma, semicolon or tab, while it is not known which
+  char separator = '\0';  // '\0': comma, semicolon or tab, until it is known
 
   bool parts(char c) const { return separator ? c == separator : c == ',' || c == ';' || c == '\t'; }
-  char const* skip_blanks(char const* p, char const* end) const {  // but for a blank that is the separator
+  char const* skip_blanks(char const* p, char const* end) const {  // except for a blank that is the separator
     while (p != end && is_blank(*p) && !parts(*p)) ++p;
     return p;
   }
@@ -100,7 +100,7 @@ struct column_rule {
     p = skip_blanks(p, end);
     return p != end && (*p == '#' || *p == '%');
   }
-  // One behind the quotes that open at p; null where they are not closed.
+  // One past the quotes that open at p; null if they are not closed.
   static char const* behind_quotes(char const* p, char const* end) {
     do {
       p = find_char(p + 1, end, '"');
@@ -109,7 +109,7 @@ struct column_rule {
     } while (p != end && *p == '"');
     return p;
   }
-  // The first character outside of quotes of which f is true; `end` if there is none.
+  // The first character outside of quotes for which f is true; `end` if not found.
   template <class F>
   char const* find_outside(char const* p, char const* end, F const& f) const {
     for (bool opens = true; p && p != end;) {
@@ -133,20 +133,20 @@ struct column_rule {
 
 class text_reader {
  public:
-  text_reader(input_stream& in, read_options const& options);  // passes over options.skip_lines
+  text_reader(input_stream& in, read_options const& options);  // skips options.skip_lines
 
-  void gives_to(arc_sink& sink) { options_.sink = &sink; }                  // instead of the options' own
-  void reads_columns(std::optional<column_rule> rule) { columns_ = rule; }  // lines end outside of its quotes; unset: at each newline
+  void gives_to(arc_sink& sink) { options_.sink = &sink; }                  // overrides the sink of the options
+  void reads_columns(std::optional<column_rule> rule) { columns_ = rule; }  // quoted line ends are text; unset: each newline ends a line
 
   // For headers: one line without its newline, valid until the next call; false at the end.
   bool next_line(std::string_view& line);
-  void put_back() { begin_ = line_begin_, lines_ = lines_before_; }           // the last line will come again
+  void put_back() { begin_ = line_begin_, lines_ = lines_before_; }           // the next call returns the last line again
   std::uint64_t line() const { return lines_; }                               // number of the last line, from 1
   [[noreturn]] void complain(char const* at, std::string const& what) const;  // about the last line
   std::string const& name() const { return in_.name(); }
 
-  // Parses every remaining line with parse(begin, end, sink), which takes one line and throws bad_line, and appends to `out`, or gives the
-  // sink of the options batches of them. `most` is the number of arcs that the header promises. Returns how many there were.
+  // Parses every remaining line with parse(begin, end, sink), which takes one line and throws bad_line. Appends to `out`, or passes batches
+  // to the options' sink. `most`: the number of edges that the header declares. Returns the number parsed.
   template <class Parse>
   std::uint64_t parse_all(edge_list& out, weight_rule rule, std::uint64_t most, Parse const& parse) {
     struct block {
@@ -168,7 +168,7 @@ class text_reader {
         blocks[n].begin = p, blocks[n].end = q;
         p = q;
       }
-      std::exception_ptr reading;  // kept until the lines before it were looked at, so that the first fault of the file is told
+      std::exception_ptr reading;  // deferred until earlier lines are parsed, so that the first fault of the file is reported
       shared_pool().run(n + 1, 1, [&](std::uint64_t i, std::uint64_t last) {
         for (; i != last; ++i) {
           if (i == 0) {
@@ -200,7 +200,7 @@ class text_reader {
       make_room(out, found);
       for (std::size_t i = 0; i < n; ++i) {
         block& b = blocks[i];
-        if (b.sink.arcs.size() > most - parsed) {  // find the line of the first that is too many
+        if (b.sink.arcs.size() > most - parsed) {  // find the line of the first excess edge
           line_sink again;
           std::uint64_t line = lines_;
           char const* p = b.begin;
@@ -226,18 +226,18 @@ class text_reader {
   }
 
  private:
-  bool more();                // reads at least one byte more behind end_; false at the end
-  char const* whole_lines();  // the end of the last whole line at hand, reading more if there is none; null at the end
+  bool more();                // reads at least one more byte after end_; false at the end
+  char const* whole_lines();  // end of the last complete line in memory; reads more if necessary; null at the end
   char const* block_end(char const* p, char const* stop) const;  // of whole lines from p on, as many as one thread takes
   char const* line_end(char const* p, char const* end) const {   // its newline, or `end`
     return columns_ ? columns_->line_end(p, end) : find_char(p, end, '\n');
   }
-  std::uint64_t lines_in(char const* p, char const* end) const {  // of a line, which may go on inside of quotes
+  std::uint64_t lines_in(char const* p, char const* end) const {  // in a range whose last line may continue inside quotes
     return columns_ ? 1 + static_cast<std::uint64_t>(std::count(p, end, '\n')) : 1;
   }
-  void read_ahead(char const* stop);  // fills next_ with what stands behind `stop` and a batch more
+  void read_ahead(char const* stop);  // fills next_ with the rest after `stop` and one more batch
   void take_ahead();
-  void make_room(edge_list& out, std::size_t more);  // for so many arcs, and by that for those to come
+  void make_room(edge_list& out, std::size_t more);  // for that many edges, plus an estimate of those to come
   static void append(edge_list& out, line_sink& sink);
   [[noreturn]] void complain_at(std::uint64_t line, char const* at, std::string const& what) const;
 
@@ -247,9 +247,9 @@ class text_reader {
   std::vector<char> text_, next_;
   std::size_t begin_ = 0, end_ = 0, next_end_ = 0;
   std::size_t line_begin_ = 0;
-  std::uint64_t text_byte_ = 0, next_byte_ = 0;  // where in the stream text_[0] and next_[0] stand
-  std::uint64_t file_at_ = 0;                    // how much of the file gave the text at hand and all before it
-  std::uint64_t lines_ = 0, lines_before_ = 0;   // before the last line that came by itself
+  std::uint64_t text_byte_ = 0, next_byte_ = 0;  // positions of text_[0] and next_[0] in the stream
+  std::uint64_t file_at_ = 0;                    // bytes of the file that produced the text so far
+  std::uint64_t lines_ = 0, lines_before_ = 0;   // before the last line read by next_line()
   std::optional<column_rule> columns_;
   bool done_ = false;
   reading_room room_;

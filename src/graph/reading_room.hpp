@@ -1,6 +1,6 @@
-// Room for what a reader gathers, charged to the host budget while it reads: a small file can hold a large edge list, and nobody knows how
-// large before it is read. Afterwards the builder's own prediction counts the list.
-// Invariant: whatever was charged is given back when the room ends, however reading ends.
+// Memory for a reader's output, charged to the host budget during the read: a small file can
+// expand to a large edge list of unknown size. Afterwards the builder's own estimate covers
+// the list. Invariant: whatever was charged is returned on destruction, however the read ends.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,7 @@ class reading_room {
   reading_room(reading_room const&) = delete;
   reading_room& operator=(reading_room const&) = delete;
 
-  // Room for `items` of them in all; errc::memory where the budget refuses. While a vector moves, its old and its new place count.
+  // Reserves space for `items` items in total; errc::memory if the budget is exceeded. While a vector reallocates, both copies count.
   template <class T>
   void reserve(std::vector<T>& v, std::size_t items) {
     if (items <= v.capacity()) return;
@@ -29,7 +29,7 @@ class reading_room {
     host_budget().give_back(before);
     held_ -= before;
   }
-  // For so many more; doubles, as a vector does, as long as the budget has so much.
+  // Reserves space for that many more; doubles, as a vector does, while the budget allows it.
   template <class T>
   void grow(std::vector<T>& v, std::size_t more) {
     std::size_t const need = v.size() + more;

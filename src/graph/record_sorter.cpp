@@ -7,7 +7,7 @@
 namespace garner {
 
 namespace {
-constexpr std::uint64_t worth_a_device = 1u << 23;  // fewer are sorted by the host before a device has its memory
+constexpr std::uint64_t worth_a_device = 1u << 23;  // below this the host sorts faster than a device can allocate
 }
 
 record_sorter::record_sorter(place where, std::uint64_t records, std::uint64_t part, bool values)
@@ -21,7 +21,7 @@ record_sorter::record_sorter(place where, std::uint64_t records, std::uint64_t p
 
 std::unique_ptr<record_sorter> record_sorter::at(place where, std::uint64_t records, bool values) {
   if (where.kind == place_kind::host || records == 0 || records >> 32) return nullptr;
-  std::uint64_t part = 1u << 14, room = std::max(part, records / 2 + 1);  // of the simulated device: small, so that there are several
+  std::uint64_t part = 1u << 14, room = std::max(part, records / 2 + 1);  // the simulated device has a small one, to have several parts
   if (where.kind == place_kind::device) {
     if (records < worth_a_device) return nullptr;
     budget const& of = device_budget(where.index);

@@ -1,7 +1,7 @@
-// Sorts more records than anyone wants to move twice: keys of 64 bits, each with 32 bits of its own, in the memory of a device. The threads
-// of the host make and take them a part at a time, in pinned memory, while the part before crosses the link. Invariant: the order is
-// stable. Cost: 24 bytes a record of the device's memory (16 without values); over the link 12 (8) bytes a record in each direction; two
-// parts of pinned host memory.
+// Sorts many records with few copies: 64-bit keys, each with an optional 32-bit value, in the memory of
+// a device. Host threads produce and consume them in parts, in pinned memory, while the previous part
+// crosses the link. Invariant: the sort is stable. Cost: 24 bytes of device memory per record (16
+// without values); 12 (8) bytes per record and direction over the link; two parts of pinned host memory.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -19,14 +19,14 @@ namespace garner {
 
 class record_sorter {
  public:
-  // For as many records, of which it may hold a share at a time: room(). Null where the threads of the host sort sooner or the device lacks
-  // the memory.
+  // A sorter for that many records, a share of them at a time: room().
+  // Null if host threads sort faster, or the device lacks the memory.
   static std::unique_ptr<record_sorter> at(place where, std::uint64_t records, bool values);
   std::uint64_t room() const { return keys_.size(); }
-  std::uint64_t part() const { return staged_keys_.size() / 2; }  // records, at most, that make() makes and take() takes at once
+  std::uint64_t part() const { return staged_keys_.size() / 2; }  // maximum number of records per call of make() and take()
 
   // Sorts `count` records by the lowest `bits` bits of their keys. make(first, keys, values) writes records from number `first` on and
-  // returns how many; take(first, n, keys, values) is called in their new order. `values` is null where there are none.
+  // returns their number; take(first, n, keys, values) receives them in sorted order. `values` may be null.
   template <class Make, class Take>
   void sort(std::uint64_t count, int bits, Make const& make, Take const& take) {
     phase const timed{"graph.records.sort"};

@@ -1,8 +1,8 @@
-// As printed in the dissertation (section 4.2.2): a cumulative sum of the degrees in their new order, lists copied to where they now begin,
-// ids renamed by table. Here lists are sorted too, so a chunk of new lists is written as keys (list, new id), sorted, and the ids are taken
-// from the keys: hubs need no case of their own. Weights move along; those of equal ids (a multigraph's) are sorted by the thread of the
-// first of them.
-// Cost: each old list read once, in the new order; 16 bytes (weights: 24) near an edge of a chunk, and a sort of them.
+// As in the dissertation (section 4.2.2): a cumulative sum of the degrees in their new order, lists copied to their new positions, ids
+// renamed by table. Lists are sorted as well: a chunk of new lists is written as keys (list, new id) and sorted, and the ids are read back
+// from the keys, so hubs are not a special case. Weights move along; those of equal ids (in a multigraph) are sorted by the thread of the
+// first. Cost: each old list is read once, in the new order; 16 bytes (with weights: 24) of local memory per edge of a chunk, and a sort of
+// them.
 #include "graph/relabel.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ GARNER_HD inline std::uint32_t bits_of(float f) {
   return bits;
 }
 
-struct score_keys {  // the greater score, the smaller key
+struct score_keys {  // the higher the score, the smaller the key
   float const* score;
   std::uint64_t* keys;
   template <class Team>
@@ -60,8 +60,8 @@ template <class Id, bool Packed, bool Weighted>
 struct list_keys {
   csr_view<Id> old;
   std::uint32_t const *order, *renamed;
-  std::uint64_t const* offsets;  // new ones
-  std::uint64_t first, base;     // the chunk's first list and edge
+  std::uint64_t const* offsets;  // new offsets
+  std::uint64_t first, base;     // the first list and edge of the chunk
   int id_bits;
   std::uint64_t* keys;
   std::uint32_t* weights;
@@ -80,7 +80,7 @@ struct list_keys {
   }
 };
 
-// Heapsort: no memory beside, and no stack.
+// Heapsort: needs neither extra memory nor a stack.
 GARNER_HD inline void sort_few(std::uint32_t* at, std::uint64_t n) {
   auto const sink = [&](std::uint64_t i, std::uint64_t end) {
     for (std::uint64_t child = 2 * i + 1; child < end; i = child, child = 2 * i + 1) {
@@ -221,7 +221,7 @@ edge_lists relabel_near(executor& x, graph const& g, edge_lists const& old, buff
 }
 
 std::uint64_t relabel_near_bytes(graph_info const& info) {
-  std::uint64_t const chunk = std::min(info.edges, 2 * chunk_edges);  // a list longer than a chunk is one
+  std::uint64_t const chunk = std::min(info.edges, 2 * chunk_edges);  // a list larger than a chunk is a chunk of its own
   bool const weighted = info.weights != weight_kind::none;
   return info.edges * (info.id_bytes + (weighted ? 4 : 0)) * (info.in_lists ? 2 : 1) + (info.vertices + 1) * 32 +
          chunk * (weighted ? 24 : 16);

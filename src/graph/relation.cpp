@@ -18,7 +18,7 @@ namespace garner {
 
 namespace {
 
-// f(number of the first, edges) for all edges, by all threads.
+// Calls f(number of the first, edges) for all edges, by all threads.
 template <class F>
 void each_edge(edge_source const& edges, F const& f) {
   progress bar("reading edges", edges.count());
@@ -53,7 +53,7 @@ void keep_most(std::atomic<std::uint64_t>& most, std::uint64_t value) {
 
 [[noreturn]] void refuse_change(edge_source const& edges) { fail(errc::input, "{}: changed while it was read; do it again", edges.name()); }
 
-// Splitters drawn from the keys cut them into buckets. A table by the highest bits tells between which splitters a key can be.
+// Splitters sampled among the keys divide them into buckets. A table by the highest bits narrows the search for a key's splitters.
 class key_buckets {
  public:
   key_buckets(std::vector<std::uint64_t> sample, std::uint64_t count, int key_bits) : shift_(std::max(0, key_bits - table_bits)) {
@@ -63,7 +63,7 @@ class key_buckets {
       while (at < splitters_.size() && splitters_[at] >> shift_ < slot) ++at;
   }
   std::uint64_t count() const { return splitters_.size() + 1; }
-  std::uint64_t of(std::uint64_t key) const {  // how many splitters are not above it
+  std::uint64_t of(std::uint64_t key) const {  // number of splitters less than or equal to the key
     std::uint64_t at = first_[key >> shift_], end = first_[(key >> shift_) + 1];
     while (at < end) {
       std::uint64_t const middle = (at + end) / 2;
@@ -72,7 +72,7 @@ class key_buckets {
     }
     return at;
   }
-  // No key below this is of the bucket or of one behind it.
+  // A lower bound on the keys of this bucket and all later ones.
   std::uint64_t least(std::uint64_t bucket) const { return bucket == 0 ? 0 : splitters_[bucket - 1]; }
 
  private:
@@ -82,13 +82,13 @@ class key_buckets {
   std::vector<std::uint32_t> first_ = std::vector<std::uint32_t>((1u << table_bits) + 2);
 };
 
-// Keys, and what goes with them where that is not null: sorted, stable, by digits of what they are above the least of them.
+// Keys and optional payload (null: none), sorted, stable, by digits of the difference to the smallest key.
 template <class Edge>
 struct sorter_of_records {
   std::vector<std::uint64_t> spare_keys;
   std::vector<Edge> spare_edges;
 
-  // Both come back as pointers to where they stand then: there, or here until the next call.
+  // On return both point to the sorted data: in the caller's memory, or here until the next call.
   void sort(std::uint64_t*& keys, Edge*& edges, std::uint64_t count) {
     if (std::is_sorted(keys, keys + count)) return;
     auto const [least, most] = std::minmax_element(keys, keys + count);
@@ -118,13 +118,13 @@ struct sorter_of_records {
   }
 };
 
-// The lists being written.
+// The adjacency being written.
 template <class Edge>
 struct lists_being_made {
   relation& to;
-  Edge* edge_ids;  // null: not wanted
+  Edge* edge_ids;  // null: not requested
   float const* weights;
-  int shift;  // a key: whose list << shift | neighbor
+  int shift;  // a key is owner << shift | neighbor
 
   void write(std::uint64_t at, std::uint64_t key, std::uint64_t edge) const {
     memory_block const& targets = to.lists.out.targets;
@@ -134,7 +134,7 @@ struct lists_being_made {
     if (edge_ids) edge_ids[at] = static_cast<Edge>(edge);
     if (weights) static_cast<float*>(to.lists.out.weights.data())[at] = weights[edge];
   }
-  // Lists after that of `before` up to that of `v` begin at `at`.
+  // Lists after that of `before`, up to that of `v`, begin at `at`.
   void begin(std::uint64_t before, std::uint64_t v, std::uint64_t at) const {
     while (before != v) to.lists.out.offsets[++before] = at;
   }
@@ -145,7 +145,7 @@ template <class Edge>
 relation make(edge_source const& edges, relation_sizes const& of, direction way, relation_options const& options) {
   std::uint64_t const n = std::max(of.sources, of.targets), count = edges.count();
   int const shift = static_cast<int>(std::bit_width(n));
-  // f(key) for each arc of an edge.
+  // Calls f(key) for each directed copy of an edge.
   auto const keys_of = [way, shift](arc const& e, auto const& f) {
     if (way != direction::reversed) f(e.target << shift | e.source);
     if (way == direction::reversed || (way == direction::both && e.source != e.target)) f(e.source << shift | e.target);
@@ -166,10 +166,10 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
     if (options.weights) g.out.weights = memory_block(tier::host, arcs * 4, -1, "weights");
   };
 
-  // --- in order already ---
+  // --- input already sorted ---
   std::atomic<bool> sorted{way != direction::both};
   constexpr std::uint64_t step = 1u << 13;
-  // f(number, edge, key of the one before or no_vertex) in [first, last).
+  // Calls f(number, edge, previous key or no_vertex) in [first, last).
   auto const each_in_turn = [&](std::uint64_t first, std::uint64_t last, auto const& f) {
     std::vector<arc> part(std::min(step, last - first) + 1);
     std::uint64_t before = no_vertex;
@@ -226,9 +226,9 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
   std::uint64_t const size = device ? std::max<std::uint64_t>(1, device->part() / threads.threads() / 2)
                                     : std::max<std::uint64_t>(step, count / (threads.threads() * 8)),
                       blocks = (count + size - 1) / size;
-  std::vector<std::uint64_t> place(buckets.count() * blocks + 1, 0);  // bucket by bucket, of each block
+  std::vector<std::uint64_t> place(buckets.count() * blocks + 1, 0);  // by bucket, then by block
   std::atomic<std::uint64_t> first_bad{count};
-  auto const read_block = [&](std::uint64_t b, auto const& edge) {  // edge(its number, it)
+  auto const read_block = [&](std::uint64_t b, auto const& edge) {  // calls edge(number, edge)
     std::vector<arc> part(std::min(step, count));
     for (std::uint64_t first = b * size, last = std::min(count, first + size); first < last; first += step) {
       check_interrupted();
@@ -237,7 +237,7 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
       for (std::uint64_t i = 0; i < n_read; ++i) edge(first + i, part[i]);
     }
   };
-  auto const each_block = [&](auto const& f) {  // f(block)
+  auto const each_block = [&](auto const& f) {  // calls f(block)
     progress bar("reading edges", count);
     threads.run(blocks, 1, [&](std::uint64_t b, std::uint64_t) {
       f(b);
@@ -268,7 +268,7 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
   else edge_ids = made.edge_ids.data();
   lists_being_made<Edge> const to{made, edge_ids, options.weights, shift};
 
-  // --- some buckets at a time: filled, then sorted together by a device, or each by a thread ---
+  // --- some buckets at a time: filled, then sorted together by a device, or each by one thread ---
   std::uint64_t const at_once = device ? device->room() : std::max<std::uint64_t>(1u << 20, arcs * 4 / (carries ? 8 + sizeof(Edge) : 8));
   std::vector<std::uint64_t> pieces{0};
   std::uint64_t room = 0;
@@ -277,7 +277,7 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
     while (k < buckets.count() && begins(k + 1) - begins(first) <= at_once) ++k;
     room = std::max(room, begins(k) - begins(first));
   }
-  std::uint64_t before = no_vertex;  // of the last arc that is written, whose list
+  std::uint64_t before = no_vertex;  // owner of the last edge written
   if (device && room <= device->room()) {
     for (std::uint64_t piece = 0; piece + 1 < pieces.size(); ++piece) {
       std::uint64_t const first = pieces[piece], last = pieces[piece + 1], base = begins(first);
@@ -287,7 +287,7 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
         for (std::uint64_t k = first; k < last; ++k) sum += place[k * blocks + b + 1] - place[k * blocks + b];
         return sum;
       };
-      std::uint64_t next = 0;  // block
+      std::uint64_t next = 0;  // next block
       device->sort(
           begins(last) - base, 2 * shift,
           [&](std::uint64_t, std::uint64_t* keys, std::uint32_t* with) {
@@ -326,7 +326,7 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
   }
   buffer<std::uint64_t> keys(tier::host, room, -1, "edges, to sort");
   buffer<Edge> with(tier::host, carries ? room : 0, -1, "edges, to sort");
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> ends(buckets.count());  // whose lists are the first and the last in each
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ends(buckets.count());  // owners of the first and the last key of each bucket
   for (std::uint64_t piece = 0; piece + 1 < pieces.size(); ++piece) {
     std::uint64_t const first = pieces[piece], last = pieces[piece + 1], base = begins(first);
     std::uint64_t const low = buckets.least(first), high = last == buckets.count() ? no_vertex : buckets.least(last);

@@ -1,5 +1,5 @@
-// The order is found first, as a table from new to old internal ids; then each list is copied to its new place, renamed and sorted.
-// What ties is broken by rank: the place of a vertex among the user's ids.
+// Finds the order first, as a table from new to old internal ids. Then each list is copied to its new position, renamed and sorted. Ties
+// are broken by rank: the position of a vertex among the user's ids.
 #include "graph/reorder.hpp"
 
 #include "graph/pack.hpp"
@@ -41,7 +41,7 @@ void each(std::uint64_t n, F f) {
   });
 }
 
-// The vertices by ascending key(rank), of equals by rank. Keys must leave the lowest 32 bits free.
+// The vertices by ascending key(rank), ties by rank. The lowest 32 bits of the keys must be zero.
 template <class Key>
 table sorted_by(executor& x, graph const& g, Key key) {
   std::uint64_t const n = g.info.vertices;
@@ -56,7 +56,7 @@ table sorted_by(executor& x, graph const& g, Key key) {
 std::uint64_t degree(graph const& g, std::uint64_t v) { return g.out.offsets[v + 1] - g.out.offsets[v]; }
 
 table by_degree(executor& x, graph const& g) {
-  // A degree that 32 bits do not hold counts as the largest that they do: such vertices come first, by rank.
+  // Degrees beyond 32 bits are clamped to the largest value: such vertices come first, by rank.
   return sorted_by(x, g, [&](std::uint64_t r) { return (none - std::min<std::uint64_t>(degree(g, g.at_rank(r)), none)) << 32; });
 }
 
@@ -85,8 +85,8 @@ table by_rank(graph const& g) {
   return order;
 }
 
-// As a queue would: a level follows the level before it, in it the children of the first vertex come first, by rank. Level by level, so
-// that all threads work: each vertex that is met keeps the earliest of its parents, and the next level is sorted by that.
+// The order of a FIFO queue: level by level, and within a level the children of the first vertex come first, by rank. For parallelism each
+// discovered vertex keeps its earliest parent, and the next level is sorted by that.
 template <class Id>
 table by_search(executor& x, graph const& g) {
   std::uint64_t const n = g.info.vertices;
@@ -134,7 +134,7 @@ table by_search(executor& x, graph const& g) {
   return order;
 }
 
-// Lists of one direction, moved, renamed and sorted. Work is handed out by arcs, since in most orders some vertices have most of them.
+// Moves, renames and sorts the lists of one direction. Work is divided by edges, since in most orders a few vertices own most of them.
 template <class Id>
 edge_lists relabel(executor& x, graph_info const& info, edge_lists const& old, table const& order, table const& renamed, progress& bar) {
   std::uint64_t const n = info.vertices, m = info.edges;
@@ -153,7 +153,7 @@ edge_lists relabel(executor& x, graph_info const& info, edge_lists const& old, t
   auto const* const old_weights = static_cast<std::uint32_t const*>(old.weights.data());
   auto* const targets = static_cast<Id*>(lists.targets.data());
   auto* const weights = static_cast<std::uint32_t*>(lists.weights.data());
-  auto const pack = [&](std::uint64_t from) {  // a weight goes along below its target
+  auto const pack = [&](std::uint64_t from) {  // the weight is stored below its target
     return std::uint64_t{renamed[old_targets[from]]} << 32 | (weighted ? old_weights[from] : 0);
   };
   auto const unpack = [&](std::uint64_t to, std::uint64_t key) {
@@ -212,7 +212,7 @@ table find_order(executor& x, graph const& g, reorder_options const& options) {
   return by_rank(g);
 }
 
-// The user's ids of the graph in its new order, which is not yet in its lists.
+// The user's ids of the graph in its new order, before its adjacency is reordered.
 void carry_ids(graph& g, table const& order, table const& renamed, vertex_order by) {
   std::uint64_t const n = g.info.vertices;
   if (by == vertex_order::natural) {
@@ -240,9 +240,9 @@ void carry_ids(graph& g, table const& order, table const& renamed, vertex_order 
   g.info.order = by;
 }
 
-// The lists are made near and stay there; ids are carried by the host.
+// The lists are built in local memory and stay there; the host converts the ids.
 graph reorder_near(graph g, reorder_options const& options, place where) {
-  if (options.by == vertex_order::bfs) fail(errc::usage, "order bfs is found by the host; use device cpu");
+  if (options.by == vertex_order::bfs) fail(errc::usage, "order bfs runs on the CPU; use device cpu");
   memory_block const& far = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
   bool const on_device = where.kind == place_kind::device;
   if (far.bytes() && (on_device ? far.device() != where.index : in_device_memory(far.where())))
@@ -292,7 +292,7 @@ graph reorder(graph g, reorder_options const& options, place where) {
 
 std::uint64_t reorder_bytes(graph_info const& info) {
   std::uint64_t const lists = (info.vertices + 1) * 8 + info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
-  // First what is sorted to find an order; then the lists of one direction a second time, two tables, degrees, and what threads sort in.
+  // First the sort that finds the order. Then a second copy of one direction's lists, two tables, degrees, and the threads' sort buffers.
   std::uint64_t const ids = info.vertices * (2 * 8 + 2 * info.id_bytes), finding = info.vertices * 40;
   std::uint64_t const moving = lists + info.vertices * 16 + std::min<std::uint64_t>(info.edges * 16, 64u << 20);
   return lists * (info.in_lists ? 2 : 1) + ids + std::max(finding, moving);

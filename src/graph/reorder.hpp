@@ -1,8 +1,8 @@
-// Vertices in another order: by degree, as a breadth-first search meets them, at random, by a score that is handed in, or by the user's ids
-// again. The user's ids go with them (graph.ids, and graph.by_id to find them), so jobs take and tell the same ids as before.
-// Invariant: the same graph: each list holds the same neighbours and weights, sorted by the new internal ids (equal ones by weight). The
-// order depends on the graph and its ids alone, not on the order it had.
-// Cost: one read and one write of the lists and a sort of each, on the host; the lists twice in host memory. Fewer than 2^32 vertices.
+// Vertices in another order: by degree, by breadth-first search, at random, by a given score, or by the user's ids again. The user's ids
+// move along (graph.ids, and graph.by_id to look them up), so algorithms accept and report the same ids as before. Invariant: the graph is
+// the same: each list holds the same neighbors and weights, sorted by the new internal ids (equal ones by weight). The result depends on
+// the graph and its ids alone, not on its previous order. Cost: one read and one write of the lists and a sort of each, on the host; the
+// lists twice in host memory. Fewer than 2^32 vertices.
 #pragma once
 #include <string_view>
 
@@ -10,11 +10,11 @@
 
 namespace garner {
 
-// At the host: its arrays in host memory. Elsewhere (any order but bfs): the same lists, read from where they lie (plain or packed) and
-// made near that place, where they stay: on a device in its memory.
+// On the CPU: the arrays are in host memory. On a GPU (any order except bfs): the same result, read from the present tier (plain or
+// compressed) and built in the memory of that device, where it stays.
 graph reorder(graph g, reorder_options const& options, place where = {});
 
-std::uint64_t reorder_bytes(graph_info const& info);  // host memory at the peak, the graph included
+std::uint64_t reorder_bytes(graph_info const& info);  // peak host memory, including the graph
 
 vertex_order parse_order(std::string_view name);  // degree, bfs, random, natural, score; errc::usage otherwise
 std::string_view to_string(vertex_order order);

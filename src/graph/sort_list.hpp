@@ -1,4 +1,4 @@
-// One list sorted by digits, where it is long enough for that to pay. Cost: two or three passes; a spare of its length.
+// Sorts one list by digits, if it is long enough for that to pay. Cost: two or three passes; a spare buffer of the list's length.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace garner {
 
-// Ascending keys below 2^bits, bits from `low` on first of all. Most arcs stand in long lists, and those are sorted by digits.
+// Ascending keys below 2^bits; the bits from `low` on are compared first. Most edges are in long lists, for which a radix sort is faster.
 template <class Key>
 void sort_list(Key* keys, std::uint64_t count, std::vector<Key>& spare, int low, int bits) {
   constexpr int digit = 11;
@@ -26,7 +26,7 @@ void sort_list(Key* keys, std::uint64_t count, std::vector<Key>& spare, int low,
   }
   if (from != keys) std::copy(from, from + count, keys);
   if (low == 0) return;
-  for (std::uint64_t i = 0, end = 1; i < count; i = end++) {  // equal neighbours by weight
+  for (std::uint64_t i = 0, end = 1; i < count; i = end++) {  // equal neighbors by weight
     while (end < count && keys[end] >> low == keys[i] >> low) ++end;
     if (end - i > 1) std::sort(keys + i, keys + end);
   }

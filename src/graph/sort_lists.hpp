@@ -1,5 +1,5 @@
-// All lists of a CSR sorted where they lie, each by its ids and, of equal ids, by what goes with them. Cost: of each list that of
-// sort_list(); one that is too long for a thread is sorted by all of them, and takes 16 bytes an entry meanwhile.
+// Sorts all lists of a CSR in place, each by its ids, then by the values that accompany them. Cost: that of sort_list() for each list. A
+// list too long for one thread is sorted by all of them, with 16 temporary bytes per entry.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace garner {
 
-// Vertices in parts of about 2^16 arcs, by the offsets.
+// Ranges of vertices with about 2^16 edges each, by the offsets.
 template <class F>
 void each_part(std::uint64_t const* offsets, std::uint64_t vertices, F const& f) {
   constexpr std::uint64_t step = 1u << 16;
@@ -28,7 +28,7 @@ void each_part(std::uint64_t const* offsets, std::uint64_t vertices, F const& f)
   });
 }
 
-// `with`: 32 bits that go with each id and decide where ids are equal (then ids are below 2^32), or null. Ids are below 2^id_bits.
+// `with`: 32 bits per id that break ties (then ids are below 2^32), or null. Ids are below 2^id_bits.
 template <class Id>
 void sort_lists(executor& x, std::uint64_t const* offsets, std::uint64_t vertices, int id_bits, Id* ids, std::uint32_t* with) {
   auto const key = [&](std::uint64_t i) { return std::uint64_t{ids[i]} << 32 | with[i]; };

@@ -63,7 +63,7 @@ graph_source::graph_source(std::filesystem::path name) : name_(std::move(name)) 
 void graph_source::want_in_lists() {
   if (!header_.info.directed || header_.info.in_lists) return;
   makes_in_lists_ = header_.info.in_lists = true;
-  // How small they will pack nobody knows yet.
+  // The compressed size is not known yet.
   if (header_.info.packed) header_.words.in_targets = most_packed_bytes(header_.info.edges) / 4;
   if (header_.info.packed && header_.info.weights != weight_kind::none) header_.words.in_weights = header_.words.in_targets;
   header_.sections = container::layout(header_.info, header_.words, header_.cached_neighbours);
@@ -72,7 +72,7 @@ void graph_source::want_in_lists() {
 std::uint64_t graph_source::making_bytes(bool for_device) const {
   if (!makes_in_lists_) return 0;
   graph_info const& i = header_.info;
-  // For a device both directions lie at home before they go where they are read.
+  // For a device, both directions are built in host memory before they are moved to their tier.
   return bytes_to_transpose(i) + (for_device ? 2 * i.edges * (i.id_bytes + (i.weights == weight_kind::none ? 0 : 4)) : 0);
 }
 

@@ -1,7 +1,7 @@
-// Where a graph comes from: a container, or a name such as kron:20 (KIND:SCALE or KIND:SCALE:EDGE_FACTOR) that stands for what
-// `garner generate` makes with these numbers and seed 1, made in memory. One way to both for all who load a graph.
-// Invariant: what info() says is what load() gives, in-lists too: a job that needs those of a directed graph whose file has none asks for
-// them first, and they are made while the graph is loaded. Cost: of a generated one its making; in-lists: see transpose.hpp.
+// Where a graph comes from: a graph file, or a name such as kron:20 (KIND:SCALE or KIND:SCALE:EDGE_FACTOR), which is generated in memory as
+// by `garner generate` with these parameters and seed 1. All callers that load a graph share this interface. Invariant: info() describes
+// what load() returns, including in-edges. An algorithm that needs in-edges a directed graph's file lacks requests them first; they are
+// computed during the load. Cost: that of generating a generated graph; in-edges: see transpose.hpp.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -11,28 +11,28 @@
 
 namespace garner {
 
-// The options that such a name stands for; unset where it is none; errc::usage where its numbers are out of range.
+// The options that such a name encodes; unset for any other name; errc::usage if its numbers are out of range.
 std::optional<generate_options> generated_by(std::filesystem::path const& name);
 
 class graph_source {
  public:
-  explicit graph_source(std::filesystem::path name);  // reads the header, or makes the graph within the host budget
+  explicit graph_source(std::filesystem::path name);  // reads the header, or generates the graph within the host budget
 
   container_header const& header() const {
     return header_;
-  }  // of a generated one as it would be written, without version, places and checksums
+  }  // of a generated graph: as if written, without version, positions and checksums
   graph_info const& info() const { return header_.info; }
   bool is_generated() const { return generated_; }
 
-  void want_in_lists();  // no change where the graph has them, or is undirected
+  void want_in_lists();  // no effect if the graph has them, or is undirected
   bool makes_in_lists() const { return makes_in_lists_; }
-  // Host memory for that beside the graph as it is told, and what it took.
+  // Host memory for it besides the graph, and the actual use.
   std::uint64_t making_bytes(bool for_device) const;
   double making_ms() const { return making_ms_; }
 
-  graph load(load_options const& how);  // once, of a generated one
-  void let_go() { made_.reset(); }      // of a generated one that is had elsewhere
-  // As load_offsets; empty where only the making of in-lists would tell them.
+  graph load(load_options const& how);  // only once for a generated graph
+  void let_go() { made_.reset(); }      // of a generated graph that has another copy
+  // As load_offsets; empty if only computing the in-edges would yield them.
   buffer<std::uint64_t> offsets(bool of_in_lists = false, bool check = true) const;
 
  private:

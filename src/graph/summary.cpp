@@ -1,5 +1,5 @@
-// Degrees are counted once per chunk in a small table (exactly below `exact_degrees`, above by powers of two) and the tables added up.
-// Cost: one pass over the offsets; a second one only where half of the vertices have a degree of `exact_degrees` or more.
+// Each chunk counts its degrees in a small table (exact below `exact_degrees`, by powers of two above); then the tables are reduced. Cost:
+// one pass over the offsets; a second one only if half of the vertices have degree `exact_degrees` or more.
 #include "graph/summary.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What stands in the low bits of sorted arcs, as an edge list. Cost: one read and one write an arc.
+// Extracts targets, the low bits of sorted keys, as an edge list. Cost: one read and one write per edge.
 #pragma once
 #include <cstdint>
 
@@ -8,8 +8,8 @@ namespace garner {
 
 template <class Id>
 struct take_target {
-  std::uint64_t const* keys;  // near
-  std::uint64_t low;          // the bits that are the target
+  std::uint64_t const* keys;  // local
+  std::uint64_t low;          // mask of the target bits
   Id* targets;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {

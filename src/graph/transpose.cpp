@@ -30,7 +30,7 @@ edge_lists transposed(executor& x, graph_info const& info, edge_lists const& fro
   if (weighted) to.weights = memory_block(tier::host, m * 4, -1, "weights of in-lists");
   auto* const sources = static_cast<Id*>(to.targets.data());
   auto* const to_weights = static_cast<std::uint32_t*>(to.weights.data());
-  buffer<std::uint64_t> next(tier::host, n, -1, "where in-lists go on");
+  buffer<std::uint64_t> next(tier::host, n, -1, "next entries of in-edges");
   shared_pool().run(n, 1u << 16, [&](std::uint64_t v, std::uint64_t last) {
     for (; v < last; ++v) next[v] = 0;
   });
@@ -50,7 +50,7 @@ edge_lists transposed(executor& x, graph_info const& info, edge_lists const& fro
         if (weighted) to_weights[k] = weights[i];
       }
   });
-  sort_lists(x, to.offsets.data(), n, static_cast<int>(std::bit_width(n)), sources, to_weights);  // threads left them in any order
+  sort_lists(x, to.offsets.data(), n, static_cast<int>(std::bit_width(n)), sources, to_weights);  // threads filled them in arbitrary order
   return to;
 }
 
@@ -60,8 +60,8 @@ void add_in_lists(graph& g) {
   if (!g.info.directed || g.info.in_lists) return;
   phase const timed{"graph.in_lists"};
   if (in_device_memory(g.out.targets.where()) || in_device_memory(g.out.packed_targets.words.where()))
-    fail(errc::usage, "{}: its edges lie on a device; in-lists are made of edges in host memory", g.name);
-  if (g.info.vertices > 0xffffffffull) fail(errc::input, "{}: {} vertices; in-lists are made for fewer than 2^32", g.name, g.info.vertices);
+    fail(errc::usage, "{}: its edges are on a device; in-edges are built from host memory", g.name);
+  if (g.info.vertices > 0xffffffffull) fail(errc::input, "{}: {} vertices; in-edges require fewer than 2^32", g.name, g.info.vertices);
   executor x({place_kind::host, 0});
   bool const packed = g.info.packed;
   unpack(g);

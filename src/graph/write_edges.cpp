@@ -1,8 +1,8 @@
-// Writes a CSR as el, wel, mtx, metis, sg, wsg or bel, each file a row of chunks.
-// Invariant: the bytes depend on the graph alone and not on the number of threads; a file appears whole or not at all, and of the three
-// files of a .bel none is renamed before all are safe on the disk.
-// Cost: one pass; the in-neighbours of a directed .sg, where the graph has none, take a transposition in 8 bytes a vertex and 4 to 8 an
-// arc.
+// Writes a CSR as el, wel, mtx, metis, sg, wsg or bel, each file as a sequence of
+// chunks. Invariant: the bytes depend on the graph alone and not on the number of
+// threads. A file appears whole or not at all; the three files of a .bel are renamed
+// only after all are safe on disk. Cost: one pass. A directed .sg without in-edges
+// needs a transposition, which takes 8 bytes per vertex and 4 to 8 per edge.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -36,7 +36,7 @@ void put_weight(std::string& out, std::uint32_t bits, weight_kind kind) {
   if (word.find_first_of(".e") == word.npos) out += ".0";
 }
 
-// Calls visit(source, arc) for the arcs of chunk p in order.
+// Calls visit(source, edge) for the edges of chunk p in order.
 template <class Visit>
 void visit_piece(csr_arrays const& g, std::uint64_t p, Visit const& visit) {
   std::uint64_t const first = p * chunk_arcs, last = std::min(g.edges, first + chunk_arcs);
@@ -95,7 +95,7 @@ void write_mtx(csr_arrays const& g, chunked_file& file, progress& bar) {
   });
 }
 
-// A line a vertex. An undirected graph without loops, as the format has it.
+// One line per vertex. The format requires an undirected graph without loops.
 void write_metis(csr_arrays const& g, chunked_file& file, progress& bar) {
   file.chunk(fmt::format("{} {}{}\n", g.vertices, g.edges / 2, g.weights ? " 001" : ""));
   constexpr std::uint64_t lines = 1u << 14;
@@ -141,7 +141,7 @@ void write_sg(csr_arrays const& g, chunked_file& file, progress& bar, bool weigh
         g.in_offsets, [&](std::uint64_t i) { return target(g, g.in_targets, i); }, g.in_weights);
     return;
   }
-  in_offsets.assign(g.vertices + 2, 0);  // shifted by one while the lists are filled: in_offsets[v + 1] is where v's next goes
+  in_offsets.assign(g.vertices + 2, 0);  // shifted by one while the lists are filled: in_offsets[v + 1] is the next position in v's list
   for (std::uint64_t i = 0; i < g.edges; ++i) ++in_offsets[target(g, g.targets, i) + 2];
   for (std::uint64_t v = 0; v < g.vertices; ++v) in_offsets[v + 2] += in_offsets[v + 1];
   in_targets.resize(g.edges);
@@ -160,11 +160,11 @@ void write_sg(csr_arrays const& g, chunked_file& file, progress& bar, bool weigh
 
 void write_bel(csr_arrays const& g, std::filesystem::path const& path) {
   std::string const stem = bel_stem(path), compression = strip_compression(path).compression;
-  // A file of another compression, or weights of an older graph, would be read together with the new ones.
+  // A file with another compression, or an older graph's weights, would be read together with the new ones.
   for (char const* part : {".col", ".dst", ".val"})
     for (char const* ending : {"", ".gz", ".zst"}) {
       std::string const other = stem + part + ending;
-      std::error_code none;  // what cannot be looked at, the pending file will name
+      std::error_code none;  // an inaccessible file is reported by the pending file
       if ((ending != compression || (part == std::string_view(".val") && !g.weights)) && std::filesystem::exists(other, none))
         fail(errc::usage, "{}: stands beside the .bel to be written and would be read with it; remove it first", other);
     }
@@ -194,7 +194,7 @@ void write_bel(csr_arrays const& g, std::filesystem::path const& path) {
 
 std::vector<std::string> write_edges(csr_arrays const& graph, std::filesystem::path const& path, file_format to) {
   phase const timed{"graph.write"};
-  // Empty arrays may come as null, which elsewhere means that there are none.
+  // Empty arrays may be null, which elsewhere means absent.
   csr_arrays g = graph;
   static constexpr std::uint64_t no_offset = 0;
   static constexpr std::uint32_t no_weight = 0;

@@ -42,7 +42,7 @@ struct zip_file::state {
     return all;
   }
 
-  // The directory stands at the end, behind it a record that says where, and behind that a comment of any length up to 2^16.
+  // The directory is at the end. A record that locates it follows, then a comment of up to 2^16 bytes.
   void parse() {
     std::uint64_t const tail = std::min<std::uint64_t>(size, (1u << 16) + 22);
     if (size < 22) bad(fmt::format("{} bytes are too few", size));
@@ -52,7 +52,7 @@ struct zip_file::state {
       if (at-- == 0) bad("it has no directory at its end");
     std::uint64_t count = number<std::uint16_t>(end, at + 10), length = number<std::uint32_t>(end, at + 12),
                   begin = number<std::uint32_t>(end, at + 16);
-    if (at >= 20 && number<std::uint32_t>(end, at - 20) == 0x07064b50) {  // zip64: the true numbers stand in a record of their own
+    if (at >= 20 && number<std::uint32_t>(end, at - 20) == 0x07064b50) {  // zip64: a separate record has the actual numbers
       std::vector<unsigned char> const wide = bytes(56, number<std::uint64_t>(end, at - 20 + 8));
       if (number<std::uint32_t>(wide, 0) != 0x06064b50) bad("its zip64 record is not where it should be");
       count = number<std::uint64_t>(wide, 32), length = number<std::uint64_t>(wide, 40), begin = number<std::uint64_t>(wide, 48);
@@ -62,7 +62,7 @@ struct zip_file::state {
     std::vector<unsigned char> const all = bytes(length, begin);
     std::uint64_t p = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
-      if (length - p < 46 || number<std::uint32_t>(all, p) != 0x02014b50) bad(fmt::format("entry {} of its directory is none", i));
+      if (length - p < 46 || number<std::uint32_t>(all, p) != 0x02014b50) bad(fmt::format("entry {} of its directory is invalid", i));
       std::uint64_t const name_bytes = number<std::uint16_t>(all, p + 28), extra = number<std::uint16_t>(all, p + 30),
                           comment = number<std::uint16_t>(all, p + 32);
       if (length - p < 46 + name_bytes + extra + comment) bad(fmt::format("entry {} of its directory does not end", i));
@@ -72,7 +72,7 @@ struct zip_file::state {
         if (c < ' ' && c >= 0) bad(fmt::format("the name of entry {} holds what cannot be printed", i));
       e.checksum = number<std::uint32_t>(all, p + 16);
       e.packed = number<std::uint32_t>(all, p + 20), e.size = number<std::uint32_t>(all, p + 24), e.at = number<std::uint32_t>(all, p + 42);
-      // Numbers that do not fit stand in an extra field, in this order.
+      // Numbers that do not fit are in an extra field, in this order.
       std::uint64_t x = p + 46 + name_bytes;
       for (std::uint64_t const last = x + extra; last - x >= 4;) {
         std::uint64_t const kind = number<std::uint16_t>(all, x), bytes_of = number<std::uint16_t>(all, x + 2);
@@ -86,7 +86,7 @@ struct zip_file::state {
       }
       std::uint16_t const flags = number<std::uint16_t>(all, p + 8), method = number<std::uint16_t>(all, p + 10);
       if (flags & 1) bad(fmt::format("{} is encrypted", e.name));
-      if (method != 0 && method != 8) bad(fmt::format("{} is packed by method {}; stored and deflated members are read", e.name, method));
+      if (method != 0 && method != 8) bad(fmt::format("{} is compressed by method {}; supported: stored, deflated", e.name, method));
       e.deflated = method == 8;
       if (e.packed > size || (e.deflated ? e.size / 1032 > e.packed : e.size != e.packed))
         bad(fmt::format("{} cannot hold {} bytes in {}", e.name, e.size, e.packed));
@@ -155,7 +155,7 @@ std::uint64_t zip_file::member::position() const { return state_->given; }
 
 void zip_file::member::read(void* to, std::uint64_t n) {
   state& s = *state_;
-  if (n > s.of.size - s.given) s.file.bad(fmt::format("{} has {} bytes, and {} more than that are asked for", s.of.name, s.of.size, n));
+  if (n > s.of.size - s.given) s.file.bad(fmt::format("{} has {} bytes, and {} more than that are requested", s.of.name, s.of.size, n));
   auto* out = static_cast<unsigned char*>(to);
   while (n) {
     check_interrupted();

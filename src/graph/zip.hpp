@@ -1,6 +1,6 @@
-// A zip archive, as numpy.savez and torch.save write it: its directory, and a member's bytes in a row, stored or deflated.
-// Invariant: a member gives as many bytes as the directory says, with the checksum that it says, or throws. Sizes are held against the file
-// before anybody takes memory for them. Cost: one pass through a member; 256 KiB.
+// A zip archive, as numpy.savez and torch.save write it: its directory, and sequential access to a member, stored or deflated. Invariant: a
+// member has as many bytes as the directory says, with the checksum that it says, or throws. Sizes are checked against the file before
+// memory is allocated for them. Cost: one pass through a member; 256 KiB.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -12,22 +12,22 @@ namespace garner {
 
 class zip_file {
  public:
-  explicit zip_file(std::filesystem::path const& path);  // errc::io where it cannot be opened, errc::input where it is none
+  explicit zip_file(std::filesystem::path const& path);  // errc::io if it cannot be opened, errc::input if it is not a zip
   ~zip_file();
   zip_file(zip_file&&) noexcept;
   zip_file& operator=(zip_file&&) = delete;
 
   struct entry {
     std::string name;
-    std::uint64_t packed = 0, size = 0, at = 0;  // bytes in the file, bytes unpacked, where its local header begins
+    std::uint64_t packed = 0, size = 0, at = 0;  // bytes in the file, bytes decompressed, position of its local header
     std::uint32_t checksum = 0;
     bool deflated = false;
   };
   std::string const& name() const;
   std::vector<entry> const& entries() const;
-  entry const* find(std::string const& name) const;  // null where there is none
+  entry const* find(std::string const& name) const;  // null if absent
 
-  // Reads one member in a row; refers to the archive, which must outlive it.
+  // Reads one member sequentially; refers to the archive, which must outlive it.
   class member {
    public:
     member(zip_file const& in, entry const& of);
@@ -36,7 +36,7 @@ class zip_file {
     member& operator=(member const&) = delete;
     std::uint64_t size() const;
     std::uint64_t position() const;
-    void read(void* to, std::uint64_t n);  // errc::input where so much is not left, or the bytes are damaged
+    void read(void* to, std::uint64_t n);  // errc::input if fewer bytes are left, or they are damaged
 
    private:
     struct state;
