@@ -1,14 +1,14 @@
-// Level by level: expand looks at every arc that leaves the frontier and claims what nobody reached yet in a bitmap (one bit a vertex, so
-// that what is looked up for every arc stays in the L2 of the device); the frontier of the next level is the claimed bits in order, which
-// keeps the far reads of neighbouring teams near each other.
-// Invariants: bit v of `visited` is set iff v was reached; `known` is `visited` as it was when the present frontier was gathered, so
-//   visited & ~known is the next one; depth[v] and parent[v] are written once, by the team that claimed v (parent) and when v is
-//   gathered (depth). parent[source] == source; ~0 where unreached.
-// Cost of top-down levels: every arc of the reached part once over the link, n/4 bytes of bitmap a level; four or five launches and one
-// wait a level. Levels of few vertices: one launch (small_levels.hpp).
-// Over several shards each has `known`, depths and frontier of its own vertices, and the bitmaps and room for parents of all. It marks what
-// it finds; after a level each looks at the others' marks of its own vertices, takes what it had not, with parents, and then all copy what
-// each knows of its own. So n/8 bytes of bitmap cross a level, twice where levels may be bottom-up, and a parent a vertex in all.
+// Level-synchronous BFS. Each level expands all edges that leave the frontier; the first to reach a vertex claims it in
+// a bitmap (one bit per vertex, so that lookups per edge stay in the device's L2 cache). The next frontier is the set
+// of claimed bits in order, so that neighboring teams read neighboring remote memory. Invariants: bit v of `visited` is
+// set iff v was reached; `known` is `visited` at the time the current frontier was gathered, so visited & ~known is the
+// next frontier. depth[v] and parent[v] are written once: the parent by the team that claimed v, the depth when v is
+// gathered. parent[source] == source; ~0 if unreached. Cost of top-down levels: every edge of the reached part crosses
+// the link once, n/4 bytes of bitmap per level; four or five launches and one wait per level. Levels of few vertices:
+// one launch (small_levels.hpp). With several shards, each has `known`, depths and frontier of its own vertices, and
+// bitmaps and parent buffers for all. It marks the vertices it reaches. After a level each shard merges the others'
+// marks for its own vertices, with parents; then all copy each shard's state of its own vertices. So n/8 bytes of
+// bitmap cross the link per level, twice if levels may be bottom-up, plus one parent per vertex in all.
 #include "traverse/bfs.hpp"
 
 #include <algorithm>
@@ -49,27 +49,27 @@ struct start_at {
   }
 };
 
-// Looks at an arc: whoever claims its target is the parent.
+// Visits an edge: the team that claims its target becomes the parent.
 template <class Id>
 struct expand {
   static constexpr bool weighted = false;
   std::uint64_t const* offsets;
   std::uint32_t* visited;
   Id* parent;
-  std::uint64_t first;  // of the vertices whose lists these are
+  std::uint64_t first;  // first vertex of this adjacency
   template <class Team>
   GARNER_HD void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint64_t arc) const {
     if (t.claim(visited, u)) parent[u] = static_cast<Id>(first + at.owner_of(offsets, arc));
   }
 };
 
-// What another shard found of this one's vertices, from the first of them on: which, a lane a word, and then their parents, a lane a
-// vertex, so that neighbouring lanes read neighbouring words of the other's memory.
+// Merges what another shard reached of this shard's vertices: first the bits, one word per lane, then the parents, one vertex per lane.
+// Neighboring lanes read neighboring words of the other shard's memory.
 struct note_found {
   std::uint32_t const* theirs;
   std::uint32_t *visited, *found;
   std::uint64_t words, *taken;
-  static constexpr std::uint64_t block = 1024;  // words a team
+  static constexpr std::uint64_t block = 1024;  // words per team
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
     std::uint64_t const mine = t.sum(indices{b * block, smaller(words, (b + 1) * block)}, [&](std::uint64_t w) {
@@ -89,7 +89,7 @@ struct take_parents {
   Id const* theirs;
   Id* parent;
   std::uint64_t words;
-  static constexpr std::uint64_t block = 8;  // words a team
+  static constexpr std::uint64_t block = 8;  // words per team
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
     for (std::uint64_t w = b * block; w < smaller(words, (b + 1) * block); ++w) {
@@ -102,12 +102,12 @@ struct take_parents {
   }
 };
 
-// What was claimed since the last frontier is the next one, and gets its depth.
+// The bits claimed since the last frontier become the next one and get their depth.
 struct newly_visited {
   std::uint32_t const* visited;
   std::uint32_t *known, *depth;
   std::uint32_t level;
-  std::uint32_t* current;  // gets the new frontier's bits, where bottom-up levels may come; null: not asked for
+  std::uint32_t* current;  // the new frontier's bits, if bottom-up levels are possible; null: not needed
   GARNER_HD std::uint32_t word(std::uint64_t w) const { return visited[w] & ~known[w]; }
   GARNER_HD void take(std::uint64_t w, std::uint32_t bits) const {
     known[w] |= bits;
@@ -116,12 +116,12 @@ struct newly_visited {
   }
 };
 
-// What a bottom-up level did so far. Kernels read it too, so that one tells the next whether it is worth its time.
+// Counters of the current bottom-up level. Kernels also read them: each one decides whether the next is worthwhile.
 struct level_counts {
-  std::uint64_t open, taken;     // vertices whose cached neighbours did not answer, and who have others; so many are looked for
-  std::uint64_t tried, claimed;  // cached neighbours of the sample: looked at, and open until then
+  std::uint64_t open, taken;     // vertices left open by their cached neighbors; next one to search
+  std::uint64_t tried, claimed;  // cached neighbors in the sample: examined, and claimed
 };
-// What teams asked for, a line of memory to itself: millions of them adding to one would take turns.
+// Requests of the teams, one cache line per slot: millions of atomics on a single word would serialize.
 struct alignas(64) asked_slot {
   run_traffic asked;
   GARNER_HD void add(run_traffic const& more) {
@@ -132,9 +132,9 @@ struct alignas(64) asked_slot {
 };
 constexpr std::uint64_t asked_slots = 256;
 
-// What the cached neighbours of v say.
+// The result of checking v's cached neighbors.
 struct near_answer {
-  static constexpr std::uint32_t nothing = ~0u - 1, open = ~0u;  // else: the one that is in the frontier
+  static constexpr std::uint32_t nothing = ~0u - 1, open = ~0u;  // else: the cached neighbor in the frontier
   template <class Id>
   GARNER_HD static std::uint32_t of(csr_view<Id> const& in, cached_neighbours_view const& cached, std::uint32_t const* current,
                                     std::uint64_t v) {
@@ -150,18 +150,18 @@ struct near_answer {
   }
 };
 
-// Bottom-up, first: each vertex that nobody reached asks its cached neighbours, a lane a vertex. Who must ask far memory is marked in
-// `open`, and listed, in the order of the vertices but for who of the teams came first.
+// Bottom-up, step 1: each unvisited vertex checks its cached neighbors, one vertex per lane. Vertices that need remote memory are marked in
+// `open` and listed; the list is in vertex order within a team, teams append in any order.
 template <class Id>
 struct ask_cached_neighbours {
   csr_view<Id> in;
   std::uint32_t const* current;  // bit v: v is in the frontier
   std::uint32_t *visited, *open;
   Id *parent, *list;
-  std::uint64_t from, words;  // asked are the vertices of words [from, words)
+  std::uint64_t from, words;  // covers the vertices of words [from, words)
   cached_neighbours_view cached_neighbours;
   level_counts* counts;
-  static constexpr std::uint64_t block = 8;  // words a team
+  static constexpr std::uint64_t block = 8;  // words per team
 
   struct answers {
     std::uint32_t won, open;
@@ -207,9 +207,9 @@ struct ask_cached_neighbours {
   }
 };
 
-// Then, of an undirected graph, the same arcs the other way: each vertex of the frontier claims those of its cached neighbours that are
-// still open. On a graph without hubs this answers for more than half of them; where all cached neighbours are the same few hubs it answers
-// for none. So some words of the frontier go first, and the rest follow if those were worth it.
+// Step 2, for undirected graphs: the same edges in the other direction. Each frontier vertex claims its cached neighbors that are still
+// open. Without hubs this settles more than half of the open vertices; if all cached neighbors are the same few hubs it settles nearly
+// nothing. So a sample of the frontier words goes first, and the rest follows if the sample paid.
 template <class Id>
 struct push_cached_neighbours {
   std::uint32_t const *current, *open;
@@ -219,8 +219,8 @@ struct push_cached_neighbours {
   cached_neighbours_view cached_neighbours;
   bool sample;
   level_counts* counts;
-  static constexpr std::uint64_t sample_of = 64;  // words of which one is in the sample
-  // A cached neighbour is looked up in the L2, some hundred times as fast as a sector of host memory comes.
+  static constexpr std::uint64_t sample_of = 64;  // one word of this many is in the sample
+  // Looking up a cached neighbor in L2 is about a hundred times as fast as a sector from host memory.
   static constexpr std::uint64_t tries_worth_a_claim = 128;
 
   struct answers {
@@ -255,12 +255,12 @@ struct push_cached_neighbours {
   }
 };
 
-// One neighbour in the frontier, of a far list, a step at a time.
+// Finds one neighbor in the frontier, in remote adjacency, stepwise.
 template <class Id, bool Packed>
 struct look_for_parent {
   csr_view<Id> in;
   std::uint32_t const* current;
-  std::uint32_t each;  // elements a lane and step
+  std::uint32_t each;  // elements per lane and step
   template <class Team>
   GARNER_HD found<Id> operator()(Team t, std::uint64_t v, run_traffic& asked, bool counts = true) const {
     span<Id> const list = known<Packed>(in.list(v));
@@ -274,8 +274,8 @@ struct look_for_parent {
   }
 };
 
-// What looking for parents would ask for: a part of the words does so, and writes nothing of what it finds. Who has no neighbour of the
-// best in the frontier has fewer of the others there than anybody, so no rule from the degrees tells how long he looks.
+// Estimates the cost of step 3: scans a sample of the words and writes nothing. Degree alone cannot predict it. Vertices whose cached
+// neighbors all missed have fewer neighbors in the frontier than their degree suggests.
 template <class Id, bool Packed>
 struct foresee_search {
   look_for_parent<Id, Packed> look;
@@ -291,7 +291,7 @@ struct foresee_search {
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    // Somewhere in each part: ids at equal distances may be alike (multiples of a power of two, in a Kronecker graph, are its hubs).
+    // A random word in each part: ids at equal distances can be correlated (multiples of a power of two are hubs in Kronecker graphs).
     std::uint64_t const w = smaller(i * part_of + mix(i) % part_of, words - 1);
     std::uint32_t const reached = visited[w];
     std::uint32_t const open = t.sum(indices{w * 32, smaller(look.in.vertices, w * 32 + 32)}, [&](std::uint64_t v) {
@@ -309,16 +309,16 @@ struct foresee_search {
   }
 };
 
-// Last: whoever is still open looks, a team each, so that nobody waits for another's list. Lists differ much in how long one looks: with a
-// share of them each, teams would drift apart over all pages, and whoever fell behind would be waited for. So they take the next one.
+// Step 3: one team per vertex that is still open searches its adjacency. Search lengths vary widely. A static assignment would spread the
+// teams over all pages, and the slowest would delay the level. So each team takes the next open vertex dynamically.
 template <class Id, bool Packed>
 struct search_parents {
   look_for_parent<Id, Packed> look;
   Id const* list;
   std::uint32_t* visited;
   Id* parent;
-  asked_slot* slots;     // null: nobody asks
-  level_counts* counts;  // of which the next one is taken; null: item i looks for number i alone
+  asked_slot* slots;     // null: not counted
+  level_counts* counts;  // has the next index to take; null: item i searches vertex i only
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
@@ -334,7 +334,7 @@ struct search_parents {
   template <class Team>
   GARNER_HD void one(Team t, std::uint64_t i) const {
     std::uint64_t const v = list[i];
-    if (has_bit(visited, v)) return;  // a neighbour of those cached for another found it
+    if (has_bit(visited, v)) return;  // already claimed in step 2
     run_traffic asked;
     found<Id> const hit = look(t, v, asked, slots);
     t.once([&] {
@@ -347,7 +347,7 @@ struct search_parents {
   }
 };
 
-// The same where nothing is cached and teams are threads of a pool, which nobody waits for: a word at a time, without a list.
+// The same without cached neighbors, for teams that are pool threads: one word at a time, without a list.
 template <class Id, bool Packed>
 struct search_words {
   look_for_parent<Id, Packed> look;
@@ -374,7 +374,7 @@ struct search_words {
   }
 };
 
-// Bottom-up where lists come from a file, and whole: who is not reached looks through all of its list, as an item of a frontier does.
+// Bottom-up for adjacency in a file, read whole: each unvisited vertex scans its adjacency, as an item of a frontier.
 struct marked {
   std::uint32_t const* bits;
   GARNER_HD std::uint32_t word(std::uint64_t w) const { return bits[w]; }
@@ -400,7 +400,7 @@ struct adopt {
   GARNER_HD void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint64_t arc) const {
     std::uint64_t const v = at.owner_of(offsets, arc);
     if (has_bit(visited, v) || !has_bit(current, u))
-      return;  // one neighbour there is enough, and that of v is looked up first: it is at hand
+      return;  // one frontier neighbor suffices; v is tested first, because its bit is already loaded
     if (t.claim(visited, v)) parent[v] = u;
   }
 };
@@ -411,18 +411,18 @@ frontier_options frontier_of(bfs_options const& o) {
   return {o.access, o.paper.split_hubs && !paper, join, o.slice, o.paper.vertices_per_team, o.block_bytes};
 }
 
-// The paper's program walks every level alike; and a lane a list, or several lists a team, is asked for as such.
+// The paper's program treats all levels the same. One lane per list, or several lists per team, is an explicit option.
 bool queues_small(bfs_options const& o) {
   return o.edges != tier::file && o.paper.queue_small && o.variant != bfs_variant::emogi && o.paper.vertices_per_team == 1 &&
          (o.access == access_mode::aligned || o.access == access_mode::merged);
 }
 
-// The paper's program keeps nothing near; without bottom-up levels cached neighbours are of no use, and the first arcs are as good as any.
+// The paper's program has no device cache. Without bottom-up levels cached neighbors are useless; the first edges serve as well as any.
 std::optional<std::uint64_t> copies_of(bfs_options const& o) {
   return o.variant == bfs_variant::emogi ? std::uint64_t{0} : o.device_budget;
 }
 
-// Of the link of this device where it was measured, else of PCIe 5.
+// The measured rates of this device's link, or PCIe 5 by default.
 link_rates rates_here(executor& x) {
   if (x.on_device())
     if (auto const link = known_link(x.device())) return rates_of(*link);
@@ -452,19 +452,19 @@ struct bfs_job::impl::over : bfs_job::impl {
   job_setting job;
   executor& x = job.x;
   std::uint32_t const cached_per_vertex;
-  buffer<std::uint32_t> visited, known, depth, current;  // current: for bottom-up levels only
-  buffer<std::uint32_t> asks;                            // of lists in a file: whose cached neighbours did not answer
+  buffer<std::uint32_t> visited, known, depth, current;  // current: only for bottom-up levels
+  buffer<std::uint32_t> asks;                            // file tier: vertices whose cached neighbors all missed
   buffer<Id> parent;
   buffer<std::uint32_t> cached_neighbours;
   buffer<level_counts> counts;
   buffer<asked_slot> slots;
-  executor searching;  // far lists, while cached neighbours are asked
+  executor searching;  // searches remote adjacency, overlapping step 1
   event asked_part, searched;
   link_rates const rates;
   csr_view<Id> out;
   frontier<Id> front;
   small_levels<Id> few;
-  open_lists<Id> open;  // of lists in a file
+  open_lists<Id> open;  // for adjacency in a file
   struct tables {
     peer_table visited, parent, known, current;
   } theirs;  // the first two of all vertices, the others of each shard's own
@@ -495,7 +495,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         few(x, job.g.info, queues_small(o) && at.alone(), job.costs(out)),
         open(x) {
     front.read_by(job.windows.get(), job.g.out);
-    if (turns && !job.windows) names_hubs();  // found out before the clock starts
+    if (turns && !job.windows) names_hubs();  // measured before the clock starts
   }
   void join(shard_group& group) {
     at.join(group, x);
@@ -503,7 +503,7 @@ struct bfs_job::impl::over : bfs_job::impl {
               at.table(x, known.data(), known.size()), at.table(x, own_current(), turns ? words() : 0)};
   }
 
-  // Of its own vertices, which begin with a word.
+  // Words of this shard's own vertices, which begin on a word.
   std::uint64_t words() const { return frontier<Id>::words_of(job.g.info.vertices); }
   std::uint32_t* own_visited() const { return visited.data() + at.first() / 32; }
   std::uint32_t* own_current() const { return current.empty() ? nullptr : current.data() + at.first() / 32; }
@@ -529,7 +529,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     x.fill(parent.data(), 0xff, parent.bytes());
     job.start_afresh();
     open.clear();
-    at.of_all(0);  // all begin together
+    at.of_all(0);  // barrier: all begin together
 
     phase const timed{"bfs.levels"};
     clock::time_point const start = clock::now();
@@ -555,10 +555,10 @@ struct bfs_job::impl::over : bfs_job::impl {
       clock::time_point const now = clock::now();
       return std::chrono::duration<double, std::milli>(now - std::exchange(before, now)).count();
     };
-    // The levels from here on while they are small; whether the search goes on.
+    // Processes levels from here on while they are small; returns whether the search continues.
     auto const walk_small = [&] {
       few.enter(front, job.offsets());
-      bool first = true;  // of whose vertices some may have no arcs, and no place in the queue
+      bool first = true;  // the first queue omits vertices without edges
       do {
         check_interrupted();
         auto const walked = few.walk(out, {visited.data(), known.data(), depth.data(), parent.data()}, level);
@@ -645,7 +645,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       return c;
     }
   };
-  // The next frontier, and how large that of all shards is. `found`: shards may have found others' vertices.
+  // Gathers the next frontier; returns its size over all shards. `found`: shards may have reached others' vertices.
   frontier_size gather(std::uint32_t level, bool found) {
     shard_seat::turn others(at, x);
     if (found && !at.alone()) take_from_others();
@@ -659,7 +659,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
   void take_from_others() {
     std::uint64_t const n = words();
-    std::uint64_t* const taken = &counts.data()->open;  // which only bottom-up levels use, and clear
+    std::uint64_t* const taken = &counts.data()->open;  // only bottom-up levels use it, and clear it first
     x.fill(counts.data(), 0, sizeof(level_counts));
     for (std::uint32_t k = 0; k < at.shards(); ++k) {
       if (k == at.shard()) continue;
@@ -672,7 +672,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     }
     had.bytes_exchanged += x.read(taken) * sizeof(Id);
   }
-  // A level of lists that stay in a file, the way that reads less; whether it was bottom-up. `unexplored`: arcs of who is not reached.
+  // Runs a file-tier level in the direction that reads less; returns whether it was bottom-up. `unexplored`: edges of unvisited vertices.
   bool walk_file(frontier_size const& size, std::uint64_t unexplored) {
     auto const top_down = [&] { front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data(), 0}); };
     std::uint64_t const n = job.g.info.vertices;
@@ -685,7 +685,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       open.search(current.data(), visited.data(), parent.data());
       return true;
     }
-    // Cached neighbours are asked where a look at all vertices costs less than the lists of the frontier.
+    // Checking all cached neighbors pays if a scan of all vertices costs less than the frontier's adjacency.
     bool const asks_near = cached_per_vertex && size.edges > n;
     if (!asks_near && unexplored >= size.edges) {
       top_down();
@@ -716,7 +716,7 @@ struct bfs_job::impl::over : bfs_job::impl {
                 {job.g.cached_neighbours.data(), n, asks_near ? cached_per_vertex : 0});
     return true;
   }
-  static constexpr std::uint64_t memory_over_drive = 16;  // times as fast, about
+  static constexpr std::uint64_t memory_over_drive = 16;  // speed ratio, about
   std::uint32_t const* at_home(buffer<std::uint32_t> const& bits, std::vector<std::uint32_t>& copy) {
     if (!x.asynchronous()) return bits.data();
     copy.resize(bits.size());
@@ -724,8 +724,8 @@ struct bfs_job::impl::over : bfs_job::impl {
     x.wait();
     return copy.data();
   }
-  // Which way is shorter, where the link decides. Two things bound scattered reads: how fast requests are answered, and how many pages of
-  // 64 KiB are touched: beyond 1 GiB the machine translates some 35 million addresses a second.
+  // Selects the cheaper direction when the link is the bottleneck. Two limits bound scattered reads: the request rate, and the number of 64
+  // KiB pages touched, since beyond 1 GiB address translation is limited to some 35 million per second.
   static constexpr double long_ms = 1, pages_a_ms = 35e3;
   static double pages_ms(double lists, double bytes) {
     double const pages = bytes / 65536;
@@ -734,15 +734,15 @@ struct bfs_job::impl::over : bfs_job::impl {
   double list_bytes() const { return static_cast<double>(job.g.info.edges) * (job.g.info.packed ? 2.5 : sizeof(Id)); }
   double top_down_ms(frontier_size const& size) const {
     traffic asked = frontier<Id>::in_closed_form(size);
-    if (!x.on_device()) asked.requests[3] = size.edges * sizeof(Id) / 128, asked.requests[0] = size.vertices;  // what a device would say
+    if (!x.on_device()) asked.requests[3] = size.edges * sizeof(Id) / 128, asked.requests[0] = size.vertices;  // as on a device
     return std::max(predicted_ms(asked, rates), pages_ms(static_cast<double>(size.vertices), list_bytes()));
   }
   struct foreseen {
-    traffic asked;  // to know it
+    traffic asked;  // spent by the estimate itself
     double ms;
   };
-  // Looking through what is near takes as long as there is much left; most of it while lists are searched.
-  foreseen bottom_up_ms(std::uint32_t each, double unexplored) {  // a share of all arcs
+  // Time to scan local memory grows with the unexplored part; most of it overlaps the search of remote adjacency.
+  foreseen bottom_up_ms(std::uint32_t each, double unexplored) {  // a fraction of all edges
     graph_info const& info = job.g.info;
     std::uint64_t const words = this->words(), part = std::max<std::uint64_t>(1, words / words_to_try);
     clear_counts();
@@ -765,13 +765,13 @@ struct bfs_job::impl::over : bfs_job::impl {
     x.fill(counts.data(), 0, counts.bytes());
     x.fill(slots.data(), 0, slots.bytes());
   }
-  // What teams asked for since then.
+  // Requests of the teams since the last clear.
   frontier_size in_slots() {
     frontier_size size{};
     for (asked_slot const& s : home(slots)) size.asked = size.asked + s.asked;
     return size;
   }
-  // `unreached` vertices have `unexplored` arcs at the most: hosts know so much without asking the device.
+  // `unreached` vertices have at most `unexplored` edges: upper bounds that the host knows without querying the device.
   void search(std::uint64_t in_frontier, std::uint64_t unreached, std::uint64_t unexplored, std::uint32_t each, bool is_long) {
     if (x.where().kind == place_kind::host && !cached_per_vertex) return job.g.info.packed ? by_words<true>() : by_words<false>();
     clear_counts();
@@ -779,16 +779,16 @@ struct bfs_job::impl::over : bfs_job::impl {
     if (is_long && names_hubs()) return search_in_parts(unreached, each);
     std::uint64_t const words = this->words();
     ask_near(0, words, 0);
-    // Who is still open has one neighbour more than cached neighbours.
+    // Each open vertex has at least one neighbor that is not cached.
     cached_neighbours_view const near = cached();
-    if (at.alone())  // who is named may be of another shard
+    if (at.alone())  // a cached neighbor may belong to another shard
       push_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : cached_per_vertex + 1)));
     search_lists(x, 0, words, 0, unreached, each);
   }
-  // Far lists keep the link busy and few multiprocessors, asking near memory the multiprocessors and no link. So the open of a part of the
-  // vertices search while the next part is asked: by as many teams as fill the link, which go first wherever there is room.
+  // Remote adjacency keeps the link busy and few multiprocessors; step 1 uses the multiprocessors and not the link. So step 3 of one part
+  // of the vertices overlaps step 1 of the next part, with just as many teams as fill the link, at higher priority.
   static constexpr std::uint64_t parts_asked = 8;
-  static constexpr unsigned searching_blocks = 4;  // of 256 threads, a multiprocessor
+  static constexpr unsigned searching_blocks = 4;  // of 256 threads, per multiprocessor
   void search_in_parts(std::uint64_t unreached, std::uint32_t each) {
     std::uint64_t const words = this->words(), block = ask_cached_neighbours<Id>::block,
                         part = (words / parts_asked + block) / block * block;
@@ -806,7 +806,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   cached_neighbours_view cached() const {
     return {cached_lie_near(job) ? job.g.cached_neighbours.data() : cached_neighbours.data(), job.g.info.vertices, cached_per_vertex};
   }
-  // Whether cached neighbours name hubs, so that nobody asks them the other way: all name the same.
+  // Whether cached neighbors are hubs. Then step 2 is skipped: all vertices have the same ones.
   bool names_hubs() { return cached_per_vertex && (job.g.info.directed || !detail::spreads(job)); }
   void ask_near(std::uint64_t from, std::uint64_t to, std::uint64_t part, std::uint32_t* still_open = nullptr) {
     using ask = ask_cached_neighbours<Id>;
@@ -816,7 +816,7 @@ struct bfs_job::impl::over : bfs_job::impl {
                       access_mode::aligned, to - from < words());
   }
   void push_near(cached_neighbours_view const& near, std::uint64_t in_frontier, std::uint64_t most_open) {
-    // Cached neighbours are in-neighbours, so only in an undirected graph they are out-neighbours too.
+    // Cached neighbors are in-neighbors, so they are out-neighbors only in an undirected graph.
     std::uint64_t const words = visited.size(),
                         least = std::max(least_to_push, in_frontier * cached_per_vertex / push_cached_neighbours<Id>::tries_worth_a_claim);
     if (!cached_per_vertex || names_hubs() || most_open < least) return;
@@ -825,13 +825,13 @@ struct bfs_job::impl::over : bfs_job::impl {
                         push_cached_neighbours<Id>{current.data(), front.spare_words(), visited.data(), parent.data(), job.g.info.vertices,
                                                    least, near, sample, counts.data()});
   }
-  static constexpr std::uint64_t least_to_push = 4096;  // sectors of host memory come in the time of two launches
+  static constexpr std::uint64_t least_to_push = 4096;  // sectors of host memory arrive during two launches
   template <bool Packed>
   void by_words() {
     if constexpr (!Packed || sizeof(Id) == 4)
       for_each_item<8>(x, words(), search_words<Id, Packed>{{job.in_view<Id>(), current.data(), 1}, own_visited(), own_parent()});
   }
-  // Those of words [from, to) who are open.
+  // Searches the open vertices of words [from, to).
   void search_lists(executor& on, std::uint64_t from, std::uint64_t to, std::uint64_t part, std::uint64_t unreached, std::uint32_t each) {
     if (job.g.info.packed) search_lists_as<true>(on, from, to, part, unreached, each);
     else search_lists_as<false>(on, from, to, part, unreached, each);
@@ -841,7 +841,7 @@ struct bfs_job::impl::over : bfs_job::impl {
                        std::uint32_t each) {
     if constexpr (!Packed || sizeof(Id) == 4) {
       level_counts* const open = counts.data() + part;
-      // A simulated run hears who reads side by side where each has a team.
+      // The traffic model of a simulated run needs one team per vertex to see concurrent reads.
       bool const take = x.where().kind != place_kind::simulated;
       std::uint64_t const most = std::min(unreached, (to - from) * 32), blocks = &on == &x ? 8 : searching_blocks,
                           teams = x.on_device() ? blocks * 256 / 8 * static_cast<unsigned>(x.multiprocessors()) : 256;
@@ -876,7 +876,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
 };
 
-// Over several shards. The certificate is of the whole result, at the first one's place.
+// With several shards. The certificate covers the whole result, on the first shard's device.
 template <class Id>
 struct bfs_job::impl::spread : bfs_job::impl {
   bfs_options options;
@@ -948,11 +948,11 @@ void bfs_job::require_runnable(std::string const& name, graph_info const& info, 
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
   if (turns && info.directed && o.edges == tier::file)
     fail(errc::usage,
-         "{}: of a directed graph in a file the out-lists alone are read, and bottom-up levels need its in-lists; say variant levels",
+         "{}: only the out-edges are read from the file of a directed graph, but bottom-up levels need its in-edges; say variant levels",
          name);
   if (turns && info.directed && !info.in_lists)
     fail(errc::input,
-         "{}: bottom-up levels of a directed graph need its in-lists; add them with `garner convert --in-edges`, or say variant levels",
+         "{}: bottom-up levels of a directed graph need its in-edges; add them with `garner convert --in-edges`, or say variant levels",
          name);
 }
 bfs_variant bfs_job::default_variant(graph_info const& info, bfs_options const& o) {
@@ -999,11 +999,11 @@ std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std
   std::uint64_t const* const offsets = g.out.offsets.data();
   std::uint64_t const n = g.info.vertices;
   if (count > (1u << 24)) fail(errc::usage, "{} sources: say 2^24 or fewer", count);
-  // By the places of vertices among the user's ids, so that a graph in another order has the same sources.
+  // Indexed by user rank, so that a reordered graph has the same sources.
   std::vector<std::uint64_t> arcs_before;
   for (std::uint64_t i = 0; sources.size() < count; ++i) {
     if (i % 4096 == 0) check_interrupted();
-    // A vertex at random; after many misses (few vertices have edges) the owner of an arc at random.
+    // A random vertex; after many misses (few vertices have edges) the owner of a random edge.
     std::uint64_t v = g.at_rank(random_bits(seed, 7, i) % n);
     if (i >= 64 * (count + 1)) {
       std::uint64_t const* first = offsets;

@@ -1,5 +1,5 @@
-// Breadth-first search, level by level, over edges that lie far (chapter 2.4 of the dissertation; EMOGI, PVLDB 14(2) 2020).
-// What it gives: the depth of every vertex, and a parent on some shortest path.
+// Breadth-first search, level by level, over edges outside GPU memory (chapter 2.4 of the dissertation; EMOGI, PVLDB 14(2) 2020). Result:
+// the depth of every vertex, and a parent on some shortest path.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,65 +14,65 @@ namespace garner {
 
 struct job_setting;
 
-// When a search turns: bottom-up once the frontier's arcs outweigh a part of those not looked at yet, back when it is small again.
-// Measured on an H200: turning at 1 % instead of 1/15 costs 16 times as much on a uniform graph.
-// Where lists are far and a level is long (as long as the link needs a millisecond for), what each way would ask for is told beforehand,
-// and the shorter one is taken: a frontier of few hubs has so many arcs that it would turn, and nearly nobody has one of these few beside
-// them (Kronecker 26: 28 ms bottom-up, 11 top-down).
+// When the search changes direction: bottom-up once the frontier's edges exceed a fraction of the unexplored ones, top-down again when the
+// frontier is small. Measured on an H200: switching at 1 % instead of 1/15 is 16 times as slow on a uniform graph. If adjacency is remote
+// and a level is long (a millisecond of link time), the requests of both directions are predicted and the cheaper one runs. A frontier of
+// few hubs has enough edges to switch, although hardly any vertex has another neighbor in it (Kronecker 26: 28 ms bottom-up, 11 ms
+// top-down).
 struct bfs_turns {
   static constexpr std::uint64_t over_above = 15, back_below = 24;
   template <class N>
   static bool turns(N frontier_arcs, N arcs_left) {
     return frontier_arcs > arcs_left / over_above;
   }
-  // Where lists are in the device's own memory, walking them costs less beside looking for parents: equal at 290 M of 1.9 G arcs (an H200).
+  // With adjacency in device memory, top-down is cheaper relative to bottom-up: break-even at 290 M of 1.9 G edges (an H200).
   static constexpr std::uint64_t over_above_near = 6;
   static bool turns_near(std::uint64_t frontier_arcs, std::uint64_t arcs_left) { return frontier_arcs > arcs_left / over_above_near; }
   template <class N>
   static bool stays(N frontier_vertices, N vertices) {
     return frontier_vertices > vertices / back_below;
   }
-  // Sectors of a list that a bottom-up level asks for at once, where one arc in 1 / p leads into the frontier: a request of four takes the
-  // link's machinery no longer than one of one, so who would ask again asks for more.
+  // Sectors that a bottom-up level requests at once, if a fraction p of the edges leads into the frontier. A request of four sectors costs
+  // the link no more than one of a single sector, so requesting more saves a later request.
   static std::uint32_t sectors_at_once(double p, std::uint32_t id_bytes, bool packed) {
     return packed || p > 0.3 ? 1 : p > 0.12 ? 2 : 16 / id_bytes;
   }
 };
 
-// One graph, many sources: the state (a few bytes a vertex, near the place that runs) is made once. Throws errc::usage where access, tier
-// and place do not go together, errc::memory where the state does not fit. The graph must outlive the job, its edges must lie in the tier
-// that the options say.
+// One graph, many sources: the state (a few bytes per vertex, in local memory of the device) is allocated once. Throws errc::usage if
+// access, tier and device are incompatible, errc::memory if the state does not fit. The graph must outlive this object, and its edges must
+// be in the tier that the options specify.
 class bfs_job {
  public:
   bfs_job(graph const& g, bfs_options const& options);
   ~bfs_job();
   bfs_job(bfs_job&&) noexcept;
 
-  bfs_run run(std::uint64_t source);  // the user's id; errc::input when there is no such vertex
+  bfs_run run(std::uint64_t source);  // the user's id; errc::input if the vertex does not exist
 
-  job_setting const& setting() const;       // what is kept near, and what it took to make
-  std::uint32_t cached_neighbours() const;  // a vertex
+  job_setting const& setting() const;       // the device cache, and the cost of building it
+  std::uint32_t cached_neighbours() const;  // per vertex
 
-  // Of the last run, by internal id.
+  // Results of the last run, by internal id.
   std::vector<std::uint32_t> depths();
-  std::vector<std::uint64_t> parents();  // internal ids; the source is its own; ~0 where unreached
+  std::vector<std::uint64_t> parents();  // internal ids; the source is its own; ~0 if unreached
 
-  // errc::usage where options do not go together, errc::input where the graph lacks what they ask for: all that can be said of a job
-  // before its graph, `name`, is loaded.
+  // Validates options before the graph, `name`, is loaded. Throws errc::usage if options are incompatible, errc::input if the graph lacks
+  // what they require.
   static void require_runnable(std::string const& name, graph_info const& info, bfs_options const& options);
-  static std::uint64_t state_bytes(graph_info const& info, bfs_options const& options);  // near memory, without copies of far data
+  static std::uint64_t state_bytes(graph_info const& info, bfs_options const& options);  // local memory, without the device cache
   static bfs_variant default_variant(graph_info const& info, bfs_options const& options);
 
  private:
   struct impl;
   std::unique_ptr<impl> impl_;
-  double prepare_ms_ = 0;  // until the first run
+  double prepare_ms_ = 0;  // reported by the first run
 };
 
 std::string_view to_string(bfs_variant v);
 bfs_variant parse_bfs_variant(std::string_view text);  // errc::usage names the variants
 
-// `count` sources among the vertices with out-edges, a pure function of the seed: user ids, may repeat. Empty if no vertex has edges.
+// `count` sources among the vertices with out-edges, a pure function of the seed: user ids, may repeat. Empty if the graph has zero edges.
 std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std::uint64_t seed);
 
 }  // namespace garner

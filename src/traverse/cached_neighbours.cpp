@@ -1,4 +1,4 @@
-// Cached neighbours for the file.
+// Cached neighbors for graph files.
 #include "traverse/cached_neighbours.hpp"
 
 #include "traverse/plan.hpp"
@@ -10,7 +10,7 @@ void require_possible(graph const& g, std::uint32_t per_vertex) {
   if (per_vertex > most_cached_neighbours)
     fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", per_vertex, most_cached_neighbours);
   if (g.info.directed && !g.info.in_lists)
-    fail(errc::input, "{}: cached neighbours of a directed graph need its in-lists; add them with `garner convert --in-edges`", g.name);
+    fail(errc::input, "{}: cached neighbors of a directed graph need its in-edges; add them with `garner convert --in-edges`", g.name);
 }
 }  // namespace
 

@@ -1,11 +1,11 @@
-// Cached neighbours: of each vertex a few in-neighbours, near the place that runs. They answer most of what is asked of the lists (who of
-// my neighbours was reached; who stands in the largest component), so those lists are not read at all. Which: those of highest degree,
-// since in a graph with hubs most vertices have one beside them. Where degrees are alike these would be the same few vertices for all, and
-// no better than others; there, in an undirected graph, cached neighbours are spread: drawn by a number of the edge, and an edge serves one
-// of its ends before the other, so that each vertex names h others and is named by h others on average. Invariant: each cached neighbour of
-// v is an in-neighbour of v; up to three are the best of all, best first, four of a graph of up to 2^26 vertices the best of each class
-// (graph/cached_neighbours_view.hpp). Of equal degrees the smaller id is better. Cached neighbours are a pure function of the graph. Cost:
-// one read of the edges, once a job; 4 bytes a cached neighbour, 12 of four.
+// Cached neighbors: a few in-neighbors of each vertex, in local memory. They answer most queries of the adjacency (was one of my neighbors
+// reached? is one in the largest component?), which then is not read at all. Selection: by highest degree, since in a graph with hubs most
+// vertices have a hub as neighbor. If all degrees are similar, this rule would select the same few vertices for all, without benefit. In
+// that case, in an undirected graph, cached neighbors are spread: they are sampled by a hash of the edge, and an edge serves one of its
+// ends before the other, so that each vertex selects h others and is selected by h others on average. Invariant: each cached neighbor of v
+// is an in-neighbor of v. Up to three are the best of all, best first; four, in a graph of up to 2^26 vertices, are the best of each
+// residue class (graph/cached_neighbours_view.hpp). For equal degrees the smaller id wins. The selection is a pure function of the graph.
+// Cost: one read of the edges, once per run setup; 4 bytes per cached neighbor, 12 for four.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -29,11 +29,11 @@ inline constexpr std::uint32_t most_cached_neighbours = cached_neighbours_view::
 
 namespace detail {
 
-// The best few of what is added, best first; larger is better, 0 is none.
+// The best few of the values added, best first; larger is better, 0 is empty.
 struct best_few {
   std::uint64_t key[most_cached_neighbours] = {};
   GARNER_HD void take(std::uint64_t k, std::uint32_t) {
-    if (k <= key[3]) return;  // most are
+    if (k <= key[3]) return;  // the common case
     for (int i = 0; i < 4; ++i) {
       std::uint64_t const high = larger(key[i], k);
       k = smaller(key[i], k);
@@ -41,7 +41,7 @@ struct best_few {
     }
   }
   GARNER_HD friend best_few operator+(best_few a, best_few b) {
-    // The larger of a[k] and b[last - k] are the best of all, in some order that rises and then falls: two steps sort it.
+    // The larger of a[k] and b[last - k] are the best of both, as a bitonic sequence: two steps sort it.
     static_assert(most_cached_neighbours == 4);
     std::uint64_t m[4];
     for (int k = 0; k < 4; ++k) m[k] = larger(a.key[k], b.key[3 - k]);
@@ -53,7 +53,7 @@ struct best_few {
   }
 };
 
-// The best of each class.
+// The best of each residue class.
 struct best_of_each {
   std::uint64_t key[most_cached_neighbours] = {};
   GARNER_HD void take(std::uint64_t k, std::uint32_t id) {
@@ -73,7 +73,7 @@ struct find_cached_neighbours {
   std::uint32_t per_vertex;
   bool spread;
   std::uint32_t* cached_neighbours;
-  std::uint64_t first = 0;  // vertex of the first list, where `in` and the result are those of a part
+  std::uint64_t first = 0;  // vertex of the first list, if `in` and the result cover a part
 
   // The larger the better, at least 1.
   GARNER_HD std::uint64_t rank(std::uint64_t v, std::uint64_t u) const {
@@ -87,7 +87,7 @@ struct find_cached_neighbours {
     std::conditional_t<Narrow, best_of_each, best_few> mine;
     std::uint64_t const v = first + item;
     t.each(in.list(item), [&](Id wide) {
-      auto const u = static_cast<std::uint32_t>(wide);  // cached neighbours are made of fewer than 2^32 vertices
+      auto const u = static_cast<std::uint32_t>(wide);  // graphs with cached neighbors have fewer than 2^32 vertices
       if (!Narrow || u / most_cached_neighbours != cached_neighbours_view::narrow_none) mine.take(rank(v, u) << 32 | (0xffffffffu - u), u);
     });
     auto const best = t.sum_of_lanes(mine);
@@ -116,14 +116,14 @@ struct sum_squares {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
     std::uint64_t const all = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) {
-      std::uint64_t const d = smaller(offsets[v + 1] - offsets[v], std::uint64_t{1} << 20);  // so that sums of them fit
+      std::uint64_t const d = smaller(offsets[v + 1] - offsets[v], std::uint64_t{1} << 20);  // clamped, so that sums do not overflow
       return d * d;
     });
     t.once([&] { atomic_add(total, all); });
   }
 };
 
-// Whether the mean degree of a neighbour is less than twice that of a vertex. A graph of hubs is a hundred times over that.
+// Whether the mean degree of a neighbor is less than twice that of a vertex. In a graph with hubs it is over a hundred times that.
 inline bool are_alike(double sum_of_squares, double vertices, double arcs) { return sum_of_squares * vertices < 2 * arcs * arcs; }
 inline bool degrees_alike(job_setting& job) {
   phase const timed{"cached neighbours.degrees"};
@@ -133,7 +133,7 @@ inline bool degrees_alike(job_setting& job) {
   for_each_item<32>(job.x, (n + sum_squares::block - 1) / sum_squares::block, sum_squares{job.offsets(), n, total.data()});
   return are_alike(static_cast<double>(job.x.read(total.data())), static_cast<double>(n), static_cast<double>(job.g.info.edges));
 }
-// How many cached neighbours and which ones both depend on it: a job asks once.
+// Both the number of cached neighbors and the selection depend on it, so it is computed once per run setup.
 inline bool spreads(job_setting& job) {
   if (!job.spreads_cached_neighbours) job.spreads_cached_neighbours = !job.g.info.directed && degrees_alike(job);
   return *job.spreads_cached_neighbours;
@@ -145,7 +145,7 @@ inline std::uint64_t cached_neighbour_bytes(graph_info const& info, std::uint64_
   return cached_neighbours_view::words_of(info.vertices, per_vertex) * 4;
 }
 
-// How many a vertex the bytes allow; those that the file keeps (`in_file` a vertex), where they fit.
+// How many per vertex fit the bytes; those stored in the file (`in_file` per vertex), if they fit.
 inline std::uint32_t cached_neighbours_within(graph_info const& info, std::uint32_t in_file, std::uint64_t bytes) {
   if (info.vertices == 0 || info.vertices >= cached_neighbours_view::none) return 0;
   if (in_file && cached_neighbour_bytes(info, in_file) <= bytes) return in_file;
@@ -153,20 +153,20 @@ inline std::uint32_t cached_neighbours_within(graph_info const& info, std::uint3
   while (fit && cached_neighbour_bytes(info, fit) > bytes) --fit;
   return fit;
 }
-// Of a job for which `enough` serve as well, but those of the file are better than a read of the edges.
+// The same if `enough` would do, but the stored ones are cheaper than a read of the edges.
 inline std::uint32_t cached_neighbours_within(graph_info const& info, std::uint32_t in_file, std::uint64_t bytes, std::uint32_t enough) {
   std::uint32_t const fit = cached_neighbours_within(info, in_file, bytes);
   return fit == in_file ? fit : std::min(fit, enough);
 }
 
-// Makes cached neighbours that save_graph writes with the graph. errc::input where a directed graph has no in-lists. `or_as_degrees`: three
-// of as many bytes as four where a search would choose them.
+// Computes cached neighbors that save_graph writes with the graph. errc::input if a directed graph lacks in-edges. `or_as_degrees`: three
+// (same size as four) if a search would choose three.
 void keep_cached_neighbours(graph& g, place where, std::uint32_t per_vertex, bool or_as_degrees = false);
-// How many a search of this graph makes for itself on a device where nobody says more, so that none of the file is in vain; 0 where none
-// fit its device budget.
+// The number that a search of this graph would choose on a device by default, so that the stored ones are all usable; 0 if the device
+// budget is too small for one.
 std::uint32_t cached_neighbours_worth_keeping(graph_info const& info, packed_words const& words);
 
-// The same of a graph whose lists come by parts. `asked`: a vertex; unset: as many as are worth keeping.
+// The same for a graph that arrives in parts. `asked`: per vertex; unset: as many as are worthwhile.
 class cached_neighbours_by_parts : public beside_lists {
  public:
   explicit cached_neighbours_by_parts(std::optional<std::uint32_t> asked) : asked_(asked) {}
@@ -180,7 +180,7 @@ class cached_neighbours_by_parts : public beside_lists {
   bool spread_ = false;
 };
 
-// Those of the file, which wait in host memory.
+// Those stored in the file, now in host memory.
 inline buffer<std::uint32_t> kept_cached_neighbours(job_setting& job) {
   buffer<std::uint32_t> cached_neighbours(job.x.near(), job.g.cached_neighbours.size(), job.x.device(), "cached_neighbours");
   auto const start = std::chrono::steady_clock::now();
@@ -191,7 +191,7 @@ inline buffer<std::uint32_t> kept_cached_neighbours(job_setting& job) {
   return cached_neighbours;
 }
 
-// Of lists that stay in a file those that the file keeps, or none: to make them would be a read of all lists.
+// With adjacency in a file, only the stored ones are used: computing others would read all of it.
 inline std::uint32_t cached_in_file(job_setting& job, std::optional<std::uint32_t> asked) {
   graph const& g = job.g;
   if (asked && *asked && *asked != g.cached_per_vertex)
@@ -202,11 +202,11 @@ inline std::uint32_t cached_in_file(job_setting& job, std::optional<std::uint32_
   if (asked.value_or(1) == 0 || (job.x.on_device() && cached_neighbour_bytes(g.info, g.cached_per_vertex) > job.left())) return 0;
   return g.cached_per_vertex;
 }
-// Whether they are read where the file's wait: of lists in a file no place but a device has a copy.
+// Whether they are read from host memory: with adjacency in a file, only a GPU makes a copy.
 inline bool cached_lie_near(job_setting const& job) { return job.windows && !job.x.on_device(); }
 
-// How many, where nobody said. Beside hubs the three best, best first, are worth more than the best of each class, for as many bytes
-// (Kronecker 26: 10.2 against 12.3 ms); spread cached neighbours have no best.
+// The default number. With hubs, the three best, best first, are worth more than the best of each class at the same size (Kronecker 26:
+// 10.2 against 12.3 ms); spread cached neighbors are all equally good.
 inline std::uint32_t default_cached_neighbours(job_setting& job) {
   graph_info const& info = job.g.info;
   std::uint32_t const fit = cached_neighbours_within(info, job.g.cached_per_vertex, job.left());
@@ -215,7 +215,7 @@ inline std::uint32_t default_cached_neighbours(job_setting& job) {
   return free_to_choose && !detail::spreads(job) ? fit - 1 : fit;
 }
 
-// Made now, or taken from the file, and booked as a copy of the job.
+// Computed now, or copied from the file; charged to the device cache.
 template <class Id>
 buffer<std::uint32_t> make_cached_neighbours(job_setting& job, std::uint32_t per_vertex) {
   graph_info const& info = job.g.info;
@@ -232,7 +232,7 @@ buffer<std::uint32_t> make_cached_neighbours(job_setting& job, std::uint32_t per
   job.start_afresh();
   auto const start = std::chrono::steady_clock::now();
   bool const spread = detail::spreads(job);
-  // Of a shard's vertices; their neighbours, whose degrees are asked, are anybody's.
+  // For a shard's vertices. The degrees of their neighbors, possibly in other shards, are needed as well.
   placed_lists all;
   if (job.at) all = {x, job.at->whole(), job.at->whole().out, "offsets of all vertices"};
   auto const find = [&](auto narrow) {

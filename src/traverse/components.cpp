@@ -1,17 +1,17 @@
-// Afforest: trees over the vertices, hung larger root under smaller. The first neighbours of every vertex are linked and the trees
-// flattened; by then one component holds most vertices, a sample says which; only arcs that leave the others are looked at, since in an
-// undirected graph an arc between the two also stands in the other's list. A directed graph stores an arc at one end, so all of them are
-// looked at. Emogi: round by round, both ends of every arc of an active vertex get the smaller of their labels, and who got one is active
-// next. A directed graph takes every vertex in every round, since an arc into an active vertex stands in the list of one that may sleep.
-// Invariants: label[v] <= v is a vertex of v's component and only ever falls; at the end it is the smallest one, so that the result is the
-//   same whatever the order. A vertex that hangs under another never becomes a root again.
-// Over several shards each has room for the trees of all vertices, and links its own vertices' arcs there. Of a root of another shard's
-// that it hung it tells that shard, by a bit, who hangs it too (in its own trees, where that may hang roots of others again, until nobody
-// hangs any). Then what each has of its own vertices, put together, are trees of all: a vertex hangs under a smaller one, and what any
-// shard united hangs together, since who is told of a root makes it no root. Whoever hung under one that is no root elsewhere climbs on at
-// last. What crosses: n/8 bits and a number a root that was hung elsewhere, and once a run the labels, each once for each other shard.
-// Cost: Afforest reads a sector or two of each list, then the lists outside the largest component; emogi reads the lists of active
-//   vertices in each round, in all some 4 to 6 times the edges. Two ids a vertex, and the frontier.
+// Afforest: a union-find forest in which a larger root is linked under a smaller one. The first neighbors of every vertex
+// are linked, and the trees compressed. By then one component holds most vertices; a sample identifies it. Only edges of the
+// other vertices are then read, since in an undirected graph an edge between the two groups is stored at both ends. A
+// directed graph stores an edge at one end, so all edges are read. Emogi: in rounds, both ends of every edge of an active
+// vertex get the smaller of their labels; vertices whose label changed are active next. In a directed graph all vertices are
+// active in every round, since an edge may be stored at an inactive vertex. Invariants: label[v] <= v is a vertex of v's
+// component and never increases; at the end it is the smallest one, so the result does not depend on the order. A linked
+// vertex never becomes a root again. With several shards, each has trees of all vertices, and links the edges of its own.
+// When a shard links a root it does not own, it sets that root's bit for the owner, which applies the link to its own trees;
+// rounds repeat until no shard links anything. Then the shards' entries for their own vertices form one forest: parents are
+// smaller, and vertices united in any shard share a tree. Pointer jumping then replaces parents that are roots in one shard
+// only. Traffic: n/8 bits and one id per root linked by another shard; once per run each label, once per other shard. Cost:
+// Afforest reads one or two sectors of each list, then the lists outside the largest component. Emogi reads the active
+// vertices' lists in each round, in all some 4 to 6 times the edges. Memory: two ids per vertex, and the frontier.
 #include "traverse/components.hpp"
 
 #include <algorithm>
@@ -40,12 +40,12 @@ constexpr std::uint64_t samples = 1024;
 template <class Id>
 struct forest {
   Id* label;
-  Id first, last;       // whose lists these are: vertices [first, last)
-  std::uint32_t* hung;  // of all vertices: bit v: v, not of these, was a root and was hung here; null: there are no others
+  Id first, last;       // the shard's own vertices: [first, last)
+  std::uint32_t* hung;  // bit v: v, of another shard, was a root and was linked here; null: single shard
 
-  // Makes one tree of the trees that a and b stand in: climbs from the larger of the two, and hangs it under the smaller where it is a
-  // root. Begins one step up on both sides, which costs a look at the smaller one and keeps the trees flatter (a fifth faster on the host).
-  // Old labels will do: who was above a vertex stays above it, and that it is still a root the exchange says.
+  // Merges the trees of a and b: climbs from the larger of the two, and links it under the smaller if it is a root. Starts one step up on
+  // both sides: one extra lookup of the smaller one keeps the trees flatter (a fifth faster on the CPU). Stale labels are safe: an ancestor
+  // stays an ancestor, and the compare-and-swap verifies that the root is still a root.
   GARNER_HD void unite(Id a, Id b) const {
     a = atomic_load_cached(label + a);
     b = atomic_load_cached(label + b);
@@ -68,14 +68,14 @@ struct forest {
   }
 };
 
-// What another shard hung of this one's vertices, from the first of them on: hung here too.
+// Applies another shard's links of this shard's vertices to the own trees.
 template <class Id>
 struct take_hung {
   std::uint32_t const* theirs;
   Id const* their_label;
   forest<Id> trees;
   std::uint64_t words, *taken;
-  static constexpr std::uint64_t block = 1024;  // words a team, a lane each
+  static constexpr std::uint64_t block = 1024;  // words per team, one per lane
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
     std::uint64_t const mine = t.sum(indices{b * block, smaller(words, (b + 1) * block)}, [&](std::uint64_t w) {
@@ -101,8 +101,8 @@ struct name_each {
   }
 };
 
-// One lane a vertex: neighbouring lanes read the starts of neighbouring lists, a sector each. A thread of the host takes some vertices
-// together instead, and reads all their neighbours before it unites the first: else it waits for each, one after the other.
+// One vertex per lane: neighboring lanes read the starts of neighboring lists, one sector each. A CPU thread processes several vertices
+// together and reads all their neighbors before the first union; otherwise it would wait for each read in sequence.
 template <class Id, std::uint64_t Together>
 struct link_first {
   csr_view<Id> g;
@@ -135,7 +135,7 @@ struct link_first {
   }
 };
 
-// The same with cached neighbours, which are near.
+// The same with cached neighbors, from local memory.
 template <class Id>
 struct link_cached_neighbours {
   cached_neighbours_view cached_neighbours;
@@ -160,7 +160,7 @@ struct link_arc {
   }
 };
 
-// Of lists in a window of a file: the first arcs of each that the window has, or all.
+// For lists in a window of a file: the first edges of each in the window, or all.
 template <class Id>
 struct link_listed {
   csr_view<Id> g;
@@ -175,7 +175,7 @@ struct link_listed {
   }
 };
 
-// Every vertex, from `first` on, right under its root. Nobody is hung meanwhile.
+// Compresses: every vertex, from `first` on, points to its root. Links must not run concurrently.
 template <class Id>
 struct flatten {
   Id* label;
@@ -189,7 +189,7 @@ struct flatten {
     if (at != was) atomic_store(label + v, at);
   }
 };
-// The same of the vertices whose bits are set, a word an item.
+// The same for the vertices whose bits are set, one word per item.
 template <class Id>
 struct flatten_marked {
   std::uint32_t const* bits;
@@ -211,7 +211,7 @@ struct draw_labels {
   }
 };
 
-// Flags the vertices of a word that are not in the largest component and have arcs beyond the first.
+// Flags the vertices of a word that are outside the largest component and have more edges than were linked.
 template <class Id>
 struct flag_others {
   Id const* label;
@@ -228,7 +228,7 @@ struct flag_others {
   }
 };
 
-// The smaller label goes over the arc, whichever way.
+// Propagates the smaller label over the edge, in either direction.
 template <class Id>
 struct spread_labels {
   static constexpr bool weighted = false;
@@ -259,7 +259,7 @@ struct flagged {
   GARNER_HD void take(std::uint64_t w, std::uint32_t) const { active[w] = 0; }
 };
 
-// What link_first looks at, and in closed form what it asks for: step by step the sectors that the 32 lanes of a warp do not hold yet.
+// The reads of link_first, and its requests in closed form: step by step the sectors that the 32 lanes of a warp do not hold yet.
 struct measure_first {
   std::uint64_t const* offsets;
   std::uint64_t vertices, first;
@@ -270,7 +270,7 @@ struct measure_first {
     frontier_size const mine = t.sum(indices{b * 32, smaller((vertices + 31) / 32, b * 32 + 32)}, [&](std::uint64_t warp) {
       frontier_size size{};
       for (std::uint64_t step = 0; step < first; ++step) {
-        std::uint64_t begin = 0, end = 0;  // neighbouring sectors of a line: one request
+        std::uint64_t begin = 0, end = 0;  // adjacent sectors of a line: one request
         for (std::uint64_t v = warp * 32; v < smaller(vertices, warp * 32 + 32); ++v) {
           std::uint64_t const i = offsets[v] + step;
           if (i >= offsets[v + 1]) continue;
@@ -304,9 +304,9 @@ struct census {
     return {a.components + b.components, a.of_sampled + b.of_sampled, larger(a.largest, b.largest)};
   }
 };
-constexpr std::uint64_t block = 1024;  // vertices that a team sums up before it adds them to the census
+constexpr std::uint64_t block = 1024;  // vertices that a team reduces before it adds to the census
 
-// Components are counted by their smallest vertex, members under it; those of the sampled component in registers, as they are many.
+// Counts components, and members by smallest vertex. The sampled component's many members are counted in registers.
 template <class Id>
 struct count_members {
   Id const* label;
@@ -344,7 +344,7 @@ struct find_largest {
 bool is_emogi(components_options const& o) { return o.variant == components_variant::emogi; }
 
 frontier_options frontier_of(components_options const& o) {
-  // A thread of the host gains nothing from joined lists, and would look up whose arc it holds.
+  // Joining lists does not help a CPU thread, and would need a search for the owner of each edge.
   bool const join = !is_emogi(o) && o.access == access_mode::aligned && o.paper.vertices_per_team == 1 && o.where.kind != place_kind::host;
   return {o.access, !is_emogi(o), join, o.slice, o.paper.vertices_per_team, o.block_bytes};
 }
@@ -373,19 +373,19 @@ struct components_job::impl::over : components_job::impl {
   buffer<Id> label, members;  // of all vertices
   buffer<Id> drawn;
   buffer<std::uint32_t> active;
-  buffer<std::uint32_t> hung[2];  // with other shards: of all vertices
+  buffer<std::uint32_t> hung[2];  // with several shards: of all vertices
   buffer<std::uint64_t> taken;
   buffer<census> counted;
   std::uint32_t const cached_per_vertex;
-  buffer<std::uint32_t> cached_neighbours;  // of afforest, instead of first neighbours
+  buffer<std::uint32_t> cached_neighbours;  // for Afforest, instead of first neighbors
   csr_view<Id> out;
   frontier<Id> front;
-  first_reads first;  // what linking the first neighbours looks at; the same in every run
+  first_reads first;  // reads when linking first neighbors; the same in every run
   clock::time_point before;
   struct tables {
     peer_table label, hung[2];  // of all vertices
   } theirs;
-  int turn = 0;  // which of `hung` is written
+  int turn = 0;  // index of the `hung` being written
   job_shard had;
   std::uint64_t had_before = 0;
   wait_at_end settled{x};
@@ -405,7 +405,7 @@ struct components_job::impl::over : components_job::impl {
         cached_per_vertex(
             !may_sample() ? 0
             : job.windows ? cached_in_file(job, std::nullopt)
-            : job.edges == tier::host  // in device memory the lists themselves are as quick: 12.9 against 19.2 ms
+            : job.edges == tier::host  // in device memory the adjacency itself is as fast: 12.9 against 19.2 ms
                 ? at.cached_neighbours(cached_neighbours_within(job.g.info, job.g.cached_per_vertex, job.left(), options.first_neighbours))
                 : 0),
         cached_neighbours(cached_lie_near(job) ? buffer<std::uint32_t>{} : make_cached_neighbours<Id>(job, cached_per_vertex)),
@@ -434,13 +434,13 @@ struct components_job::impl::over : components_job::impl {
   bool may_sample() const {
     return !is_emogi(options) && !job.g.info.directed && options.first_neighbours > 0 && options.access != access_mode::copied;
   }
-  // Not where lists are copied, or lie in a file that keeps no cached neighbours: to pick the first out of each costs what the whole lists
-  // do.
+  // Disabled for access copied, or for a file without stored cached neighbors: picking the first out of each list costs as much as reading
+  // it whole.
   bool samples_first() const { return may_sample() && (!job.windows || cached_per_vertex); }
 
   void flatten_own() { for_each_item<1>(x, n, flatten<Id>{label.data(), at.first()}); }
-  // All vertices of all shards' trees united, where any shard has hung somebody else's root. What it says is above such a root is the root
-  // of the tree it stands in: with what was above it at first, trees of others became chains, and their climbing half of the time. Waits.
+  // Unites the shards' trees, if any shard has linked another's root. The other shard's parent of such a root is replaced by the root of
+  // its tree. Linking to the original parents turned trees into chains, and climbing took half of the time. Waits.
   void take_from_others() {
     if (at.alone()) return;
     std::uint64_t const words = frontier<Id>::words_of(n), blocks = (words + take_hung<Id>::block - 1) / take_hung<Id>::block;
@@ -464,7 +464,7 @@ struct components_job::impl::over : components_job::impl {
       news = at.sum(mine) != 0;
     }
   }
-  // The labels of other shards' vertices, as these have them.
+  // Copies the labels of other shards' vertices from their owners.
   void copy_labels() {
     shard_seat::turn others(at, x);
     for (std::uint32_t k = 0; k < at.shards() && !at.alone(); ++k) {
@@ -477,9 +477,9 @@ struct components_job::impl::over : components_job::impl {
 
   struct common_label {
     Id label;
-    double vertices;  // that bear it, about
+    double vertices;  // estimated number with that label
   };
-  // The label that most of a sample bear, over all shards; and what it is here. Waits.
+  // The most common label in a sample over all shards, and its label here. Waits.
   Id most_common_of_all() {
     common_label most = most_common(own_label(), n);
     if (at.alone()) return most.label;
@@ -488,7 +488,7 @@ struct components_job::impl::over : components_job::impl {
     for_each_item<1>(x, 1, flatten<Id>{label.data(), most.label});
     return x.read(label.data() + most.label);
   }
-  // Of `count` labels. Waits.
+  // The most common of `count` labels. Waits.
   common_label most_common(Id const* from, std::uint64_t count) {
     if (count == 0) return {};
     for_each_item<1>(x, samples, draw_labels<Id>{from, count, options.seed, drawn.data()});
@@ -505,7 +505,7 @@ struct components_job::impl::over : components_job::impl {
     return {best, static_cast<double>(most) * static_cast<double>(count)};
   }
 
-  // Ends a phase: what was asked for has happened.
+  // Ends a phase: its requests have completed.
   void book(components_run& r, components_phase::kind what, first_reads const& size) {
     traffic const asked = x.on_device() ? size.link : job.model.take();
     file_reads const read = job.take_file_reads();
@@ -529,7 +529,7 @@ struct components_job::impl::over : components_job::impl {
       return c;
     }
   };
-  // Work of this shard alone, until it has happened.
+  // Runs work of this shard alone, and waits for it.
   template <class F>
   void own_work(F const& f) {
     clock::time_point const begun = clock::now();
@@ -559,14 +559,14 @@ struct components_job::impl::over : components_job::impl {
     if (samples_first()) {
       cached_neighbours_view const near(cached_lie_near(job) ? job.g.cached_neighbours.data() : cached_neighbours.data(), n,
                                         cached_per_vertex);
-      // Of four each is the best of its class only, so all of them.
+      // With four cached neighbors, each is the best of its class only, so all are linked.
       std::uint32_t const linked = !cached_per_vertex           ? options.first_neighbours
                                    : near.narrow || job.windows ? cached_per_vertex
                                                                 : std::min(options.first_neighbours, cached_per_vertex);
       own_work([&] {
         if (cached_per_vertex) for_each_item<1>(x, n, link_cached_neighbours<Id>{near, linked, trees()});
         else if (x.where().kind == place_kind::host) for_each_item<1>(x, (n + 31) / 32, link_first<Id, 32>{out, trees(), linked});
-        else  // Whole warps, since the model of a simulated run takes fewer than 32 teams for wide ones.
+        else  // Whole warps: the model of a simulated run assumes fewer than 32 teams for wide ones.
           for_each_item<1>(x, (n + 31) / 32 * 32, link_first<Id, 1>{out, trees(), linked}, access_mode::strided);
       });
       take_from_others();
@@ -604,8 +604,8 @@ struct components_job::impl::over : components_job::impl {
     book(r, samples_first() || samples_file() ? components_phase::kind::remaining : components_phase::kind::all, front.size());
   }
 
-  // The first arcs of a file, window by window. Those of the first window lead everywhere, so that its first neighbours make one tree of
-  // most vertices; trees are flattened before others are hung under them, after as many windows again as there were.
+  // Links the first edges of a file, window by window. Edges of the first window lead everywhere, so linking the first neighbors in it
+  // makes one tree of most vertices. Trees are compressed before others are linked under them, each time the number of windows has doubled.
   void link_windows(std::uint64_t arcs) {
     constexpr std::uint64_t piece = 2048;
     std::uint64_t const* const offsets = job.g.out.offsets.data();
@@ -633,8 +633,8 @@ struct components_job::impl::over : components_job::impl {
           if (flattens) flatten_own();
         });
   }
-  // Of an undirected graph in a file an eighth of the arcs takes the place of the first neighbours, which lie everywhere: they make the
-  // largest component known, and lists of its vertices need not be read.
+  // For an undirected graph in a file, an eighth of the edges replaces the first neighbors, which are scattered. It identifies the largest
+  // component, so that the adjacency of its vertices need not be read.
   bool samples_file() const { return job.windows && !job.g.info.directed && options.first_neighbours > 0 && !cached_per_vertex; }
   static constexpr std::uint64_t part_of_file = 8;
 
@@ -663,7 +663,7 @@ struct components_job::impl::over : components_job::impl {
     for (buffer<std::uint32_t>& bits : hung) x.fill(bits.data(), 0, bits.bytes());
     turn = 0, had = {x.where(), n, at.arcs(), 0, {}, 0}, had_before = 0;
     job.start_afresh();
-    at.of_all(0);  // all begin together
+    at.of_all(0);  // barrier: all begin together
     {
       phase const timed{"components.phases"};
       clock::time_point const start = before = clock::now();
@@ -672,7 +672,7 @@ struct components_job::impl::over : components_job::impl {
       r.ms = std::chrono::duration<double, std::milli>(before - start).count();
     }
     std::uint64_t const exchanged = had.bytes_exchanged;
-    if (!at.alone()) copy_labels();  // the first has all of them from here on
+    if (!at.alone()) copy_labels();  // the first shard now has all of them
     had.bytes_exchanged = exchanged;
     if (at.shard() != 0) return r;
     count(r);
@@ -695,7 +695,7 @@ struct components_job::impl::over : components_job::impl {
   }
 };
 
-// Over several shards. The certificate is of the whole result, at the first one's place.
+// With several shards. The certificate covers the whole result, on the first shard's device.
 template <class Id>
 struct components_job::impl::spread : components_job::impl {
   spread_job<over<Id>> all;
@@ -769,7 +769,7 @@ std::uint64_t components_job::state_bytes(graph_info const& info, components_opt
 
 std::vector<std::uint64_t> smallest_ids(graph const& g, std::vector<std::uint64_t> labels) {
   std::uint64_t const n = labels.size(), grain = 1u << 16;
-  // The smallest internal id is the smallest of the user's, unless the graph is reordered.
+  // The smallest internal id has the smallest user id, unless the graph is reordered.
   std::vector<std::uint64_t> name(g.info.order == vertex_order::natural ? 0 : n, ~std::uint64_t{0});
   if (!name.empty())
     shared_pool().run(n, grain, [&](std::uint64_t begin, std::uint64_t end) {

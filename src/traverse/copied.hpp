@@ -1,12 +1,12 @@
-// Access copied: each round the host compacts the lists of the frontier into blocks and sends them; teams walk a block as near memory. This
-// is Subway's way (Sabet, Zhao, Gupta, EuroSys 2020), the rival that copies instead of reading in place.
-// The items of a frontier, one vertex each, have places in one stream of arcs; block b is elements [b * block, (b + 1) * block) of it, so
-// that a list may begin in one block and end in a later one, and every block but the last is full.
-// Invariants: every arc of the frontier is sent once, decoded where it was packed, and nothing else of the lists is; the bodies see the
-// arc's own index, not that in the block.
-// While a block is copied and walked the thread pool compacts the next one: two blocks in host memory, one on the device. At the host and
-// simulated places the walk reads the block where it was compacted. Cost a round: items and their places come to the host (16 bytes each);
-// every arc is read, written and sent once.
+// Access copied: in each round the host compacts the frontier's lists into blocks and sends them; teams read a
+// block from local memory. This is the strategy of Subway (Sabet, Zhao, Gupta, EuroSys 2020), the baseline that
+// copies instead of reading in place. The items of a frontier, one vertex each, form one stream of edges. Block
+// b is elements [b * block, (b + 1) * block) of it, so a list may begin in one block and end in a later one, and
+// every block except the last is full. Invariants: every edge of the frontier is sent exactly once, decompressed
+// if necessary; no other data is. Kernels see an edge's own index, not that in the block. While a block is
+// copied and processed the thread pool compacts the next one: two blocks in host memory, one on the device. On
+// the CPU and the simulated device the kernel reads the block where it was compacted. Cost per round: items and
+// their positions are copied to the host (16 bytes each); every edge is read, written and sent once.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace garner {
 
-// What a round sends: the targets as whole lines and what is left of one, and the weights alike. Blocks are whole lines, so how many there
-// are does not matter.
+// Traffic of a round: the targets as whole lines plus a remainder, and the weights likewise. Blocks are whole lines, so their number does
+// not matter.
 inline run_traffic sent_in_blocks(std::uint64_t arcs, std::uint32_t id_bytes, bool weighted) {
   run_traffic t = traffic_of_run(0, arcs, id_bytes, access_mode::aligned);
   return weighted ? t + traffic_of_run(0, arcs, 4, access_mode::aligned) : t;
@@ -43,7 +43,7 @@ struct measure_items {
   }
 };
 
-// The items [first, last) that a block holds some of.
+// The items [first, last) with elements in a block.
 template <class Id, class Item, class Cut, class Visit>
 struct walk_block {
   std::uint64_t const* offsets;
@@ -62,7 +62,7 @@ struct walk_block {
     for (std::uint64_t k = first + i * per_team; k < stop; ++k) {
       Item const at = items[k];
       std::uint64_t const from = larger(places[k], begin) - begin, to = smaller(places[k + 1], end) - begin;
-      // The arc of an element is its index and this, modulo 2^64.
+      // The edge index of an element is its index plus this, modulo 2^64.
       std::uint64_t const arc_of = cut.slice_at(offsets[at.first], offsets[at.first + 1], at.slice()).begin + begin - places[k];
       span<Id> const arcs{targets, from, to, true};
       if constexpr (Visit::weighted)
@@ -78,7 +78,7 @@ struct walk_block {
 template <class Id, class Item, class Cut>
 class copied_lists {
  public:
-  // `home`: the lists as the host reads them; they must outlive this.
+  // `home`: host-readable adjacency, which must outlive this object.
   copied_lists(executor& x, csr_view<Id> const& home, std::uint64_t block_bytes, bool weighted, std::uint64_t most_items)
       : x_(x), home_(home), block_(elements_of_block(home.edges, block_bytes, weighted)) {
     length_ = buffer<std::uint64_t>(x.near(), most_items, x.device(), "lengths of what is sent");
@@ -95,16 +95,16 @@ class copied_lists {
     }
   }
 
-  ~copied_lists() {  // a block may be on its way when a run is interrupted
+  ~copied_lists() {  // a block may be in flight when a run is interrupted
     try {
       x_.wait();
-    } catch (...) {  // whoever waits next hears of it, or has
+    } catch (...) {  // the next wait reports it, or has reported it
     }
   }
   copied_lists(copied_lists const&) = delete;
   copied_lists& operator=(copied_lists const&) = delete;
 
-  // Near memory, and on a device what lies in host memory besides.
+  // Local memory, and for a GPU the host memory as well.
   static std::uint64_t near_bytes(std::uint64_t edges, std::uint64_t block_bytes, bool weighted, std::uint64_t most_items) {
     return most_items * 16 + 8 + elements_of_block(edges, block_bytes, weighted) * element_bytes(weighted);
   }
@@ -112,7 +112,7 @@ class copied_lists {
     return most_items * (sizeof(Item) + 8) + 8 + 2 * elements_of_block(edges, block_bytes, weighted) * element_bytes(weighted);
   }
 
-  // visit() for the `arcs` of `count` items, as frontier::for_each_arc. Asynchronous on the device, its last block.
+  // Calls visit() for the `arcs` edges of `count` items, as frontier::for_each_arc does. On the device the last block is asynchronous.
   template <class Visit>
   void walk(std::uint64_t const* offsets, Cut const& cut, Item const* items, std::uint64_t count, std::uint64_t arcs,
             std::uint32_t per_team, Visit const& visit) {
@@ -132,7 +132,7 @@ class copied_lists {
       Id* const targets = x_.asynchronous() ? targets_home_[turn].data() : targets_.data();
       std::uint32_t* const weights = !Visit::weighted ? nullptr : x_.asynchronous() ? weights_home_[turn].data() : weights_.data();
       compact(all, begin, end, targets, weights);
-      x_.wait();  // the block before was sent and walked meanwhile; after this its place in host memory is free
+      x_.wait();  // waits until the previous block is sent and processed, which frees its host buffer
       send(targets_.data(), targets, (end - begin) * sizeof(Id));
       if (weights) send(weights_.data(), weights, (end - begin) * sizeof(std::uint32_t));
       std::uint64_t const first = all.item_at(begin), last = all.item_at(end - 1) + 1;
@@ -143,7 +143,7 @@ class copied_lists {
   }
 
  private:
-  // What is to be sent, as the host sees it.
+  // The data to send, as seen by the host.
   struct stream {
     Cut const& cut;
     Item const* items;
@@ -155,19 +155,19 @@ class copied_lists {
   };
 
   static constexpr std::uint64_t element_bytes(bool weighted) { return sizeof(Id) + (weighted ? 4 : 0); }
-  // Whole lines of targets and of weights, and no more than the graph has.
+  // Whole lines of targets and of weights, and at most the graph's edges.
   static std::uint64_t elements_of_block(std::uint64_t edges, std::uint64_t block_bytes, bool weighted) {
     return std::min(std::max<std::uint64_t>(1, block_bytes / element_bytes(weighted) / 32), (edges + 31) / 32) * 32;
   }
 
-  // Arcs [arc, arc + n) to the host's block.
+  // Copies `n` edges, from number `arc` on, to the host's block.
   template <class T>
   static void take(arc_array<T> const& from, std::uint64_t arc, std::uint64_t n, T* to) {
     if (from.packed)
       each_in_turn(from.packed, arc, arc + n, [&](std::uint32_t value, std::uint64_t i) { return to[i - arc] = value, false; });
     else std::copy_n(from.data + arc, n, to);
   }
-  // By elements and not by items, since one list may be as long as all others.
+  // Parallel over elements, not items, since one list may be as long as all others.
   void compact(stream const& all, std::uint64_t begin, std::uint64_t end, Id* targets, std::uint32_t* weights) {
     x_.threads().run(end - begin, 1u << 16, [&](std::uint64_t a, std::uint64_t b) {
       std::uint64_t k = all.item_at(begin + a);
@@ -185,7 +185,7 @@ class copied_lists {
   void send(void* to, void const* from, std::uint64_t bytes) {
     if (x_.asynchronous()) x_.copy(to, from, bytes);
     if (x_.where().kind == place_kind::simulated && x_.sink()) {
-      // At addresses of its own: no cache holds what is sent anew.
+      // At distinct addresses: new data is never in a cache.
       std::vector<far_read> lines;
       for (std::uint64_t at = 0; at < bytes; at += 1u << 16)
         lines.push_back({sent_ + at, sent_ + std::min<std::uint64_t>(bytes, at + (1u << 16))});
@@ -198,7 +198,7 @@ class copied_lists {
   csr_view<Id> home_;
   std::uint64_t block_, sent_ = 0;
   buffer<std::uint64_t> length_, place_;
-  buffer<Id> targets_;  // the block that is walked
+  buffer<Id> targets_;  // the block being processed
   buffer<std::uint32_t> weights_;
   buffer<Item> items_home_;  // on a device only
   buffer<std::uint64_t> place_home_;

@@ -1,7 +1,7 @@
-// Distances over weights of either kind, as unsigned words that order like the distances, so that the smaller one is found by atomic_min.
-// u32 weights: sums of 64 bits, which 2^32 arcs on a path cannot overflow, or of 32, which
-// take half the memory to look up and say where a sum was too large for them. f32 weights: the bits of an f32 sum, taken in the order of
-// the path; bits of floats from 0 up order like the floats. Weights arrive as 32 bits.
+// Distances over weights of either type, as unsigned words with the same order, so that atomic_min finds
+// the smaller one. u32 weights: 64-bit sums, which 2^32 edges on a path cannot overflow; or 32-bit sums,
+// which halve the lookups' memory and report overflow. f32 weights: the bits of an f32 sum, accumulated
+// along the path; non-negative floats order like their bits. Weights are stored as 32 bits.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -19,14 +19,14 @@ struct whole_distance {
   GARNER_HD static word add(word d, std::uint32_t weight) { return d + weight; }
   GARNER_HD static double value(word d) { return static_cast<double>(d); }
   GARNER_HD static double weight(std::uint32_t bits) { return static_cast<double>(bits); }
-  // The least threshold beyond d that is `step` further.
+  // The smallest threshold that exceeds d by `step`.
   static word beyond(word d, double step) {
     double const up = std::ceil(step);
     return up >= 9e18 || d >= infinity - static_cast<word>(up) ? infinity : d + larger<word>(1, static_cast<word>(up));
   }
 };
 
-// The same in 32 bits: a sum that does not fit is infinity, and whoever gets one knows that these do not do.
+// The same in 32 bits: a sum that does not fit becomes infinity, which signals that 32 bits are too few.
 struct short_distance {
   using word = std::uint32_t;
   static constexpr word infinity = ~word{0};
@@ -59,7 +59,7 @@ struct real_distance {
   GARNER_HD static double value(word d) { return static_cast<double>(real(d)); }
   GARNER_HD static double weight(std::uint32_t bits) { return static_cast<double>(real(bits)); }
   static word beyond(word d, double step) {
-    double const sum = value(d) + step;  // rounded it may be d itself, and nothing would ever be near
+    double const sum = value(d) + step;  // if rounded to d itself, the near pile would stay empty
     return sum >= 3.4e38 ? infinity : larger(d + 1, bits(static_cast<float>(sum)));
   }
 };

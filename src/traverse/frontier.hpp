@@ -1,7 +1,7 @@
-// A frontier in vertex order, as what teams walk: from a bitmap of active vertices to slices of the edge list. A hub is split and short
-// neighbouring lists are joined; both can be switched off. Shared by all jobs that go by frontiers.
-// Invariants: items stand in the order of their first vertex; every arc that leaves an active vertex lies in exactly one item; a vertex
-// without arcs takes none. Cost a frontier: one read of the bitmap, a scan of a count a word, three launches, one wait.
+// A frontier in vertex order, in the form that teams process: a bitmap of active vertices becomes slices of the edge list. A hub is split
+// and short adjacent lists are joined; both can be disabled. All frontier-based algorithms share this. Invariants: items are ordered by
+// first vertex; every edge that leaves an active vertex is in exactly one item; isolated vertices take no item. Cost per frontier: one read
+// of the bitmap, a scan of one count per word, three launches, one wait.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,17 +20,17 @@ namespace garner {
 struct frontier_options {
   access_mode access = access_mode::aligned;
   bool split = true, join = true;
-  std::uint32_t slice = 1024;             // elements; a multiple of 32, 64 or more
-  std::uint32_t vertices_per_team = 1;    // items that one team walks one after the other
-  std::uint64_t block_bytes = 64u << 20;  // copied: of lists and weights sent at once
+  std::uint32_t slice = 1024;             // elements; a multiple of 32, at least 64
+  std::uint32_t vertices_per_team = 1;    // items that one team processes in sequence
+  std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of adjacency and weights per transfer
 };
 
-// What one team walks: a slice of the arcs that leave `length` vertices from `first` on. More than one vertex where their lists are
-// neighbours in the edge list, so that they are read as one run and short lists do not cost a request each.
+// The work of one team: a slice of the edges that leave `length` vertices from `first` on. It spans several vertices if their lists are
+// contiguous in the edge list, so that one access covers them, and short lists do not cost a request each.
 template <class Id>
 struct frontier_item {
   Id first;
-  std::uint32_t packed;  // from the top: whether its lists are kept near (a bit), slice, length - 1 (5 bits)
+  std::uint32_t packed;  // from the top: whether its adjacency is cached (a bit), slice, length - 1 (5 bits)
   static constexpr std::uint64_t most_pieces = 1u << 26;
   GARNER_HD static frontier_item of(std::uint64_t first, std::uint64_t length, std::uint32_t slice, bool kept = false) {
     return {static_cast<Id>(first), (kept ? 1u << 31 : 0) | slice << 5 | static_cast<std::uint32_t>(length - 1)};
@@ -38,7 +38,7 @@ struct frontier_item {
   GARNER_HD std::uint64_t length() const { return (packed & 31) + 1; }
   GARNER_HD std::uint32_t slice() const { return packed >> 5 & (most_pieces - 1); }
   GARNER_HD bool kept() const { return packed >> 31; }
-  // Which of its vertices owns arc i: the last one whose list begins at i or before.
+  // The owner of edge i among these vertices: the last one whose list begins at i or before.
   GARNER_HD std::uint64_t owner_of(std::uint64_t const* offsets, std::uint64_t i) const {
     std::uint64_t v = first, n = length();
     while (n > 1) {
@@ -50,21 +50,21 @@ struct frontier_item {
   }
 };
 
-// Which lists are kept near (short_lists.hpp): those of `least` to `most` arcs, and those of one arc more of the vertices below
-// `more_below`.
+// Selects the lists that are cached (short_lists.hpp): those of `least` to `most` edges, and for vertices below `more_below` also those of
+// one edge more.
 struct short_rule {
   std::uint64_t least = 1, most = 0, more_below = 0;
   GARNER_HD bool keeps(std::uint64_t v, std::uint64_t degree) const { return degree >= least && degree <= most + (v < more_below ? 1 : 0); }
 };
-// Those lists, one after the other; null where none are kept.
+// Those lists, contiguous; null if the cache is empty.
 template <class Id>
 struct short_lists_view {
   short_rule rule;
   Id const* targets = nullptr;
   std::uint32_t const* weights = nullptr;
-  std::uint64_t const* first = nullptr;  // of each word of 32 vertices: where its lists begin
+  std::uint64_t const* first = nullptr;  // for each word of 32 vertices: where its lists begin
 
-  // Where those of v begin.
+  // Where the cached list of v begins.
   template <class Team>
   GARNER_HD std::uint64_t place_of(Team const& t, std::uint64_t const* offsets, std::uint64_t v) const {
     return first[v / 32] + t.sum(indices{v / 32 * 32, v}, [&](std::uint64_t u) {
@@ -74,10 +74,10 @@ struct short_lists_view {
   }
 };
 
-// How lists are cut: from the line (aligned) or the element (else) where the list begins, `slice` elements each.
+// How lists are cut: into slices of `slice` elements, from the cache line (aligned) or the element (other modes) where the list begins.
 struct cutter {
   std::uint64_t slice;
-  std::uint32_t grain;  // elements of a line for aligned access, 1 else
+  std::uint32_t grain;  // elements per line for aligned access, else 1
 
   cutter(frontier_options const& o, std::uint32_t id_bytes)
       : slice(o.split ? o.slice : std::uint64_t{1} << 40),
@@ -100,20 +100,20 @@ struct frontier_size {
   }
 };
 
-// What a team asks for over the link when it reads a run of arcs, in closed form, as traffic_of_run: the targets, the weights beside them,
-// or the words that they were packed into; nothing of what is kept near.
+// The requests of a team that reads a run of edges, in closed form, as traffic_of_run: the targets, their weights, or the words that hold
+// them compressed. Cached lists cost nothing.
 struct arc_costs {
   access_mode how = access_mode::aligned;
   std::uint32_t id_bytes = 4;
   bool crosses = true, weighted = false;
   std::uint64_t kept = 0;
-  packed_directory targets{}, weights{};  // no blocks: plain
-  bool looks_up = false;                  // as traffic_model::look_up_between_reads
+  packed_directory targets{}, weights{};  // without blocks: plain
+  bool looks_up = false;                  // see traffic_model::look_up_between_reads
 
   GARNER_HD static run_traffic of_blocks(packed_directory const& at, std::uint64_t begin, std::uint64_t end) {
     return traffic_of_run(at.word_of(begin / 32), at.word_of((end + 31) / 32), 4, access_mode::aligned);
   }
-  // Steps of weights begin where those of the targets do, which for ids of 8 bytes may be in the middle of a line of weights.
+  // Steps over weights begin where those over targets do. With 8-byte ids that may be the middle of a line of weights.
   GARNER_HD run_traffic of_weights(std::uint64_t begin, std::uint64_t end) const {
     if (id_bytes == 4 || how == access_mode::strided || how == access_mode::merged) return traffic_of_run(begin, end, 4, how);
     return detail::in_steps(begin / 16 * 64, begin * 4, end * 4, 128);
@@ -128,8 +128,8 @@ struct arc_costs {
 
 namespace detail {
 
-// Calls f(first, length, begin, end, kept) for the stretches of the vertices whose bits are set in word w: one vertex each, or, joined,
-// neighbours in the edge list (between which only vertices without arcs may stand) whose lists are all kept near or all not.
+// Calls f(first, length, begin, end, kept) for the segments of vertices whose bits are set in word w: one vertex each, or, joined, a run
+// contiguous in the edge list (with only isolated vertices in between) whose lists are either all cached or all uncached.
 template <class F>
 GARNER_HD inline void each_stretch(std::uint32_t active, std::uint64_t w, std::uint64_t const* offsets, bool join, short_rule const& rule,
                                    F f) {
@@ -155,7 +155,7 @@ GARNER_HD inline void each_stretch(std::uint32_t active, std::uint64_t w, std::u
   }
 }
 
-// How large the frontier is: items a word, and the sums over all of it.
+// Measures the frontier: items per word, and the totals.
 template <class Active>
 struct measure_frontier {
   Active active;
@@ -167,7 +167,7 @@ struct measure_frontier {
   short_rule kept_near;
   std::uint32_t* items_of_word;
   frontier_size* total;
-  std::uint64_t block;  // words a team sums up before it adds them to the total
+  std::uint64_t block;  // words that a team reduces before it adds to the total
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
@@ -205,7 +205,7 @@ struct gather_frontier {
   short_rule kept_near;
   frontier_item<Id>* items;
   frontier_size const* total;
-  frontier_size* seen;  // where the host reads it, so that no copy of its own is needed
+  frontier_size* seen;  // in host-readable memory, which saves a copy
 
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t w) const {
@@ -222,7 +222,7 @@ struct gather_frontier {
   }
 };
 
-// The same elements in a near copy, in which element `begin` stands at `place`.
+// The same elements in a cached copy, whose element `begin` is at `place`.
 template <class T>
 GARNER_HD inline span<T> moved(span<T> r, T const* copy, std::uint64_t place, std::uint64_t begin) {
   r.data = reinterpret_cast<T const*>(reinterpret_cast<std::uintptr_t>(copy) + (place - begin) * sizeof(T));
@@ -230,14 +230,14 @@ GARNER_HD inline span<T> moved(span<T> r, T const* copy, std::uint64_t place, st
   return r;
 }
 
-// Where the lists of the items stand: as the view says, or item by item in a window of a file.
+// Where the items' adjacency is: as the view says, or per item in a window of a file.
 struct in_place {};
 struct in_window {
   std::uint64_t const *targets_at, *weights_at;
 };
 
-// The walk of a frontier: visit.enter(item), where it has that, then visit(team, item, target, arc) for every arc; weighted visits say too
-// what they will touch, visit.look_ahead(target), and may come in two steps: visit.act(team, target, visit.see(item, target, weight, arc)).
+// Processes a frontier: visit.enter(item), if defined, then `visit(team, item, target, arc)` per edge. Weighted visitors also announce each
+// access by visit.look_ahead(target), and may split it: `visit.act(team, target, visit.see(item, target, weight, arc))`.
 template <class Id, class Visit, bool Packed, class Where = in_place>
 struct walk {
   csr_view<Id> g;
@@ -293,17 +293,17 @@ struct walk {
 
 }  // namespace detail
 
-// The state of a frontier and its steps. `offsets` is near memory of the executor's place; all must outlive it.
+// The state of a frontier and its operations. `offsets` is in local memory of the executor's device; all must outlive this object.
 template <class Id>
 class frontier {
  public:
-  // errc::usage where lists would be cut into more slices than an item can count.
+  // errc::usage if lists would be cut into more slices than an item can index.
   static void require_pieces(graph_info const& info, frontier_options const& o) {
     constexpr std::uint64_t most = frontier_item<Id>::most_pieces;
     if (o.split && info.edges / o.slice >= most)
       fail(errc::usage, "slice {}: too small for {} arcs; say {} or more", o.slice, info.edges, info.edges / most / 32 * 32 + 64);
   }
-  // `costs` of an arc are counted on the device, where they cross. `home`: the lists as the host reads them, for access copied.
+  // `costs` of an edge count on the device, if edges cross the link. `home`: host-readable adjacency, for access copied.
   frontier(executor& x, graph_info const& info, std::uint64_t const* offsets, frontier_options const& options, arc_costs const& costs,
            csr_view<Id> const& home = {})
       : x_(x), info_(info), offsets_(offsets), options_(options), costs_(costs), cut_(options, info.id_bytes) {
@@ -317,14 +317,14 @@ class frontier {
     total_ = buffer<frontier_size>(x.near(), slots, x.device(), "counters");
     seen_ = buffer<frontier_size>(tier::host, 1, x.device(), "counters");
     if (options.access != access_mode::copied) return;
-    options_.join = false;  // a list is taken as it comes, so a neighbour in the edge list is nothing to gain
+    options_.join = false;  // lists are compacted one by one, so joining has no benefit
     copied_.emplace(x, home, options.block_bytes, costs.weighted, most_items(info, options));
   }
 
   // The active vertices become the frontier. Active is a small functor with
-  //   std::uint32_t word(w) const         the bits of vertices 32 w ... of the frontier to be (asked twice: the same answer)
-  //   void take(w, bits) const            called once for each word that has some, when they are taken
-  // Waits, and returns how large it is.
+  //   std::uint32_t word(w) const         the bits of vertices 32 w ... of the new frontier (called twice: same result)
+  //   void take(w, bits) const            called once for each nonzero word, when its vertices are taken
+  // Waits, and returns the size of the frontier.
   template <class Active>
   frontier_size gather(Active const& active) {
     std::uint64_t const words = items_of_word_.size();
@@ -345,8 +345,8 @@ class frontier {
     return size_;
   }
 
-  // visit(team, item, target, arc) for every arc that leaves the frontier; where Visit::weighted, visit(team, item, target, weight bits,
-  // arc). Asynchronous on the device.
+  // Calls `visit(team, item, target, arc)` for every edge that leaves the frontier; if Visit::weighted is set, the weight's bits are passed
+  // before `arc`. Asynchronous on the device.
   template <class Visit>
   void for_each_arc(csr_view<Id> g, Visit const& visit) {
     if (windows_) return walk_windows(g, visit);
@@ -357,9 +357,9 @@ class frontier {
       walk_items<false>(g, visit);
     }
   }
-  // Of lists that stay in a file, as many items as a window holds at a time.
-  // after(window, each_vertex) when a window was walked, perhaps not yet to its end: each_vertex(k, f) calls f(v, arcs) for the vertices of
-  // item k and what the item has of their arcs.
+  // For adjacency in a file: processes as many items at a time as fit a window. Calls after(window, each_vertex) after each window,
+  // possibly before its kernel has ended. `each_vertex(k, f)` calls `f(v, arcs)` for the vertices of item k and the part of their edges in
+  // the item.
   template <class Visit, class After>
   void walk_windows(csr_view<Id> const& g, Visit const& visit, After const& after) {
     frontier_item<Id> const* const items = items_at_home();
@@ -380,7 +380,7 @@ class frontier {
   void walk_windows(csr_view<Id> const& g, Visit const& visit) {
     walk_windows(g, visit, [](list_window const&, auto const&) {});
   }
-  // What a walk of unweighted lists would read of the file.
+  // Predicts the file reads of an unweighted traversal.
   list_windows::foreseen foresee_windows() {
     return windows_->foresee(*lists_, {true, false, false}, size_.items, arcs_of(items_at_home()));
   }
@@ -400,16 +400,16 @@ class frontier {
   }
 
   frontier_size const& size() const { return size_; }
-  // These lists stay in their file, and are read by windows; null: they do not.
+  // The adjacency stays in its file and is read in windows; null: in memory.
   void read_by(list_windows* windows, edge_lists const& lists) { windows_ = windows, lists_ = &lists; }
-  // Items whose lists are kept near are walked there from the next gather on, by weighted visits.
+  // From the next gather on, weighted visits read items with cached lists from the cache.
   void keep(short_lists_view<Id> const& near) { short_ = near; }
-  // A word for each word of the bitmap, near and free for any use until the next gather.
+  // One word for each word of the bitmap, local and free for any use until the next gather.
   std::uint32_t* spare_words() { return items_of_word_.data(); }
-  // Room for an id a vertex, where the items are not walked any more.
+  // Space for one id per vertex, once the items are no longer in use.
   Id* spare_ids() { return reinterpret_cast<Id*>(items_.data()); }
-  frontier_item<Id> const* items() const { return items_.data(); }  // near
-  // What the frontier's arcs cross the link for, on the device: targets, and weights if it is weighted.
+  frontier_item<Id> const* items() const { return items_.data(); }  // local
+  // Link traffic for the frontier's edges on the device: targets, and weights if it is weighted.
   static traffic in_closed_form(frontier_size const& size) {
     traffic t;
     t.bytes_useful = size.asked.useful;
@@ -422,7 +422,7 @@ class frontier {
     return words_of(info.vertices) * 12 + 8 + most_items(info, o) * sizeof(frontier_item<Id>) + (slots + 1) * sizeof(frontier_size) +
            blocks;
   }
-  // What access copied takes of host memory for a device.
+  // Host memory that access copied uses for a device.
   static std::uint64_t home_bytes(graph_info const& info, frontier_options const& o, bool weighted) {
     return o.access == access_mode::copied ? copied::home_bytes(info.edges, o.block_bytes, weighted, most_items(info, o)) : 0;
   }
@@ -443,13 +443,13 @@ class frontier {
       return cut.slice_at(offsets[at.first], offsets[at.first + at.length()], at.slice());
     };
   }
-  // Short lists, hardly any of them far: what an item takes is its own way and not its arcs, so four go in a warp.
+  // Short lists, mostly cached: the fixed cost per item dominates, not its edges, so a warp takes four.
   static constexpr std::uint64_t light_arcs = 16;
   bool light() const {
     if (size_.edges > size_.items * light_arcs) return false;
     return !far_ || (costs_.crosses && size_.asked.useful * 16 <= size_.edges * (sizeof(Id) + 4));
   }
-  static constexpr std::uint64_t slots = 256;  // frontiers counted before the counters are cleared again
+  static constexpr std::uint64_t slots = 256;  // frontiers measured before the counters are reset
   // A list of e elements that begins anywhere in a line is cut into at most 1 + 2 e / slice slices (slice >= 64).
   static std::uint64_t most_items(graph_info const& info, frontier_options const& o) {
     return info.vertices + (o.split ? 2 * (info.edges / o.slice) : 0) + 1;
@@ -460,7 +460,7 @@ class frontier {
   std::uint64_t const* offsets_;
   frontier_options options_;
   arc_costs costs_;
-  bool far_ = false;  // whether lists cross the link at all, counted or not
+  bool far_ = false;  // whether adjacency crosses the link, counted or not
   cutter cut_;
   short_lists_view<Id> short_{};
   frontier_size size_{};
@@ -468,7 +468,7 @@ class frontier {
   buffer<std::uint32_t> items_of_word_;
   buffer<std::uint64_t> first_item_;
   buffer<frontier_item<Id>> items_;
-  buffer<frontier_size> total_, seen_;  // near, and the last one where the host reads it
+  buffer<frontier_size> total_, seen_;  // local, and the last one in host-readable memory
   list_windows* windows_ = nullptr;
   edge_lists const* lists_ = nullptr;
   buffer<frontier_item<Id>> items_home_;  // with windows, on a device only

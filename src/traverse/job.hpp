@@ -1,5 +1,5 @@
-// What every job has: the graph, where it runs, how it reads the edges, the offsets near the place that runs, and a cache of far data kept
-// near within a budget: directories of packed lists, cached neighbours, the first arcs. At the host nothing is far, so nothing is copied.
+// Shared by all algorithms: the graph, the device, the access mode, local offsets, and the device cache, a budget of local copies of remote
+// data: directories of compressed adjacency, cached neighbors, the first edges. On the CPU all data is local, and nothing is copied.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -21,30 +21,30 @@
 
 namespace garner {
 
-// A copy of far data that a job keeps near, out of its device budget.
+// A local copy of remote data, charged to the device budget.
 struct cached_part {
   std::string what;
   std::uint64_t bytes;
-  double ms;  // to make it, once a job
+  double ms;  // build time, once per setup
 };
 
-// What the device cache may take where nobody said: a tenth of the plain edge list.
+// Default size of the device cache: a tenth of the plain edge list.
 inline std::uint64_t default_device_budget(graph_info const& info) { return info.edges * info.id_bytes / 10; }
 
 class shard_seat;  // traverse/spread.hpp
 
 struct job_setting {
   graph const& g;
-  shard_seat const* at;  // of a shard, whose part g is; else null
+  shard_seat const* at;  // of a shard, whose part is g; else null
   access_mode access;
   tier edges;
-  traffic_model model;  // hears a simulated run
+  traffic_model model;  // records the accesses of a simulated run
   executor x;
-  std::unique_ptr<list_windows> windows;  // where the lists stay in their file; else null
+  std::unique_ptr<list_windows> windows;  // for adjacency in a file; else null
   std::vector<cached_part> device_cache;
-  std::optional<bool> spreads_cached_neighbours;  // once somebody asked (cached_neighbours.hpp)
+  std::optional<bool> spreads_cached_neighbours;  // set on first use (cached_neighbours.hpp)
 
-  // errc::usage where access, tier and place do not go together. `weighted`: the job reads weights; else those that are loaded stay far.
+  // errc::usage if access, tier and device are incompatible. `weighted`: the algorithm reads weights; else they stay remote.
   job_setting(graph const& graph_, place where, access_mode how, std::optional<tier> edges_in, std::uint64_t l2_bytes,
               std::optional<std::uint64_t> device_budget, bool weighted = false, shard_seat const* seat = nullptr)
       : g(graph_),
@@ -56,10 +56,10 @@ struct job_setting {
     require_combination(where, edges, how);
     if ((edges == tier::file) != (g.in_file != nullptr))
       fail(errc::usage,
-           "{}: its edges {} in their file, and the job was told tier {}; leave `edges` unset, or open the graph with that tier", g.name,
+           "{}: its edges {} in their file, and the requested tier is {}; leave `edges` unset, or open the graph with that tier", g.name,
            g.in_file ? "were left" : "do not lie", to_string(edges));
     if (g.in_file) windows = std::make_unique<list_windows>(x, g);
-    // Copied: what is sent each round is all that comes near. Lists in device memory are looked through faster with neighbours at hand too.
+    // Access copied needs no cache: it transfers all data each round. With adjacency in device memory, cached neighbors still save time.
     if (where.kind != place_kind::host && edges != tier::managed && how != access_mode::copied)
       left_ = device_budget.value_or(default_device_budget(g.info));
     if (x.on_device()) self_test(x.device());
@@ -78,20 +78,20 @@ struct job_setting {
   csr_view<Id> view() const {
     return out_.view<Id>();
   }
-  // As the host reads the lists.
+  // Adjacency as the host reads it.
   template <class Id>
   csr_view<Id> home() const {
     return g.bare_view<Id>(g.out);
   }
-  // Who leads here: the in-lists where they are kept apart, else (undirected) the same lists.
+  // In-edges: stored separately, or (undirected) the same adjacency.
   template <class Id>
   csr_view<Id> in_view() const {
     return in_ ? in_.view<Id>() : out_.view<Id>();
   }
   edge_lists const& in_lists() const { return in_ ? g.in : g.out; }
-  // What was read of the file since the last time.
+  // Reads of the file since the last call.
   file_reads take_file_reads() { return windows ? windows->take() : file_reads{}; }
-  // What the arcs of a view ask for over the link.
+  // The requests for the edges of a view over the link.
   template <class Id>
   arc_costs costs(csr_view<Id> const& v, bool weighted = false) const {
     return {access,
@@ -103,13 +103,13 @@ struct job_setting {
             v.weights.packed.at};
   }
 
-  // Bytes of the device budget that no copy took yet.
+  // Unused bytes of the device budget.
   std::uint64_t left() const { return left_; }
   void took(std::string what, std::uint64_t bytes, double ms) {
     left_ -= std::min(left_, bytes);
     device_cache.push_back({std::move(what), bytes, ms});
   }
-  // Keeps the first arcs near, as many as the budget still allows; `in`: of the in-lists.
+  // Caches the first edges, as many as the budget still allows; `in`: of the in-edges.
   void keep_first_arcs(bool in, bool weighted) {
     auto const start = std::chrono::steady_clock::now();
     if (edges != tier::host) return;
@@ -121,10 +121,10 @@ struct job_setting {
          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
 
-  bool all_near() const { return x.on_device() && edges == tier::device; }  // the edges too
+  bool all_near() const { return x.on_device() && edges == tier::device; }  // including the edges
 
-  // Before the clock starts: what was asked for is done, nothing is counted yet, and managed pages are at home, else a second run would
-  // measure the device's own memory.
+  // Before the clock starts: pending work has finished, counters are zero, and managed pages are back in host memory. Otherwise a second
+  // run would measure the device's own memory.
   void start_afresh() {
     x.wait();
     model.take();
@@ -136,7 +136,7 @@ struct job_setting {
   }
 
  private:
-  // A directory comes near where the budget allows; else it is read where it lies.
+  // A directory is cached if the budget allows it; else it is read in place.
   void cache_directory(placed_lists& lists, bool weights, char const* what) {
     std::uint64_t const bytes = lists.directory_bytes(weights);
     if (!bytes || (edges == tier::host && bytes > left_ && lists.reads_directory(x, weights))) return;
@@ -145,7 +145,7 @@ struct job_setting {
     x.wait();
     double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     if (edges == tier::host) took(what, bytes, ms);
-    else device_cache.push_back({what, bytes, ms});  // of lists that are there, no part of the budget
+    else device_cache.push_back({what, bytes, ms});  // for adjacency already on the device, not charged
   }
 
   std::uint64_t left_ = 0;

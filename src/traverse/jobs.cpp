@@ -1,4 +1,4 @@
-// The contract's jobs: results leave in the order of the user's ids.
+// Public API for algorithms: converts results to the order of the user's ids.
 #include "garner/jobs.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::vector<T> by_ids(graph const& g, std::vector<T> values) {
   return sorted;
 }
 
-// Vertices as the user calls them.
+// Vertices as user ids.
 std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vertices) {
   if (g.ids.empty() && g.info.id_base == 0) return vertices;
   shared_pool().run(vertices.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
@@ -38,13 +38,13 @@ std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vert
   return vertices;
 }
 
-// The edges must lie where the job would read them; where options do not say, it reads them where they lie.
+// Verifies that the edges are in the tier that the options name; by default the algorithm reads them in place.
 template <class Options>
 Options resolved(graph const& g, Options o) {
   if (g.in_file && !o.edges) o.edges = tier::file;
   if constexpr (requires { o.shards; }) {
     at_one_place(o);
-    if (!o.shards.empty()) return o;  // which say themselves where lists are to lie
+    if (!o.shards.empty()) return o;  // shards choose their own tiers
   }
   memory_block const& targets = g.out.targets;
   require_readable_at(g.name, targets, o.where);

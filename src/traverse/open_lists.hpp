@@ -1,9 +1,9 @@
-// Of lists that stay in a file: those of the vertices that a bottom-up level looked for in vain, kept in host memory while they are there.
-// Whoever is not reached after such a level is looked for in them from then on, so a search reads such a list once.
-// Invariants: while `whole`, each vertex that is not reached and has arcs has all of its neighbours here, in one entry or several. Kept is
-// what the vertices that were open then have; who was reached since is passed over. Never more than a quarter of what the host budget left
-// when the level began; where that is too little nothing is kept, and the next bottom-up level reads again.
-// Cost: on the host a look at the items of each window; 12 to 16 bytes an entry near, and the plain targets in host memory.
+// For adjacency in a file: caches in host memory the lists of vertices that a bottom-up level searched without success. Later levels search
+// the cache for vertices that are still unvisited, so a search reads such a list once. Invariants: while `whole`, each unvisited vertex
+// with edges has all of its neighbors here, in one entry or several. Entries belong to vertices that were open at that time; those visited
+// since are skipped. Uses at most a quarter of the host budget left at the start of the level. If that is too little the cache stays empty,
+// and the next bottom-up level reads again. Cost: a host pass over the items of each window; 12 to 16 local bytes per entry, and the plain
+// targets in host memory.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -23,12 +23,12 @@
 
 namespace garner {
 
-// A neighbour in the frontier, of lists that were kept.
+// Finds a neighbor in the frontier among cached lists.
 template <class Id>
 struct search_open_lists {
   std::uint64_t const* begins;
   Id const* owners;
-  Id const* targets;  // far
+  Id const* targets;  // remote
   std::uint64_t arcs;
   std::uint32_t const* current;
   std::uint32_t* visited;
@@ -40,7 +40,7 @@ struct search_open_lists {
     found<Id> const hit = t.find(
         span<Id>{targets, begins[i], begins[i + 1]}, [&](Id u) { return has_bit(current, u); }, 1, arcs);
     if (!hit) return;
-    // Entries of one long list may find a neighbour each.
+    // Entries of one long list may each find a neighbor.
     if (t.claim(visited, v)) parent[v] = hit.element;
   }
 };
@@ -58,8 +58,8 @@ class open_lists {
     whole_ = false, keeps_ = true, arcs_ = 0, bytes_ = 0;
     most_bytes_ = (host_budget().limit() - std::min(host_budget().limit(), host_budget().used())) / 4;
   }
-  // Of a window's items, arcs(k) those of item k and each_vertex(k, f) its vertices with their arcs, who is still open. `words`: of the
-  // bitmap of who is reached, as the host reads it.
+  // Caches lists of a window's unvisited vertices. `arcs(k)`: edges of item k; each_vertex(k, f): its vertices with their edges. `words`:
+  // host-readable words of the bitmap of visited vertices.
   template <class EachVertex>
   void take(edge_lists const& lists, list_window const& w, std::uint32_t const* visited, EachVertex const& each_vertex) {
     auto const each_open = [&](std::uint64_t k, auto f) {
@@ -87,8 +87,8 @@ class open_lists {
           });
         });
   }
-  // All that was to be taken is there, but for those whose neighbours are all cached: they were not asked for, being neither reached nor
-  // in `asked`. Host memory, both bitmaps.
+  // Completes the cache with vertices whose neighbors are all cached neighbors: those are neither visited nor in `asked`, so no window had
+  // them. Host memory, both bitmaps.
   void finish(csr_view<Id> const& home, std::uint32_t const* visited, std::uint32_t const* asked, cached_neighbours_view const& cached) {
     std::uint64_t const words = (home.vertices + 31) / 32;
     auto const each_near = [&](std::uint64_t w, auto f) {
@@ -119,12 +119,12 @@ class open_lists {
 
  private:
   struct part {
-    buffer<std::uint64_t> begins;  // near
-    buffer<Id> owners;             // near
-    buffer<Id> targets;            // far
+    buffer<std::uint64_t> begins;  // local
+    buffer<Id> owners;             // local
+    buffer<Id> targets;            // remote
   };
 
-  // count(k, f): f(vertex, arcs) for what is to be kept of k; fill(k, f): f(vertex, arcs, put) for the same, put(to) writes its targets.
+  // `count(k, f)` calls `f(vertex, arcs)` for the contents of k; `fill(k, f)` calls `f(vertex, arcs, put)`, where put(to) writes targets.
   template <class Count, class Fill>
   void add(std::uint64_t n, Count const& count, Fill const& fill) {
     if (!keeps_ || n == 0) return;
@@ -148,7 +148,7 @@ class open_lists {
     if (entries == 0) return;
     std::uint64_t const bytes = (entries + 1) * 8 + (entries + arcs) * sizeof(Id);
     try {
-      if (2 * bytes > most_bytes_ - std::min(most_bytes_, bytes_)) fail(errc::memory, "no room");  // near ones are filled at home
+      if (2 * bytes > most_bytes_ - std::min(most_bytes_, bytes_)) fail(errc::memory, "no room");  // local arrays start on the host
       part p;
       buffer<std::uint64_t> begins(tier::host, entries + 1, x_.device(), "lists that stay open");
       buffer<Id> owners(tier::host, entries, x_.device(), "lists that stay open");

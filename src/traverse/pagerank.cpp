@@ -1,13 +1,13 @@
-// Pull: an iteration is a sweep over the whole edge list in order, so that the link carries whole lines. An item is a slice of the lists of
-// 32 neighbouring vertices; its team adds up a list at a time. A list that lies in one slice is done with that; of one that is cut each
-// slice keeps its part (`head` the part of the list that began before, `tail` of the one that goes on), and settle adds the parts in
-// order. No sum depends on timing, so a place gives the same bits each time. Weighted, lists are added up one by one, in f64.
-// Emogi: every vertex keeps a value and a residual; a round takes the residuals above the tolerance into the values and pushes
-// damping / degree of them to the out-neighbours (float atomics). Invariant between rounds:
-//   value[v] + residual[v] == (1 - damping) + damping (sum over u -> v of value[u] / degree[u]).
-// Cost: pull: every arc once an iteration, 4 random bytes near each, three launches and one wait. Emogi: a round the arcs of the active.
-// Over several shards each pulls along the lists of its own vertices, and copies what the others' give and their blocks' sums once an
-// iteration. Parts begin with a block, so that items, sums and their order are those of one place, and so are the bits.
+// Pull: an iteration scans the whole edge list in order, so that the link transfers whole lines. An item is a slice of the
+// lists of 32 neighboring vertices; its team reduces one list at a time. A list within one slice is then complete. For a list
+// cut by slices, each slice keeps its partial sum (`head`: the list began before, `tail`: it continues), and settle combines
+// them in order. Sums are independent of timing, so results are bit-identical on each device. Weighted lists are reduced
+// sequentially, in f64. Emogi: every vertex has a value and a residual; a round moves residuals above the tolerance into the
+// values and pushes damping / degree of them to the out-neighbors (float atomics). Invariant between rounds: value[v] +
+// residual[v] == (1 - damping) + damping (sum over u -> v of value[u] / degree[u]). Cost: pull: every edge once per iteration,
+// 4 random local bytes per edge, three launches and one wait. Emogi: per round the edges of the active vertices. With several
+// shards, each pulls along the lists of its own vertices, and copies the others' contributions and block sums once per
+// iteration. Parts begin with a block, so items, sums and their order are those of a single device, and so are the bits.
 #include "traverse/pagerank.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ namespace garner {
 namespace {
 
 constexpr std::uint64_t block = pagerank_job::shard_grain;  // vertices that a team reduces
-constexpr std::uint32_t slice = 4096;                       // elements of a slice
+constexpr std::uint32_t slice = 4096;                       // elements per slice
 constexpr std::uint64_t most_iterations = 1000, most_rounds = 5000;
 
 // Sums over vertices.
@@ -45,7 +45,7 @@ struct totals {
   }
 };
 
-// The blocks' sums, always in the same order.
+// Reduces the blocks' sums, always in the same order.
 struct fold {
   totals const* of_block;
   std::uint64_t blocks;
@@ -57,11 +57,11 @@ struct fold {
   }
 };
 
-// What an item adds up.
+// The results of an item.
 struct list_sums {
   float* sum;
   double *head, *tail;
-  // Of list k from vertex `first` on, as far as it lies in the slice.
+  // Stores the part of list k, from vertex `first` on, that lies in the slice.
   GARNER_HD void put(std::uint64_t i, std::uint64_t first, std::uint64_t const* offsets, std::uint32_t k, indices slice,
                      double part) const {
     if (offsets[k] < slice.begin) head[i] = part;
@@ -95,7 +95,7 @@ GARNER_HD inline double weight_of(std::uint32_t bits, bool real) {
   return static_cast<double>(w);
 }
 
-// Weights go from 1e-45 to 3e38, so that what is given of a rank needs f64.
+// Weights range from 1e-45 to 3e38, so contributions need f64.
 template <class Id>
 struct pull_weighted {
   csr_view<Id> in;
@@ -120,7 +120,7 @@ struct pull_weighted {
   }
 };
 
-// How much the edges weigh that leave each vertex.
+// The weight of the edges that leave each vertex.
 template <class Id>
 struct weigh_lists {
   csr_view<Id> out;
@@ -134,14 +134,14 @@ struct weigh_lists {
   }
 };
 
-// Where contributions stand by degree, so that what is asked for most lies together: of each vertex a place, those of most arcs first, a
-// doubling of the degree alike. The lists are copied with places for targets. Sums go through a list in its order all the same, so no bit
-// of a rank differs. The copy looks up a place for each arc, as an iteration looks up what is given, and writes it: 1.3 iterations. By
-// degree an iteration takes a quarter less, so the copy pays from the sixth on.
+// Reorders contributions by degree, so that the most frequently read ones are adjacent. Each vertex gets a position, highest degree first,
+// equal within a factor of two. A copy of the adjacency has positions as targets. Reduction still follows each list's order, so ranks are
+// bit-identical. Building the copy reads a position and writes an entry per edge: 1.3 iterations. With it an iteration takes a quarter less
+// time, so it pays from the sixth on.
 constexpr std::uint64_t least_iterations_by_degree = 6;
-// While it is made: places, and beside them the copy, or before it the keys that are sorted.
+// Peak during the build: positions, plus the copy, or before it the keys to sort.
 std::uint64_t bytes_by_degree(graph_info const& info) { return info.vertices * 4 + std::max(info.edges * 4, info.vertices * 2 * (8 + 4)); }
-// What a run may take at the most: a step changes the ranks by no more than damping times what the one before did, the first by 2.
+// Upper bound on iterations: a step changes the ranks by at most damping times the previous change, the first by 2.
 std::uint64_t iterations_at_most(pagerank_options const& o) {
   if (o.iterations) return *o.iterations;
   double const tolerance = o.tolerance.value_or(1e-4);
@@ -184,21 +184,21 @@ struct copy_as_places {
   }
 };
 
-// The new ranks, from what was pulled.
+// Computes the new ranks from the pulled sums.
 struct settle {
   std::uint64_t const *in_offsets, *out_offsets;
   std::uint64_t vertices;
   cutter cut;
-  std::uint64_t const* first_item;  // of each word of 32 vertices
+  std::uint64_t const* first_item;  // for each word of 32 vertices
   float const* sum;
   double const *head, *tail;
-  float const* jump;  // null: jump_all for each
+  float const* jump;  // null: jump_all for all
   double jump_all, damping;
-  bool redistribute, start;  // start: ranks are the jump's
+  bool redistribute, start;  // start: ranks are the jump vector
   float *rank, *given;
-  double const* weight;  // of the edges that leave each vertex; null: not weighted
+  double const* weight;  // total weight of each vertex's out-edges; null: unweighted
   double* given_by_weight;
-  std::uint32_t const* place;  // of what is given; null: the vertex itself
+  std::uint32_t const* place;  // position of the contribution; null: the vertex itself
   totals const* before;
   totals* of_block;
 
@@ -241,7 +241,7 @@ struct set_residuals {
   }
 };
 
-// Active is who has more residual than the threshold; taken, it becomes value, and what is to be pushed.
+// Active: vertices whose residual exceeds the threshold. When taken, the residual moves to the value, and to the push buffer.
 struct take_residuals {
   std::uint64_t const* offsets;
   std::uint64_t vertices;
@@ -352,7 +352,7 @@ struct pagerank_job::impl::over : pagerank_job::impl {
     }
     job.start_afresh();
     had = {x.where(), n, 0, 0, {}, 0};
-    at.of_all(0);  // all begin together
+    at.of_all(0);  // barrier: all begin together
     {
       phase const timed{"pagerank.iterations"};
       iterate(r, clock::now());
@@ -375,7 +375,7 @@ struct pagerank_job::impl::over : pagerank_job::impl {
     return home;
   }
 
-  // Fills in the rounds and what becomes of them, and r.ms.
+  // Fills in the rounds, the mass statistics, and r.ms.
   virtual void iterate(pagerank_run& r, clock::time_point start) = 0;
   virtual void check(pagerank_run const& r) = 0;
 
@@ -406,7 +406,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
   buffer<double> head, tail, weight, given_by_weight;
   buffer<std::uint32_t> place, places;        // of each vertex, and of each target
   traffic a_sweep;                            // in closed form
-  std::vector<frontier_item<Id>> items_home;  // of lists in a file
+  std::vector<frontier_item<Id>> items_home;  // for adjacency in a file
   csr_view<Id> in;
   struct tables {
     peer_table given, of_block;
@@ -423,9 +423,9 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     in = job.template in_view<Id>();
     std::uint64_t const* const offsets = lists().offsets.data();
     arc_costs costs = job.costs(in, o.weighted);
-    costs.looks_up = !o.weighted;  // of the ranks: sum_lists as it is compiled
+    costs.looks_up = !o.weighted;  // for the ranks: matches sum_lists as compiled
     if (!g.info.packed && !o.weighted) job.model.look_up_between_reads();
-    if (costs.targets.blocks) costs.targets = lists().packed_targets.view().at;  // counted here, by the host
+    if (costs.targets.blocks) costs.targets = lists().packed_targets.view().at;  // the host counts here
     if (costs.weights.blocks) costs.weights = lists().packed_weights.view().at;
     std::vector<std::uint64_t> first;
     std::vector<frontier_item<Id>> all_items;
@@ -458,7 +458,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     at.join(group, x);
     theirs = {at.table(x, own_given(), n), at.table(x, own_blocks(), blocks)};
   }
-  // Of its own vertices, which begin with a block.
+  // Contributions of this shard's own vertices, which begin with a block.
   float* own_given() const { return given.data() + at.first(); }
   totals* own_blocks() const { return of_block.data() + at.first() / block; }
 
@@ -470,7 +470,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
            job.g.name, to_string(job.edges));
     if (options.by_degree) return *options.by_degree;
     if (!job.all_near() || !pagerank_job::may_copy_by_degree(info, options) || n * 4 <= device::describe(x.device()).l2_bytes) return false;
-    // Here alone are the degrees known. A part is spared, as where a tier is chosen.
+    // Degrees are first known here. Leaves a margin, as in the choice of a tier.
     if (detail::degrees_alike(job)) return false;
     budget const& allowed = device_budget(x.device());
     std::uint64_t const room = std::min(allowed.limit() - std::min(allowed.limit(), allowed.used()), device::memory(x.device()).free_bytes);
@@ -510,7 +510,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
   bool real() const { return job.g.info.weights == weight_kind::f32; }
   std::uint64_t arcs() const { return job.g.info.edges; }
 
-  // An undirected graph's lists are both; so are those of a graph without edges.
+  // In an undirected graph both directions are the same; likewise without edges.
   edge_lists const& lists() const { return job.g.info.in_lists ? job.g.in : job.g.out; }
   std::uint64_t const* in_offsets() const { return in.offsets; }
   template <class T>
@@ -583,7 +583,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     while (r.rounds.size() < most && (options.iterations || !r.converged)) {
       check_interrupted();
       clock::time_point const begun = clock::now();
-      if (options.weighted || !job.g.info.packed || !in.targets.packed.at.blocks) pull_all<false>();  // a weighted one looks itself
+      if (options.weighted || !job.g.info.packed || !in.targets.packed.at.blocks) pull_all<false>();  // weighted scans do their own lookup
       else if constexpr (sizeof(Id) == 4) pull_all<true>();
       for_each_item<32>(x, blocks, body);
       if (!at.alone()) x.wait();
@@ -611,7 +611,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     }
   };
   double jump_all() const { return 1.0 / static_cast<double>(at.vertices()); }
-  // What vertices give and blocks come to, of all shards. Who has more to settle waits until all have read it.
+  // Exchanges contributions and block sums among all shards. A shard that has more to settle waits until all have read them.
   void share() {
     if (at.alone()) return;
     shard_seat::turn others(at, x);
@@ -620,8 +620,8 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     others.close();
   }
 
-  // The step maps ranks x < y to differences not larger than damping |x - y|, so one more of them moves the ranks by no more than damping
-  // times the last change, and what rounding to f32 does.
+  // The step maps ranks x < y to differences of at most damping |x - y|. So another step moves the ranks by at most damping times the last
+  // change, plus f32 rounding.
   void check(pagerank_run const& r) override { check(r, job.view<Id>(), rank.data(), jump.data()); }
   void check(pagerank_run const& r, csr_view<Id> const& view, float const* ranks, float const* jumps) {
     bool const to_tolerance = r.converged && !options.iterations;
@@ -633,7 +633,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
   }
 };
 
-// Over several shards. The certificate is of the whole result, at the first one's place.
+// With several shards. The certificate covers the whole result, on the first shard's device.
 template <class Id>
 struct pagerank_job::impl::spread : pagerank_job::impl {
   pagerank_options options;
@@ -695,7 +695,7 @@ struct pagerank_job::impl::push : pagerank_job::impl::over {
       check_interrupted();
       frontier_size const size = front.size();
       front.for_each_arc(out, push_residual<Id>{delta.data(), residual.data()});
-      // After the last round nothing is taken that would not be pushed.
+      // After the last round residuals stay in place, since none of them would be pushed.
       if (r.rounds.size() + 1 == most) take.threshold = std::numeric_limits<float>::infinity();
       front.gather(take);
       round_done(r, {size.vertices, size.edges, 0, 0, 0, {}, 0}, x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take(),
@@ -709,7 +709,7 @@ struct pagerank_job::impl::push : pagerank_job::impl::over {
     r.converged = now.most <= static_cast<double>(tolerance());
   }
 
-  // What the neighbours give is more than the value by the residual. A sum of k floats is off by no more than k 2^-24 of itself.
+  // A vertex's inflow exceeds its value by the residual. A sum of k floats has a relative error of at most k 2^-24.
   void check(pagerank_run const& r) override {
     double const residual_allowed = r.converged ? static_cast<double>(tolerance()) : residual_most;
     verify_pagerank(
@@ -756,10 +756,10 @@ void pagerank_job::require_runnable(std::string const& name, graph_info const& i
     fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say variant emogi");
   if (o.by_degree.value_or(false) && (!pulls || info.packed || info.id_bytes != 4))
     fail(errc::usage, "{}: by_degree goes with variant pull over plain lists of 4-byte ids; leave it out{}", name,
-         pulls && info.packed ? ", or unpack the graph" : "");
+         pulls && info.packed ? ", or decompress the graph" : "");
   if (pulls && info.directed && !info.in_lists && info.edges)
     fail(errc::input,
-         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-edges`, or say "
+         "{}: PageRank pulls along in-edges, and this directed graph lacks them; add them with `garner convert --in-edges`, or say "
          "variant emogi",
          name);
 }

@@ -1,4 +1,4 @@
-// PageRank over edges that lie far: power iteration by pulling, and the paper's residual push (chapter 2.4 of the dissertation).
+// PageRank over edges outside GPU memory: power iteration by pulling, and the paper's residual push (chapter 2.4 of the dissertation).
 #pragma once
 #include <memory>
 #include <string>
@@ -13,32 +13,32 @@ namespace garner {
 
 struct job_setting;
 
-// The state (some 12 bytes a vertex, near the place that runs) is made once. Throws errc::usage where access, tier and place do not go
-// together or an option is out of range, errc::input where the in-lists are missing (pull on a directed graph) or a personal id is none,
-// errc::memory where the state does not fit. The graph must outlive the job, its edges (pull: and its in-lists) must lie in the tier that
-// the options say.
+// The state (some 12 bytes per vertex, in local memory) is allocated once. Throws errc::usage if access, tier and device are incompatible
+// or an option is out of range, errc::input if in-edges are missing (pull on a directed graph) or a personal id does not exist,
+// errc::memory if the state does not fit. The graph must outlive this object; its edges (pull: also its in-edges) must be in the tier that
+// the options specify.
 class pagerank_job {
  public:
-  static constexpr std::uint64_t shard_grain = 2048;  // parts begin with a block of vertices whose sums are added up
+  static constexpr std::uint64_t shard_grain = 2048;  // parts begin with a block of vertices that is reduced together
 
   pagerank_job(graph const& g, pagerank_options const& options);
   ~pagerank_job();
   pagerank_job(pagerank_job&&) noexcept;
 
-  job_setting const& setting() const;  // what is kept near, and what it took to make
+  job_setting const& setting() const;  // the device cache, and the cost of building it
   pagerank_run run();
   std::vector<float> ranks();  // of the last run, by internal id
 
-  static void require_runnable(std::string const& name, graph_info const& info, pagerank_options const& options);  // as bfs_job's
-  // Near memory, at the most: with the copy by degree where there may be one.
+  static void require_runnable(std::string const& name, graph_info const& info, pagerank_options const& options);  // see bfs_job
+  // Peak local memory, including the copy by degree if it is possible.
   static std::uint64_t state_bytes(graph_info const& info, pagerank_options const& options);
-  // Whether lists are copied by degree, as far as the header tells; a job that was not asked for it also looks at degrees and room.
+  // Whether adjacency is copied by degree, as far as the header shows; by default degrees and free memory matter as well.
   static bool may_copy_by_degree(graph_info const& info, pagerank_options const& options);
 
  private:
   struct impl;
   std::unique_ptr<impl> impl_;
-  double prepare_ms_ = 0;  // until the first run
+  double prepare_ms_ = 0;  // reported by the first run
 };
 
 struct ranked {
@@ -46,11 +46,11 @@ struct ranked {
   float rank;
 };
 std::vector<ranked> highest_ranks(graph const& g, std::vector<float> const& ranks,
-                                  std::size_t count);  // of equal ranks the smaller id first
+                                  std::size_t count);  // ties by smaller id
 
 std::string_view to_string(pagerank_variant v);                  // "pull", "emogi"
 std::string_view to_string(dangling_mass d);                     // "redistribute", "drop"
-pagerank_variant parse_pagerank_variant(std::string_view text);  // errc::usage with the choices otherwise
+pagerank_variant parse_pagerank_variant(std::string_view text);  // errc::usage lists the choices
 dangling_mass parse_dangling(std::string_view text);
 
 }  // namespace garner

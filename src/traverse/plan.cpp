@@ -26,7 +26,7 @@ namespace {
 
 using bound = crossing::bound;
 
-// What all four have in common.
+// Common to all four algorithms.
 struct setting {
   place where;
   access_mode access;
@@ -43,19 +43,19 @@ traffic as_traffic(run_traffic const& r) {
   return t;
 }
 
-// Reads of the edge list, in closed form over the offsets, or over one long list where they were not read.
+// Reads of the adjacency, in closed form over the offsets, or over one long list if they were not loaded.
 class lists {
  public:
   lists(graph_info const& info, std::uint64_t packed_bytes, std::uint64_t const* offsets, access_mode how, bool weighted)
       : info_(info), packed_(info.packed ? packed_bytes : 0), offsets_(offsets), how_(how), weighted_(weighted) {}
 
-  traffic each(std::uint64_t longer_than = 0) const {  // each by itself, of those with more arcs than that
+  traffic each(std::uint64_t longer_than = 0) const {  // one by one, those with more edges than that
     if (!offsets_ || how_ == access_mode::copied) return together();
     return over(info_.vertices, [&](std::uint64_t v) {
       return offsets_[v + 1] - offsets_[v] > longer_than ? run_of(offsets_[v], offsets_[v + 1]) : run_traffic{};
     });
   }
-  // Those of 32 neighbouring vertices as one run; lists of one arc part them where `leaves` are not read.
+  // Lists of 32 neighboring vertices as one run; lists of one edge interrupt it unless `leaves` are read.
   traffic by_words(bool looks_up = false, bool leaves = true) const {
     if (!offsets_ || how_ == access_mode::copied) return together(looks_up);
     if (!leaves)
@@ -73,7 +73,7 @@ class lists {
     return over((info_.vertices + 31) / 32,
                 [&](std::uint64_t w) { return run_of(offsets_[w * 32], offsets_[smaller(info_.vertices, w * 32 + 32)], looks_up); });
   }
-  // Where the lists were read by a device's requests.
+  // Present if a GPU's requests read the adjacency.
   std::optional<degree_classes> by_degree() const {
     if (!offsets_ || how_ == access_mode::copied || how_ == access_mode::paged) return std::nullopt;
     return gathered<degree_classes>(info_.vertices, [&](degree_classes& all, std::uint64_t v) {
@@ -82,7 +82,7 @@ class lists {
     });
   }
   std::uint64_t bytes() const { return packed_ ? packed_ : info_.edges * (info_.id_bytes + (weighted_ ? 4 : 0)); }
-  // How a bottom-up level walks a list: sectors, or where it is packed blocks of 32 codes, which begin anywhere.
+  // How a bottom-up level reads a list: sectors, or, if compressed, blocks of 32 codes, which may begin anywhere.
   probing steps() const {
     if (!packed_) return {0, false, 32.0 / info_.id_bytes, 1};
     return {0, false, 32, 4 * part() + 0.9};
@@ -96,7 +96,7 @@ class lists {
       costs.looks_up = looks_up;
       return costs(begin, end);
     }
-    // Codes are some part of what they stand for; where each block begins is not known before the directory is read.
+    // Codes are smaller than their values by some factor; the start of each block is unknown until the directory is loaded.
     auto const word = [&](std::uint64_t i) { return static_cast<std::uint64_t>(static_cast<double>(i) * part()); };
     return traffic_of_run(word(begin / 32 * 32), word((end + 31) / 32 * 32), 4, access_mode::aligned);
   }
@@ -145,12 +145,12 @@ void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists c
   std::optional<degree_classes> degrees;
   if (turns && !info.directed) degrees = out.by_degree();
   if (!degrees) {
-    // What a search that turns round looks at is known to nobody; it turns where it hopes for less.
+    // What a direction-optimizing search reads is unknown; it switches only when it expects to read less.
     p.crossings.push_back({turns ? bound::usually_below : bound::at_most, "every list that is reached, once", once});
   } else {
     probing how = out.steps();
     how.cached_neighbours = p.cached_neighbours;
-    // As default_cached_neighbours chooses.
+    // Same choice as default_cached_neighbours.
     if (p.cached_neighbours_to_make && !o.cached_neighbours && cached_neighbours_view::is_narrow(info.vertices, p.cached_neighbours) &&
         !degrees->alike())
       --how.cached_neighbours;
@@ -159,11 +159,11 @@ void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists c
     if (found.bytes_link() < once.bytes_link()) {
       p.crossings.push_back({bound::about, "what a search looks at if edges lead anywhere", found});
       p.levels_at_most = once;
-    } else {  // paired at random, a hub that has most of the edges leads to itself
+    } else {  // under random pairing, a hub with most of the edges is its own neighbor
       found = once;
       p.crossings.push_back({bound::usually_below, "every list that is reached, once", once});
     }
-    // The first arcs spare it their part of what it would read.
+    // The cached first edges save their share of the reads.
     for (planned_part& c : p.kept) {
       double const part =
           std::min(1.0, static_cast<double>(c.bytes_saved_on_link) / static_cast<double>(std::max<std::uint64_t>(1, out.bytes())));
@@ -184,7 +184,7 @@ crossing all_weights(graph_info const& info, access_mode how, char const* what) 
 void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists const& out) {
   p.per = "a run";
   p.iterations_known = true;
-  bool const leaves = info.directed || o.variant == sssp_variant::emogi;  // else nobody reads a list of one arc
+  bool const leaves = info.directed || o.variant == sssp_variant::emogi;  // lists of one edge are not read otherwise
   p.crossings.push_back({bound::at_least, "lists and weights, each as often as it is relaxed, if all is reached",
                          sssp_job::joins_lists(o) ? out.by_words(false, leaves) : out.each(leaves ? 0 : 1)});
   p.crossings.push_back(all_weights(info, o.access, "all weights, to check them"));
@@ -216,7 +216,7 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
     if (offsets) {
       executor here({place_kind::host, 0});
       first.link = measure_first_reads(here, info, offsets, o.first_neighbours).link;
-    } else {  // a sector or two of each list
+    } else {  // one or two sectors of each list
       first.how = bound::at_most;
       first.link.requests[0] = smaller(info.vertices, info.edges) * (1 + o.first_neighbours * info.id_bytes / 32);
       first.link.bytes_useful = smaller(info.vertices * o.first_neighbours, info.edges) * info.id_bytes;
@@ -231,9 +231,9 @@ void plan_pagerank(job_plan& p, graph_info const& info, pagerank_options const& 
   p.per = pulls ? "an iteration" : "a round";
   p.iterations = o.iterations.value_or(1);
   p.iterations_known = o.iterations.has_value();
-  std::optional<std::uint64_t> const times = o.access == access_mode::paged ? 1 : o.iterations;  // the pages stay
+  std::optional<std::uint64_t> const times = o.access == access_mode::paged ? 1 : o.iterations;  // cached pages stay
   if (pulls && o.weighted) {
-    // Merged, lists begin where they do; paged, weights that were added up may be there still.
+    // Merged, lists begin at arbitrary addresses; paged, weights that were reduced before may still be resident.
     bound const how = o.access == access_mode::paged || o.access == access_mode::merged ? bound::at_most : bound::exactly;
     p.crossings.push_back({how, "all lists and weights", in.by_words(), times});
     p.crossings.push_back(all_weights(info, o.access, "all weights, to add them up"));
@@ -241,12 +241,12 @@ void plan_pagerank(job_plan& p, graph_info const& info, pagerank_options const& 
   else p.crossings.push_back({bound::at_most, "the lists of active vertices; in the first round all", in.each(), times});
 }
 
-// What is read of the file: windows of lists, each list whole. `bytes`: of all that the job reads.
+// File reads: windows of whole lists. `bytes`: total size of what the algorithm reads.
 void plan_file(job_plan& p, graph_info const& info, job_options const& o, std::uint64_t bytes, bool asks_best) {
   bool const rounds = variant_of(o) == "emogi" && kind_of(o) != job_kind::bfs;
   p.file_bytes = bytes;
   p.file_bound = rounds || kind_of(o) == job_kind::bfs ? bound::at_most : kind_of(o) == job_kind::sssp ? bound::at_least : bound::exactly;
-  // A search reads each list once at the most, but lists of different levels share units of the file.
+  // A search reads each list at most once, but lists of different levels share units of the file.
   if (kind_of(o) == job_kind::bfs || (kind_of(o) == job_kind::components && !rounds && !info.directed))
     p.file_bound = asks_best ? bound::usually_below : bound::about;
   if (info.edges == 0) p.file_bytes = 0;
@@ -284,7 +284,7 @@ std::string_view to_string(job_kind kind) {
 job_kind parse_job(std::string_view text) {
   for (job_kind k : {job_kind::bfs, job_kind::sssp, job_kind::components, job_kind::pagerank})
     if (text == to_string(k)) return k;
-  fail(errc::usage, "job '{}': say bfs, sssp, components or pagerank", text);
+  fail(errc::usage, "algorithm '{}': use bfs, sssp, components or pagerank", text);
 }
 job_options default_options(job_kind kind) {
   switch (kind) {
@@ -380,7 +380,7 @@ std::uint64_t target_bytes(graph_info const& info, stored const& s, bool in) {
   return (in ? s.words.in_targets : s.words.out_targets) * 4 + directory_bytes(info);
 }
 namespace {
-// As the graph is loaded: a job that reads no weights has none.
+// As the graph is loaded: weights only if the algorithm reads them.
 graph_info read_info(graph_info info, bool weighted) {
   if (!weighted) info.weights = weight_kind::none;
   return info;
@@ -395,7 +395,7 @@ std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_l
 }
 
 namespace {
-// Whether a job over lists in a file asks the cached neighbours that it keeps.
+// Whether the algorithm, over adjacency in a file, uses stored cached neighbors.
 bool asks_file_neighbours(graph_info const& info, job_options const& o, stored const& s) {
   if (setting_of(o).edges != tier::file || !s.cached_neighbours || info.directed) return false;
   if (auto const* const bfs = std::get_if<bfs_options>(&o))
@@ -403,7 +403,7 @@ bool asks_file_neighbours(graph_info const& info, job_options const& o, stored c
   auto const* const c = std::get_if<components_options>(&o);
   return c && c->variant == components_variant::afforest && c->first_neighbours && c->access != access_mode::copied;
 }
-// ... and whether there is room for them.
+// ... and whether the host budget can hold them.
 bool has_file_neighbours(graph_info const& info, job_options const& o, stored const& s) {
   if (!asks_file_neighbours(info, o, s)) return false;
   std::uint64_t const near = setting_of(o).where.kind == place_kind::device ? 0 : state_bytes(info, o);
@@ -416,15 +416,15 @@ std::uint64_t weight_bytes(graph_info const& info, stored const& s, bool in) {
   return info.packed ? (in ? s.words.in_weights : s.words.out_weights) * 4 + directory_bytes(info) : info.edges * 4;
 }
 
-// As job_setting and the jobs spend it: directories of all that is loaded, then cached neighbours, then the first arcs or the shortest
-// lists.
+// Spends the budget as job_setting and the algorithms do: directories of all that is loaded, then cached neighbors, then the first edges or
+// the shortest lists.
 std::vector<planned_part> planned_device_cache(graph_info const& info, job_options const& o, stored const& s) {
   std::vector<planned_part> all;
   setting const now = setting_of(o);
   std::string_view const variant = variant_of(o);
   bool const far = now.edges == tier::host;
   if (now.where.kind == place_kind::host || now.edges == tier::managed) return all;
-  bool const in_file = now.edges == tier::file;  // then directories alone, and the cached neighbours of the file
+  bool const in_file = now.edges == tier::file;  // then only directories, and the file's cached neighbors
   bool const paper = variant == "emogi" || now.access == access_mode::copied, weighted = reads_weights(o), in = reads_in_lists(info, o);
   std::uint64_t left = paper ? 0 : std::visit([](auto const& j) { return j.device_budget; }, o).value_or(default_device_budget(info));
   auto const take = [&](std::string what, std::uint64_t bytes, std::uint64_t saved) {
@@ -434,7 +434,7 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
     return true;
   };
   auto const take_cached_neighbours = [&](std::uint32_t a_vertex, bool said) {
-    // Three or four of as many bytes, as the degrees are (default_cached_neighbours).
+    // Three or four in the same number of bytes, by degree (default_cached_neighbours).
     bool const either = !said && a_vertex != s.cached_neighbours && cached_neighbours_view::is_narrow(info.vertices, a_vertex);
     if (take(fmt::format("the {}{} best neighbours of every vertex", either ? "3 or " : "", a_vertex),
              cached_neighbour_bytes(info, a_vertex), 0))
@@ -468,7 +468,7 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
 
 namespace {
 
-// Host memory of what access copied sends to a device, as frontier_of of each job cuts the lists.
+// Host memory that access copied uses for a device, with lists cut as by each algorithm's frontier_of.
 std::uint64_t copied_home_bytes(graph_info const& info, job_options const& o) {
   frontier_options f;
   f.split = variant_of(o) != "emogi";
@@ -499,7 +499,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   setting const s = setting_of(o);
   job_kind const kind = kind_of(o);
   bool const on_device = s.where.kind == place_kind::device, weighted = reads_weights(o), in = reads_in_lists(info, o);
-  // Elsewhere every tier is host memory, whatever it is called.
+  // Without a GPU, every tier is host memory, whatever its name.
   tier const far = on_device || s.edges == tier::file ? s.edges : tier::host, near = on_device ? tier::device : tier::host;
 
   p.rows.push_back({"offsets", tier::host, (info.vertices + 1) * 8});
@@ -524,7 +524,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   for (planned_part const& c : p.kept) p.rows.push_back({"copy of " + c.what, near, c.bytes});
   if (std::uint64_t const cached_neighbours = bytes_of_file_neighbours(info, o, s_, p.kept))
     p.rows.push_back({"best neighbours, of the file", tier::host, cached_neighbours});
-  if (far == tier::file && info.edges) {  // what is left when the first is read
+  if (far == tier::file && info.edges) {  // the budget that is left at the first read
     std::uint64_t const limit = host_budget().limit(), taken = p.host_bytes();
     p.rows.push_back(
         {"two windows of lists", tier::host, list_windows::bytes_within(read_info(info, weighted), limit - std::min(limit, taken))});
@@ -548,7 +548,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
       plan_pagerank(p, info, std::get<pagerank_options>(o), all);
   }
   if (far == tier::file) plan_file(p, info, o, all.bytes(), has_file_neighbours(info, o, s_));
-  if (s.where.kind == place_kind::host || in_device_memory(far)) p.crossings.clear(), p.levels_at_most.reset();  // nothing crosses the link
+  if (s.where.kind == place_kind::host || in_device_memory(far)) p.crossings.clear(), p.levels_at_most.reset();  // no link traffic
   return p;
 }
 
@@ -585,7 +585,7 @@ std::vector<job_part> plan_parts(graph_info const& info, job_options const& aske
     p.vertices = (parts ? parts->first(k + 1) : n * (k + 1) / places.size()) - p.first;
     p.edges = parts ? offsets[p.first + p.vertices] - offsets[p.first] : info.edges / places.size();
     double const share = info.edges ? static_cast<double>(p.edges) / static_cast<double>(info.edges) : 0;
-    // A search has out-lists, and in-lists for bottom-up levels; PageRank of a directed graph pulls along its in-lists, and has both.
+    // A search has out-edges, and in-edges for bottom-up levels; PageRank of a directed graph pulls along its in-edges, and has both.
     p.list_bytes = static_cast<std::uint64_t>(share * static_cast<double>(target_bytes(info, s) + (in ? target_bytes(info, s, true) : 0)));
     graph_info part = info;
     part.vertices = p.vertices, part.edges = p.edges, part.order = vertex_order::natural;
@@ -600,7 +600,7 @@ std::vector<job_part> plan_parts(graph_info const& info, job_options const& aske
     if (kept.cached_neighbours == cached_neighbours_view::most) kept.cached_neighbours = 0;
     for (planned_part const& c : planned_device_cache(part, o, kept)) {
       p.cache_bytes += c.bytes;
-      if (c.to_make && p.where.kind == place_kind::device) p.cache_bytes += (n + 1) * 8;  // degrees of all, meanwhile
+      if (c.to_make && p.where.kind == place_kind::device) p.cache_bytes += (n + 1) * 8;  // temporarily, all degrees
     }
     all.push_back(p);
   }
@@ -618,14 +618,14 @@ tier automatic_tier(graph_info const& info, job_options const& asked, stored con
   place where;
   access_mode access{};
   std::visit([&](auto& job) { where = job.where, access = job.access, job.edges = tier::device, job.device_budget = 0; }, o);
-  // What nobody asked for keeps no lists out.
+  // An optional copy must not displace the adjacency.
   if (auto* const ranks = std::get_if<pagerank_options>(&o)) ranks->by_degree = ranks->by_degree.value_or(false);
   tier const otherwise = default_tier(where, access);
   if (where.kind != place_kind::device || access != access_mode::aligned || variant_of(asked) == "emogi") return otherwise;
-  if (device_bytes == budget::unlimited) return otherwise;  // nothing is known of it
+  if (device_bytes == budget::unlimited) return otherwise;  // unknown
   if (auto const parts = plan_parts(info, o, s, "the graph"); !parts.empty())
     return near_bytes(parts, tier::device) <= device_bytes - device_bytes / 16 ? tier::device : otherwise;
-  // A part is spared for what others take meanwhile, and for the device cache.
+  // A margin remains for other allocations, and for the device cache.
   return make_plan(info, o, s).device_bytes() <= device_bytes - device_bytes / 16 ? tier::device : otherwise;
 }
 
@@ -648,7 +648,7 @@ std::uint64_t job_plan::bytes_link() const {
 std::uint64_t job_plan::first_bytes_link() const {
   std::uint64_t sum = bytes_link();
   for (crossing const& c : crossings) sum += c.before ? c.link.bytes_link() : 0;
-  for (planned_part const& c : kept) sum += c.to_make ? 0 : c.bytes;  // read from the lists, or brought over from the file's
+  for (planned_part const& c : kept) sum += c.to_make ? 0 : c.bytes;  // read from the adjacency, or copied from the file
   return sum;
 }
 double job_plan::ms(link_rates const& rates) const {
@@ -659,7 +659,7 @@ double job_plan::ms(link_rates const& rates) const {
     ms += predicted_ms(c.link, rates) * static_cast<double>(c.times.value_or(1));
     bytes += c.link.bytes_link() * c.times.value_or(1);
   }
-  return bytes ? ms * static_cast<double>(bytes_link()) / static_cast<double>(bytes) : 0;  // what is spared, in the same mix
+  return bytes ? ms * static_cast<double>(bytes_link()) / static_cast<double>(bytes) : 0;  // the saving, at the same mix of requests
 }
 
 }  // namespace garner

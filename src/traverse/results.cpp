@@ -23,7 +23,7 @@ namespace {
 constexpr std::array<std::string_view, 4> names = {"text", "tsv", "npy", "ldbc"};
 constexpr std::uint64_t chunk_rows = 1u << 15, none = ~std::uint64_t{0};
 
-// Which vertex stands in which row.
+// The vertex of each row.
 class row_order {
  public:
   explicit row_order(graph const& g) : vertices(g.info.vertices), g_(g) {}
@@ -36,7 +36,7 @@ class row_order {
   graph const& g_;
 };
 
-// put(out, v) writes what stands behind the vertex in its row, separator first.
+// put(out, v) writes the rest of the vertex's row, starting with a separator.
 template <class Put>
 void write_rows(graph const& g, row_order const& rows, result_target const& to, std::string const& head, Put const& put) {
   phase const timed{"results.write"};
@@ -58,7 +58,7 @@ void write_rows(graph const& g, row_order const& rows, result_target const& to, 
 
 char separator(result_format format) { return format == result_format::tsv ? '\t' : ' '; }
 
-// The columns' names, as the first line of the format has them.
+// The columns' names, as the format's first line.
 std::string head_line(result_format format, std::string_view columns, std::string const& more = "") {
   if (format == result_format::ldbc) return "";
   if (format == result_format::text) return fmt::format("# {}{}\n", columns, more);
@@ -87,7 +87,7 @@ class npy_files {
  public:
   npy_files(graph const& g, row_order const& rows, result_target const& to)
       : g_(g), rows_(rows), path_(to.path), bar_("writing", rows.vertices) {
-    // Row i is vertex i, unless this says otherwise. One that stands there already is of an older result.
+    // Row i is vertex i, unless this array exists. An existing one is from an older result.
     bool const counted = g.ids.empty() && g.info.id_base == 0;
     if (std::error_code unknown; !counted || std::filesystem::exists(beside(path_, "vertex"), unknown))
       array<std::uint64_t>(beside(path_, "vertex"), [&](std::uint64_t v) { return g_.user_id(v); });
@@ -125,7 +125,7 @@ void put_value(std::string& out, Whole value, result_format) {
   put_number(out, value);
 }
 void put_value(std::string& out, float value, result_format format) {
-  // The benchmark's files have the digits of a double, so all of a float is there.
+  // The benchmark's files use double precision, so floats are written in full.
   if (format == result_format::ldbc) fmt::format_to(std::back_inserter(out), "{:.15e}", static_cast<double>(value));
   else fmt::format_to(std::back_inserter(out), "{}", value);
 }
@@ -134,7 +134,7 @@ bool is_reached(std::uint32_t depth) { return depth != unreached; }
 bool is_reached(std::uint64_t distance) { return distance != none; }
 bool is_reached(float distance) { return !std::isinf(distance); }
 
-// Of a search: values and parents. `nowhere` stands for the value of what was not reached, which has no parent.
+// For a search: values and parents. `nowhere` is the value of unreached vertices, which lack a parent.
 template <class T>
 void write_search(graph const& g, result_target const& to, std::string_view columns, std::uint64_t source, std::span<T const> value,
                   std::span<std::uint64_t const> parent, std::string_view nowhere) {
@@ -158,7 +158,7 @@ void write_search(graph const& g, result_target const& to, std::string_view colu
   });
 }
 
-// Values that stand in the order of the rows already, told by internal id as the writers ask for them.
+// Values already in row order; writers look them up by internal id.
 template <class T>
 class by_rank {
  public:
@@ -174,7 +174,7 @@ class by_rank {
   std::vector<std::uint64_t> rank_;
 };
 
-// Of all vertices: one value.
+// For all vertices: one value.
 template <class T, class Item>
 void write_values(graph const& g, row_order const& rows, result_target const& to, std::string_view columns, Item const& item) {
   if (to.format == result_format::npy) {
@@ -227,7 +227,7 @@ void write_distances(graph const& g, result_target const& to, std::uint64_t sour
 
 void write_labels(graph const& g, result_target const& to, std::span<std::uint64_t const> label) {
   row_order const rows(g);
-  // A component is named by its smallest vertex, which the job's label is only where ids ascend.
+  // A component is named by its smallest user id, which equals the label only if ids ascend.
   std::vector<std::uint64_t> smallest;
   if (!rows.as_kept()) {
     smallest.assign(g.info.vertices, none);

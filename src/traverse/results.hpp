@@ -1,7 +1,7 @@
-// Results as files: a row a vertex, in ascending order of the user's ids, in whatever order the graph keeps its vertices.
-// docs/reference/json.md says what stands in a row, and which types the arrays have.
-// Invariant: a result comes whole or not at all, also where it is several files; vertices are named by the user's ids throughout.
-// Cost: one pass by the thread pool; where the graph's ids do not ascend also a sort of them and 8 bytes a vertex.
+// Result files: one row per vertex, in ascending order of user ids, whatever the graph's internal order.
+// docs/reference/json.md defines the rows, and the types of arrays. Invariant: a result appears whole or
+// not at all, even if it consists of several files; vertices are always identified by user ids. Cost:
+// one pass by the thread pool; for a reordered graph also a sort of its ids and 8 bytes per vertex.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,26 +14,26 @@
 namespace garner {
 
 enum class result_format : std::uint8_t {
-  text,  // a line that begins with #, then blanks between the columns
+  text,  // a header line that begins with #, then blank-separated columns
   tsv,   // a line of names, then tabs
-  npy,   // numpy arrays, one a file
-  ldbc,  // LDBC Graphalytics: "vertex value" alone
+  npy,   // numpy arrays, one per file
+  ldbc,  // LDBC Graphalytics: only "vertex value"
 };
 std::string_view to_string(result_format format);
-result_format parse_result_format(std::string_view text);           // errc::usage with the choices otherwise
-result_format result_format_of(std::filesystem::path const& path);  // by its ending; text where that says nothing
+result_format parse_result_format(std::string_view text);           // errc::usage lists the choices
+result_format result_format_of(std::filesystem::path const& path);  // by its ending; text by default
 
-// `text`, `tsv` and `ldbc` are compressed where the name ends in .gz or .zst.
+// `text`, `tsv` and `ldbc` are compressed if the name ends in .gz or .zst.
 struct result_target {
   std::filesystem::path path;
   result_format format = result_format::text;
 };
-// All that may be written, to be checked before a job begins: the path, and with npy what stands beside it. errc::usage where the name
-// asks for what the format cannot be.
+// All files that may be written, to be checked before the run: the path, and the companions of an npy. errc::usage if the name requests
+// what the format does not support.
 std::vector<std::filesystem::path> files_of(result_target const& to);
 inline bool wants_parents(result_format format) { return format != result_format::ldbc; }
 
-// Values are those of the jobs, by internal id; `source` is the user's. Parents may be empty where they are not wanted.
+// Values are the algorithms' results, by internal id; `source` is a user id. Parents may be empty if they are not wanted.
 void write_depths(graph const& g, result_target const& to, std::uint64_t source, std::span<std::uint32_t const> depth,
                   std::span<std::uint64_t const> parent);
 void write_distances(graph const& g, result_target const& to, std::uint64_t source, std::span<std::uint64_t const> distance,

@@ -18,7 +18,7 @@ std::size_t class_of(std::uint64_t degree) {
   return degree_classes::exact + (doubling - 6) * 8 + (degree >> (doubling - 3) & 7);
 }
 
-// (1 - x)^n and what it lacks of 1, good for the smallest x.
+// (1 - x)^n and its complement, accurate for tiny x.
 double none_of(double n, double x) { return x >= 1 ? (n > 0 ? 0 : 1) : std::exp(n * std::log1p(-x)); }
 double some_of(double n, double x) { return x >= 1 ? (n > 0 ? 1 : 0) : -std::expm1(n * std::log1p(-x)); }
 
@@ -27,16 +27,16 @@ struct kind {  // a class of vertices with edges
   std::array<double, 4> requests;
 };
 
-// An end of an edge that is not reached before the frontier: its share of all such, and the probability that it does not lie in the
-// frontier either. By rising degree.
+// An edge end that is unreached before the frontier: its share of all such ends, and the probability that it is not in the frontier either.
+// By ascending degree.
 struct edge_end {
   double share, miss;
 };
 
-// That the `k` ends of highest degree of `d` all miss. The k-th lies where a share G of all ends is below it, and those above it miss with
-// a probability that falls with G in a straight line across its class: a sum over the classes, each in closed form.
+// The probability that the `k` ends of highest degree among `d` all miss. The k-th is at the point with a share G of all ends below. Those
+// above it miss with a probability that decreases linearly in G across its class: a sum over the classes, each in closed form.
 double best_miss(std::vector<edge_end> const& ends, double d, std::uint32_t k) {
-  d = std::min(d, 4096.0);  // the powers below cancel; whoever has so many is reached long before
+  d = std::min(d, 4096.0);  // avoids cancellation below; vertices of that degree are reached long before
   double ways = d;          // d! / (d - k)! / (k - 1)!
   for (std::uint32_t j = 1; j < k; ++j) ways *= (d - j) / j;
   double sum = 0, below = 1, missing = 0;  // from the highest degree down: G, and the share of the ends above it that miss
@@ -51,7 +51,7 @@ double best_miss(std::vector<edge_end> const& ends, double d, std::uint32_t k) {
     }
     missing += e->miss * (high - low), below = low;
   }
-  return std::clamp(sum, std::pow(std::clamp(missing, 0.0, 1.0), d), 1.0);  // not less than that all miss
+  return std::clamp(sum, std::pow(std::clamp(missing, 0.0, 1.0), d), 1.0);  // at least the probability that all ends miss
 }
 
 class search_model {
@@ -75,14 +75,14 @@ class search_model {
 
   traffic from(double source_degree) {
     asked_ = {};
-    double const at_source = source_degree / arcs_;  // of the ends of edges
+    double const at_source = source_degree / arcs_;  // fractions of edge ends
     double unexplored = arcs_, before = 0, now = 0;  // near[t - 1], near[t]
     bool bottom_up = false;
-    // A level below half a vertex is none; paths of some thousand levels are beyond the model.
+    // A level of less than half a vertex is empty; paths of several thousand levels are beyond the model.
     for (int level = 0; level < 4096 && before < 1; ++level) {
       double next = 0;
       for (kind const& k : kinds_) next += k.arcs / arcs_ * (at_source + (1 - at_source) * some_of(k.degree - 1, now));
-      double frontier = 1, frontier_arcs = source_degree;  // the source; its one list does not count
+      double frontier = 1, frontier_arcs = source_degree;  // the source; its single list does not count
       std::array<double, 4> lists{};
       if (level) {
         frontier = frontier_arcs = 0;
@@ -109,7 +109,7 @@ class search_model {
  private:
   void look_for_parents(double before, double now, double next) {
     if (now >= 1) return;
-    double const hit = (next - now) / (1 - now);  // that a neighbour lies in the frontier
+    double const hit = (next - now) / (1 - now);  // that a neighbor lies in the frontier
     std::vector<edge_end> ends;
     for (kind const& k : kinds_)
       ends.push_back({k.arcs / arcs_ * none_of(k.degree - 1, before) / (1 - now), none_of(k.degree - 1, (now - before) / (1 - before))});
@@ -124,15 +124,15 @@ class search_model {
         open = spread_ ? none_of(cached_neighbours, hit) * none_named(k.degree, cached_neighbours, hit)
                        : best_miss(ends, k.degree, static_cast<std::uint32_t>(cached_neighbours));
       if (open <= 0) continue;
-      // What is left misses so often that with the cached neighbours all miss as often as they do.
+      // The rest misses so often that, together with the cached neighbors, the total probability of a miss matches.
       double const steps = 1 + (k.degree - 1) / how_.arcs_a_step;
       double const miss = std::pow(std::min(1.0, none_of(k.degree, hit) / open), how_.arcs_a_step / k.degree);
       double const walked = miss > 1 - 1e-9 ? steps : (1 - std::pow(miss, steps)) / (1 - miss);
       ask(unreached * open * walked);
     }
   }
-  // Spread cached neighbours: an edge serves one of its ends first, so half of a vertex's edges may name it, each one of `cached
-  // neighbours` of half of the other end's. That none of those who do lies in the frontier.
+  // Spread cached neighbors: an edge serves one of its ends first. So half of a vertex's edges may select it, each one of `cached
+  // neighbours` out of half of the other end's. The probability that none of those vertices is in the frontier.
   double none_named(double degree, double cached_neighbours, double hit) const {
     double const others = squares_ / arcs_ / 2;
     return none_of(degree / 2, hit * std::min(1.0, cached_neighbours / others));

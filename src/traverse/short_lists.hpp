@@ -1,7 +1,7 @@
-// Short lists, near: of far lists with weights the device budget keeps those of few arcs, the fewest first. Late in a search lists are
-// short and lie on all pages, and each is a request or two, so a byte of them spares more time than a byte of a hub's.
-// Invariant: whose lists these are follows from degree and number alone (short_rule), so nothing looks them up; they stand in the order of
-// their vertices, each whole. Cost: one pass over the offsets and one read of these lists, once a job; 8 bytes for 32 vertices beside them.
+// Short-list cache: the device budget holds weighted remote lists of few edges, shortest first. Late in a search lists are short and
+// scattered over all pages, and each costs a request or two, so caching them saves more time per byte than caching a hub's list. Invariant:
+// degree and id alone determine which lists are cached (short_rule), without a lookup; they are stored whole, in vertex order. Cost: one
+// pass over the offsets and one read of these lists, once per setup; in addition 8 bytes per 32 vertices.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -65,8 +65,8 @@ struct copy_short_lists {
 template <class Id>
 class short_lists {
  public:
-  // As many as the rest of the job's budget takes; a list of fewer than `least` arcs is not read by this job. `spare`: near, a word for
-  // each 32 vertices. None where lists are packed (their blocks hold several lists), or are not far.
+  // Fills the rest of the device budget; lists of fewer than `least` edges are never read by this algorithm. `spare`: local, one word per
+  // 32 vertices. Does nothing if lists are compressed (blocks span several lists), or local.
   void keep(job_setting& job, csr_view<Id> const& g, std::uint64_t least, std::uint32_t* spare) {
     std::uint64_t const words = frontier<Id>::words_of(g.vertices), places = (words + 1) * 8;
     if (job.edges != tier::host || g.targets.packed || g.weights.packed || job.left() <= places) return;
@@ -93,12 +93,12 @@ class short_lists {
     short_rule rule;
     std::uint64_t arcs;
   };
-  // Of `most_arcs` at the most: all lists up to some length, and of those of one arc more the first.
+  // Selects at most `most_arcs` edges: all lists up to some length, then the first lists that are one edge longer.
   static choice chosen(graph const& g, std::uint64_t least, std::uint64_t most_arcs) {
     std::uint64_t const n = g.info.vertices;
     std::uint64_t const* const offsets = g.out.offsets.data();
     constexpr std::uint64_t longest = 4096;
-    std::vector<std::uint64_t> of_length(longest + 1);  // how many lists; the last: longer ones
+    std::vector<std::uint64_t> of_length(longest + 1);  // number of lists by length; the last: longer ones
     std::mutex mutex;
     shared_pool().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
       std::vector<std::uint64_t> mine(of_length.size());
@@ -113,7 +113,7 @@ class short_lists {
       arcs += rule.most * of_length[rule.most];
     }
     if (rule.most + 1 == longest) {
-      // Of those that are longer still all or none.
+      // The remaining, longer lists are cached as a whole or not at all.
       std::uint64_t const rest = g.info.edges - arcs - (least > 1 ? of_length[1] : 0);
       if (rest && arcs + rest <= most_arcs) return {{least, g.info.edges, 0}, arcs + rest};
       while (rule.most >= least && !of_length[rule.most]) --rule.most;

@@ -1,9 +1,9 @@
 // Levels of few vertices. A road network has hundreds of them, and each costs launches and a wait, not work. Here the frontier is a queue
-// near the place that runs, a level is one launch that finds the number of its vertices where the launch before left it, and the host
-// looks only once a batch of levels; a level that is empty or too large does nothing, so that those launched after it do nothing either.
-// Invariants: `visited` is as everywhere; `gathered` gets a vertex's bit, and depth its depth, when its level is walked. So where a level
-//   is left because it is too large, visited & ~gathered is that level, as a frontier wants to gather it.
-// Cost: on the device one launch a level and one wait a batch, of 2 levels at first and 32 at the most.
+// in local memory, a level is one launch that reads its vertex count from where the previous launch left it, and the host checks only once
+// per batch of levels. An empty or oversized level does nothing, and neither do the launches after it. Invariants: `visited` is as
+// elsewhere; when a level is processed, its vertices' bits are set in `gathered`, and their depths written. So if a level is skipped
+// because it is too large, visited & ~gathered is that level, in the form that a frontier gathers. Cost on the device: one launch per level
+// and one wait per batch, of 2 levels at first and at most 32.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,14 +16,14 @@
 namespace garner {
 
 struct small_level {
-  std::uint64_t size = 0;  // vertices in the lowest 24 bits, the arcs that leave them above, so that one atomic adds to both
-  run_traffic asked;       // in closed form, where arcs cross
+  std::uint64_t size = 0;  // vertices in the lowest 24 bits, their out-edges above, so that one atomic updates both
+  run_traffic asked;       // in closed form, if edges cross the link
 
   GARNER_HD std::uint64_t vertices() const { return size & 0xffffff; }
   GARNER_HD std::uint64_t arcs() const { return size >> 24; }
 };
 
-// What is small. A list that a single team would walk for long makes its level too large.
+// The definition of small. A list that would take a single team long makes its level too large.
 struct small_limits {
   static constexpr std::uint64_t longest = 1024;
   std::uint64_t vertices, arcs;
@@ -36,7 +36,7 @@ struct small_limits {
 
 namespace detail {
 
-// The frontier's vertices that have arcs become the queue; those between joined neighbours have none.
+// Frontier vertices with edges form the queue; isolated ones between joined neighbors are omitted.
 template <class Id>
 struct enqueue {
   frontier_item<Id> const* items;
@@ -57,7 +57,7 @@ struct enqueue {
   }
 };
 
-// What a level reads and writes, of the search.
+// State of the search that a level reads and writes.
 template <class Id>
 struct small_search {
   std::uint32_t *visited, *gathered, *depth;
@@ -89,14 +89,14 @@ struct walk_queue {
       t.each(known<Packed>(g.list(v)), [&](Id u) {
         if (!t.claim(to.visited, u)) return;
         to.parent[u] = v;
-        if (!limits.hold(atomic_load(&next->size))) return;  // it will be gathered
+        if (!limits.hold(atomic_load(&next->size))) return;  // it will be gathered as a frontier
         std::uint64_t const place = atomic_add(&next->size, limits.of_one(g.degree(u))) & 0xffffff;
         if (place < limits.vertices) next_queue[place] = u;
       });
       if (costs.crosses && k % 32 == 0) account(t, {k, smaller(k + 32, count)});
     }
   }
-  // One team counts for 32 vertices, since all add to the same words.
+  // One team processes 32 vertices, since all teams add to the same words.
   template <class Team>
   GARNER_HD void account(Team t, indices part) const {
     run_traffic const mine = t.sum(part, [&](std::uint64_t k) { return costs(g.offsets[queue[k]], g.offsets[queue[k] + 1]); });
@@ -113,7 +113,7 @@ struct walk_queue {
 template <class Id>
 class small_levels {
  public:
-  // Not `wanted`: takes() nothing and no memory.
+  // Not `wanted`: takes() returns false, and no memory is allocated.
   small_levels(executor& x, graph_info const& info, bool wanted, arc_costs const& costs)
       : x_(x), limits_(info), wanted_(wanted), costs_(costs) {
     costs_.crosses = costs.crosses && x.on_device();
@@ -131,7 +131,7 @@ class small_levels {
     first_ = 0, queue_ = 0, batch_ = 2;
     for_each_item<1>(x_, front.size().items, detail::enqueue<Id>{front.items(), offsets, limits_, queues_.data(), levels_.data()});
   }
-  // Walks the next levels, of which the first lies at `depth`, and waits. Returns those that were walked: none where the first is too
+  // Processes the next levels, of which the first is at `depth`, and waits. Returns the processed levels: an empty span if the first is too
   // large.
   std::span<small_level const> walk(csr_view<Id> const& g, detail::small_search<Id> const& to, std::uint32_t depth) {
     if (g.targets.packed) {
@@ -139,7 +139,7 @@ class small_levels {
     }
     return walk_lists<false>(g, to, depth);
   }
-  // After walk(): what comes next.
+  // What follows walk().
   enum class next { nothing, small, large };
   next then() const { return then_; }
 
@@ -148,7 +148,7 @@ class small_levels {
   }
 
  private:
-  static constexpr std::uint64_t slots = 256, most_a_batch = 32;  // levels counted before the counters are cleared again; launched at once
+  static constexpr std::uint64_t slots = 256, most_a_batch = 32;  // levels counted before the counters are reset; launched at once
   static constexpr std::uint64_t teams_on_device = 2048;
 
   template <bool Packed>
@@ -184,9 +184,9 @@ class small_levels {
   bool wanted_;
   arc_costs costs_;
   buffer<Id> queues_;
-  buffer<small_level> levels_, seen_;  // near, and those of a batch where the host reads them
-  std::uint64_t first_ = 0;            // the level to be walked next
-  std::uint64_t queue_ = 0;            // which queue holds it
+  buffer<small_level> levels_, seen_;  // local, and those of a batch in host-readable memory
+  std::uint64_t first_ = 0;            // the next level to process
+  std::uint64_t queue_ = 0;            // index of its queue
   std::uint64_t batch_ = 2;
   next then_ = next::nothing;
 };

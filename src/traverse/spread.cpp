@@ -8,10 +8,10 @@ namespace garner {
 
 namespace {
 
-// Parts of a packed edge list begin where a group of blocks does, those of a plain one on a page.
+// Parts of a compressed edge list begin at a group of blocks, those of a plain one at a page.
 constexpr std::uint64_t arcs_a_group = packed_directory::values_a_block * packed_directory::blocks_a_group, words_a_page = 1024;
 
-// Memory of the whole graph's, which outlives the part.
+// A view of the whole graph's memory, which outlives the part.
 memory_block lent(void const* at, std::uint64_t bytes, int device) {
   void* const data = const_cast<void*>(at);
   return {std::shared_ptr<void>(std::shared_ptr<void>(), data), data, bytes, device};
@@ -24,7 +24,7 @@ memory_block lists_at(executor& x, tier edges, void const* at, std::uint64_t byt
   return near;
 }
 
-// Of vertices [first, first + count); an arc's number counts from the step before its first.
+// Vertices [first, first + count); edge numbers start at the page or group before the part's first edge.
 edge_lists part_of(executor& x, edge_lists const& all, graph_info const& info, std::uint64_t first, std::uint64_t count, tier edges,
                    std::uint64_t& arcs) {
   std::uint64_t const begin = all.offsets[first], end = all.offsets[first + count],
@@ -107,7 +107,7 @@ shard_seat::shard_seat(graph const& whole, shard_parts const& parts, std::uint32
   if (whole.info.in_lists) part_.in = part_of(x, whole.in, whole.info, from, n, edges, in_arcs);
   part_.info.edges = std::max(part_.info.edges, in_arcs);
   part_.name = whole.name, part_.checked = whole.checked;
-  // Four are coded by how many vertices there are in all; who wants four has three here.
+  // The encoding of four depends on the total vertex count; a request for four gets three here.
   if (std::uint32_t const kept = whole.cached_per_vertex; kept && kept < cached_neighbours_view::most) {
     part_.cached_neighbours = buffer<std::uint32_t>(
         lent(whole.cached_neighbours.data() + from * kept, n * kept * sizeof(std::uint32_t), whole.cached_neighbours.device()));
@@ -118,8 +118,8 @@ shard_seat::shard_seat(graph const& whole, shard_parts const& parts, std::uint32
 void on_each_shard(std::vector<place> const& shards, std::function<void(std::uint32_t, shard_group&)> const& f) {
   shard_options how;
   how.shards = static_cast<std::uint32_t>(shards.size());
-  how.provider = shard_provider::peer;  // arrays are read where they lie, as long as the job lives
-  shard_group group(how, 1e9);          // who of one process has failed says so; who is late has more to do
+  how.provider = shard_provider::peer;  // the shards' arrays are read in place during the run
+  shard_group group(how, 1e9);          // failures in one process are always reported, so a slow shard is just busy
   on_shards(group, [&](std::uint32_t k) {
     try {
       f(k, group);

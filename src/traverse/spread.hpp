@@ -1,10 +1,10 @@
-// A job over several places: the vertices of a graph in contiguous parts of about equal edges, a thread and an executor each. A shard runs
-// the very bodies of the job over its part: a graph whose vertices count from the first of the part, and whose targets are numbers of the
-// whole. A job of one place has a seat too, alone: all vertices, nobody to meet.
-// Invariants: parts begin at multiples of a grain (words of bitmaps are of one shard; blocks whose sums are added up too); lists are where
-// the whole graph has them, in host memory, or copies of the part alone on its device; all shards make the same calls of seats in the same
-// order, and decide by what all of them have said; whoever fails ends the others, and its reason is thrown.
-// Cost: 8 bytes a vertex for the parts' offsets. A turn is two meetings of threads, what all say two more: some microseconds each.
+// Runs an algorithm on several devices: contiguous parts of a graph's vertices with about equal edges, one thread and executor per part. A
+// shard runs the same kernels on its part: a graph whose vertices count from the part's first, and whose targets are global numbers. A run
+// on a single device also has a seat, alone: all vertices, no synchronization. Invariants: parts begin at multiples of a grain (bitmap
+// words, and blocks that are reduced together, belong to one shard). Adjacency is that of the whole graph, in host memory, or a copy of the
+// part on its device. All shards make the same seat calls in the same order, and decide by reduced values only. A shard that fails stops
+// the others, and its error is thrown. Cost: 8 bytes per vertex for the parts' offsets. A turn takes two thread barriers, a reduction two
+// more: some microseconds each.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -26,35 +26,35 @@
 
 namespace garner {
 
-// What can be said before the graph is loaded. errc::usage for places of several kinds, too many of them, more than vertices, or a tier or
-// access that shards do not go with.
+// Validates before the graph is loaded. errc::usage for devices of several kinds, too many of them, more than vertices, or a tier or access
+// mode that shards do not support.
 void require_spread(std::string const& name, graph_info const& info, std::vector<place> const& shards, std::optional<tier> edges,
                     access_mode how);
-// errc::usage where the lists do not lie in host memory that the place reads.
+// errc::usage unless the adjacency is in host memory that the device can read.
 void require_lists_for(graph const& g, place where);
-// errc::device for one that is not there, or two without peer access to each other.
+// errc::device if one does not exist, or if two lack peer access to each other.
 void require_peers(std::vector<place> const& shards);
 
-// Vertices at whose multiples parts begin: a word of a bitmap.
+// Parts begin at multiples of this many vertices: one bitmap word.
 inline constexpr std::uint64_t shard_grain = 32;
 
-// One shard is a place.
+// A single shard is just a device.
 template <class Options>
 void at_one_place(Options& o) {
   if (o.shards.size() == 1) o.where = o.shards[0], o.shards.clear();
 }
 
-// The whole graph's out-lists as the place of one shard reads them: for the certificate, which is of all vertices.
+// The whole graph's out-edges, as one shard's device reads them: for the certificate, which covers all vertices.
 inline placed_lists out_lists_of_all(executor& x, graph const& g) {
   placed_lists lists(x, g, g.out, "offsets of all vertices");
   if (x.on_device() && lists.directory_bytes(false)) lists.cache_directory(x, false, "directory of all lists");
   return lists;
 }
 
-// A shard's side.
+// One shard's view of the group.
 class shard_seat {
  public:
-  explicit shard_seat(graph const& whole) : whole_(&whole) {}  // alone
+  explicit shard_seat(graph const& whole) : whole_(&whole) {}  // single device
   shard_seat(graph const& whole, shard_parts const& parts, std::uint32_t shard, place where, tier edges);
 
   bool alone() const { return !parts_; }
@@ -66,24 +66,24 @@ class shard_seat {
   std::uint64_t first() const { return first(shard_); }
   std::uint64_t first(std::uint32_t shard) const { return parts_ ? parts_->first(shard) : 0; }
   std::uint64_t count(std::uint32_t shard) const { return parts_ ? parts_->count(shard) : vertices(); }
-  std::uint64_t arcs() const {  // of its lists
+  std::uint64_t arcs() const {  // of its adjacency
     auto const& offsets = whole_->out.offsets;
     return offsets[first() + count(shard_)] - offsets[first()];
   }
 
-  // As many a vertex as shards keep: how four are coded depends on how many vertices there are in all.
+  // Clamped to what shards support: the encoding of four depends on the total vertex count.
   std::uint32_t cached_neighbours(std::uint32_t wanted) const {
     if (alone()) return wanted;
     return vertices() >= cached_neighbours_view::none ? 0 : std::min(wanted, cached_neighbours_view::most - 1);
   }
 
-  // The rest is nothing where it is alone.
+  // Everything below is a no-op on a single device.
   void join(shard_group& group, executor& x) {
     if (alone()) return;
     group_ = &group;
     group.take(shard_, x);
   }
-  // Where all have theirs of an array; it must stay.
+  // Publishes an array of each shard; it must stay in place.
   template <class T>
   peer_table table(executor& x, T const* mine, std::uint64_t n) {
     if (alone()) return {};
@@ -92,7 +92,7 @@ class shard_seat {
     rows.close();
     return all;
   }
-  // While it lasts others may be read as they were when all had begun it; before close() has returned nobody goes on.
+  // Others' data may be read as of the time when all shards opened the turn; close() returns only after all have finished reading.
   class turn {
    public:
     turn(shard_seat& at, executor& x) {
@@ -107,7 +107,7 @@ class shard_seat {
    private:
     std::optional<shared_rows> open_;
   };
-  // What each shard says.
+  // A value of each shard.
   template <class T>
   std::vector<T> of_all(T const& mine) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -129,8 +129,8 @@ class shard_seat {
     for (double const one : of_all(mine)) mine = std::max(mine, one);
     return mine;
   }
-  // Copies what the others have of an array of `unit` bytes for each `vertices_a_unit` vertices, of which each shard has the part of its
-  // own vertices; `mine` is of all vertices, the tables are of parts. Within a turn, or while the others leave theirs. Returns the bytes.
+  // Copies the other shards' parts of an array with `unit` bytes per `vertices_a_unit` vertices. `mine` covers all vertices, the tables
+  // cover parts. Call within a turn, or while others do not write theirs. Returns the bytes.
   std::uint64_t copy_others(executor& x, peer_table const& parts, void* mine, std::uint64_t vertices_a_unit, std::uint64_t unit) {
     std::uint64_t bytes = 0;
     for (std::uint32_t k = 0; k < shards() && !alone(); ++k) {
@@ -150,15 +150,15 @@ class shard_seat {
   shard_group* group_ = nullptr;
 };
 
-// Calls f(shard, group) on a thread each. The first failure is thrown when all have ended, with the shard in front.
+// Runs f(shard, group) on one thread per shard. After all have ended, throws the first failure, prefixed with its shard.
 void on_each_shard(std::vector<place> const& shards, std::function<void(std::uint32_t, shard_group&)> const& f);
 
-// The shards of a job: Over(seat, options of its place) each, which know their seat `at`, `job`, `x`, and join(group): where they tell each
-// other what they have.
+// The shards of a run: one Over(seat, options of its device) each. An Over has its seat `at`, `job`, `x`, and join(group), which exchanges
+// pointers with the others.
 template <class Over>
 class spread_job {
  public:
-  // `pulls`: parts have as many entries of in-lists.
+  // `pulls`: parts are balanced by in-edges.
   template <class Options>
   spread_job(graph const& g, Options const& o, std::uint64_t grain, bool pulls) : places_(o.shards) {
     require_peers(places_);
@@ -184,7 +184,7 @@ class spread_job {
   std::size_t size() const { return shards_.size(); }
   Over& operator[](std::size_t k) { return *shards_[k]; }
 
-  // f(shard) of each, on a thread each.
+  // Runs f(shard) on one thread per shard.
   template <class F>
   void on_each(F const& f) {
     on_each_shard(places_, [&](std::uint32_t k, shard_group& group) {
@@ -192,7 +192,7 @@ class spread_job {
       f(*shards_[k]);
     });
   }
-  // What each has of an array, f(shard), one after the other.
+  // Concatenates the shards' arrays f(shard).
   template <class F>
   auto gathered(F const& f) {
     auto all = f(*shards_[0]);

@@ -1,12 +1,12 @@
-// Shortest paths by near and far piles: who was lowered below the threshold is near and read in the next round, who was lowered but lies
-// beyond is far; when nobody is near, the threshold moves `delta` beyond the least open distance and the far pile gives up who is near
-// then. With the threshold at infinity everybody is near: that is Bellman-Ford with active flags, the paper's program.
-// Invariants: distance[v] is the length of some path from the source, or infinity, and never goes up; whoever was lowered since its list
-// was last read stands in a pile; nobody in the far pile who still matters is nearer than the threshold; at the end both are empty, so no
-// arc relaxes.
-// A pile is a bitmap, taken in vertex order, so that far reads near each other in time are near in place. One difference from the paper's
-// program: it leaves a list half-way when its vertex is lowered meanwhile, here the rest of the list goes on with the lower distance.
-// Cost: arcs and weights of a vertex cross the link as often as it is read; n / 4 bytes of bitmaps a round.
+// Shortest paths by near and far piles: vertices lowered below the threshold are near and are read in the next round;
+// vertices lowered to a larger distance are far. When the near pile is empty, the threshold moves to `delta` beyond the
+// smallest open distance, and the far pile yields vertices below it. With an infinite threshold all are near: that is
+// Bellman-Ford with active flags, the paper's program. Invariants: distance[v] is the length of some path from the source,
+// or infinity, and never increases; a vertex lowered since its list was last read is in a pile; relevant vertices in the
+// far pile are at or beyond the threshold; at the end both are empty, so no edge relaxes. A pile is a bitmap, processed in
+// vertex order, so that remote reads close in time are close in memory. One difference from the paper's program: if a
+// vertex is lowered while its list is read, the paper's program abandons the list; here the rest of the list uses the lower
+// distance. Cost: a vertex's edges and weights cross the link each time it is read; n / 4 bytes of bitmaps per round.
 #include "traverse/sssp.hpp"
 
 #include <algorithm>
@@ -58,14 +58,14 @@ struct relax {
   std::uint64_t const* offsets;
   typename Measure::word *distance, below;
   std::uint32_t *near, *far, *overflowed;
-  typename Measure::word from = 0;  // of the one vertex that the item belongs to, as it was when the item was begun
+  typename Measure::word from = 0;  // of the item's only vertex, as it was when the item was started
   bool one = false;
   GARNER_HD_INLINE void enter(frontier_item<Id> const& at) {
     one = at.length() == 1;
     if (one) from = atomic_load(distance + at.first);
   }
   GARNER_HD void look_ahead(Id u) const { ask_soon(distance + u); }
-  // Distances never go up, so whoever is no nearer than one that was seen a while ago is no nearer than the one of now.
+  // Distances never increase, so a comparison with a stale value is conservative: a target at or below it stays there.
   struct sight {
     typename Measure::word sum, known;
   };
@@ -85,7 +85,7 @@ struct relax {
   }
 };
 
-// Distances of 32 bits in 64.
+// 32-bit distances to 64 bits.
 struct widen {
   std::uint32_t const* from;
   std::uint64_t* to;
@@ -95,7 +95,7 @@ struct widen {
   }
 };
 
-// Of the near pile those whose lists are read. `undirected`: a vertex of one neighbour was lowered by that one, and has nothing to tell it.
+// The vertices of the near pile to read. `undirected`: a vertex with a single neighbor was lowered by it, and cannot lower it in turn.
 struct near_pile {
   std::uint32_t* near;
   std::uint64_t const* offsets;
@@ -113,7 +113,7 @@ struct near_pile {
   GARNER_HD void take(std::uint64_t w, std::uint32_t) const { near[w] = 0; }
 };
 
-// Moves from the far pile to the near one who is below the threshold now.
+// Moves vertices below the new threshold from the far pile to the near one.
 template <class Word>
 struct bring_near {
   std::uint32_t *far, *near;
@@ -139,7 +139,7 @@ struct least {
   GARNER_HD friend least operator+(least a, least b) { return {smaller(a.value, b.value)}; }
 };
 
-// Drops from the far pile who was lowered below the threshold since, and so was near and read, and finds the least distance of the others.
+// Drops far vertices lowered below the threshold since, which were near and read. Finds the smallest distance of the rest.
 template <class Word>
 struct look_far {
   std::uint32_t* far;
@@ -169,7 +169,7 @@ struct look_far {
   }
 };
 
-// What a run is summed up in, block by block, so that the sum of f32 distances does not depend on timing.
+// Reduces a run block by block, so that the sum of f32 distances does not depend on timing.
 struct tally {
   std::uint64_t reached = 0, largest = 0, sum = 0;  // largest: as its word
   double real_sum = 0;
@@ -233,7 +233,7 @@ struct find_bad_weight {
   }
 };
 
-// One arc, whatever its lists are packed into.
+// One edge, whatever the encoding of its lists.
 template <class Id>
 struct read_arc {
   csr_view<Id> g;
@@ -262,14 +262,14 @@ std::vector<T> home(executor& x, buffer<T> const& near) {
   return all;
 }
 
-// The sum and the largest of all weights, each of which must be a length. An executor of its own: a simulated job counts nothing of it.
+// The sum and maximum of all weights; each must be a valid length. Uses its own executor, which the traffic model does not count.
 template <class Id, class Measure>
 weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where, access_mode how, bool in_file) {
   phase const timed{"sssp.weights"};
   executor x(where);
   std::optional<list_windows> windows;
   if (in_file) windows.emplace(x, g);
-  // f(view, first block, blocks), over all of them or window by window.
+  // calls f(view, first block, blocks), over all of them or window by window
   auto const by_blocks = [&](bool targets, std::uint64_t first_block, std::uint64_t count, std::uint64_t block, auto const& f) {
     if (!windows) return f(view, first_block, count);
     windows->each(
@@ -313,13 +313,13 @@ weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where
   return all;
 }
 
-// How far beyond the least open distance is near. Too little and there are many rounds of a few arcs each, too much and arcs are relaxed
-// again and again; what is right differs within one search (near a hub a thousandth of what the last vertices need). So, unless it was
-// given, delta starts small and follows the arcs that a threshold brought: half as much again where they were few, half where many.
-// Less than the least weight never helps: within it nobody near can lower another. Few are a fortieth of all: a round over scattered lists
-// passes over all of their pages, which takes the link as long as so many arcs (Kronecker 26: 8 ms a round, of 7 M arcs or 40 M). Near the
-// passes over the piles take as long as some 10 M arcs, and an arc that is looked at again little: rounds of a twentieth, and once most
-// arcs have been looked at the rest at once (Kronecker 20, counted: 13 rounds for 21, of as many arcs).
+// How far the threshold moves beyond the smallest open distance. Too small means many rounds of few edges each, too large means repeated
+// relaxations. The best value varies within a search (near a hub it is a thousandth of what the last vertices need). So by default delta
+// starts small and follows the edges per threshold: times 1.5 after a small number, halved after a large one. It is at least the minimum
+// weight: within that, near vertices cannot lower each other. Small is a fortieth of all edges: a round over scattered lists touches all of
+// their pages, which takes as much link time as that many edges (Kronecker 26: 8 ms per round, for 7 M edges or 40 M). In device memory the
+// passes over the piles cost as much as some 10 M edges, and a repeated relaxation is cheap: rounds of a twentieth, and the rest in one
+// round once most edges were visited (Kronecker 20: 13 rounds instead of 21, as many edges).
 class near_width {
  public:
   near_width(graph_info const& info, weight_tally const& weights, std::optional<double> given, bool all_near)
@@ -335,8 +335,8 @@ class near_width {
     now_ = start_;
   }
   void begin() { now_ = start_; }
-  // `all`: arcs looked at since the start. Of the last vertices few arcs are left to be looked at twice, and each round passes over all
-  // pages of the lists.
+  // `all`: edges visited since the start. The last vertices have few edges
+  // to revisit, while each round touches all pages of the adjacency.
   void follow(std::uint64_t arcs, std::uint64_t all) {
     if (fixed_) return;
     if (arcs < few_) now_ *= all > late_ ? late_growth_ : 1.5;
@@ -376,7 +376,7 @@ struct sssp_job::impl::over : sssp_job::impl {
   buffer<std::uint32_t> near, far;
   buffer<word> distance;
   bool fits_short = std::is_same_v<Measure, whole_distance>;
-  buffer<std::uint32_t> short_distances;  // whole distances are searched for in 32 bits, until they prove too few
+  buffer<std::uint32_t> short_distances;  // integer distances use 32 bits, until those prove too few
   buffer<std::uint64_t> nearest;
   buffer<std::uint32_t> overflowed;
   buffer<tally> of_block;
@@ -408,7 +408,7 @@ struct sssp_job::impl::over : sssp_job::impl {
   }
 
   csr_view<Id> first_arcs_kept() {
-    if (job.g.info.packed) job.keep_first_arcs(false, true);  // else lists are kept by their length
+    if (job.g.info.packed) job.keep_first_arcs(false, true);  // compressed: no short-list cache
     return job.view<Id>();
   }
   job_setting const& setting() const override { return job; }
@@ -417,7 +417,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     return (info.vertices + tally_distances<Measure>::block - 1) / tally_distances<Measure>::block;
   }
 
-  // Takes the next vertices from the far pile; none where it is empty.
+  // Moves the next vertices from the far pile to the near one; returns 0 if it is empty.
   template <class M>
   bool move_on(typename M::word const* at, typename M::word& below) {
     using w = typename M::word;
@@ -432,7 +432,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     front.gather(pile());
     return true;
   }
-  // Whether the list of a vertex with one arc is read of the source alone.
+  // Whether a list of one edge is read for the source only.
   bool leaves_out_ones() const { return !job.g.info.directed && options.variant != sssp_variant::emogi; }
   near_pile pile() const { return {near.data(), job.offsets(), source, leaves_out_ones()}; }
 
@@ -465,7 +465,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     return r;
   }
 
-  // Whether all sums could be told; else the run is none.
+  // Returns whether all sums fit; if not, the run is invalid.
   template <class M>
   bool search(sssp_run& r, buffer<typename M::word>& found) {
     using clock = std::chrono::steady_clock;
@@ -496,7 +496,7 @@ struct sssp_job::impl::over : sssp_job::impl {
         width.follow(arcs, r.edges + size.edges);
         arcs = 0;
         while (front.size().vertices == 0 && move_on<M>(at, below))
-          ++r.thresholds;  // again where it brought only vertices that need no reading
+          ++r.thresholds;  // repeat if the threshold yielded only vertices that need no read
       }
       clock::time_point const now = clock::now();
       traffic const asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
@@ -512,7 +512,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     r.ms = std::chrono::duration<double, std::milli>(before - start).count();
     return !too_large();
   }
-  // Weights beyond are not tried in 32 bits; a search of many rounds asks now and then whether its sums still fit.
+  // Larger maximum weights do not try 32 bits; a search of many rounds checks periodically whether its sums still fit.
   static constexpr double most_short = 1 << 24;
   static constexpr std::size_t rounds_to_look = 64;
 
@@ -532,10 +532,10 @@ struct sssp_job::impl::over : sssp_job::impl {
 
   std::vector<std::uint64_t> distances() override {
     if constexpr (sizeof(word) == 8) return home(x, distance);
-    else fail(errc::usage, "{}: its weights are f32; ask for real_distances()", job.g.name);
+    else fail(errc::usage, "{}: its weights are f32; use real_distances()", job.g.name);
   }
   std::vector<float> real_distances() override {
-    if constexpr (sizeof(word) == 8) fail(errc::usage, "{}: its weights are u32; ask for distances()", job.g.name);
+    if constexpr (sizeof(word) == 8) fail(errc::usage, "{}: its weights are u32; use distances()", job.g.name);
     else {
       std::vector<word> const raw = home(x, distance);
       std::vector<float> all;

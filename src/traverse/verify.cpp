@@ -9,7 +9,7 @@ namespace garner {
 
 namespace {
 
-// What can be wrong with a vertex. The smallest (vertex, fault) found anywhere is reported, so that the message does not depend on timing.
+// Possible faults of a vertex. The smallest (vertex, fault) found anywhere is reported, so that the message does not depend on timing.
 enum class fault : std::uint64_t { none = 0, source, arc_spans_levels, stray_parent, bad_parent, parent_depth, no_such_arc };
 
 GARNER_HD inline void report(std::uint64_t* first, std::uint64_t v, fault what) {
@@ -19,7 +19,7 @@ GARNER_HD inline void report(std::uint64_t* first, std::uint64_t v, fault what) 
 template <class Id>
 struct check_arcs {
   bfs_tree<Id> tree;
-  std::uint32_t* confirmed;  // bit v: the arc parent[v] -> v was seen
+  std::uint32_t* confirmed;  // bit v: the edge parent[v] -> v was found
   std::uint64_t* first_fault;
   indices only;
   template <class Team>
@@ -57,7 +57,7 @@ char const* words(fault f) {
     case fault::source:
       return "the source is not at depth 0 or not its own parent";
     case fault::arc_spans_levels:
-      return "an arc from a vertex more than one level above leads to it";
+      return "an edge from a vertex more than one level above leads to it";
     case fault::stray_parent:
       return "it is not reached and yet has a parent";
     case fault::bad_parent:

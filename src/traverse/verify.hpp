@@ -1,5 +1,5 @@
-// Certificates: a result is checked against the graph itself, in parallel, at the place that made it, with far reads where the edges are
-// far. Independent of how the result came about. The serial twins, which compute the answer again, live in the tests.
+// Certificates: check a result against the graph itself, in parallel, on the device that produced it, with remote reads for remote edges.
+// They do not depend on how the result was computed. The serial versions, which recompute it, are in the tests.
 #pragma once
 #include <string>
 
@@ -10,15 +10,15 @@
 
 namespace garner {
 
-// Of a list the arcs that a body is to look at.
+// The edges of a list that a kernel should visit.
 template <class T>
 GARNER_HD inline span<T> clipped(span<T> list, indices only) {
   list.begin = larger(list.begin, only.begin);
   list.end = larger(list.begin, smaller(list.end, only.end));
   return list;
 }
-// Runs make(view, arcs) over all vertices, a body that looks at those of their arcs alone; where lists stay in a file, window by window,
-// over the vertices that own some.
+// Runs `make(view, arcs)`, a kernel that visits only these edges of its vertices, over all vertices. For adjacency in a file it runs window
+// by window, over the vertices that own some edges.
 template <int Width, class Id, class Make>
 void for_each_list(executor& x, list_windows* windows, csr_view<Id> const& v, graph const& g, bool weighted, access_mode how, bool as_free,
                    Make const& make) {
@@ -29,10 +29,10 @@ void for_each_list(executor& x, list_windows* windows, csr_view<Id> const& v, gr
   });
 }
 
-// What to do where a certificate fails, which ends the message: a wrong result is a defect of Garner, unless nobody checked the file.
+// The advice that ends a failed certificate's message: a wrong result is a defect of Garner, unless the file was not verified.
 std::string what_to_do(graph const& g);
 
-// A BFS result, near memory of the executor's place.
+// A BFS result, in local memory of the executor's device.
 template <class Id>
 struct bfs_tree {
   csr_view<Id> g;
@@ -41,10 +41,10 @@ struct bfs_tree {
   Id const* parent;
 };
 
-// Throws errc::internal that names the first vertex (by id) where the certificate fails, in the user's ids.
-// It holds iff the depths are right and the parents lie on shortest paths: the source alone has depth 0; no arc spans more than one level
-// (so no depth is too large); every other reached vertex has a parent one level up and the arc parent -> vertex exists (so none is too
-// small); what is not reached has no parent. Cost: one read of the arcs of reached vertices, n/8 bytes of near memory.
+// Throws errc::internal that names the first vertex (by id) that violates the certificate, as a user id. The certificate holds iff the
+// depths are right and the parents are on shortest paths. Only the source has depth 0; edges span at most one level (so depths are not too
+// large); every other reached vertex has a parent one level up and an edge from it (so depths are not too small); unreached vertices lack
+// parents. Cost: one read of the edges of reached vertices, n/8 bytes of local memory.
 template <class Id>
 void verify_bfs(executor& x, bfs_tree<Id> const& tree, graph const& g, access_mode how, list_windows* windows = nullptr);
 

@@ -10,7 +10,7 @@ namespace garner {
 
 namespace {
 
-// What can be wrong with a vertex; the smallest (vertex, fault) found anywhere is reported.
+// Possible faults of a vertex; the smallest (vertex, fault) found anywhere is reported.
 enum class fault : std::uint64_t { no_vertex = 1, not_smallest, not_its_own, differs };
 
 GARNER_HD inline void report(std::uint64_t* first, std::uint64_t v, fault what) {
@@ -21,7 +21,7 @@ template <class Id>
 struct check_labels {
   Id const* label;
   std::uint64_t vertices;
-  Id* above;  // the forest of the union-find, which starts with every vertex by itself
+  Id* above;  // the union-find forest; initially every vertex is a root
   std::uint64_t* first_fault;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t v) const {
@@ -33,7 +33,7 @@ struct check_labels {
   }
 };
 
-// A union-find of its own kind: paths are halved, and the smaller root hangs under the larger.
+// An independent union-find: it halves paths, and links the smaller root under the larger.
 template <class Id>
 GARNER_HD inline Id root_of(Id* above, Id v) {
   for (;;) {
@@ -56,7 +56,7 @@ struct check_arcs {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
     Id const mine = label[v];
-    Id a = static_cast<Id>(v);  // a lane's own: what stands above v, as far as it has climbed
+    Id a = static_cast<Id>(v);  // per lane: the current ancestor of v
     t.each(clipped(g.list(v), only), [&](Id u) {
       if (label[u] != mine) report(first_fault, v, fault::differs);
       if (atomic_load(above + u) == a) return;
@@ -81,7 +81,7 @@ struct greatest {
 };
 constexpr std::uint64_t block = 1024;
 
-// Counts both, and then sizes take the place of the forest.
+// Counts both, then reuses the forest's memory for sizes.
 template <class Id>
 struct count_roots {
   Id const* label;
@@ -160,7 +160,7 @@ void verify_components(executor& x, csr_view<Id> view, Id const* label, std::uin
   if (std::uint64_t const first = x.read(&near.data()->first_fault); first != ~std::uint64_t{0})
     fail(errc::internal, "{}: wrong at vertex {}: {}; {}", where(), g.user_id(first >> 8), words(static_cast<fault>(first & 0xff)),
          what_to_do(g));
-  // Labels are vertices from here on.
+  // All labels are valid vertices from here on.
   for_each_item<32>(x, blocks, count_roots<Id>{label, n, above.data(), &near.data()->found});
   for_each_item<1>(x, n, add_size<Id>{label, above.data()});
   for_each_item<32>(x, blocks, greatest_size<Id>{above.data(), n, &near.data()->most});

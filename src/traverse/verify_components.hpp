@@ -1,4 +1,4 @@
-// The certificate of connected components, checked in parallel at the place that made the labels, with far reads where the edges are far.
+// The certificate of connected components, checked in parallel on the labels' device, with remote reads for remote edges.
 #pragma once
 #include "core/executor.hpp"
 #include "graph/graph.hpp"
@@ -7,11 +7,11 @@ namespace garner {
 
 class list_windows;
 
-// Throws errc::internal that names the first vertex where the certificate fails, in the user's ids, or the counts that differ.
-// It holds iff the labels are right: each label is a vertex that bears its own label and is not larger than the ids that bear it; both
-// ends of every arc bear the same label (so no component is in parts); and there are as many labels as a union-find over the arcs, which
-// shares nothing with the job, leaves roots (so no two components are one). `components` and `largest` are compared with the labels.
-// Cost: one read of all arcs, one id a vertex of near memory.
+// Throws errc::internal that names the first vertex that violates the certificate, as a user id, or the counts that differ. The certificate
+// holds iff the labels are right. Each label is a vertex that has its own label and is at most as large as the vertices with it; both ends
+// of every edge have the same label (so components are not split); and there are as many labels as an independent union-find over the edges
+// has roots (so components are not merged). `components` and `largest` are compared with the labels. Cost: one read of all edges, one id
+// per vertex of local memory.
 template <class Id>
 void verify_components(executor& x, csr_view<Id> view, Id const* label, std::uint64_t components, std::uint64_t largest, graph const& g,
                        access_mode how, list_windows* windows = nullptr);

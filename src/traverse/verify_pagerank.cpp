@@ -9,7 +9,7 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t block = 1024;  // vertices that a team sums up before it adds them to the total
+constexpr std::uint64_t block = 1024;  // vertices that a team reduces before it adds to the total
 
 GARNER_HD inline double number_of(std::uint32_t bits, weight_kind kind) {
   if (kind == weight_kind::u32) return bits;
@@ -18,7 +18,7 @@ GARNER_HD inline double number_of(std::uint32_t bits, weight_kind kind) {
   return static_cast<double>(number);
 }
 
-// The sum of the weights of each list.
+// The sum of each list's weights.
 template <class Id>
 struct weigh {
   csr_view<Id> g;
@@ -35,7 +35,7 @@ struct weigh {
 template <class Id>
 struct sum_dangling {
   pagerank_claim<Id> c;
-  double const* leaving;  // null: the degree counts
+  double const* leaving;  // null: use the degree
   double* total;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
@@ -52,7 +52,7 @@ struct push_once {
   pagerank_claim<Id> c;
   double* pushed;
   std::uint32_t* arrived;  // null: not counted
-  double const* leaving;   // null: not weighted
+  double const* leaving;   // null: unweighted
   weight_kind kind;
   indices only;
   template <class Team>
@@ -87,7 +87,7 @@ struct compare {
       double const jump = c.jump ? static_cast<double>(c.jump[v]) : c.jump_all, rank = static_cast<double>(c.rank[v]);
       double const next = (1 - c.damping) * jump + c.damping * (pushed[v] + (c.redistribute ? *dangling * jump : 0));
       double const off = next - rank;
-      // Said so that a rank that is no number is found too.
+      // The comparison is written so that NaN ranks fail it.
       double const slack = next * (c.slack + (arrived ? c.slack_an_arc * arrived[v] : 0));
       bool const right = rank >= 0 && off >= -c.below - slack && off <= c.above + slack;
       if (!right) atomic_min(first_fault, v);

@@ -35,7 +35,7 @@ struct prove_source {
 template <class Id, class Measure>
 struct check_arcs {
   sssp_distances<Id, Measure> result;
-  std::uint32_t* proven;  // bit v: a tight arc leads to v from a vertex that is nearer
+  std::uint32_t* proven;  // bit v: a tight edge leads to v from a vertex with a smaller distance
   Id* parent;
   std::uint64_t* first_fault;
   indices only;
@@ -52,7 +52,7 @@ struct check_arcs {
   }
 };
 
-// Bits of words that are reached and not proven, into a sum.
+// Counts reached vertices that are not proven.
 template <class Measure>
 struct count_unproven {
   typename Measure::word const* distance;
@@ -83,7 +83,7 @@ struct report_unproven {
   }
 };
 
-// Arcs between vertices at the same distance, from those that are proven.
+// Edges between vertices at equal distance, starting from those that are proven.
 template <class Id, class Measure>
 struct prove_level {
   static constexpr bool weighted = true;
@@ -130,7 +130,7 @@ void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph c
   phase const timed{"sssp.verify"};
   std::uint64_t const n = result.g.vertices, none = ~std::uint64_t{0};
   buffer<std::uint32_t> proven(x.near(), (n + 31) / 32, x.device(), "verification bitmap");
-  buffer<std::uint64_t> found(x.near(), 2, x.device(), "verification");  // the first fault, how many are unproven
+  buffer<std::uint64_t> found(x.near(), 2, x.device(), "verification");  // the first fault, and the number of unproven vertices
   std::uint64_t *const first_fault = found.data(), *const unproven = found.data() + 1;
   x.fill(proven.data(), 0, proven.bytes());
   x.fill(first_fault, 0xff, sizeof(std::uint64_t));
@@ -155,7 +155,7 @@ void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph c
     buffer<std::uint32_t> known(x.near(), proven.size(), x.device(), "verification bitmap");
     x.fill(known.data(), 0, known.bytes());
     frontier_options o;
-    o.access = how == access_mode::copied ? access_mode::aligned : how;  // read in place
+    o.access = how == access_mode::copied ? access_mode::aligned : how;  // an in-place mode
     frontier<Id> front(x, g.info, result.g.offsets, o, arc_costs{.crosses = false});
     front.read_by(windows, g.out);
     while (front.gather(newly_proven{proven.data(), known.data()}).vertices) {

@@ -1,4 +1,4 @@
-// The certificate of shortest paths: a result is checked against the graph itself, in parallel, at the place that made it.
+// The certificate of shortest paths: checks a result against the graph itself, in parallel, on the device that produced it.
 #pragma once
 #include "core/executor.hpp"
 #include "graph/graph.hpp"
@@ -8,7 +8,7 @@ namespace garner {
 
 class list_windows;
 
-// A result, near memory of the executor's place.
+// A result, in local memory of the executor's device.
 template <class Id, class Measure>
 struct sssp_distances {
   csr_view<Id> g;
@@ -16,13 +16,13 @@ struct sssp_distances {
   typename Measure::word const* distance;
 };
 
-// Throws errc::internal that names the first vertex (by id) where the certificate fails, in the user's ids.
-// It holds iff the distances are right: the source has 0; no arc gives its target a smaller one (so none is too large); every other reached
-// vertex is the end of a path of tight arcs from the source (so none is too small). An arc u -> v is tight where distance[u] + weight is
-// distance[v] exactly, in the arithmetic that made it. Tight arcs that go up in distance cannot close a ring, so one suffices; those of
-// weight 0 (or too light to change an f32) can, so along them the paths are followed from vertices that are proven.
-// `parent`, unless null, is filled with such arcs: the source is its own parent, ~0 where unreached.
-// Cost: one read of arcs and weights of the reached vertices, a second one where there are arcs of weight 0; n / 8 bytes of near memory.
+// Throws errc::internal that names the first vertex (by id) that violates the certificate, as a user id. The certificate holds iff the
+// distances are right. The source has 0; edges do not lead to a smaller distance (so distances are not too large); every other reached
+// vertex is the end of a path of tight edges from the source (so they are not too small). An edge u -> v is tight if distance[u] + weight
+// is distance[v] exactly, in the arithmetic of the algorithm. Tight edges of increasing distance cannot form a cycle, so one per vertex
+// suffices. Those of weight 0 (or too small to change an f32) can, so paths along them are followed from proven vertices. `parent`, if not
+// null, receives the tight edges' sources: the source is its own parent, ~0 if unreached. Cost: one read of edges and weights of the
+// reached vertices, a second one if there are edges of weight 0; n / 8 bytes of local memory.
 template <class Id, class Measure>
 void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph const& g, access_mode how, Id* parent = nullptr,
                  list_windows* windows = nullptr);
