@@ -72,8 +72,8 @@ constexpr std::uint64_t no_id = ~std::uint64_t{0};
 
 bool on_device(place where) { return where.kind == place_kind::device; }
 
-// Allowed tiers of edges for a device; without a GPU, managed memory is host memory. If no tier was requested, edges go to device memory
-// when it has space for `list_bytes` and an algorithm's state.
+// The tier of edges for a device; without a GPU, managed memory is host memory. If no tier was requested, edges go to device memory when it
+// has space for `list_bytes` and an algorithm's state.
 tier tier_for(place where, std::optional<tier> edges, graph_info const& info, std::uint64_t list_bytes) {
   tier t = edges.value_or(tier::host);
   if (t == tier::file) {

@@ -121,7 +121,7 @@ class picked_columns {
     }
     last_ = *std::max_element(at_.begin(), at_.end());
     text.reads_columns(blanks_ ? std::nullopt : std::optional(rule_));
-    // If the first line holds numbers, the ending decides: only a .csv may have a line of names.
+    // If columns are selected by number, the ending decides: only a .csv may have a line of names.
     auto const is_name = [&](std::size_t at) { return at < names.size() && !names[at].empty() && !begins_number(names[at][0]); };
     return named || (csv_ && is_name(at_[0]) && is_name(at_[1])) ? first_line::names : first_line::edge;
   }

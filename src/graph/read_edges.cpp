@@ -204,7 +204,7 @@ read_result read_edges(std::filesystem::path const& path, read_options const& op
   file_format const format = chosen(path, options);
   if (format == file_format::bel || format == file_format::ldbc) {
     read_options of_text = options;
-    of_text.skip_lines = 0;  // their options apply to the edges only
+    of_text.skip_lines = 0;  // their readers report it themselves
     refuse_foreign(format, path.string(), of_text);
   }
   if (format == file_format::bel)

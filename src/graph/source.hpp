@@ -26,7 +26,7 @@ class graph_source {
 
   void want_in_lists();  // no effect if the graph has them, or is undirected
   bool makes_in_lists() const { return makes_in_lists_; }
-  // Host memory for it besides the graph, and the actual use.
+  // Host memory for computing in-edges, in addition to the graph as info() reports it, and the time it took.
   std::uint64_t making_bytes(bool for_device) const;
   double making_ms() const { return making_ms_; }
 

@@ -375,7 +375,7 @@ struct pagerank_job::impl::over : pagerank_job::impl {
     return home;
   }
 
-  // Fills in the rounds, the mass statistics, and r.ms.
+  // Runs all rounds and fills in r: the rounds, the values derived from them, and r.ms.
   virtual void iterate(pagerank_run& r, clock::time_point start) = 0;
   virtual void check(pagerank_run const& r) = 0;
 

@@ -131,8 +131,8 @@ class search_model {
       ask(unreached * open * walked);
     }
   }
-  // Spread cached neighbors: an edge serves one of its ends first. So half of a vertex's edges may select it, each one of `cached
-  // neighbours` out of half of the other end's. The probability that none of those vertices is in the frontier.
+  // Spread cached neighbors: an edge serves one of its ends first. So half of a vertex's edges may select it, each as one of
+  // `cached_neighbours` of half of the other end's. The probability that none of those vertices is in the frontier.
   double none_named(double degree, double cached_neighbours, double hit) const {
     double const others = squares_ / arcs_ / 2;
     return none_of(degree / 2, hit * std::min(1.0, cached_neighbours / others));

@@ -65,7 +65,7 @@ struct relax {
     if (one) from = atomic_load(distance + at.first);
   }
   GARNER_HD void look_ahead(Id u) const { ask_soon(distance + u); }
-  // Distances never increase, so a comparison with a stale value is conservative: a target at or below it stays there.
+  // Distances never increase, so a stale value is safe: a sum at or above an old distance is also at or above the current one.
   struct sight {
     typename Measure::word sum, known;
   };
@@ -417,7 +417,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     return (info.vertices + tally_distances<Measure>::block - 1) / tally_distances<Measure>::block;
   }
 
-  // Moves the next vertices from the far pile to the near one; returns 0 if it is empty.
+  // Moves the next vertices from the far pile to the near one; returns false if the far pile is empty.
   template <class M>
   bool move_on(typename M::word const* at, typename M::word& below) {
     using w = typename M::word;
