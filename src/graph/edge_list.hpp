@@ -17,7 +17,7 @@ struct arc {
   bool operator==(arc const&) const = default;
 };
 
-// Lists hold the same arcs where the sums of these are the same, in whatever order.
+// Two lists hold the same edges, in any order, if the sums of their fingerprints are equal.
 inline std::uint64_t fingerprint(std::uint64_t source, std::uint64_t target, std::uint32_t weight) {
   return mix(mix(source + 0x9e3779b97f4a7c15ull) + (target << 32 ^ weight));
 }
