@@ -242,7 +242,7 @@ void carry_ids(graph& g, table const& order, table const& renamed, vertex_order 
 
 // The lists are built in local memory and stay there; the host converts the ids.
 graph reorder_near(graph g, reorder_options const& options, place where) {
-  if (options.by == vertex_order::bfs) fail(errc::usage, "order bfs runs on the CPU; use device cpu");
+  if (options.by == vertex_order::bfs) fail(errc::usage, "order bfs is computed on the CPU; use device cpu");
   memory_block const& far = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
   bool const on_device = where.kind == place_kind::device;
   if (far.bytes() && (on_device ? far.device() != where.index : in_device_memory(far.where())))
