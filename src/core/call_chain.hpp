@@ -12,7 +12,7 @@ namespace garner {
 
 class call_chain {
  public:
-  // f() on the stream; on the executor's own where there is none, which is waited for.
+  // f() on the stream; without a stream on the executor's own, followed by a wait.
   template <class F>
   void run(executor& x, stream_ref stream, F const& f) {
     if (x.asynchronous()) {
@@ -43,7 +43,7 @@ class call_chain {
   void end() noexcept {
     try {
       if (pending_) done_.wait();
-    } catch (...) {  // what went wrong was told to who looked at the stream
+    } catch (...) {  // the error was reported to the reader of the stream
     }
   }
 

@@ -32,7 +32,7 @@ void wait_all(int index) noexcept { of(index).wait_all(index); }
 void wait(int index, void* stream) { of(index).wait(index, stream); }
 
 void require_unrecorded(int index, std::size_t bytes) {
-  if (recording_here)  // what was recorded would use them when they have gone
+  if (recording_here)  // a captured graph would use them after their release
     fail(errc::device, "device {}: {} bytes are wanted by what is being recorded; give it once before", index, bytes);
 }
 void begin_recording(int index, void* stream) {

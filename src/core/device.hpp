@@ -1,6 +1,6 @@
-// The GPU as the rest of Garner sees it: plain functions without a CUDA type, so that every room compiles with any compiler.
-// device_cuda.cpp implements them over the CUDA runtime; device_none.cpp stands in where there is no CUDA: count() is 0 and the rest throws
-// errc::device. Streams and events are those of the simulated device too (simulated_device.hpp), where the index says so. Failures of the
+// The GPU as the rest of Garner sees it: plain functions without a CUDA type, so that every module compiles with any compiler.
+// device_cuda.cpp implements them over the CUDA runtime; device_none.cpp stands in for builds without CUDA: count() is 0 and the rest
+// throws errc::device. Streams and events may also be those of the simulated device (simulated_device.hpp), by the index. Failures of the
 // runtime are thrown as errc::device (errc::memory for allocations) with the call and the runtime's words.
 #pragma once
 #include <cstddef>
@@ -16,14 +16,14 @@ inline constexpr int simulated = -2;  // the index of the simulated device, wher
 bool built();             // this build has GPU support
 int count() noexcept;     // usable devices; 0 without a driver or without support in the build
 std::string why_none();   // why count() is 0, and what to try
-void require(int index);  // throws errc::device unless `index` is a usable device; says which there are
+void require(int index);  // throws errc::device unless `index` is a usable device; the message lists the valid ones
 
 // The device that calls of this thread that name none belong to (pinning). Without it they would make a context on device 0, with its
 // memory.
 void make_current(int index);
 
-// A call of the driver's by name, as it was in this version of CUDA (12040 is 12.4); null where the driver lacks it. So nothing links
-// libcuda, which a machine without a GPU does not have.
+// A function of the driver by name, as of this version of CUDA (12040 is 12.4); null where the driver lacks it. Garner thus does not link
+// libcuda, which exists only on machines with a GPU.
 void* driver_entry(char const* name, int version) noexcept;
 
 struct properties {
@@ -50,17 +50,17 @@ void* allocate_managed(int index, std::size_t bytes);
 void release_managed(int index, void* pointer) noexcept;
 void advise_read_mostly(int index, void* managed, std::size_t bytes);  // UVM keeps a read-only copy a page on the device
 void evict_managed(int index, void* managed, std::size_t bytes);       // pages go back to the host, so that the next run is cold
-void map_host(void* pointer, std::size_t bytes);  // pins host pages and maps them for all devices; errc::memory says what helps
+void map_host(void* pointer, std::size_t bytes);  // pins host pages and maps them for all devices; the message of errc::memory has a remedy
 void unmap_host(void* pointer) noexcept;
-// The same for memory of the caller's (memory/pin.hpp, which counts who holds which bytes, is what others call): just these bytes, and a
-// refusal is an answer. `already`: some of the bytes are pinned. Read-only pages are pinned where the device can read such.
+// The same for memory of the caller (others use memory/pin.hpp, which counts the holders of pinned bytes): just these bytes, and failure is
+// a result. `already`: some of the bytes are pinned. Read-only pages are pinned where the device can read such.
 enum class pin_result : std::uint8_t { pinned, already, refused };
 struct pin_answer {
   pin_result result = pin_result::refused;
   std::string why = {};  // the runtime's words, of a refusal
 };
 pin_answer pin(void* pages, std::size_t bytes, bool read_only);
-std::size_t pinned_from(void const* at) noexcept;  // so many bytes from here on are pinned (or managed) by whomever; 0: none
+std::size_t pinned_from(void const* at) noexcept;  // number of bytes from here on that are pinned (or managed) by anyone; 0: none
 bool reads(int index, void const* at) noexcept;    // its own memory, pinned or managed host memory, or any where the device pages
 bool owns(int index, void const* at);              // its own memory alone: what a device that pages (HMM, GH200) reads of the host is not
 // Working memory in the order of a stream, from a pool of Garner's own: what is given back is given out again without a call of the
@@ -71,9 +71,9 @@ void release_ordered(int index, void* stream, void* pointer) noexcept;
 
 void const* seen_by(int index, void const* host);  // the address at which a device reads pinned memory
 
-// Memory of a device in other processes (CUDA IPC). A handle is plain bytes, which go to the other process by any way: the driver's own of
-// the allocation that `pointer` lies in, and how far into it. The allocation must not be released before all others have closed it. A
-// process does not open its own. Opening by a device that is not the owner's needs access between the two.
+// Memory of a device in other processes (CUDA IPC). A handle is plain bytes, to be sent to the other process by any channel: the driver's
+// own of the allocation that contains `pointer`, and the offset in it. The allocation must not be released before all others have closed
+// it. A process does not open its own. Opening by a device that is not the owner's needs access between the two.
 struct memory_handle {
   unsigned char bytes[64] = {};
   std::uint64_t offset = 0;
@@ -92,7 +92,7 @@ struct peer_link {
 peer_link peer_of(int reader, int owner);  // nothing is changed; a device reads its own fast
 void enable_peer(int reader, int owner);   // from now on kernels of `reader` may read it; again is harmless
 
-// Streams and events (opaque). A stream belongs to its device; nothing here synchronises but wait() and the blocking copy.
+// Streams and events (opaque). A stream belongs to its device; only wait() and the blocking copy synchronize here.
 void* make_stream(int index, bool urgent = false);  // urgent: its blocks start before those of other streams
 void free_stream(int index, void* stream) noexcept;
 void* make_event(int index);
@@ -108,12 +108,12 @@ void fill(int index, void* stream, void* at, int byte, std::size_t bytes);
 void wait_all(int index) noexcept;   // for all streams of the device
 void wait(int index, void* stream);  // and throws what went wrong on it since the last wait
 
-// What this thread gives to a stream from begin to end does not happen: it is kept, and happens as a whole each time that it is replayed
-// (CUDA's graphs), where it was given, with the arguments that it had. Kernels, copies and fills can be kept; what waits, or allocates
-// memory, is an error, and then so is the end. `parts`: how many there are. drop_recording: an end after an error.
+// Stream capture: work that this thread submits between begin and end does not run. It is kept, and runs as a whole at each replay (CUDA
+// graphs), in the same streams, with the same arguments. Kernels, copies and fills can be captured; a wait or an allocation is an error,
+// and then so is the end. `parts`: how many there are. drop_recording: an end after an error.
 void begin_recording(int index, void* stream);
-// Streams of other threads and devices take part: theirs is kept too once they wait for an event that was given to the stream since begin,
-// and the stream must wait for theirs before the end. Such a thread says from when to when it takes part; one thread gives at a time.
+// Streams of other threads and devices join the capture when they wait for an event submitted since begin; the captured stream must wait
+// for theirs before the end. Such a thread marks begin and end of its part; one thread submits at a time.
 void take_part_in_recording(bool from_here) noexcept;
 void require_unrecorded(int index, std::size_t bytes);  // errc::device while this thread records; all that allocates asks
 void* end_recording(int index, void* stream, std::uint64_t& parts);
@@ -121,7 +121,7 @@ void drop_recording(int index, void* stream) noexcept;
 void replay(int index, void* stream, void* recorded);
 void free_recording(int index, void* stream, void* recorded) noexcept;  // of the stream that it was last replayed on
 
-// A name for what happens until the other call, which profilers show (NVTX). Costs next to nothing where none listens.
+// Names a range for profilers until the other call (NVTX). Nearly free if no profiler listens.
 void push_range(char const* name) noexcept;
 void pop_range() noexcept;
 // The driver loads a kernel when it is first launched, which takes as long as many a search. A loader brings over what this program may

@@ -44,7 +44,7 @@ void check(cudaError_t status, char const* call, errc code = errc::device) {
   fail(code, "{}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 #define GARNER_CALL(call) check((call), #call)
-// Of calls that cannot be told of: an error that is not sticky would be the next call's.
+// Clears the error of calls that cannot report it: an error that is not sticky would surface in the next call.
 void ignore(cudaError_t status) noexcept {
   if (status != cudaSuccess) cudaGetLastError();
 }
@@ -336,7 +336,7 @@ std::size_t pinned_from(void const* at) noexcept {
   if (ask && ask(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, pointer) == CUDA_SUCCESS &&
       ask(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, pointer) == CUDA_SUCCESS && start)
     return start <= pointer && pointer < start + bytes ? start + bytes - pointer : 0;
-  // A driver that does not tell: to the end of the page where its last byte is pinned too, else this byte alone.
+  // If the driver lacks the size: to the end of the page where its last byte is pinned too, else this byte alone.
   constexpr std::size_t page = 4096;
   std::size_t const here = page - reinterpret_cast<std::uintptr_t>(at) % page;
   return pinned(static_cast<char const*>(at) + here - 1) ? here : 1;
@@ -351,7 +351,7 @@ void const* seen_by(int index, void const* host) {
 }
 
 namespace {
-// Where the allocation begins that a device pointer lies in; the pointer itself where the driver does not tell.
+// Begin of the allocation that contains a device pointer; the pointer itself where the driver lacks it.
 char* beginning_of(void* pointer) noexcept {
   static auto const ask = driver_call<decltype(&cuPointerGetAttribute)>("cuPointerGetAttribute", 4000);
   CUdeviceptr start = 0;
@@ -533,7 +533,7 @@ class gpu final : public stream_backend {
 
   void begin_recording(int index, void* stream) override {
     current const here(index);
-    // Of this thread alone: what others allocate meanwhile is no error.
+    // For this thread alone: allocations of other threads during a capture are legal.
     GARNER_CALL(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeThreadLocal));
   }
   void* end_recording(int index, void* stream, std::uint64_t& parts) override {
@@ -595,14 +595,14 @@ kernel_loader::kernel_loader(int index, std::function<void()> first)
           current const here(index);
           try {
             if (first) first();
-          } catch (...) {  // who needs it will be told
+          } catch (...) {  // a later use reports the error
           }
           for (void const* kernel : kernels().all) {  // all were registered before main()
             if (stop.stop_requested()) return;
             cudaFuncAttributes ignored;
             ignore(cudaFuncGetAttributes(&ignored, kernel));
           }
-        } catch (...) {  // of a device that is not to be had nothing is loaded
+        } catch (...) {  // nothing is loaded for an unusable device
         }
       }) {}
 kernel_loader::~kernel_loader() = default;

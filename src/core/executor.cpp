@@ -9,11 +9,11 @@
 namespace garner {
 
 namespace {
-// Of a device that computes on the host: so that shares of it are numbers.
+// Multiprocessors of a device that computes on the host: they make shares of it numbers.
 constexpr int simulated_multiprocessors = 4;
 
 int device_of(place where) {
-  bool const streams = simulated_device::has_streams();  // asked at every place, so that a wrong value is told at once
+  bool const streams = simulated_device::has_streams();  // checked on every device, so that a wrong value is reported at once
   return where.kind == place_kind::device ? where.index : where.kind == place_kind::simulated && streams ? device::simulated : -1;
 }
 }  // namespace
@@ -51,13 +51,13 @@ executor::executor(executor const& other, urgent) : where_(other.where_), device
 executor::~executor() {
   if (device_ == -1) return;
   if (scratch_) {
-    if (stream_ != own_stream_) device::wait_all(device_);  // the caller's stream may be gone, and its work not
+    if (stream_ != own_stream_) device::wait_all(device_);  // the caller's stream may be destroyed while its work still runs
     device::release_ordered(device_, own_stream_, scratch_);
   }
   for (kept const& k : kept_) {
     try {
       device::wait_event(device_, k.until);
-    } catch (...) {  // of a device that is gone, or a process that was forked
+    } catch (...) {  // the device is lost, or the process was forked
     }
     device::free_event(device_, k.until);
   }

@@ -1,6 +1,6 @@
-// An executor says where a loop runs: the place, the stream, the share of the device. Everything that launches takes one.
-// Invariant: what is given to one executor happens in order; nothing but wait() (and what says that it returns a value to the host)
-// synchronises. At the host every call has finished when it returns, and so at the simulated place but for GARNER_STREAMS.
+// An executor defines where a loop runs: the device, the stream, the share of the device. All launches take one.
+// Invariant: work submitted to one executor runs in order; only wait() (and functions documented to return a value to the host)
+// synchronize. On the host every call has finished when it returns, and so in simulation without GARNER_STREAMS.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,24 +17,24 @@
 
 namespace garner {
 
-// Bytes [first, last) of far memory that the lanes of one team asked for in one step.
+// Bytes [first, last) of remote memory that the lanes of one team requested in one step.
 struct far_read {
   std::uint64_t first, last;
 };
 
-// Hears what the warps of a simulated run ask for. One call a warp, always with all the teams a warp has: for each of its teams the far
-// reads in order, one a step. The teams of a warp walk in lock step, so the k-th reads of all of them are one instruction.
+// Receives the requests of the warps of a simulated run. One call per warp, always with all of its teams: for each of its teams the remote
+// reads in order, one per step. The teams of a warp walk in lock step, so the k-th reads of all of them are one instruction.
 class request_sink {
  public:
   virtual ~request_sink() = default;
   virtual void warp(std::span<std::vector<far_read> const> teams) = 0;
 };
 
-// How many items a loop has: a number, or one that stands in near memory once what was given before has happened, and its bound. So a loop
-// can be given before anybody on the host knows how long it will be.
+// Number of items of a loop: a constant, or a number in device memory, valid once the work submitted before has run, and its bound. A loop
+// can thus be submitted before the host knows its length.
 struct item_count {
   std::uint64_t most = 0;
-  std::uint64_t const* at = nullptr;  // near; null: `most` itself
+  std::uint64_t const* at = nullptr;  // in device memory; null: `most` itself
 
   item_count(std::uint64_t n) : most(n) {}
   item_count(std::uint64_t const* known_at, std::uint64_t bound) : most(bound), at(known_at) {}
@@ -47,12 +47,12 @@ class device_share;
 
 class executor {
  public:
-  // `sink` hears the requests of a simulated run (simulated place only; none: they are dropped; so they are where it has streams, since who
-  // counts would have to wait). errc::device where there is no such device.
+  // `sink` receives the requests of a simulated run (simulated device only; null: they are dropped; so they are with streams, since
+  // counting would have to wait). errc::device where the device does not exist.
   explicit executor(place where, request_sink* sink = nullptr);
   // On a share of the device; at other places there is nothing to share.
   executor(place where, sm_share const& share);
-  // On what such a share leaves to others: work that runs beside it.
+  // Runs on the part that such a share leaves to others: for concurrent work.
   struct beside {};
   executor(executor const& shared, beside);
   // On the same device, a stream of its own: what is given here starts as soon as there is room, before what others wait to start.
@@ -69,11 +69,11 @@ class executor {
   int device() const { return device_; }                                 // as core/device.hpp counts; -1: none
   tier near() const { return on_device() ? tier::device : tier::host; }  // where this place keeps its own state
   void* stream() const { return stream_; }
-  int multiprocessors() const { return multiprocessors_; }    // of the share; 0 where there are none
+  int multiprocessors() const { return multiprocessors_; }    // of the share; 0 without partitions
   device_share const* share() const { return share_.get(); }  // null: the whole device
   request_sink* sink() const { return sink_; }
-  // A share of the device: at most so many blocks of so many threads, whatever the loop (1,024 threads a block: a block a multiprocessor).
-  // 0 blocks: all of it; 0 threads: as many as suit the loop.
+  // A share of the device: at most this many blocks of this many threads, for any loop (1,024 threads per block: one block per
+  // multiprocessor). 0 blocks: all of it; 0 threads: as many as suit the loop.
   void limit_share(unsigned blocks, unsigned threads_a_block = 0) { blocks_ = blocks, threads_ = threads_a_block; }
   unsigned share_blocks() const { return blocks_; }
   unsigned block_limit() const {
@@ -85,8 +85,8 @@ class executor {
   // Works on a stream of the caller's from here on; null: on its own again. The caller sees to it that what was given before has happened.
   void work_on(void* stream) { stream_ = stream ? stream : own_stream_; }
   void wait();  // until all that was given has happened; throws what went wrong
-  // Work of the host's threads, for places where these do it: behind what was given before. Where memory lacks for that, all of it has
-  // happened when the error comes, since what it reads and writes may go with who is told.
+  // Work of host threads, on devices where these compute: runs behind all work submitted before. If memory lacks for that, all of it has
+  // run when the error is thrown, since the caller may free what it reads and writes.
   template <class Work>
   void give(Work const& work) {
     if (device_ != simulated) return work();
@@ -114,14 +114,14 @@ class executor {
     wait();
     return value;
   }
-  // Keeps what nobody wants any more, memory that is read or written by what was given so far, until all of that has happened.
+  // Keeps memory that submitted work reads or writes, although its owner has released it, until that work has run.
   void keep(std::shared_ptr<void const> memory);
   void let_go();                     // of what need not be kept any longer; wait() does too
   void* scratch(std::size_t bytes);  // device memory for one primitive; valid until the next call
-  // How often memory that work is given with was made anew (scratch, rooms that grew): what was recorded before knows where it was.
+  // Counts reallocations of memory that submitted work uses (scratch, grown buffers): captured work holds the old addresses.
   std::uint64_t moves() const { return moves_; }
   void tell_move() { ++moves_; }
-  // How often what it was given was recorded, or came from a recording: an event from before knows nothing of that.
+  // Counts captures and replays of this work: older events do not cover them.
   std::uint64_t recordings() const { return recordings_; }
   void tell_recording() { ++recordings_; }
 
@@ -169,7 +169,7 @@ class wait_at_end {
   ~wait_at_end() {
     try {
       x_.wait();
-    } catch (...) {  // what went wrong is told by whoever looks at a result, or has been
+    } catch (...) {  // the error is reported with a result, or has been
     }
   }
   wait_at_end(wait_at_end const&) = delete;

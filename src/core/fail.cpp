@@ -12,7 +12,7 @@
 namespace garner {
 
 namespace {
-// Made beforehand: where memory has run out there is none for a message.
+// Made beforehand: once memory is exhausted a message cannot be allocated.
 error const out_of_memory(errc::memory, "out of host memory; free some or take a smaller graph");
 }  // namespace
 

@@ -1,8 +1,8 @@
 // Throws garner::error with a formatted message.
 //   fail(errc::input, "{}: line {}: '{}' is not a vertex id; expected a whole number", file, line, word);
 // Convention: "WHERE: WHAT with the values; WHAT TO TRY", one line, no full stop at the end.
-// And the border of the contract, which garner::error alone crosses: as_error(f) is f(), and whatever f throws leaves as one; a longer
-// function is a try block that ends so. Whatever of include/garner may throw otherwise is one of these.
+// And the boundary of the API, which only garner::error crosses: as_error(f) is f(), and any exception of f leaves as one. A longer
+// function is a try block that ends so. Every function of include/garner that may throw has one of the two forms.
 #pragma once
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// What lies in a folder, by name; nothing where it cannot be read. (An iterator of std::filesystem ends the process where it has no memory
-// for a name.)
+// Names of the entries of a folder; empty where it cannot be read. (An iterator of std::filesystem ends the process where memory for a name
+// lacks.)
 #pragma once
 #include <filesystem>
 #include <string>

@@ -35,7 +35,7 @@ void ask_driver(gpus_seen& seen) try {
   opened_library const driver(instead, "libcuda.so.1", "cuda", {});
   int (*version)(int*) = nullptr;
   if (driver.entry_if_any(version, "cuDriverGetVersion") && version(&seen.cuda) != 0) seen.cuda = 0;
-} catch (error const&) {  // no driver: problem_of says so
+} catch (error const&) {  // without a driver: problem_of reports it
 }
 void ask_nvml(gpus_seen& seen) try {
   opened_library const nvml(instead, "libnvidia-ml.so.1", "nvml", {});
@@ -69,7 +69,7 @@ void ask_nvml(gpus_seen& seen) try {
     seen.gpus.push_back(std::move(g));
   }
   end();
-} catch (error const&) {  // a container may have the driver without NVML
+} catch (error const&) {  // a Docker container may have the driver without NVML
 }
 }  // namespace
 

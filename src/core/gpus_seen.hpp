@@ -1,5 +1,5 @@
-// The GPUs of this machine without CUDA: from the files of the driver, and from NVML where it opens. Nothing here begins CUDA, which a
-// child by fork would not survive: `import garner` asks it. Cost: one look into a folder where there is no GPU.
+// The GPUs of this machine without CUDA: from the files of the driver, and from NVML where it opens. Nothing here starts CUDA, which a
+// child by fork would not survive: `import garner` calls this. Cost: one look into a folder on a machine without a GPU.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,9 +14,9 @@ struct gpu_seen {
 };
 struct gpus_seen {
   unsigned files = 0;          // /dev/nvidia0 and so on
-  std::vector<gpu_seen> gpus;  // as NVML lists them; none where it does not open
-  std::string driver;          // "580.65.06"; empty where NVML does not tell
-  int cuda = 0;                // the newest CUDA of the driver, 13000 for 13.0; 0: libcuda does not open, or does not tell
+  std::vector<gpu_seen> gpus;  // as NVML lists them; empty where it does not open
+  std::string driver;          // "580.65.06"; empty where NVML lacks it
+  int cuda = 0;                // the newest CUDA of the driver, 13000 for 13.0; 0: libcuda does not open, or lacks it
   bool any() const { return files > 0; }
   std::string what() const;  // "NVIDIA H100", or the file where no name is known
 };
@@ -35,7 +35,7 @@ gpu_build this_build();
 bool has_code(gpu_build const& build, int major, int minor);
 std::string told_architectures(gpu_build const& build);  // "7.5, 8.0"
 std::string what_helps_without_code(int major, int minor);
-// Why a build cannot use any of these GPUs, and what helps: two halves of a sentence; empty where it can, or where there is none.
+// Why a build cannot use any of these GPUs, and a remedy: two halves of a sentence; empty where it can, or without a GPU.
 struct gpu_problem {
   std::string why, helps;
 };
@@ -43,6 +43,6 @@ gpu_problem problem_of(gpus_seen const& seen, gpu_build const& build);
 // The reason that all of Garner gives where CUDA counts no GPU: a problem, no GPU, or the variable that hides all; empty where the runtime
 // alone knows.
 gpu_problem why_no_gpu(gpus_seen const& seen, gpu_build const& build);
-std::string told(gpu_problem const& p);  // what device::why_none() says of it
+std::string told(gpu_problem const& p);  // the message of device::why_none()
 
 }  // namespace garner

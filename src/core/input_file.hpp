@@ -8,7 +8,7 @@ namespace garner {
 
 class input_file {
  public:
-  explicit input_file(std::filesystem::path const& file);  // errc::io where it cannot be opened, errc::input where it is no regular file
+  explicit input_file(std::filesystem::path const& file);  // errc::io where it cannot be opened, errc::input unless it is a regular file
   ~input_file();
   input_file(input_file const&) = delete;
   input_file& operator=(input_file const&) = delete;

@@ -1,10 +1,10 @@
-// Leases: how one stream reads what another makes.
-// A lease is a view, the event behind which what it names is there, and the memory. use() orders the reader's stream behind that event;
-// when the lease goes, its last use is noted, and memory that its owner has replaced meanwhile is kept until that use has happened.
-// Invariant: an owner writes, evicts or frees nothing that a lease names. It asks its `leases` which are out, and settle() puts a writer
-// behind the uses of those that have gone; what must grow meanwhile grows by other memory, and the leases that are out keep theirs.
-// Cost: an event each way; records are used again, so steady work makes none. One thread gives and takes; a lease has one reader, an
-// executor or the host.
+// Leases: how one stream reads what another produces. A lease is a view, the event after which its data is valid, and the memory. use()
+// orders the reader's stream behind that event. On release of the lease its last use is noted; memory that its owner has replaced meanwhile
+// is kept until that use has run.
+// Invariant: an owner does not write, evict or free leased memory. Its `leases` lists the open ones, and settle() orders a writer behind
+// the last uses of released ones. A buffer that must grow meanwhile gets other memory, and open leases keep theirs.
+// Cost: an event each way; event objects are reused, so steady work makes none. One thread acquires and releases; a lease has one reader,
+// an executor or the host.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace garner {
 
-// Of one lease, as its owner remembers it.
+// The owner's state of one lease.
 class lease_record {
  public:
   bool out() const { return out_; }
@@ -68,7 +68,7 @@ class lease {
     try {
       if (r.by_) r.used_.record(*r.by_), r.settled_ = false;
       if (r.memory_.use_count() == 1) (r.by_ ? r.by_ : r.maker_)->keep(std::move(r.memory_));
-    } catch (...) {  // of a device that is gone: whoever waits next is told
+    } catch (...) {  // the device is lost: the next wait reports it
     }
     r.memory_.reset();
     r.out_ = false, r.by_ = nullptr;
@@ -95,13 +95,13 @@ class leases {
     r->maker_ = &maker, r->number_ = number, r->memory_ = std::move(memory), r->out_ = true;
     return {r, std::move(view)};
   }
-  // What `writer` is given from here on comes behind all that was done with those that have gone.
+  // Orders later work of `writer` behind all uses of released leases.
   void settle(executor& writer) {
     for (auto const& r : all_)
       if (!r->out_ && !std::exchange(r->settled_, true)) r->before(writer);
   }
-  // The same where all were read by `reader`, which may have been given recordings: of what it is given again the last uses tell nothing.
-  // It must be there still.
+  // The same where all were read by `reader`, which may replay captured work: the last uses do not cover replays. `reader` must still
+  // exist.
   void settle(executor& writer, executor& reader) {
     if (std::exchange(recordings_, reader.recordings()) == reader.recordings()) return settle(writer);
     for (auto const& r : all_)
@@ -112,7 +112,7 @@ class leases {
     for (auto const& r : all_)
       if (!r->out_ && !std::exchange(r->settled_, true)) r->wait();
   }
-  // The host comes behind all that was done with them. Of another thread too, once one was given.
+  // The host waits for all of their uses. Also for another thread, once one was passed to it.
   void wait() const {
     for (auto const& r : all_) r->wait();
   }
@@ -136,7 +136,7 @@ template <class T>
 class leased {
  public:
   leased() = default;
-  leased(leased const&) = delete;  // leases say where it is
+  leased(leased const&) = delete;  // leases have the address
   leased& operator=(leased const&) = delete;
   // To be filled by what `writer` is given from here on, or now by the host. errc::internal while a lease is out.
   T& fill(executor& writer) { return free().settle(writer), what_; }

@@ -1,5 +1,5 @@
 // GARNER_HD marks a function that compiles for both sides; empty in a build without CUDA. GARNER_HD_INLINE marks a small one that is called
-// for each arc and that compilers for the host would otherwise call.
+// for each edge and that compilers for the host would otherwise not inline.
 #pragma once
 #if defined(__CUDACC__)
 #define GARNER_HD __host__ __device__

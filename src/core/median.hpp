@@ -12,7 +12,7 @@ inline double median(std::vector<double> values) {
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-// Of each trial what the slowest of all took, `first` to `first + trials` of each.
+// For each trial the time of the slowest member, from `first` to `first + trials` of each.
 inline double median_of_slowest(std::vector<std::vector<double>> const& of_each, std::size_t first, std::size_t trials) {
   std::vector<double> slowest;
   for (std::size_t t = first; t < first + trials; ++t) {

@@ -14,14 +14,14 @@
 
 namespace garner {
 
-// What the header says, wherever the bytes come from: a file, or a part of an archive.
+// Contents of the header, whether the bytes come from a file or from a part of an archive.
 class npy_layout {
  public:
   // Bytes of the source from `at`; throws where it has not so many.
   using reader = std::function<void(void* to, std::uint64_t n, std::uint64_t at)>;
-  enum class order : std::uint8_t { by_rows, any };  // any: column by column too (fortran_order), as by_columns() then says
-  // `size`: of the source in bytes. errc::input where it is no array of NumPy's, not of one plain element type, big-endian, stored column
-  // by column, without dimensions, or not as long as its header says.
+  enum class order : std::uint8_t { by_rows, any };  // any: column-major too (fortran_order), as by_columns() then returns
+  // `size`: of the source in bytes. errc::input unless it is a NumPy array, of one plain element type, little-endian, stored row by row,
+  // with dimensions, and as long as its header states.
   npy_layout(std::string name, std::uint64_t size, reader const& read, order allowed = order::by_rows) : name_(std::move(name)) {
     parse(size, read, allowed);
   }
@@ -32,7 +32,7 @@ class npy_layout {
   bool by_columns() const { return by_columns_; }
   std::uint64_t element_bytes() const { return element_bytes_; }
   std::uint64_t rows() const { return shape_[0]; }
-  std::uint64_t row_bytes() const { return row_bytes_; }  // of all that shape_[0] counts
+  std::uint64_t row_bytes() const { return row_bytes_; }  // over all of shape_[0]
   std::uint64_t head_bytes() const { return head_; }      // before the data
 
  protected:
@@ -53,8 +53,8 @@ class npy_file : public npy_layout {
   explicit npy_file(std::filesystem::path const& file, order allowed = order::by_rows);
 
   void read(void* to, std::uint64_t n, std::uint64_t at) const { file_.read(to, n, at); }
-  // The whole file in memory, its pages read as they are asked for, until the last copy of the pointer is gone. Who cuts the file meanwhile
-  // ends the process that reads there (SIGBUS).
+  // The whole file in memory, its pages read on demand, until the last copy of the pointer is destroyed. If another process truncates the
+  // file meanwhile, a read beyond its end kills this one (SIGBUS).
   std::shared_ptr<void const> map() const;
 
  private:

@@ -34,7 +34,7 @@ std::vector<std::string> opened_library::files_of(std::string const& name, std::
 std::optional<opened_library> opened_library::of_file(std::string const& file, from where, std::string* why) {
   void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | (where == from::process ? RTLD_NOLOAD : 0));
   if (handle) return opened_library(handle, file);
-  char const* const words = ::dlerror();  // none where it is only not loaded
+  char const* const words = ::dlerror();  // if it is already loaded; otherwise null
   if (why) *why = words ? words : "";
   return std::nullopt;
 }

@@ -1,9 +1,9 @@
-// Lists of 32-bit values in packed blocks: what a team reads instead of a plain run where an edge list, or its weights, was compressed.
-// Element i lies in block i / 32, so that offsets, pieces and joined lists mean the same as for plain arrays. A block is a whole number of
-// words: a base, a mask where several lists meet in it, then the starts (value - base; the first value of each list, or wherever values go
-// down) of `start_bits` each, then the gaps to the value before of `gap_bits` each. A directory of 32 bits a block says where it begins and
-// how wide its fields are; it is a bit an element and lies near the place that runs wherever the budget allows.
-// Invariant (see check_packed): the words of block b end where those of block b + 1 begin; one word more than all blocks can be read.
+// Lists of 32-bit values in compressed blocks: what a team reads instead of a plain segment where an edge list, or its weights, was
+// compressed. Element i is in block i / 32, so that offsets, pieces and joined lists mean the same as for plain arrays. A block is a whole
+// number of words: a base, a mask if it contains several lists, then the starts (value - base; the first value of each list, or wherever
+// values descend) of `start_bits` each, then the gaps to the value before of `gap_bits` each. A directory of 32 bits per block has its
+// begin and the widths of its fields; that is a bit per element, kept on the device that runs if its memory allows. Invariant (see
+// check_packed): the words of block b end where those of block b + 1 begin; one word more than all blocks can be read.
 // Cost: for 32 elements of one list two words and 31 gaps; a warp decodes a block with a scan of five shuffles.
 #pragma once
 #include <bit>
@@ -37,7 +37,7 @@ struct packed_directory {
 
 struct packed_view {
   packed_directory at;
-  std::uint32_t const* words = nullptr;  // far: only a team reads it
+  std::uint32_t const* words = nullptr;  // remote: only a team reads it
   GARNER_HD explicit operator bool() const { return words != nullptr; }
 };
 
@@ -112,7 +112,7 @@ GARNER_HD inline bool each_in_turn(packed_view const& packed, std::uint64_t i, s
 }
 
 // The first `count` elements of block b, by the host: each element's field is chosen without a branch, since lists begin anywhere. Three
-// times as fast as each_in_turn, and who reads the values need not wait for the decoding of the next.
+// times as fast as each_in_turn, and reading the values overlaps the decoding of the next block.
 inline void unpack_block(packed_view const& packed, std::uint64_t b, std::uint32_t count, std::uint32_t* to) {
   using block_type = packed_block<std::uint32_t const*>;
   packed_directory::entry const e = packed.at[b];

@@ -1,6 +1,6 @@
-// The primitives: one meaning at every place, CUB on the device, loops of the thread pool on the host.
-// Pointers are near memory of the executor's place. Nothing synchronises except where a value is returned to the host.
-// Element types are the few that Garner needs, so that they are compiled once.
+// The primitives: the same meaning on every device, CUB on the GPU, loops of the thread pool on the host. Pointers are to memory of the
+// executor's device. Only functions that return a value to the host synchronize. Element types are the few that Garner needs, so that they
+// are compiled once.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,10 +12,10 @@ namespace garner {
 // out[i] = in[0] + ... + in[i-1] for i in [0, n]; out has n + 1 entries, the last is the total. Asynchronous. out must not overlap in.
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, std::uint64_t n);
 void scan(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n);
-// The same of as many as stand in near memory: out[i] for i up to that number; out has room for the bound and one more.
+// The same for a count in device memory: out[i] for i up to that number; out has space for the bound and one more.
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, item_count n);
 
-std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n);  // 0 for none
+std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n);  // 0 for an empty range
 std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n);  // 0 for none
 
 // Sorts by the lowest `bits` bits of the keys, stable. Takes a spare of the same size; returns which of the two holds the result (the other
@@ -28,7 +28,7 @@ std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys,
 std::uint64_t select(executor& x, std::uint64_t const* in, std::uint8_t const* flags, std::uint64_t* out, std::uint64_t n);
 std::uint64_t select(executor& x, std::uint32_t const* in, std::uint8_t const* flags, std::uint32_t* out, std::uint64_t n);
 
-// The first of each group of equal neighbours; returns how many. out must not overlap in.
+// The first of each group of equal adjacent elements; returns how many. out must not overlap in.
 std::uint64_t unique(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n);
 std::uint64_t unique_by_key(executor& x, std::uint64_t const* keys, std::uint32_t const* values, std::uint64_t* out_keys,
                             std::uint32_t* out_values, std::uint64_t n);

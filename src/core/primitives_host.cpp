@@ -1,4 +1,4 @@
-// The primitives on the host, in blocks on the thread pool: count each block, add up the counts, write each block where it belongs.
+// The primitives on the host, in blocks on the thread pool: count each block, scan the counts, write each block to its offset.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -75,9 +75,9 @@ std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n) 
   return best;
 }
 
-// --- sorting: splitters drawn from the keys cut them into buckets; blocks of keys are moved to their buckets, in order, and each bucket is
-// sorted by itself. Two reads of the keys, one write, then pieces that stay in a cache, so it takes no longer than a merge sort; and all of
-// it is loops of the thread pool, which tell how far they are and stop when asked to.
+// --- sorting: splitters sampled from the keys cut them into buckets; blocks of keys are moved to their buckets, in order, and each bucket
+// is sorted by itself. Two reads of the keys, one write, then pieces that stay in a cache, so it takes no longer than a merge sort. All
+// loops run on the thread pool, which reports progress and stops on an interrupt.
 namespace {
 constexpr std::uint64_t sorted_at_once = 1u << 15;
 
@@ -163,7 +163,7 @@ std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys,
   };
   std::uint64_t const mask = low_bits(bits);
   std::span<std::uint32_t> const to_values = values;
-  // Of the given arrays [begin, end) into `keys` and `values`, in order.
+  // Copies the given arrays [begin, end) into `keys` and `values`, in order.
   auto const sort_pairs = [&](std::span<std::uint64_t const> k, std::span<std::uint32_t const> v, std::uint64_t begin, std::uint64_t end) {
     std::vector<pair> pairs(end - begin);
     for (std::uint64_t i = begin; i < end; ++i) pairs[i - begin] = {k[i], v[i]};

@@ -44,7 +44,7 @@ void progress::tell(bool last) {
   if (!listening.load(std::memory_order_relaxed)) return;
   std::int64_t const now = now_ms();
   std::int64_t due = next_tell_.load(std::memory_order_relaxed);
-  // Work that ends before the first tell was due leaves no trace; of several threads one tells.
+  // Work that ends before its first report was due is not shown; with several threads only one reports.
   if (now < due || (!last && !next_tell_.compare_exchange_strong(due, now + 100))) return;
   std::lock_guard const hold(listener_mutex);
   if (listener) listener(what_, last ? total_ : done_.load(std::memory_order_relaxed), total_);

@@ -1,5 +1,5 @@
-// Long work says how far it is; whoever called the library may listen (the program draws a bar), and may ask it to stop.
-// The library itself never prints. Cost of a step: one relaxed atomic add.
+// Progress of long work, for a listener of the caller (the program draws a bar), which may also stop it. The library itself never prints.
+// Cost per step: one relaxed atomic add.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace garner {
 
-// Called from any thread, at most some ten times a second and once at the end: what is done, how much of `total` (in the units of `what`).
+// Called from any thread, at most some 10 times/s and once at the end: what is done, how much of `total` (in units of `what`).
 using progress_listener = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 void set_progress_listener(progress_listener listener);  // empty: nobody listens
 
 class progress {
  public:
   progress(std::string_view what, std::uint64_t total);  // `what` must outlive it: a literal
-  ~progress();                                           // says "done" to the listener
+  ~progress();                                           // reports "done" to the listener
   progress(progress const&) = delete;
   progress& operator=(progress const&) = delete;
   void advance(std::uint64_t n);
@@ -34,7 +34,7 @@ void request_interrupt_after(std::uint64_t checks) noexcept;  // for tests: so m
 void clear_interrupt() noexcept;
 bool interrupt_requested() noexcept;
 void check_interrupted();  // throws errc::interrupted
-// While one is there, this thread, and what the thread pool does for it, hears of no interrupt: for work that is done whole or not at all.
+// During its lifetime this thread, and the thread pool on its behalf, ignore interrupts: for work that must be atomic.
 class interrupts_held {
  public:
   interrupts_held() noexcept;

@@ -25,7 +25,7 @@ constexpr std::size_t temporary_length = temporary_begins.size() + 6;
 std::filesystem::path folder_of(std::filesystem::path const& file) { return file.has_parent_path() ? file.parent_path() : "."; }
 std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
-// A temporary is locked as long as its process lives; whoever makes one removes those that are not.
+// A temporary is locked as long as its process lives; the next to make one removes those without a lock.
 void remove_stale(std::filesystem::path const& folder) {
   for (std::string const& name : names_in(folder)) {
     if (!name.starts_with(temporary_begins) || name.size() != temporary_length) continue;
@@ -41,7 +41,7 @@ void remove_stale(std::filesystem::path const& folder) {
   }
 }
 
-// A name that nobody has, made by make(name), which says whether it could, with errno.
+// A unique name, created by make(name), which returns whether it could, with errno.
 template <class Make>
 std::string take_name(std::filesystem::path const& folder, Make const& make) {
   static constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -56,8 +56,8 @@ std::string take_name(std::filesystem::path const& folder, Make const& make) {
   }
   return "";
 }
-// Read, and not set for a moment: what another thread made meanwhile would be everybody's. Where the system does not tell it, a file is the
-// user's own.
+// Read without setting it for a moment, which would change files that other threads create. Where the system does not provide it, a file is
+// the user's own.
 ::mode_t umask_now() {
   char text[1024];
   int const fd = ::open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
@@ -89,7 +89,7 @@ pending_file::pending_file(std::filesystem::path target, naming named) : target_
     if (links == 40) fail(errc::io, "{}: cannot be written: {}; mend the link", target_.string(), std::strerror(ELOOP));
     place_ = place_.parent_path() / std::filesystem::read_symlink(place_, none);
   }
-  // What the name is too long for must be told now, not when it is linked.
+  // A name that is too long must fail now, not at the link.
   struct ::stat facts {};
   bool const there_already = ::stat(place_.c_str(), &facts) == 0;
   if (!there_already && errno != ENOENT)

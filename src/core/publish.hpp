@@ -1,8 +1,8 @@
-// Files come whole or not at all: written without a name, flushed, then linked (or renamed) to the target. A target that is a link stays
-// one, and a file that is replaced hands on its mode.
-// Invariant: if publish() was not reached (an error, Ctrl-C, a full disk, a kill) the old file stands as it was and nothing new stands
-// beside it. Where the system has no unnamed files, and for the moment in which an old file is replaced, there is a hidden temporary with a
-// lock on it; one that a killed process left, without its lock, goes when the next is made in its folder.
+// Files are written atomically: without a name, flushed, then linked (or renamed) to the target. A target that is a link stays one, and a
+// replaced file keeps its mode.
+// Invariant: if publish() was not reached (an error, Ctrl-C, a full disk, a kill) the old file is unchanged and no new file remains. Where
+// the system lacks unnamed files, and while an old file is replaced, there is a hidden temporary with a lock on it. A killed process may
+// leave one without its lock; it is removed when the next is made in its folder.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -27,7 +27,7 @@ GARNER_HD inline std::uint32_t scale_bits(std::uint32_t bits, std::uint32_t boun
 // ... and in [0, 1) with 24 bits, the same float on both sides.
 GARNER_HD inline float unit_float(std::uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; }
 
-// The upper half of a product: uniform in [0, bound) from 64 random bits, so that lists of any length are drawn from alike.
+// The upper half of a product: uniform in [0, bound) from 64 random bits, so that lists of any length are sampled uniformly.
 GARNER_HD inline std::uint64_t upper_product(std::uint64_t bits, std::uint64_t bound) {
   __extension__ using wide = unsigned __int128;
   return static_cast<std::uint64_t>(static_cast<wide>(bits) * bound >> 64);

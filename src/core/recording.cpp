@@ -27,7 +27,7 @@ void recording::record(executor& x, std::function<void()> const& work) {
   } catch (std::exception const& e) {
     device::drop_recording(device_, stream_);
     if (auto const* const known = dynamic_cast<error const*>(&e); known && known->code() == errc::interrupted) throw;
-    refused_ = e.what();  // and if it is no matter of recording, it comes again
+    refused_ = e.what();  // an error unrelated to capturing recurs in the plain run
   }
 }
 

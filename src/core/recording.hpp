@@ -1,9 +1,9 @@
-// What an executor is given again and again, recorded: on a device as one graph of CUDA's, whose kernels start one behind the other
-// without the host; elsewhere as the function that gives it, kept.
-// Invariant: what was recorded is given as it was the first time: pointers and numbers are those, so what differs from time to time stands
-// in near memory. It is recorded once its memory is there, and anew when some of it has moved (executor::moves). What a device refuses to
-// record (it waits, or allocates) is given as before. Cost: nothing at the host; on a device the graph, some hundred bytes a kernel.
-// Source: CUDA graphs by stream capture.
+// Captures work that an executor repeats: on a GPU as one CUDA graph, whose kernels start one behind the other without
+// the host; elsewhere as the function that submits it. Invariant: a replay has the pointers and numbers of the
+// capture; what changes between replays is in device memory. Capture happens once its memory is allocated, and again
+// when some of it has moved (executor::moves). Work that a device cannot capture (it waits, or allocates) is submitted
+// as before. Cost: 0 on the host; on a GPU the graph, some hundred bytes per kernel. Source: CUDA graphs by stream
+// capture.
 #pragma once
 #include <cstdint>
 #include <functional>

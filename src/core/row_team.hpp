@@ -1,5 +1,5 @@
-// How many lanes a row of numbers is worth: a row of 16 floats is four lanes' work, and a warp of 32 has eight such rows on the way.
-// Invariant: the width says who does what, and changes no result. Cost: a kernel for each of four widths.
+// Lanes per row of numbers: a row of 16 floats takes four lanes, and a warp of 32 has eight such rows in flight. Invariant: the width
+// determines the assignment of work, and changes no result. Cost: a kernel for each of four widths.
 #pragma once
 #include <cstdint>
 #include <type_traits>

@@ -1,6 +1,6 @@
-// Files for what does not fit in memory. They never have a name, or lose it before anything is written, so nothing is left of them however
-// the process ends. Invariant: what a read gives was written before; a full disk, a limit or no file handle is one error that says how much
-// was written and how much is needed. Cost: a system call a read or write.
+// Files for data that does not fit in memory. They never have a name, or lose it before anything is written, so none is left however the
+// process ends. Invariant: a read returns what was written; a full disk, a limit or a lack of file handles is one error, with the bytes
+// written and needed. Cost: one system call per read or write.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -15,7 +15,7 @@ class scratch_folder {
  public:
   explicit scratch_folder(std::filesystem::path folder) : path_(folder.empty() ? "." : std::move(folder)) {}
   std::filesystem::path const& path() const { return path_; }
-  // That so many bytes will be needed, as far as is known now; errc::io where the disk has not so many free.
+  // Announces the bytes that will be needed, as far as is known now; errc::io where the disk lacks the space.
   void expect(std::uint64_t bytes);
   std::uint64_t expected() const { return expected_; }
   std::uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }  // the most that lay there at once

@@ -96,7 +96,7 @@ device_share::device_share(int device, sm_share const& wanted) : device_(device)
       kind_ = share_kind::partition;
       partition_ = made.share, others_ = made.others;
       multiprocessors_ = made.multiprocessors;
-      rest_ = others_ ? made.rest : all;  // rounded up to all there are: then what runs beside it has no part of its own
+      rest_ = others_ ? made.rest : all;  // rounded up to the whole device: concurrent work has no part of its own
       about_ = fmt::format("partition: {} multiprocessors ({} asked), {} for others", multiprocessors_, wanted.multiprocessors, made.rest);
       return;
     }

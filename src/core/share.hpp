@@ -1,11 +1,11 @@
 // A share of a device's multiprocessors (SMs), so that a gather runs on a few of them while other kernels run on the rest.
-//   all        none set apart
+//   all        no partition
 //   grid       at most so many blocks of 1,024 threads; where they run is the device's choice, so others are not kept away
-//   partition  SMs set apart by the driver (green contexts): streams whose kernels run on these SMs alone, and a stream for the rest
-//   mps        the way of the dissertation (3.4): the Multi-Process Service gives this process a part of the device
+//   partition  SMs reserved by the driver (green contexts): streams whose kernels run on these SMs alone, and a stream for the rest
+//   mps        as in the dissertation (3.4): the Multi-Process Service limits this process to a part of the device
 //   automatic  partition, or grid where the driver has no partitions
-// Invariant: a share says what was given: the driver rounds partitions up (to 8 on an H200) and MPS goes by percent. Streams of a partition
-// end before it does. Cost: a partition is made in some milliseconds.
+// Invariant: a share reports what was granted: the driver rounds partitions up (to 8 on an H200) and MPS goes by percent. Streams of a
+// partition end before it does. Cost: a partition is made in some milliseconds.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@ sm_share parse_share(std::string_view text);  // "all", "8" (automatic), "grid:8
 // A share made real; executors hold it.
 class device_share {
  public:
-  // errc::device where it cannot be had (the message says what to try), errc::usage for none of a device's multiprocessors.
+  // errc::device where it is not available (the message has a remedy), errc::usage for 0 multiprocessors.
   device_share(int device, sm_share const& wanted);
   ~device_share();
   device_share(device_share const&) = delete;
@@ -33,7 +33,7 @@ class device_share {
   int device() const { return device_; }
   share_kind kind() const { return kind_; }                      // never automatic
   unsigned multiprocessors() const { return multiprocessors_; }  // given
-  unsigned rest() const { return rest_; }                        // for others: what is left, or all where nothing is set apart
+  unsigned rest() const { return rest_; }                        // for others: what is left, or all without a partition
   void* make_stream(bool of_rest) const;
   std::string about() const { return about_; }  // one line
 
@@ -52,14 +52,14 @@ struct mps_state {
   std::string percentage;  // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE; empty: not set
 };
 mps_state mps_here();
-void require_mps(mps_state const&);  // errc::device says how it is started and what must be set
+void require_mps(mps_state const&);  // the message of errc::device has the start command and the settings
 
 namespace on_gpu {
 struct partition {
   void *share = nullptr, *others = nullptr;  // null others: nothing is left
   unsigned multiprocessors = 0, rest = 0;
 };
-// Why there is none; empty: made.
+// Why it failed; empty: made.
 std::string make_partition(int device, unsigned multiprocessors, partition& made);
 void free_partition(void* part) noexcept;
 void* partition_stream(int device, void* part);

@@ -1,4 +1,4 @@
-// Partitions of a device: green contexts of the driver (CUDA 12.4; their streams 12.5), asked for by name.
+// Partitions of a device: green contexts of the driver (CUDA 12.4; their streams 12.5), looked up by name.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

@@ -82,7 +82,7 @@ class simulator final : public device::stream_backend {
  public:
   static simulator& instance() {
     static auto* one = new simulator;  // never destroyed: streams may outlive this file
-    // What was given in the parent does not happen in a child by fork, whose copy of the lock somebody may hold.
+    // Work submitted in the parent does not run in a child by fork, whose copy of the lock may be held.
     static int const told = ::pthread_atfork(nullptr, nullptr, [] { one = new simulator; });
     static_cast<void>(told);
     return *one;
@@ -204,7 +204,7 @@ class simulator final : public device::stream_backend {
     if (!p) return true;
     require_outside(*p);
     if (p->happened) return true;
-    step(hold, p->on);  // whoever asks again and again is answered in the end
+    step(hold, p->on);  // a caller that polls gets an answer in the end
     return false;
   }
   void order_after(int, void* s, void* e) override {
@@ -230,7 +230,7 @@ class simulator final : public device::stream_backend {
     return std::chrono::duration<double, std::milli>(b->at - a->at).count();
   }
 
-  // --- recordings: a replay runs the tasks in the order in which they were recorded, whatever their streams ---
+  // --- capture: a replay runs the tasks in the order of their capture, whatever their streams ---
   void begin_recording(int, void* s) override {
     std::lock_guard const hold(mutex_);
     stream& on = known(s);
@@ -317,7 +317,7 @@ class simulator final : public device::stream_backend {
       hold.lock();
     }
     s.running = 0;
-    if (problem) {  // what was given does not happen any more, but for events, and each stream that lost some is told
+    if (problem) {  // submitted work is dropped, except events, and each affected stream reports it
       s.problem = problem;
       for (auto const& other : streams_)
         for (task& lost : other->queue)
@@ -341,7 +341,7 @@ class simulator final : public device::stream_backend {
       shake(hold);
     }
   }
-  // All that s has been given so far; s may end with it.
+  // All work submitted to s so far; s may end with it.
   void run_all(std::unique_lock<std::mutex>& hold, stream& s) {
     std::uint64_t const last = given_;
     auto const there = [&] { return std::any_of(streams_.begin(), streams_.end(), [&](auto const& one) { return one.get() == &s; }); };

@@ -35,7 +35,7 @@ phase::~phase() {
     phase_total& total = r.phases[name_];
     ++total.times;
     total.seconds += seconds;
-  } catch (...) {  // no memory to remember it; whoever ends the phase has something to tell that matters more
+  } catch (...) {  // out of memory: the end of the phase has a more important error to report
   }
 }
 

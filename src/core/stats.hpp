@@ -1,4 +1,4 @@
-// Counters and phase timers, declared beside their use and shown by --stats.
+// Counters and phase timers, declared next to their use and shown by --stats.
 //   static counter edges_read{"graph.edges_read"};  edges_read.add(n);
 //   phase const timed{"bfs.levels"};                 // until the end of the scope; profilers of a device see it too
 // Cost: a relaxed atomic add; a phase takes a mutex at its end.

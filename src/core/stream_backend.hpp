@@ -1,5 +1,5 @@
-// What runs streams: a GPU (device_cuda.cpp), or the simulated device (simulated_device.cpp). core/device.hpp says what each call does, and
-// device.cpp asks the one that an index means.
+// Implements streams: a GPU (device_cuda.cpp), or the simulated device (simulated_device.cpp). core/device.hpp documents each call, and
+// device.cpp forwards to the backend of an index.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What exec/system.hpp asks of the host.
+// Host functions that exec/system.hpp uses.
 #include <chrono>
 #include <thread>
 

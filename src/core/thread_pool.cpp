@@ -37,7 +37,7 @@ thread_local bool in_a_loop = false;  // of any pool: its members would be waite
 struct thread_pool::state {
   using chunk_fn = std::function<void(std::uint64_t, std::uint64_t)>;
 
-  std::mutex one_run;  // two threads that share a thread pool take turns
+  std::mutex one_run;  // serializes two threads that share a thread pool
   std::mutex mutex;
   std::condition_variable wake, done;
   std::uint64_t round = 0;  // counts the loops, so that a member knows a new one from the one it just did
@@ -48,7 +48,7 @@ struct thread_pool::state {
   chunk_fn const* chunk = nullptr;
   std::atomic<std::uint64_t> next{0};
   std::exception_ptr failure;
-  bool held = false;  // interrupts, by who runs it
+  bool held = false;  // interrupts, by the thread that runs it
 
   std::vector<std::jthread> members;
 

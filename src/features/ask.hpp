@@ -1,4 +1,4 @@
-// What every gather asks of its caller: ids that can be read, memory that the place reads, and the words for an id that is no row.
+// Checks shared by all gathers: ids are readable, the device can read their memory; and the message for an id outside the table.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -8,8 +8,8 @@
 namespace garner {
 
 namespace {
-constexpr std::uint64_t most_age = 128, sweep = 64;  // ages stay below 256, which is what a byte tells apart
-constexpr std::uint64_t most_recent = 3;             // mini-batches whose rows go last where score decides
+constexpr std::uint64_t most_age = 128, sweep = 64;  // ages stay below 256, so that a byte holds them
+constexpr std::uint64_t most_recent = 3;             // mini-batches whose rows are evicted last, where score decides
 }  // namespace
 
 cache_plan::cache_plan(std::uint64_t slots, cache_policy policy, std::span<float const> scores)
@@ -139,7 +139,7 @@ void cache_plan::by_hand(batch const& b, step& s) {
   }
 }
 
-// pinned and next_use: all that is there is looked at once, and who is wanted least gives way.
+// pinned and next_use: every slot is scanned once, and the least wanted rows are evicted.
 void cache_plan::by_rank(batch const& b, step& s) {
   bool const knows = policy_ == cache_policy::next_use;
   std::vector<std::uint64_t> missing;  // positions
@@ -168,13 +168,13 @@ void cache_plan::by_rank(batch const& b, step& s) {
   }
 }
 
-// So many of those that are not in use, or all of them: who is wanted least.
+// This many of the slots that are not in use, or all of them: those of the least wanted rows.
 std::vector<std::uint32_t> cache_plan::victims(std::uint64_t wanted) const {
   std::vector<std::uint32_t> found;
   if (wanted == 0) return found;
-  // Who goes first has the highest rank: of next_use the mini-batches until the next use. Where nobody knows of one, behind all others: the
-  // colder by score, or the longer unused. By score those that mini-batches not gathered yet may still read go last: who overwrites them
-  // waits, and the drive with it. A cache of one mini-batch has none to spare for that.
+  // The highest rank is evicted first. With next_use it is the mini-batches until the next use; rows without a known use come before all
+  // others, the colder by score, or the longer unused, first. By score, rows that mini-batches not gathered yet may still read are evicted
+  // last: overwriting them makes the drive wait. A cache of one mini-batch cannot afford that.
   constexpr std::uint64_t behind = 256;
   bool const knows = policy_ == cache_policy::next_use, ages = knows && scores_.empty();
   std::uint64_t const fits = owner_.size() / std::max<std::size_t>(1, ahead_.front().ids.size());

@@ -1,13 +1,13 @@
-// Which rows of a file a cache holds: what is read for a mini-batch, where it goes, and what gives way, decided at the host before anything
-// is read. Pure: no file, no device; what carries a plan out is file_rows.hpp, and simulate_cache() runs a trace through a policy.
-// Mini-batches enter in their order, sampled ahead, and are planned in that order, each with all that have entered by then. Of a mini-batch
-// every row gets a slot of the cache: those that are there keep theirs, the others take one whose row gives way, by the policy. What a load
-// overwrites is told by the mini-batch that read it last (`after`), so that loads can run far ahead of the mini-batches that use them.
-// Invariant: a slot holds one row, a row lies in at most one slot; no slot of the planned mini-batch is given to another row of it.
-// Cost: 16 bytes a slot (its row 8, a table of slots at two thirds 6, next and last use a byte each), nothing for rows that are not here;
-// besides the rows of mini-batches that have entered, some 40 bytes each. next_use and pinned look at every slot once a mini-batch.
+// Plans which rows of a file a cache holds: what a mini-batch reads, into which slots, and what is evicted, decided on the host before any
+// read. Pure: no file, no device. file_rows.hpp carries a plan out, and simulate_cache() runs a trace through a policy. Mini-batches enter
+// in their order, sampled ahead, and are planned in that order, each with all that have entered by then. Every row of a mini-batch gets a
+// slot: cached rows keep theirs, the others evict by the policy. A load names the last mini-batch that read the slot it overwrites
+// (`after`), so that loads can run far ahead of the mini-batches that use them.
+// Invariant: a slot holds one row, a row is in at most one slot; no slot of the planned mini-batch is given to another row of it.
+// Cost: 16 bytes per slot (its row 8, a table of slots at two thirds 6, next and last use a byte each), 0 for rows outside the cache, and
+// some 40 bytes per row of mini-batches that have entered. next_use and pinned scan all slots per mini-batch.
 // Sources: clock is what BaM does (ASPLOS 2023: a hand over the slots that skips busy ones, no reference bit), window what GIDS prints
-// (PVLDB 17(6) 2024, 3.4: counters of reuse over the mini-batches that have entered). next_use: Belady 1966, within what is known.
+// (PVLDB 17(6) 2024, 3.4: counters of reuse over the mini-batches that have entered). next_use: Belady 1966, within the known future.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace garner {
 
-// Open addressing over numbers of things whose keys stand elsewhere: key_of(number) says them. No key twice.
+// Open addressing over numbers of items whose keys are stored elsewhere: key_of(number) returns them. Keys are distinct.
 template <class Number>
 class number_table {
  public:
@@ -33,7 +33,7 @@ class number_table {
   Number find(std::uint64_t key, KeyOf const& key_of) const {
     return at_[place_of(key, key_of)];
   }
-  // The number in the place of this key: `none`, to be set to a number whose key it is; or one, to be replaced by another of that key.
+  // The entry of this key: `none`, to be set to a number with that key; or a number, to be replaced by another with that key.
   template <class KeyOf>
   Number& operator()(std::uint64_t key, KeyOf const& key_of) {
     return at_[place_of(key, key_of)];
@@ -84,8 +84,8 @@ class cache_plan {
     std::uint64_t batch = 0;           // its number, from 0
     std::vector<std::uint32_t> slots;  // of each of its rows, as they entered
     std::vector<load> loads;           // in the order of its rows
-    std::uint64_t rows = 0, hits = 0;  // different ones; that were there. Of clock, rows that gave way to others of their own mini-batch
-                                       // are loaded again
+    std::uint64_t rows = 0, hits = 0;  // distinct rows; cached ones. With clock, rows evicted by their own mini-batch are loaded
+                                       // again
     bool stuck = false;                // window: all that was not in use was to be used again; some of it had to go
   };
 
@@ -142,7 +142,7 @@ class cache_plan {
 
 struct cache_run {
   std::uint64_t batches = 0, accesses = 0;  // different rows, a mini-batch each
-  std::uint64_t constant = 0, hits = 0;     // of these answered by what lies in host memory for good, and by the cache
+  std::uint64_t constant = 0, hits = 0;     // of these, served from pinned host rows, and from the cache
   std::uint64_t stuck = 0;                  // mini-batches
   std::uint64_t metadata_bytes = 0;
 };
@@ -156,14 +156,14 @@ struct cache_question {
 // A trace (rows of each mini-batch) through a policy. errc::usage as next().
 cache_run simulate_cache(std::span<std::vector<std::uint64_t> const> trace, cache_question const& q);
 
-// --- how many requests must be under way
-// -------------------------------------------------------------------------------------------------- GIDS' storage access accumulator:
-// requests that stand together take latency + n / rate, so a share p of the rate takes n = p / (1 - p) * rate * latency of them.
-// Mini-batches are merged until they ask for so many.
+// --- queue depth ------------------------------------------------------------------------------------------------------------------
+// GIDS' storage access accumulator: n concurrent requests take latency + n / rate, so a share p of the
+// rate takes n = p / (1 - p) * rate * latency of them. Mini-batches are merged until they request that
+// many.
 struct drive_rate {
   double requests_a_second = 0;  // of one drive, of the size that is read
   double seconds = 0;            // from a request to its answer, where few are under way
-  double system_seconds = 0;     // the same of what lies between the drive and who asks
+  double system_seconds = 0;     // the same of the path between drive and caller
   std::uint32_t drives = 1;
 };
 std::uint64_t required_requests(drive_rate const& d, double share);

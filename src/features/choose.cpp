@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t gib = std::uint64_t{1} << 30, granule = 64u << 10, engine_granule = 128u << 10;
 constexpr std::uint64_t most_sorted = (std::uint64_t{1} << 32) - 1;
 constexpr double clearly = 0.97, worth = 1.05;  // what is won at least, what is given at most so that a row crosses once
-constexpr double clearly_mixed = 0.8;           // won at least where near rows are sorted too
+constexpr double clearly_mixed = 0.8;           // Minimum gain if local rows are sorted too
 
 std::string grouped(std::uint64_t n) {
   std::string text = std::to_string(n);
@@ -33,7 +33,7 @@ gather_figures gather_figures::of(link_calibration const& link) {
   std::vector<reach> seen;
   for (row_rate const& r : link.random_rows) {
     if (r.row_bytes == 0 || r.table_bytes < gib) continue;
-    // Rows that the link itself bounds say nothing of translations.
+    // For rows that the link itself bounds, translations do not matter.
     double const rate = r.gbs < 0.8 * link.zero_copy_gbs && r.row_bytes >= 512 ? r.gbs / static_cast<double>(r.row_bytes) : 0;
     auto const at = std::find_if(seen.begin(), seen.end(), [&](reach const& s) { return s.table_bytes == r.table_bytes; });
     if (at == seen.end()) seen.push_back({r.table_bytes, rate});
@@ -104,19 +104,19 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   if (staged && options.duplicates == gather_duplicates::once)
     fail(errc::usage, "a staged gather sends a row for each id; say duplicates repeat or another way than staged");
 
-  // What the model says of the rows in host memory: of ids that ask for every row alike, so many are for these.
+  // The model for rows in host memory, of which this many ids are requested uniformly.
   std::uint64_t const table = q.far_rows * q.row_bytes, near = q.rows - q.far_rows;
   double const share = q.far_share.value_or(q.rows ? static_cast<double>(q.far_rows) / static_cast<double>(q.rows) : 0);
   auto const far = static_cast<std::uint64_t>(static_cast<double>(q.ids) * share);
   bool const asked_once = options.duplicates == gather_duplicates::once, repeat = options.duplicates == gather_duplicates::repeat;
-  // Of more ids than far rows some ask for a row again, whoever draws them.
+  // With more ids than remote rows some ids repeat, whatever the sampling.
   bool const repeats = !repeat && q.row_bytes > 0 && far > q.far_rows;
   std::uint64_t const different = repeats ? static_cast<std::uint64_t>(touched(far, q.row_bytes, table, q.row_bytes)) : far;
   double const as_given = figures.unsorted_ms(far, q.row_bytes, table), by_all = figures.sorted_ms(far, q.row_bytes, table, different),
                sort = figures.sort_ms(q.ids), bytes = static_cast<double>(far) * static_cast<double>(q.row_bytes) / 1e6;
   double const found = figures.unsorted_ms(different, q.row_bytes, table) + figures.find_ms(q.ids);
   auto const gbs = [&](double ms) { return bytes / std::max(ms, 1e-9); };
-  // The copy engine waits until ids are checked, and for it rows near are another pass, at the rate of peers.
+  // The copy engine waits until ids are checked, and needs another pass for local rows, at the rate of peers.
   double const by_engine = figures.engine_sorted_ms(far, q.row_bytes, table, different) + 0.02 +
                            (near ? static_cast<double>(q.ids - far) * static_cast<double>(q.row_bytes) / 300e6 + 0.01 : 0);
   bool const engine = run.way == gather_way::automatic && q.where.kind == place_kind::device && q.bulk_ready && !q.converted &&
@@ -138,10 +138,10 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   } else if (q.far_rows == 0) {
     order = "ids as they come, since no row lies in host memory";
   } else if (q.batched && sortable && !repeat) {
-    run.order = gather_order::sorted;  // whatever the model says of translations: what repeats crosses once
+    run.order = gather_order::sorted;  // whatever the model predicts for translations: duplicates cross once
     order = fmt::format("{}: sorted, since mini-batches share rows and each far one is to cross once", rows_text(q));
   } else {
-    // Near rows gain nothing by an order; what repeats most is what scores keep near.
+    // Local rows gain nothing by an order; scores cache the rows that repeat most on the device.
     bool const pays = sortable && in_order < (near ? clearly_mixed : clearly) * as_given,
                insures = sortable && !repeat && !near && in_order <= worth * (asked_once ? found : as_given);
     run.order = pays || insures ? gather_order::sorted : gather_order::none;

@@ -13,7 +13,7 @@ namespace garner {
 namespace {
 constexpr std::uint64_t kept_after_gather = 8;    // mini-batches that were gathered and may still run
 constexpr std::chrono::milliseconds heed(50);     // between two looks for an interrupt
-constexpr std::uint64_t stage_bytes = 32u << 20;  // of rows on their way to near slots
+constexpr std::uint64_t stage_bytes = 32u << 20;  // of rows in flight to slots on the device
 constexpr char const* use = "rows of a file, kept";
 }  // namespace
 
@@ -53,7 +53,7 @@ file_cache::~file_cache() {
   for (auto const* const batches : {&entered_, &given_})
     for (batch_ref const& b : *batches) try {
         b->slots.settle();
-      } catch (...) {  // a device that is gone: whoever waits next is told
+      } catch (...) {  // the device is lost: the next wait reports it
       }
 }
 
@@ -179,7 +179,7 @@ void file_cache::work() {
   }
 }
 
-// Rows that have come, from their places in host memory to their near slots; waits until they are there.
+// Copies rows that arrived in host memory to their slots on the device, and waits for the copies.
 void file_cache::send_near(executor& x, std::vector<std::uint64_t>& stages, std::vector<std::uint32_t>& slots,
                            buffer<std::uint64_t> const& keys, buffer<std::uint32_t> const& positions) {
   if (stages.empty()) return;
@@ -211,7 +211,7 @@ void file_cache::read_all_of_it() {
   std::uint64_t looked_at = cache_plan::nobody;  // the mini-batch for which the file was looked at last
   std::uint64_t merged = 0;                      // reads of mini-batches that are read together
   bool pause = false;                            // until all of these have come
-  // Of near slots.
+  // Lease of the slots on the device.
   executor x(where_);
   std::vector<std::uint64_t> free_stages(stages_), come;
   std::vector<std::uint32_t> come_slots, stage_of_slot(near_slots_);
@@ -290,7 +290,7 @@ void file_cache::read_all_of_it() {
   }
 }
 
-// --- who calls ---
+// --- called by the consumer ---
 bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const& stopped, figures& told) {
   batch_ref b;
   {

@@ -1,12 +1,12 @@
-// Rows of a file for mini-batches that are known ahead: read before they are needed, kept as long as it pays, gathered from where they lie.
-// A mini-batch enters with its ids; those of its rows that stand in the file go to the host, where a plan (cache_plan.hpp) says which are
-// there and which slots the others get. A thread of the cache's own has them read into their slots, mini-batch by mini-batch and as far
-// ahead as slots allow; gather() waits until those of the next mini-batch have come and launches a plain gather from the slots. So no
-// kernel waits for a drive, and there is no table of what is where for a kernel to look at: each mini-batch brings the slots of its rows
-// along. Invariants: mini-batches are planned, read and gathered in the order in which they entered; a slot is written when the lease that
-// the gather of the mini-batch that the plan names had of the slots has gone and its use has happened, and not before. A mini-batch whose
-// rows did not all come is never gathered: gather() throws what went wrong, and all that entered is to be forgotten by reset(). Cost: the
-// slots, 16 bytes each besides, and of mini-batches that have entered some 40 bytes a row.
+// Rows of a file for mini-batches that are known ahead: read before use, cached as long as it pays, gathered from their slots. A mini-batch
+// enters with its ids. Those of its rows that stay in the file go to the host, where a plan (cache_plan.hpp) finds the cached ones and
+// assigns slots to the others. A thread of the cache reads rows into their slots, mini-batch by mini-batch and as far ahead as slots allow;
+// gather() waits for the rows of the next mini-batch and launches a plain gather from the slots. Kernels never wait for a drive, and need
+// no lookup table: each mini-batch has the slots of its rows.
+// Invariants: mini-batches are planned, read and gathered in the order in which they entered. A slot is overwritten only after the gather
+// that the plan names has released its lease of the slots and its reads have completed. A mini-batch with missing rows is not gathered:
+// gather() throws the error, and reset() must discard all entered mini-batches.
+// Cost: the slots, 16 bytes more for each, and some 40 bytes per row of mini-batches that have entered.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -32,10 +32,10 @@ class file_cache final : public file_rows {
  public:
   struct terms {
     std::uint64_t host_bytes = 0;    // of slots in host memory
-    std::uint64_t device_bytes = 0;  // of slots near the place that gathers: where rows come first; none at the host
+    std::uint64_t device_bytes = 0;  // of slots on the gathering device: these are filled first; 0 on the host
     cache_policy policy = cache_policy::next_use;
-    // 0: reads go on without a pause. Else GIDS' storage access accumulator: mini-batches are read together until they ask for so many
-    // reads, and the next when all of these have come.
+    // 0: reads go on without a pause. Otherwise GIDS' storage access accumulator: mini-batches are merged until they request this many
+    // reads, and the next follow when all of these have completed.
     std::uint64_t merge_reads = 0;
     std::uint32_t window = 0;        // mini-batches that must have entered behind one before it is planned, unless it is gathered sooner
     std::span<float const> scores;   // by row; as cache_plan. Must outlive this
@@ -60,8 +60,8 @@ class file_cache final : public file_rows {
  private:
   struct batch {
     std::uint64_t rows = 0;
-    buffer<std::uint32_t> positions;        // near: of its rows that stand in the file
-    buffer<std::uint64_t> keys, keys_here;  // their slots; near, and where the host writes them
+    buffer<std::uint32_t> positions;        // on the device: ids of its rows that stay in the file
+    buffer<std::uint64_t> keys, keys_here;  // their slots; on the device, and where the host writes them
     leases<row_view> slots;                 // of its gather
     cache_plan::step step;
     std::vector<row_reads::want> wants;  // in the order in which they are sent; tag: the slot
@@ -87,8 +87,8 @@ class file_cache final : public file_rows {
   row_view const& table_;
   terms terms_;
   std::uint64_t slots_ = 0;
-  std::uint64_t near_slots_ = 0;  // slots [0, near_slots_) lie near
-  // What drives write to, who may outlive this: slots in host memory, and places of rows that go on from there to near slots.
+  std::uint64_t near_slots_ = 0;  // slots [0, near_slots_) are on the device
+  // Targets of drive reads, which may outlive this: slots in host memory, and staging rows on their way to slots on the device.
   struct written {
     memory_block slots, stage;
   };
@@ -101,20 +101,20 @@ class file_cache final : public file_rows {
   file_ids ids_;
   buffer<std::uint64_t> found_;
 
-  // Of the thread and who calls.
+  // Shared by the thread and the caller.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<batch_ref> entered_;  // not gathered yet
   std::deque<batch_ref> given_;    // gathered; the last of them is number gathered_ - 1
-  std::deque<batch_ref> queue_;    // planned, not sent whole
+  std::deque<batch_ref> queue_;    // planned, partly sent
   std::vector<batch_ref> idle_;
   std::uint64_t gathered_ = 0;
   std::exception_ptr broken_;  // the thread has ended by this
   bool stop_ = false;
-  // Of who calls, until a reset: what enters fails by this; a reset has failed, and what had entered is nobody's.
+  // Owned by the caller, until a reset: the error of entering mini-batches; a reset failed, and the entered ones are discarded.
   std::exception_ptr failed_;
   bool unclean_ = false;
-  bool lost_ = false;  // of the thread, and of who calls when it has ended
+  bool lost_ = false;  // of the thread, and of the caller after it has ended
   std::jthread thread_;
 };
 

@@ -1,6 +1,6 @@
-// Who brings the rows of a file to mini-batches: file_cache, which knows them ahead and reads before they are needed, or page_cache, whose
-// kernels ask for what they miss.
-// Invariant: mini-batches are gathered in the order in which they entered, and one whose rows did not all come never is.
+// Reads rows of a file for mini-batches: file_cache knows them ahead and reads before use; page_cache has kernels that request what they
+// miss.
+// Invariant: mini-batches are gathered in the order in which they entered, and only with all of their rows.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,17 +15,17 @@ namespace garner {
 class file_rows {
  public:
   struct figures {
-    std::uint64_t rows = 0, hits = 0;    // of the file: asked for, and that were there
+    std::uint64_t rows = 0, hits = 0;    // rows of the file: requested, and cached
     std::uint64_t reads = 0, bytes = 0;  // rows, or pages, that were read for it
     double waited_ms = 0;                // for the drive
   };
   virtual ~file_rows() = default;
 
-  // The ids of the mini-batch behind the last, near and checked. Waits for what was given to x; not for a drive.
+  // The ids of the next mini-batch, on the device and checked. Waits for work submitted to x; not for a drive.
   virtual void enter(executor& x, id_span ids) = 0;
   virtual void end() {}  // nothing else enters for now
-  // Rows of the next mini-batch that stand in the file, to their places of `out`; the others are gathered by who called. False: `stopped`
-  // said so while it waited. Throws what the drive said.
+  // Writes rows of the next mini-batch that stay in the file to their positions in `out`; the caller gathers the others. False: `stopped`
+  // ended the wait. Throws errors of the drive.
   using stop_check = std::function<bool()>;
   virtual bool gather(executor& x, void* out, gather_how how, stop_check const& stopped, figures& told) = 0;
   virtual void reset() = 0;                 // no mini-batch has entered and no row is here; waits for what is under way
@@ -33,10 +33,10 @@ class file_rows {
   virtual std::uint64_t near_bytes() const = 0;
 };
 
-// Of a mini-batch the rows that stand in the file. Grows with the largest.
+// Rows of a mini-batch that stay in the file. Grows with the largest.
 class file_ids {
  public:
-  // Their ids, and where these stand among all (both near, made larger where they have no room); returns how many. Waits.
+  // Their ids, and the positions of these (both on the device, grown as needed); returns how many. Waits.
   std::uint64_t find(executor& x, row_view const& table, id_span ids, buffer<std::uint64_t>& found, buffer<std::uint32_t>& positions);
 
  private:

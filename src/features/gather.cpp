@@ -1,11 +1,11 @@
-// The loops of a gather, written once for host, simulated and device.
-// A team serves a row: it finds out where the row lies, reads it in words as wide as the row and both its places allow (16 bytes at best,
-// four a lane in flight) and writes each word, converted or not, to every position that asked for the row. Ordered by id, the first team
-// of a group of equal ids serves all of it, up to 127 positions; a longer group is cut where a position divisible by 64 has 64 of the same
-// behind it, so that nobody must know how long the group is.
-// Ids that are not sorted find their duplicates in a hash table of positions (open addressing, at most half full): who comes first to a
-// slot fetches the row, which one is left to chance; the others take it from where that one's has come, by as many teams as there are.
-// Cost: a row crosses once; an order takes a sort of 12 bytes an id by as many bits as ids have, the table 8 to 16 bytes an id.
+// The loops of a gather, written once for host, simulated and device. A team serves a row. It looks up the row, reads it in words
+// as wide as the row, its source and its target allow (16 bytes at best, four per lane in flight), and writes each word, converted
+// or not, to every position that requested the row. Ordered by id, the first team of a group of equal ids serves all of it, up to
+// 127 positions; a longer group is cut where a position divisible by 64 has 64 of the same behind it, so that no team needs the
+// length of the group. Unsorted ids find their duplicates in a hash table of positions (open addressing, at most half full): the
+// first position in a slot, which one is left to chance, fetches the row; the others copy it from there, with as many teams as
+// there are.
+// Cost: a row crosses once; an order takes a sort of 12 bytes per id by as many bits as ids have, the table 8 to 16 bytes per id.
 #include "features/gather.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t page_bits = 21;  // of bytes: 2 MiB share a translation or lie next to who does
+constexpr std::uint64_t page_bits = 21;  // in bytes: 2 MiB share a translation or are adjacent
 constexpr std::uint64_t group_cut = 64;
 constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
@@ -63,7 +63,7 @@ struct converted {
 
 template <class Put>
 struct move_rows {
-  using full_blocks = void;  // gathers run on a share of the device beside others
+  using full_blocks = void;  // gathers use a share of the device while others run
   row_view from;
   id_order order;
   char* out;
@@ -83,8 +83,8 @@ struct move_rows {
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    // A thread of the host has one row under way, a device thousands: it asks for some rows to come at once, so that their translations
-    // overlap; between two rows there is too much for the processor to look ahead by itself.
+    // A host thread has one row in flight, a device thousands. It prefetches some rows together, so that their translations overlap; the
+    // code between two rows is too long for out-of-order execution to do so.
     if constexpr (Team::width == 1) {
       constexpr std::uint64_t ahead = 16, begins = 256;  // bytes; what is longer is streamed by then
       if (i % ahead == 0)
@@ -113,7 +113,7 @@ struct move_rows {
       case 8:
         return move<std::uint64_t>(t, id, i, last);
       case 4:
-        return move<std::int32_t>(t, id, i, last);  // signed: never a packed list
+        return move<std::int32_t>(t, id, i, last);  // signed: never a compressed list
       case 2:
         return move<std::uint16_t>(t, id, i, last);
       default:
@@ -183,7 +183,7 @@ struct look_for_file_rows {
   }
 };
 
-// Invariant: the key of a position that stands in the table stays as it is; only who is left out changes its own, to an id that no row has.
+// Invariant: the key of a position in the table is constant; only a position that is left out replaces its own by an invalid id.
 struct find_repeats {
   using full_blocks = void;
   row_view from;
@@ -197,7 +197,7 @@ struct find_repeats {
     std::uint64_t const id = keys[i] >> shift;
     if (far_from ? id < far_from : id >= from.rows || from[id].where != tier::host) return;
     for (std::uint64_t slot = mix(id) & mask;; slot = (slot + 1) & mask) {
-      std::uint32_t first = atomic_load(firsts + slot);  // looks before it locks: of a row that all ask for the slot is taken
+      std::uint32_t first = atomic_load(firsts + slot);  // looks before it locks: the slot of a popular row is taken
       if (first == nobody) first = atomic_cas(firsts + slot, nobody, static_cast<std::uint32_t>(i));
       if (first == nobody) return;
       if (keys[first] >> shift != id) continue;
@@ -251,7 +251,7 @@ struct count_rows {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t item) const {
     indices const mine{item * ids_an_item, smaller((item + 1) * ids_an_item, n)};
-    // The counts of all tiers side by side: a row is looked up once.
+    // Counts of all tiers: each row is looked up once.
     static_assert(ids_an_item < 1u << bits_a_count);
     std::uint64_t const hits = t.sum(mine, [&](std::uint64_t i) {
       std::uint64_t const id = batches.id(batches.batch_of(i), i);
@@ -272,7 +272,7 @@ void launch(executor& x, row_view const& from, batch_list const& to, id_order co
   move_rows<Put> const body{from, order, to.outs[0], how.scales, n, out_row_bytes, word, how.way == gather_way::shifted, bad};
   access_mode const access = how.way == gather_way::aligned ? access_mode::aligned : access_mode::merged;
   if constexpr (std::is_same_v<Put, as_is>) {
-    // Short rows: four of them a warp, as long as eight lanes still ask for whole lines or for the whole row at once.
+    // Short rows: four per warp, as long as eight lanes still request whole lines or the whole row at once.
     if (how.way == gather_way::aligned && (from.row_bytes <= 8 * word || (word == 16 && from.row_bytes <= 256)))
       return for_each_item<8>(x, n, body, access);
   }

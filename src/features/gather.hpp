@@ -1,6 +1,6 @@
-// A gather: ids in, rows out, over a table in several tiers. What a kernel of it sees, and the loops it is made of; who owns the tiers
-// stands in placement.cpp, where each row lies in row_view.hpp, which way and order to take in choose.cpp, who brings rows in sources.cpp.
-// Invariant: an id outside the table is never looked up; it is skipped, and check_ids, order_ids or gather_rows with `bad` has told of it.
+// A gather: ids in, rows out, over a table in several tiers. Declares its kernels and what they read. placement.cpp owns the tiers,
+// row_view.hpp locates each row, choose.cpp picks strategy and order, sources.cpp fetches rows.
+// Invariant: an id outside the table is never looked up; it is skipped, and check_ids, order_ids or gather_rows with `bad` has reported it.
 #pragma once
 #include <cstdint>
 
@@ -19,7 +19,7 @@ struct batch_list {
   void const* ids[most] = {};
   char* outs[most] = {};
   std::uint8_t id_bytes[most] = {};
-  std::uint64_t of_unsigned = 0;  // a bit a batch
+  std::uint64_t of_unsigned = 0;  // one bit per batch
 
   void add(id_span batch, void* out) {
     ids[count] = batch.data(), outs[count] = static_cast<char*>(out), id_bytes[count] = static_cast<std::uint8_t>(batch.id_bytes());
@@ -45,7 +45,7 @@ struct batch_list {
   }
 };
 
-// What the teams of a gather are told: team i serves entry i. Made by check_ids (of one batch: its ids as they come) or order_ids.
+// Work list of the teams of a gather: team i serves entry i. Made by check_ids (one batch: its ids unsorted) or order_ids.
 struct id_order {
   void const* ids = nullptr;  // of the user's; null: keys
   std::uint32_t id_bytes = 8;
@@ -64,7 +64,7 @@ struct id_order {
   }
 };
 
-// What order_ids works in, near the place that gathers; grows with the largest gather.
+// Workspace of order_ids, on the gathering device; grows with the largest gather.
 struct id_sorter {
   buffer<std::uint64_t> keys, spare_keys;
   buffer<std::uint32_t> positions, spare_positions, firsts;
@@ -75,25 +75,25 @@ struct id_sorter {
 struct gather_how {
   gather_way way = gather_way::aligned;  // naive, shifted or aligned
   element kind = element::f32, to = element::f32;
-  float const* scales = nullptr;  // by id, near; null: 1
+  float const* scales = nullptr;  // by id, on the device; null: 1
   unsigned load_bytes = 0;        // 0: as the way has it
 };
 
-// Sets *bad (near, ~0 before) to the first position whose id the table does not have. Asynchronous, as all of these.
+// Sets *bad (on the device, initially ~0) to the first position whose id the table lacks. Asynchronous, as all of these.
 id_order check_ids(executor& x, batch_list const& batches, std::uint64_t rows, std::uint64_t* bad);
 id_order as_given(batch_list const& batch);  // the order that check_ids gives
-// The same of any number of batches, and the order: none, sorted by id, or by translation page (2 MiB of the table) only. Fewer than
-// 2^32 ids. `split`: rows in host memory are left to another (far_from). `once`: sorted ids are in groups; of others the positions that ask
-// for a row in host memory again are left out, and bad[1] (0 before) counts them for copy_repeats.
+// The same for any number of batches, and the order: none, sorted by id, or by translation page (2 MiB of the table) only. Fewer than 2^32
+// ids. `split`: rows in host memory are left to another source (far_from). `once`: sorted ids are in groups; of others, repeated requests
+// for a row in host memory are left out, and bad[1] (initially 0) counts them for copy_repeats.
 id_order order_ids(executor& x, batch_list const& batches, row_view const& from, std::uint64_t out_row_bytes, gather_order order,
                    bool split, bool once, id_sorter& room, std::uint64_t* bad);
-// Each row to its place, but those that stand in a file. `bad`: of one batch whose ids nobody has looked at (as_given): what check_ids
-// would set, in the same pass.
+// Writes each row to its position, except rows in a file. `bad`: for one batch of unchecked ids (as_given): set as by check_ids, in the
+// same pass.
 void gather_rows(executor& x, row_view const& from, batch_list const& to, id_order const& order, gather_how const& how,
                  std::uint64_t* bad = nullptr);
 // The rows that were left out, n of them, from where the first of each has come; after all others, bytes as they are.
 void copy_repeats(executor& x, batch_list const& to, id_order const& order, std::uint64_t n, std::uint64_t out_row_bytes);
-// Of one batch: its ids, their positions, and which of them are of rows in the file. Asynchronous.
+// For one batch: ids of rows in the file, their positions and their number. Asynchronous.
 void find_file_rows(executor& x, row_view const& from, batch_list const& batch, std::uint64_t* ids, std::uint32_t* numbers,
                     std::uint8_t* flags);
 // counts[tier]: how many of these rows lie there. Adds to what is there.

@@ -122,7 +122,7 @@ struct number_passing {
   }
 };
 
-// Where pages lie near.
+// Pages on the device.
 struct near_pages {
   char *slots, *passing;
   std::uint64_t count;
@@ -239,7 +239,7 @@ page_cache::page_cache(place where, std::shared_ptr<stored_rows const> file, row
   service_ = std::make_unique<queue_service>(file_->files(), terms_.service);
   queue_options o;
   o.page_bytes = static_cast<std::uint32_t>(page), o.frames = static_cast<std::uint32_t>(frames);
-  o.time_out_seconds = 120;  // the reader's own deadline says what is wrong, and comes first
+  o.time_out_seconds = 120;  // the deadline of the reader is the actual cause, and is reported first
   queues_ = std::make_unique<request_queues>(x, *service_, o);
   forget();
 }
@@ -285,7 +285,7 @@ bool page_cache::gather(executor& x, void* out, gather_how how, stop_check const
     } catch (...) {
       try {
         forget();
-      } catch (...) {  // a device that is gone: the first error says so
+      } catch (...) {  // the device is lost: the first error reports it
       }
       throw;
     }
@@ -316,7 +316,7 @@ bool page_cache::gather(executor& x, void* out, gather_how how, stop_check const
   return true;
 }
 
-// All pages of a mini-batch to memory near it, and its rows together.
+// Copies all pages of a mini-batch to memory on the device, and assembles its rows.
 bool page_cache::bring(executor& x, batch const& b, stop_check const& stopped, figures& told) {
   std::uint64_t const keys = b.rows * pages_a_row_, page = places_.page_bytes;
   if (keys >> 32)

@@ -1,11 +1,11 @@
-// Rows of a file whose pages the place itself asks for when it misses them (BaM, and GIDS without its look-ahead): no thread of the host
-// knows what a mini-batch wants. Its ids become pages, each once; kernels look these up among pages that lie near, choose what gives way,
-// ask for the others through request queues (storage/queue.hpp), wait, and bring them near.
-// A page may lie in the `ways` slots of one set, and of a set a clock takes what was used neither by this mini-batch nor since the hand was
-// there last. Between two kernels nobody changes anything, so there are no locks: pages are sorted by set, and one lane serves a set. A
-// page that finds no slot comes all the same, and is forgotten with the mini-batch.
-// Invariant: a slot has the page that its key names, in full; when anything goes wrong, no slot has any.
-// Cost: 12 bytes a slot and 4 a set, near; nothing for other pages. The caller waits for the drive.
+// Rows of a file whose pages the device requests on a miss (BaM, and GIDS without its look-ahead): no host thread knows the rows of a
+// mini-batch. Its ids become distinct pages. Kernels look these up among cached pages, choose what to evict, request the others through
+// request queues (storage/queue.hpp), wait, and copy them to the device. A page may occupy the `ways` slots of one set. A clock per set
+// evicts a page that neither this mini-batch used nor any other since the hand passed it. No lock is needed, since nothing changes
+// between two kernels: pages are sorted by set, and one lane serves a set. A page without a slot is still read, and dropped after the
+// mini-batch.
+// Invariant: a slot has the page that its key names, in full; after an error all slots are empty.
+// Cost: 12 bytes of device memory per slot and 4 per set; 0 for other pages. The caller waits for the drive.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -22,7 +22,7 @@ class page_cache final : public file_rows {
  public:
   struct terms {
     std::uint64_t host_bytes = 0;    // of pages on their way; at the host also of those that stay
-    std::uint64_t device_bytes = 0;  // of pages near a device
+    std::uint64_t device_bytes = 0;  // of pages in device memory
     std::span<float const> factors;  // by row, where i8 rows are converted; in host memory. Must outlive this
     service_options service = {};    // threads that serve the queues, and how many queues
   };
@@ -61,7 +61,7 @@ class page_cache final : public file_rows {
   file_ids finder_;
   std::deque<batch> entered_;
   std::vector<batch> idle_;
-  // Of one mini-batch.
+  // State of one mini-batch.
   buffer<std::uint64_t> wanted_, spare_, distinct_, asked_, order_, hits_;
   buffer<std::uint32_t> at_, numbers_, missing_, into_, results_, all_;
   buffer<std::uint8_t> misses_, homeless_;

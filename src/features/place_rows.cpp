@@ -19,8 +19,8 @@ namespace garner {
 row_shares share_rows(row_budget const& b) {
   row_shares s;
   if (b.rows == 0 || b.row_bytes == 0) return s;
-  // Half of what is free stays for those who use the rows. With fast peers all of it goes to rows that lie once: the more different rows
-  // are near some device, the fewer cross the link (section 4.3.2 of the dissertation).
+  // Leaves half of the free memory to the consumers of the rows. With fast peers all of it holds rows without replication: the more
+  // distinct rows are on some device, the fewer cross the link (section 4.3.2 of the dissertation).
   std::uint64_t const near = b.device_budget.value_or(b.peers > 1 ? 0 : b.free_here / 2);
   std::uint64_t const peer = b.peers ? b.peer_budget.value_or(b.least_free_of_peers / 2) : 0;
   s.near = std::min(b.rows, near / b.row_bytes);

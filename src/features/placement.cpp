@@ -1,4 +1,4 @@
-// Where rows go, and who holds them.
+// Assigns rows to memory tiers, and owns them.
 #include "features/placement.hpp"
 
 #include <fmt/ranges.h>
@@ -75,7 +75,7 @@ row_placement::row_placement(executor& x, row_array const& source, row_sender& s
       if (source.file)
         fail(errc::usage, "rows of {} lie on peers and not in host memory{}; make a tensor for {}", source.file->name(), slow,
              to_string(where));
-      note += slow;  // then theirs are read from host memory, which has all rows
+      note += slow;  // then the peers' rows are read from host memory, which has all rows
       peer_rows = 0;
       peers_.reset();
     }

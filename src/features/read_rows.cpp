@@ -49,7 +49,7 @@ row_array seen_as(row_array rows, element as) try {
 
 namespace {
 
-// What the file says of itself, without its rows.
+// Reads the header of the file, without its rows.
 row_array described(npy_layout const& file, std::optional<element> as) {
   row_array table;
   table.kind = element_of(file.type());
@@ -103,7 +103,7 @@ row_array open_rows(std::filesystem::path const& path, std::optional<element> as
 
 namespace {
 
-// What the file says of itself, and its rows where `to` says they go.
+// Reads the header of the file, and its rows into `to`.
 row_array rows_into(std::filesystem::path const& path, std::optional<element> as,
                     std::function<std::shared_ptr<void>(row_array const& said, std::uint64_t bytes)> const& to) {
   if (is_row_file(path)) {

@@ -1,8 +1,8 @@
-// A table of rows as a file of pages (storage/page_file.hpp): what a row is, and where it lies.
-// The file's content is the head of the .npy file that it was made of, so its element type and shape are those, and it can be written back.
-// Where a row lies: rows do not cross pages where that leaves at most a quarter of a page unused (4096 / 512: 8 rows a page; 4096 / 1000:
-// 4); else they lie back to back (602 floats; 5000 bytes), and of rows larger than a page each may begin anywhere. Invariant: that follows
-// from the bytes of a row and of a page alone, and belongs to version 1 of the format.
+// A feature table as a file of pages (storage/page_file.hpp): what a row is, and its offset. The file's content is the head of the .npy
+// file that it was made of, so its element type and shape are those, and it can be written back. Offsets: rows do not cross pages where
+// that leaves at most a quarter of a page unused (4096 / 512: 8 rows per page; 4096 / 1000: 4); else they are contiguous (602 floats; 5000
+// bytes), and rows larger than a page may begin anywhere.
+// Invariant: the layout follows from the bytes of a row and of a page alone, and belongs to version 1 of the format.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -27,7 +27,7 @@ struct row_places {
 
 class row_file {
  public:
-  // errc::input where it is no whole row file, or its pages hold no rows.
+  // errc::input where the feature file is incomplete, or its pages hold something else.
   explicit row_file(std::filesystem::path const& file, reader_options const& options = {}, page_file::opener const& open = {});
   std::uint64_t rows() const { return layout_->rows(); }
   std::uint64_t row_bytes() const { return layout_->row_bytes(); }
@@ -49,8 +49,8 @@ struct rows_converted {
   std::uint32_t stripes = 1, page_bytes = 0;
   std::uint64_t per_page = 0;
 };
-// An .npy file or a row file into a row file (`out` ends in .gnt) or an .npy file, a part at a time: some MiB of memory, and 4 bytes a
-// page.
+// Converts an .npy file or a feature file to a feature file (`out` ends in .gnt) or an .npy file, a part at a time: some MiB of memory, and
+// 4 bytes per page.
 rows_converted convert_rows(std::filesystem::path const& in, std::filesystem::path const& out, page_file_options const& options = {});
 
 }  // namespace garner

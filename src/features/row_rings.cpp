@@ -41,7 +41,7 @@ class threaded_reads final : public row_reads {
   }
   void submit(std::span<want const> wants) override {
     if (wants.empty()) return;
-    // A few neighbours are worth more together than apart.
+    // Adjacent rows stay together: they are cheaper to read at once.
     std::size_t const parts = std::min<std::size_t>(workers_.size(), (wants.size() + least - 1) / least);
     {
       std::lock_guard const hold(mutex_);
@@ -118,7 +118,7 @@ class threaded_reads final : public row_reads {
       if (w->thread.joinable()) w->thread.join();
   }
 
-  std::size_t capacity_ = 0, open_ = 0, next_ = 0;  // of who calls
+  std::size_t capacity_ = 0, open_ = 0, next_ = 0;  // of the caller
   std::mutex mutex_;
   std::condition_variable asked_, came_;
   std::vector<done> come_, told_;

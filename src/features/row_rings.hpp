@@ -1,6 +1,6 @@
-// Rows read by several threads with a ring each, for drives that together give more than one thread can take.
-// What is submitted is cut into as many runs of neighbours as there are threads; what has come, from whichever, is told by wait(). Whatever
-// a thread throws is thrown by the next wait(), and by all after it.
+// Rows read by several threads with a ring each, for drives that together exceed the rate of one thread. Submitted reads are cut into as
+// many contiguous segments as there are threads; wait() returns completions of any thread. If a thread throws, the next wait() rethrows it,
+// and so do all later ones.
 #pragma once
 #include <functional>
 #include <memory>

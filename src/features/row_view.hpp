@@ -1,8 +1,8 @@
-// Where each row of a table lies, as a kernel sees it.
-// A row lies by its rank (its place among the hottest rows; without scores its id): ranks [0, kept()) in segments, one after the other,
-// each in memory of one tier; all other rows in the far array, where the id addresses them, or in a file, where no kernel reads them. A
-// segment of several parts is interleaved: row k of it is row k / parts of part k % parts (Listing 4.1 of Min's dissertation as meant).
-// Invariant: ends ascend; rank_of has an entry an id, or is null and the id is the rank.
+// Location of each row of a table, as a kernel reads it. A row is found by its rank (its index among the hottest rows; without scores its
+// id). Ranks [0, kept()) are in segments, one after the other, each in memory of one tier. All other rows are in the remote array, indexed
+// by id, or in a file, which no kernel reads. A segment of several parts is interleaved: row k of it is row k / parts of part k % parts
+// (Listing 4.1 of Min's dissertation as meant).
+// Invariant: ends ascend; rank_of has an entry per id, or is null and the id is the rank.
 #pragma once
 #include <cstdint>
 
@@ -25,14 +25,14 @@ struct row_view {
 
   std::uint64_t rows = 0, row_bytes = 0;
   std::uint64_t stride = 0;       // from a row to the next; 0: row_bytes
-  void const* rank_of = nullptr;  // a rank of kept() or more: the row is far
+  void const* rank_of = nullptr;  // a rank of kept() or more: the row is remote
   std::uint32_t rank_bytes = 4;
   std::uint32_t segments = 0;
   segment_of_rows segment[most_segments];
   char const* part[most_parts] = {};
   char const* far = nullptr;
-  bool in_file = false;  // rows that are in no segment stand in a file, and `far` is nothing
-  // Copies of far rows near the place that gathers (features/window.hpp): by id, which one; window_rows or more: none.
+  bool in_file = false;  // rows outside all segments are in a file, and `far` is unused
+  // Copies of remote rows on the gathering device (features/window.hpp): index by id; window_rows or more: none.
   std::uint32_t const* window_of = nullptr;
   std::uint32_t window_rows = 0;
   char const* window = nullptr;

@@ -1,9 +1,9 @@
-// Who brings the rows of a gather to their places. A source sees where rows lie (row_view), which rows go where (batch_list) and in which
-// order the teams take them (id_order); the ids have been checked.
+// Fetches the rows of a gather. A source sees the location of rows (row_view), their target positions (batch_list) and the order in which
+// teams take them (id_order); the ids have been checked.
 //   direct  kernels read host memory in place
-//   bulk    the copy engine of a few multiprocessors reads it; rows that lie elsewhere come as by direct
+//   bulk    the copy engine of a few multiprocessors reads it; all other rows are read as by direct
 //   staged  the threads of the host gather into pinned memory, which is sent: what frameworks do, and how rows come to the tiers at first
-// A source may wait for its rows as long as it likes; a kernel may not, so what can miss (a file) is a source and no tier.
+// A source may block for its rows; a kernel may not, so storage that can miss (a file) is a source, not a tier.
 #pragma once
 #include <cstdint>
 #include <functional>

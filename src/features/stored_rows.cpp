@@ -89,7 +89,7 @@ class plain_file final : public stored_rows {
   mutable reader files_;  // queues of several threads are made on it
 };
 
-// Memory for pages on their way, by their number; all of it is released with the last who holds it, since a drive may still write there.
+// Page buffers in flight, by number; the last holder releases all of them, since a drive may still write there.
 class page_room {
  public:
   explicit page_room(std::uint64_t page_bytes) : page_bytes_(page_bytes) {}
@@ -242,12 +242,12 @@ drive_rate stored_rows::measured() const {
   reader& from = files();
   std::uint64_t const bytes =
       std::min(from.size(), std::min<std::uint64_t>((row_bytes() + page - 1) / page * page, from.options().most_bytes));
-  constexpr unsigned least = 64, most = 1024;  // a drive wants more than its idle latency says; and each has memory of its own
+  constexpr unsigned least = 64, most = 1024;  // a drive needs more than its idle latency implies; and each has memory of its own
   reader probe(from, from.options().sizes_depth ? most : from.depth());
   drive_rate r;
   r.seconds = measure_reads(probe, bytes, 1, 1, 0.02).latency.quantile(0.5) * 1e-9;
   r.requests_a_second = measure_reads(probe, bytes, probe.depth(), 1, 0.06).requests_a_second();
-  // The rate is that of all its drives.
+  // The rate of all its drives together.
   from.size_depth(static_cast<unsigned>(std::clamp<std::uint64_t>(requests_under_way(r) / from.drives().size(), least, most)));
   measured_ = r;
   return r;

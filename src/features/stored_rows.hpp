@@ -1,7 +1,7 @@
-// A table of rows that stays in a file, and its rows read from there, many at a time.
-// An .npy file is read as it lies: its rows begin anywhere, so every row is a request of its own bytes; what stands together is joined, and
-// what the drive wants aligned is cut, by the reader. A row file of Garner's own is read by pages, which are held against their checksums
-// before a row is cut from them; rows that are asked for together share the pages that they share.
+// A feature table that stays in a file, and reads of many of its rows at a time. An .npy file is read unchanged: its rows begin
+// anywhere, so every row is a request of its own bytes. The reader joins adjacent ones, and cuts where the drive needs alignment.
+// Garner's feature file is read by pages, whose checksums are verified before rows are copied; rows that are requested together share
+// their pages.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -34,7 +34,7 @@ class row_reads {
     std::uint32_t tag = 0;
     std::optional<error> problem = {};  // names file, place and row
   };
-  virtual ~row_reads() = default;  // when it has gone nobody writes to any place, but of reads that their drive does not let go of
+  virtual ~row_reads() = default;  // after this nothing writes to any target, except reads that their drive fails to cancel
   // The kernel maps places of rows once instead of at each read, where it lets us; best before anything is submitted.
   virtual void register_memory(void* begin, std::size_t bytes) { (void)begin, (void)bytes; }
   virtual std::size_t room() const = 0;  // so many more may be submitted now
@@ -53,11 +53,11 @@ class stored_rows {
   virtual std::string const& name() const = 0;
   virtual std::uint64_t rows() const = 0;
   virtual std::uint64_t row_bytes() const = 0;
-  virtual std::uint64_t stored_bytes() const = 0;  // of all its rows, as they lie there
+  virtual std::uint64_t stored_bytes() const = 0;  // of all its rows, at their file offsets
   // `memory`: what rows are written to; kept as long as a drive may write there.
   virtual std::unique_ptr<row_reads> reads(std::shared_ptr<void const> memory) const = 0;
   virtual reader& files() const = 0;
-  // For who reads pages of files() himself: where rows begin, and pages that are best read. What is wrong with a page; empty: nothing.
+  // For callers that read pages of files() themselves: begin of a row, and pages worth reading. Error of a page; empty: valid.
   struct page_places {
     row_places rows;
     std::uint64_t begin = 0;  // of the first row
@@ -66,9 +66,9 @@ class stored_rows {
   virtual page_places places() const = 0;
   virtual std::string wrong(std::uint64_t page, void const* data) const { return (void)page, (void)data, std::string(); }
   std::string about() const { return files().about(); }
-  // Requests of a row, or of a page where it is shorter: the latency of one, and the rate with as many under way as were said, or as a
-  // drive can be of use for. Measured when it is first asked for, in some 0.1 s; reads that begin later have as many under way as fill
-  // that drive (requests_under_way), unless it was said how many.
+  // Requests of a row, or of a page if that is shorter: the latency of one, and the rate at the configured queue depth, or at the greatest
+  // useful one. Measured on first use, in some 0.1 s. Later reads use the queue depth that fills that drive (requests_under_way), unless it
+  // was configured.
   drive_rate measured() const;
 
  private:
@@ -78,7 +78,7 @@ class stored_rows {
 
 inline constexpr std::uint64_t worth_measuring = 64u << 20;  // bytes of a file: of a smaller one no drive is measured
 
-// Of rows one after the other from byte `begin` on.
+// For contiguous rows from byte `begin` on.
 std::shared_ptr<stored_rows const> plain_stored_rows(std::string name, std::shared_ptr<drive_set> drives, reader_options const& how,
                                                      std::uint64_t begin, std::uint64_t rows, std::uint64_t row_bytes);
 

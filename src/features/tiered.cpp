@@ -176,7 +176,7 @@ struct tiered_tensor::parts {
     bool const once = run.duplicates == gather_duplicates::once, finds = once && run.order != gather_order::sorted;
     bool const split = bulk && (view().kept() > 0 || finds);  // so that the copy engine knows what is left out
     if (run.order == gather_order::none && !finds && batches.count == 1 && !bulk && row_bytes > 0 && x.where().kind == place_kind::host) {
-      // Threads of the host meet once a gather: short rows take less time than a second pass over their ids where others keep it busy.
+      // Host threads have one barrier per gather: short rows take less time than a second pass over their ids if others keep it busy.
       if (how.way == gather_way::bulk) how.way = gather_way::aligned;
       gather_rows(x, view(), batches, as_given(batches), how, bad.data());
       if (bad[0] != none) refuse(batches, bad[0], before, many);
@@ -191,7 +191,7 @@ struct tiered_tensor::parts {
     }
     if (!x.asynchronous()) {
       if (bad[0] != none) refuse(batches, bad[0], before, many);
-      model.take();  // ids are near
+      model.take();  // ids are on the device
     } else {
       x.copy(bad_here.data(), bad.data(), (finds ? 2 : 1) * sizeof(std::uint64_t));
       checked.record(x);

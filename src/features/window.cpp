@@ -1,4 +1,4 @@
-// See window.hpp. The loops of a group: who is missing, which places are free, who gets which.
+// See window.hpp. The kernels of a group: find missing rows and free slots, and assign slots.
 #include "features/window.hpp"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ void row_window::make_room(std::uint64_t ids) {
   auto const at_least = [&](auto& b, std::uint64_t n) { grow(x_, b, n, "the prefetch window"); };
   at_least(ids_, ids), at_least(fresh_ids_, ids), at_least(spare_ids_, ids), at_least(fresh_, ids), at_least(far_, ids),
       at_least(far_before_, ids + 1);
-  // Two groups' rows, were none of them kept or asked for twice; but no more than the table has, or than it may.
+  // Rows of two groups, all of them missing and distinct; limited by the table, and by the configured maximum.
   std::uint64_t const most =
       std::min<std::uint64_t>({most_bytes_ / std::max<std::uint64_t>(1, table_.row_bytes), table_.rows - table_.kept(), coming});
   std::uint64_t const wanted = std::min(most, 2 * ids), has = now_->used.size();
@@ -159,7 +159,7 @@ row_window::fetched_rows row_window::fetch(std::span<id_span const> batches) {
   bytes_ = p.bytes() + ids_.bytes() + fresh_ids_.bytes() + spare_ids_.bytes() + far_before_.bytes() + fresh_.bytes() + far_.bytes();
   return to;
 }
-// So many ids of far rows that have no place: these get one, and come.
+// Ids of remote rows without a slot: these get one, and are fetched.
 void row_window::bring(places& p, std::uint64_t missing, group_run& run) {
   std::uint64_t const count = p.used.size();
   std::span<std::uint64_t> const sorted =

@@ -1,12 +1,12 @@
-// The prefetch window: far rows that the next mini-batches will read, fetched once for all of them, in the order of the table, and kept
-// near until the last of them has been handed over. Rows that are asked for again soon stay. How: groups of mini-batches, one after the
-// other. Of a group the far rows that are not here yet are found (an entry a row of the table says where each is), sorted, and read; they
-// take the places of rows that no group reads whose lease is out, so that rows are taken from the window for one group while those of the
-// next come. A group that wants more places than there are gets another window, which takes over; leases that are out keep the one before.
-// Invariant: what a lease names has come when its reader comes to it, and no place that it reads is written before it has gone. Cost: 4
-// bytes a row of the table, and of the window a row and 12 bytes; while a larger one takes over, both. Source: GIDS' window buffering
-// (PVLDB 17(6) 2024) pins rows that will be read again; that all are read once, ahead and in order is ours. Eviction by next use: Belady,
-// 1966, within the window.
+// The prefetch window: remote rows of the next mini-batches, fetched once for all of them, in the order of the table, and cached on the
+// device until the last of them has been consumed. Rows that repeat soon stay. Groups of mini-batches follow each other. For a group, the
+// missing remote rows are found (an entry per row of the table has the slot of each), sorted, and read into slots of rows that no group
+// reads and whose lease has ended. One group thus reads the window while rows of the next are fetched. A group that needs more slots gets
+// another window, which takes over; open leases keep the old one.
+// Invariant: leased rows have arrived when their reader runs, and their slots are not overwritten before it ends.
+// Cost: 4 bytes per row of the table, and a row and 12 bytes per slot; while a larger window takes over, both.
+// Source: GIDS' window buffering (PVLDB 17(6) 2024) pins rows that will be read again; reading all of them once, ahead and in order is
+// ours. Eviction by next use: Belady, 1966, within the window.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -21,13 +21,13 @@
 
 namespace garner {
 
-// The inside of a tensor, for Garner's own rooms.
+// Internals of a tensor, for Garner's own modules.
 struct tensor_access {
   static row_view const& view(tiered_tensor const& t);
   static float const* scales(tiered_tensor const& t);
   static void require_peers(tiered_tensor const& t);  // errc::device where a process that holds rows has ended
   static element written(tiered_tensor const& t, std::optional<element> to);
-  // Of a table that stays in a file; null, or nothing, of others.
+  // For a table that stays in a file; null, or unused, for others.
   static std::shared_ptr<stored_rows const> file(tiered_tensor const& t);
   static std::uint64_t file_cache_bytes(tiered_tensor const& t);
   static std::span<float const> file_scores(tiered_tensor const& t);
@@ -37,8 +37,8 @@ struct tensor_access {
 class row_window {
  public:
   struct group_run {
-    std::uint64_t ids = 0, far = 0;           // asked for; of these not kept on the device or on peers
-    std::uint64_t fetched = 0, left_far = 0;  // rows that came now; rows that there was no place for
+    std::uint64_t ids = 0, far = 0;           // requested; of these not on the device or on peers
+    std::uint64_t fetched = 0, left_far = 0;  // rows fetched now; rows that found no slot
   };
   struct fetched_rows {
     group_run run;
@@ -49,15 +49,15 @@ class row_window {
   row_window(place where, row_view const& table, element kind, std::uint64_t most_bytes, unsigned multiprocessors);
 
   executor& at() { return x_; }
-  // The far rows of a group: ids of each of its mini-batches, near, all of them rows of the table. What was given to at() before has
-  // happened where this waits for counts; the rows come afterwards. errc::internal where rows of the group before were left far, and its
-  // lease is out: they may get a place now, while that group reads them.
+  // The remote rows of a group: ids of each of its mini-batches, on the device, all valid. Work submitted to at() has completed when this
+  // waits for counts; the rows arrive later. errc::internal where the group before left rows uncached and its lease is open: they could get
+  // a slot now, while that group reads them.
   fetched_rows fetch(std::span<id_span const> batches);
-  bool full() const { return full_; }             // the last group had rows that there was no place for
+  bool full() const { return full_; }             // the last group had rows that found no slot
   std::uint64_t bytes() const { return bytes_; }  // by any thread
 
  private:
-  // A window of some places: where each row of the table is, who has a place, and when it was asked for last.
+  // A window of some slots: the slot of each row of the table, the row of each slot, and its last request.
   struct places {
     memory_block rows;
     buffer<std::uint32_t> window_of, used, numbers, free;

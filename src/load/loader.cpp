@@ -1,13 +1,13 @@
-// The loader: a thread samples groups of mini-batches ahead, has the window fetch what they lack, gathers each into buffers of a ring, and
-// hands it over.
-// While group A is handed over, B is sampled and its rows are fetched, and C is given to the sampler: sampler, window and gathers have a
-// stream each. Of tables that stay in a file the rows of B are read by a thread of their cache, which knows of C by then: so D is given to
-// the sampler. The thread of the loader waits for counts and for the caller; the caller waits for nothing but a mini-batch that is not
-// ready. A mini_batch is the lease (core/lease.hpp) of a place of the ring, with as many readers as it has streams: use_on() puts one
-// behind the event that its rows are there, and giving it back notes the last use of each. Invariant: mini-batches are handed over in
-// order; what a mini-batch holds is not written and does not go before whoever took it has given it back and the work on its streams has
-// happened. An error comes after all mini-batches before it. Cost: of the ring the rows of `ahead` + 1 mini-batches, of the sampler's
-// results those of two groups, and the window.
+// The loader: a thread samples groups of mini-batches ahead, has the window fetch their missing rows, gathers each into
+// buffers of a ring, and delivers it. While group A is delivered, B is sampled and its rows are fetched, and C is submitted to
+// the sampler: sampler, window and gathers have a stream each. If a table stays in a file, the thread of its cache reads the
+// rows of B, and knows C by then; so D is submitted to the sampler. The loader's thread waits for counts and for the caller;
+// the caller waits only for a mini-batch that is not ready. A mini_batch is the lease (core/lease.hpp) of a slot of the ring,
+// with as many readers as it has streams: use_on() orders one behind the event of its rows, and release notes the last use of
+// each.
+// Invariant: mini-batches are delivered in order. Buffers of a mini-batch are neither overwritten nor freed before its holder
+// releases it and the work on its streams completes. An error comes after all mini-batches before it.
+// Cost: in the ring the rows of `ahead` + 1 mini-batches, the sampler's results of two groups, and the window.
 #include "garner/load.hpp"
 
 #include <unistd.h>
@@ -52,7 +52,7 @@ struct load_core;
 // The fetch of a group.
 struct fetch_span {
   event begun, done;
-  double ms = 0, began = 0;  // by the host's clock, where there is no other
+  double ms = 0, began = 0;  // by the host's clock, if the device has none
   row_window::group_run run;
   std::uint64_t row_bytes = 0;
 };
@@ -71,7 +71,7 @@ struct mini_batch::parts {
   std::vector<memory_block> rooms;
   std::vector<mini_batch::rows> rows;
   event begun, ready;
-  // Streams that read it, each with its last use; the first `readers` of them are those of the caller who has it, or had it last.
+  // Streams that read it, each with its last use; the first `readers` of them belong to its current or last holder.
   struct reader {
     void* stream = nullptr;
     event done;
@@ -87,11 +87,11 @@ struct mini_batch::parts {
   std::vector<file_rows::figures> of_files;  // a table
   std::weak_ptr<load_core> home;
 
-  // Its rows are there when the stream has come so far; of the host, now.
+  // Its rows have arrived once the stream reaches this event; on the host, they already have.
   void use_on(void* stream) {
     if (!stream || device == -1) return ready.wait();
-    // CUDA's default stream of a thread (2) is another by each thread, and who gives this back may be another: the one that waits for all
-    // (1).
+    // CUDA's per-thread default stream (2) differs by thread, and another thread may release the mini-batch: use the legacy default stream
+    // (1), which waits for all.
     if (stream == reinterpret_cast<void*>(2)) stream = reinterpret_cast<void*>(1);
     auto const known = std::span(streams).first(readers);
     if (std::any_of(known.begin(), known.end(), [&](reader const& r) { return r.stream == stream; })) return;
@@ -105,11 +105,11 @@ struct mini_batch::parts {
   }
   parts() = default;
   parts(parts const&) = delete;
-  ~parts() {  // its loader may be gone, which would have seen to it
+  ~parts() {  // its loader may be destroyed, which would have handled it
     each_use([](reader& r) {
       try {
         r.done.wait();
-      } catch (...) {  // of a device that is gone, or a process that was forked
+      } catch (...) {  // the device is lost, or the process was forked
       }
     });
   }
@@ -152,7 +152,7 @@ void mini_batch::give_back() noexcept {
       home->idle.push_back(taken_);
       home->changed.notify_all();
     }
-  } catch (...) {  // a device that is gone: whoever waits next is told
+  } catch (...) {  // the device is lost: the next wait reports it
   }
   taken_ = nullptr;
 }
@@ -186,10 +186,10 @@ struct loader::impl {
   buffer<std::int64_t> seeds;
   std::uint64_t seed_count = 0, fingerprint = 0;
   std::uint64_t share = 0, a_epoch = 0;  // seeds and mini-batches of an epoch, as it was begun
-  // An epoch of the caller's own. Exchanged while there is no thread; given to under the lock.
+  // An epoch defined by the caller. Exchanged while the thread is stopped; appended to under the lock.
   struct owned {
     std::deque<own_batch> batches;            // none moves when another comes, and all stay, for resume()
-    std::vector<std::uint64_t> fingerprints;  // of all before each of them, and of all
+    std::vector<std::uint64_t> fingerprints;  // of all before each of them, and of all together
     std::uint64_t draws = 0;
     bool ended = false;
   };
@@ -243,7 +243,7 @@ struct loader::impl {
     for (loaded_table const& table : tables) {
       row_view const& view = tensor_access::view(*table.table);
       std::shared_ptr<stored_rows const> const file = tensor_access::file(*table.table);
-      bool const ahead = !table.seeds_only && !table.by;  // its rows can be asked for ahead
+      bool const ahead = !table.seeds_only && !table.by;  // its rows can be requested ahead
       rows_by_tier const tiers = table.table->tiers();
       tier_of.emplace_back();
       for (std::size_t t = 0; t < tier_count; ++t)
@@ -302,7 +302,7 @@ struct loader::impl {
     return {made.ms_until(begin), made.ms_until(end)};
   }
 
-  // By the thread, which changes all of it, or where there is none.
+  // Called by the thread, which owns all of it, or before it starts.
   std::uint64_t bytes_now() const {
     std::uint64_t n = sampler.bytes() + seeds.bytes();
     for (auto const& w : windows) n += w ? w->bytes() : 0;
@@ -401,7 +401,7 @@ struct loader::impl {
       core->changed.notify_all();
     }
     if (thread.joinable()) thread.join();
-    std::exception_ptr problem;  // of one of the caches, each of which is to forget what has entered
+    std::exception_ptr problem;  // to one of the caches, each of which is to forget entered mini-batches
     for (auto const& c : caches)
       if (c) try {
           c->reset();
@@ -427,7 +427,7 @@ struct loader::impl {
     return core->stop;
   }
 
-  // Mini-batches from (epoch, index) on, a group at a time; none (or, `waits`, later) where the caller has not asked for an epoch yet.
+  // Mini-batches from (epoch, index) on, a group at a time; empty (or, `waits`, later) until the caller starts an epoch.
   struct plan {
     impl& l;
     std::uint64_t epoch, index, begun = 0;
@@ -472,7 +472,7 @@ struct loader::impl {
   void work(std::uint64_t from, std::uint64_t index) {
     std::list<group> sampled;   // the first is handed over, the second fetched, and a third is known to the caches of files
     group given;                // to the sampler
-    std::exception_ptr failed;  // of a group behind those: told when all before it have been handed over
+    std::exception_ptr failed;  // error of a later group: reported when all before it have been delivered
     try {
       plan p{*this, from, index, 0, nullptr};
       auto const attempt = [&](auto const& stages) {
@@ -537,7 +537,7 @@ struct loader::impl {
       x.wait();
       for (auto const& w : windows)
         if (w) w->at().wait();
-    } catch (...) {  // was told above
+    } catch (...) {  // was reported above
     }
   }
   void enter(group& g) {
@@ -612,7 +612,7 @@ struct loader::impl {
     }
     return {v.ids, t.seeds_only ? seeds : v.count, 8};
   }
-  // By what the first group took and had fetched: how many are drawn together from the next one on.
+  // Sizes the next groups by what the first one took and fetched.
   void choose(group const& g) {
     if (g.empty() || !std::exchange(chooses_window, false)) return;
     double vertices = 0, edges = 0, rows = 0, brought = 0;
@@ -699,7 +699,7 @@ struct loader::impl {
     r.each_use([&](auto& use) { use.done.before(x); });
     tell(r);
     if (r.drawn) {
-      // The sampler writes into it when whoever had it has done with it.
+      // The sampler overwrites it once its last holder is done with it.
       r.each_use([&](auto& use) { use.done.before(sampler.inside().at()); });
       std::lock_guard const hold(core->mutex);
       core->idle_blocks.push_back(std::move(r.drawn));
@@ -726,7 +726,7 @@ struct loader::impl {
       if (t.by) ids = {r.rooms[*t.by].data(), ids.size(), static_cast<std::uint32_t>(r.rows[*t.by].row_bytes)};
       element const to = tensor_access::written(*t.table, t.to);
       std::uint64_t const row_bytes = t.table->width() * bytes_of(to), bytes = ids.size() * row_bytes;
-      grow(x, r.rooms[k], bytes, bytes + bytes / 8, "rows of a mini-batch");  // x comes behind all who read what was there
+      grow(x, r.rooms[k], bytes, bytes + bytes / 8, "rows of a mini-batch");  // orders x behind all readers of the old contents
       r.rows[k] = {r.rooms[k].data(), ids.size(), row_bytes, to};
       if (ids.size() == 0 && !caches[k]) continue;
       if (!t.seeds_only && !tier_of[k]) {
@@ -770,7 +770,7 @@ struct loader::impl {
   }
   // What a mini-batch that was handed over took, once it has happened.
   void tell(mini_batch::parts& r) {
-    std::lock_guard const one(r.telling);  // its figures stay until they are added up; the other mini-batches need not wait for it
+    std::lock_guard const one(r.telling);  // its figures stay until they are summed; the other mini-batches need not wait for it
     {
       std::lock_guard const hold(core->mutex);
       if (!r.handed || r.told) return;
@@ -829,7 +829,7 @@ struct loader::impl {
       if (!own->ended && next_index == own->batches.size())
         fail(errc::usage, "all {} mini-batches that were given have been handed over; give() another, or end() the epoch", next_index);
     }
-    if (next_index == batches() && !thread.joinable()) {  // stopped behind its last, or there is none
+    if (next_index == batches() && !thread.joinable()) {  // stopped behind its last, or nothing was started
       at_end = true;
       return {};
     }
@@ -849,7 +849,7 @@ struct loader::impl {
         halt();
         try {
           std::rethrow_exception(error);
-        } catch (garner::error const& e) {  // an interrupt that the caller has dealt with since is none
+        } catch (garner::error const& e) {  // ignores an interrupt that the caller has handled since
           if (e.code() != errc::interrupted || interrupt_requested()) throw;
         }
         return next(stream);
@@ -895,7 +895,7 @@ struct loader::impl {
     std::lock_guard const hold(core->mutex);
     return own ? own->batches.size() : a_epoch;
   }
-  // Of what leads to this mini-batch.
+  // Counters of the steps up to this mini-batch.
   std::uint64_t fingerprint_at(std::uint64_t next) const {
     std::lock_guard const hold(core->mutex);
     return own && !own->fingerprints.empty() ? own->fingerprints[std::min<std::uint64_t>(next, own->batches.size())] : fingerprint;

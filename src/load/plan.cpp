@@ -76,14 +76,14 @@ traffic times(traffic t, double n) {
 }
 std::uint64_t whole(double x) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, x))); }
 
-// What is asked of one type, as of several.
+// Requests for one type, or for several.
 struct ground {
   std::vector<load_type> types;
   std::vector<load_relation> relations;
   std::uint32_t seed_type;
   bool given;                  // types and relations; else one of each
   double pool = 0, seeds = 0;  // vertices that may be seeds; seeds of an epoch
-  std::vector<double> stands;  // a relation: entries of its lists, as `drawn` of the classes counts them
+  std::vector<double> stands;  // per relation: entries of its lists, as `drawn` of the classes counts them
 
   explicit ground(load_question const& q) : types(q.types), relations(q.relations), seed_type(q.seed_type), given(!q.types.empty()) {
     if (!given) {
@@ -106,7 +106,7 @@ struct ground {
   double seed(std::size_t type, vertex_class const& c, double batch) const {
     return type == seed_type && pool > 0 && (given || c.degrees[0] > 0) ? batch / pool : 0;
   }
-  // ... and to be in no mini-batch of so many draws through each relation.
+  // ... and to be in no mini-batch after this many samples through each relation.
   double missed(std::size_t type, vertex_class const& c, double batch, std::vector<double> const& draws) const {
     double expected = 0;
     for (std::size_t r = 0; r < relations.size(); ++r)
@@ -115,7 +115,7 @@ struct ground {
   }
 };
 
-// The share of what is drawn that stands in lists that are kept: those of which most is drawn a byte.
+// The share of sampled edges that cached lists serve: those with the most samples per byte.
 double share_drawn_near(load_question const& q, std::vector<vertex_class> const& classes, std::vector<double> const& drawn) {
   std::vector<std::size_t> order;
   double all = 0, near = 0, left = static_cast<double>(q.lists_kept);
@@ -148,7 +148,7 @@ load_plan plan_load(load_question const& q) {
   double const batch = std::min(static_cast<double>(q.loader.batch), g.seeds);
   p.types.resize(types), p.edges_by_hop.resize(relations);
   std::vector<double> draws(relations), before(relations);
-  std::vector<std::vector<double>> drawn(relations);  // of each class of who draws
+  std::vector<std::vector<double>> drawn(relations);  // per class of sampling vertices
   std::vector<double> looked_at(relations);
   double widest = 0;
   auto const missed = [&](std::size_t t, vertex_class const& c, std::vector<double> const& after) { return g.missed(t, c, batch, after); };
@@ -161,7 +161,7 @@ load_plan plan_load(load_question const& q) {
   for (std::size_t h = 0; h < q.fanouts.size(); ++h) {
     std::vector<double> more = draws;
     for (std::size_t r = 0; r < relations; ++r) {
-      // Who draws: seeds at first, then those that the last hop reached, or all.
+      // Vertices that sample: seeds at first, then those that the last hop reached, or all.
       std::size_t const t = g.relations[r].to;
       std::vector<vertex_class> const& classes = g.types[t].classes;
       double sum = 0, who = 0, whole_lists = 0;
@@ -196,7 +196,7 @@ load_plan plan_load(load_question const& q) {
   }
   p.list_bytes = 32 * whole(p.edges) + (q.weighted ? 128 * whole(std::accumulate(looked_at.begin(), looked_at.end(), 0.0) * 4 / 128) : 0);
   bool const host = q.where.kind == place_kind::host;
-  // Rows that are kept: those of most neighbours, of several types the first of each.
+  // Rows cached on the device: those with the most neighbors; with several types, the first of each.
   auto const for_classes = [&](std::size_t t, auto const& f) {
     load_type const& of = g.types[t];
     double const n = std::max(static_cast<double>(of.vertices), 1.0), share = std::min(1.0, static_cast<double>(of.rows_kept) / n);
@@ -261,14 +261,14 @@ load_plan plan_load(load_question const& q) {
   p.vertices = p.near_rows + p.far_rows;
   double const group = waits || from_file ? window : std::min<double>(window, near_window(q.where.kind == place_kind::device));
 
-  // Near memory.
+  // Device memory.
   auto const take = [&](std::string what, double bytes) {
     if (bytes >= 1) p.near.push_back({std::move(what), whole(bytes)});
   };
   auto const of_type = [&](char const* what, std::size_t t) {
     return types > 1 ? std::string(what) + " of '" + g.types[t].name + "'" : std::string(what);
   };
-  double const together = q.rule == hop_rule::last && !q.disjoint && !g.several() ? group : 1;  // mini-batches that are drawn in one pass
+  double const together = q.rule == hop_rule::last && !q.disjoint && !g.several() ? group : 1;  // mini-batches sampled in one pass
   // Room is made for what fanouts allow, and where that was too little for what there was.
   std::vector<std::uint64_t> of_types;
   std::vector<sampled_size> of_relations;
@@ -281,7 +281,7 @@ load_plan plan_load(load_question const& q) {
     return wanted > static_cast<double>(at_first) ? room * wanted : static_cast<double>(at_first);
   };
   double const items = made(first.items, widest * together);
-  double wide = 0, slots = 0, a_batch = 0;  // a_batch: bytes of what one has drawn
+  double wide = 0, slots = 0, a_batch = 0;  // per_batch: bytes of a sampled mini-batch
   for (std::size_t t = 0; t < types; ++t) {
     double const vertices = made(first.vertices[t], p.types[t].near_rows + p.types[t].far_rows);
     slots += static_cast<double>(std::bit_ceil(whole(2 * (vertices * together + items)) + 2)) * 16;
@@ -293,7 +293,7 @@ load_plan plan_load(load_question const& q) {
   take("sampler: local numbers of vertices", q.disjoint || (together > 1 && entries > beyond) ? slots : entries);
   take("sampler: work of a window",
        items * (36 + (far_lists && q.where.kind == place_kind::device ? 16 : 0) + (q.weighted ? 16 : 0)) + wide * (together > 1 ? 24 : 12));
-  // Of an epoch no more than it has; a device draws the first of the next one too.
+  // Limited by the length of an epoch; a device samples the first of the next one too.
   double const ever = q.batches ? static_cast<double>(q.batches) * (q.where.kind == place_kind::device ? 2 : 1) : 3 * group;
   take("mini-batches drawn, of three windows and ahead", (std::min(3 * group, ever) + q.loader.ahead + 2) * a_batch);
   for (std::size_t t = 0; t < types; ++t) {

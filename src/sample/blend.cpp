@@ -1,11 +1,11 @@
-// A row is read by n of N mini-batches that were sampled beforehand; before that it was expected with the chance p of each. Chances of rows
-// that look alike are taken as drawn from Beta(a p, a (1 - p)), so that the best guess is (a p + n) / (a + N): the prediction weighs as
-// much as a mini-batches. Rows look alike, are of one level, where both predictions nearly agree: `expected` within a quarter of an octave,
-// and its ratio to wrpr, which errs elsewhere, within an eighth. What a level was read more often than expected corrects its p, and how
-// much wider its counts scatter than those of coins of chance p tells its a: the excess is (N - 1) / (a + 1) of their variance, two
-// standard errors taken off. So where the prediction is as good as it can be (Kronecker graphs) a is large and nothing changes, and counts
-// of many epochs win. Invariant: sums are taken by chunks of the rows, in order: the same bits with any number of threads. Cost: four
-// passes over the rows, 2 bytes a row. Source: pre-sampling, GNNLab, EuroSys 2022; the weighing: empirical Bayes (Robbins 1956).
+// A row is read by n of N mini-batches sampled beforehand; the model expected it with the chance p of each. Chances of similar rows are
+// modelled as samples of Beta(a p, a (1 - p)). The best guess is then (a p + n) / (a + N): the prediction weighs as much as a mini-batches.
+// Rows are similar (one level) where both predictions nearly agree: `expected` within a quarter of an octave, and its ratio to wrpr, which
+// errs elsewhere, within an eighth. A level read more often than expected has its p corrected. The scatter of its counts, compared to coins
+// of chance p, determines its a: the excess is (N - 1) / (a + 1) of their variance, less two standard errors. Where the prediction cannot
+// be improved (Kronecker graphs) a is large and nothing changes; counts of many epochs win. Invariant: sums are taken by chunks of the
+// rows, in order: the same bits with any number of threads. Cost: four passes over the rows, 2 bytes per row. Source: pre-sampling, GNNLab,
+// EuroSys 2022; the weighing: empirical Bayes (Robbins 1956).
 #include "sample/blend.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr int octaves = 20, a_quarter = 4, an_eighth = 8, ratios = 128;  // rati
 constexpr int levels = (octaves * a_quarter + 1) * ratios;
 // So many accesses as expected are added to those that a level was read: where few are, the prediction stays.
 constexpr double accesses_taken_on_trust = 8;
-// So many are taken off the scatter of a level: a little more than chance explains is no excess yet, where mini-batches are few.
+// Standard errors subtracted from the scatter of a level: with few mini-batches, a small excess is chance.
 constexpr double standard_errors = 2;
 
 // Sums a level, over all rows.
@@ -81,7 +81,7 @@ void blend(std::vector<float>& score, std::vector<float> const& weighted, std::v
   });
   std::vector<double> weight(levels);
   for (std::size_t l = 0; l < levels; ++l) {
-    double excess = 0;  // one mini-batch tells of none
+    double excess = 0;  // one mini-batch has no scatter
     if (sampled > 1)
       excess = scatter.b[l] > 0 ? ((scatter.a[l] - standard_errors * std::sqrt(scatter.c[l])) / scatter.b[l] - 1) / (sampled - 1) : 0.99;
     weight[l] = 1 / std::clamp(excess, 1e-5, 0.99) - 1;

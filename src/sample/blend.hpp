@@ -5,7 +5,7 @@
 
 namespace garner {
 
-// What `sampled` draws its mini-batches from: no seed of the user's, so that it knows nothing of a training that is drawn from one.
+// Seed of the mini-batches that `sampled` pre-samples. It differs from any seed of a training, so the two are independent.
 inline constexpr std::uint64_t presampling_seed = 0x70726573616d706c;
 
 // `score`: expected accesses an epoch; becomes the blend. `weighted`: of the same vertices weighted reverse PageRank, or nothing;

@@ -25,12 +25,12 @@ using namespace drawing;
 struct block_sampler::parts::impl {
   struct type_parts {
     std::uint64_t vertices = 0;
-    buffer<std::uint32_t> place;   // by vertex: none, but while a mini-batch is drawn
-    buffer<std::uint64_t> hashed;  // of a hash table, two words a slot
-    std::uint64_t slots = 0;       // of it, for what is drawn now
-    std::uint64_t taken = 0;       // slots that a mini-batch took, the most so far; 0: not known
+    buffer<std::uint32_t> place;   // by vertex: none, except during sampling
+    buffer<std::uint64_t> hashed;  // of a hash table, two words per slot
+    std::uint64_t slots = 0;       // of it, for the current sampling
+    std::uint64_t taken = 0;       // most slots used by a mini-batch so far; 0: unknown
     buffer<std::int64_t> times;
-    bool is_source = false;  // of some relation: its vertices are drawn
+    bool is_source = false;  // a relation samples vertices of this type
   };
   struct relation_parts {
     inner_relation of;
@@ -42,9 +42,9 @@ struct block_sampler::parts::impl {
     std::uint32_t const* places = nullptr;
     buffer<std::uint32_t> largest;  // weight of each list, where long ones are sampled by weights without replacement
     bool far = false;
-    std::uint64_t cached = 0;             // bytes of first arcs
+    std::uint64_t cached = 0;             // bytes of first_edge
     buffer<std::uint64_t> names, begins;  // of a graph in another order
-    std::vector<std::uint64_t> seen;      // edges a hop, the most so far
+    std::vector<std::uint64_t> seen;      // edges per hop, the most so far
     template <class Id>
     csr_view<Id> view() const {
       return kept.with(lists.view<Id>());
@@ -57,21 +57,21 @@ struct block_sampler::parts::impl {
   std::vector<relation_parts> relations;
   counter_map map;
   sampler_rooms room;
-  // Of a graph whose vertices stand in another order inside.
+  // For a graph whose internal vertex order differs from the user's.
   memory_block inside, ranks;
   std::uint32_t inside_bytes = 4;
 
   buffer<std::uint64_t> counters, at, rank, keys, spare_keys;
   buffer<std::uint32_t> drawn, first;
   buffer<std::int64_t> row, col, edge, sifted_col, sifted_edge, tree_time;
-  // Of several mini-batches together: their vertices, and whose each is.
+  // Several mini-batches sampled at once: their vertices, and the mini-batch of each.
   buffer<std::int64_t> all_ids;
   buffer<std::uint32_t> all_batches;
-  std::uint64_t cached_arcs = 0;  // bytes of lists that are kept near
+  std::uint64_t cached_arcs = 0;  // bytes of adjacency cached on the device
   std::size_t roomy_for = 1;      // mini-batches that were sampled together, at the most
   bool sized = false, sized_for_several = false, torn = false;
-  // Of lists that lie elsewhere: mini-batches that are being drawn, the hop that comes next, what came of those before, and what it asks
-  // for.
+  // For adjacency owned by other processes: mini-batches being sampled, the hop that comes next, results of the hops before, and the
+  // requests of this one.
   struct split_window {
     std::vector<blocks::parts*> batches;
     std::uint32_t hop = 0;
@@ -85,7 +85,7 @@ struct block_sampler::parts::impl {
 
   impl(place where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations, block_options const& options)
       : model(options.access),
-        x(executor(where, &model), executor::urgent{}),  // beside a model: few blocks, which wait for the link
+        x(executor(where, &model), executor::urgent{}),  // while a model runs: few blocks, which wait for the link
         o(options),
         hash_beyond(places_beyond(x.on_device(),
                                   x.on_device() ? std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) : 0)) {
@@ -141,7 +141,7 @@ struct block_sampler::parts::impl {
     o.scores = {};
   }
 
-  // Entries of a list that are read when its vertex draws, at the most.
+  // Maximum entries of an adjacency list that are read when its vertex samples.
   std::uint64_t read_of_a_list(inner_relation const& r) const {
     std::int64_t const most = *std::max_element(r.fanouts.begin(), r.fanouts.end()),
                        least = *std::min_element(r.fanouts.begin(), r.fanouts.end());
@@ -193,12 +193,12 @@ struct block_sampler::parts::impl {
     for (std::uint32_t t = 0; t < map.types; ++t) more(room.vertices[t], c[map.need_vertices(t)]);
     for (std::uint32_t r = 0; r < map.relations; ++r) more(room.edges[r], c[map.need_edges(r)]);
   }
-  // How many of so many mini-batches can be drawn together.
+  // How many mini-batches, up to the given number, can be sampled together.
   std::uint32_t together(std::uint64_t wanted) const {
     if (map.types != 1 || map.relations != 1 || o.rule != hop_rule::last || o.disjoint || o.induced) return 1;
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, most_together));
   }
-  // An entry a vertex for each would be more than the caches of a processor like: what there is of vertices goes into a hash table.
+  // One entry per vertex for each mini-batch would overflow the caches of a processor, so its vertices go into a hash table.
   bool hashes(std::size_t batches) const {
     bool const may = batches > 1 || relations[0].of.elsewhere;
     return o.disjoint || (may && batches * types[0].vertices * sizeof(std::uint32_t) > hash_beyond);
@@ -215,7 +215,7 @@ struct block_sampler::parts::impl {
   bool far() const {
     return std::any_of(relations.begin(), relations.end(), [](relation_parts const& r) { return r.far; });
   }
-  // Of a hash table: for twice as much as there may be, or a quarter more than there was. open_edges() looks whether that is enough.
+  // Sizes a hash table: twice the upper bound, or 1.25 times what was seen. open_edges() checks that it suffices.
   std::uint64_t slots(std::size_t t, std::span<blocks::parts* const> batches) const {
     std::uint64_t most = room.vertices[t] * batches.size() + (types[t].is_source ? room.items : 0), seeds = 0;
     for (blocks::parts const* b : batches)
@@ -273,7 +273,7 @@ struct block_sampler::parts::impl {
   item_count counted(std::uint32_t counter, std::uint64_t most) const { return {counters.data() + counter, most}; }
   item_count so_far(some_batches batches, std::uint32_t t) const { return counted(map.total(t), room.vertices[t] * batches.size()); }
 
-  // Of several: together() allows so many, and their numbers follow each other.
+  // Several mini-batches: together() allows this many, and their numbers are consecutive.
   void give(some_batches batches) {
     auto const n = static_cast<std::uint32_t>(batches.size());
     bool const all = o.rule == hop_rule::all;
@@ -372,10 +372,10 @@ struct block_sampler::parts::impl {
   }
   void draws_by(hop_of_relation& s, std::uint64_t number, std::uint32_t h, std::uint32_t r) const {
     s.fanout = relations[r].of.fanouts[std::min<std::size_t>(h, map.hops - 1)];
-    // Eight hops a stream, as long as there are no more; others, and other relations, draw from seeds of their own.
+    // Up to eight hops have a random stream each; further hops, and further relations, sample with seeds of their own.
     std::uint64_t const other = std::uint64_t{r} << 32 | h / 8;
     s.seed = other ? mix(o.seed ^ mix(other)) : o.seed, s.stream = number * 8 + h % 8;
-    if (o.labor) s.seed = o.seed, s.stream = number * 8;  // one number a neighbor, whichever hop and relation
+    if (o.labor) s.seed = o.seed, s.stream = number * 8;  // one number per neighbor, for all hops and relations
     s.replace = o.replace;
     s.names = relations[r].names.data(), s.first_name = relations[r].of.first_name;
   }
@@ -398,7 +398,7 @@ struct block_sampler::parts::impl {
     find<Id>(s, relations[r].seen[h] * batches.size());
     number(s, batches, true);
   }
-  // f of what tells the times of these lists.
+  // f of the array that defines the times of these lists
   template <class Id, class F>
   void with_times(hop_of_relation const& s, F const& f) const {
     relation_parts const& rel = relations[s.relation];
@@ -406,7 +406,7 @@ struct block_sampler::parts::impl {
     if (rel.times) f(by_time_of_edge{{latest}, rel.times});
     else f(by_time_of_vertex<Id>{{latest}, rel.template view<Id>().targets, types[s.from].times.data()});
   }
-  // f of which entries of these lists are sampled without a look at each.
+  // f of the entries of these lists that are sampled without a look at each
   template <class Id, class F>
   void with_entries(hop_of_relation const& s, F const& f) const {
     if (!o.temporal || looks(relations[s.relation])) f(all_entries{});
@@ -449,7 +449,7 @@ struct block_sampler::parts::impl {
     for_each_item<1>(x, looked_at, sift{s, unsifted.col, unsifted.edge});
   }
 
-  // Who stands at the edges that were drawn.
+  // Looks up the neighbors at the sampled edges.
   template <class Id>
   void find(hop_of_relation const& s, std::uint64_t expected) {
     item_count const items = counted(counter_map::items, room.items);
@@ -490,10 +490,10 @@ struct block_sampler::parts::impl {
     if (finds_vertices) for_each_item<1>(x, 1, end_hop{s});
   }
   static constexpr std::uint64_t far_reads_worth_an_order = 1u << 15;
-  // Of 1,024 threads, a read each: what the link has under way. More wait in the caches' queues, and a model beside them with them.
+  // 1,024 threads with one read each fill the link. More only wait in the queues of the caches and delay a model that runs meanwhile.
   static constexpr unsigned far_blocks = 4;
 
-  // In the order of the lists, by blocks of packed ones, as many together as a window holds. The host must know which, so it waits.
+  // In list order, by blocks of compressed ones, as many together as a staging buffer holds. The host needs them, so it waits.
   template <class Id>
   void fetch_from_file(hop_of_relation const& s) {
     relation_parts& rel = relations[s.relation];
@@ -535,7 +535,7 @@ struct block_sampler::parts::impl {
     csr_view<Id> const v = relations[s.relation].template view<Id>();
     std::optional<limited_share> few;
     if (relations[s.relation].far) few.emplace(x, far_blocks, 1024);
-    // Neighbouring edges may stand side by side; a thread takes one, which no line can be begun for.
+    // Neighboring edges may be adjacent in memory; each thread reads one, so prefetching a line would not help.
     if (!v.targets.packed) for_each_item<1>(x, items, fetch<Id, false>{s, v, order, ordered, nullptr}, access_mode::merged);
     else if constexpr (sizeof(Id) == 4) for_each_item<1>(x, items, fetch<Id, true>{s, v, order, ordered, nullptr}, access_mode::merged);
   }
@@ -637,7 +637,7 @@ struct block_sampler::parts::impl {
     x.copy(split.counted.data(), counters.data(), map.part(n) * sizeof(std::uint64_t));
     x.wait();
   }
-  // As far as what came goes. Where room runs out all hops so far are done again from what came: nobody is asked twice.
+  // Continues as far as the received data allows. If memory runs out, all hops are redone from that data; nothing is requested twice.
   void go_on() {
     some_batches const batches = split.batches;
     auto const fanout = [&] { return relations[0].of.fanouts[split.hop]; };
@@ -679,7 +679,7 @@ struct block_sampler::parts::impl {
     for_each_item<1>(x, s.batches, open_edges{s, false, true});
     x.copy(row.data(), came.neighbours.data(), came.neighbours.size() * sizeof(std::int64_t));
     if (o.edge_ids) x.copy(edge.data(), came.edges.data(), came.edges.size() * sizeof(std::int64_t));
-    for_each_item<32>(x, drawing, take_drawn{s}, access_mode::merged, true);  // a hub may have drawn all of its list
+    for_each_item<32>(x, drawing, take_drawn{s}, access_mode::merged, true);  // a hub may have sampled its whole list
     for_each_item<1>(x, items, reach_drawn{s});
     number(s, batches, true);
   }
@@ -788,7 +788,7 @@ void block_sampler::parts::begin(std::span<blocks::parts* const> prepared) {
 }
 void block_sampler::parts::take(list_draws came) {
   impl& s = *impl_;
-  s.split.came.resize(s.split.hop + 1);  // those between draw nothing
+  s.split.came.resize(s.split.hop + 1);  // the vertices between sample nothing
   s.split.came.back() = std::move(came);
   s.go_on();
 }
@@ -871,7 +871,7 @@ void block_sampler::parts::finish(blocks::parts& b) {
       s.relations[r].seen[h] = std::max(s.relations[r].seen[h], n);
     }
   }
-  for (std::uint32_t h = 0; h < map.hops && !s.o.induced; ++h)  // whom a hop reaches is inserted before it is known who is new
+  for (std::uint32_t h = 0; h < map.hops && !s.o.induced; ++h)  // neighbors of a hop are inserted before it is known which are new
     for (std::uint32_t t = 0; t < map.types; ++t) {
       std::uint64_t n = c[map.history(h) + t];
       for (std::uint32_t r = 0; r < map.relations; ++r)

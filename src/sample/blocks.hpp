@@ -1,10 +1,10 @@
-// What samples blocks: the inside of the contract's block_sampler and blocks, for Garner's own rooms.
-// Nothing waits: how many vertices and edges there are stays where the next loop reads it, and the host learns it when it asks (finish).
-// Room is made for what mini-batches took so far; one that takes more is sampled again with more room, and has the same bits. Invariant:
-// vertices stand in the order in which they are first drawn, edges in that of the vertices that drew them: the same bits at every place and
-// for any number of threads. Cost: 45 bytes an edge of a hop and 12 a vertex of working memory, 4 bytes a vertex of the graph (disjoint: 40
-// to 80 a vertex of the mini-batch, at first for as many as fanouts allow); a far read of a sector an edge where lists are longer than the
-// fanout.
+// Samples blocks: the internals of the contract's block_sampler and blocks, for Garner's own modules. No call waits: counts of vertices and
+// edges stay where the next loop reads them, and the host learns them in finish(). Buffers have the size that mini-batches needed so far. A
+// mini-batch that needs more is sampled again with larger buffers, and has the same bits.
+// Invariant: vertices are in the order in which they are first sampled, edges in that of the vertices that sampled them. The bits are the
+// same on every device and for any number of threads.
+// Cost: 45 bytes per edge of a hop and 12 per vertex of working memory, 4 bytes per vertex of the graph (disjoint: 40 to 80 per vertex of
+// the mini-batch, initially for as many as fanouts allow); one remote sector read per edge where lists are longer than the fanout.
 #pragma once
 #include <memory>
 #include <optional>
@@ -39,8 +39,8 @@ struct blocks::parts {
   std::vector<of_relation> relations;
   std::uint64_t number = 0, seeds = 0, drawn = 0;
   place where;
-  // Of the work that was given: seeds and times where the place reads them, counters where the host does.
-  struct group {  // of one type; the first of them is seed number `first` of all
+  // Input of the current call: seeds and times where the device reads them, counters where the host does.
+  struct group {  // of one type; the first of them is seed number `first` overall
     std::uint32_t type;
     std::uint64_t first, count;
     std::int64_t const *seeds, *times;
@@ -51,19 +51,19 @@ struct blocks::parts {
   event begun, done;
   double ms = 0;  // of the work, by the clock of where it ran
   bool pending = false;
-  std::uint32_t together = 1;  // mini-batches that were drawn with it
+  std::uint32_t together = 1;  // mini-batches sampled with it
 
   parts() = default;
   parts(parts const&) = delete;
   ~parts() {
     try {
       done.wait();
-    } catch (...) {  // of a device that is gone, or a process that was forked
+    } catch (...) {  // the device is lost, or the process was forked
     }
   }
 };
 
-// Whose lists are drawn from, inside.
+// Adjacency that is sampled, internal.
 struct inner_relation {
   graph const* g = nullptr;
   edge_lists const* lists = nullptr;
@@ -71,19 +71,19 @@ struct inner_relation {
   std::vector<std::int64_t> fanouts;
   std::span<std::int64_t const> times;
   bool in_time_order = false;  // as sampled_relation has it
-  // Lists that lie with others: g tells no more than sizes, and what was drawn of them comes by parts::take().
+  // Adjacency owned by others: g holds sizes only, and sampled edges come by parts::take().
   bool elsewhere = false;
-  // Of a part of a graph: what its vertices are called where draws are keyed; empty: the first of them, and those behind it.
+  // For a part of a graph: names of its vertices, which key the random numbers. Empty: consecutive, from the first of them on.
   std::span<std::uint64_t const> names = {};
   std::uint64_t first_name = 0, first_edge = 0;
-  // Of a graph in another order inside, to name edges: entry i of the list of v is edge first_edge + begins[v] + places[i]; begins empty:
-  // the lists here have that order.
+  // For a reordered graph, to name edges: entry i of the list of v is edge first_edge + begins[v] + places[i]; begins empty: the lists here
+  // have the user's order.
   std::span<std::uint64_t const> begins = {};
   std::span<std::uint32_t const> places = {};
   std::shared_ptr<void const> owner = {};  // of what these refer to, and times
 };
 
-// Room that a sampler makes: edges of a hop, of all mini-batches that are drawn together; of one of them vertices by type and edges by
+// Capacity of a sampler's buffers: edges per hop, for all mini-batches sampled together; per mini-batch, vertices by type and edges by
 // relation.
 struct sampler_rooms {
   std::uint64_t items = 0;
@@ -93,7 +93,7 @@ struct sampled_size {  // of a relation
   std::uint64_t edges = 0;
   std::vector<std::int64_t> fanouts;
 };
-// Of a first mini-batch: what fanouts allow, within reason; what is too little is found out, and then it is a quarter more than was wanted.
+// Capacity for a first mini-batch: what fanouts allow, within reason. If it is exceeded, it grows to 1.25 times the need.
 sampler_rooms first_rooms(std::span<std::uint64_t const> types, std::span<sampled_size const> relations, block_options const& o,
                           std::uint64_t seeds, std::uint64_t batches);
 
@@ -101,8 +101,8 @@ void require_options(block_options const& o);  // errc::usage for options that d
 // errc::usage for fanouts out of range, or not of so many hops.
 void require_fanouts(std::vector<std::int64_t> const& fanouts, std::size_t hops);
 
-// Entries a vertex, for mini-batches that are drawn together, take no more bytes than this; beyond it what there is of vertices is hashed.
-// Entries are the faster ones (0.14 ms a mini-batch near, hashed 0.20): a card has room for them, caches of a processor hold few.
+// Limit in bytes of the per-vertex entries of mini-batches sampled together; beyond it vertices are hashed. Entries are faster (0.14 ms per
+// mini-batch in GPU memory, hashed 0.20): GPU memory has space for them, processor caches hold few.
 std::uint64_t places_beyond(bool on_device, std::uint64_t free);
 
 struct block_sampler::parts {
@@ -111,21 +111,21 @@ struct block_sampler::parts {
   ~parts();
 
   executor& at();
-  void hash_beyond(std::uint64_t bytes);  // of entries a vertex for mini-batches that are drawn together; for tests
-  // `near`: all seeds are near, whatever the addresses look like; else what is in host memory is copied.
+  void hash_beyond(std::uint64_t bytes);  // per-vertex entries of mini-batches sampled together; for tests
+  // `near`: all seeds are in device memory, whatever their addresses suggest; otherwise seeds in host memory are copied.
   void start(blocks::parts& into, std::uint64_t number, std::span<typed_seeds const> seeds, bool near);
-  // The same in two steps, so that several mini-batches whose numbers follow each other are drawn together: as many as there is room for,
-  // in one pass over the pages of the lists, and with as few launches as one.
+  // The same in two steps, so that several mini-batches with consecutive numbers are sampled together: as many as memory allows, in one
+  // pass over the pages of the adjacency, with as few launches as one.
   void prepare(blocks::parts& into, std::uint64_t number, std::span<typed_seeds const> seeds, bool near);
   void give(std::span<blocks::parts* const> prepared);
   void finish(blocks::parts& of);
-  void discard(blocks::parts& of) noexcept;  // what was given and nobody will ask for
+  void discard(blocks::parts& of) noexcept;  // discards pending results
 
-  // --- lists that are split over processes (garner/split.hpp); these wait ---
-  // Where the lists lie, of type 1, drawn by type 0: what the hop of these mini-batches draws for own vertices.
+  // --- adjacency split over processes (garner/split.hpp); these wait ---
+  // At the owner of the adjacency, of type 1, sampled by type 0: samples this hop of these mini-batches for the owner's vertices.
   list_draws draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices, std::span<std::uint32_t const> batches);
-  // Where mini-batches are made, whose relation is `elsewhere`: draws them together, as far as what came goes. At their end they are as
-  // after give(). Where one throws, begin() starts anew.
+  // Where mini-batches are assembled, for a relation that is `elsewhere`: samples them together, as far as the received data allows. Once
+  // complete, they are as after give(). If one throws, begin() starts anew.
   void begin(std::span<blocks::parts* const> prepared);
   void take(list_draws came);
   list_asks const& asks() const;
@@ -133,8 +133,8 @@ struct block_sampler::parts {
   traffic take_traffic();
   bool far() const;  // lists of some relation lie beyond the link
   std::uint64_t bytes() const;
-  double bytes_each() const;                          // of the rooms, for each of the mini-batches that are sampled together
-  std::uint64_t vertices(std::uint32_t type) const;   // errc::usage where there is no such type
+  double bytes_each() const;                          // of the buffers, for each of the mini-batches sampled together
+  std::uint64_t vertices(std::uint32_t type) const;   // errc::usage where the type does not exist
   std::uint64_t edges(std::uint32_t relation) const;  // the same; errc::usage too where edges are not named
 
   struct impl;

@@ -1,13 +1,13 @@
-// A hop over a relation is a handful of loops: how many each vertex draws, where (a scan tells at which edge each begins), which neighbours
-// stand there (the only far reads), who was drawn first (another scan), and the local numbers of all.
-// Invariant: place[v] is the local number of v, or none; while a hop runs, of a vertex that has none yet: base + the first edge that drew
-// it, base being larger than any number so far. So the smallest wins whichever thread comes first. Drawing: Floyd's sampling without
-// replacement (Bentley, CACM 30(9) 1987): the k-th draw is uniform in [0, d - f + k]; what was drawn already becomes d - f + k itself. Each
-// set of f positions is equally likely. f^2 / 2 comparisons, no table. By weights: the f smallest of -log(u) / w, u a random number an edge
-// (Efraimidis and Spirakis, IPL 97(5) 2006); with replacement the first f arrivals, where edges arrive at random times at the rates of
-// their weights: an edge whose first arrival is not among the f first has none there, so that lists are looked at as often. Temporal: the f
-// smallest of a random number, or of the age, among those that are no later than the seed. LABOR-0 (Balin and Catalyurek, NeurIPS 2023),
-// sequential Poisson: the f smallest of a random number a neighbor, the same for all that sample in a mini-batch.
+// A hop over a relation is a few loops: how many edges each vertex samples, where (a scan gives each its first edge), which neighbors these
+// are (the only remote reads), which edge sampled a vertex first (another scan), and the local numbers of all.
+// Invariant: place[v] is the local number of v, or none. While a hop runs, a vertex without a number holds base + the first edge that
+// sampled it; base exceeds every number so far. The smallest wins, in any order of threads. Sampling: Floyd's algorithm without replacement
+// (Bentley, CACM 30(9) 1987): the k-th sample is uniform in [0, d - f + k]; a repeated one becomes d - f + k. Each set of f positions is
+// equally likely. f^2 / 2 comparisons, no table. By weights: the f smallest of -log(u) / w, u a random number per edge (Efraimidis and
+// Spirakis, IPL 97(5) 2006); with replacement the first f arrivals, where edges arrive at random times at the rates of their weights: only
+// edges whose first arrival is among the f first matter, so lists are read as often. Temporal: the f smallest random numbers, or ages,
+// among edges no later than the seed. LABOR-0 (Balin and Catalyurek, NeurIPS 2023), sequential Poisson: the f smallest of a random number
+// per neighbor, shared by all vertices of a mini-batch.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -22,24 +22,24 @@ namespace garner::drawing {
 inline constexpr std::uint64_t nothing = ~std::uint64_t{0};
 inline constexpr std::uint32_t none = ~0u;
 
-// So many mini-batches are drawn together at the most: what a kernel is told of each is passed to it.
+// Maximum mini-batches sampled together: the state of each is passed to the kernel as an argument.
 inline constexpr std::uint32_t most_together = 64;
 
-// Where each counter stands: some of all mini-batches that are drawn together, then a part for each. All are zero at first, but for `bad`.
+// Index of each counter: some for all mini-batches sampled together, then a part for each. All are zero at first, but for `bad`.
 struct counter_map {
   std::uint32_t types = 0, relations = 0, hops = 0;
   // over: 0, or room ran out: 1 of edges, 2 + hop * relations + relation: of vertices, there
   static constexpr std::uint32_t over = 0, items = 1, looked_at = 2, need_items = 3, first_type = 4;
   GARNER_HD std::uint32_t total(std::uint32_t t) const { return first_type + t; }            // vertices so far
-  GARNER_HD std::uint32_t begin(std::uint32_t t) const { return first_type + types + t; }    // the first that this hop draws for
+  GARNER_HD std::uint32_t begin(std::uint32_t t) const { return first_type + types + t; }    // the first that this hop samples for
   GARNER_HD std::uint32_t end(std::uint32_t t) const { return first_type + 2 * types + t; }  // behind the last
   GARNER_HD std::uint32_t drawing(std::uint32_t t) const { return first_type + 3 * types + t; }
   GARNER_HD std::uint32_t shared() const { return first_type + 4 * types; }
 
-  // Of a mini-batch, from part(b) on.
+  // Counters per mini-batch, from part(b) on.
   static constexpr std::uint32_t bad = 0, was_over = 1, drawn = 2, needs_items = 3, first_item = 4, first_rank = 5, of_types = 6;
   GARNER_HD std::uint32_t count(std::uint32_t t) const { return of_types + t; }
-  // Whom this hop draws for: the first of them among all, and its local number; and whom the next one will.
+  // Vertices that this hop samples for: the first of them among all, and its local number; and the same of the next hop.
   GARNER_HD std::uint32_t segment(std::uint32_t t) const { return of_types + types + t; }
   GARNER_HD std::uint32_t local(std::uint32_t t) const { return of_types + 2 * types + t; }
   GARNER_HD std::uint32_t next_segment(std::uint32_t t) const { return of_types + 3 * types + t; }
@@ -53,8 +53,8 @@ struct counter_map {
   GARNER_HD std::uint32_t part(std::uint64_t b) const { return shared() + static_cast<std::uint32_t>(b) * own(); }
 };
 
-// Which local number a vertex has: an entry a vertex and mini-batch, or, of disjoint trees and where these would be too many, a hash table
-// of (vertex, tree, mini-batch) with open addressing. A slot of it is 16 bytes, a key and an entry, so that both come at once.
+// Local number of each vertex: one entry per vertex and mini-batch. For disjoint trees, and where entries would take too much memory, a
+// hash table of (vertex, tree, mini-batch) with open addressing. A slot is 16 bytes, a key and an entry, so one read loads both.
 struct place_table {
   std::uint32_t* place = nullptr;
   std::uint64_t* keys = nullptr;  // null: by vertex; else slot k has its key at keys[2 * k] and its entry behind it
@@ -79,7 +79,7 @@ struct place_table {
       if (there == nothing || there == mine) return 4 * at;
     }
   }
-  // Of an entry of the hash table.
+  // Entry in the hash table.
   GARNER_HD std::uint64_t vertex_at(std::uint64_t entry) const { return keys[entry / 2] / (trees * batches); }
   // Where its entry likely is.
   GARNER_HD void const* near(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
@@ -88,18 +88,18 @@ struct place_table {
   }
 };
 
-// Where what a mini-batch drew goes.
+// Output arrays of a mini-batch.
 struct outputs {
   std::int64_t *ids, *row, *col, *edge;  // null: not kept
 };
 
-// What the loops of one hop over one relation share. Of mini-batches that are drawn together, vertices stand in the order of hops, then of
-// mini-batches; so do edges of a hop.
+// State shared by the loops of one hop over one relation. For mini-batches sampled together, vertices are ordered by hop, then by
+// mini-batch; so are the edges of a hop.
 struct hop_of_relation {
   std::uint64_t* c;
   counter_map map;
   std::uint32_t from, to, relation, hop, batches;
-  bool all;  // who draws: all so far
+  bool all;  // samples for all vertices so far
   std::uint64_t const* offsets;
   std::int64_t *from_ids, *to_ids;
   std::uint32_t *from_tree, *to_tree;    // null: one tree
@@ -107,7 +107,7 @@ struct hop_of_relation {
   place_table places;
   std::uint32_t* drawn;
   std::uint64_t* at;
-  // By edge of the hop: neighbour (reached by a hash table: its entry there), who drew it (a place in to_ids), where it stands in the
+  // By edge of the hop: neighbor (with a hash table: its entry there), the vertex that sampled it (an index in to_ids), its position in the
   // lists.
   std::int64_t *row, *col, *edge;
   std::uint32_t* first;
@@ -116,7 +116,7 @@ struct hop_of_relation {
   std::int64_t fanout;
   std::uint64_t seed, stream;
   bool replace;
-  // What vertices are called where draws are keyed, of a part of a graph: names[v], or the first of them and those behind it.
+  // Names of the vertices of a part of a graph, which key the random numbers: names[v], or consecutive from the first of them.
   std::uint64_t const* names;
   std::uint64_t first_name;
 
@@ -128,11 +128,11 @@ struct hop_of_relation {
     std::uint64_t const name = names ? names[v] : first_name + v;
     return random_bits(seed, stream + 8 * batch, tree ? name ^ mix(tree) : name);
   }
-  // Of one relation alone the type of its sources counts for nothing: a part of a graph calls it otherwise.
+  // With a single relation the source type does not count: a part of a graph has another type for it.
   GARNER_HD std::uint64_t key_of_neighbors(std::uint64_t batch) const {
     return random_bits(seed, stream + 8 * batch, map.relations > 1 ? from : 0);
   }
-  // Of edge i: whose it is, and the entry of its neighbour.
+  // Mini-batch of edge i, and the entry of its neighbor.
   GARNER_HD std::uint64_t batch_of_edge(std::uint64_t i) const { return to_batch ? to_batch[col[i]] : 0; }
   GARNER_HD std::uint64_t entry_of(std::uint64_t i) const {
     auto const at = static_cast<std::uint64_t>(row[i]);
@@ -142,15 +142,15 @@ struct hop_of_relation {
     return places.keys ? static_cast<std::int64_t>(places.vertex_at(static_cast<std::uint64_t>(row[i]))) : row[i];
   }
   GARNER_HD std::uint64_t base() const { return c[map.total(from)]; }
-  // Whether who draws n of so many neighbours takes each once: where all are wanted with replacement too.
+  // Whether a vertex that samples n of this many neighbors takes each once: also with replacement if all are wanted.
   GARNER_HD bool takes_all(std::uint64_t n, std::uint64_t degree) const { return fanout < 0 || (n == degree && !replace); }
-  // Whether e is one of the first n entries that who draws as item i has.
+  // Whether e is one of the first n entries sampled by item i.
   GARNER_HD bool is_among(std::uint64_t i, std::uint64_t n, std::uint64_t e) const {
     for (std::uint64_t k = 0; k < n; ++k)
       if (edge[at[i] + k] == static_cast<std::int64_t>(e)) return true;
     return false;
   }
-  // u stands at edge i. Without places nobody numbers it here: whoever asked for the list does.
+  // u is the neighbor at edge i. Without places, u gets its number where the list was requested, not here.
   GARNER_HD void reach(std::uint64_t i, std::uint64_t u, std::uint64_t tree, std::uint64_t batch) const {
     std::uint64_t const entry = places.place ? places.insert(u, tree, batch) : 0;
     row[i] = static_cast<std::int64_t>(places.keys ? entry : u);
@@ -202,7 +202,7 @@ struct take_seeds {
     atomic_min(places.place + places.insert(v, tree ? first + i : 0, batch), static_cast<std::uint32_t>(i));
   }
 };
-// Of several mini-batches one without seeds: it begins and ends where the next one does.
+// A mini-batch without seeds, among several: it begins and ends where the next one does.
 struct no_seeds {
   std::uint64_t* c;
   counter_map map;
@@ -212,7 +212,7 @@ struct no_seeds {
     c[map.part(batch) + map.next_segment(0)] = before;
   }
 };
-// Hop `hop` draws for those that the hop before reached, or for all; `hops`: nothing is drawn any more. An item a mini-batch.
+// Hop `hop` samples for the vertices reached by the hop before, or for all; `hops`: sampling ends. One item per mini-batch.
 struct begin_hop {
   std::uint64_t* c;
   counter_map map;
@@ -229,7 +229,7 @@ struct begin_hop {
       }
       mine[map.segment(t)] = all ? 0 : mine[map.next_segment(t)];
       mine[map.local(t)] = all ? 0 : mine[map.next_local(t)];
-      // Whom the relations of this hop reach stands behind what there is.
+      // Vertices reached by the relations of this hop are appended to the existing ones.
       mine[map.next_segment(t)] = c[map.total(t)], mine[map.next_local(t)] = mine[map.count(t)];
       mine[map.history(hop) + t] = mine[map.count(t)];
     }
@@ -246,7 +246,7 @@ struct all_entries {
     return end - begin;
   }
 };
-// Of lists in the order of time: those that are no later than the seed.
+// For lists in the order of time: the edges that are no later than the seed.
 template <class By>
 struct entries_in_time {
   bool latest;
@@ -289,7 +289,7 @@ struct open_edges : hop_of_relation {
   bool looks, last;  // edges are looked at and some left out; nothing is left out any more
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t b) const {
-    if (c[map.over]) return;  // items are none: no hop begins after that
+    if (c[map.over]) return;  // no item is valid: no hop begins after that
     std::uint64_t const drawing = c[map.drawing(to)];
     bool const sifted = looks && last;
     auto const edges_until = [&](std::uint64_t target) { return sifted ? rank[at[target]] : at[target]; };
@@ -344,8 +344,8 @@ struct draw : hop_of_relation {
   }
 };
 
-// --- draws that look at every edge -------------------------------------------------------------------------------------------------------
-// Of a number that is not negative the bits, which ascend with it.
+// --- sampling that reads every edge ------------------------------------------------------------------------------------------------------
+// Bits of a number that is not negative; they ascend with it.
 GARNER_HD inline std::uint64_t bits_of(double x) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &x, sizeof bits);
@@ -356,7 +356,7 @@ GARNER_HD inline double double_of(std::int64_t bits) {
   std::memcpy(&x, &bits, sizeof x);
   return x;
 }
-// What an edge is chosen by: the smallest keys are drawn, candidate::none never is. A key above `most` may be none, since nobody wants it.
+// Key by which an edge is chosen: the smallest ones are sampled, never candidate::none. Keys above `most` may become none.
 struct by_weight {
   static constexpr bool leaves_out = true, by_neighbor = false;
   using element = std::uint32_t;
@@ -420,7 +420,7 @@ struct by_neighbor_alone {
   GARNER_HD std::uint64_t key(element, std::uint64_t random, std::int64_t, std::uint64_t) const { return (random >> 1) + 1; }
 };
 
-// The largest weight of each list, of weights whose bits ascend with them.
+// The largest weight of each list, for weights whose bits ascend with them.
 struct largest_weight {
   std::uint64_t const* offsets;
   by_weight by;
@@ -434,9 +434,9 @@ struct largest_weight {
     atomic_max(largest + v, most);
   }
 };
-// By weights, of a long list: entries at random, each kept with the chance of its weight over the largest, until there are enough, or many
-// were tried for nothing: then draw_by looks through the list for the rest. Either takes each next entry by the weights of those that are
-// left. Into drawn[]: how many were found.
+// By weights, for a long list: random entries, each accepted with the chance of its weight over the largest, until there are enough or too
+// many were rejected. In the latter case draw_by reads the list for the rest. Both choose each next entry by the weights of those that are
+// left. Fills drawn[]; returns the number found.
 struct try_entries : hop_of_relation {
   static constexpr std::uint64_t long_list = 64;
   by_weight by;
@@ -463,7 +463,7 @@ struct try_entries : hop_of_relation {
   }
 };
 
-// Into first[]: 1 an edge is drawn, 0 none stands here, 2 allowed() will tell. Where edges arrive, their times into row[].
+// Writes first[]: 1 the edge is sampled, 0 there is nothing here, 2 allowed() decides. For arrivals, writes their times into row[].
 template <class By>
 struct draw_by : hop_of_relation {
   By by;
@@ -511,7 +511,7 @@ struct draw_by : hop_of_relation {
     }
   }
 };
-// The first arrivals became those of all times: with replacement, by weights.
+// Turns first arrivals into all arrivals: with replacement, by weights.
 struct draw_again : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
@@ -560,7 +560,7 @@ struct allowed : hop_of_relation {
            [&](typename By::element x) { first[i] = by.key(x, 0, limit, candidate::none) != candidate::none; });
   }
 };
-// What was drawn, one behind the other.
+// Compacts the sampled edges.
 struct sift : hop_of_relation {
   std::int64_t const *from_col, *from_edge;
   template <class Team>
@@ -571,8 +571,8 @@ struct sift : hop_of_relation {
   }
 };
 
-// --- which neighbours, and their numbers -------------------------------------------------------------------------------------------------
-// Edges by where they stand in the lists, so that reads share translations: page, and above it the edge of the hop.
+// --- neighbors, and their numbers --------------------------------------------------------------------------------------------------------
+// Edges by position in the lists, so that reads share translations: page, and above it the edge of the hop.
 struct page_of_edge : hop_of_relation {
   std::uint64_t* keys;
   std::uint32_t shift;
@@ -584,7 +584,7 @@ struct page_of_edge : hop_of_relation {
 };
 template <class Id, bool Packed>
 struct fetch : hop_of_relation {
-  using full_blocks = void;  // far reads take a share of the device, and leave the rest to who gathers and computes meanwhile
+  using full_blocks = void;  // remote reads take a share of the device, and leave the rest to a gather and a model that run meanwhile
   csr_view<Id> lists;
   std::uint64_t const* order;  // of the first `ordered`; null: as they come
   std::uint64_t ordered;
@@ -602,8 +602,8 @@ struct fetch : hop_of_relation {
     if (window_at) one = list_window::moved(one, window_at[k]);
     t.each(known<Packed>(one), [&](Id u) { reach(i, u, tree, batch); });
   }
-  // A thread of the host asks for entries of the lists, and then for what it will look up for them, some edges before: a device has
-  // thousands under way. Inlined, since gcc drops a call of what does nothing but prefetch.
+  // A host thread prefetches list entries, and then what it will look up for them, some edges ahead: a device has thousands in flight.
+  // Inlined, since gcc drops a call to a function that only prefetches.
   [[gnu::always_inline]] GARNER_HD void look_ahead(std::uint64_t k) const {
     constexpr std::uint64_t lists_ahead = 32, places_ahead = 16;
     if (lists.targets.packed) return;
@@ -616,11 +616,11 @@ struct fetch : hop_of_relation {
   }
 };
 
-// --- what edges are called ---------------------------------------------------------------------------------------------------------------
-// By where they stand in the lists of the whole graph, in the order of the user's ids.
+// --- names of edges ----------------------------------------------------------------------------------------------------------------------
+// By position in the adjacency of the whole graph, in the order of the user's ids.
 struct name_edges : hop_of_relation {
   std::uint64_t const* begins;  // where the list of each vertex begins there, behind first_edge others; null: as here
-  std::uint32_t const* places;  // far: where each entry stands in its list there; null: all stand as here
+  std::uint32_t const* places;  // remote: position of each entry in its original list; null: the order is the same
   std::uint64_t first_edge;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
@@ -636,15 +636,15 @@ struct name_edges : hop_of_relation {
   }
 };
 
-// --- lists that lie elsewhere ------------------------------------------------------------------------------------------------------------
-// At the owner, once its lists are drawn from: how many each vertex drew, where some were left out.
+// --- adjacency owned by other processes --------------------------------------------------------------------------------------------------
+// At the owner, after sampling: edges of each vertex, where some were left out.
 struct count_sifted : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
     drawn[i] = static_cast<std::uint32_t>(rank[at[i + 1]] - rank[at[i]]);
   }
 };
-// At who asked: drawn[] and row[] came. Whose each is, and who was drawn first.
+// At the requesting process: drawn[] and row[] arrived. Finds the vertex of each edge, and the first edge of each neighbor.
 struct take_drawn : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
@@ -677,7 +677,7 @@ struct open_vertices : hop_of_relation {
     std::uint64_t const all_of_them = mine[map.count(from)] + rank[end] - rank[begin];
     mine[map.first_rank] = rank[begin];
     mine[map.need_vertices(from)] = larger(mine[map.need_vertices(from)], all_of_them);
-    // Who looks at `over` next finds the same, whoever set it first.
+    // The next read of `over` finds the same value, whichever thread set it first.
     if (all_of_them > room_vertices) atomic_store(c + map.over, std::uint64_t{2} + hop * map.relations + relation);
   }
 };
@@ -685,7 +685,7 @@ struct take_place : hop_of_relation {
   outputs to_batches[most_together];
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    if (std::uint64_t const over = c[map.over]) {  // there is no room for them: as if they had not been drawn
+    if (std::uint64_t const over = c[map.over]) {  // memory does not suffice: as if they had not been sampled
       if (places.keys || over != 2 + hop * map.relations + relation) return;
       std::uint32_t* const entry = places.place + entry_of(i);
       if (atomic_load(entry) >= base()) atomic_store(entry, none);
@@ -719,7 +719,7 @@ struct number_edges : hop_of_relation {
 };
 // An item a mini-batch.
 struct end_relation : hop_of_relation {
-  bool counts_vertices, drops_edges;  // the induced subgraph keeps none of those that were drawn
+  bool counts_vertices, drops_edges;  // the induced subgraph keeps no sampled edges
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t b) const {
     if (c[map.over]) return;
@@ -740,7 +740,7 @@ struct end_hop : hop_of_relation {
   }
 };
 
-// --- all edges among what was drawn ---------------------------------------------------------------
+// --- all edges among the sampled vertices ------------------------------------------------------
 struct is_known {  // no lambda: nvcc 13.0 ends with an internal error
   std::uint32_t const* place;
   GARNER_HD std::uint64_t operator()(std::uint64_t u) const { return place[u] != none ? 1 : 0; }
@@ -755,7 +755,7 @@ struct tally_induced : hop_of_relation {
     t.once([&] { drawn[i] = static_cast<std::uint32_t>(smaller<std::uint64_t>(n, none)); });
   }
 };
-// As they come; the order follows. A key: target, and above it nothing; below it how far in the list.
+// Unordered; sorting follows. A key: target, and above it nothing; below it the index in the list.
 template <class Id, bool Packed>
 struct list_induced : hop_of_relation {
   csr_view<Id> lists;

@@ -1,7 +1,7 @@
-// Of far lists those that are read most, kept near whichever ids their vertices have: the ones whose copies spare most reads a byte.
-// Invariant: a copy is whole. By vertex it is told how much further on the copy stands than the list does, in elements, or of packed lists
-// in words (two lists that share a block have it both); offsets and directories mean the same for both. Cost: 8 bytes a vertex near, 16
-// where weights are kept too, and one read of the lists that are kept; while they are chosen 36 bytes a vertex of the host.
+// Copies of the most-read remote adjacency in device memory, chosen by reads saved per byte, whichever ids the vertices have. Invariant: a
+// copy is whole. Each vertex has the distance from its list to the copy, in elements, or for compressed lists in words (two lists that
+// share a block both have a copy of it). Offsets and directories apply to both. Cost: 8 bytes per vertex on the device, 16 if weights are
+// cached too, and one read of the cached lists; 36 bytes per vertex of host memory during selection.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace garner {
 
 namespace detail {
 
-// Where the list of arcs [begin, end) stands in its array: elements, or the words of its blocks, with the one that a reader may look at
-// behind them.
+// Range that the edges [begin, end) of a list occupy in its array: elements, or the words of its blocks, including the one behind them that
+// a reader may look at.
 GARNER_HD inline indices units_of(packed_directory const& at, std::uint64_t begin, std::uint64_t end) {
   if (!at.blocks || begin == end) return {begin, end};
   constexpr std::uint64_t a_block = packed_directory::values_a_block;
@@ -34,7 +34,7 @@ struct copy_lists {
   std::uint64_t const* offsets;
   packed_directory at;
   std::int64_t const* moved_by;
-  T const* from;  // far
+  T const* from;  // remote
   T* to;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
@@ -49,8 +49,8 @@ struct copy_lists {
 
 class kept_lists {
  public:
-  // `scores`: how often each vertex draws, by the user's order of vertices (those behind never do); `fanout`: so many entries of a list are
-  // read then, ~0: all. `placed`: the same lists, as they are read without this. Asynchronous but for what the host reads.
+  // `scores`: how often each vertex is sampled for, in the user's order (vertices beyond the array never are); `fanout`: entries read per
+  // list then, ~0: all. `placed`: the same lists without copies. Asynchronous but for what the host reads.
   void keep(executor& x, graph const& g, edge_lists const& lists, placed_lists const& placed, std::span<float const> scores,
             std::uint64_t fanout, std::uint64_t budget, bool weighted) {
     require_numbers(scores);
@@ -60,7 +60,7 @@ class kept_lists {
     std::uint64_t const* const offsets = lists.offsets.data();
     std::uint64_t const n = g.info.vertices, unit = wide ? 8 : 4;
 
-    // A draw reads a sector an entry, or each sector of the list.
+    // Sampling reads a sector per entry, or each sector of the list.
     std::vector<float> worth(n, std::numeric_limits<float>::lowest());
     for (std::uint64_t k = 0; k < std::min<std::uint64_t>(n, scores.size()); ++k) {
       std::uint64_t const v = g.at_rank(k);
@@ -102,7 +102,7 @@ class kept_lists {
       return to;
     };
     targets_moved_by_ = near(x, shift_of_targets);
-    csr_view<std::uint32_t> const v = placed.view<std::uint32_t>();  // of which the directories are taken
+    csr_view<std::uint32_t> const v = placed.view<std::uint32_t>();  // bytes of it for directories
     targets_ = wide ? copied(std::uint64_t{}, lists.targets, lists.packed_targets, {}, targets_moved_by_, targets)
                     : copied(std::uint32_t{}, lists.targets, lists.packed_targets, v.targets.packed.at, targets_moved_by_, targets);
     if (weighted) {

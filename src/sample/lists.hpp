@@ -1,5 +1,5 @@
-// The lists of a graph as the place that runs reads them: edges where they lie, offsets and directories of packed lists near.
-// Invariant: refers to the graph, which must outlive it.
+// Adjacency of a graph as the device that runs reads it: edges in their memory tier, offsets and directories of compressed lists in device
+// memory. Invariant: refers to the graph, which must outlive it.
 #pragma once
 #include "access/matrix.hpp"
 #include "access/traffic.hpp"
@@ -14,7 +14,7 @@
 
 namespace garner {
 
-// errc::usage where lists are not read in place; can be said before there is a graph.
+// errc::usage where lists cannot be read in place; can be checked before there is a graph.
 inline void require_in_place(access_mode how) {
   if (how == access_mode::copied || how == access_mode::bulk)
     fail(errc::usage, "access {}: scores and samples read lists strided, merged, aligned or paged", to_string(how));
@@ -41,7 +41,7 @@ inline tier require_readable(graph const& g, place where, access_mode how, std::
   return t;
 }
 
-// Those that a vertex draws from. errc::input where they are not there.
+// The lists that a vertex samples from. errc::input where the graph lacks them.
 inline edge_lists const& lists_of_side(graph const& g, list_side side) {
   if (!g.info.directed || g.info.edges == 0 || side == list_side::out) return g.out;
   if (g.info.in_lists) return g.in;
@@ -49,7 +49,7 @@ inline edge_lists const& lists_of_side(graph const& g, list_side side) {
        "{}: sampling draws in-neighbours, and this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
 }
 
-// One direction, with the directories of packed lists near too.
+// One direction, with the directories of compressed lists on the device too.
 inline placed_lists near_lists(executor& x, graph const& g, edge_lists const& lists) {
   placed_lists placed(x, g, lists, "offsets");
   if (x.on_device() && placed.directory_bytes(false)) placed.cache_directory(x, false, "directory of packed lists");
@@ -64,7 +64,7 @@ T const* readable(executor& x, std::span<T const> of, pinned_pages& pinned) {
   return static_cast<T const*>(pinned.device_data());
 }
 
-// Host values, near.
+// Host values, copied to the device.
 template <class T>
 buffer<T> near_values(executor& x, std::vector<T> const& from, char const* what) {
   buffer<T> to(x.near(), from.size(), x.device(), what);

@@ -1,6 +1,6 @@
-// Negative samples: pairs of vertices, or targets for given sources, drawn uniformly; where that is asked, none that is an edge.
-// At the host. Cost: a draw a negative; never_positive: a binary search of a list each, and as many again as hit an edge. Where 64 draws
-// found none, one is drawn of those that are left: a read of the source's list, and for pairs once a mini-batch of all lists.
+// Negative samples: pairs of vertices, or targets for given sources, sampled uniformly; optionally none that is an edge. On the host.
+// Cost: one random number per negative; never_positive: a binary search of a list each, and as many again as hit an edge. If 64 attempts
+// fail, one of the remaining is sampled: a read of the source's list, and for pairs of all lists once per mini-batch.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -18,7 +18,7 @@ namespace garner {
 namespace {
 
 constexpr std::uint64_t most_draws = 64;
-// Streams of their own, beside those of the sampler.
+// Random streams of their own, separate from those of the sampler.
 constexpr std::uint64_t of_sources = 0x6e65676174697665ull, of_targets = 0x7461726765747321ull, of_left = 0x6f6e657320676f6eull;
 
 template <class Id>
@@ -43,7 +43,7 @@ bool leads_to(graph const& g, std::uint64_t from, std::uint64_t to) {
   return low < end && element(low) == to;
 }
 
-// What is no edge, in the order of the user's ids, whatever that of the graph.
+// Pairs without an edge, in the order of the user's ids, whatever that of the graph.
 class pairs_left {
  public:
   pairs_left(graph const& g, std::uint64_t sources, std::uint64_t targets) : g_(g), sources_(sources), targets_(targets) {}
@@ -63,7 +63,7 @@ class pairs_left {
     }
     return k + low;
   }
-  // The same of all pairs, source by source.
+  // The same for all pairs, source by source.
   std::uint64_t count() {
     if (before_.empty()) {
       before_.push_back(0);

@@ -49,7 +49,7 @@ std::uint64_t sampling_bytes(graph_info const& info, place where, sample_options
     rows = std::min(n, rows * (fanout + 1));
   }
   bool const device = where.kind == place_kind::device;
-  // Room is made for a quarter more than was needed; order of far reads: two keys an edge, and as many again where they are sorted.
+  // Buffers are 1.25 times the need; sorting remote reads takes two keys per edge, and as many again where they are sorted.
   return n * 4 + train * 48 + (device ? (n + 1) * 16 : 0) + (items * (36 + (device ? 24 : 0)) + rows * 20) / 4 * 5 + 4096;
 }
 

@@ -1,4 +1,4 @@
-// See order.hpp. Cost: a sort of 12 bytes a seed an epoch.
+// See order.hpp. Cost: a sort of 12 bytes per seed each epoch.
 #include "sample/order.hpp"
 
 #include "core/exec.hpp"

@@ -1,4 +1,4 @@
-// The order of an epoch: seeds sorted by random numbers of their own, and a rank's share of them. The same at every place.
+// Order of an epoch: seeds sorted by random numbers of their own, and a rank's share of them. The same on every device.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,9 +10,9 @@ namespace garner {
 
 struct epoch_order {
   std::uint64_t epoch = 0;
-  buffer<std::int64_t> ids, positions;  // near: the seeds of this rank in order, and where each stands among all of them
+  buffer<std::int64_t> ids, positions;  // on the device: the seeds of this rank in order, and the position of each among all of them
 };
-// `seeds`: near. Waits.
+// `seeds`: on the device. Waits.
 epoch_order order_of_epoch(executor& x, std::span<std::int64_t const> seeds, bool shuffle, std::uint64_t seed, std::uint64_t epoch,
                            std::uint32_t rank, std::uint32_t ranks);
 

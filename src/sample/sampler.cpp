@@ -1,4 +1,4 @@
-// The contract of blocks: what may be asked together, and what the user's graphs become inside.
+// The contract of blocks: checks combinations of options, and converts the user's graphs to internal ones.
 #include <algorithm>
 
 #include "core/stats.hpp"

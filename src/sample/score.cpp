@@ -1,18 +1,18 @@
-// Every score but the degree is rounds of one sum: each vertex adds up what its targets give (what pulls it), then one step a vertex.
-// The lists of 32 neighbouring vertices are an item, added up a list at a time; a long list is cut into slices whose sums are added in
-// order, so that a place gives the same bits each time.
-// expected. Of one mini-batch, hop by hop: P(v), that v is among its vertices, and M(v), that it is and has not yet drawn a given one of
-// its in-neighbours. At a hop it draws each with s(v) = min(1, fanout / in-degree), so that
-//   R(v) += M(v) s(v), which u has been drawn by v;  P(u) = 1 - (1 - P0(u)) prod over targets v of u of (1 - R(v)),
+// Every score but the degree is rounds of one sum: each vertex sums the values of its targets (pull), then one step per vertex. The lists
+// of 32 adjacent vertices are an item, summed one list after the other. A long list is cut into slices whose sums are added in order, so
+// that a device gives the same bits each time.
+// expected. For one mini-batch, hop by hop: P(v), that v is among its vertices, and M(v), that it is and has not yet sampled a given one of
+// its in-neighbors. At a hop it samples each with s(v) = min(1, fanout / in-degree), so that
+//   R(v) += M(v) s(v), that v has sampled u; P(u) = 1 - (1 - P0(u)) prod over targets v of u of (1 - R(v)),
 // taking targets for independent. R grows only, and P of the last hop is what one mini-batch reads of u's row.
-// The echo. In an undirected graph u may have brought v in itself, and v then draws u to no effect. What v does for u counts only where v
+// The echo. In an undirected graph u may have brought v in itself, and v then samples u to no effect. What v adds to u counts only where v
 // is there without u: of P(v) that is 1 - (1 - P(v)) / (1 - R(u)); to first order R(v) loses h(u) R(v) (1 - P(v)) / P(v), h = R / (1 - R).
-// So the sum of the logarithms loses h(u) times a second sum, of back(v) = R(v) (1 - P(v)) / (P(v) (1 - R(v))). It moves neighbours of
-// many neighbours apart from those of few, which is where the plain product is wrong (docs/dev/papers.md).
-// sampled: `expected`, and how often rows were read by mini-batches of a few epochs beforehand, blended (sample/blend.hpp).
-// Cost: a round reads every arc once (expected, undirected: twice) and 4 random bytes near each; three launches. Bytes a vertex near:
-// 16 (degree and the PageRanks), 40 (expected; directed: 28), sampled the same and then 20 and what the sampler takes (sampling_bytes).
-// Of lists that stay in their file a round reads all, a window at a time; what is a long list there: rounds().
+// So the sum of the logarithms loses h(u) times a second sum, of back(v) = R(v) (1 - P(v)) / (P(v) (1 - R(v))). It separates neighbors of
+// hubs from those of small vertices, where the plain product is wrong (docs/dev/papers.md).
+// sampled: `expected`, and how often pre-sampled mini-batches of a few epochs read each row, blended (sample/blend.hpp).
+// Cost: a round reads every edge once (expected, undirected: twice) and 4 random bytes of device memory each; three launches. Bytes per
+// vertex: 16 (degree and the PageRanks), 40 (expected; directed: 28), sampled the same and then 20 and the sampler's own (sampling_bytes).
+// Adjacency in a file is read whole each round, one staging buffer at a time; what is a long list there: rounds().
 #include "sample/score.hpp"
 
 #include <algorithm>
@@ -144,7 +144,7 @@ struct times {
   }
 };
 
-struct share_out {  // what a vertex gives to each that it may pull; without in-edges none asks
+struct share_out {  // value that a vertex gives to each target; null if there are no in-edges
   float const* score;
   std::uint32_t const* in_degree;
   float* given;
@@ -182,15 +182,15 @@ struct fold_changes {
   }
 };
 
-// Before a hop: who draws, and what follows from it.
+// Before a hop: which vertices sample, and what follows from it.
 struct draw_step {
   std::uint32_t const* in_degree;
   float fanout;
-  bool anew;               // those that drew before draw again
+  bool anew;               // vertices that sampled before sample again
   float const* there;      // P
   float *waiting, *drawn;  // M and R
   float* given;            // -log(1 - R)
-  float *back, *echo;      // echo: h, of R before; null: there is none
+  float *back, *echo;      // echo: h, of R before; null: no echo
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t v) const {
     float const d = static_cast<float>(in_degree[v]), s = d > fanout ? fanout / d : 1.0f, before = drawn[v], p = there[v];
@@ -204,10 +204,10 @@ struct draw_step {
   }
 };
 
-// After it: who is there.
+// After a hop: which vertices are there.
 struct reach_step {
   std::uint64_t const* offsets;
-  float const *sum, *sum_back, *echo;  // null: there is no echo
+  float const *sum, *sum_back, *echo;  // null: no echo
   float const* start;                  // P0
   float *there, *waiting;              // P and M
   template <class Team>
@@ -244,7 +244,7 @@ class rounds {
     if (g.in_file) windows_.emplace(x, g);
     std::vector<long_slice>& slices = slices_home_;
     for (std::uint64_t v = 0; v < n; ++v) {
-      // In a window of a file an item is read whole: so 32 lists that are long together are long ones each.
+      // In a staging buffer of a file an item is read whole: its 32 lists, if long together, are long ones each.
       indices const mine = windows_ ? arcs_of(v / 32) : indices{offsets[v], offsets[v + 1]};
       if (mine.end - mine.begin <= slice || offsets[v] == offsets[v + 1]) continue;
       vertex.push_back(v);
@@ -345,7 +345,7 @@ class rounds {
                        draw_step{degree.data(), static_cast<float>(fanout), s.rule == hop_rule::all, score.data(), waiting.data(),
                                  drawn.data(), given(), back.data(), echo.data()});
       add_up();
-      // At the first hop nobody was drawn yet.
+      // Before the first hop nothing was sampled.
       if (echoes && r.iterations) add_up(back.data(), sum_back.data());
       for_each_item<1>(
           x, n,
@@ -390,12 +390,12 @@ class rounds {
     x.wait();
     return to;
   }
-  // Of the 32 lists of an item.
+  // For the 32 lists of an item.
   indices arcs_of(std::uint64_t item) const {
     std::uint64_t const* const offsets = g_.out.offsets.data();
     return {offsets[item * 32], offsets[std::min(n, item * 32 + 32)]};
   }
-  // `range`: the arcs that the body's item reads.
+  // `range`: the edges that the kernel's item reads.
   template <class Body, class Range>
   void each_list(std::uint64_t items, Body const& body, Range const& range) {
     auto const run = [&](std::uint64_t first, std::uint64_t last, Body const& of) {

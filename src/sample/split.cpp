@@ -1,10 +1,10 @@
-// A part of a graph, cut out or made of arrays, and the sampler over parts: its two halves are the sampler of blocks (sample/blocks.hpp),
-// once over the lists of the part and once over lists that lie elsewhere.
-// A part is a graph inside whose vertices count from 0 and whose targets are positions among all vertices. Its lists stand in the order
-// that they have in the whole graph, and where that has another order inside, a part knows what its vertices are called there: what a
-// vertex draws is keyed by that name and the places in its list. Cost of cutting: one pass over the offsets and one over the part's lists;
-// 8 bytes a vertex of the part more where the graph is reordered (4 an edge where edges are named), and for a while 4 or 8 bytes a vertex
-// of all.
+// Cuts out a part of a graph, or builds it from arrays, and the sampler over parts. Its two sides are both the sampler of blocks
+// (sample/blocks.hpp): one over the lists of the part, one over lists owned by others. A part is an internal graph whose
+// vertices count from 0 and whose targets are positions among all vertices. Its lists are in the order of the whole graph. If
+// that is reordered, a part keeps the names of its vertices: random numbers are keyed by that name and the positions in its
+// list.
+// Cost of cutting: one pass over the offsets and one over the part's lists; 8 bytes per vertex of the part more if the graph is
+// reordered (4 per edge if edges are named), and temporarily 4 or 8 bytes per vertex of the whole graph.
 #include "garner/split.hpp"
 
 #include <xxhash.h>
@@ -38,7 +38,7 @@ struct graph_part::parts {
 
 namespace {
 
-// Entries of the whole graph's lists, and where they go.
+// Entries of the whole graph's lists, and their destination.
 struct piece {
   std::uint64_t begin, end, to;
 };
@@ -49,7 +49,7 @@ void add_pieces(std::vector<piece>& all, std::uint64_t begin, std::uint64_t end,
   for (; begin < end; begin += a_piece, to += a_piece) all.push_back({begin, std::min(end, begin + a_piece), to});
 }
 
-// Element by element, from plain or packed arrays that the host reads.
+// Element by element, from plain or compressed arrays that the host reads.
 template <class T>
 void copy_piece(arc_array<T> const& from, piece const& p, T* to) {
   if (from.packed)
@@ -92,7 +92,7 @@ std::vector<std::uint64_t> parts_of(graph const& g, edge_lists const& lists, std
   return begins;
 }
 
-// Of sizes, lengths of lists and order: what is in memory wherever the lists lie.
+// Sizes, lengths of lists and order: these are in memory, whatever tier holds the edges.
 std::uint64_t digest_of(graph const& g, edge_lists const& lists) {
   std::vector<std::uint64_t> sums{g.info.vertices, g.info.edges, g.info.id_bytes, static_cast<std::uint64_t>(g.info.weights),
                                   static_cast<std::uint64_t>(g.info.order)};
@@ -256,7 +256,7 @@ void graph_part::bring_to(place where, std::optional<tier> edges) {
   parts_->lists = garner::bring_to(std::move(parts_->lists), where, edges);
 }
 
-// Both halves. The outline of the whole graph has its sizes, and no lists.
+// Both sides. The outline of the whole graph has its sizes, without lists.
 struct split_sampler::parts {
   std::shared_ptr<graph_part::parts const> part;
   graph outline;

@@ -66,7 +66,7 @@ void permute_rows(graph const& g, std::filesystem::path const& table, std::files
   shared_pool().run(row ? n : 0, rows, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<char> chunk((end - begin) * row);
     for (std::uint64_t k = begin; k < end;) {
-      std::uint64_t run = 1;  // rows that stay neighbours are read at once
+      std::uint64_t run = 1;  // rows that stay adjacent are read at once
       while (k + run < end && from[k + run] == from[k] + run) ++run;
       in.read(chunk.data() + (k - begin) * row, run * row, data + from[k] * row);
       k += run;

@@ -75,7 +75,7 @@ access_trace record(graph const& g, trace_options const& o, std::vector<std::uin
   std::vector<std::uint64_t> const rank = renamed ? ranks_inside<std::uint64_t>(g) : std::vector<std::uint64_t>{};
   if (o.keep_rows) t.offsets.push_back(0);
   auto const start = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::duration keeping{};  // is no sampling
+  std::chrono::steady_clock::duration keeping{};  // is not sampling
   sample_epochs(sampler, o.sampling, train, o.epochs, [&](std::uint64_t rows) {
     sampler.count_rows(counts.data());
     t.accesses += rows;

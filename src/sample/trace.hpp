@@ -14,7 +14,7 @@ void require_recordable(std::string const& name, graph_info const& info, trace_o
 // `train`: internal ids, ascending, none twice. Counts and rows by rank among the user's ids.
 access_trace record(graph const& g, trace_options const& options, std::vector<std::uint64_t> const& train);
 
-// Samples the mini-batches of so many epochs; `each` hears how many rows the sampler now holds.
+// Samples the mini-batches of so many epochs; calls `each` with the number of rows that the sampler now holds.
 void sample_epochs(neighbour_sampler& sampler, sample_options const& options, std::vector<std::uint64_t> const& train, std::uint64_t epochs,
                    std::function<void(std::uint64_t rows)> const& each);
 

@@ -1,8 +1,8 @@
-// Random walks: a walk is an item, a step a read of one entry of a list. By p and q a step is taken by rejection (KnightKing, SOSP 2019): a
-// neighbor is chosen uniformly, and kept with its chance over the largest one, else chosen again. Whether it leads back to the node before
-// is looked for in its list only where the random number has not decided yet. Invariant: what is chosen is a function of (seed, walk, step,
-// attempt). Cost: a far read a step; by p and q up to 1,000,000 attempts a step are expected at the very worst, a few where p and q are
-// near 1, and a scan of a list for some of them.
+// Random walks: a walk is an item, a step a read of one entry of a list. With p and q a step uses rejection sampling (KnightKing, SOSP
+// 2019): a uniform neighbor is accepted with its chance over the largest one, else chosen again. Whether it leads back to the node before
+// is looked up in its list only if the random number has not decided yet. Invariant: the choice is a function of (seed, walk, step,
+// attempt). Cost: a remote read per step. With p and q, up to 1,000,000 attempts per step are expected at worst, a few where p and q are
+// close to 1, and a scan of a list for some of them.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -18,7 +18,7 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t of_walks = 0x72616e646f6d7761ull;  // a stream beside those of samplers
+constexpr std::uint64_t of_walks = 0x72616e646f6d7761ull;  // a stream separate from those of samplers
 constexpr std::uint64_t no_node = ~std::uint64_t{0};
 
 template <class Id, bool Packed>

@@ -36,8 +36,8 @@ GARNER_HD inline T atomic_load(T const* p) {  // never from a stale first-level 
   return std::atomic_ref<T>(*const_cast<T*>(p)).load(std::memory_order_relaxed);
 #endif
 }
-// It may be older than what others have written since this kernel began. What many look at is then near each multiprocessor, and not one
-// place of the L2 cache at which all take turns.
+// It may be older than what others have written since this kernel began. Popular data is then cached by each multiprocessor, instead of one
+// address in the L2 cache that serializes all readers.
 template <class T>
 GARNER_HD inline T atomic_load_cached(T const* p) {
 #if defined(__CUDA_ARCH__)

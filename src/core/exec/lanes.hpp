@@ -1,8 +1,8 @@
-// What all lanes share: how far data is met by one thread, in order. The three kinds of lanes stand beside this file.
+// Common to all lanes: how one thread walks remote data, in order. The three kinds of lanes are in this folder.
 //   sweep   calls f(element, index) for every element of the span, starting at `first` <= span.begin
 //   find    the same until pred(element) holds for one: that one (the first of the step in which any did)
-//   stride  calls f(index) for indices of near memory
-//   total_of adds up what f(index) says of the lane's indices
+//   stride  calls f(index) for indices of device memory
+//   total_of sums f(index) over the lane's indices
 //   reduce  combines the values of the lanes
 #pragma once
 #include <algorithm>
@@ -34,7 +34,7 @@ struct smallest_found {
   candidate last;
 };
 
-// Rows of near memory as team::add_rows meets them, k by k: those that ids name, each times scales[k] and factors[ids[k]] ...
+// Rows of device memory as team::add_rows visits them, k by k: those that ids name, each times scales[k] and factors[ids[k]] ...
 template <class V>
 struct rows_by_id {
   V const* data;
@@ -69,7 +69,7 @@ struct rows_in_order {
   GARNER_HD bool scaled() const { return false; }
   GARNER_HD V scale(std::uint64_t) const { return 1; }
 };
-// Neighbouring numbers of a row, which a lane reads and writes at once.
+// Adjacent numbers of a row, which a lane reads and writes at once.
 template <class V, int Each>
 struct alignas(Each * sizeof(V)) row_part {
   V v[Each];
@@ -81,7 +81,7 @@ namespace lanes {
 
 template <class Rows>
 using stored_in = std::remove_cv_t<std::remove_pointer_t<decltype(Rows::data)>>;
-// What a row holds there, as a number to add up.
+// The elements of a row there, as a number for sums.
 template <class V, class Rows>
 GARNER_HD inline V number(Rows const&, stored_in<Rows> const& at) {
   if constexpr (std::is_same_v<stored_in<Rows>, V>) return at;
@@ -89,15 +89,15 @@ GARNER_HD inline V number(Rows const&, stored_in<Rows> const& at) {
 }
 
 inline constexpr std::uint32_t most_smallest = 32;  // at once: a lane each
-inline constexpr std::uint32_t most_waiting = 32;   // the same of team::take_turns and alike
+inline constexpr std::uint32_t most_waiting = 32;   // of `team::take_turns` and `team::alike`
 
 inline constexpr std::uint64_t line_bytes = 128, sector_bytes = 32;
-inline constexpr std::uint64_t packed_step = 4;    // packed blocks that a warp decodes at once
+inline constexpr std::uint64_t packed_step = 4;    // compressed blocks that a warp decodes at once
 inline constexpr std::uint64_t stage_words = 256;  // a ring for them, the line they begin in and that they end in, in shared memory
-inline constexpr int stages = 2;                   // a warp: for an array and one beside it
-inline constexpr int rows_ahead = 8;               // of team::add_rows_beside, a part of 16 bytes a lane each, in shared memory
+inline constexpr int stages = 2;                   // per warp: for an array and a parallel one
+inline constexpr int rows_ahead = 8;               // of `team::add_rows_beside`, per lane a part of 16 bytes each, in shared memory
 
-// What sums of floats are added up in.
+// The accumulator of sums of floats.
 template <class T>
 GARNER_HD inline T wide(T v) {
   return v;
@@ -138,7 +138,7 @@ GARNER_HD inline void sum_lists_in_turn(span<T> r, std::uint64_t const* offsets,
   }
 }
 
-// The same by a thread of the host, which unpacks a block before it looks at what its elements stand for.
+// The same by a host thread, which decompresses a block before it reads what its elements refer to.
 template <class T, class F, class Done>
 void sum_lists_by_blocks(span<T> r, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) {
   if constexpr (span<T>::may_be_packed)
@@ -171,12 +171,12 @@ void sum_lists_by_blocks(span<T> r, std::uint64_t const* offsets, std::uint32_t 
   sum_lists_in_turn(r, offsets, count, f, done);
 }
 
-// 16 bytes, so that a lane can ask for as many at once.
+// 16 bytes, so that a lane can request as many at once.
 struct alignas(16) wide_word {
   std::uint64_t parts[2];
 };
 
-// f(element, index) in turn, packed or not, until it returns true.
+// f(element, index) in order, compressed or plain, until it returns true.
 template <class T, class F>
 GARNER_HD inline bool until(span<T> const& r, F f) {
   if constexpr (span<T>::may_be_packed)
@@ -185,7 +185,7 @@ GARNER_HD inline bool until(span<T> const& r, F f) {
     if (f(r.data[i], i)) return true;
   return false;
 }
-// The same of two arrays side by side, to the end. Packed ones are decoded a block at a time.
+// The same for two parallel arrays, to the end. Compressed ones are decoded a block at a time.
 template <class T, class U, class F>
 GARNER_HD inline void both(span<T> const& r, span<U> const& beside, F f) {
   if (!r.is_packed() && !beside.is_packed()) {
@@ -215,7 +215,7 @@ GARNER_HD inline found<T> first_of(span<T> const& r, P pred) {
   return hit;
 }
 
-// team::smallest by one thread. Of a long list nearly all elements are looked at and left, so that has to be short.
+// team::smallest by one thread. In a long list nearly all elements are read and rejected, so that path has to be short.
 struct smallest_so_far {
   candidate best[most_smallest], bar;  // bar: the k-th
   std::uint32_t k, n = 0;
@@ -238,7 +238,7 @@ GARNER_HD inline smallest_found smallest_in_turn(span<T> const& r, std::uint32_t
   return {found.n, found.n ? found.best[found.n - 1] : after};
 }
 
-// team::take_turns and team::alike by one thread.
+// `team::take_turns` and `team::alike` by one thread.
 template <class Start, class Step, class Between>
 GARNER_HD inline void turns_of_one(std::uint64_t begin, std::uint64_t end, Start start, Step step, Between between) {
   decltype(start(begin)) states[most_waiting];

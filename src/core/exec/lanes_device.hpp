@@ -32,8 +32,8 @@ struct device {
       return __ldcs(p);
     }
   }
-  // How far the words of a packed span have come to the ring in shared memory. Parts of a span follow each other, so each line crosses
-  // whole and once.
+  // How far the words of a compressed span have arrived in the ring in shared memory. Parts of a span follow each other, so each line
+  // crosses whole and once.
   struct cursor {
     std::uint64_t next = 0, end = 0;  // the first word that has not come; the span's last, 0 before the first fetch
     int stage = 0;
@@ -55,7 +55,7 @@ struct device {
     std::uint32_t at;
     __device__ std::uint32_t operator[](std::uint32_t i) const { return stage[(at + i) % stage_words]; }
   };
-  // The same of a packed span, s a multiple of 32: lines of codes come to shared memory, from where each lane takes its bits.
+  // The same for a compressed span, s a multiple of 32: lines of codes go to shared memory, where each lane reads its bits.
   __device__ void unpack(span<std::uint32_t> const& r, std::uint64_t s, std::uint32_t (&v)[in_flight], cursor& c) const {
     static_assert(Width != 32 || in_flight == packed_step);
     extern __shared__ __align__(16) std::uint32_t all_stages[];
@@ -80,7 +80,7 @@ struct device {
       std::uint64_t const j = line + k * 32 + me;
       if (j >= c.next && j < until) w[k] = load(r.packed.words + j);
     }
-    __syncwarp();  // who still decodes what lay here
+    __syncwarp();  // lanes that still decode the old contents
 #pragma unroll
     for (int k = 0; k < lines; ++k) {
       std::uint64_t const j = line + k * 32 + me;
@@ -100,7 +100,7 @@ struct device {
   // Element number e of a block, where the lanes of a team have elements next to each other and `before` is what the last lane got for
   // the elements before these.
   struct decoded {
-    std::uint32_t value, gaps, shift;  // value == gaps + shift: the sum of gaps so far, and what the last start adds to it
+    std::uint32_t value, gaps, shift;  // value == gaps + shift: the sum of gaps so far, and the base from the last start
   };
   template <class Words>
   __device__ decoded decode(packed_block<Words> const& block, std::uint32_t e, std::uint32_t gaps, std::uint32_t shift = 0) const {
@@ -154,7 +154,7 @@ struct device {
         },
         [&](T e, plainly const& p) { f(e, p.beside, p.index); });
   }
-  static constexpr bool sees_ahead = true;  // what is asked for before the first answer is used is under way together
+  static constexpr bool sees_ahead = true;  // all requests are in flight before the first result is used
   template <class T, class U, class See, class Act>
   __device__ void sweep(span<T> r, span<U> beside, std::uint64_t first, See see, Act act) const {
     if constexpr (Width != 32) {
@@ -300,8 +300,8 @@ struct device {
 #endif
   }
   // Lane k keeps the sum of list k. A step of 32 elements in which no list ends belongs to one list: each lane adds to a sum of its own,
-  // and these are added up where that list ends. In other steps a scan by shuffles adds up within each list, and each lane takes what the
-  // last element of its list holds. While a step is added up the elements of the next are under way.
+  // and these are reduced where that list ends. In other steps a scan by shuffles sums within each list, and each lane takes the result at
+  // the last element of its list. During the sums of a step the elements of the next are in flight.
   template <class T, class F, class Done>
   __device__ void sweep_lists(span<T> r, std::uint64_t first, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
     if constexpr (Width == 1) {
@@ -317,8 +317,8 @@ struct device {
       auto const begin = static_cast<std::uint32_t>(smaller(larger(from, r.begin), r.end) - first);
       auto const end = static_cast<std::uint32_t>(smaller(larger(to, r.begin), r.end) - first);
       auto const length = static_cast<std::uint32_t>(r.end - first);
-      total_type total{}, whole{};  // whole: of the steps in which no list ended, mine
-      bool any_whole = false;       // for all lanes alike
+      total_type total{}, whole{};  // whole: this lane's sum over steps in which no list ended
+      bool any_whole = false;       // the same for all lanes
       T v[in_flight];
       if (length) fetch(r, first, v, place);
       for (std::uint32_t s = 0; s < length; s += in_flight * 32) {
@@ -334,7 +334,7 @@ struct device {
 #pragma unroll
         for (int k = 0; k < in_flight; ++k) {
           std::uint32_t const step = s + k * 32;
-          if (step >= length) break;  // for all lanes alike
+          if (step >= length) break;  // the same for all lanes
           bool const ends = begin < end && end > step && end <= step + 32;
           std::uint32_t const last = or_of_lanes(ends ? 1u << (end - 1 - step) : 0);  // elements that are the last of their lists
           if (last == 0) {
@@ -363,8 +363,8 @@ struct device {
       if (begin < end) done(me, total);
     }
   }
-  // Lane j holds the j-th smallest so far. Few elements pass who is larger than the k-th, and each of these is put in its place by a
-  // ballot.
+  // Lane j holds the j-th smallest so far. Few elements are below the k-th, and a ballot inserts each of
+  // these.
   template <class T, class Key, class Done>
   __device__ smallest_found smallest(span<T> r, std::uint64_t first, std::uint32_t k, candidate after, Key key, Done done) const {
     if constexpr (Width != 32) {
@@ -393,7 +393,7 @@ struct device {
           unsigned passing = __ballot_sync(mask(), open && mine < bar);
           for (; passing; passing &= passing - 1) {
             candidate const next = of(mine, __ffs(static_cast<int>(passing)) - 1);
-            if (!(next < bar)) continue;  // for all lanes alike
+            if (!(next < bar)) continue;  // the same for all lanes
             auto const at = static_cast<std::uint32_t>(__popc(__ballot_sync(mask(), best < next)));
             candidate const before{__shfl_up_sync(mask(), best.key, 1), __shfl_up_sync(mask(), best.index, 1)};
             if (me == at) best = next;
@@ -456,7 +456,7 @@ struct device {
       __syncwarp(mask());
     }
   }
-  // `Each` columns of a row, from c on, that a lane adds up.
+  // `Each` columns of a row, from c on, that a lane sums.
   template <class V, int Each, bool Scaled>
   struct column_sum {
     using part = row_part<V, Each>;
@@ -516,8 +516,8 @@ struct device {
       from.done(c, sum.sums);
     }
   }
-  // Each lane copies the columns that it adds up, so that none waits for another. Rows come in two halves in turn: one is added up, the
-  // other is under way.
+  // Each lane copies the columns that it sums, so that none waits for another. Rows arrive in two alternating halves: one is summed, the
+  // other is in flight.
   template <class V, int Each, bool Scaled, class First, class Second>
   __device__ void add_columns_beside(indices r, First const& from, indices beside, Second const& from_beside, std::uint64_t columns) const {
     using lane_sum = column_sum<V, Each, Scaled>;

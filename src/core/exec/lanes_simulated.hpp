@@ -1,4 +1,4 @@
-// Simulated lanes: the answers of one thread, and a record of what the lanes of a GPU would ask for in each step.
+// Simulated lanes: the results of one thread, and a trace of what the lanes of a GPU would request in each step.
 #pragma once
 #include <vector>
 
@@ -10,15 +10,15 @@ namespace garner::lanes {
 template <int Width>
 struct simulated {
   static constexpr int width = Width;
-  std::vector<far_read>* reads;  // null: nobody hears of them
+  std::vector<far_read>* reads;  // null: they are dropped
   bool aligned;
 
   template <class T>
   void ask(span<T> const& r, std::uint64_t a, std::uint64_t b) const {
     if (reads && !r.near) reads->push_back({reinterpret_cast<std::uint64_t>(r.data + a), reinterpret_cast<std::uint64_t>(r.data + b)});
   }
-  // The words of packed elements [a, b): as wide teams ask for them, whole lines of four blocks at a time; a single lane takes what it
-  // needs word by word, of which the block's words are told.
+  // The words of compressed elements [a, b). Wide teams request whole lines of four blocks at a time; a single lane requests word by word,
+  // and its block's words are reported.
   template <class T>
   void ask_packed(span<T> const& r, std::uint64_t a, std::uint64_t b) const {
     constexpr std::uint64_t blocks = Width == 32 ? packed_step : 1;

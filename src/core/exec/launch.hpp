@@ -1,4 +1,4 @@
-// for_each_item: runs a body over items, at the place of an executor.
+// for_each_item: runs a kernel over items, on the device of an executor.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -27,8 +27,8 @@ __global__ void run_teams(Body const body, std::uint64_t n, std::uint64_t const*
   std::uint64_t const teams = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / Width;
   for (std::uint64_t i = thread / Width; i < n; i += teams) body(team(lanes::device<Width>{aligned}), i);
 }
-// The same of a body that says `using full_blocks = void`: with no more registers than a block of 1,024 threads has, so
-// that it runs on any share of the device.
+// The same for a kernel that declares `using full_blocks = void`: it has no more registers than a block of 1,024 threads allows, so that it
+// runs on any share of the device.
 template <int Width, class Body>
 __global__ void __launch_bounds__(1024) run_full_teams(Body const body, std::uint64_t n, std::uint64_t const* counted, bool aligned) {
   if (counted) n = smaller(n, *counted);
@@ -62,14 +62,14 @@ template <int Width, class Body>
 struct known_kernel {
   static inline bool const known = (device::register_kernel(reinterpret_cast<void const*>(kernel<Width, Body>())), true);
 };
-// Shared memory of a block: where each warp decodes packed lists, or each lane has rows come to.
+// Shared memory of a block: where each warp decodes compressed lists, or each lane receives rows.
 template <int Width, class Body>
 constexpr std::size_t stage_bytes(unsigned threads) {
   std::size_t const decodes = Width == 32 ? threads / 32 * lanes::stages * lanes::stage_words * sizeof(std::uint32_t) : 0;
   if constexpr (requires { Body::rows_ahead; }) return std::max<std::size_t>(decodes, std::size_t{threads} * Body::rows_ahead * 16);
   else return decodes;
 }
-// Blocks of a kernel that one multiprocessor of the current device runs at once; asked for once, since the question costs as much as a
+// Blocks of a kernel that one multiprocessor of the current device runs at once; queried once, since the query costs as much as a
 // launch.
 template <int Width, class Body>
 int resident_blocks(int device, unsigned threads) {
@@ -89,10 +89,10 @@ int resident_blocks(int device, unsigned threads) {
 }  // namespace detail
 #endif
 
-// Runs body(team, i) for each i in [0, items) with teams of Width lanes (1, 4, 8, 16 or 32; a thread each at the host). Neighbouring items
-// go to neighbouring teams and start in order. Asynchronous on the device. `as_free`: every item has a team of its own, which starts when
-// another ends. For items that differ much in length: with a share each, who has a long one falls behind, and the teams' far reads drift
-// apart.
+// Runs body(team, i) for each i in [0, items) with teams of Width lanes (1, 4, 8, 16 or 32; one thread each on the host). Adjacent items go
+// to adjacent teams and start in order. Asynchronous on the device. `as_free`: every item has a team of its own, which starts when another
+// ends. For items that differ much in length: with static shares, a team with a long one falls behind, and the remote reads of the teams
+// lose their locality.
 template <int Width, class Body>
 void for_each_item(executor& x, item_count items, Body const& body, access_mode how = access_mode::aligned,
                    [[maybe_unused]] bool as_free = false) {

@@ -1,8 +1,8 @@
-// Words through which threads speak with each other, and with others beyond the link: the host's threads, a drive.
-//   near words      among threads of one place (device scope). Read, written and changed: loads acquire, stores release, changes do both.
-//   shared words    between a place and whoever is beyond the link (system scope). Only read and written, since a change of a word is one
-//                   act on one side of the link alone: each has one writer at a time.
-// Whoever sees a word that was released sees all that its writer saw before, near words' writers among it.
+// Words by which threads communicate, with each other and across the link: the host's threads, a drive.
+//   near words      among threads of one device (device scope). Read, written and changed: loads acquire, stores release, changes do both.
+//   shared words    between a device and others across the link (system scope). Only read and written, since a change of a word is one
+//                   atomic only on one side of the link: each has one writer at a time.
+// A thread that reads a released word sees all that its writer saw before, including the writers of near words.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace garner {
 
-// Near words, of 32 bits.
+// Device-scope words, of 32 bits.
 GARNER_HD inline std::uint32_t load_acquire(std::uint32_t const* p) {
 #if defined(__CUDA_ARCH__)
   std::uint32_t v;
