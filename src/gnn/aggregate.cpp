@@ -93,7 +93,7 @@ template <class Real>
 struct find_factors {
   aggregation how;
   std::uint64_t targets;
-  std::uint64_t const* offsets;  // null: of a whole graph, whose vertices have all their neighbours
+  std::uint64_t const* offsets;  // null: of a whole graph, whose vertices have all their neighbors
   Real const* weights;
   Real const *degrees, *counts;  // counts: null: nothing was left out
   std::int64_t const* ids;
@@ -273,7 +273,7 @@ void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::ui
   first_ = 0, same_ = whole_ = false;
   find_long_lists(x, long_, offsets, targets, edges_, false);
   long_turned_.none();
-  if (backward == 0) {  // one layer, or nothing was drawn before the last hop: no source has a list
+  if (backward == 0) {  // one layer, or nothing was sampled before the last hop: no source has a list
     turned_ = {room(x, turned_offsets_, sources + 1, "edges of a mini-batch"), nullptr, nullptr};
     x.fill(turned_offsets_.data(), 0, (sources + 1) * sizeof(std::uint64_t));
     return;

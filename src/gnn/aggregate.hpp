@@ -1,10 +1,10 @@
-// Aggregation: every target adds up rows of its neighbours, and backward every source those of its targets.
+// Aggregation: every target sums rows of its neighbors, and backward every source those of its targets.
 //   out[v] = own[v] * sum over edges (u, v) of weight * factor[u] * in[u], and a row of v's own (GCN's loop, a tree's root)
-// A sum, a mean, and GCN's normalisation differ in the factors alone. Forward and backward are one body, over lists and their transpose.
-// Invariant: a vertex adds in the order of its list, whatever the place and the number of threads; edges of a block ascend by target, so a
-// layer that has the first targets alone has a prefix of them. A list of more than slice_edges is added in slices of so many, a team each,
-// and then their sums in order, at every place. Cost: a row read an edge, a row written a vertex; 12 bytes an edge to turn a block's edges
-// round, and a sort of them. Source: Gather-Scatter of DGL (Wang et al., 2019), by segments and without atomics.
+// Sum, mean, and GCN's normalization differ in the factors alone. Forward and backward are one kernel, over lists and their transpose.
+// Invariant: a vertex adds in the order of its list, on any device and for any number of threads; edges of a block ascend by target, so a
+// layer that has the first targets alone has a prefix of them. A list of more than slice_edges is cut into slices, a team each, whose sums
+// are added in order, on every device. Cost: a row read per edge, a row written per vertex; 12 bytes per edge to transpose a block, and a
+// sort. Source: Gather-Scatter of DGL (Wang et al., 2019), by segments and without atomics.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,9 +21,9 @@ namespace garner {
 
 constexpr std::uint64_t slice_edges = 512;  // of a longer list: what one team adds while others wait for it
 
-// How long an array then is that had room for `has` elements and is asked for n.
+// New length of an array with space for `has` elements when n are needed.
 constexpr std::uint64_t grown(std::uint64_t has, std::uint64_t n) { return has < n ? n + n / 4 : has; }
-// Memory that grows and is used anew; what it held is gone when it has grown. Some of none too: a shard without rows takes part all the
+// A workspace that grows and is reused; growth discards its contents. Size 0 is valid too: a shard without rows takes part all the
 // same.
 template <class T>
 T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what, tier where) {
@@ -38,7 +38,7 @@ T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what) {
   return room(x, in, n, what, x.near());
 }
 
-// What the host has, near.
+// Copies a host array to the device.
 template <class T>
 buffer<T> bring(executor& x, std::vector<T> const& from, char const* what) {
   buffer<T> to(x.near(), from.size(), x.device(), what);
@@ -56,7 +56,7 @@ struct list_view {
   std::uint64_t base = 0;               // where ends[0] stands by the offsets
 };
 
-// A list of more edges than a team adds up alone, and its slices.
+// A list of more edges than one team sums, and its slices.
 struct long_list {
   std::uint64_t item, first, count;
 };
@@ -66,7 +66,7 @@ struct list_slice {
 template <class Real>
 struct sum_rows;
 
-// Rows of numbers, near.
+// Rows of numbers, on the device.
 template <class Real>
 struct row_block {
   Real* data = nullptr;
@@ -92,16 +92,16 @@ class aggregation_over {
   virtual std::uint64_t bytes() const = 0;
 };
 
-// What a relation of a mini-batch, or of a whole graph, is to its layers.
+// The edges of one relation of a mini-batch, or of a whole graph, for its layers.
 template <class Real>
 class relation_edges {
  public:
-  // Of a block that `rule` last drew. `weights`: of the lists that were drawn from, by the ids of edges; empty: all 1. `backward`: how many
-  // of the edges will be turned round. `own`: weights of these edges instead, near, which stay the caller's.
+  // For the block that `rule` last sampled. `weights`: of the sampled lists, by the ids of edges; empty: all 1. `backward`: how many of the
+  // edges will be transposed. `own`: weights of these edges instead, on the device, owned by the caller.
   void take(executor& x, blocks::edges const& edges, std::uint64_t targets, std::uint64_t sources, std::uint64_t backward,
             arc_array<std::uint32_t> const* weights = nullptr, weight_kind kind = weight_kind::none, Real const* own = nullptr);
-  // Of a whole graph, whose lists and their transpose are given in host memory, 4 bytes an id. They stay the caller's at the host, and are
-  // copied to a device.
+  // For a whole graph, whose lists and their transpose are given in host memory, 4 bytes per id. On the host the caller keeps ownership; a
+  // device gets copies.
   struct host_lists {
     std::uint64_t const* offsets;
     std::uint32_t const* ends;
@@ -114,11 +114,11 @@ class relation_edges {
   // From here on others do it.
   void leave_to(aggregation_over<Real>& others) { others_ = &others; }
 
-  // The factors. `degrees`: by position, the number of neighbours (weighted: their weights' sum); `ids`: positions of the sources, null:
-  // they are numbered so. `counts`: the number of neighbours: of targets that drew fewer, each counts for those that were left out; null:
-  // for itself alone.
+  // The factors. `degrees`: by position, the number of neighbors (weighted: their weights' sum); `ids`: positions of the sources, null:
+  // they are numbered so. `counts`: the number of neighbors: sampled neighbors of a target are up-weighted by neighbors over samples; null:
+  // each counts once.
   void normalise(executor& x, aggregation how, Real const* degrees, Real const* counts, std::int64_t const* ids);
-  // The same of all vertices of a whole graph, whichever lists are there.
+  // The same for all vertices of a whole graph, whichever lists are there.
   void normalise_whole(executor& x, aggregation how, Real const* degrees, std::uint64_t vertices);
 
   struct factors {
@@ -142,7 +142,7 @@ class relation_edges {
 
  private:
   struct long_lists {
-    std::uint64_t most_lists = 0, most_slices = 0;  // bounds; 0: there are none
+    std::uint64_t most_lists = 0, most_slices = 0;  // bounds; 0: without bounds
     buffer<std::uint64_t> counts;                   // how many there are of each
     buffer<long_list> lists;
     buffer<list_slice> slices;
@@ -151,8 +151,8 @@ class relation_edges {
   };
   // `count`: the bounds become what there is, which waits.
   void find_long_lists(executor& x, long_lists& to, std::uint64_t const* offsets, std::uint64_t items, std::uint64_t edges, bool count);
-  // Of a whole graph: the rows by their factors, once and not an edge at a time, where `factor` then is null. Reading one beside each row
-  // costs half as much again as the rows (docs/dev/decisions.md).
+  // For a whole graph: multiplies the rows by their factors, once per row instead of once per edge; `factor` is then null. Reading a factor
+  // with each row costs half as much again as the rows (docs/dev/decisions.md).
   row_block<Real const> times_factors(executor& x, row_block<Real const> in, std::uint64_t count, std::uint64_t columns,
                                       Real const*& factor);
   void run(executor& x, sum_rows<Real> const& body, long_lists const& of, std::uint64_t first, std::uint64_t items);

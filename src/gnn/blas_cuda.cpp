@@ -1,10 +1,10 @@
-// cuBLAS, opened at run time through the entry points declared here: no build needs its headers, and the process's own (torch's) is taken
-// where it has one.
-// Products that end in a bias and a ReLU go by cuBLASLt, cuBLAS's own companion, where the process has it: it does that as it writes them,
-// which spares a pass over the result each. Its algorithm for a size depends on that, on how far rows lie apart, and on the multiple of
-// bytes that the whole arrays begin at, not on where in them: blocks of rows have the same bits wherever they lie.
-// Reproducible: one stream at a time and a workspace of our own, which is what cuBLAS asks for to give the same bits again
-// (docs.nvidia.com/cuda/cublas, "Results Reproducibility"); so the calls of one executor give the same bits on the same kind of device.
+// cuBLAS, opened at run time through the entry points declared here: no build needs its headers, and the process's own
+// (torch's) is preferred. Products with bias and ReLU use cuBLASLt, cuBLAS's own companion, where the process has it: its
+// epilogue saves a pass over each result. Its algorithm for a size depends on that, on the stride of rows, and on the
+// alignment of the whole arrays, not on offsets in them: blocks of rows have the same bits at any offset. Reproducible:
+// one stream at a time and a workspace of our own, as cuBLAS requires for bitwise equal results
+// (docs.nvidia.com/cuda/cublas, "Results Reproducibility"); so the calls of one executor give the same bits on the same
+// kind of device.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -32,7 +32,7 @@ constexpr int compute_32 = 68, compute_64 = 70, compute_bf16 = 75, compute_tf32 
 constexpr int default_math = 0;                                                        // CUBLAS_DEFAULT_MATH
 constexpr int default_way = -1;                                                        // CUBLAS_GEMM_DEFAULT
 
-// Of cublasLt.h.
+// Constants of cublasLt.h.
 constexpr int transposes_a = 3, transposes_b = 4, ends_by = 7,
               bias_at = 8;                                  // CUBLASLT_MATMUL_DESC_TRANSA, _TRANSB, _EPILOGUE, _BIAS_POINTER
 constexpr std::uint32_t by_bias = 4, by_bias_and_relu = 6;  // CUBLASLT_EPILOGUE_BIAS, _RELU_BIAS
@@ -67,7 +67,7 @@ struct cublas {
   std::string file;
 };
 
-// Of libcublasLt, which takes cuBLAS's handles for its own.
+// Functions of libcublasLt, which accepts cuBLAS's handles.
 struct cublas_lt {
   int (*make_product)(void**, int, int) = nullptr;
   int (*end_product)(void*) = nullptr;
@@ -223,7 +223,7 @@ class by_cublas final : public dense_library {
 
   int compute_of_floats() const { return math_ == dense_math::tf32 ? compute_tf32 : math_ == dense_math::bf16 ? compute_bf16 : compute_32; }
 
-  // A product of cuBLASLt's: sizes, how far rows lie apart, and where they begin as far as that follows from both.
+  // Key of a cuBLASLt plan: sizes, strides of rows, and the alignment that follows from both.
   struct sizes {
     bool transpose_a, transpose_b, relu;
     std::uint64_t m, n, k, lda, ldb, ldc;
@@ -273,7 +273,7 @@ class by_cublas final : public dense_library {
     std::uint64_t const room = workspace_.bytes();
     std::uint32_t const of_result = std::min(key.alignment[2], key.alignment[3]),
                         aligned[] = {key.alignment[0], key.alignment[1], of_result, of_result};
-    std::uint32_t const none = 0;  // so that the ending is the product's own, and not that of a pass that adds up parts of sums
+    std::uint32_t const none = 0;  // the epilogue must be the product's own, not that of a split-K reduction
     bool wished = done(lt_.set_of_wishes(wishes, most_workspace, &room, sizeof room)) &&
                   done(lt_.set_of_wishes(wishes, sums_in_parts, &none, sizeof none));
     for (int k = 0; k < 4; ++k) wished &= done(lt_.set_of_wishes(wishes, alignment_of[k], &aligned[k], sizeof aligned[k]));
@@ -287,8 +287,8 @@ class by_cublas final : public dense_library {
     lt_.end_wishes(wishes);
     return made;
   }
-  // Which endings it has. A ReLU that loses a NaN would hide what the search for it looks for, and no document says: it is tried, once a
-  // device and arithmetic. What the library says to that lasts; memory that is not there is told as any other.
+  // Supported epilogues. A ReLU that loses a NaN would hide errors from the search for them. That is undocumented, so it is tested once per
+  // device and arithmetic. The library's answer is cached; lack of memory is an error as usual.
   void find_endings() {
     if (!has_lt_ || x_.share()) return;  // a product of cuBLASLt's takes all multiprocessors
     static std::mutex one;

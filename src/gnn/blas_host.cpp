@@ -1,4 +1,4 @@
-// OpenBLAS, or another BLAS with C's names, opened at run time; where there is none, the product of our own.
+// OpenBLAS, or another BLAS with C's names, opened at run time; without one, the product of our own.
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
@@ -23,7 +23,7 @@ namespace garner::on_host {
 namespace {
 constexpr int row_major = 101, as_it_is = 111, transposed = 112;  // CBLAS_ORDER and CBLAS_TRANSPOSE
 
-// What a file is good for; with why not where it is not.
+// Whether a file is usable; if not, why.
 cblas open_file(char const* file, bool must_be_quick) {
   cblas found;
   bool const there = opened_library::of_file(file, opened_library::from::process).has_value();
@@ -44,7 +44,7 @@ cblas open_file(char const* file, bool must_be_quick) {
     found.sgemm = sgemm;
     found.dgemm = dgemm;
     found.about = fmt::format("{} ({})", config ? words : "a BLAS", library->path_of("cblas_sgemm"));
-    // Who brought it in says how many threads it has.
+    // The process that loaded it sets its number of threads.
     void (*set_threads)(int) = nullptr;
     if (!there && library->entry_if_any(set_threads, "openblas_set_num_threads") && !std::getenv("OPENBLAS_NUM_THREADS"))
       set_threads(static_cast<int>(shared_pool().threads()));

@@ -25,7 +25,7 @@ struct look_at_edges {
   }
 };
 
-// Of each target how much comes in; the edges ascend by it.
+// Counts the edges of each target; the edges ascend by target.
 template <class Real>
 struct own_degree {
   std::int64_t const* col;

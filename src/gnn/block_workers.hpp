@@ -1,7 +1,7 @@
-// Executors that work beside one another on blocks of rows that do not depend on each other: a device has room for several, whose kernels
-// are too short to fill it. Each has what such work needs of its own: products, rooms for sums. Invariant: worker b % n does block b, so a
-// worker's blocks are in order; what x was given before happens before all of them, and what it is given later behind. A block's bits do
-// not depend on who does it. Cost: a stream and 8 MiB of a device each.
+// Executors that work concurrently on independent blocks of rows: a device can run several, since one kernel is too short to fill it. Each
+// has its own workspaces: products, sums. Invariant: worker b % n does block b, so a worker's blocks are in order. Work submitted to x
+// before runs before all of them, and later work behind. The bits of a block do not depend on its worker. Cost: a stream and 8 MiB of
+// device memory each.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -40,7 +40,7 @@ constexpr char const* dtype_of<std::uint64_t> = "U64";
 template <class Values>
 constexpr char const* dtype_of_values = dtype_of<typename Values::value_type>;
 
-// XXH3-64 of the whole file as it is with zeros in place of its checksum.
+// XXH3-64 of the whole file with its checksum set to zeros.
 class sum {
  public:
   sum() : state_(::XXH3_createState(), &::XXH3_freeState) {

@@ -1,5 +1,5 @@
-// The state of a training, or a model alone, in one file: arrays, facts about them, and what they were made for. The file is one of
-// safetensors.hpp, whose metadata also say kind, version and checksum; docs/reference/file-formats.md has them.
+// The state of a training, or a model alone, in one file: arrays, facts about them, and the data set of their training. The format is that
+// of safetensors.hpp with kind, version and checksum in the metadata; docs/reference/file-formats.md documents it.
 // Invariant: a checkpoint that was read is, byte for byte, the one that was written: the checksum covers the whole file.
 #pragma once
 #include <cstdint>
@@ -19,7 +19,7 @@ struct named_array {
   std::variant<std::vector<float>, std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>> values;
 };
 
-// One of floats that is too large to be held beside what it is of: it comes some rows (of its first dimension) at a time, in their order.
+// A float array too large for a copy in memory: it is passed some rows (of its first dimension) at a time, in order.
 struct large_array {
   std::string name;
   std::vector<std::uint64_t> shape;  // rows, and more
@@ -37,13 +37,13 @@ struct checkpoint {
   std::vector<large_array> large = {};  // written; never read
   std::string file = "a checkpoint";    // for messages: where it was read from
 
-  // Whole or not at all, as write_tensors(). errc::usage where arrays and shapes do not go together, or a name cannot be.
+  // Atomic, as write_tensors(). errc::usage where arrays and shapes disagree, or a name is invalid.
   void write(std::filesystem::path const& to) const;
-  // errc::input where it is no such file, one of another kind or version, or not a byte as it was written.
-  // `left`: arrays that stay in the file, for read_large().
+  // errc::input where the file is something else, of another kind or version, or damaged. `left`: arrays that stay in the file, for
+  // read_large().
   static checkpoint read(std::filesystem::path const& from, kind wanted, std::set<std::string> const& left = {});
-  // Of the file that was read, one that was left there, some rows at a time. errc::input where there is none, or one of other elements or
-  // shape, before the first row; so ask with an empty `take` before anything is changed.
+  // Reads an array that was left in the file, some rows at a time. errc::input where it is missing, or has other elements or another shape,
+  // before the first row: call it with an empty `take` before anything is changed.
   using take_rows = std::function<void(std::uint64_t first, std::uint64_t rows, float const* values)>;
   void read_large(std::string const& name, std::vector<std::uint64_t> const& shape, take_rows const& take) const;
 
@@ -51,7 +51,7 @@ struct checkpoint {
   void require_made_for(texts const& wanted) const;
   std::string const& fact(std::string const& name) const;  // errc::input where it has none
   bool has(std::string const& name) const;                 // such an array
-  // errc::input where there is none, or one of other elements or shape.
+  // errc::input where it is missing, or has other elements or another shape.
   template <class T>
   std::vector<T> const& values(std::string const& name, std::vector<std::uint64_t> const& shape) const;
 };

@@ -1,4 +1,4 @@
-// What ranks that are processes have in common in host memory: rows and lists (features/common_rows.hpp, graph/common_lists.hpp).
+// Host memory shared by ranks that are processes: features and adjacency (features/common_rows.hpp, graph/common_lists.hpp).
 #include "comm/rank_group.hpp"
 #include "features/common_rows.hpp"
 #include "garner/gnn.hpp"

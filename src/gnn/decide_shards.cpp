@@ -135,7 +135,7 @@ shard_options settings(shard_options o, shard_decision::considered const& w) {
   o.way = w.way, o.shards = w.shards;
   return o;
 }
-// Sets what each of the ways worth measuring takes by measure(w), which says why where there is no room, and takes the fastest.
+// Times each strategy worth measuring by measure(w), which returns a reason if memory does not suffice, and picks the fastest.
 template <class Measure>
 void refine(shard_decision& d, place where, Measure const& measure) {
   std::size_t const worth = where.kind == place_kind::simulated ? 1 : how_many_to_measure(d.ways);
@@ -212,7 +212,7 @@ shard_decision decide_shards_of_processes(model_options const& model, graph_hand
     try {
       executor const x(where);
       ranks->take(shard, x, 1);
-      // Of another graph one would measure other ways than the rest.
+      // With another graph one would measure other strategies than the rest.
       ranks->require_same(shard, fmt::format("a graph of {} vertices and {} edges\na graph whose lists have the digest {:016x}\n",
                                              g.info().vertices, g.info().edges, digest_of(g)));
       std::vector<std::string> const at = ranks->tell_all(shard, x.on_device() ? device::describe(x.device()).pci : to_string(where));
@@ -223,7 +223,7 @@ shard_decision decide_shards_of_processes(model_options const& model, graph_hand
       std::optional<whole_graph> lists;
       refine(d, where, [&](shard_decision::considered& w) {
         shard_options const o = settings(asked, w);
-        // What f() says on each, once all have; none where one has no room. What else one throws, all do.
+        // Results of f() on each, once all are there; empty if memory lacks on one. Any other exception of one is thrown on all.
         auto const all_say = [&](std::function<std::string()> const& f) {
           std::string mine;
           std::exception_ptr wrong;
@@ -231,12 +231,12 @@ shard_decision decide_shards_of_processes(model_options const& model, graph_hand
             mine = "+" + f();
           } catch (error const& e) {
             if (e.code() == errc::interrupted) throw;
-            bool const no_room = e.code() == errc::memory || e.code() == errc::device;  // device: rows cannot be shared for want of it, say
+            bool const no_room = e.code() == errc::memory || e.code() == errc::device;  // device: for example, rows cannot be shared
             mine = (no_room ? "m" : "e") + std::string(e.what());
             wrong = std::current_exception();
           }
           std::vector<std::string> all = ranks->tell_all(shard, mine);
-          for (std::uint32_t k = 0; k < all.size() && w.refused.empty(); ++k)  // all others only say that this one has gone
+          for (std::uint32_t k = 0; k < all.size() && w.refused.empty(); ++k)  // all others only report that this one failed
             if (all[k][0] == 'm') w.refused = fmt::format("shard {}: {}", k, all[k].substr(1));
           if (!w.refused.empty()) return std::vector<std::string>();
           if (wrong) std::rethrow_exception(wrong);

@@ -22,12 +22,12 @@ struct model_pass {
 std::vector<model_pass> passes_of(model_options const& m, double input_dropout);
 std::vector<shard_pass> costs_of(std::vector<model_pass> const& passes);  // what ways_of() predicts by
 
-// Milliseconds of these. errc::memory where it does not fit, and what sharded_edges says.
+// Milliseconds of these. errc::memory where it does not fit, and the errors of sharded_edges.
 double measure_way(graph_handle const& g, list_side side, bool weighted, aggregation how, std::vector<model_pass> const& passes,
                    shard_options const& options, std::vector<place> const& places);
 
-// How a checkpoint says what its training was split into, and the way and shards of it that a training goes on with: taken over into
-// `asked` where it was by one shard or by as many as asked for (else the training itself refuses it).
+// Shard split stored in a checkpoint, with strategy and shards for the training that continues: copied into `asked` if it was one shard or
+// the configured number (otherwise the training refuses it).
 std::string split_words(shard_options const& o);
 void resume_split(std::filesystem::path const& checkpoint, shard_options& asked);
 

@@ -10,7 +10,7 @@
 
 namespace garner {
 
-// c (m x n) = alpha * op(a) * op(b) + beta * c, as blas::product says. A library is asked for no product without m or n.
+// c (m x n) = alpha * op(a) * op(b) + beta * c, as blas::product. The library is not called if m or n is 0.
 template <class T>
 struct dense_product {
   bool transpose_a, transpose_b;
@@ -47,11 +47,11 @@ namespace on_host {
 struct cblas {
   using sgemm_call = void (*)(int, int, int, int, int, int, float, float const*, int, float const*, int, float, float*, int);
   using dgemm_call = void (*)(int, int, int, int, int, int, double, double const*, int, double const*, int, double, double*, int);
-  sgemm_call sgemm = nullptr;  // null: there is none
+  sgemm_call sgemm = nullptr;  // null: not available
   dgemm_call dgemm = nullptr;
   std::string about;  // which, or why none
 };
-// `named`: as GARNER_BLAS says it: a file, `none`, or null for those that are usual. errc::usage where a named one will not do.
+// `named`: value of GARNER_BLAS: a file, `none`, or null for the usual ones. errc::usage where a named one is unusable.
 cblas find_cblas(char const* named);
 
 std::unique_ptr<dense_library> open_dense(executor& x);  // by GARNER_BLAS; looked for once
@@ -61,7 +61,7 @@ std::unique_ptr<dense_library> open_dense(executor& x, cblas const& found);
 
 namespace on_gpu {
 // `workspace`: 0: as many bytes as cuBLAS recommends.
-std::unique_ptr<dense_library> open_dense(executor& x, dense_math math, std::size_t workspace);  // errc::device where there is no cuBLAS
+std::unique_ptr<dense_library> open_dense(executor& x, dense_math math, std::size_t workspace);  // errc::device without cuBLAS
 }  // namespace on_gpu
 
 }  // namespace garner

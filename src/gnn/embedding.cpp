@@ -10,9 +10,9 @@ namespace garner {
 
 namespace {
 
-// --- first values ------------------------------------------------------------------------------------------------------------------------
-// Of the normal distribution by Marsaglia's polar method, whose logarithm is of whole numbers and whose other operations round alike on all
-// processors (no sum of products, which some would round once).
+// --- initial values ----------------------------------------------------------------------------------------------------------------------
+// Normal distribution by Marsaglia's polar method: its logarithm is of integers, and its other operations round the same on all processors
+// (no fused multiply-add, which would round once).
 GARNER_HD inline double normal_number(std::uint64_t seed, std::uint64_t stream, std::uint64_t i) {
   constexpr std::uint64_t tries = 64, one = std::uint64_t{1} << 62;
   for (std::uint64_t k = 0; k < tries; ++k) {
@@ -166,7 +166,7 @@ struct step_record {
     bool const near = where != tier::host;
     span<float> const row = array_at<float>(at, to.part, near);
     std::uint64_t const begin = row.begin, end = row.end;
-    // Of the states too element c has the number begin + c.
+    // Of the optimizer state too, element c has the number begin + c.
     auto* const values = const_cast<float*>(row.data);
     auto const gradient = [&](std::uint64_t j) { return j - begin < to.width ? mine.sum(to.width, j - begin) : 0.0f; };
     auto const state = reinterpret_cast<std::uintptr_t>(at) + to.part * sizeof(float);

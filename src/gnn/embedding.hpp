@@ -1,8 +1,8 @@
-// Loops over rows that are learned. A record is a row and what its optimiser keeps of it, one after the other, so that both cross the link
-// together, each part in whole sectors: `part` floats of the row, then nothing (SGD), `part` sums (Adagrad), or `part` pairs of moments
-// (Adam). What lies behind the row's width is 0 and stays so; it is written too, so that no sector is written in part.
-// Invariant: of one row's gradients the one of the lowest position is added first, at every place. Cost of a step: a sort of the ids by
-// 12 bytes each; each different record read and written once, its gradients read twice.
+// Loops over trainable rows. A record is a row followed by its optimizer state, so that both cross the link together, each part in whole
+// sectors: `part` floats of the row, then nothing (SGD), `part` sums (Adagrad), or `part` pairs of moments (Adam). Padding behind the row's
+// width is 0 and stays so; it is written too, so that no sector is written in part.
+// Invariant: gradients of one row are added by ascending position, on every device.
+// Cost of a step: a sort of the ids by 12 bytes each; each distinct record read and written once, its gradients read twice.
 #pragma once
 #include <cstdint>
 
@@ -12,7 +12,7 @@
 
 namespace garner {
 
-// Where records lie: those of the first ranks near, all others far. `rows.stride` is that of records, and rows.row_bytes of rows alone.
+// Location of records: the first ranks on the device, all others remote. `rows.stride` is that of records, rows.row_bytes of rows alone.
 struct record_view {
   row_view rows;
   std::uint64_t width = 0, part = 0;  // floats
@@ -31,14 +31,14 @@ struct record_view {
 
 // Records [first, first + count) as they are before the first step.
 void draw_records(executor& x, record_view const& v, std::uint64_t first, std::uint64_t count, embedding_options const& o);
-// One array of records [first, first + count) to a near block of `width` floats a row, or from one.
+// Copies one array of records [first, first + count) to a device block of `width` floats per row, or from one.
 void read_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float* to);
 void write_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float const* from);
 
-// What looking at a step finds, near: ~0 and 0 before.
+// Result of the checks of a step, on the device: initially ~0 and 0.
 struct step_findings {
-  std::uint64_t bad_id = ~std::uint64_t{0};        // the first position whose id is no row
-  std::uint64_t bad_gradient = ~std::uint64_t{0};  // the first entry of the order whose gradients' sum is no finite number
+  std::uint64_t bad_id = ~std::uint64_t{0};        // the first position with an invalid id
+  std::uint64_t bad_gradient = ~std::uint64_t{0};  // the first entry of the order whose sum of gradients is not finite
   std::uint64_t rows = 0, far_rows = 0;            // different ones
 };
 struct gradient_rows {
@@ -47,7 +47,7 @@ struct gradient_rows {
   float const* rows = nullptr;
 };
 void look_at_gradients(executor& x, record_view const& v, gradient_rows const& g, step_findings* found);
-// The numbers of a step: what each optimiser's rule needs of the host.
+// The numbers of a step: what the host computes for the rule of each optimizer.
 struct step_numbers {
   float rate, epsilon = 0;
   float first_share = 0, second_share = 0;  // adam: of the gradient in its moments, 1 - beta

@@ -1,6 +1,6 @@
-// The contract's embedding: who owns records, and the order of what is given to the place.
-// Invariant: ranks [0, near) of records lie near, the others in host memory, in the order of their ranks; without scores the id is the
-// rank. One call at a time; each comes after the event behind the last one, whatever its stream. A step that was refused has changed
+// Implements embedding of the API: owns the records, and orders submitted work.
+// Invariant: ranks [0, near) of records are on the device, the others in host memory, in the order of their ranks; without scores the id
+// is the rank. One call at a time; each runs after the event behind the last one, whatever its stream. A rejected step has changed
 // nothing.
 #include <cmath>
 #include <mutex>
@@ -40,7 +40,7 @@ first_values parse_first_values(std::string_view text) {
 
 namespace {
 constexpr std::uint64_t none = ~std::uint64_t{0};
-constexpr std::uint64_t rows_at_once = 1u << 18;  // of a loop over all, so that Ctrl-C is heard
+constexpr std::uint64_t rows_at_once = 1u << 18;  // of a loop over all, so that Ctrl-C is handled
 
 std::vector<std::string> names_of(row_optimiser how) {
   if (how == row_optimiser::sgd) return {};
@@ -168,7 +168,7 @@ struct embedding::impl {
       x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
       id_order const order = sorts ? order_ids(x, one, records.rows, records.rows.row_bytes, run.order, false, true, room, bad.data())
                                    : check_ids(x, one, records.rows.rows, bad.data());
-      model.take();  // ids are near
+      model.take();  // ids are on the device
       if (x.asynchronous()) {
         x.copy(bad_here.data(), bad.data(), sizeof(std::uint64_t));
         checked.record(x);
@@ -203,7 +203,7 @@ struct embedding::impl {
       x.copy(found.data(), &nothing, sizeof nothing);
       g.order = order_ids(x, one, records.rows, records.rows.row_bytes, gather_order::sorted, false, true, room, &found.data()->bad_id);
       look_at_gradients(x, records, g, found.data());
-      model.take();  // what was looked at is near
+      model.take();  // the checked ids are on the device
       step_findings seen;
       if (x.asynchronous()) {
         x.copy(found_here.data(), found.data(), sizeof(step_findings));
@@ -264,7 +264,7 @@ struct embedding::impl {
       fail(errc::usage, "rows {} to {} of a table of {}", first, first + count, records.rows.rows);
     if (floats != count * records.width) fail(errc::usage, "{} numbers for {} rows of {}", floats, count, records.width);
   }
-  std::uint64_t moved_rows(std::uint64_t count) const {  // a near block for so many, 16 MiB at most
+  std::uint64_t moved_rows(std::uint64_t count) const {  // a device block for so many, 16 MiB at most
     std::uint64_t const n = std::min(count, std::max<std::uint64_t>(1, (4u << 20) / records.width));
     grow(x, moved, n * records.width, n * records.width, "rows on their way to the host", x.near());
     return n;

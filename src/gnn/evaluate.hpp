@@ -1,5 +1,5 @@
-// Labels by part of the split, near the place that learns from them, and what scores are worth against them.
-// Invariant: positions ascend within a part. Cost: 8 bytes a labelled vertex (of several answers 4 a class), at the host and near.
+// Labels by part of the split, on the device that trains, and metrics of scores against them. Invariant: positions ascend within a part.
+// Cost: 8 bytes per labelled vertex (multi-label: 4 per class), on the host and on the device.
 #pragma once
 #include <array>
 #include <span>
@@ -10,23 +10,23 @@
 
 namespace garner {
 
-// Near: a class each, or answers of as many classes.
+// On the device: one class each, or one label per class.
 struct near_labels {
   buffer<std::int64_t> classes;
   buffer<float> answers;
   std::uint64_t bytes() const { return classes.bytes() + answers.bytes(); }
 };
 
-inline std::uint64_t label_bytes(model_options const& o) {  // of a vertex, near
+inline std::uint64_t label_bytes(model_options const& o) {  // per vertex, on the device
   return o.labels == label_kind::one_class ? sizeof(std::int64_t) : o.classes * sizeof(float);
 }
-// With two classes the area under the ROC curve is told, but not of what was learned from.
+// With two classes the area under the ROC curve is reported, but not for the training set.
 inline bool tells_area(model_options const& o) { return o.classes == (o.labels == label_kind::one_class ? 2u : 1u); }
 
 class labelled_parts {
  public:
-  // errc::input where there are fewer labels or parts than vertices, a label that is not below the number of classes, an answer that is
-  // neither 0 nor 1, or a part that is none.
+  // errc::input where there are fewer labels or parts than vertices, a label is not below the number of classes, a multi-label entry is
+  // neither 0 nor 1, or a part is invalid.
   labelled_parts(known_vertices const& known, std::string const& graph, std::uint64_t vertices, model_options const& o);
   struct part {
     std::vector<std::int64_t> positions, classes;
@@ -63,13 +63,13 @@ class evaluator {
     weigh(first, count, scores);
     note(first + count);
   }
-  // take() in two: what the place does, the same for the same vertices, and what the host keeps of it. `bias`: what the scores still lack;
-  // not where the area under a curve is told, which takes them as they are.
+  // take() in two steps: the device's, the same for the same vertices, and the host's bookkeeping. `bias`: last bias that the scores lack;
+  // not for the area under a curve, which needs the scores unchanged.
   void weigh(std::uint64_t first, std::uint64_t count, row_block<float const> scores, float const* bias = nullptr);
   void note(std::uint64_t end);
   evaluation result();
   std::uint64_t bytes() const;
-  // Of so many to train, to validate and to test with, of `vertices`, whose scores are all taken at once.
+  // Training, validation and test vertices, of `vertices`, whose scores are all taken at once.
   static std::uint64_t bytes_for(model_options const& o, std::array<std::uint64_t, 3> const& counts, std::uint64_t vertices);
 
  private:
@@ -78,7 +78,7 @@ class evaluator {
     buffer<std::int64_t> positions;
     near_labels labels;
     buffer<loss_totals> totals;
-    bool ranked;           // the area under the curve is told
+    bool ranked;           // the area under the curve is reported
     buffer<float> picked;  // if so, scores of those that were weighed last
     std::uint64_t seen = 0;
     std::vector<float> margins;
@@ -93,7 +93,7 @@ class evaluator {
 };
 
 // The area under the ROC curve: how often a vertex of the second class has the higher margin than one of the first; equal ones count half.
-// None where a class has no vertex.
+// Empty if a class lacks vertices.
 std::optional<double> area_under_roc(std::vector<float> const& margins, std::vector<bool> const& second);
 
 }  // namespace garner

@@ -1,9 +1,9 @@
-// A shard's side of training on the whole graph: its vertices, their rows and blocks, aggregation over all shards, gradients and scores of
-// all. What network and training do with it they do as with a graph of one place.
-// Parts are contiguous in the order that the graph has inside; where that is not the order of the user's ids, by which rows, labels and
-// scores go, each shard knows the positions of its vertices among these.
-// Invariant: all shards make the same calls. Cost: the lists and rows of the part (shard/lists.hpp); the whole lists in host memory once,
-// while they are split; a gradient a block.
+// A shard's side of training on the whole graph: its vertices, their rows and blocks, aggregation over all shards, gradients and all
+// scores. Network and training use it as a graph on one device. Parts are contiguous in the graph's internal order. Where that differs
+// from the order of the user's ids, which indexes rows, labels and scores, each shard knows the positions of its vertices among these.
+// Invariant: all shards make the same calls.
+// Cost: adjacency and rows of the part (shard/lists.hpp); the whole adjacency in host memory once, during the split; a gradient per
+// block.
 #pragma once
 #include <functional>
 #include <memory>
@@ -28,9 +28,9 @@ class graph_shard {
   std::uint64_t position(std::uint64_t i) const {                    // of its vertex i, among the user's ids
     return permuted_ ? static_cast<std::uint64_t>(positions_[i]) : first() + i;
   }
-  // errc::usage: rows by tier, and a model that wants all near.
+  // errc::usage: rows by tier with a model that needs all of them on the device.
   static void require_rows(shard_options const& o, network<float> const& net);
-  // Rows, edges and blocks of the part. The rows are gathered once; or, as the group says, they come from their tiers block by block.
+  // Rows, edges and blocks of the part. Depending on the group, the rows are gathered once, or read from their tiers block by block.
   void fill(network<float>::pass& p, network<float>& net, row_scaling scaling, tiered_tensor& features);
   // Sets gradients(), the same bits on all shards.
   void sum_gradients(network<float>& net);

@@ -65,8 +65,8 @@ network<float>::pass exact_inference::pass_of(network<float>& net, row_scaling s
 }
 
 namespace {
-// Rows to memory of the caller's, which a device copies to slowly: by way of two buffers that it copies to fast, and the host's threads.
-// While a chunk goes there the next one is computed: what was computed is set aside near, and sent when the next has been given.
+// Copies rows to the caller's memory, which is slow for a device: through two pinned buffers and the host's threads. The next chunk is
+// computed meanwhile: results are staged on the device, and sent when the next chunk has been submitted.
 class rows_out_of_device {
  public:
   rows_out_of_device(executor& x, float* to, std::uint64_t columns) : x_(x), out_(x, executor::urgent{}), to_(to), columns_(columns) {}

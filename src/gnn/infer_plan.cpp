@@ -19,7 +19,7 @@ struct planner {
   std::uint64_t near;
   bool lists_near;
   inference_plan plan{};
-  std::uint64_t fixed = 0;  // what stays near through all layers
+  std::uint64_t fixed = 0;  // stays on the device through all layers
 
   struct choice {
     std::uint64_t bytes = impossible, columns = impossible, near = 0;
@@ -45,7 +45,7 @@ struct planner {
     for (std::uint32_t l = 0; l < m().layers; ++l) a_row += 5 * out_of(l);
     a_row += 3 * std::uint64_t{m().hidden} * (m().residual ? 1 : 0) + m().classes;
     a_row += 9 * widest;       // aggregated, brought twice, laid out and sent twice, of its own
-    a_row += 2 * m().classes;  // set aside until they have gone
+    a_row += 2 * m().classes;  // staged until they have been sent
     std::uint64_t const row_bytes = grown(a_row * sizeof(float)) + 16;
     std::uint64_t const share = std::min<std::uint64_t>(near / 8, std::uint64_t{8} << 30);  // a chunk ends with its longest list
     plan.chunk = std::clamp<std::uint64_t>(share / row_bytes, std::min<std::uint64_t>(n, 32), std::max<std::uint64_t>(n, 1));

@@ -1,6 +1,6 @@
-// How exact inference goes about each layer: what it keeps near, and in which parts the rest comes over the link.
-// A way is taken by the bytes that cross, of all layers together; among equal ones by how many columns are aggregated.
-// Invariant: what a plan keeps near fits into what it was given. Cost: some tens of sums a layer.
+// Plan of exact inference for each layer: what it keeps on the device, and in which parts the rest crosses the link. It picks the strategy
+// with the fewest bytes that cross, over all layers; among equal ones the fewest aggregated columns. Invariant: what a plan keeps on the
+// device fits the given memory. Cost: some tens of sums per layer.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,18 +11,18 @@
 namespace garner {
 
 enum class layer_way : std::uint8_t {
-  rows,      // all rows that come in lie near
-  products,  // they are multiplied as they come, and the products lie near (aggregation is linear)
-  columns,   // some of their columns lie near at a time, and the sums of what came of them
+  rows,      // all input rows are on the device
+  products,  // input rows are multiplied on arrival, and the products stay on the device (aggregation is linear)
+  columns,   // some of their columns are on the device at a time, with the sums of their results
   far_sums,  // the same, the sums in host memory
 };
 
 struct layer_plan {
   layer_way way = layer_way::rows;
-  std::uint64_t columns = 0;  // of the rows that lie near at a time
-  bool own_near = false;      // products: those of the vertices' own rows lie near too; else these rows come twice
+  std::uint64_t columns = 0;  // of the rows that are on the device at a time
+  bool own_near = false;      // products: those of the vertices' own rows stay on the device too; else these rows are read twice
   bool relaid = false;        // the table is laid out by columns in host memory first
-  bool out_near = false;      // what comes out stays near for the next layer
+  bool out_near = false;      // the result stays on the device for the next layer
   std::uint64_t bytes_in = 0, bytes_out = 0, list_bytes = 0;
   std::string about() const;  // in words
 };
@@ -30,7 +30,7 @@ struct layer_plan {
 struct inference_sizes {
   model_options model;
   std::uint64_t vertices = 0, edges = 0;
-  std::uint64_t longest = 0, slices = 0;  // of lists: edges of the longest one, slices of those that are added up so
+  std::uint64_t longest = 0, slices = 0;  // of lists: edges of the longest one, and its slices
   bool weighted = false;
   double far_row_bytes = 0;  // of a row of the table, those that cross the link
 };
@@ -38,7 +38,7 @@ struct inference_sizes {
 struct inference_plan {
   bool lists_near = true;
   std::uint64_t chunk = 0;       // vertices at a time
-  std::uint64_t part_edges = 0;  // lists that are not near: so many edges at a time, or one list
+  std::uint64_t part_edges = 0;  // remote lists: so many edges at a time, or one list
   std::uint64_t near_bytes = 0;  // at most at a time
   bool encoded_near = false;     // residual models: the rows behind the first product
   std::uint64_t encode_in = 0, encode_out = 0;
@@ -46,7 +46,7 @@ struct inference_plan {
   std::uint64_t bytes() const;  // over the link, without scores
 };
 
-// errc::memory where `near` bytes are too few for any way.
+// errc::memory where `near` bytes are too few for all strategies.
 inference_plan plan_layers(inference_sizes const& of, std::uint64_t near);
 
 }  // namespace garner

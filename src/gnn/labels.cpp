@@ -11,7 +11,7 @@ namespace garner {
 
 namespace {
 
-// Calls f(k, value) for each element; a NaN comes as the lowest number. errc::input for elements that are no numbers, or not whole.
+// Calls f(k, value) for each element; a NaN is passed as the lowest number. errc::input for elements that are not numbers, or not whole.
 template <class F>
 void each_number(std::string const& file, row_array const& rows, char const* what, F f) {
   std::uint64_t const n = rows.rows * (rows.type.empty() ? rows.width : rows.width / std::max<std::uint64_t>(rows.type_bytes, 1));

@@ -252,7 +252,7 @@ void layered_inference::layer(std::uint32_t l, network<float>::pass const& p, ta
         }
         lap(told.rows_ms);
         if (!from_table_) {
-          if (before_.columns == 0) std::swap(source_, all);  // what goes round the layer lies near now
+          if (before_.columns == 0) std::swap(source_, all);  // rows that all steps of the layer use are on the device now
           spare_.push_back(std::move(before_.columns == 0 ? all.data : source_.data));
         }
       }
@@ -336,7 +336,7 @@ void layered_inference::layer(std::uint32_t l, network<float>::pass const& p, ta
 void layered_inference::wait_all() {
   for (executor* e : {&x_, &far_, &out_}) try {
       e->wait();
-    } catch (...) {  // another error is told
+    } catch (...) {  // another error is reported
     }
 }
 

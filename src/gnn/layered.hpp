@@ -1,8 +1,8 @@
-// Exact inference layer by layer, for data larger than what lies near: scores of all vertices, each from its whole neighbourhood.
-// Rows come from host memory (of the first layer from the table) and go back there, unless the plan keeps them near; what is brought for
-// the next chunk comes while the last one is worked on, and what goes back is laid out as the next layer wants it, so that all copies are
-// of contiguous bytes.
-// Invariant: no draw; the same scores as a whole graph in one piece gives, to rounding. Nothing of the model is changed.
+// Exact inference layer by layer, for data larger than device memory: scores of all vertices, each from its whole neighborhood. Rows are
+// read from host memory (for the first layer from the table) and written back there, unless the plan keeps them on the device. Input of the
+// next chunk is copied while the last one is computed. Output has the layout of the next layer's input, so that all copies are of
+// contiguous bytes.
+// Invariant: no sampling; the same scores as for a whole graph in one piece, up to rounding. The model is not changed.
 // Cost: the bytes of the plan (infer_plan.hpp); host memory for the rows of two layers.
 #pragma once
 #include <functional>
@@ -18,13 +18,13 @@ namespace garner {
 
 class layered_inference {
  public:
-  // All must outlive it. `near`: at most so many bytes; unset: what is free.
+  // All must outlive it. `near`: at most so many bytes of the device; unset: what is free.
   layered_inference(executor& x, whole_graph const& g, model_options const& o, network<float>& net, tiered_tensor& features,
                     std::optional<std::uint64_t> near);
   inference_plan const& plan() const { return plan_; }
   inference_report planned() const;
 
-  // Scores of vertices [first, first + count), in order, near.
+  // Scores of vertices [first, first + count), in order, on the device.
   using taker = std::function<void(std::uint64_t first, std::uint64_t count, row_block<float const> scores)>;
   inference_report run(blas& products, taker const& take);
 
@@ -47,7 +47,7 @@ class layered_inference {
   void make_next(std::uint32_t layer, bool near);
   void give(std::uint32_t to_layer, rows_in rows, std::uint64_t first, std::uint64_t count);
   void put(stored& to, rows_in rows, std::uint64_t first, std::uint64_t count);
-  // Columns [begin, end) of rows [first, first + count), to near memory.
+  // Columns [begin, end) of rows [first, first + count), to device memory.
   void bring(executor& by, std::uint64_t begin, std::uint64_t end, stored const& from, std::uint64_t first, std::uint64_t count,
              rows_out to);
   void bring_sources(executor& by, std::uint64_t first, std::uint64_t count, float* to);  // of this layer, whole

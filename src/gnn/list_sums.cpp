@@ -1,8 +1,8 @@
-// The contract's sums over lists of the caller's, of rows of four kinds, and the gradients of weights.
-// Invariant: a list adds in its order; one of more than slice_edges edges in slices that end at multiples of so many edges, and then the
-// slices in order, at every place. A slice meets at most two such lists: the one of its first edge and the one of its last. So who reads
-// what follows from the offsets alone, and neither is a list of long lists made nor does anybody wait. Cost: a row read per edge, a row
-// written per item, and two rows of sums per slice. The softmax of attention takes a team a list, however long: numbers, not rows.
+// The API's sums over lists of the caller, of rows of four kinds, and the gradients of weights. Invariant: a list adds in its order; one of
+// more than slice_edges edges in slices that end at multiples of so many edges, and then the slices in order, on every device. A slice has
+// edges of at most two such lists: the one of its first edge and the one of its last. The offsets alone thus assign the work; no list of
+// long lists is made, and nothing waits. Cost: a row read per edge, a row written per item, and two rows of sums per slice. The softmax of
+// attention takes one team per list, of any length: it reads numbers, not rows.
 #include <bit>
 #include <cmath>
 
@@ -22,7 +22,7 @@ using lists = list_sums::lists;
 using shape = list_sums::shape;
 using scale = list_sums::scale;
 
-// What rows hold, and what they are added up in.
+// Types of the elements of rows, and of their accumulators.
 template <class Real>
 struct exact {
   using stored = Real;
@@ -223,7 +223,7 @@ struct attention {
   Real const* scores;
   Real slope;
 
-  // Exponentials added up, each divided by that of the largest.
+  // Sum of exponentials, each relative to that of the largest.
   struct shares {
     Real most = 0, sum = 0;  // sum 0: of none
     GARNER_HD friend shares operator+(shares a, shares b) {
@@ -270,7 +270,7 @@ struct soften_list {
     });
   }
 };
-// Of a list its edges' scores, and the sum of these, which is the gradient of what the item brings to each.
+// For a list: scores of its edges, and their sum, which is the gradient of the item's own term.
 template <class Real>
 struct soften_list_back {
   attention<Real> a;
@@ -308,7 +308,7 @@ struct soften_ends_back {
   }
 };
 
-// Of items that read a list of numbers each.
+// For items that read a list of numbers each.
 template <class Body>
 void for_each_list(executor& x, lists const& l, std::uint64_t heads, Body const& body) {
   if (l.edges <= 16 * l.items) for_each_item<8>(x, l.items * heads, body);

@@ -82,7 +82,7 @@ model_options const& checked(model_options const& o) {
 }  // namespace
 
 namespace {
-// Of several types the inputs are those of the target.
+// With several types the inputs are those of the target.
 model_options options_for(model_options o, model_types const& t) {
   if (t.names.empty()) return o;
   if (t.inputs.size() != t.names.size() || t.target >= t.names.size())

@@ -14,13 +14,13 @@ struct gnn_model::parts {
   parts(place where, model_options const& o, model_types const& t = {});
 };
 
-// That a table is what the model takes: a row a vertex of the graph, as wide, at its place. `type`: of several, the name of this one.
+// Checks that a table fits the model: one row per vertex of the graph, of the same width, on its device. `type`: with several, its name.
 void require_table(gnn_model::parts const& m, tiered_tensor const& features, std::uint64_t vertices, std::uint64_t inputs,
                    std::string const& graph, std::string const& type = "");
 // ... and that the model is of one type.
 void require_table(gnn_model::parts const& m, tiered_tensor const& features, graph_handle const& g);
 
-// As types_of has it, of what a manifest says and a width a type.
+// As types_of has it, from the dataset file and one width per type.
 model_types types_of(hetero_manifest const& g, std::string const& name, std::size_t target, std::vector<std::uint64_t> widths,
                      list_side side);
 model_types types_in(network_shape const& s);  // no names: of one type

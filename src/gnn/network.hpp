@@ -1,12 +1,12 @@
-// A model: its parameters, what it makes of rows, and the gradients of that. One array holds all parameters, another all gradients, so that
-// Adam is one loop and a sum over ranks one array.
-// A layer of type t: rows of what each relation aggregates and of its own, side by side, times one matrix (GraphSAGE); what GCN or GIN
-// aggregate, times theirs. Where rows are wider than what comes out, and nearly all of them are targets, the product comes first. Then, but
-// for the last, layer norm where asked (of GIN between its two products too), ReLU, dropout. Residual: a product, ReLU and dropout before
-// the layers; each layer adds to what comes in what it makes of that, normed; a product behind them (Platonov et al., ICLR 2023). Layer l
-// of L is worked out for the vertices of the first L - l hops alone. Invariant: forward() keeps what backward() needs until the next
-// forward(). Cost: of each layer its aggregated and its finished rows. Sources: Kipf and Welling, ICLR 2017; Hamilton et al., NeurIPS 2017;
-// Xu et al., ICLR 2019; Schlichtkrull et al., ESWC 2018 (relations).
+// A model: its parameters, its forward pass over rows, and its gradients. One array holds all parameters, another all gradients, so that
+// Adam is one loop and a sum over ranks one array. A layer of type t: rows that each relation aggregates and the vertices' own rows,
+// concatenated, times one matrix (GraphSAGE); aggregates of GCN or GIN, times theirs. Where input rows are wider than output rows, and
+// nearly all of them are targets, the product comes first. Then, in all but the last layer, optional layer norm (for GIN between its two
+// products too), ReLU, dropout. Residual: a product, ReLU and dropout before the layers; each layer adds its normed result to its input; a
+// final product (Platonov et al., ICLR 2023). Layer l of L is computed for the vertices of the first L - l hops alone.
+// Invariant: forward() keeps what backward() needs until the next forward().
+// Cost: for each layer its aggregated and its finished rows.
+// Sources: Kipf and Welling, ICLR 2017; Hamilton et al., NeurIPS 2017; Xu et al., ICLR 2019; Schlichtkrull et al., ESWC 2018 (relations).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -32,7 +32,7 @@ struct network_shape {
   };
   std::vector<relation> relations;
   std::vector<std::string> types = {""};
-  std::uint32_t target = 0;  // the type that is told apart
+  std::uint32_t target = 0;  // the type that is classified
   std::uint64_t hidden = 64, classes = 0;
   std::uint32_t layers = 2;
   bool layer_norm = false, residual = false;
@@ -50,7 +50,7 @@ struct network_shape {
   }
 };
 
-// A tensor of a model as files have it: a block of the parameters, `rows` x `columns` (bias and norm: 1 x columns), `stride` apart.
+// A tensor of a model as in files: a block of the parameters, `rows` x `columns` (bias and norm: 1 x columns), and its row stride.
 struct parameter {
   std::string name;
   std::vector<std::uint64_t> shape;
@@ -61,7 +61,7 @@ struct parameter {
 template <class Real>
 class network {
  public:
-  // Matrices are drawn by `seed`, as Glorot and Bengio have it; biases are 0, gains 1.
+  // Matrices get Glorot and Bengio's random initialization with `seed`; biases are 0, gains 1.
   network(executor& x, network_shape shape, std::uint64_t seed);
 
   network_shape const& shape() const { return shape_; }
@@ -75,21 +75,21 @@ class network {
     std::vector<relation_edges<Real>>* edges = nullptr;  // a relation
     std::vector<std::vector<std::uint64_t>> rows;        // [l][t]: of type t before layer l; the last: those that come out
     std::vector<row_block<Real const>> inputs;           // a type
-    // Of one type whose rows are not near, instead of them: rows of a block, until the next is asked for. Where turns_inputs() alone.
+    // With one type whose rows are remote: instead of them, rows of a block, until the next call. Where turns_inputs() alone.
     std::function<row_block<Real const>(std::uint64_t first, std::uint64_t count)> bring = {};
     bool training = false;
     double input_dropout = 0, dropout = 0;
     std::uint64_t seed = 0, step = 0;        // of dropout
-    std::uint64_t const* step_at = nullptr;  // near: the step stands there when the work is done
+    std::uint64_t const* step_at = nullptr;  // on the device: the step number is there when the work is done
     // A part of a graph: its first vertex, by which dropout counts, and its blocks of rows, counted from there: where each begins, and the
     // last ends. Products and gradients are made block by block; empty: all at once.
     std::uint64_t first_row = 0;
     std::span<std::uint64_t const> blocks = {};
-    block_workers<Real>* workers = nullptr;  // who do blocks side by side; null, and where rows are brought: one after the other
+    block_workers<Real>* workers = nullptr;  // executors of concurrent blocks; null, and where rows are brought: one after the other
     bool steady = false;                     // products of the same sizes come again: the library may plan them
-    bool leave_bias = false;                 // forward() gives scores without the last bias, for who reads them anyhow to add it
-    // Sees the rows of a step as they come: what comes out of each layer, then, from the last layer down, the gradients of that. For the
-    // search of a number that is none; steps that learn leave it empty.
+    bool leave_bias = false;                 // forward() returns scores without the last bias, for callers that add it in a later pass
+    // Receives the rows of a step: the output of each layer, then, from the last layer down, its gradients. For the search of a number that
+    // is not finite; training steps leave it empty.
     using watcher = std::function<void(char const* what, std::uint32_t layer, std::uint32_t type, row_block<Real const> rows,
                                        std::uint64_t count, std::uint64_t columns)>;
     watcher watch = {};
@@ -110,8 +110,8 @@ class network {
   bool turns_inputs(pass const& p) const;
   std::uint64_t bytes() const;
 
-  // --- forward() in pieces, for who has the rows of a layer in parts: `count` of them at a time, whichever these are. What a piece gives
-  // stays until it is called again for that layer. ---
+  // --- forward() in pieces, for callers with the rows of a layer in parts: any `count` of them at a time. The result of a piece is valid
+  // until the next call for that layer. ---
   using rows_in = row_block<Real const>;
   using rows_out = row_block<Real>;
   std::uint64_t width(std::uint32_t layer, std::uint32_t type) const;  // of the rows that come into it
@@ -168,7 +168,7 @@ class network {
   struct block {
     std::uint64_t first, count;
     Real* gradients;
-    executor& x;  // by whom
+    executor& x;  // runs the block
     blas& products;
     column_sums<Real>& sums;
   };
@@ -177,7 +177,7 @@ class network {
   void each_block(executor& x, pass const& p, std::uint64_t count, F const& f) {
     if (p.blocks.empty()) return f(block{0, count, gradients_.data(), x, *p.products, sums_});
     auto const one = [&](std::size_t b, executor& by, blas& products, column_sums<Real>& sums) {
-      Real* const gradients = by_block_.empty() ? by_block_.data() : by_block_.data() + b * reserved_;  // forward there are none yet
+      Real* const gradients = by_block_.empty() ? by_block_.data() : by_block_.data() + b * reserved_;  // null in the forward pass
       f(block{p.blocks[b], p.blocks[b + 1] - p.blocks[b], gradients, by, products, sums});
     };
     std::size_t const blocks = p.blocks.size() - 1;

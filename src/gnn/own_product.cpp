@@ -1,7 +1,7 @@
-// A dense product of our own, for machines without a BLAS and for ThreadSanitizer, which cannot see into one.
-// The scheme is Goto's (Goto and van de Geijn, ACM TOMS 2008): c is cut into blocks, one for each step of the thread pool. For `deep`
-// elements of k at a time, a step packs its rows of a and its columns of b into panels as wide as a tile of registers, and multiplies
-// panel by panel. Panels are filled up with zeros, so every tile is computed alike and only what lies in c is written.
+// A matrix product of our own, for machines without a BLAS and for ThreadSanitizer, which cannot see into one. The scheme is Goto's (Goto
+// and van de Geijn, ACM TOMS 2008): c is cut into blocks, one for each step of the thread pool. For `deep` elements of k at a time, a step
+// copies its rows of a and its columns of b into panels as wide as a tile of registers, and multiplies panel by panel. Panels are padded
+// with zeros, so all tiles run the same code and only elements of c are written.
 // Invariant: an element of c is the sum of the same products in the same order, whatever blocks the threads took.
 #include <algorithm>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace garner {
 
 namespace {
 constexpr std::uint64_t deep = 256;
-constexpr std::uint64_t block_rows = 96, block_columns = 256;  // packed: 360 KB of floats, which a second-level cache holds
+constexpr std::uint64_t block_rows = 96, block_columns = 256;  // panels: 360 KB of floats, which a second-level cache holds
 constexpr std::uint64_t least_rows = 24, least_columns = 64;
 constexpr std::uint64_t alone = 1u << 20;  // multiplications that are done before a second thread has woken
 
@@ -22,7 +22,7 @@ struct range {
 };
 constexpr std::uint64_t blocks_of(std::uint64_t n, std::uint64_t a_block) { return (n + a_block - 1) / a_block; }
 
-// Of this thread, kept for the next step: to touch fresh pages takes as long as to pack them.
+// Thread-local, kept for the next step: touching fresh pages takes as long as filling them.
 template <class T>
 T* packing_room(std::uint64_t elements) {
   thread_local std::vector<T> room;
@@ -33,7 +33,7 @@ T* packing_room(std::uint64_t elements) {
 // Everything from here to the workers is inlined into each of them, which is what compiles it for its processor.
 #define GARNER_INLINED [[gnu::always_inline]] inline
 
-// A panel: for each of `depth`, `Wide` items beside each other. `items` are there, the others are zero.
+// A panel: for each of `depth`, `Wide` adjacent items. `items` exist, the others are zero.
 template <std::uint64_t Wide, class T>
 GARNER_INLINED void pack_panel(T const* from, std::uint64_t item_stride, std::uint64_t deep_stride, std::uint64_t items,
                                std::uint64_t depth, T* to) {
@@ -152,7 +152,7 @@ void multiply(thread_pool& threads, dense_product<T> const& p, bool plain) {
   auto const steps = [&] { return blocks_of(p.m, high) * blocks_of(p.n, wide); };
   std::uint64_t const enough = 4 * std::uint64_t{threads.threads()};  // so that all end at nearly the same time
   while (steps() < enough && (high > least_rows || wide > least_columns)) {
-    // The nearer to a square, the less is packed for each multiplication.
+    // The closer to a square, the less is copied for each multiplication.
     if (wide > least_columns && (wide >= high || high == least_rows)) wide /= 2;
     else high /= 2;
   }

@@ -1,6 +1,6 @@
-// Rows of a part of the vertices, whose table is larger than what is near: they stay in its tiers, and come near a block at a time, the
-// next while the last one is multiplied. Invariant: what a block gives stays until the one after the next is asked for; rows are looked
-// through once for what is no number. Cost: two blocks near; each time that all are asked for, all cross once.
+// Rows of a part of the vertices, whose table exceeds device memory: they stay in their tiers, and are copied to the device a block at a
+// time, the next during the product of the last one. Invariant: a block is valid until the next but one is requested; the rows are checked
+// once for numbers that are not finite. Cost: two blocks of device memory; each pass over all rows crosses the link once.
 #pragma once
 #include <cstdint>
 #include <span>

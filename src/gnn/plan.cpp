@@ -57,7 +57,7 @@ training_plan plan_training(training_question const& q) {
   std::uint32_t const layers = m.layers;
   double seeds = n[s.target];
   double const mine = std::ceil(q.training / q.ranks);
-  // Of each type before each layer, the last those that come out; of each relation in each layer.
+  // For each type, vertices before each layer, and last the output; for each relation, edges in each layer.
   std::vector<std::vector<double>> rows(layers + 1, n), edges(layers, std::vector<double>(relations.size()));
   if (full) {
     p.steps = 1;
@@ -89,7 +89,7 @@ training_plan plan_training(training_question const& q) {
 
   // Numbers that stay from forward to backward, and gradients, each array by its widest use.
   double parameters = 0, forward = 0, flops = 0, moved = 0;
-  double aggregations = 0, crossed = 0, widest = 0, kept = 0;  // columns that shards aggregate: of all times, of one, of the table
+  double aggregations = 0, crossed = 0, widest = 0, kept = 0;  // columns that shards aggregate: over a step, in one call, of the table
   double taken_back = 0, middle_back = 0, copies = 0, terms = 0;
   std::vector<double> scaled(relations.size());  // rows times their factors, of a whole graph
   std::vector<double> sides[2] = {std::vector<double>(types), std::vector<double>(types)};

@@ -234,7 +234,7 @@ struct normalise_row_back {
   row_block<Real> gradient, gain_terms;
   std::uint64_t columns;
   Real const* gain;
-  struct scaled {  // the gradient by what was normalised, its first two moments with that
+  struct scaled {  // the gradient of the normalized values, and its first two moments with them
     Real const *row, *g, *gain;
     Real mean, inverse;
     bool second;
@@ -282,7 +282,7 @@ struct sum_slice {
   }
 };
 
-// What one row says.
+// The result of one row.
 struct row_verdict {
   double* loss;
   std::uint32_t *correct, *counted, *bad;
@@ -341,7 +341,7 @@ struct softmax_row {
     Real const sum = t.sum(indices{0, classes}, power{row, highest});
     bool const counts = label >= 0;
     Real const at_label = counts ? row[label] : highest;
-    // Of equal ones the first is what the model says.
+    // With equal scores the first class is the prediction.
     bool const right = counts && at_label == highest && t.sum(indices{0, static_cast<std::uint64_t>(label)}, is_highest{row, highest}) == 0;
     Real const own = counts ? std::log(sum) + highest - at_label : sum;  // sum: a NaN shows without a label too
     t.once([&] { out.set(i, counts ? static_cast<double>(own) : own - own == 0 ? 0.0 : static_cast<double>(own), right, counts); });
@@ -402,7 +402,7 @@ struct sigmoid_row {
   }
 };
 
-// Rows of a slice stand `apart`, so that neighbouring slices read neighbouring rows.
+// Rows of a slice are `apart` rows from each other, so that adjacent slices read adjacent rows.
 struct slice_of_rows {
   row_verdict rows;
   std::uint64_t count, apart;

@@ -17,7 +17,7 @@ namespace garner {
 struct dropped {
   double share = 0;
   std::uint64_t seed = 0, stream = 0;
-  std::uint64_t const* step = nullptr;  // near: the stream is so many times `apart` further on, as it stands there when the work is done
+  std::uint64_t const* step = nullptr;  // on the device: the stream is so many times `apart` further on, a number read when the work runs
   std::uint64_t apart = 0;
   std::uint64_t first = 0;  // what row 0 is counted as
 };
@@ -64,16 +64,16 @@ class column_sums {
   buffer<Real> slices_[2];
 };
 
-// Of the seeds of a mini-batch.
+// For the seeds of a mini-batch.
 struct loss_totals {
   double loss = 0;                        // summed over seeds (softmax), or over seeds and classes (sigmoid)
-  std::uint64_t correct = 0;              // seeds whose highest class is theirs; sigmoid: classes on the right side of one half
+  std::uint64_t correct = 0;              // seeds whose highest class is their label; sigmoid: classes on the right side of one half
   std::uint64_t counted = 0;              // labels looked at: seeds, or seeds times classes
-  std::uint64_t bad = ~std::uint64_t{0};  // the first row that holds a number that is none
+  std::uint64_t bad = ~std::uint64_t{0};  // the first row with a number that is not finite
 };
-// labels: of row i labels[i] (softmax; below 0: none) or classes of them (sigmoid, as `truths`: 0 or 1, below 0: none). gradient (null: not
-// wanted): of the mean over what is counted, which is `scale` times the sum; may be the scores themselves. totals: near, added to. bias:
-// near, a number a class that the scores still lack, as activate() adds it; null: none.
+// labels: of row i labels[i] (softmax; below 0: none) or its classes (sigmoid, as `truths`: 0 or 1, below 0: none). gradient (null: not
+// wanted): of the mean over counted rows, which is `scale` times the sum; may alias the scores. totals: on the device, added to. bias: on
+// the device, one number per class that the scores still lack, as activate() adds it; null: none.
 template <class Real>
 class losses {
  public:
@@ -97,10 +97,10 @@ struct adam_corrections {
 struct adam_step {
   double rate = 0.01, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, decay = 0;
   std::uint64_t step = 1;                   // counted from 1
-  adam_corrections const* known = nullptr;  // near: those of the step, as they stand there when the work is done
+  adam_corrections const* known = nullptr;  // on the device: numbers of the step, read when the work runs
   adam_corrections corrections() const;     // by `step`
 };
-// decay is added to the gradient, as torch.optim.Adam has it. *bad (near, ~0: none): once it is set nothing changes any more.
+// decay is added to the gradient, as torch.optim.Adam has it. *bad (on the device, ~0: none): once set, nothing changes any more.
 template <class Real>
 void adam(executor& x, Real* values, Real const* gradients, Real* first, Real* second, std::uint64_t count, adam_step const& how,
           std::uint64_t const* bad);
@@ -109,13 +109,13 @@ void adam(executor& x, Real* values, Real const* gradients, Real* first, Real* s
 void pick(executor& x, std::int64_t const* positions, std::uint64_t count, std::int64_t const* from, std::int64_t* to);
 void pick(executor& x, std::int64_t const* positions, std::uint64_t count, float const* from, std::uint64_t columns, float* to,
           std::uint64_t first = 0);
-// Lowers *bad to `told` where the square of one of the numbers, which Adam takes, is no finite number.
+// Lowers *bad to `told` where the square of one of the numbers, which Adam needs, is not finite.
 template <class Real>
 void mark_bad(executor& x, Real const* values, std::uint64_t count, std::uint64_t told, std::uint64_t* bad);
-// *value is no number where *bad is set (~0: it is not).
+// *value becomes NaN if *bad is set (~0: it is not).
 template <class Real>
 void spoil(executor& x, std::uint64_t const* bad, Real* value);
-// The first of `count` numbers that is none (~0: all are). Waits. `kept`: what it works in, for the next call.
+// The first of `count` numbers that is not finite (~0: all are). Waits. `kept`: its workspace, for the next call.
 template <class Real>
 std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count, buffer<std::uint64_t>* kept = nullptr);
 

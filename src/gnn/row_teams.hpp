@@ -33,19 +33,19 @@ struct finish_sum {
   }
 };
 
-// Of items that read lists of rows, which differ in length: each has a team of its own.
+// For items that read lists of rows, which differ in length: each has a team of its own.
 template <class Real, class Body>
 void for_each_row(executor& x, item_count items, std::uint64_t columns, bool wide, Body const& body) {
   with_row_team<Real>(columns, wide,
                       [&](auto width) { for_each_item<decltype(width)::value>(x, items, body, access_mode::aligned, true); });
 }
-// Of items that are a row each.
+// For items that are one row each.
 template <class Real, class Body>
 void for_each_even_row(executor& x, item_count items, std::uint64_t columns, bool wide, Body const& body) {
   with_row_team<Real>(columns, wide, [&](auto width) { for_each_item<decltype(width)::value>(x, items, body); });
 }
 
-// The same of bodies that take a number a lane at a time, and want many rows on the way more than many lanes a row.
+// The same for kernels whose lanes read a number at a time, and which prefer many rows in flight to many lanes per row.
 template <class Body>
 void for_each_narrow(executor& x, item_count items, std::uint64_t columns, Body const& body) {
   if (columns <= 512) for_each_item<8>(x, items, body);

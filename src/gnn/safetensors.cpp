@@ -33,7 +33,7 @@ std::string known_dtypes() {
   return all;
 }
 
-// False where the bytes are more than a number can say.
+// False where the number of bytes overflows.
 bool bytes_of(std::vector<std::uint64_t> const& shape, std::uint64_t element, std::uint64_t& bytes) {
   bytes = element;
   std::uint64_t count = 1;  // as the reference does: the elements first
@@ -42,7 +42,7 @@ bool bytes_of(std::vector<std::uint64_t> const& shape, std::uint64_t element, st
   return !__builtin_mul_overflow(count, element, &bytes);
 }
 
-std::string quoted(std::string const& text) { return json(text).dump(); }  // throws where it is no UTF-8
+std::string quoted(std::string const& text) { return json(text).dump(); }  // throws unless it is UTF-8
 
 }  // namespace
 
@@ -121,7 +121,7 @@ void write_tensors(std::filesystem::path const& file, std::span<file_tensor cons
 
 // --- reading -----------------------------------------------------------------------------------------------------------------------------
 
-// Takes the header word by word and keeps nothing that does not belong there, so that no text makes it take much memory.
+// Parses the header word by word and stores only what belongs there, so that hostile text cannot make it allocate much.
 class tensor_file::header {
  public:
   explicit header(tensor_file& to) : to_(to) {}

@@ -1,4 +1,4 @@
-// The contract's aggregation over a part of a graph whose other rows the caller brings: sharded.hpp without a group.
+// The API's aggregation over a part of a graph if the caller provides all other rows: sharded.hpp without a group.
 #include "core/call_chain.hpp"
 #include "core/fail.hpp"
 #include "features/ask.hpp"

@@ -89,7 +89,7 @@ struct sum_slices {
 };
 
 // MGG's warp: `dist` pairs of a local and a remote partition. Rows narrower than a warp share one.
-template <bool Ahead>  // remote rows come while local ones are added up
+template <bool Ahead>  // remote rows arrive during the sums of local ones
 struct sum_partitions {
   static constexpr int rows_ahead = Ahead ? lanes::rows_ahead : 0;
   neighbour_partition const *local, *remote;
@@ -341,7 +341,7 @@ void sharded_edges::run(executor& x, sums const& s) {
 void sharded_edges::add_items(executor& x, sums const& s, chunk_rows const& rows, shard_item const* items, std::uint64_t count,
                               std::uint64_t const* offsets, std::uint32_t const* ends, float const* weights, std::uint64_t first_end) {
   whole_sum const whole{s.of_row, s.of_self, s.self, s.out, s.add};
-  // Four numbers a lane, of whatever size.
+  // A lane reads four numbers, of whatever size.
   bool const wide = s.columns % 4 == 0 && rows.stride % 4 == 0 &&
                     reinterpret_cast<std::uintptr_t>(rows.data) % (4 * bytes_of(rows.is)) == 0 && whole.wide(s.columns);
   row_block<float> const slices{partial_.data(), s.columns}, running = s.add ? row_block<float>{slices.row(s.d.slices), s.columns} : s.out;
@@ -359,7 +359,7 @@ void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, c
   bool const weighted = c.weights.size() > 0;
   if (!by_windows())
     return add_items(x, s, rows, c.items.data(), c.items.size(), c.offsets.data(), c.ends.data(), weighted ? c.weights.data() : nullptr, 0);
-  for (chunk_window const& w : c.windows) {  // the next comes while this one is added up
+  for (chunk_window const& w : c.windows) {  // the next arrives during the sum of this one
     leased<staged_lists>& staged = staged_[windows_come_++ % 2];
     executor& by = *lists_come_;
     staged_lists& to = staged.fill(by, x);
@@ -408,7 +408,7 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
   char* const brought = comes ? room(x, to.fill(far_, x), d.brought * row_bytes, "rows of other shards") : to.what().data();
   std::array<lease<buffer<char>*>, shard_parts::most> came;  // by owner
   std::optional<shared_rows> rows;
-  struct reading {  // where something is thrown below, others' rows are theirs again only when they have been read
+  struct reading {  // if a later line throws, others may write their rows only after these reads
     executor& far;
     bool behind_x = false;
     ~reading() {
@@ -429,7 +429,7 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
       char* const at = brought + c.first_brought * row_bytes;
       if (of.row_bytes == row_bytes && far_.asynchronous() && (!which || c.needs.size() == parts_.count(c.owner))) {
         far_.copy(at, of.base, c.needs.size() * row_bytes);
-      } else {  // two blocks a multiprocessor fill the link, and leave room for sums beside them
+      } else {  // two blocks per multiprocessor fill the link, and leave space for concurrent sums
         limited_share const few(far_, static_cast<unsigned>(far_.multiprocessors()) * 2, 256);
         move_rows(far_, of, which, c.needs.size(), row_bytes, at);
       }

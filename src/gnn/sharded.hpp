@@ -1,12 +1,12 @@
-// Aggregation over the shards of a graph: this shard's vertices add up rows of their neighbours, whoever has them; backward the same over
-// the transposed lists, which of an undirected graph are the same.
-//   bulk        brings each needed row once, owner by owner, on a stream of its own; what has come is added up while the next comes
-//   collective  brings all rows of all shards, then adds up
+// Aggregation over the shards of a graph: this shard's vertices sum rows of their neighbors, on whichever shard these are; backward the
+// same over the transposed adjacency, which is the same for an undirected graph.
+//   bulk        fetches each needed row once, owner by owner, on a stream of its own; sums of one owner's rows overlap the next fetch
+//   collective  fetches all rows of all shards, then sums
 //   mgg         a team as wide as a row adds `dist` local partitions and `dist` remote ones in turn, copies remote rows from where they
 //               lie to shared memory while it adds local ones, and adds its sums to the rows that come out by atomics (Wang et al., OSDI
 //               2023, section 3)
-// Invariant: every shard makes the same calls. By bulk and collective with exact sums a vertex adds in the order of its list, so that each
-// number of shards gives the same bits; mgg keeps no order. Cost: see shard/lists.hpp; the rows that come, once more near.
+// Invariant: every shard makes the same calls. By bulk and collective with deterministic sums a vertex adds in list order, so that each
+// number of shards gives the same bits; mgg does not keep an order. Cost: see shard/lists.hpp; fetched rows take device memory again.
 #pragma once
 #include <optional>
 
@@ -23,7 +23,7 @@ class sharded_edges final : public aggregation_over<float> {
  public:
   // All must outlive it but `g`, which is read here; without its transpose for forward() alone.
   sharded_edges(shard_group& group, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts, aggregation how);
-  // Of a shard whose group is elsewhere: rows of others are brought by the caller, and begin() and finish() stand for a call.
+  // For a shard without a group in this process: the caller provides remote rows, and begin() and finish() are one call.
   sharded_edges(shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
                 aggregation how);
 
@@ -31,13 +31,13 @@ class sharded_edges final : public aggregation_over<float> {
   void backward(executor& x, row_block<float const> in, row_block<float> out, std::uint64_t columns, row_block<float const> self,
                 bool add) override;
   std::uint64_t bytes() const override;
-  // Adds up what needs none of others' rows yet, and then the rest. `brought`: the rows that needed() says, one after the other by owner.
+  // Sums local rows first, and then the rest. `brought`: the rows listed by needed(), one after the other by owner.
   void begin(executor& x, bool back, row_block<float const> in, row_block<float> out, std::uint64_t columns);
   void finish(executor& x, bool back, row_block<float const> in, float const* brought, row_block<float> out, std::uint64_t columns);
   std::vector<std::vector<std::uint32_t>> const& needed(bool back) const { return back && !same_ ? back_.needed : forth_.needed; }
   bool same() const { return same_; }               // back and forth
   void aggregate_as(executor& x, aggregation how);  // from here on
-  // Rows at `rows` never change, on any shard: by bulk those of others come once, and are kept. On all shards alike.
+  // Rows at `rows` are constant, on all shards: by bulk remote ones are fetched once, and kept. The same on all shards.
   void never_changes(float const* rows) { constant_ = rows; }
   // Rows that others read lie in that tier from here on, where each call puts them first: to measure managed memory beside the ways.
   void share_in(tier where) { scaled_ = {}, shared_in_ = where; }
@@ -47,7 +47,7 @@ class sharded_edges final : public aggregation_over<float> {
  private:
   struct near_chunk {
     std::uint32_t owner;
-    std::vector<chunk_window> windows;  // where its lists are far, or packed
+    std::vector<chunk_window> windows;  // where its adjacency is remote, or compressed
     packed_chunk packed;                // instead of items, offsets and ends
     buffer<shard_item> items;
     buffer<std::uint64_t> offsets;
@@ -62,7 +62,7 @@ class sharded_edges final : public aggregation_over<float> {
     buffer<neighbour_partition> local, remote;  // of mgg
     buffer<std::uint32_t> ends;
     buffer<float> weights;
-    // Of what the caller brings: which rows, by owner, and what they are multiplied by here.
+    // For rows provided by the caller: which rows, by owner, and their factors here.
     std::vector<std::vector<std::uint32_t>> needed;
     buffer<float> degrees;
     relation_edges<float> factors;
@@ -90,7 +90,7 @@ class sharded_edges final : public aggregation_over<float> {
   bool first_is_own(direction const& d) const { return !d.chunks.empty() && d.chunks.front().owner == shard_; }
   void run(executor& x, sums const& s);
   template <class T>
-  buffer<T> keep(executor& x, std::vector<T> const& from, char const* what) const;  // near, or in host memory
+  buffer<T> keep(executor& x, std::vector<T> const& from, char const* what) const;  // on the device, or in host memory
   bool by_windows() const { return options().far_lists || options().packed_lists; }
   // Rows that a chunk's ends count.
   struct chunk_rows {
@@ -99,7 +99,7 @@ class sharded_edges final : public aggregation_over<float> {
     element is;            // f32, or what crossed
   };
   static chunk_rows of_floats(row_block<float const> rows) { return {rows.data, rows.stride, element::f32}; }
-  // Of one window's lists, near, from that end on.
+  // For the adjacency in one staging buffer, from that end on.
   void add_items(executor& x, sums const& s, chunk_rows const& rows, shard_item const* items, std::uint64_t count,
                  std::uint64_t const* offsets, std::uint32_t const* ends, float const* weights, std::uint64_t first_end);
   void add_chunk(executor& x, sums const& s, near_chunk const& c, chunk_rows const& rows);
@@ -135,7 +135,7 @@ class sharded_edges final : public aggregation_over<float> {
   leased<staged_lists> staged_[2];      // these fill them
   packed_chunk::room codes_;
   std::uint64_t windows_come_ = 0;
-  relation_edges<float> factors_;  // of this shard's vertices, whose rows are multiplied before they go anywhere
+  relation_edges<float> factors_;  // of this shard's vertices, whose rows are multiplied before they are shared
   buffer<float> degrees_, partial_, scaled_, multiplied_;
   leased<buffer<char>> brought_, kept_;  // of other shards, as they crossed; far_ fills them
   std::optional<tier> shared_in_;        // none: where rows are

@@ -1,10 +1,10 @@
-// Training: mini-batches of the loader, or the whole graph, through a network, and Adam.
-// Invariant: after any number of steps the state (parameters, Adam's moments, the loader's place, totals, the best so far) decides all that
-// comes, and keep() writes all of it; a step whose loss or gradients are no numbers changes nothing. The host waits for the device at the
-// end of an epoch and every 64 steps. A step of the whole graph, and the evaluation behind it, are recorded and given again: what differs
-// by step stands near (step_numbers). Ranks agree before each step that all take it, and after a step hold the same parameters. Shards are
-// ranks that train on a part of the whole graph each, recorded together where no host waits in a step; what they add up goes by the blocks
-// of their parts. Cost: three numbers a parameter beside it, and what network.hpp says.
+// Training: mini-batches of the loader, or the whole graph, through a network, and Adam. Invariant: after any number of steps the state
+// (parameters, Adam's moments, the loader's position, totals, the best so far) determines all later steps, and keep() writes all of it; a
+// step whose loss or gradients are not finite leaves the state unchanged. The host waits for the device at the end of an epoch and every 64
+// steps. A step of the whole graph, with the evaluation behind it, is captured and replayed: what differs by step is in device memory
+// (step_numbers). Ranks agree on each step before it, and have the same parameters after it. Shards are ranks that train on a part of the
+// whole graph each, captured together if no host waits in a step; their reductions go by the blocks of their parts. Cost: three numbers per
+// parameter besides itself, and the cost of network.hpp.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -51,7 +51,7 @@ T from_bytes(std::string const& text) {
   std::memcpy(&value, text.data(), sizeof value);
   return value;
 }
-// What a step that is recorded finds near.
+// Device memory that a captured step reads.
 struct step_numbers {
   std::uint64_t step = 0;  // done before it
   adam_corrections adam{};
@@ -125,16 +125,16 @@ struct training::impl {
   rank_group* const ranks;  // null: one
   std::vector<std::int64_t> seeds;
   std::optional<whole_graph> lists;  // of whole-graph steps, or of evaluations
-  // Of whole-graph steps.
+  // For whole-graph steps.
   std::optional<exact_inference> whole;
   std::optional<types_inference> whole_types;
   std::optional<graph_shard> shard;
   std::optional<block_workers<float>> workers;
-  // Of mini-batches.
+  // For mini-batches.
   std::optional<sampled_layers> layers;
   std::optional<block_sampler> sampler;
   std::optional<loader> batches;
-  near_labels known;  // of the seeds, in their order; of a whole graph of all vertices
+  near_labels known;  // of the seeds, in their order; with a whole graph of all vertices
   near_labels drawn;  // of a mini-batch
   losses<float> loss;
   buffer<float> first, second, of_scores;
@@ -146,11 +146,11 @@ struct training::impl {
   std::vector<float> best_values;
   std::uint64_t best = 0, worse = 0;  // the epoch, 0: none; evaluations since
   double best_loss = 0;
-  // Of the whole graph.
+  // For the whole graph.
   std::optional<evaluator> judge;
   buffer<step_numbers> numbers;
   recording step_recorded, evaluation_recorded;                     // they know all that stands before them
-  std::shared_ptr<shard_recording> shards_step, shards_evaluation;  // of all shards; null: they are not recorded
+  std::shared_ptr<shard_recording> shards_step, shards_evaluation;  // of all shards; null: they are not captured
   bool refusal_told = false;
   wait_at_end settled{x};
 
@@ -159,7 +159,7 @@ struct training::impl {
         ground(std::move(on)),
         o(options),
         x(m.x),
-        products(x, o.math, o.shards ? block_worker<float>::workspace : 0),  // a block's bits are then the same by whom it is done
+        products(x, o.math, o.shards ? block_worker<float>::workspace : 0),  // the bits of a block then do not depend on its worker
         parts(from, ground.name(), ground.vertices(ground.target), m.options),
         ranks(ranks_of(o)) {
     check();
@@ -300,7 +300,7 @@ struct training::impl {
     x.fill(made.data(), 0, made.bytes());
     return made;
   }
-  // Of the first block; those of others are 0.
+  // For the first block; those of others are 0.
   void set_totals(loss_totals const& t) {
     std::vector<loss_totals> all(blocks());
     all[0] = t;
@@ -468,8 +468,8 @@ struct training::impl {
     fail(errc::input, "scores grew beyond what a float holds, in epoch {}; say a smaller rate than {}", done_epochs + 1, o.rate);
   }
 
-  // The last step of the whole graph once more, watched: where rows, or their gradients, first are no finite numbers. errc::input names
-  // that.
+  // Repeats the last step of the whole graph, checking where rows, or their gradients, first are not finite. errc::input names that
+  // place.
   void search_rows(loss_totals const& clean) {
     struct {
       std::uint64_t turn = ~std::uint64_t{0}, position = 0;  // which rows it was that were seen
@@ -518,7 +518,7 @@ struct training::impl {
     }
     epoch_report r;
     if (at == stage::evaluation || (!batches && epoch_steps)) {
-      // The last call was broken off in it, or behind the one step of a whole graph.
+      // The last call was interrupted in it, or behind the one step of a whole graph.
     } else if (shard || whole || whole_types) {
       if (!shard) check_interrupted();
       else if (ranks->any(o.rank, interrupt_requested()))
@@ -529,7 +529,7 @@ struct training::impl {
       stream_ref const stream = x.asynchronous() ? stream_ref::of_address(x.stream()) : stream_ref{};
       std::optional<progress> bar;
       if (!ranks || o.rank == 0) bar.emplace("training", batches->batches());
-      std::optional<interrupts_held> together;  // of ranks: they are asked at the same step
+      std::optional<interrupts_held> together;  // all ranks check at the same step
       if (ranks) together.emplace();
       // Broken off behind the last step, where the loader stands at the next epoch already.
       bool const all_stepped = epoch_steps > 0 && epoch_steps == batches->batches() && batches->state().next == 0;
@@ -666,7 +666,7 @@ struct training::impl {
     return values;
   }
   void keep(std::filesystem::path const& file) const {
-    std::optional<interrupts_held> together;  // the next step tells all ranks
+    std::optional<interrupts_held> together;  // the next step notifies all ranks
     if (ranks) together.emplace();
     network<float> const& net = m.net;
     checkpoint c;
@@ -730,7 +730,7 @@ struct training::impl {
     if (judge) judge->begin();
     else judge.emplace(x, m.options, parts);
   }
-  // Of all vertices by all shards; shard 0 weighs them, and tells.
+  // Scores of all vertices on all shards; shard 0 evaluates them, and reports.
   evaluation evaluate_shards() {
     auto const begun = steady::now();
     interrupts_held const together;
@@ -786,7 +786,7 @@ struct training::impl {
 };
 
 namespace {
-// f(), whose errors the other ranks hear of; but for interrupts that all agreed on.
+// f(), whose errors the other ranks see too, except interrupts that all agreed on.
 template <class F>
 auto told_to(rank_group* ranks, std::uint32_t rank, F const& f, bool agreed = false) {
   try {

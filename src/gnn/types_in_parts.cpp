@@ -340,7 +340,7 @@ inference_report types_in_parts::run(blas& products, taker const& take) {
   } catch (...) {
     for (executor* e : {&far_, &x_, &out_}) try {  // before what they copy goes
         e->wait();
-      } catch (...) {  // another error is told
+      } catch (...) {  // another error is reported
       }
     throw;
   }

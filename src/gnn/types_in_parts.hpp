@@ -1,11 +1,11 @@
-// Exact inference over a graph of several types, layer by layer, for data larger than what lies near: the rows of each type lie in host
-// memory (of the first layer in its table), and come as they are wanted.
-// What a type takes up is a sum over its relations, each linear in the rows that it brings. So of one relation after the other as many
-// columns of its sources lie near as fit, chunks of targets add them up, and a product adds that to the targets' sums, which lie near or in
-// host memory. What comes next is copied while this is worked on: the next chunk's own rows, and where two fit the next block of columns;
-// and what a chunk made goes back beside the next. Invariant: no draw; the same scores as in one piece, to rounding. What lies near fits
-// into what it was given.
-// Cost: the rows of a type come once for each relation that brings them, and once for themselves; lists once for each block of columns.
+// Exact inference over a graph of several types, layer by layer, for data larger than device memory: the rows of each type are in host
+// memory (for the first layer in its table), and are read on demand. A type's result is a sum over its relations, each linear in its
+// source rows. So for one relation after the other, as many columns of its sources as fit are on the device, chunks of targets aggregate
+// them, and a product adds that to the targets' sums, which are on the device or in host memory. Copies overlap: the next chunk's own
+// rows, and where two fit the next block of columns, arrive during the current one; results of a chunk are written back during the next.
+// Invariant: no sampling; the same scores as in one piece, up to rounding. Device memory stays within the given limit.
+// Cost: the rows of a type cross once for each relation that reads them, and once for themselves; adjacency once for each block of
+// columns.
 #pragma once
 #include <functional>
 #include <span>
@@ -26,11 +26,11 @@ namespace garner {
 struct types_plan {
   struct room_of {  // of a type in a layer
     bool sums_near = false;
-    bool ahead = false;                       // two blocks fit: the next comes while one is added up
-    std::vector<std::uint64_t> columns = {};  // by relation, of its sources near at a time; 0: none of this type's
+    bool ahead = false;                       // two blocks fit: the next arrives during the sums of one
+    std::vector<std::uint64_t> columns = {};  // by relation, of its sources on the device at a time; 0: none of this type's
   };
   std::uint64_t chunk = 0, part_edges = 0;
-  std::uint64_t near_bytes = 0, least = 0;      // at most at a time; least: `near` is too little, and so many are wanted
+  std::uint64_t near_bytes = 0, least = 0;      // at most at a time; least: `near` is too little, and so many are needed
   std::vector<std::vector<room_of>> rooms;      // a layer, a type
   std::vector<inference_report::layer> layers;  // in words, and the bytes that will come and go
 };
@@ -49,16 +49,16 @@ class types_in_parts {
  private:
   using rows_in = row_block<float const>;
   using rows_out = row_block<float>;
-  // Of a type: what is aggregated, and (residual, with norm) the rows as they were. No data: they are in the table.
+  // For a type: the aggregated rows, and (residual, with norm) the original ones. Without data: they are in the table.
   struct stored {
     buffer<float> source, before;
   };
-  // Columns of what is aggregated of all vertices of a type, on their way to near memory.
+  // Columns of the aggregated rows of all vertices of a type, on their way to the device.
   struct block {
     std::uint32_t relation = 0, from = 0;
     std::uint64_t begin = 0, columns = 0;
     float* to = nullptr;
-    std::uint64_t done = 0;  // vertices whose rows were given
+    std::uint64_t done = 0;  // vertices whose rows were submitted
   };
   struct chunk_rows {  // of a chunk's vertices; of `before` as of stored
     buffer<float> own, before, sums;

@@ -1,6 +1,6 @@
-// The lists of a whole graph, by positions of the user's ids and with 4 bytes an id, as models take them; and what each vertex's are worth.
-// Invariant: `pulled` are the lists that vertices draw from, `given` their transpose; of an undirected graph both are the same arrays.
-// Cost: nothing where the graph lies so already; else copies in host memory.
+// Adjacency of a whole graph, by positions of the user's ids and with 4 bytes per id, as models need it; and the factors of its vertices.
+// Invariant: `pulled` is the adjacency that vertices aggregate over, `given` its transpose; for an undirected graph both are the same
+// arrays. Cost: none if the graph has that layout; else copies in host memory.
 #pragma once
 #include <vector>
 
@@ -12,15 +12,15 @@ namespace garner {
 
 class whole_graph {
  public:
-  // errc::input where a directed graph lacks the in-lists, or the graph the weights; errc::usage for 2^32 vertices and more.
-  // `turned`: with the transpose, for backward. `inside`: vertices are counted as they stand in the graph, not by the user's ids.
+  // errc::input where a directed graph lacks in-edges, or the graph the weights; errc::usage for 2^32 vertices and more. `turned`: with the
+  // transpose, for backward. `inside`: vertices are numbered in the graph's internal order, not by the user's ids.
   whole_graph(graph_handle const& g, list_side side, bool weighted, bool turned = true, bool inside = false);
 
   using lists = relation_edges<float>::host_lists;
   std::uint64_t vertices() const { return vertices_; }
   lists const& pulled() const { return pulled_.view; }
   lists const& given() const { return same_ ? pulled_.view : given_.view; }
-  std::vector<float> counts() const;   // neighbours of each vertex
+  std::vector<float> counts() const;   // neighbors of each vertex
   std::vector<float> degrees() const;  // sums of their weights; without weights the same
 
  private:
@@ -36,10 +36,10 @@ class whole_graph {
   side_lists pulled_, given_;
 };
 
-// The side of an edge type's container that a model of several types pulls from: its out-lists hold what `to` takes up (hetero.hpp).
+// The side of an edge type's graph file that a model of several types pulls from: its out-edges are the sources of `to` (hetero.hpp).
 inline list_side pulled_side(list_side of) { return of == list_side::in ? list_side::out : list_side::in; }
 
-// The same numbers of a graph whose lists nobody wants as arrays.
+// The same numbers for a graph whose adjacency is not needed as arrays.
 struct vertex_degrees {
   std::vector<float> counts, degrees;
 };
