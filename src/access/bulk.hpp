@@ -1,13 +1,13 @@
-// Access `bulk`: rows of a far table are fetched by the copy engine of a few multiprocessors, instead of by loads of all of them. One
-// thread asks for a whole piece of a row and is free again; so 4 of an H200's 132 multiprocessors fill the link with rows of 1 KiB and
-// more. How: a block a multiprocessor, up to 16 warps, each with a ring of up to 32 stages in shared memory. A piece comes into a stage
-// (cp.async.bulk, counted by an mbarrier) and leaves it by another such copy, or, where rows do not begin on 16 bytes, by the lanes, which
-// shift it. A row that stands several times in a row (ids sorted) is fetched once and stored to each of its positions.
-// Invariants: the engine copies from and to multiples of 16 bytes, so what is fetched are the whole units of 16 bytes around a piece that
-// lie inside the table; what the first and the last unit of the table lack is loaded plainly: no byte before or after the table is read.
-// Pieces are cut where lines of 128 bytes begin, so every request but a row's first and last is a whole line. Contract: ids are checked
-// before; each id >= first_far lies in the table, smaller ones are skipped (they lie elsewhere). Source: bulk copies are Garner's own; the
-// dissertation (3.4) bounds the multiprocessors that a gather takes by MPS.
+// Access `bulk`: rows of a remote table are fetched by the copy engine of a few multiprocessors, instead of by loads of all of them. One
+// thread requests a whole piece of a row and is free again; so 4 of an H200's 132 multiprocessors fill the link with rows of 1 KiB and
+// more. How: one block per multiprocessor, up to 16 warps, each with a ring of up to 32 stages in shared memory. A piece enters a stage
+// (cp.async.bulk, counted by an mbarrier) and leaves it by another such copy, or, where rows are not aligned to 16 bytes, by the lanes,
+// which shift it. Consecutive equal ids (sorted) fetch their row once and store it to each position.
+// Invariants: the engine copies from and to multiples of 16 bytes, so it fetches the whole units of 16 bytes around a piece that are inside
+// the table; the rest of the first and the last unit is loaded plainly: no byte before or after the table is read. Pieces are cut where
+// lines of 128 bytes begin, so every request but a row's first and last is a whole line. Contract: ids are checked before; each id >=
+// first_far is in the table, smaller ones are skipped (they are local).
+// Source: bulk copies are Garner's own; the dissertation (3.4) bounds the multiprocessors that a gather takes by MPS.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ struct bulk_rows {
   std::uint64_t first_far = 0;               // smaller ids are left out
   void* out = nullptr;
   char* const* places = nullptr;  // at the place; row k goes to places[positions[k]] instead
-  std::uint64_t place_bits = 0;   // of all of these, or'ed
+  std::uint64_t place_bits = 0;   // bitwise or over all of these
   std::uint32_t id_shift = 0;     // an id stands above so many bits that are not of it
 };
 
@@ -41,7 +41,7 @@ struct bulk_options {
 // Whether this device has bulk copies (compute capability 9.0).
 bool has_bulk_copies(int device);
 
-// Every place. On a device asynchronous, in the order of the executor; errc::device where there are no bulk copies.
+// Every device. On a GPU asynchronous, in the order of the executor; errc::device where bulk copies are unsupported.
 void gather_bulk(executor& x, bulk_rows const& what, bulk_options const& options = {});
 
 // --- what the places share -------------------------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ template <class Id>
 struct walker {  // over the pieces of a warp, in order
   arguments const& a;
   unsigned lane;
-  u64 chunk, step;  // the first id of the chunk; how far it is to the warp's next
+  u64 chunk, step;  // the first id of the chunk; the distance to the warp's next
   u64 my_id = 0, my_place = 0;
   unsigned leaders = 0, repeated = 0;  // ids that are fetched; ids whose next is the same
   // The row at hand.

@@ -1,11 +1,11 @@
-// Which access goes with which tier, and at which place. One table, printed when a call is refused.
+// Valid pairs of access and tier, by device. One table, printed when a call is refused.
 //             host tier   device tier   managed tier
 //   strided   yes         yes           no
 //   merged    yes         yes           no
 //   aligned   yes         yes           no
 //   paged     no          no            yes
-// The device tier needs a device; at the host and simulated places far memory is host memory whatever is asked for, and every access gives
-// the same answer (only what a simulated run counts differs), so there `managed` stands for the pages that a device would have moved.
+// The device tier needs a GPU. On the devices cpu and simulated, remote memory is host memory in any case, and every access returns the
+// same result (only the counts of a simulated run differ), so there `managed` stands for the pages that a device would have moved.
 #pragma once
 #include <string>
 

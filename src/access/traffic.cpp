@@ -21,9 +21,9 @@ void traffic_model::warp(std::span<std::vector<far_read> const> teams) {
   in_lock_step(teams);
 }
 
-// Which reads of the warp are under way together. A body's sweep goes through one list, or through two side by side, in steps of 32
-// elements: a read that begins where one of the two ended goes on with it, any other begins a sweep, or the second list of one. What
-// packed lists ask for are no such steps, but pieces of lines, each of which crosses once: a piece that is not whole ends no round.
+// Groups the reads of a warp that are in flight together. A kernel's sweep goes through one list, or through two parallel ones, in steps of
+// 32 elements: a read that begins where one of the two ended continues it, any other begins a sweep, or the second list of one. Requests of
+// compressed lists are pieces of lines instead, each of which crosses once: a partial piece leaves its round open.
 void traffic_model::join_block(std::vector<far_read> const& reads) {
   if (warps_ == 0 && reads.empty()) return;
   if (warps_ == warps_a_block) settle();
@@ -119,7 +119,7 @@ void traffic_model::instruction() {
     std::uint32_t sectors = 0;
     for (; i < now_.size() && now_[i] / 4 == line; ++i) sectors |= 1u << now_[i] % 4;
     if (l2_lines_) sectors = missing(line, sectors);
-    for (int k = 0; k < 4;) {  // a request per stretch of neighbouring sectors
+    for (int k = 0; k < 4;) {  // one request per stretch of adjacent sectors
       int length = 0;
       while (k + length < 4 && sectors >> (k + length) & 1) ++length;
       if (length) ++seen_.requests[static_cast<std::size_t>(length) - 1];

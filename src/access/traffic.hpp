@@ -1,12 +1,12 @@
-// The traffic model: what a GPU would send over the link for what its warps ask. docs/dev/traffic-model.md states it for users.
-//   sector 32 B, line 128 B; the sectors that one warp instruction touches within a line make one request per stretch of neighbours.
-// A warp that is one team has four reads under way at a time, a *round*, and the warps of a block begin together:
-//   a sector that is under way is not asked for again by any warp of the block; what came in an earlier round is gone (it is streamed);
-//   the first read of a round leaves alone, the other three behind each other, so that a line in which two of them meet is one request.
-// A warp of several teams (a lane, or eight, a list) has one read under way, and each team keeps the sectors of its last two.
+// The traffic model: requests that a GPU would send over the link for its warps. docs/dev/traffic-model.md documents it for users.
+//   sector 32 B, line 128 B; the sectors that one warp instruction touches within a line make one request per adjacent stretch.
+// A warp that is one team has four reads in flight at a time, a *round*, and the warps of a block begin together:
+//   no warp of the block requests a sector that is in flight; data of an earlier round is not cached (it is streamed);
+//   the first read of a round leaves alone, the other three behind each other, so that two of them in one line are one request.
+// A warp of several teams (one or eight lanes per list) has one read in flight, and each team keeps the sectors of its last two.
 //   no other cache, or one of a given size (least recently used lines, each with the sectors it holds);
 //   paged: each page of 4 KiB crosses once, when it is first touched (the read-mostly copy stays: no thrashing).
-// Stands in for the bus monitor of the dissertation (section 2.3.2). Cost: about 30 ns a request, serial; with a cache about 70 ns.
+// Stands in for the bus monitor of the dissertation (section 2.3.2). Cost: about 30 ns per request, serial; with a cache about 70 ns.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -42,13 +42,13 @@ class traffic_model : public request_sink {
     std::uint32_t round;
     bool first;  // of its round
   };
-  static constexpr std::size_t warps_a_block = 8;  // of 256 threads, as kernels are launched unless told else
+  static constexpr std::size_t warps_a_block = 8;  // of 256 threads, as kernels are launched by default
 
   void join_block(std::vector<far_read> const& reads);               // of a warp that is one team
-  void settle();                                                     // counts what the block's warps ask for, round by round
+  void settle();                                                     // counts the requests of the block's warps, round by round
   void ask(sectors const& wanted);                                   // into now_ goes what is not under way in this round
   void in_lock_step(std::span<std::vector<far_read> const> teams);   // a warp of several teams
-  void instruction();                                                // the sectors in now_ are asked for by one instruction
+  void instruction();                                                // one instruction requests the sectors in now_
   std::uint32_t missing(std::uint64_t line, std::uint32_t sectors);  // which of them the L2 does not hold; it holds them afterwards
 
   access_mode how_;
@@ -96,8 +96,8 @@ GARNER_HD inline void add_stretch(run_traffic& t, std::uint64_t first, std::uint
   t.add(4, (end - head) / 4);
   t.add((end - head) % 4, 1);
 }
-// The requests of four steps of `step` bytes from `origin`, of which [first, last) is asked for. The first leaves alone, the others
-// together and without the sector that they share with it. `looks_up`: so does the second alone, and the others when it has come.
+// The requests of four steps of `step` bytes from `origin`, for the bytes [first, last). The first leaves alone, the others together and
+// without the sector that they share with it. `looks_up`: so does the second alone, and the others after it has arrived.
 GARNER_HD inline void add_round(run_traffic& t, std::uint64_t origin, std::uint64_t first, std::uint64_t last, std::uint64_t step,
                                 bool looks_up) {
   std::uint64_t const second = origin + step, end = origin + 4 * step, then = looks_up ? second + step : end,
@@ -106,7 +106,7 @@ GARNER_HD inline void add_round(run_traffic& t, std::uint64_t origin, std::uint6
   if (rest < last) add_stretch(t, rest, last < then ? last : then);
   for (std::uint64_t s = then; s < end && s < last; s += step) add_stretch(t, s, last < s + step ? last : s + step);
 }
-// The requests of a run in steps from `origin`, where 4 * step is a number of whole lines: all fours but the first and last are alike.
+// The requests of a segment in steps from `origin`, where 4 * step is a number of whole lines: all fours but the first and last are equal.
 GARNER_HD inline run_traffic in_steps(std::uint64_t origin, std::uint64_t first, std::uint64_t last, std::uint64_t step,
                                       bool looks_up = false) {
   std::uint64_t const four = 4 * step, whole = (last - origin) / four, left = origin + whole * four;
@@ -146,24 +146,24 @@ GARNER_HD inline run_traffic traffic_of_run(std::uint64_t begin, std::uint64_t e
     return t;
   }
   if (how == access_mode::merged) return detail::in_steps(first, first, last, 32 * size, looks_up);
-  // Steps end on lines, so no line is cut by a step: one stretch for the whole run. (A step of 8-byte elements covers two lines.)
+  // Steps end on lines, so no line is cut by a step: one stretch for the whole segment. (A step of 8-byte elements covers two lines.)
   detail::add_stretch(t, first, last);
   return t;
 }
 
-// How fast a link carries requests, in order and with enough of them under way: a request costs a fixed time and a time a byte. Measured on
-// a PCIe 5 link (GB/s = 1e9 bytes a second): whole lines 51 GB/s, 0.40 G/s; 64 B on average 0.50 G/s; 32 B 0.54 - 0.75 G/s. Two figures say
-// it all: a request takes as long as its bytes and 192 more would, in lines 2.5 ns, of 64 B 2.0 ns, of 32 B 1.76 ns (0.57 G/s). On PCIe 3
-// (lines 12.3 GB/s) the same shape gives single sectors 4.4 GB/s, where the dissertation measured 4.7.
-// Not in it: scattered reads beyond the reach of address translation, and what the device itself does with what it reads.
+// Rate of requests over a link, in order and with enough of them in flight: a request costs a fixed time and a time per byte. Measured on a
+// PCIe 5 link (GB/s = 1e9 bytes per second): whole lines 51 GB/s, 0.40 G/s; 64 B on average 0.50 G/s; 32 B 0.54 - 0.75 G/s. Two figures
+// suffice: a request takes as long as its bytes and 192 more would, in lines 2.5 ns, of 64 B 2.0 ns, of 32 B 1.76 ns (0.57 G/s). On PCIe 3
+// (lines 12.3 GB/s) the same shape gives single sectors 4.4 GB/s, where the dissertation measured 4.7. It excludes scattered reads beyond
+// the reach of address translation, and the device's own work on the data.
 struct link_rates {
   double line_ns = 0, sector_ns = 0;  // of a request of 128 B, of 32 B
   std::optional<double> paged_gbs;    // of pages that a driver moves
-  static link_rates of(double gbs);   // a link that carries whole lines at `gbs`; of pages nothing is known
+  static link_rates of(double gbs);   // a link that carries whole lines at `gbs`; for pages the rate is unknown
 };
 struct link_calibration;
 link_rates rates_of(link_calibration const& link);
-// The time the link needs for what was asked; 0 where nothing was, or for pages whose rate is not known.
+// The time the link needs for the requests; 0 without requests, or for pages whose rate is not known.
 double predicted_ms(traffic const& asked, link_rates const& rates);
 
 }  // namespace garner

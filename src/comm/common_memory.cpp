@@ -17,7 +17,7 @@
 namespace garner {
 
 namespace {
-// What the first one's part says.
+// Header in the part of the first process.
 struct notice {
   std::uint64_t bytes = 0, head_bytes = 0;
   std::int32_t process = 0, descriptor = -1;

@@ -1,7 +1,7 @@
-// Host memory that processes of a user have in common: the first of them makes and fills it, the others read it where it lies.
-// They meet as a peer_group, whose first part tells where the memory is: a file that never has a name (memfd), which the others open by
-// way of the first one's /proc. Invariants: the others see it once it is whole; nothing of it stands in any file system, and its pages go
-// with the last process that maps them, however each ended. Cost: one copy of what it holds; the first keeps a descriptor open.
+// Host memory that processes of a user share: the first of them makes and fills it, the others map it. They form a peer_group, whose first
+// part has its location: a file that never has a name (memfd), which the others open through the first one's /proc. Invariants: the others
+// see it once it is complete; it is in no file system, and its pages are freed with the last process that maps them, however each ended.
+// Cost: one copy of its contents; the first keeps a descriptor open.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,20 +18,20 @@ class common_memory {
     std::string name;
     std::uint32_t members = 1, mine = 0;
     int device = -1;        // that will read it from this process; -1: none
-    std::string same = {};  // what all must say alike
+    std::string same = {};  // must be equal for all
     double wait_seconds = 60;
     std::function<void()> look = {};  // as peer_group's
   };
-  // Comes to the meeting of that name and waits for all. errc::io names who has not come; from here on, in all calls, who has ended.
+  // Joins the group and waits for all. errc::io names missing processes; from here on, in all calls, those that have ended.
   explicit common_memory(terms const& t);
   bool makes() const { return said_.mine == 0; }  // this process is the first
 
-  // Of the first: pages that are zero. The host budget of this process pays for what is said so, `what` names it there.
+  // By the first: zeroed pages. The host budget of this process pays for them, under the name `what`.
   void pay(std::uint64_t bytes, char const* what);
   void* make(std::uint64_t bytes);
-  // Of all, once: the first has filled it. `pinned`: mapped for the device until it goes.
+  // By all, once: the first has filled it. `pinned`: mapped for the device until its release.
   struct found {
-    std::string head;              // what the first said
+    std::string head;              // by the first process
     std::shared_ptr<void> memory;  // null: none was made
     std::uint64_t bytes = 0;
   };

@@ -46,7 +46,7 @@ struct nccl::entries {
   int (*group_end)() = nullptr;
   int (*send)(void const*, std::size_t, int, int, void*, void*) = nullptr;
   int (*receive)(void*, std::size_t, int, int, void*, void*) = nullptr;
-  // Of newer ones.
+  // For newer versions.
   int (*allocate)(void**, std::size_t) = nullptr;
   int (*release)(void*) = nullptr;
   int (*enter)(void*, void*, std::size_t, void**, int) = nullptr;
@@ -144,7 +144,7 @@ void nccl::exchange(void* stream, std::span<message const> sent, std::span<messa
   entries const& c = *calls_;
   if (!communicator_) fail(errc::device, "{}: its communicator was given up; begin anew", about());
   check(c.group_start(), "ncclGroupStart");
-  int sends = success, receives = success;  // a group that is begun is ended, for it is the thread's and of all who use the library
+  int sends = success, receives = success;  // ends a begun group always: it belongs to the thread and affects all users of the library
   for (message const& m : sent)
     if (m.bytes && good(sends)) sends = c.send(m.at, m.bytes, bytes_type, static_cast<int>(m.rank), communicator_, stream);
   for (message const& m : received)

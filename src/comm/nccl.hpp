@@ -1,8 +1,8 @@
 // NCCL, opened at run time through the entry points declared here, so that no build needs its headers: a communicator of a rank_group's
-// ranks, which sends and receives bytes, and memory of each rank that all others read (its windows, 2.29 and newer).
-// Invariants: no call blocks in NCCL (a communicator without blocking, which is asked until it has done); while this rank waits it looks at
-// the others, so that one that is gone is named, and the communicator given up; multicast is never used (the environment must switch it
-// off, for no field of a communicator does). One of many GPUs refuses: NCCL has no two ranks on one.
+// ranks, which sends and receives bytes, and memory of each rank that all others read (NCCL windows, 2.29 and newer).
+// Invariants: calls do not block in NCCL (the communicator is non-blocking, and is polled). While this rank waits it polls the others, so
+// that a dead one is named, and the communicator aborted. Multicast is never used (the environment must switch it off, since a communicator
+// lacks a field for it). Two ranks on one GPU are refused, as NCCL does not support them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ class nccl {
   static constexpr char const* variable = "GARNER_NCCL";
   static constexpr int oldest = 21400, oldest_windows = 22900;  // 2.14: without blocking; 2.29: windows that the host knows the places of
 
-  // errc::device where there is none, or too old a one.
+  // errc::device where it is missing, or too old.
   nccl();
   ~nccl();
   nccl(nccl const&) = delete;
@@ -32,8 +32,8 @@ class nccl {
 
   using unique_id = std::string;  // bytes, made by one rank
   unique_id make_id() const;
-  // All ranks, at one time. Until taken(), a rank that waits for others throws given_up where one has words for all at the next meeting
-  // (rank_group::ahead): that one could not.
+  // By all ranks, at one time. Until taken(), a rank that waits for others throws given_up once one has posted a message for the next
+  // barrier (rank_group::ahead): that rank failed.
   void taken() { taken_ = true; }
   void begin(rank_group& ranks, std::uint32_t rank, unique_id const& id, int device);
 

@@ -14,7 +14,7 @@
 namespace garner {
 
 namespace {
-// Structs of nvshmemx_api.h: each says its version, (1 << 16) + its size.
+// Structs of nvshmemx_api.h: each has its version, (1 << 16) + its size.
 struct unique_id {
   int version = (1 << 16) + 128;
   char bytes[124] = {};

@@ -1,6 +1,6 @@
 // NVSHMEM, opened at run time through the entry points of its host library that are declared here: memory of each rank that all others
-// read. Ranks are processes, and a process has it once. Its calls block until all ranks have come: they run on a thread of their own, which
-// is left where it is when a rank is gone. Multicast is never used. It is not ended: to do so all ranks would have to come.
+// read. Ranks are processes, and each can initialize it once. Its calls block until all ranks have joined: they run on a thread of their
+// own, which is abandoned when a rank is dead. Multicast is never used. It is not finalized, which would need all ranks.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ class nvshmem {
   static constexpr char const* variable = "GARNER_NVSHMEM";
   static constexpr int oldest = 3;  // major: its structs are versioned from there on
 
-  // errc::device where there is none, too old a one, or where this process has begun it.
+  // errc::device where it is missing, too old, or already initialized by this process.
   nvshmem();
   ~nvshmem();
   std::string about() const;  // "NVSHMEM 3.4.5 (FILE)"

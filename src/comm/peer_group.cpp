@@ -33,7 +33,7 @@ using segment_file::lock;
 // The bytes that are locked, besides that of the holders.
 constexpr ::off_t life_of(std::uint32_t member) { return 1 + static_cast<::off_t>(member); }
 
-// Of a member; only ever greater. closed: what it opened of others; its own part may still be read.
+// State of a member; it only grows. closed: it has closed the parts of others; its own may still be read.
 enum state : std::uint32_t { nobody, came, offered, filled, reading, closed };
 
 struct slot {
@@ -42,12 +42,12 @@ struct slot {
   device::memory_handle handle{};
   std::uint64_t bytes = 0;
 };
-struct table {                                                     // the page of a meeting
+struct table {                                                     // the shared page of a group
   static constexpr std::uint64_t magic_word = 0x3250554f52475247;  // "GRGROUP2"
   enum : std::uint32_t { none, writing, written };
   std::uint64_t magic = magic_word;
   std::uint32_t members = 0;
-  std::uint32_t refusal = none;  // of one that came and says something else: those who wait for it need not wait on
+  std::uint32_t refusal = none;  // of a member that came with different parameters: others need not wait any longer
   char same[512] = {}, other[600] = {};
   slot slots[peer_group::most_members];
 };
@@ -125,7 +125,7 @@ peer_group::meeting::~meeting() {
   if (fd.fd < 0) return;
   lock(fd.fd, F_UNLCK, life_of(said.mine));
   lock(fd.fd, F_UNLCK, holders);
-  if (lock(fd.fd, F_WRLCK, holders) && has_name(fd.fd)) ::unlink(file.c_str());  // the last, of a meeting that never was complete
+  if (lock(fd.fd, F_WRLCK, holders) && has_name(fd.fd)) ::unlink(file.c_str());  // the last member of an incomplete group
 }
 
 // False: somebody was faster.
@@ -167,7 +167,7 @@ void peer_group::meeting::heed_refusal() const {
          said.members, said.same, page->other);
 }
 
-// False: again, a little later. The file may be of a meeting that is just going, of this process too.
+// False: retry a little later. The file may belong to a group that is just ending, in this process too.
 bool peer_group::meeting::join(descriptor d) {
   if (!held_by_others(d.fd, holders)) {  // of processes that were killed while they waited for others: nothing in it is of worth
     if (lock(d.fd, F_WRLCK, holders) && has_name(d.fd)) ::unlink(file.c_str());
@@ -188,7 +188,7 @@ bool peer_group::meeting::join(descriptor d) {
       fail(errc::usage, "the group '{}' was begun by others with {} members and {}; this process says {} members and {}", name, t.members,
            theirs, said.members, said.same);
     }
-    // The life first: from here on a slot that is not nobody's and has no lock is a member's that ended.
+    // Writes the life first: from here on a used slot without a lock belongs to a member that has ended.
     if (lock(d.fd, F_RDLCK, holders) && lock(d.fd, F_WRLCK, life_of(said.mine)) && has_name(d.fd) && state_of(said.mine) == nobody) {
       page->slots[said.mine].process = static_cast<std::uint32_t>(process);
       fd = std::move(d);
@@ -342,7 +342,7 @@ peer_group::~peer_group() {
     return;
   }
   m.close_opened();
-  if (m.state_of(m.said.mine) < filled) return;  // the others hear that there will be no part
+  if (m.state_of(m.said.mine) < filled) return;  // notifies the others that there will be no part
   m.set(closed);
   try {
     keep(std::move(meeting_));

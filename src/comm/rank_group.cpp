@@ -26,20 +26,20 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-// Written by its rank alone; what stands beside `state` and `arrived` is written before them.
+// Written by its rank alone; all other fields are written before `state` and `arrived`.
 struct board {
   enum : std::uint32_t { nobody, there, gone };
   std::atomic<std::uint32_t> state{nobody};
-  std::uint32_t root = 0;  // gone: the rank that it left for
+  std::uint32_t root = 0;  // dead: the rank that caused it
   char why[1024] = {};
-  std::atomic<std::uint64_t> arrived{0};  // at so many meetings
-  std::uint64_t bytes = 0;                // of what it says
+  std::atomic<std::uint64_t> arrived{0};  // number of barriers reached
+  std::uint64_t bytes = 0;                // of its message
   char says[1024] = {};
-  rank_group::pair numbers[2] = {};  // of this meeting and of the one before: nobody is further behind
+  rank_group::pair numbers[2] = {};  // of this barrier and of the one before: a rank is at most one behind
 };
 static_assert(sizeof(board) <= page_bytes && std::atomic<std::uint64_t>::is_always_lock_free);
 
-// The mean of one number. `from` may lie on peers: neighbouring items read neighbouring numbers.
+// The mean of one number. `from` may be on peers: adjacent items read adjacent numbers.
 struct mean_of_ranks {
   float const* from[rank_group::most_ranks];
   std::uint32_t ranks;
@@ -56,7 +56,7 @@ struct mean_of_ranks {
 }  // namespace
 
 struct rank_group::parts {
-  // Of each rank of this process; others look at `where`, `values` and the events behind a meeting.
+  // State of each rank of this process; others read `where`, `values` and the events after a barrier.
   struct member {
     std::uint64_t met = 0;
     std::uint32_t root = 0;  // of the rank that a call named
@@ -92,7 +92,7 @@ struct rank_group::parts {
     m.root = root, m.why = std::move(why);
     fail(errc::io, "{} has stopped: {}; begin anew in all ranks, from the last checkpoint", named(root), m.why);
   }
-  // Names k where it is gone and does not come to that meeting.
+  // Names k if it is dead and will not reach that barrier.
   void look_at(std::uint32_t rank, std::uint32_t k, std::uint64_t turn) {
     auto const come = [&] { return boards[k]->arrived.load(std::memory_order_acquire) >= turn; };
     auto const left = [&] { return boards[k]->state.load(std::memory_order_acquire) == board::gone; };
@@ -115,7 +115,7 @@ struct rank_group::parts {
           continue;
         }
         look_at(rank, k, turn);
-        // Of a look no more counts than it takes on a busy machine: who was stopped has waited for nobody.
+        // Caps the time counted per poll at that of a busy machine: a rank that was stopped itself has waited for nobody.
         auto const now = steady::now();
         waited += std::min(std::chrono::duration<double>(now - std::exchange(looked, now)).count(), 0.1);
         if (first) check_interrupted();
@@ -189,7 +189,7 @@ void rank_group::take(std::uint32_t rank, executor const& x, std::uint64_t numbe
   if (p.only && p.mine) fail(errc::usage, "{} is taken already; make another group for another training", p.named(rank));
   parts::member& m = p.members[rank];
   if (p.processes) {
-    // The least of a number and of its opposite: all say the same where both are this one's.
+    // The minimum of a number and of its negative: all ranks agree if both are this one's.
     auto const least = p.processes->least_of({numbers, ~numbers, 0});
     if (least[0] != numbers || ~least[1] != numbers)
       fail(errc::usage, "{} has {} parameters and others have {} to {}; give all ranks one model", p.named(rank), numbers, least[0],

@@ -1,6 +1,6 @@
-// Files of /dev/shm that processes of a user meet in: opened, locked, seen to be still there.
-// Locks are of single bytes and belong to the open file (F_OFD_*), so that two holders in one process count as two; the system takes them
-// back from killed processes. No call waits.
+// Files of /dev/shm by which processes of a user rendezvous: opened, locked, checked for existence. Locks are of single bytes and belong to
+// the open file (F_OFD_*), so that two holders in one process count as two; the system releases those of killed processes. Calls do not
+// wait.
 #pragma once
 #include <sys/types.h>
 
@@ -28,7 +28,7 @@ inline constexpr ::off_t holders = 0;  // the byte that all lock that have the f
 bool lock(int fd, short type, ::off_t at);  // F_RDLCK, F_WRLCK, F_UNLCK
 bool held_by_others(int fd, ::off_t at);
 bool has_name(int fd);
-// The file of that name, opened and known to be this user's alone (errc::io); none where there is none.
+// The file of that name, opened and checked to be private to this user (errc::io); empty where it does not exist.
 descriptor open(std::filesystem::path const& file);
 
 }  // namespace garner::segment_file

@@ -118,7 +118,7 @@ struct shared_table::segment {
   void leave() noexcept {
     if (left || ::getpid() != process) return;  // a child's is its parent's
     left = true;
-    // Let go first: of two that leave at once the second finds nobody, while two that both tried to lock alone would refuse each other.
+    // Unlocks first: of two that leave at once the second finds no other; two exclusive attempts would refuse each other.
     lock(fd.fd, F_UNLCK, filling);
     lock(fd.fd, F_UNLCK, holders);
     if (lock(fd.fd, F_WRLCK, holders) && has_name(fd.fd)) ::unlink(file.c_str());
@@ -170,7 +170,7 @@ shared_table shared_table::create(std::string const& name, std::uint64_t rows, s
   h.created = static_cast<std::uint64_t>(std::time(nullptr));
   h.checksum = h.sum();
 
-  // What stands there already is told before pages are taken.
+  // An existing table is reported before pages are allocated.
   auto const look = [&] {
     descriptor const old = segment_file::open(file);
     if (old.fd < 0) return;
@@ -231,7 +231,7 @@ shared_table shared_table::create(std::string const& name, std::uint64_t bytes, 
 }
 
 namespace {
-// Whether header and file agree; says what does not.
+// Checks that header and file agree; returns the difference.
 void check_header(shared_header const& h, std::filesystem::path const& file, std::uint64_t file_bytes) {
   auto const lies = [&](std::string const& what) {
     fail(errc::input, "{}: {}; it is no table of this version of Garner: remove it, or take another name", file.string(), what);
@@ -268,7 +268,7 @@ shared_table shared_table::attach(std::string const& name, shared_options const&
       if (!has_name(d.fd)) continue;  // it went just now
       fail_stale(file, d.fd, "no process holds it any more");
     }
-    // Taken only when it is filled: who waits must not keep a table alive whose creator died.
+    // Locked only when it is filled: waiting processes must not keep a table alive whose creator died.
     if (h.ready == 0) {
       if (!held_by_others(d.fd, filling)) {
         h.ready = 0;

@@ -1,11 +1,11 @@
-// Segments of shared memory behind include/garner/shared.hpp.
-// A segment is a file of /dev/shm: a header page, then the table. Who holds it has a lock on its first byte; the creator one on the second
-// until the table is filled. The system takes locks back from killed processes, so a segment without a lock is stale: it is said, never
-// taken over by itself.
-// Invariants: it has its name only when it is whole (sized, backed by pages, headed, locked), since it is made without a name and linked
-// then; it is unlinked by the holder that can lock it alone, and a lock counts only when the name still stood after it was taken, so nobody
-// keeps a segment that is going. A child by fork shares its parent's hold and never lets go of it. Locks belong to the open file (F_OFD_*),
-// not to the process, so that tables held twice in one process do not let go of each other.
+// Segments of shared memory behind include/garner/shared.hpp. A segment is a file of /dev/shm: a header page, then the table.
+// Holders have a lock on its first byte; the creator one on the second until the table is filled. The system releases locks of
+// killed processes, so a segment without a lock is stale: it is reported, never taken over implicitly.
+// Invariants: it has its name only when it is complete (sized, backed by pages, headed, locked), since it is made without a name
+// and linked then. The holder that can lock it exclusively unlinks it, and a lock counts only if the name still existed after
+// locking, so that a segment that is being removed gets no new holders. A child by fork shares its parent's hold and never
+// releases it. Locks belong to the open file (F_OFD_*), not to the process, so that two holds in one process do not release each
+// other.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -23,7 +23,7 @@ struct shared_header {
   std::uint64_t bytes = 0, rows = 0, width = 0;
   std::uint32_t kind = 0, creator = 0;  // creator: its process id
   std::uint64_t created = 0;            // seconds since 1970
-  std::uint64_t checksum = 0;           // of all before
+  std::uint64_t checksum = 0;           // sum over the parts before
   std::uint32_t ready = 0;              // 1: filled; written last and read first
 
   std::uint64_t sum() const;

@@ -1,5 +1,5 @@
-// The doctor. A check never throws: what it meets stands in its line. The self-test shares no code with what it tries: values of the table
-// are a formula of row and column, and depths come from a queue over the edges as they were made.
+// The doctor. A check never throws: its error is in its line. The self-test shares no code with what it tests: values of the table are a
+// formula of row and column, and depths come from a queue over the original edges.
 #include "doctor/doctor.hpp"
 
 #include <sys/resource.h>

@@ -166,7 +166,7 @@ struct step_record {
     bool const near = where != tier::host;
     span<float> const row = array_at<float>(at, to.part, near);
     std::uint64_t const begin = row.begin, end = row.end;
-    // Of the optimizer state too, element c has the number begin + c.
+    // Also for optimizer state: element c has the number begin + c.
     auto* const values = const_cast<float*>(row.data);
     auto const gradient = [&](std::uint64_t j) { return j - begin < to.width ? mine.sum(to.width, j - begin) : 0.0f; };
     auto const state = reinterpret_cast<std::uintptr_t>(at) + to.part * sizeof(float);

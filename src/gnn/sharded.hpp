@@ -39,7 +39,7 @@ class sharded_edges final : public aggregation_over<float> {
   void aggregate_as(executor& x, aggregation how);  // from here on
   // Rows at `rows` are constant, on all shards: by bulk remote ones are fetched once, and kept. The same on all shards.
   void never_changes(float const* rows) { constant_ = rows; }
-  // Rows that others read lie in that tier from here on, where each call puts them first: to measure managed memory beside the ways.
+  // From here on rows that others read are in that tier, where each call copies them first: a baseline with managed memory.
   void share_in(tier where) { scaled_ = {}, shared_in_ = where; }
   std::uint64_t numbers_brought() const { return numbers_brought_; }  // by bulk, so far
   std::uint64_t rows_brought(bool back = false) const;                // of other shards, an aggregation: as often as they cross

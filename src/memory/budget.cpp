@@ -1,5 +1,5 @@
-// Budgets, and where the host's comes from: files of /proc and /sys, each of which may be absent.
-// A control group limits all groups below it, so the tightest of the ancestors counts; a container often sees its own group as the root.
+// Budgets, and the source of the host's: files of /proc and /sys, each of which may be absent. A control group limits all groups below it,
+// so the tightest of the ancestors counts; in a container, the own cgroup often appears as the root.
 #include "memory/budget.hpp"
 
 #include <unistd.h>
@@ -70,7 +70,7 @@ std::map<std::string, std::uint64_t> words_of(std::string const& file) {
   return found;
 }
 
-std::uint64_t number_in(std::string const& file, std::uint64_t otherwise) {  // "max" is no number
+std::uint64_t number_in(std::string const& file, std::uint64_t otherwise) {  // "max" is not a number
   std::ifstream in(file);
   std::uint64_t n = 0;
   return in >> n ? n : otherwise;
@@ -81,7 +81,7 @@ void look_at_group(host_memory& m, std::string const& mount, std::string group, 
                    std::array<char const*, 2> cache) {
   while (true) {
     std::string const at = mount + group + "/";
-    // Version 1 says "no limit" by a number near 2^63.
+    // Version 1 encodes "no limit" as a number close to 2^63.
     if (std::uint64_t const bytes = number_in(at + limit, budget::unlimited); bytes < std::uint64_t{1} << 60) {
       auto const stat = words_of(at + "memory.stat");
       std::uint64_t held = number_in(at + used, 0);

@@ -1,7 +1,7 @@
-// How many bytes Garner may take in host memory and on each device. A budget is a number at run time that can refuse.
-// Invariant: take() never brings used() past limit(); a limit set below what is in use refuses whatever comes next. The refusal names the
-// bytes asked, used and allowed, and what to try.
-// Cost: one compare-and-swap a block.
+// Limits of the bytes that Garner may take in host memory and on each device. A budget is a run-time number that can refuse.
+// Invariant: take() never brings used() past limit(); a limit set below the bytes in use refuses all later requests. The refusal names the
+// bytes requested, used and allowed, and what to try.
+// Cost: one compare-and-swap per block.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -31,8 +31,8 @@ class budget {
 budget& host_budget();  // limit at start: what the control group leaves, else what is installed (see host_memory); --host-budget overrides
 budget& device_budget(int index);  // limit at start: unlimited (the device itself refuses)
 
-// The host's memory as the system tells it. MemTotal and MemAvailable are told, never used as a limit: on machines that set their memory up
-// as it is touched they start small and grow. `installed` is what the zones hold, set up or not, and swap.
+// The host's memory as the system reports it. MemTotal and MemAvailable are reported, never used as a limit: on machines that set their
+// memory up as it is touched they start small and grow. `installed` is the size of all zones, set up or not, and swap.
 struct host_memory {
   std::uint64_t total = 0, available = 0;
   std::uint64_t installed = budget::unlimited;
@@ -42,8 +42,8 @@ struct host_memory {
 };
 host_memory host_memory_now(std::filesystem::path const& root = "/");  // the root of /proc and /sys; another one in tests
 
-// Why a job that needs so many bytes cannot have them, in the words that a plan and the job itself use alike; empty where it can. `what`
-// needs them, `device` is the device's name, `instead` what else to try where it is too small.
+// Message for an allocation that cannot be satisfied, shared by a plan and the run itself; empty where it can be. `what` needs the bytes,
+// `device` is the device's name, `instead` what else to try if it is too small.
 struct bytes_needed {
   std::uint64_t host = 0, device = 0;
 };

@@ -1,6 +1,6 @@
-// The owner of memory in a tier: made by its tier's allocate, charged to the budget of the place that pays for it, released with its last
-// use. Kernels get the pointer; the owner stays on the host. Move-only.
-// Invariant: data() is aligned to 4 KiB (so a run that starts on a line can be told from its index); bytes() is what was asked for.
+// The owner of memory in a tier: made by its tier's allocate, charged to the budget of the paying device, released with its last use.
+// Kernels get the pointer; the owner stays on the host. Move-only.
+// Invariant: data() is aligned to 4 KiB (so the index of a segment determines its lines); bytes() is the requested size.
 #pragma once
 #include <concepts>
 #include <cstddef>
@@ -19,12 +19,12 @@ namespace garner {
 
 class budget;
 
-// A tier: two calls, and who may read what it gives. Every tier models this; the contract suite in tests/memory holds them to it.
+// A tier: two calls, and the devices that may read it. Every tier models this; the contract suite in tests/memory holds them to it.
 //   static constexpr tier kind;
 //   static void* allocate(std::size_t bytes, int device);           errc::memory or errc::device, with what to try
 //   static void release(void*, std::size_t bytes, int device) noexcept;
 //   static bool readable(place_kind)                                 which places may read it
-// Memory is not initialised, except that host and managed memory is zero.
+// Memory is not initialized, except that host and managed memory is zero.
 template <class T>
 concept memory_tier = requires(void* p, std::size_t n, int device, place_kind where) {
   { T::kind } -> std::convertible_to<tier>;
@@ -41,7 +41,7 @@ class memory_block {
   // `device`: the device that the memory lies on, or (host, managed, peer) the one that reads it; -1 for host memory that no device will
   // read (then it is not pinned). `what` names the use in the budget's message. Zero bytes give an empty block.
   memory_block(tier where, std::size_t bytes, int device, char const* what);
-  // Host memory that others have too: `owner` lets go of it, and has paid.
+  // Host memory shared with others: `owner` releases it, and has paid.
   memory_block(std::shared_ptr<void> owner, void* data, std::size_t bytes, int device);
   ~memory_block() { reset(); }
   memory_block(memory_block&& other) noexcept { swap(other); }
@@ -109,13 +109,13 @@ class buffer {
 // make(), and once more where memory was short that x keeps and need not any longer.
 void make_or_wait(executor& x, std::function<void()> const& make);
 
-// Goes when all that x was given so far has happened.
+// Released when all work submitted to x so far has run.
 template <class Memory>
 void retire(executor& x, Memory&& memory) {
   if (memory.bytes() && x.asynchronous()) x.keep(std::make_shared<std::decay_t<Memory> const>(std::move(memory)));
   memory = {};
 }
-// Room for n elements at the least, and then for `size`; what was there is gone, but for what x was given before. Whether it was made anew.
+// Makes space for at least n elements, and then for `size`; drops contents, but keeps them for earlier work of x. True: made anew.
 template <class T>
 bool grow(executor& x, buffer<T>& b, std::uint64_t n, std::uint64_t size, char const* what, tier where) {
   if (b.size() >= n) return false;

@@ -1,4 +1,4 @@
-// The contract's facts: asked of the device room.
+// The API's facts, from the device module.
 #include <elf.h>
 #include <link.h>
 

@@ -1,7 +1,7 @@
-// Link calibration and the self-test. Both read a table in mapped host memory whose every word is a function of its place (and a salt), so
-// that the sum over any rows is known without reading them; a rate counts only when each of its runs brought the right sum. Invariant: a
-// figure is the median of five runs, timed by events, after one that does not count. Cost: about 2 s with a table of 1 GiB, mostly for
-// making and pinning it; some 10 s with 16 GiB.
+// Link calibration and the self-test. Both read a table in mapped host memory whose every word is a function of its index (and a salt), so
+// that the sum over any rows is known without reading them; a rate counts only if each of its runs returned the right sum.
+// Invariant: a figure is the median of five runs, timed by events, after one that does not count.
+// Cost: about 2 s with a table of 1 GiB, mostly for making and pinning it; some 10 s with 16 GiB.
 #include "memory/link.hpp"
 
 #include <algorithm>
@@ -36,8 +36,8 @@ struct write_words {
   }
 };
 
-// Of `reads` rows item i reads those numbered i, i + items, ...: in order, or random ones of the table's `rows`; the sum of all words goes
-// into *total. Lanes add up by themselves, since a sum a row would wait for each row before the next is asked for.
+// Item i performs the reads i, i + items, ... of `reads`: rows in order, or random ones of the table's `rows`; the sum of all words goes
+// into *total. Each lane keeps a sum, since a sum per row would wait for each row before requesting the next.
 struct sum_rows {
   std::uint32_t const* table;
   std::uint64_t salt;
@@ -59,7 +59,7 @@ struct sum_rows {
     t.once([&] { atomic_add(total, sum); });
   }
 };
-// The same sum, told instead of read.
+// The same sum, computed instead of read.
 struct tell_rows {
   sum_rows what;
   template <class Team>

@@ -1,6 +1,6 @@
-// What the link between host memory and a device does, measured: the ceilings against which every figure is printed.
-// Measured once a machine and device (some seconds), kept in the user's cache folder; each figure counts only after what was read was
-// compared with what was written. Rates in GB/s (1e9 bytes a second).
+// Measured rates of the link between host memory and a device: the ceilings against which every figure is printed. Measured once per
+// machine and device (some seconds), kept in the user's cache folder; each figure counts only after the data read was compared with the
+// data written. Rates in GB/s (1e9 bytes per second).
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -38,8 +38,8 @@ std::optional<link_calibration> known_link(int device);  // measured by this pro
 // How a table in host memory is read from one end to the other (figure 2.5 of the dissertation): a thread a stretch of 4 KiB; a warp a
 // stretch, each step 32 B off a line; a warp a stretch, on lines; the same of UVM pages, cold.
 enum class read_pattern : std::uint8_t { strided, off_32, aligned, paged };
-// GB/s of it, over the bytes that were asked for (bytes - 4 KiB). What was read is compared. At the place simulated there is one sweep,
-// whose requests the executor's sink hears, and the rate is that of the simulation.
+// GB/s of it, over the requested bytes (bytes - 4 KiB). The data read is verified. On the simulated device there is one sweep, whose
+// requests go to the executor's sink, and the rate is that of the simulation.
 double read_gbs(executor& x, read_pattern how, std::uint64_t bytes);
 
 double host_copy_gbs();  // this machine's memory, read and written by all threads; measured at each call, some 300 ms

@@ -13,7 +13,7 @@ namespace garner {
 std::filesystem::path link_cache_file(std::string const& pci, std::string const& device) {
   char const* const cache = std::getenv("XDG_CACHE_HOME");
   char const* const home = std::getenv("HOME");
-  bool const own = cache && *cache == '/';  // a relative one does not count, says the specification of base directories
+  bool const own = cache && *cache == '/';  // the XDG Base Directory specification ignores relative paths
   if (!own && !(home && *home == '/')) return {};
   std::filesystem::path const folder = own ? std::filesystem::path(cache) : std::filesystem::path(home) / ".cache";
   std::string name = "link-" + pci + "-" + device + ".json";

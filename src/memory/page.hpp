@@ -1,5 +1,5 @@
-// Blocks begin on a page, so that the lines of a run can be told from its indices; an allocator that promises less is asked for a page
-// more.
+// Blocks begin on a page, so that the index of a segment determines its lines; for an allocator with smaller alignment the size grows by a
+// page.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace garner {
 
 inline constexpr std::size_t page_bytes = 4096;
 
-// Whole pages for `bytes`; gigantic stays gigantic, and is refused by whoever is asked for it.
+// Whole pages for `bytes`; huge sizes stay huge, and are refused by the allocator.
 inline constexpr std::size_t whole_pages(std::size_t bytes) {
   std::size_t const highest = ~std::size_t{0} / page_bytes * page_bytes;
   return bytes > highest ? highest : (bytes + page_bytes - 1) / page_bytes * page_bytes;

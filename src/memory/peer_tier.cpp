@@ -18,7 +18,7 @@ void* peer_tier::allocate(std::size_t bytes, int reader) {
   return device_tier::allocate(bytes, from);
 }
 void peer_tier::release(void* data, std::size_t bytes, int reader) noexcept {
-  device_tier::release(data, bytes, reader);  // its address says whose it is
+  device_tier::release(data, bytes, reader);  // its address determines the owner
 }
 
 }  // namespace garner

@@ -55,7 +55,7 @@ pin_registry::parts::iterator pin_registry::first_in(std::uintptr_t begin) {
 std::uintptr_t pin_registry::theirs_until(std::uintptr_t at) const { return at + calls_.pinned_from(as_pointer(at)); }
 
 std::uintptr_t pin_registry::next_theirs(std::uintptr_t begin, std::uintptr_t end, std::size_t step) const {
-  std::uintptr_t before = begin;  // not theirs
+  std::uintptr_t before = begin;  // not pinned elsewhere
   for (std::uintptr_t at = begin; at < end; at = at == end - 1 ? end : std::min(end - 1, at / step * step + step)) {
     if (theirs_until(at) == at) {
       before = at;
@@ -84,7 +84,7 @@ void pin_registry::pin_ours(std::uintptr_t begin, std::uintptr_t end, parts& mad
     fail(errc::memory,
          "host memory: {} bytes at {} are pinned in part by somebody else, who does not tell which; unpin them there, or copy them",
          end - begin, as_pointer(begin));
-  // Some bytes in between are somebody else's: pin what lies before, between and after theirs.
+  // Some bytes in between are pinned by others: pin those before, between and after them.
   for (std::uintptr_t at = begin; at < end;) {
     std::uintptr_t const theirs = next_theirs(at, end, step);
     if (theirs > at) pin_ours(at, theirs, made, step > fine_step ? fine_step : 0);
@@ -95,7 +95,7 @@ void pin_registry::pin_ours(std::uintptr_t begin, std::uintptr_t end, parts& mad
 }
 
 void pin_registry::pin_gap(std::uintptr_t begin, std::uintptr_t end, parts& made) {
-  // Often the whole of it is pinned by its allocator: asked first, since that is one question.
+  // Often its allocator has pinned all of it: checked first, since that is one query.
   std::uintptr_t at = begin;
   while (at < end) {
     std::uintptr_t const theirs = std::min(end, theirs_until(at));

@@ -1,10 +1,10 @@
-// Host memory of the caller's, pinned and mapped for devices where it lies.
-// CUDA registers exact ranges of bytes: it refuses one that overlaps another, not one that shares a page with it. So a registry counts who
-// holds which bytes: arrays may overlap or be the same. Never a byte more than the array: a copy that begins inside a registered range and
-// ends outside is refused, so the next array on the page would be lost to the copy engine. Invariant: bytes are pinned while somebody holds
-// them and unpinned with the last; what somebody else pinned (an allocator of pinned memory, another library) is used as it is and never
-// unpinned; a refusal leaves all as it was. Cost: one lock a call; pinning touches each page, some 3 s per 8 GiB of pages that were never
-// touched.
+// Host memory of the caller, pinned and mapped for devices in place. CUDA registers exact ranges of bytes: it refuses one that overlaps
+// another, not one that shares a page with it. So a registry counts the holders of bytes: arrays may overlap or be the same. Pinning
+// exactly the array matters: a copy that begins inside a registered range and ends outside is refused, so a larger range would break copies
+// of the next array on the page.
+// Invariant: bytes are pinned while they have a holder and unpinned with the last; bytes pinned by others (an allocator of pinned memory,
+// another library) are used unchanged and never unpinned; a refusal changes nothing.
+// Cost: one lock per call; pinning touches each page, some 3 s per 8 GiB of pages that were never touched.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ struct pin_calls {  // the runtime's, or a test's
 class pin_registry {
  public:
   explicit pin_registry(pin_calls calls) : calls_(std::move(calls)) {}
-  // errc::memory where the system refuses; the message says what helps, or names the mapping that cannot be pinned.
+  // errc::memory where the system refuses; the message has a remedy, or names the mapping that cannot be pinned.
   void hold(void const* data, std::size_t bytes);
   void release(void const* data, std::size_t bytes) noexcept;  // exactly what was held
   std::size_t pinned_bytes() const;                            // by this registry

@@ -3,8 +3,8 @@
 
 namespace garner {
 
-// 1 MiB is written twice with different words, and each time read by all multiprocessors. Once a process and device; errc::device when the
-// device does not see what the host wrote. Cost: some 10 ms the first time.
+// 1 MiB is written twice with different words, and each time read by all multiprocessors. Once per process and device; errc::device when
+// the device does not see what the host wrote. Cost: some 10 ms the first time.
 void self_test(int device);
 
 }  // namespace garner

@@ -5,10 +5,10 @@
 
 namespace garner {
 
-// Host memory of our own mapping. For a device (device >= 0): shared pages (memfd), so that another process can be given the same ones
-// later, or private ones where the kernel has no memfd; touched, pinned and mapped, so not from inside a loop of the shared pool. Refusals
-// name `ulimit -v`, or what a container may raise. With device -1 no device can read it. For the simulated device: poisoned, as
-// its own memory and what it reads of the host's.
+// Host memory of our own mapping. For a device (device >= 0): shared pages (memfd), so that another process can map the same ones later, or
+// private ones where the kernel has no memfd; touched, pinned and mapped, so not from inside a loop of the shared pool. Refusals name
+// `ulimit -v`, or the limits of a Docker container. With device -1 no device can read it. For the simulated device: poisoned, as its own
+// memory and the host memory that it reads.
 struct host_tier {
   static constexpr tier kind = tier::host;
   static void* allocate(std::size_t bytes, int device);
@@ -30,7 +30,7 @@ static_assert(memory_tier<device_tier>);
 // budget pays.
 struct peer_tier {
   static constexpr tier kind = tier::peer;
-  static int owner(int reader);  // errc::device where there is none
+  static int owner(int reader);  // errc::device without a GPU
   static void* allocate(std::size_t bytes, int reader);
   static void release(void* data, std::size_t bytes, int reader) noexcept;
   static bool readable(place_kind where) { return where == place_kind::device; }

@@ -23,8 +23,8 @@ double distinct_targets(double edges, double targets) { return targets > 0 ? tar
 
 namespace {
 
-constexpr double number = 4;   // bytes of a number near, and of an id
-constexpr double slice = 512;  // edges that one team adds up: slice_edges of gnn/aggregate.hpp, which no shard may know
+constexpr double number = 4;   // bytes of a number on the device, and of an id
+constexpr double slice = 512;  // edges that one team sums: slice_edges of gnn/aggregate.hpp, which src/shard cannot include
 
 struct part_cost {
   double memory_bytes = 0, cached_bytes = 0, link_bytes = 0;  // cached: of memory_bytes, what the cache gives
@@ -61,7 +61,7 @@ part_cost of_part(shard_sizes const& g, shard_sizes::part const& p, shard_settin
                id = number * (s.weighted ? 2 : 1);
   part_cost c;
   double const far = static_cast<double>(p.remote_edges);
-  double gathered = edges * row, from = own * row;  // bytes that lists add up near, and of the rows that they lie in
+  double gathered = edges * row, from = own * row;  // bytes of device memory that aggregation reads, and of the array of its rows
   c.memory_bytes = edges * id + own * row;
   c.launches = 2;
   if (n == 1) {
@@ -83,7 +83,7 @@ part_cost of_part(shard_sizes const& g, shard_sizes::part const& p, shard_settin
     c.again_bytes = 2 * row * std::max(edges / s.mgg.ps, own);
     c.launches += 1, c.meetings = 2;
   }
-  if (s.far_lists || s.packed_lists) {  // a window is written near before it is read
+  if (s.far_lists || s.packed_lists) {  // a staging buffer is written on the device before it is read
     double const items = std::min(edges + own, own * (s.way == shard_way::bulk ? n : 1)), plain = items * 16 + edges * number;
     auto const whole = [](double numbers) { return static_cast<std::uint64_t>(numbers); };
     double const stored = s.packed_lists

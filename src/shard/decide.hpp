@@ -1,7 +1,7 @@
-// Which way rows of other shards come, and whether one device is faster than several: a roofline of memory, link and launches.
-// Invariant: plain arithmetic, the same on every machine for the same numbers. A floor is the time that the bytes of a way need at the
-// given rates, if all of it overlapped; what is predicted adds launches, meetings, what a way does one after the other and what it reads
-// again. Cost: some sums a shard.
+// Chooses the strategy by which rows of other shards arrive, and whether one device is faster than several: a roofline of memory, link and
+// launches. Invariant: plain arithmetic, the same on every machine for the same numbers. A floor is the time that the bytes of a strategy
+// need at the given rates, with perfect overlap; a prediction adds launches, barriers, serial steps and repeated reads. Cost: some sums per
+// shard.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,10 +15,10 @@ struct shard_rates {
   double memory_gbs, cache_gbs, link_gbs;  // of a place's own memory, of what its last cache holds, of another device's memory
   std::uint64_t cache_bytes;
   double launch_us, meeting_us;
-  bool measured;         // memory, link, launches and meetings; the rest is as said
+  bool measured;         // memory, link, launches and barriers; the other fields are inputs
   double host_gbs = 51;  // of what lies in host memory
 };
-// Of an H200 with NVLink (docs/benchmarks/results.md), and of a common host.
+// Rates of an H200 with NVLink (docs/benchmarks/results.md), and of a common host.
 inline constexpr shard_rates h200_rates{4290, 5500, 375, 60'000'000, 3, 10, false};
 inline constexpr shard_rates common_host_rates{20, 60, 20, 16'000'000, 1, 10, false, 20};
 
@@ -30,12 +30,12 @@ struct shard_sizes {
   };
   std::vector<part> parts;
   bool one_place = false;  // all shards are at one: they share its memory, and what they read of each other comes from there too
-  // `may_be_whole`: rows may come as rows_that_come() says.
+  // `may_be_whole`: all rows may be fetched, as in rows_that_come().
   explicit shard_sizes(shard_report const& r, bool may_be_whole = false);
   // Before lists are read: as if edges led anywhere, so that the most rows are needed that so many edges can need.
   shard_sizes(std::uint64_t vertices, std::vector<part> parts) : vertices(vertices), parts(std::move(parts)) {}
 };
-// Of so many edges that lead anywhere, how many of `targets` vertices they lead to, each once.
+// Expected number of distinct vertices, of `targets`, at the ends of this many random edges.
 double distinct_targets(double edges, double targets);
 
 // One aggregation.
@@ -51,7 +51,7 @@ struct shard_setting {
   std::uint64_t list_window = 1 << 22;
 };
 struct shard_cost {
-  double memory_bytes = 0, link_bytes = 0;  // of the shard that takes longest; at one place of all
+  double memory_bytes = 0, link_bytes = 0;  // of the slowest shard; on one device of all
   double floor_ms = 0, ms = 0;
   char const* bound = "memory";  // or "cache", "link", "lists", "launches": what takes most of it
   double list_bytes = 0;         // of memory_bytes none: what comes of lists from host memory
@@ -66,8 +66,8 @@ struct shard_pass {
 };
 shard_cost cost_of_epoch(shard_sizes const& g, shard_setting s, std::vector<shard_pass> const& passes, shard_rates const& rates);
 
-// The ways that may be taken, the fastest first: all on n shards, one place alone where it may be taken too. Sums that are exact stay so:
-// mgg is none of them.
+// Candidate strategies, the fastest first: all on n shards, and one device alone if allowed. With deterministic sums, mgg is
+// excluded.
 std::vector<shard_decision::considered> ways_of(shard_sizes const& g, shard_options const& asked, bool weighted,
                                                 std::vector<shard_pass> const& passes, shard_rates const& rates, bool may_take_one);
 // How many of these are worth measuring: those that are predicted within twice the best, three at the most; 1: none is.

@@ -24,7 +24,7 @@ struct bring_row {
   }
 };
 
-// The same of 16 bits, four numbers a lane.
+// The same for 16 bits, four numbers per lane.
 template <class From>
 struct bring_wide_row {
   peer_table::part from;
@@ -44,7 +44,7 @@ struct bring_wide_row {
     });
   }
 };
-// A row as it lies there, a word a lane: of a row of 64 bytes four lanes' work, so that a warp has eight rows on the way.
+// Copies a row bytewise, a word per lane: a row of 64 bytes takes four lanes, so that a warp has eight rows in flight.
 template <class Word>
 struct move_row {
   peer_table::part from;
@@ -85,7 +85,7 @@ struct pack_row {
   }
 };
 
-// Four numbers a lane.
+// Four numbers per lane.
 template <class To>
 struct pack_wide_row {
   float const* rows;

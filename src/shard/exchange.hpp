@@ -1,4 +1,4 @@
-// How rows of other shards come, and how numbers of all shards are added up: bodies over peer tables, read where they lie.
+// Kernels that fetch rows of other shards, and reduce numbers of all shards: they read peer tables in place.
 #pragma once
 #include <cstdint>
 
@@ -9,7 +9,7 @@ namespace garner {
 
 // Row which[k] (null: k) of a shard as it lies there, `bytes` of it (an even number), one after the other. Each crosses the link once.
 void move_rows(executor& x, peer_table::part const& from, std::uint32_t const* which, std::uint64_t count, std::uint64_t bytes, void* to);
-// to[k] = row which[k] (null: k) of that shard, `columns` numbers each, which lie there as `wire` says. Each crosses the link once.
+// to[k] = row which[k] (null: k) of that shard, `columns` numbers each, stored there as `wire`. Each crosses the link once.
 void bring_rows(executor& x, peer_table const& table, std::uint32_t shard, std::uint32_t const* which, std::uint64_t count,
                 std::uint64_t columns, element wire, float* to);
 // to[places[k]] = row k of that shard, `columns` floats each.

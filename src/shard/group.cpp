@@ -98,7 +98,7 @@ void on_shards(shard_group& g, std::function<void(std::uint32_t)> const& f) {
   if (first) std::rethrow_exception(first);
 }
 
-// Shards of one process: rows are read where they lie, behind the events of who wrote them.
+// Shards of one process: rows are read in place, behind the events of their writers.
 class direct_rows final : public row_access {
  public:
   direct_rows(shard_group& g, std::uint32_t shard) : g_(g), shard_(shard) {}
@@ -143,7 +143,7 @@ shard_group::shard_group(shard_options const& o, double wait_seconds)
 shard_group::shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double wait_seconds, std::string const& also)
     : options_(checked(o)), threads_(rank_group::of_processes(name, shard, o.shards, wait_seconds, wait_seconds, told(o) + also)) {}
 
-// Why this shard's kernels do not read the memory of all other devices; empty: they do, and may from here on.
+// Why this shard's kernels cannot read the memory of all other devices; empty: they can, and may from here on.
 std::string shard_group::unreached(std::uint32_t shard, executor const& x) const {
   for (std::uint32_t k = 0; k < options_.shards && x.on_device(); ++k) {
     if (devices_[k] == devices_[shard]) continue;
@@ -196,7 +196,7 @@ std::unique_ptr<row_access> shard_group::made(shard_provider p, std::uint32_t sh
   return nullptr;
 }
 
-// Whether what each wrote is what all others read: some machines say that they can, and cannot.
+// Whether peers read the data that each wrote: some machines report peer access that does not work.
 void shard_group::try_out(row_access& a, std::uint32_t shard, executor& x) {
   constexpr std::uint64_t some = 16;
   auto const of = [](std::uint32_t k) {
@@ -274,7 +274,7 @@ shared_rows::~shared_rows() {
   if (!open_) return;
   try {
     access_.drop(x_);
-  } catch (...) {  // who is gone reads no more
+  } catch (...) {  // a dead shard reads no more
   }
 }
 

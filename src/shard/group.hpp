@@ -1,9 +1,9 @@
-// Shards that make the same calls: threads of one process with an executor each, or processes of one machine; all of one place, or on
-// devices. They meet in a rank_group, which tells of one that has gone. What rows come over (row_access) they choose together.
-// Invariants: all shards make the same calls in the same order, and all come to the same choice: one that any of them cannot have is
-// passed over by all. Rows that are shared stay as they are until close() has returned, or what is given to the executor after it; a shard
-// that fails in between waits for the others to have read, so that nobody reads what is gone.
-// Cost: of threads whose devices reach each other, two meetings, and nobody waits for a device; else see windows.hpp.
+// Shards that make the same calls: threads of one process with an executor each, or processes of one machine; all on one device, or on
+// several. They use a rank_group, which detects dead ones. The transport of rows (row_access) is chosen together.
+// Invariants: all shards make the same calls in the same order, and all come to the same choice: a transport that one of them lacks is
+// skipped by all. Shared rows are constant until close() has returned, or until the work submitted after it; a shard that fails in between
+// waits for the readers, so that freed memory is never read.
+// Cost: for threads whose devices have peer access two barriers, and no wait for a device; else see windows.hpp.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -25,14 +25,14 @@ class turns;  // shard/recording.hpp
 class shard_group {
  public:
   explicit shard_group(shard_options const& o, double wait_seconds = 300);
-  // This process is that shard. `wait_seconds`: for all to come, and for each at every meeting: who is later is named, and all end. `also`:
-  // what else all processes must say alike.
+  // This process is that shard. `wait_seconds`: for all to join, and for each at every barrier: a later one is named, and all end. `also`:
+  // further parameters that must be equal for all processes.
   shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double wait_seconds = 60, std::string const& also = "");
   shard_options const& options() const { return options_; }
   std::shared_ptr<rank_group> const& threads() const { return threads_; }  // or processes
   bool of_processes() const { return threads_->only().has_value(); }
   void take_way(shard_way w) { options_.way = w; }  // by all, before lists are cut
-  // Of mgg from the next aggregation on, said while no shard is in one; how lists were cut stays.
+  // For mgg from the next aggregation on, set while all shards are outside of one; the cut of lists stays.
   void take_shape(mgg_shape const& s) { options_.mgg = s; }
 
   // After rank_group::take(). errc::usage names two shards at places of different kinds, errc::device what each provider refused.
@@ -43,7 +43,7 @@ class shard_group {
     return members_[shard].access->ask(x, needs);
   }
   row_access const& access(std::uint32_t shard) const { return *members_[shard].access; }
-  // Null: it meets the others as they all come. By its own thread.
+  // Null: it joins the others when they all do. By its own thread.
   void take_turns(std::uint32_t shard, turns* by) { members_[shard].by_turns = by; }
 
   // What make() gives on shard 0, for all; each process makes its own.
@@ -78,8 +78,8 @@ class shard_group {
   std::vector<std::string> devices_;  // of the shards, by bus address
 };
 
-// f(shard) on a thread each, shard 0's the caller's. The first failure is thrown when all have ended: the others do where they would meet
-// that shard, or one that has ended.
+// f(shard) on a thread each, shard 0's the caller's. The first failure is thrown when all have ended: the others end at their next barrier
+// with that shard, or with one that has ended.
 void on_shards(shard_group& g, std::function<void(std::uint32_t)> const& f);
 
 // What f() throws on any shard is thrown on all of them, by all at the same place: `refusal`. errc::interrupted goes through.
@@ -88,17 +88,17 @@ struct refusal : std::runtime_error {
 };
 void together(rank_group& ranks, std::uint32_t shard, std::function<void()> const& f);
 
-// All shards give rows and read those of each other. Made when all have given theirs.
+// All shards publish rows and read those of each other. Made when all have published theirs.
 class shared_rows {
  public:
-  // `only`, of shard_group::ask(): of others just these.
+  // `only`, of shard_group::ask(): from others just these.
   shared_rows(shard_group& g, std::uint32_t shard, executor& x, shared_part const& mine, row_demand const* only = nullptr);
   ~shared_rows();  // not closed: something was thrown
   shared_rows(shared_rows const&) = delete;
   shared_rows& operator=(shared_rows const&) = delete;
 
   peer_table const& table() const { return table_; }
-  // Which rows of another shard are the `which` that were asked for; null: those from the first on.
+  // Rows of another shard for the requested `which`; null: consecutive, from the first on.
   std::uint32_t const* at(std::uint32_t const* which) const { return picked_ ? nullptr : which; }
   void before(std::uint32_t shard, executor& reader) const;  // what is given to the reader from here on finds that shard's rows
   void close();                                              // all have read, once what is given to x from here on happens

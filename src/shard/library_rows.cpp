@@ -50,7 +50,7 @@ std::shared_ptr<Library> begin(rank_group& ranks, std::uint32_t shard, executor 
   return by;
 }
 
-// Where each shard's begins in a room for all, and the size of that.
+// Offset of each shard in a buffer for all, and the size of that.
 std::vector<std::uint64_t> places_of(std::vector<std::uint64_t> const& bytes) {
   std::vector<std::uint64_t> at{0};
   for (std::uint64_t const b : bytes) at.push_back(at.back() + (b + 127) / 128 * 128);

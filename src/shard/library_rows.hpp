@@ -1,8 +1,8 @@
-// Rows over libraries that are opened at run time. Over NCCL or NVSHMEM in windows, which kernels read as any peer's memory; over NCCL
-// also sent and received, where there are none or devices do not reach each other. Then what comes is near: of an aggregation in bulk the
-// rows that are asked for, else all rows of all shards. Nothing is added up by NCCL, whose order is not ours.
-// Cost of what is sent and received: rows are packed once and lie near once more, and the host waits until all that comes to this shard
-// has come (rows that were asked for: in close()), as one that is gone would leave the device waiting for ever.
+// Rows over libraries that are opened at run time. NCCL and NVSHMEM have shared memory, which kernels read as any peer's. NCCL also sends
+// and receives, where that is missing or devices lack peer access. Received rows are on the device: for an aggregation in bulk the
+// requested rows, else all rows of all shards. NCCL does not reduce, since its order differs from ours.
+// Cost of send and receive: rows are copied to a contiguous buffer and stored twice, and the host waits until this shard has received
+// everything (requested rows: in close()), as a dead shard would block the device forever.
 #pragma once
 #include <memory>
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace garner {
 
-// Of all shards at one time: `refusal` (group.hpp) where one has none, or cannot.
+// By all shards at one time: `refusal` (group.hpp) where one lacks it, or cannot.
 std::shared_ptr<nccl> begin_nccl(rank_group& ranks, std::uint32_t shard, executor const& x);
 std::shared_ptr<nvshmem> begin_nvshmem(rank_group& ranks, std::uint32_t shard, executor const& x);
 std::unique_ptr<window_memory> windows_of(std::shared_ptr<nccl> by, int device);

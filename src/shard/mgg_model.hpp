@@ -1,6 +1,6 @@
-// MGG's analytical model and its search over neighbours of a partition (ps), pairs a warp (dist) and warps a block (wpb): section 4 of Wang
-// et al., OSDI 2023, with its order and its limits.
-// Invariant: each shape is measured once; what is found was measured, and none that was measured is faster. Cost: some ten measurements.
+// MGG's analytical model and its search over neighbors per partition (ps), pairs per warp (dist) and warps per block (wpb): section 4 of
+// Wang et al., OSDI 2023, with its order and its limits. Invariant: each shape is measured once; the result was measured, and is the
+// fastest measured one. Cost: some ten measurements.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,7 @@ struct mgg_limits {
 // Equations 1 to 3.
 struct mgg_estimate {
   std::uint64_t work_a_warp = 0;   // WPW = 2 ps D dist
-  std::uint64_t shared_bytes = 0;  // SMEM = 4 ps wpb + 8 wpb D, of a block, as theirs; here a lane takes 128 bytes, whatever the shape
+  std::uint64_t shared_bytes = 0;  // SMEM = 4 ps wpb + 8 wpb D, per block, as in the paper; here a lane takes 128 bytes, whatever the shape
   std::uint64_t warps = 0, blocks = 0;
   double blocks_a_multiprocessor = 0;
 };

@@ -8,7 +8,7 @@ namespace garner {
 namespace {
 
 constexpr std::uint64_t per_block = packed_directory::values_a_block, per_group = packed_directory::blocks_a_group;
-constexpr std::uint64_t stretch = 1024;  // values that a team unpacks
+constexpr std::uint64_t stretch = 1024;  // values that a team decompresses
 
 std::uint64_t stretches(indices values) { return (values.end - values.begin / per_block * per_block + stretch - 1) / stretch; }
 // Stretch k of some values: it begins with a block.
@@ -55,7 +55,7 @@ struct part_of_codes {
 };
 constexpr std::uint64_t line = 32;  // words: those of a line stay together
 
-// A pointer to element 0 of an array, of which the elements from `first` on stand at `p`.
+// A pointer to element 0 of an array whose elements from `first` on are at `p`.
 template <class T>
 T const* counted_from(T const* p, std::uint64_t first) {
   return reinterpret_cast<T const*>(reinterpret_cast<std::uintptr_t>(p) - first * sizeof(T));

@@ -1,7 +1,7 @@
-// A chunk's lists (lists.hpp) packed (core/packed.hpp), of which a window at a time is made plain near. They lie near, or in host memory,
-// from where the codes of a window come first: the blocks that its values lie in, so that two windows may share one.
-// Invariant: items, offsets and ends of a window are those that were packed, bit for bit. Cost: ends ascend within a list, so that one
-// takes a gap; an item takes two numbers that ascend, some 2 bytes instead of 16; a window is unpacked by two launches.
+// A chunk's lists (lists.hpp) in compressed form (`core/packed.hpp`), decompressed on the device a range at a time. They are on the device,
+// or in host memory, from where the codes of a range are copied first: the blocks of its values, so that two ranges may share one.
+// Invariant: items, offsets and ends of a range are the original ones, bit for bit. Cost: ends ascend within a list, so that one takes a
+// gap; an item takes two numbers that ascend, some 2 bytes instead of 16; a range is decompressed by two launches.
 #pragma once
 #include "core/executor.hpp"
 #include "graph/graph.hpp"
@@ -11,7 +11,7 @@ namespace garner {
 
 class packed_chunk {
  public:
-  // Room near for the codes of a window, where they lie far.
+  // Device buffer for the codes of a range, if they are remote.
   class room {
    public:
     void grow(executor& x, packed_chunk const& c, std::vector<chunk_window> const& windows);  // so that each of them fits

@@ -1,7 +1,7 @@
-// Contiguous parts of a graph's vertices, a shard each, with about as many edges: algorithm 1 of MGG (Wang et al., OSDI 2023) by a binary
-// search of the offsets, each boundary where its own share of all edges ends, so that what one part has too much the next does not lack.
-// Exact sums are over blocks of vertices that depend on the graph alone; a shard has some of them, whole.
-// Invariant: parts and blocks follow each other and cover all vertices; any may be empty. Cost: a search a boundary.
+// Contiguous parts of a graph's vertices, one per shard, with about as many edges: algorithm 1 of MGG (Wang et al., OSDI 2023) by a binary
+// search of the offsets, each boundary at its share of all edges, so that surplus of one part does not shrink the next. Deterministic sums
+// are over blocks of vertices that depend on the graph alone; a shard has some of them, whole. Invariant: parts and blocks follow each
+// other and cover all vertices; any may be empty. Cost: one search per boundary.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,11 +14,11 @@ namespace garner {
 class shard_parts {
  public:
   static constexpr std::uint32_t most = 16;              // of one machine
-  static constexpr std::uint32_t most_elsewhere = 4096;  // whose rows others bring
+  static constexpr std::uint32_t most_elsewhere = 4096;  // the caller provides remote rows
   // Of 1, 2, 3, 4, 6, 8 and 16 shards each has as many, of others nearly; few enough for a gradient each.
   static constexpr std::uint32_t exact_blocks = 48;
 
-  // errc::usage as split_report() says. Parts and blocks begin at multiples of `grain` vertices.
+  // errc::usage as split_report(). Parts and blocks begin at multiples of `grain` vertices.
   shard_parts(std::uint64_t const* offsets, std::uint64_t vertices, shard_options const& o, std::string const& graph,
               std::uint64_t grain = 1, std::uint32_t most_shards = most);
 

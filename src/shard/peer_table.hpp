@@ -1,4 +1,4 @@
-// Where the rows of all shards lie: base pointers and sizes. Kernels know this and nothing of who filled it in (row_access.hpp).
+// Addresses of the rows of all shards: base pointers and sizes. Kernels read only this; row_access.hpp fills it in.
 #pragma once
 #include <cstdint>
 

@@ -1,6 +1,6 @@
-// What shards at these places have of memory and link, measured: rows that the bodies of exchange.hpp bring from a place's own memory and
-// from the next one's. Cost: at a device some 20 ms, at the host some 100. Nothing is measured at the place simulated, which stands for an
-// H200, and where there is no room to.
+// Measured memory and link rates of shards on these devices: the kernels of exchange.hpp read rows from a device's own memory and from the
+// next one's. Cost: some 20 ms on a GPU, some 100 on the host. Nothing is measured in simulation, which stands for an H200, or if memory
+// does not suffice.
 #pragma once
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace garner {
 
-// Places of one kind, not none; that have peer access to each other (shard_group::take).
+// Devices of one kind, at least one; with access to each other (shard_group::take).
 shard_rates measured_rates(std::vector<place> const& places);
 // Without measuring.
 shard_rates known_rates(place where);

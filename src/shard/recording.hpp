@@ -1,9 +1,9 @@
-// What all shards of one process give again and again, recorded: on devices as one graph of CUDA's over all of them, which one call starts;
-// elsewhere as each shard's function, kept.
-// Invariant: as of core/recording.hpp: what is given again is what was given, anew where memory of any shard has moved. All shards decide
-// alike. What one of them fails to record none records, and all hear why. While they record, one shard gives at a time, since a graph is
-// not for two threads, and none waits for one that failed. Cost: two meetings a run. Source: CUDA graphs by stream capture, whose streams
-// of other devices join by events.
+// Captures work that all shards of one process repeat: on GPUs as one CUDA graph over all of them, which one call starts;
+// elsewhere as each shard's function, kept. Invariant: as of core/recording.hpp: a replay equals the capture, which is
+// repeated if memory of any shard has moved. All shards decide the same. If capture fails on one, all drop it and learn
+// the reason. During capture one shard submits at a time, since a graph is not thread-safe, and shards do not wait for one
+// that failed. Cost: two barriers per run. Source: CUDA graphs by stream capture, whose streams of other devices join by
+// events.
 #pragma once
 #include <array>
 #include <condition_variable>
@@ -17,7 +17,7 @@
 
 namespace garner {
 
-// Threads that take turns, and meet: who waits at a meeting leaves the turn to another.
+// A token and a barrier for threads: waiting at the barrier passes the token to another thread.
 class turns {
  public:
   turns(std::uint32_t threads, std::chrono::steady_clock::duration patience) : threads_(threads), patience_(patience) {}
@@ -47,7 +47,7 @@ class shard_recording {
   // No shard runs it again. Before the shard's executor goes. Shard 0 may be first, by an error, while others still look: it frees the
   // graph, which it alone starts, and writes nothing.
   void leave(std::uint32_t shard) noexcept;
-  std::uint64_t parts() const { return parts_; }           // of all shards; 0: none are recorded
+  std::uint64_t parts() const { return parts_; }           // of all shards; 0: not captured
   std::string const& refused() const { return refused_; }  // why not
 
   // Whether rows of others come so that the host need not wait for a device.

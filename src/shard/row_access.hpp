@@ -1,6 +1,6 @@
-// How rows that a shard shares come to be where the kernels of all others read them: what fills in a peer table. An object a shard; the
-// calls are of the host, and a kernel knows nothing of them.
-// Invariant: all shards make the same calls in the same order. What a call throws that not all threw at once ends the training of all.
+// Makes a shard's rows readable to the kernels of all others: fills in a peer table. One object per shard; the calls are for the host,
+// hidden from kernels.
+// Invariant: all shards make the same calls in the same order. An exception that not all threw at once ends the training of all.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace garner {
 
-// Rows near this shard, with `used_bytes` of each; the rest up to the next is not looked at.
+// Rows on this shard's device, with `used_bytes` of each; the rest up to the next is ignored.
 struct shared_part {
   void const* base = nullptr;
   std::uint64_t rows = 0, row_bytes = 0, used_bytes = 0;
@@ -24,24 +24,24 @@ struct shared_part {
 // Which rows shards need of each other, again and again; where rows are not read in place.
 struct row_demand {
   std::vector<std::uint64_t> needed;         // of each other shard: so many
-  std::vector<buffer<std::uint32_t>> asked;  // by each: these of this shard's, near
+  std::vector<buffer<std::uint32_t>> asked;  // by each: these of this shard's, on the device
 };
 
 class row_access {
  public:
   virtual ~row_access() = default;
-  // Of all shards together, once for each kind of sharing: needs[k] of shard k's rows. Null: they are read where they lie.
+  // By all shards together, once for each kind of sharing: needs[k] of shard k's rows. Null: they are read in place.
   virtual std::shared_ptr<row_demand const> ask(executor&, std::vector<std::vector<std::uint32_t>> const&) { return nullptr; }
-  // What the table tells is there once before() was said to who reads. Rows are as they were near, so far apart; this shard's own are not
-  // moved. `only`: of others just the rows that were needed, in that order, one after the other.
+  // The table is valid once before() was called for the reader. Rows have their original layout and stride; this shard's own are not moved.
+  // `only`: from others just the needed rows, in that order, contiguous.
   virtual peer_table share(executor& x, shared_part const& mine, row_demand const* only) = 0;
   virtual void before(std::uint32_t, executor&) {}
   // All have read, once what is given to x from here on happens.
   virtual void close(executor& x) = 0;
   virtual void drop(executor& x) = 0;       // instead of close(): something was thrown
   virtual bool waits() const = 0;           // the host waits for the device in these calls, so they cannot be recorded
-  virtual std::string about() const = 0;    // what rows come over
-  virtual std::uint64_t bytes() const = 0;  // near, taken by it
+  virtual std::string about() const = 0;    // transport of the rows
+  virtual std::uint64_t bytes() const = 0;  // on the device, allocated by it
 };
 
 }  // namespace garner

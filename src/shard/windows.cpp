@@ -18,7 +18,7 @@ class of_processes final : public window_memory {
     pins_.clear();
     group_.reset();
     if (before) {
-      ranks_.meet(mine_);  // all have let go
+      ranks_.meet(mine_);  // all have released it
       peer_group::left_behind();
     }
     common_memory::terms const t = *ranks_.common(here_ ? device_ : -1);

@@ -1,10 +1,10 @@
-// Windows: memory of each shard that all others read. What is shared is copied into one, so that a shard may do with its own memory what it
-// likes, and so that nobody reads what a failed shard has released.
-//   process_windows  shards that are processes: shared memory at the host, CUDA IPC on devices (as shared feature tables), or shared memory
-//                    that is pinned for devices which do not reach each other
-//   thread_windows   shards of one process: host memory, pinned for devices which do not reach each other
-// Invariant: windows are made by all shards together, of the size that each wants; they are made anew only where one is too small, when all
-// have read. Cost: of sharing rows, a copy of them, two waits of the host for its device and two meetings; no shard waits at close().
+// Staging buffers of each shard that all others read. Shared data is copied into one, so that a shard may change its own memory freely, and
+// so that memory of a failed shard is never read after its release.
+//   process_windows  shards that are processes: shared memory on the host, CUDA IPC on GPUs (as shared feature tables), or shared memory
+//                    that is pinned for GPUs without peer access
+//   thread_windows   shards of one process: host memory, pinned for GPUs without peer access
+// Invariant: buffers are made by all shards together, in the size that each needs; they are replaced only if one is too small, after all
+// reads. Cost of sharing rows: a copy of them, two waits of the host for its device and two barriers; close() does not wait for shards.
 #pragma once
 #include <memory>
 #include <optional>
@@ -22,8 +22,8 @@ namespace garner {
 class window_memory {
  public:
   virtual ~window_memory() = default;
-  // Of all shards together: one each of so many bytes, instead of those before. Where this shard's kernels read them, and (`mine`) where
-  // its copies write.
+  // By all shards together: one buffer each of so many bytes, instead of those before. Addresses for this shard's kernels, and (`mine`) for
+  // its copies.
   struct places {
     std::vector<void const*> at;
     void* mine = nullptr;
@@ -41,7 +41,7 @@ class window_rows final : public row_access {
  public:
   window_rows(rank_group& ranks, std::uint32_t shard, std::unique_ptr<window_memory> memory);
   ~window_rows() override;
-  // Of all shards together, once: whether it can be had is known then.
+  // By all shards together, once: it is known then whether it is available.
   void begin();
 
   peer_table share(executor& x, shared_part const& mine, row_demand const*) override;

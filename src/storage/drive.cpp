@@ -26,7 +26,7 @@ std::int64_t read_engine::now() const {
 
 namespace {
 
-constexpr std::uint32_t cautious_align = 4096;  // where the system does not tell: no drive wants more
+constexpr std::uint32_t cautious_align = 4096;  // if the system does not report it: no drive needs more
 
 class descriptor {
  public:
@@ -68,7 +68,7 @@ void find_alignment(one_drive& d) {
 
 void open_one(one_drive& d, std::string const& path, direct_reads direct) {
   d.facts.name = path;
-  // Without a note of the time of each read, which costs a hundredth of a read from memory; that is for the file's owner to say.
+  // noatime: updating the access time of each read costs 1 % of a read from memory; only the file's owner may set it.
   auto const open = [&](int flags) {
     int const plain = O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, quiet = ::open(path.c_str(), plain | O_NOATIME);
     return descriptor(quiet < 0 && errno == EPERM ? ::open(path.c_str(), plain) : quiet);
@@ -87,7 +87,7 @@ void open_one(one_drive& d, std::string const& path, direct_reads direct) {
   ::posix_fadvise(d.cached.get(), 0, 0, POSIX_FADV_RANDOM);  // what lies behind a read is not wanted
   struct ::statfs system {};
   bool const in_memory = ::fstatfs(d.cached.get(), &system) == 0 && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
-  if (direct == direct_reads::no || (direct == direct_reads::automatic && in_memory)) return;  // there is no cache to go past
+  if (direct == direct_reads::no || (direct == direct_reads::automatic && in_memory)) return;  // no cache to bypass
   d.direct = open(O_DIRECT);
   int const problem = d.direct.get() < 0 ? errno : 0;
   struct ::stat again {};

@@ -1,7 +1,7 @@
-// What is read from: one drive or several, each a file, a block device, or simulated; and the engine that reads them.
-// A reader (reader.hpp) splits, sorts and joins what is asked, and gives an engine plain reads of one drive each. An engine belongs to one
-// queue of the reader and is used by one thread at a time; the drives are shared by all queues.
-// Invariant: every read that an engine took is answered once, in any order, also after cancel(); until then its memory is the engine's.
+// Sources of reads: one drive or several, each a file, a block device, or simulated; and the engine that reads them. A reader (reader.hpp)
+// splits, sorts and joins requests, and submits plain reads of one drive each to an engine. An engine belongs to one queue of the reader
+// and is used by one thread at a time; the drives are shared by all queues.
+// Invariant: every submitted read completes exactly once, in any order, also after cancel(); until then the engine owns its memory.
 #pragma once
 #include <sys/uio.h>
 
@@ -33,7 +33,7 @@ struct engine_read {
 
 struct engine_answer {
   std::uint64_t id = 0;
-  std::int64_t result = 0;  // bytes, fewer than asked where the drive gave fewer, or -errno
+  std::int64_t result = 0;  // bytes, fewer than requested where the drive returned fewer, or -errno
 };
 
 class read_engine {
@@ -41,7 +41,7 @@ class read_engine {
   virtual ~read_engine() = default;                 // waits for what is under way
   virtual bool start(engine_read const& read) = 0;  // false: full; reap first
   virtual void flush() = 0;                         // what was started is on its way; reap() does so too where it waits
-  // Answers that are there; where there are none, waits for the first, at most so long. Zero: does not wait.
+  // Returns available completions; without one, waits for the first, at most so long. Zero: does not wait.
   virtual std::size_t reap(std::span<engine_answer> out, std::chrono::nanoseconds at_most) = 0;
   virtual void cancel(std::uint64_t id) = 0;  // its answer comes sooner: -ECANCELED, or what it was
   virtual void register_memory(void* begin, std::size_t bytes) { (void)begin, (void)bytes; }  // reads into it may cost less
@@ -64,9 +64,9 @@ class drive_set {
   virtual std::vector<drive_facts> const& drives() const = 0;
   virtual std::unique_ptr<read_engine> engine(engine_options const& options) = 0;
   virtual unsigned rings() const { return static_cast<unsigned>(drives().size()); }  // that can be of use
-  virtual void refuse_direct(std::uint32_t drive) { (void)drive; }                   // the file system said EINVAL: from now on not direct
+  virtual void refuse_direct(std::uint32_t drive) { (void)drive; }                   // the file system returned EINVAL: cached from now on
   virtual bool takes_direct(std::uint32_t drive) const { return drives()[drive].direct; }
-  // errc::input where what was opened is no more what lies there, or has changed.
+  // errc::input where the opened file was replaced, or has changed.
   virtual void require_unchanged() const {}
 };
 

@@ -7,7 +7,7 @@
 
 namespace garner {
 
-// Of each drive: read through the page cache, or past it (-1: not to be had).
+// File descriptors of each drive: through the page cache, or past it (-1: unavailable).
 struct drive_descriptors {
   int cached = -1, direct = -1;
 };
@@ -17,7 +17,7 @@ using pread_call = std::function<::ssize_t(int descriptor, ::iovec const* parts,
 std::unique_ptr<read_engine> make_thread_engine(std::vector<drive_descriptors> drives, unsigned threads, std::string why = "",
                                                 pread_call call = {});
 
-// io_uring; null where the kernel refuses it or this build lacks it, and `why` says so.
+// io_uring; null where the kernel refuses it or this build lacks it, with the reason in `why`.
 std::unique_ptr<read_engine> make_uring_engine(std::vector<drive_descriptors> const& drives, unsigned depth, std::string& why);
 
 }  // namespace garner

@@ -1,4 +1,4 @@
-// Random reads against the clock: each thread keeps as many under way as its depth, and asks anew for each that was answered.
+// Benchmark of random reads: each thread keeps its queue depth, and submits a new read for each completion.
 #include "storage/measure.hpp"
 
 #include <algorithm>

@@ -9,15 +9,15 @@ namespace garner {
 struct read_rate {
   std::uint64_t bytes = 0;  // of a request
   unsigned depth = 0, threads = 0;
-  std::uint64_t requests = 0;  // that were answered in the time
+  std::uint64_t requests = 0;  // completed in that time
   double seconds = 0;
   double requests_a_second() const { return seconds > 0 ? static_cast<double>(requests) / seconds : 0; }
   double bytes_a_second() const { return requests_a_second() * static_cast<double>(bytes); }
-  latency_histogram latency;  // of reads, from the drive being asked to its answer being seen
+  latency_histogram latency;  // of reads, from submission to the drive until their completion is seen
 };
 
-// Places are multiples of `bytes`, drawn by `seed`; depth: requests under way a thread. errc::input where the files are shorter than a
-// request, errc::io for the first read that fails. `files` should have been opened with a depth that allows as many.
+// Offsets are multiples of `bytes`, random by `seed`; depth: requests in flight per thread. errc::input where the files are shorter than a
+// request, errc::io for the first read that fails. Open `files` with a depth that allows as many.
 read_rate measure_reads(reader& files, std::uint64_t bytes, unsigned depth, unsigned threads = 1, double seconds = 1,
                         std::uint64_t seed = 1);
 

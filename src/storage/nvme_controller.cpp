@@ -17,7 +17,7 @@ namespace garner {
 namespace {
 
 constexpr std::uint32_t admin_depth = 32, memory_page = 4096;
-constexpr std::uint32_t gone = ~0u;  // what is read of a device that is no more
+constexpr std::uint32_t gone = ~0u;  // value of registers once the device is lost
 
 nvme_command command(nvme::admin opcode, std::uint32_t name_space = 0) {
   return {{nvme::head(static_cast<std::uint8_t>(opcode), name_space)}};
@@ -252,7 +252,7 @@ bool nvme_controller::abort(unsigned queue, std::uint16_t id) {
 bool nvme_controller::restart(unsigned queue, std::span<std::uint16_t const> ids) {
   try {
     for (std::uint16_t const id : ids) abort(queue, id);
-    // A controller ends the commands of a queue before it says that the queue is deleted (5.5, 5.6).
+    // A controller ends the commands of a queue before it reports that the queue is deleted (5.5, 5.6).
     nvme_command c = command(nvme::admin::delete_sq);
     set_word(c, 10, queue + 1);
     admin(c, "to delete a submission queue");

@@ -1,13 +1,13 @@
-// A drive of NVMe from its registers on: its controller is reset, told of an admin queue, asked who it is, and given queues for reads,
-// whose rings bodies fill themselves (queue_view). The registers may be a drive's own (nvme_pci), an emulator's, or a test's.
+// NVMe driver on the registers of a drive: it resets the controller, creates an admin queue, identifies the drive, and creates queues for
+// reads, whose rings kernels fill (queue_view). The registers may be a drive's own (nvme_pci), an emulator's, or a test's.
 //   nvme_controller drive({bar, bytes}, memory, "0000:00:04.0", {});
 //   nvme_queues provider({&drive});
 //   request_queues queues(x, provider, {});
-// One command of the admin queue is under way at a time. What does not answer in time is ended in steps, each for when the one before did
-// not help: Abort of each command, deletion of the queue, reset of the controller with all queues made anew. A controller that does not
-// even come out of a reset is left disabled and says so.
-// Invariant: rings, and memory that commands name, are the controller's while it is enabled. The destructor disables it first; where it
-// does not obey, the rings are not given back.
+// One admin command is in flight at a time. A command that times out is ended in steps, each if the one before did not help: Abort of each
+// command, deletion of the queue, reset of the controller with all queues made anew. A controller that does not come out of a reset is left
+// disabled, with an error.
+// Invariant: rings, and memory that commands name, belong to the controller while it is enabled. The destructor disables it first; if that
+// fails, the rings are not released.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -34,10 +34,10 @@ struct nvme_options {
   unsigned queues = 4;        // wanted; the controller may give fewer
   std::uint32_t depth = 256;  // the same; a power of two
   std::uint32_t name_space = 1;
-  double time_out_seconds = 5;  // of an admin command; how long a reset may take the controller says itself
+  double time_out_seconds = 5;  // of an admin command; the controller itself reports the time limit of a reset
 };
 
-// What the controller tells of itself.
+// Properties that the controller reports.
 struct nvme_facts {
   std::string serial, model, firmware;
   std::uint32_t version = 0;  // 1.4.0 is 10400h
@@ -50,7 +50,7 @@ struct nvme_facts {
 
 class nvme_controller {
  public:
-  // errc::io: the controller does not do what it is told, with what and for how long; errc::input: it is none that Garner can read.
+  // errc::io: the controller does not obey, with the command and the time waited; errc::input: Garner cannot read this kind.
   nvme_controller(nvme_registers registers, std::shared_ptr<bus_memory> memory, std::string name, nvme_options const& options);
   ~nvme_controller() { release(); }
   nvme_controller(nvme_controller const&) = delete;
@@ -70,7 +70,7 @@ class nvme_controller {
     std::uint64_t aborts = 0, queues_deleted = 0, resets = 0;
   };
   events const& what_happened() const { return events_; }
-  // Any admin command, its id aside; its status, and the first word of its completion. errc::io where it is not answered in time.
+  // Any admin command, except for its id; its status, and the first word of its completion. errc::io if it times out.
   std::uint32_t try_admin(nvme_command const& command, std::uint32_t& answer);
   // The same, and errc::io where the status is not success; `what` is what it was to do.
   std::uint32_t admin(nvme_command const& command, char const* what);
@@ -90,7 +90,7 @@ class nvme_controller {
   void identify();
   void number_queues();
   void create(unsigned queue);
-  std::uint32_t state();  // CSTS; errc::io where the controller is gone
+  std::uint32_t state();  // CSTS; errc::io where the controller is lost
   void wait_ready(bool wanted);
 
   nvme_registers registers_;
@@ -102,13 +102,13 @@ class nvme_controller {
   pair admin_;
   buffer<std::byte> admin_block_;
   queue_view<> admin_view_;
-  std::byte* page_ = nullptr;  // for what the controller tells
+  std::byte* page_ = nullptr;  // for data of the Identify command
   std::vector<pair> queues_;
   events events_;
   bool enabled_ = false, obeys_ = true;
 };
 
-// The queues of some drives, all of one kind, for bodies. Of each drive as many as the drive that gave fewest.
+// Queues of several drives, all of one kind, for kernels. Each drive has as many as the drive with the fewest.
 class nvme_queues final : public queue_provider {
  public:
   explicit nvme_queues(std::vector<nvme_controller*> drives);

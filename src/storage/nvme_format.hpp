@@ -1,6 +1,6 @@
-// The words of NVMe (NVM Express base specification 1.4): commands, completions, registers, statuses. Of it what reading takes: the admin
-// commands that make and end queues, identify, abort, and the NVM command set's read and write.
-// Garner's own host threads are asked in the same words, so that there is one submission, one completion and one way to wait (queue_view).
+// The words of NVMe (NVM Express base specification 1.4): commands, completions, registers, statuses. Only the subset for reading: the
+// admin commands that make and end queues, identify, abort, and the NVM command set's read and write. Garner's own host threads use the
+// same words, so that there is one submission, one completion and one way to wait (queue_view).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ namespace garner {
 struct alignas(64) nvme_command {
   std::uint64_t words[8];
 };
-// 16 bytes: 0 the command's answer, 1 nothing, 2 how far the submission queue was read and which it is, 3 id, phase, status.
+// 16 bytes: 0 result of the command, 1 reserved, 2 head of the submission queue and its id, 3 id, phase, status.
 struct alignas(16) nvme_completion {
   std::uint32_t words[4];
 };

@@ -1,7 +1,7 @@
-// A drive of NVMe where this program drives it alone: its registers, and memory that it reaches, through what Linux shows of PCI in /sys.
-// That takes root, a drive that no driver of the system holds (all that lies on it is out of reach meanwhile), and no IOMMU before it: the
-// drive is told physical addresses, and could write anywhere. For tests, and for machines that are there for nothing else.
-// Invariant: the drive is kept from memory (bus master) before its registers are let go.
+// An NVMe drive that this program drives alone: its registers, and memory that it reaches, through PCI in Linux's /sys. That takes root, a
+// drive without a system driver (its data is inaccessible meanwhile), and no IOMMU before it: the drive uses physical addresses, and could
+// write anywhere. For tests, and for dedicated machines.
+// Invariant: the drive's access to memory (bus master) is disabled before its registers are unmapped.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace garner {
 
-// "0000:00:04.0" and so on: what says that it is NVMe. `root`: where PCI is shown.
+// "0000:00:04.0" and so on, found by the class code of NVMe. `root`: the folder of PCI in /sys.
 std::vector<std::string> nvme_addresses(std::string const& root = "/sys/bus/pci/devices");
 
 class pci_registers {

@@ -280,7 +280,7 @@ page_file::page_file(std::filesystem::path const& file, reader_options options, 
   if (names_.empty()) names_.push_back(name_);
   std::vector<page_head> heads;
   for (std::uint32_t k = 0; k < head_.stripes; ++k) {
-    // Where the folders were moved together, a stripe may lie beside the list.
+    // If the folders were moved together, a stripe may be next to the list.
     std::error_code none;
     if (!std::filesystem::exists(names_[k], none)) {
       std::filesystem::path const beside = file.parent_path() / std::filesystem::path(names_[k]).filename();

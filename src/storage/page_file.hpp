@@ -1,20 +1,20 @@
-// A file of pages, each under a checksum, in one file or striped over several folders. What the pages hold is the caller's: the file keeps
-// a text of theirs (`content`) and so many bytes. A table of rows is written as one (features/row_file.hpp).
+// A file of pages, each under a checksum, in one file or striped over several folders. The caller defines what pages hold: the file keeps
+// its text (`content`) and so many bytes. A feature table is written as one (features/row_file.hpp).
 //
 // Form, little-endian, of every file of it:
 //   0   8  \x89 G N T \r \n \x1a \n         40  4  bytes of a page: a power of two, 512 to 1 MiB
 //   8   4  version, 1                       44  4  stripes of the whole
 //   12  4  bytes of the head, whole 4 KiB   48  4  which of them this is, or all ones: none, the list of them
 //   16  8  XXH3 of the head, 0 for this     52  4  pages that lie together before the next stripe's
-//   24 16  id of the whole, drawn           56  8  pages of the whole
+//   24 16  id of the whole, random          56  8  pages of the whole
 //   64  8  bytes of the whole, the last page filled with zeros
 //   72  8  pages in this file               80  8  XXH3 of its checksums
 //   88  4  bytes of content                 92  4  bytes of the stripes' names, each ended by a newline (in the list alone)
 //   96     content, names, zeros; then, where a page of 4 KiB or more begins, the pages; then 4 bytes of checksum for each
-// A page's checksum is the lower half of its XXH3, seeded with the id and the page's number: a page of another table or place is not taken
-// for the right one. They are kept in memory while the file is open, 4 bytes a page: a thousandth at 4 KiB.
-// Invariant: files appear when all of them are whole, the list of stripes last; stripes have names that no other table's have, so that a
-// table that is replaced is there until the new one is.
+// A page's checksum is the lower half of its XXH3, seeded with the id and the page's number, so that pages of other tables or at other
+// offsets are detected. They are kept in memory while the file is open, 4 bytes per page: a thousandth at 4 KiB.
+// Invariant: files appear when all of them are complete, the list of stripes last; names of stripes are unique to their table, so that a
+// replaced table exists until the new one does.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -43,7 +43,7 @@ struct page_head {
   std::string content;
   std::vector<std::string> names;
 
-  // errc::input names the file and what is wrong. `size`: of the file; held against what the head says.
+  // errc::input names the file and the problem. `size`: of the file; compared to the head.
   using source = std::function<void(void* to, std::uint64_t n, std::uint64_t at)>;
   static page_head parse(std::string const& name, std::uint64_t size, source const& read);
   std::string written() const;
@@ -62,10 +62,10 @@ struct page_file_options {
   std::vector<std::string> folders;  // a stripe in each; empty: one file
 };
 
-// Written in order. What was not finished leaves nothing.
+// Written in order. Removed unless it is finished.
 class page_file_writer {
  public:
-  // `bytes`: of all that will be written. errc::io where a folder cannot be written to or has no room for it.
+  // `bytes`: size of the whole content. errc::io where a folder cannot be written to or lacks the space.
   page_file_writer(std::filesystem::path file, std::uint64_t bytes, std::string content, page_file_options const& options);
   ~page_file_writer();
   page_file_writer(page_file_writer const&) = delete;
@@ -97,8 +97,8 @@ class page_file {
  public:
   // How its stripes become drives: opened, or simulated ones that hold the same.
   using opener = std::function<std::shared_ptr<drive_set>(std::vector<std::string> const& stripes)>;
-  // Of `options` the arrangement, unit, begin and size are the file's. errc::input where the file is not whole, a stripe is missing or is
-  // one of another table.
+  // Arrangement, unit, begin and size in `options` are replaced by the file's. errc::input where the file is incomplete, a stripe is
+  // missing or is one of another table.
   explicit page_file(std::filesystem::path const& file, reader_options options = {}, opener const& open = {});
 
   std::uint32_t page_bytes() const { return head_.page_bytes; }
@@ -110,7 +110,7 @@ class page_file {
   reader& files() const { return *files_; }  // byte o of it is byte o of the pages, unchecked
   bool right(std::uint64_t page, void const* data) const { return checksum_of_page(head_, page, data) == sums_[page]; }
   error error_of(read_done const& done) const;
-  read_done wrong_page(std::uint64_t page) const;  // what error_of is told of one that is not right
+  read_done wrong_page(std::uint64_t page) const;  // error_of reads it for a page that is damaged
 
  private:
   page_head head_;
@@ -120,7 +120,7 @@ class page_file {
   std::unique_ptr<reader> files_;
 };
 
-// A read_queue whose requests are whole pages, each held against its checksum when it has come: EBADMSG where it is another.
+// A read_queue whose requests are whole pages, each verified on arrival: EBADMSG where the checksum differs.
 class page_queue {
  public:
   explicit page_queue(page_file& file, std::shared_ptr<void const> memory = {}) : file_(file), queue_(file.files(), std::move(memory)) {}

@@ -28,7 +28,7 @@ std::uint64_t further_pieces(std::uint64_t at, std::uint64_t bytes, std::uint64_
   return bytes > first ? (bytes - first + piece - 1) / piece : 0;
 }
 
-constexpr std::uint64_t memory_page = 4096;  // of PRPs, as the controllers are told
+constexpr std::uint64_t memory_page = 4096;  // of PRPs, as configured in the controllers
 
 struct serving {
   explicit serving(queue_provider& p) : provider(p) { provider.begin(); }
@@ -258,7 +258,7 @@ void request_queues::run(executor& x, std::function<void(unsigned)> const& loop)
     do loop(tries);
     while (settle(x, tries++));
   } catch (error const& e) {
-    if (e.code() == errc::device && broken_.empty()) broken_ = e.what();  // its lanes are gone, and left requests behind
+    if (e.code() == errc::device && broken_.empty()) broken_ = e.what();  // its lanes have left, with requests in flight
     throw;
   }
 }

@@ -1,14 +1,14 @@
-// Reads that bodies ask for themselves: a page of a drive into a frame of memory, without the host.
+// Reads that kernels issue themselves: a page of a drive into a frame of memory, without the host.
 //   request_queues queues(x, provider, {});
-//   queues.read(x, pages, frames);                     // from the host: a loop whose teams ask and wait
-//   for_each_item<32>(x, n, body{queues.view(), ...});  // or a body of one's own, which calls view.read(team, ...)
-// Teams ask once for a page that several of their lanes want, wait with growing pauses, and look at each status. What goes wrong is noted
-// in near memory; the host reads it behind the loop: a request that is not answered in time stops its queue, the host ends what is under
-// way (queue_provider::restart) and asks again, as for a status that says so; else the error names drive, page, bytes and status.
-// Invariant: when read() has returned or thrown, nobody writes to the frames, unless a drive could not be stopped: then the error says so,
-// the frames are kept for ever, and the queues take nothing more.
-// Cost: 0.4 KiB and 13 bytes an entry of near memory a queue, 80 bytes an entry of mapped memory; 16 bytes a frame; nothing for a page of
-// the drive.
+//   queues.read(x, pages, frames);                     // from the host: a loop whose teams request and wait
+//   for_each_item<32>(x, n, body{queues.view(), ...});  // or a kernel of one's own, which calls view.read(team, ...)
+// A team requests a page once if several of its lanes need it, waits with growing pauses, and checks each status. Errors are noted in
+// device memory, which the host reads after the loop. A request that times out stops its queue: the host ends what is in flight
+// (queue_provider::restart) and retries, as for a retryable status; else the error names drive, page, bytes and status.
+// Invariant: after read() has returned or thrown, nothing writes to the frames, unless a drive could not be stopped: the error then reports
+// it, the frames are kept forever, and the queues accept nothing more.
+// Cost: per queue 0.4 KiB and 13 bytes per entry of device memory, 80 bytes per entry of mapped memory; 16 bytes per frame; none per page
+// of the drive.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -49,15 +49,15 @@ struct request_queues_view {
   std::uint32_t replicated = 0;  // 1: each drive has all pages; else page p is page p / drives of drive p % drives
   std::uint64_t pages = 0;
 
-  static constexpr std::uint32_t unread = ~0u, follows = 1u << 31;  // results that are none yet
+  static constexpr std::uint32_t unread = ~0u, follows = 1u << 31;  // results that are not available yet
 
   struct asked {
     queue_request request;
     nvme_command command;
     std::uint32_t queue = 0;
   };
-  // Reads pages[i] into frames[i] for i of `mine`, at most 32 of them, where results[i] is not 0 (which is what it is then, or a status).
-  // Of those that want the same page one is asked for, and frames[i] says where it is. `turn` spreads teams over queues.
+  // Reads pages[i] into frames[i] for i of `mine`, at most 32 of them, where results[i] is not 0 (it becomes 0 or a status). If several
+  // want one page, a single one requests it, and frames[i] is updated to its frame. `turn` spreads teams over queues.
   template <class Team>
   GARNER_HD void read(Team t, indices mine, std::uint64_t turn, std::uint64_t const* wanted, std::uint32_t* into,
                       std::uint32_t* results) const {
@@ -116,13 +116,13 @@ struct request_queues_view {
 struct queue_options {
   std::uint32_t page_bytes = 4096;  // a multiple of the drive's blocks, at most 2 MiB
   std::uint32_t frames = 1024;      // room for so many pages
-  double time_out_seconds = 10;     // of one request, from when the drive was told
+  double time_out_seconds = 10;     // of one request, from the doorbell of the drive
   unsigned retries = 3;
   bool replicated = false;  // each drive has all pages
 };
 
 struct queue_report {
-  std::uint64_t commands = 0, doorbells = 0;  // requests that went to the drive, and how often it was told of some
+  std::uint64_t commands = 0, doorbells = 0;  // requests sent to the drive, and doorbell writes for them
   std::uint64_t strays = 0;                   // completions that nobody waited for
   std::uint64_t again = 0, restarts = 0;      // how often a loop was run once more; queues made anew
 };
@@ -141,8 +141,8 @@ class request_queues {
   std::byte* frame(std::uint32_t k) const { return frames_ + std::size_t{k} * options_.page_bytes; }  // host and device
   request_queues_view view() const;
 
-  // Reads pages[i] into frame frames[i] (both near x), and waits. Of a last page that is short, the rest of the frame stays as it was.
-  // frames[i] is where the page is afterwards: lanes that want the same page are given one frame. errc::io names drive, page, bytes and
+  // Reads pages[i] into frame frames[i] (both on x's device), and waits. If the last page is short, the rest of the frame is unchanged.
+  // frames[i] is updated to the frame of the page: lanes that request the same page share one. errc::io names drive, page, bytes and
   // status.
   void read(executor& x, std::span<std::uint64_t const> pages, std::span<std::uint32_t> frames);
   // The same with a loop of one's own: loop(tries) launches what calls view().read, and is called again, with how often it was already, as
@@ -152,7 +152,7 @@ class request_queues {
   std::size_t near_bytes() const;
 
  private:
-  // Behind a loop: what went wrong in it, settled. True: it is to be run again. Throws the error where that is no use.
+  // After a loop: handles its errors. True: it is to be run again. Throws the error if a retry is useless.
   bool settle(executor& x, unsigned tries);
   void open(executor& x);
   void release() noexcept;
@@ -174,7 +174,7 @@ class request_queues {
   std::string broken_;
 };
 
-// The near words of a queue in one block, as they are at first; `slots`: of a queue that was before, whose generations go on.
+// The device words of a queue in one block, with initial values; `slots`: of its predecessor, whose generations continue.
 struct queue_words {
   explicit queue_words(std::uint32_t depth);
   std::size_t bytes = 0, marks = 0, slots = 0, used = 0, answers = 0;  // where each begins

@@ -1,5 +1,5 @@
-// Who serves the rings of request queues: host threads (queue_service), or drives themselves (nvme_queues). Requests and answers look the
-// same, so that bodies do not know.
+// Serves the rings of request queues: host threads (queue_service), or drives themselves (nvme_queues). Requests and completions look the
+// same, so that kernels need not distinguish.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -16,15 +16,15 @@
 
 namespace garner {
 
-// Memory that bodies, the host and whoever serves the rings can reach: rings, and the frames that pages are read into.
+// Memory that kernels, the host and the provider can reach: rings, and the frames that pages are read into.
 class bus_memory {
  public:
   virtual ~bus_memory() = default;
-  // Zeroes, from a page of 4 KiB on. Whoever serves sees at most `contiguous` bytes (a power of two, 0: all) from a multiple of it on as
+  // Zeroed, aligned to a page of 4 KiB. For the provider, at most `contiguous` bytes (a power of two, 0: all) from a multiple of it on are
   // one piece.
   virtual std::byte* allocate(std::size_t bytes, char const* what) = 0;
   virtual void release(std::byte* at) noexcept = 0;
-  virtual std::uint64_t address(void const* at) const = 0;  // as whoever serves sees it
+  virtual std::uint64_t address(void const* at) const = 0;  // address for the provider
   virtual std::size_t contiguous() const { return 0; }
 };
 
@@ -56,7 +56,7 @@ class queue_provider {
     unsigned drive = 0;
   };
   virtual ~queue_provider() = default;
-  std::atomic<bool> in_use{false};  // somebody's near words go with its rings
+  std::atomic<bool> in_use{false};  // device words of lanes are released with its rings
   virtual std::vector<queue> const& queues() const = 0;
   virtual std::vector<queue_drive> const& drives() const = 0;
   virtual std::shared_ptr<bus_memory> const& memory() const = 0;
@@ -65,7 +65,7 @@ class queue_provider {
   // Ends what is under way in a queue, `ids`, and makes its rings anew: when it returns, nobody writes to their frames any more. Queues
   // that were made anew, this one among them. Throws where that cannot be had; then the frames must stay.
   virtual std::vector<unsigned> restart(unsigned queue, std::span<std::uint16_t const> ids) = 0;
-  // What a status says, where it was not the drive's own; empty: ask nvme::status_name.
+  // Text of a status, unless it was the drive's own; empty: use nvme::status_name.
   virtual std::string explain(unsigned queue, std::uint32_t status) const { return (void)queue, (void)status, std::string(); }
 };
 

@@ -98,7 +98,7 @@ class queue_service::worker {
     }
   }
 
-  // Commands that a queue was told of; whether there were any.
+  // Commands behind the doorbell of a queue; whether there were any.
   bool take(std::uint32_t k) {
     served& s = served_[k];
     std::uint32_t const tail = std::atomic_ref<std::uint32_t>(*s.rings.tail_doorbell).load(std::memory_order_acquire);
@@ -125,7 +125,7 @@ class queue_service::worker {
     job& j = jobs_[at];
     j.used = true;
     j.queue = k, j.id = id, j.status = 0;
-    // The pieces of memory, of which those that touch are one.
+    // The pieces of memory; adjacent ones are merged.
     j.read = {offset, 0, reinterpret_cast<void*>(c.words[3]), at};
     read_request* last = &j.read;
     j.reads.clear();
@@ -195,8 +195,8 @@ class queue_service::worker {
     std::atomic_ref<std::uint32_t>(entry[3]).store(last, std::memory_order_release);
     ++s.next;
   }
-  // Whatever is under way ends with an error: the reader threw. What cannot be taken back is not answered, since a frame that was answered
-  // may be read into again: the requests run into their time limit, and the restart that follows takes it back, or fails.
+  // Requests in flight end with an error: the reader threw. A read beyond cancellation stays open, since a completion would allow reuse of
+  // its frame: the request runs into its time limit, and the restart that follows cancels it, or fails.
   void give_up(char const* why) noexcept {
     try {
       home_.note(why);
@@ -216,7 +216,7 @@ class queue_service::worker {
       ordered_.store(false, std::memory_order_relaxed);
     }
     try {
-      files_.cancel();  // all; what belongs to others is asked again
+      files_.cancel();  // all; those of other queues are submitted again
       if (files_.lost())
         fail(errc::io, "{}: {} reads have not ended and cannot be taken back; the drive does not answer", home_.drives_[0].name,
              files_.lost());
@@ -248,7 +248,7 @@ class queue_service::worker {
   std::uint32_t take_job() {
     if (free_.empty()) {
       jobs_.emplace_back();
-      free_.reserve(jobs_.capacity());  // the end of a job needs no memory
+      free_.reserve(jobs_.capacity());  // the end of a loop allocates no memory
       return static_cast<std::uint32_t>(jobs_.size() - 1);
     }
     std::uint32_t const at = free_.back();

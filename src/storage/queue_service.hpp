@@ -1,8 +1,8 @@
-// Threads of the host that serve request queues from files: they read commands where a drive would, ask a reader (io_uring, or what it has
-// instead), and write completions. No root, no drive of one's own.
-// Each thread serves queues of its own by a read_queue of its own. It pauses between two looks the longer the less there is to do, and
-// sleeps while nobody reads (begin, end).
-// Errors of the system come back as statuses of the vendor's type with the errno, and explain() has the reader's words.
+// Host threads that serve request queues from files: they read commands in place of a drive, call a reader (io_uring, or
+// its substitute), and write completions. They need neither root nor a drive of their own. Each thread serves queues of
+// its own by a read_queue of its own. It polls with pauses that grow while idle, and sleeps while no loop reads (begin,
+// end). Errors of the system are returned as statuses of the vendor's type with the errno, and explain() has the reader's
+// words.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -51,7 +51,7 @@ class queue_service final : public queue_provider {
   std::shared_ptr<bus_memory> memory_;
   std::vector<queue> queues_;
   std::vector<queue_drive> drives_;
-  std::atomic<std::uint32_t> readers_{0};  // loops that may ask; with `leaving` in the highest bit
+  std::atomic<std::uint32_t> readers_{0};  // loops that may send requests; with `leaving` in the highest bit
   mutable std::mutex mutex_;               // of the words of errors
   std::string error_;
   std::vector<std::byte*> blocks_;

@@ -1,13 +1,13 @@
-// A request queue as a body sees it: a pair of NVMe rings, and near words that many lanes fill and empty them with, without a wait of one
-// for another. Who serves the rings, a drive or a thread of the host (queue_service), is not seen here.
+// A request queue as a kernel sees it: a pair of NVMe rings, and device words by which many lanes fill and empty them without blocking each
+// other. The provider of the rings, a drive or a host thread (queue_service), is hidden here.
 //
-// A request is a few words of its lane (queue_request) and goes
-//   asking -> waiting    takes a ticket. Ticket t may go on once all but slots - 1 of the tickets before were given back: who came first
-//                        goes first, and a full queue makes others wait for their turn.
+// A request is a few words of its lane (queue_request), with these states:
+//   asking -> waiting    takes a ticket. Ticket t may go on once all but slots - 1 of the tickets before were returned: first come,
+//                        first served; others wait while the queue is full.
 //   waiting -> sent      claims a slot (a bit of `used`), takes the next position of the ring, writes its command there and marks it.
-//   sent -> done         its slot says so, with the drive's status; the lane gives slot and ticket back.
-// Whoever waits also works for the others: `ring` tells the drive of all marked positions that stand together, by one write of the
-// doorbell; `reap` takes what has come, in order of the ring, and says so to the slots. Each is done by one lane at a time; the others go
+//   sent -> done         its slot has the drive's status; the lane releases slot and ticket.
+// A waiting lane also works for the others: `ring` submits all contiguous marked positions to the drive, by one write of the doorbell;
+// `reap` takes arrived completions, in order of the ring, and updates their slots. Each is done by one lane at a time; the others go
 // on.
 //
 // Invariants (tests/storage/queue_model_test.cpp tries every interleaving against them):
@@ -15,12 +15,12 @@
 //      p - depth are never in use together: of the depth - 1 positions between at least one is done, and a drive reads commands in order.
 //   2  A position is marked after its command was written, and the doorbell covers marked positions only.
 //   3  A slot is used by one request. Its id is slot and generation; generations follow each other. A completion with another generation or
-//      of a slot that waits for nothing (told twice, or too late) is counted as a stray and changes nothing.
+//      of an idle slot (repeated, or too late) is counted as a stray and changes nothing.
 //   4  Slots become done by the reaping lane alone, and only from `sent`; by their owners alone they become anything else.
 //   5  An entry of the completion ring is read after its phase was, and the doorbell gives entries back after they were read.
 //   6  Every request that is marked and not stopped ends, as long as the drive answers: its own lane rings and reaps.
-// A request that is not answered in time stops the queue: all its lanes leave, and keep their slots, since the drive may still write to
-// their frames. The host ends what is under way and makes the queue anew (request_queues::restart).
+// A request that times out stops the queue: all its lanes leave, and keep their slots, since the drive may still write to their frames. The
+// host ends what is in flight and makes the queue anew (request_queues::restart).
 #pragma once
 #include <cstdint>
 
@@ -31,7 +31,7 @@
 
 namespace garner {
 
-// Where a queue's words lie for the body. The rings and their doorbells are shared with who serves them.
+// Addresses of a queue's words for the kernel. The rings and their doorbells are shared with the provider.
 struct queue_rings {
   nvme_command* commands = nullptr;
   nvme_completion const* completions = nullptr;
@@ -41,18 +41,18 @@ struct queue_rings {
 
 inline constexpr std::uint32_t most_queue_depth = 4096;
 
-// Near words of a queue. Groups that are changed by different lanes stand on lines of their own.
+// Device words of a queue. Groups that different lanes change are on lines of their own.
 struct queue_state {
   alignas(64) std::uint32_t asked = 0;     // tickets taken
   alignas(64) std::uint32_t returned = 0;  // and given back
   alignas(64) std::uint32_t tail = 0;      // positions taken
   alignas(64) std::uint32_t ringing = 0;   // 1: a lane rings
-  std::uint32_t rung = 0;                  // positions that the drive was told of
+  std::uint32_t rung = 0;                  // positions submitted to the drive
   std::uint32_t doorbells = 0;
   alignas(64) std::uint32_t reaping = 0;  // 1: a lane reaps
   std::uint32_t head = 0;                 // completions taken
   std::uint32_t strays = 0;
-  alignas(64) std::uint32_t stopped = 0;  // 1: a request was not answered in time
+  alignas(64) std::uint32_t stopped = 0;  // 1: a request timed out
 };
 
 // A request between two steps: all that its lane knows.
@@ -64,7 +64,7 @@ struct queue_request {
   std::uint64_t since = 0;
 };
 
-// How the words are reached. The test of all interleavings has its own.
+// Access to the words. The test of all interleavings has its own.
 struct place_words {
   GARNER_HD static std::uint32_t acquire(std::uint32_t const* p) { return load_acquire(p); }
   GARNER_HD static void release(std::uint32_t* p, std::uint32_t v) { store_release(p, v); }
@@ -84,13 +84,13 @@ struct queue_view {
   queue_state* state = nullptr;
   std::uint32_t* marks = nullptr;    // a ring position: its number + 1, once its command is written
   std::uint32_t* slots = nullptr;    // depth - 1: what is sent there, generation, status
-  std::uint32_t* used = nullptr;     // a bit a slot; bits of no slot are set
+  std::uint32_t* used = nullptr;     // a bit per slot; bits without a slot are set
   std::uint32_t* answers = nullptr;  // a slot: the completion's first word; null: nobody asks
   std::uint32_t id_bits = 0;         // log2(depth): bits of an id that name the slot
   std::uint64_t time_out = 0;        // ns from sent to done
 
   static constexpr std::uint32_t slot_free = 0, slot_sent = 1u << 30, slot_done = 2u << 30, kind_bits = 3u << 30;
-  static constexpr std::uint32_t look_ahead = 8;  // completions that are asked for at once
+  static constexpr std::uint32_t look_ahead = 8;  // completions that are read at once
 
   // A step of a request: true once it is done, with its status. `command` is written as it is, but for the id. Between two steps its lane
   // works on the queue.
@@ -143,7 +143,7 @@ struct queue_view {
     std::uint32_t const before = Words::acquire(&state->head), n = smaller(look_ahead, rings.depth);
     std::uint32_t to = before, came = n;
     while (came == n && to - before < rings.depth) {
-      std::uint32_t last[look_ahead];  // asked for together, since each may be a read over the link
+      std::uint32_t last[look_ahead];  // read together, since each may be a read over the link
       for (std::uint32_t k = 0; k < n; ++k) last[k] = Words::look(entry(to + k).words + 3);
       for (came = 0; came < n && nvme::phase_of(last[came]) == nvme::phase_at(to + came, rings.depth);) ++came;
       if (came == 0) break;
@@ -171,7 +171,7 @@ struct queue_view {
   GARNER_HD bool my_turn(std::uint32_t ticket) const {
     return static_cast<std::int32_t>(ticket - Words::acquire(&state->returned)) < static_cast<std::int32_t>(count());
   }
-  // There is a free slot for whoever's turn it is; others may take the one that was seen, so a call can go without.
+  // A slot is free for the lane with the next ticket; others may take the one that was seen, so a call may fail.
   GARNER_HD bool claim(queue_request& r) const {
     std::uint32_t const words = (count() + 31) / 32, first = r.ticket % words;
     for (std::uint32_t k = 0; k < words; ++k) {

@@ -26,7 +26,7 @@ constexpr std::uint32_t none = ~std::uint32_t{0};
 constexpr std::size_t most_parts = 512;        // of one read; the system takes 1024 (IOV_MAX)
 constexpr unsigned most_tries = 100;           // of a read that is refused for now (EAGAIN), some 0.1 s
 constexpr std::chrono::milliseconds heed(50);  // between two looks for an interrupt
-constexpr std::chrono::seconds grace(2);       // for the drive to let go of what was cancelled
+constexpr std::chrono::seconds grace(2);       // to wait for the drive after a cancel
 
 // Written by one thread, read by any.
 struct counter {
@@ -90,7 +90,7 @@ struct reader::shared {
   std::mutex mutex;
   std::vector<std::shared_ptr<live_counters const>> live;
   read_counters gone;
-  std::string engine;  // as the first queue's engine told of itself
+  std::string engine;  // as reported by the first queue's engine
 };
 
 reader::reader(std::shared_ptr<drive_set> drives, reader_options const& options)
@@ -198,7 +198,7 @@ struct read_queue::state {
     bool taken_back = false;
     read_done done;
   };
-  struct part {  // of a job, in a send
+  struct part {  // of a request, in an I/O
     std::uint32_t job = 0;
     std::byte* to = nullptr;
     std::uint64_t begin = 0, bytes = 0;  // within the send
@@ -207,10 +207,10 @@ struct read_queue::state {
     enum class stage : std::uint8_t { free, waiting, asked, lost };
     stage at = stage::free;
     std::uint32_t drive = 0, generation = 0;   // generation: of the asking, so that an answer that comes twice is known
-    std::uint32_t next = none, before = none;  // younger and older ones that were asked
+    std::uint32_t next = none, before = none;  // newer and older ones that were submitted
     std::uint64_t offset = 0, bytes = 0;       // what is read
     std::uint64_t needed = 0, done = 0;        // of that, from its begin: what the requests want, what has come
-    std::int64_t started = -1;                 // when it was first asked; -1: it was not
+    std::int64_t started = -1;                 // when it was first submitted; -1: it was not
     unsigned tries = 0, replicas_tried = 0;
     bool direct = false, bounced = false, expired = false;
     std::vector<part> parts;
@@ -226,7 +226,7 @@ struct read_queue::state {
     std::deque<std::uint32_t> pending;
     unsigned under_way = 0;
     std::vector<piece> pieces;
-    std::uint32_t offset_align = 1, memory_align = 1;  // replicas: of all, since any may be asked
+    std::uint32_t offset_align = 1, memory_align = 1;  // replicas: of all, since a read may go to any
   };
 
   std::shared_ptr<drive_set> drives;
@@ -303,7 +303,7 @@ struct read_queue::state {
         drive = static_cast<std::uint32_t>(unit % lanes.size());
         at = unit / lanes.size() * options.unit_bytes + within;
       } else if (lanes.size() > 1) {
-        drive = static_cast<std::uint32_t>(offset / options.unit_bytes % lanes.size());  // neighbours stay together
+        drive = static_cast<std::uint32_t>(offset / options.unit_bytes % lanes.size());  // adjacent ones stay together
       }
       lanes[drive].pieces.push_back({options.begin + at, n, to, j});
       ++jobs[j].left;
@@ -494,7 +494,7 @@ struct read_queue::state {
       return;
     }
     send& s = sends[k];
-    if (s.at == send::stage::lost) {  // its requests were told long ago
+    if (s.at == send::stage::lost) {  // its requests completed long ago
       --lost;
       return give_back(k);
     }
@@ -552,7 +552,7 @@ struct read_queue::state {
 
   std::int64_t deadline() const { return static_cast<std::int64_t>(options.deadline_seconds * 1e9); }
 
-  // Of reads past their deadline the drive is asked to let go. Where it does not within a grace, their requests are told without.
+  // Cancels reads past their deadline. Those not cancelled within the grace period are abandoned: their requests complete with ETIMEDOUT.
   void expire() {
     if (options.deadline_seconds <= 0) return;
     for (std::uint32_t k = first, younger; k != none; k = younger) {
@@ -626,8 +626,8 @@ struct read_queue::state {
   }
 };
 
-// Queues that ended while a drive held reads of theirs: kept, with the memory that it may still write to, until it has let go of them. (At
-// the end of the process they are not waited for, hence never destroyed.)
+// Queues that ended while a drive still held reads of theirs: kept, with the memory that it may write to, until those reads end. (The end
+// of the process does not wait for them, hence they are never destroyed.)
 void read_queue::bury(std::unique_ptr<state> last) {
   static std::mutex& mutex = *new std::mutex;
   static auto& kept = *new std::list<std::unique_ptr<state>>;

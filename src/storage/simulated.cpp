@@ -169,7 +169,7 @@ class drives_in_memory final : public simulated_drives {
     }
   }
 
-  // When a read that is asked now will have come.
+  // Time at which a read that is submitted now will complete.
   std::int64_t end_of(one& d, engine_read const& r, std::uint64_t serial, std::int64_t now) {
     std::int64_t const latency = d.latency(serial);
     if (d.any_pace) return now + latency;
@@ -217,7 +217,7 @@ class simulated_engine final : public read_engine {
     std::uint64_t const serial = d.reads.fetch_add(1, std::memory_order_relaxed);
     lot const l = d.facts.faults.empty() ? lot{} : d.fate(r, serial);
     if (l.vanishes) d.gone = true;
-    if (started_at_ < 0) started_at_ = all_.now();  // what is started together is asked at once
+    if (started_at_ < 0) started_at_ = all_.now();  // reads that are started together are submitted at once
     if (free_.empty()) {
       free_.push_back(static_cast<std::uint32_t>(reads_.size()));
       reads_.emplace_back();

@@ -58,7 +58,7 @@ struct simulated_drive {
   std::vector<drive_fault> faults;
 };
 
-// The drives of the GIDS paper: 11 us, 1.5 M requests of 4 KiB and 6 GB a second (Intel Optane); 324 us, 0.7 M and 7 GB (Samsung 980 Pro).
+// The drives of the GIDS paper: 11 us, 1.5 M requests/s of 4 KiB and 6 GB/s (Intel Optane); 324 us, 0.7 M and 7 GB (Samsung 980 Pro).
 simulated_drive optane(std::uint64_t size);
 simulated_drive samsung_980_pro(std::uint64_t size);
 

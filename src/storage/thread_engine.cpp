@@ -1,4 +1,4 @@
-// Reads by a pool of threads: for kernels and containers that refuse io_uring.
+// Reads by a pool of threads: for kernels and Docker containers that refuse io_uring.
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class thread_engine final : public read_engine {
 
   bool start(engine_read const& read) override {
     std::lock_guard const hold(mutex_);
-    answers_.reserve(under_way_ + 1);  // a thread that has read must not lack memory to say so
+    answers_.reserve(under_way_ + 1);  // a thread that has read must be able to report it without an allocation
     waiting_.push_back(read);
     ++under_way_;
     return true;

@@ -1,8 +1,8 @@
-// Reads by io_uring: one ring a queue, for all its drives.
-// What must be visible before what is liburing's care: it stores the tail of the submissions after their entries (release), and reads the
-// tail of the completions before theirs (acquire). The parts of a read stay where they are until its answer came, since the kernel may look
-// at them again whenever it goes on with it.
-// Not IORING_SETUP_SINGLE_ISSUER, though it saves some: a queue may be handed from thread to thread.
+// Reads by io_uring: one ring per queue, for all its drives. liburing handles memory order: it stores the tail
+// of the submissions after their entries (release), and reads the tail of the completions before theirs
+// (acquire). The iovec of a read stays in place until completion, since the kernel may look at it again whenever
+// it resumes the read. Not IORING_SETUP_SINGLE_ISSUER, though it saves some: a queue may move from thread to
+// thread.
 #include <liburing.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ class uring_engine final : public read_engine {
 
   void cancel(std::uint64_t id) override {
     ::io_uring_sqe* const e = entry();
-    if (!e) return;  // it is answered in its own time
+    if (!e) return;  // it completes in its own time
     ::io_uring_prep_cancel64(e, id, 0);
     e->user_data = of_cancelling;
   }
