@@ -23,7 +23,7 @@ struct shared_header {
   std::uint64_t bytes = 0, rows = 0, width = 0;
   std::uint32_t kind = 0, creator = 0;  // creator: its process id
   std::uint64_t created = 0;            // seconds since 1970
-  std::uint64_t checksum = 0;           // sum over the parts before
+  std::uint64_t checksum = 0;           // sum over the fields before
   std::uint32_t ready = 0;              // 1: filled; written last and read first
 
   std::uint64_t sum() const;

@@ -69,7 +69,7 @@ class executor {
   int device() const { return device_; }                                 // as core/device.hpp counts; -1: none
   tier near() const { return on_device() ? tier::device : tier::host; }  // where this place keeps its own state
   void* stream() const { return stream_; }
-  int multiprocessors() const { return multiprocessors_; }    // of the share; 0 without partitions
+  int multiprocessors() const { return multiprocessors_; }    // of the share; 0 if the device has none
   device_share const* share() const { return share_.get(); }  // null: the whole device
   request_sink* sink() const { return sink_; }
   // A share of the device: at most this many blocks of this many threads, for any loop (1,024 threads per block: one block per

@@ -111,7 +111,7 @@ class file_cache final : public file_rows {
   std::uint64_t gathered_ = 0;
   std::exception_ptr broken_;  // the thread has ended by this
   bool stop_ = false;
-  // Owned by the caller, until a reset: the error of entering mini-batches; a reset failed, and the entered ones are discarded.
+  // Owned by the caller, until a reset: the error that later mini-batches get; whether a reset failed, which orphans the entered ones.
   std::exception_ptr failed_;
   bool unclean_ = false;
   bool lost_ = false;  // of the thread, and of the caller after it has ended

@@ -144,7 +144,7 @@ struct times {
   }
 };
 
-struct share_out {  // value that a vertex gives to each target; null if there are no in-edges
+struct share_out {  // value that a vertex gives to each target; null without in-edges
   float const* score;
   std::uint32_t const* in_degree;
   float* given;

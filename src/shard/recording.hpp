@@ -47,7 +47,7 @@ class shard_recording {
   // No shard runs it again. Before the shard's executor goes. Shard 0 may be first, by an error, while others still look: it frees the
   // graph, which it alone starts, and writes nothing.
   void leave(std::uint32_t shard) noexcept;
-  std::uint64_t parts() const { return parts_; }           // of all shards; 0: not captured
+  std::uint64_t parts() const { return parts_; }           // of all shards; 0 before a capture
   std::string const& refused() const { return refused_; }  // why not
 
   // Whether rows of others come so that the host need not wait for a device.

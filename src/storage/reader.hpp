@@ -36,10 +36,10 @@ struct reader_options {
   std::uint64_t size = 0;               // of all that is read, in bytes; 0: the size of the files, whole units of each where striped
   direct_reads direct = direct_reads::automatic;
   engine_kind engine = engine_kind::automatic;
-  unsigned depth = 128;            // reads under way a drive and a queue
-  bool sizes_depth = false;        // `depth` is the initial value: a measurement of the drive may change it (size_depth)
-  unsigned threads = 16;           // a queue, where io_uring is not to be had
-  std::uint64_t gap_bytes = 4096;  // a drive of 1.5 M requests/s and 6 GB/s reads 4 KiB in the time of a request; see gap_that_pays
+  unsigned depth = 128;                  // reads under way a drive and a queue
+  bool sizes_depth = false;              // `depth` is the initial value: a measurement of the drive may change it (size_depth)
+  unsigned threads = 16;                 // a queue, where io_uring is not to be had
+  std::uint64_t gap_bytes = 4096;        // a drive of 1.5 M requests/s and 6 GB/s reads 4 KiB in the time of a request; see gap_that_pays
   std::uint64_t most_bytes = 256 << 10;  // of one read: more is split, and no more is joined
   double deadline_seconds = 0;           // of a read, from its submission to the drive; 0: none
   unsigned rings = 0;                    // queues, a thread each, for callers that read much; 0: as many as drives need
