@@ -175,11 +175,11 @@ bool peer_group::meeting::join(descriptor d) {
   }
   struct ::stat s {};
   if (::fstat(d.fd, &s) != 0 || s.st_size < static_cast<::off_t>(page_bytes))
-    fail(errc::input, "{}: {} bytes are no meeting of processes; remove it", file.string(), s.st_size);
+    fail(errc::input, "{}: {} bytes do not make a process group; remove it", file.string(), s.st_size);
   map(d.fd);
   table const& t = *page;
   if (t.magic != table::magic_word || t.members == 0 || t.members > most_members)
-    fail(errc::input, "{}: is no meeting of this version of Garner; remove it, or take another name", file.string());
+    fail(errc::input, "{}: is not a process group of this version of Garner; remove it, or take another name", file.string());
   bool const taken = said.mine < t.members && state_of(said.mine) != nobody;
   if (!taken) {
     std::string const theirs(t.same, ::strnlen(t.same, sizeof t.same));

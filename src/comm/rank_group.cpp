@@ -142,7 +142,7 @@ void rank_group::look() const {
     if (p.boards[k] && p.boards[k]->state.load(std::memory_order_acquire) == board::gone)
       p.gone(*p.only, p.boards[k]->root, p.boards[k]->why);
     else if (p.processes->ended(k))
-      fail(errc::io, "{} has stopped: its process ended before all had rows and lists; begin anew in all ranks", p.named(k));
+      fail(errc::io, "{} has stopped: its process ended before all had features and adjacency; begin anew in all ranks", p.named(k));
   if (!p.mine) p.processes->heed_refusal();
 }
 std::uint32_t rank_group::ranks() const { return parts_->ranks; }

@@ -47,7 +47,7 @@ descriptor open(std::filesystem::path const& file) {
   }
   struct ::stat s {};
   if (::fstat(d.fd, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != ::geteuid() || (s.st_mode & 077))
-    fail(errc::io, "{}: is no segment of this user's alone (mode {:o}, user {}); take another name, or remove it", file.string(),
+    fail(errc::io, "{}: is not a segment private to this user (mode {:o}, user {}); take another name, or remove it", file.string(),
          s.st_mode & 07777, s.st_uid);
   return d;
 }

@@ -159,10 +159,10 @@ shared_table shared_table::create(std::string const& name, std::uint64_t rows, s
                                   shared_options const& options) try {
   std::filesystem::path const file = shared_file(name);
   std::uint64_t const each = bytes_of(kind);
-  if (each == 0) fail(errc::usage, "{}: element {} is none; say f32, f16, bf16, i8, i64 or u8", file.string(), static_cast<int>(kind));
+  if (each == 0) fail(errc::usage, "{}: unknown element {}; say f32, f16, bf16, i8, i64 or u8", file.string(), static_cast<int>(kind));
   constexpr std::uint64_t most = std::uint64_t{1} << 62;
   if (width > most / each || (width && rows > most / each / width))
-    fail(errc::memory, "{}: {} rows of {} elements are more than any memory holds; ask for less", file.string(), rows, width);
+    fail(errc::memory, "{}: {} rows of {} elements exceed any memory; use fewer", file.string(), rows, width);
   shared_header h;
   h.bytes = rows * width * each;
   h.rows = rows, h.width = width, h.kind = static_cast<std::uint32_t>(kind);
@@ -186,7 +186,7 @@ shared_table shared_table::create(std::string const& name, std::uint64_t rows, s
   struct ::statvfs room {};
   std::uint64_t const pages = whole_pages(std::max<std::size_t>(h.bytes, 1)), all = pages + page_bytes;
   if (::statvfs(folder, &room) != 0)
-    fail(errc::io, "{}: {}: there is no shared memory here; mount a tmpfs on {}", file.string(), std::strerror(errno), folder);
+    fail(errc::io, "{}: {}: shared memory is missing; mount a tmpfs on {}", file.string(), std::strerror(errno), folder);
   if (std::uint64_t const free = static_cast<std::uint64_t>(room.f_bavail) * room.f_frsize; room.f_blocks && free < all)
     fail(errc::memory, "{}: {} bytes ({}) of shared memory, and {} are free in {}; end what holds it, in a container raise --shm-size",
          file.string(), all, format_bytes(all), format_bytes(free), folder);
@@ -234,11 +234,11 @@ namespace {
 // Checks that header and file agree; returns the difference.
 void check_header(shared_header const& h, std::filesystem::path const& file, std::uint64_t file_bytes) {
   auto const lies = [&](std::string const& what) {
-    fail(errc::input, "{}: {}; it is no table of this version of Garner: remove it, or take another name", file.string(), what);
+    fail(errc::input, "{}: {}; it is not a table of this version of Garner: remove it, or take another name", file.string(), what);
   };
   if (h.magic != shared_header::magic_word) lies("it does not begin as a shared table does");
   if (h.version != shared_header::current_version) lies(fmt::format("version {}, expected {}", h.version, shared_header::current_version));
-  if (h.checksum != h.sum()) lies("its header does not add up to its checksum");
+  if (h.checksum != h.sum()) lies("the checksum of its header differs");
   std::uint64_t const each = h.kind <= static_cast<std::uint32_t>(element::u8) ? bytes_of(static_cast<element>(h.kind)) : 0;
   if (each == 0 || h.header_bytes != page_bytes) lies(fmt::format("element kind {}, header of {} bytes", h.kind, h.header_bytes));
   constexpr std::uint64_t most = std::uint64_t{1} << 62;
@@ -287,7 +287,7 @@ shared_table shared_table::attach(std::string const& name, shared_options const&
     if (!has_name(s->fd.fd)) continue;
     s->told = h;
     s->map(h.bytes);
-    if (!s->ready()) fail(errc::input, "{}: its header changed; it is no table of Garner's", file.string());
+    if (!s->ready()) fail(errc::input, "{}: its header changed; it is not a table of Garner's", file.string());
     return shared_table(std::move(s));
   }
 } catch (...) {

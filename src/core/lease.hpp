@@ -52,13 +52,13 @@ class lease {
 
   // For what x is given from here on.
   View const& use(executor& x) {
-    if (!of_) fail(errc::internal, "a lease that has gone is used");
+    if (!of_) fail(errc::internal, "use of a released lease");
     if (of_->by_ && of_->by_ != &x) fail(errc::internal, "a lease is used by two executors");
     if (!std::exchange(of_->by_, &x)) of_->ready_.before(x);
     return view_;
   }
   View const& use() {  // by the host, now
-    if (!of_) fail(errc::internal, "a lease that has gone is used");
+    if (!of_) fail(errc::internal, "use of a released lease");
     of_->ready_.wait();
     return view_;
   }

@@ -45,12 +45,12 @@ struct npy_layout::header {
     return word;
   }
   void tuple() {
-    if (!take('(')) bad("its shape is no tuple");
+    if (!take('(')) bad("its shape is not a tuple");
     while (!take(')')) {
       skip();
       std::uint64_t n = 0;
       auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
-      if (problem != std::errc()) bad("its shape holds something that is no whole number from 0 up");
+      if (problem != std::errc()) bad("its shape holds something other than whole numbers from 0 up");
       rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
       if (!rest.empty() && rest[0] == 'L') rest.remove_prefix(1);  // as Python 2 wrote long numbers
       shape.push_back(n);
@@ -59,7 +59,7 @@ struct npy_layout::header {
     }
   }
   void parse() {
-    if (!take('{')) bad("its header is no dictionary");
+    if (!take('{')) bad("its header is not a dictionary");
     while (!take('}')) {
       std::string_view const key = text();
       if (!take(':')) bad(fmt::format("its header has no value for '{}'", key));
@@ -133,7 +133,7 @@ void npy_layout::parse(std::uint64_t size, reader const& read, order allowed) {
     fail(errc::input, "{}: is a {} of Garner's, no table; a table is an .npy file that numpy.save wrote", name_,
          start[0] == 'G' ? "trace" : "graph");
   if (std::memcmp(start, "\x89GNT", 4) == 0)
-    fail(errc::input, "{}: is a row file of Garner's (.gnt), and a table of NumPy's is wanted; garner convert makes an .npy of it", name_);
+    fail(errc::input, "{}: is a feature file of Garner (.gnt), not an .npy file; convert it with garner convert", name_);
   if (size < 10 || std::memcmp(start, "\x93NUMPY", 6) != 0)
     fail(errc::input, "{}: not a table in NumPy's format (it does not begin with \\x93NUMPY); write it with numpy.save", name_);
   unsigned const version = start[6];

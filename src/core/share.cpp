@@ -101,7 +101,7 @@ device_share::device_share(int device, sm_share const& wanted) : device_(device)
       return;
     }
     if (kind_ == share_kind::partition)
-      fail(errc::device, "device {}: {} multiprocessors cannot be set apart: {}; say grid:{} or mps", device, wanted.multiprocessors, why,
+      fail(errc::device, "device {}: {} multiprocessors cannot be reserved: {}; say grid:{} or mps", device, wanted.multiprocessors, why,
            wanted.multiprocessors);
     instead = "; no partition: " + why;
   }

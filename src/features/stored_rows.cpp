@@ -97,7 +97,7 @@ class page_room {
     auto& free = free_[pages];
     if (free.empty()) {
       void* const made = std::aligned_alloc(4096, (pages * page_bytes_ + 4095) / 4096 * 4096);
-      if (!made) fail(errc::memory, "{} bytes for pages of a row file were refused by the system", pages * page_bytes_);
+      if (!made) fail(errc::memory, "{} bytes for pages of a feature file were refused by the system", pages * page_bytes_);
       all_.emplace_back(static_cast<char*>(made), &std::free);
       free.push_back(all_.back().get());
     }

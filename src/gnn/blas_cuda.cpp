@@ -133,7 +133,7 @@ class by_cublas final : public dense_library {
     // 32 MiB are what cuBLAS recommends for a device of compute capability 9 (its own choice there), 4 MiB before it.
     std::size_t const bytes = workspace ? workspace : (device::describe(x.device()).compute_major >= 9 ? 32u : 4u) << 20;
     try {
-      workspace_ = memory_block(tier::device, bytes, x.device(), "the workspace of dense products");
+      workspace_ = memory_block(tier::device, bytes, x.device(), "the workspace of cuBLAS");
       check(library_.set_math_mode(handle_, default_math), "cublasSetMathMode");
       if (x.share()) check(library_.set_multiprocessors(handle_, x.multiprocessors()), "cublasSetSmCountTarget");
       follow();

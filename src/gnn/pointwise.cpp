@@ -632,7 +632,7 @@ void adam(executor& x, Real* values, Real const* gradients, Real* first, Real* s
 template <class Real>
 std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count, buffer<std::uint64_t>* kept) {
   buffer<std::uint64_t> own;
-  std::uint64_t* const found = room(x, kept ? *kept : own, 1, "a search for what is no number");
+  std::uint64_t* const found = room(x, kept ? *kept : own, 1, "a search for numbers that are not finite");
   x.fill(found, 0xff, sizeof(std::uint64_t));
   for_each_item<1>(x, count, find_bad<Real>{values, found});
   return x.read(found);

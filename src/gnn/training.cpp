@@ -444,7 +444,7 @@ struct training::impl {
     try {
       for (std::size_t t = 0; t < ground.tables.size(); ++t) {
         std::uint64_t const n = ground.vertices(t);
-        buffer<float> rows(x.near(), std::min(some, n) * ground.tables[t]->width(), x.device(), "a search for what is no number");
+        buffer<float> rows(x.near(), std::min(some, n) * ground.tables[t]->width(), x.device(), "a search for numbers that are not finite");
         of_rows = ground.of_type(t);
         for (std::uint64_t at = 0; at < n; at += some)
           take_rows(x, *ground.tables[t], row_scaling::none, at, std::min(some, n - at), rows.data());

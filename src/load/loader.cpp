@@ -1029,7 +1029,7 @@ load_state load_state::parse(std::string_view text) {
   std::string_view const given = text;
   if (!take("garner-loader 1 epoch ", s.epoch, 10) || !take(" next ", s.next, 10) || !take(" of ", s.fingerprint, 16) ||
       text.find_first_not_of(" \n\r") != std::string_view::npos)
-    fail(errc::input, "'{}' is no state of a loader; give what state().text() said", given.substr(0, 60));
+    fail(errc::input, "'{}' is not a state of a loader; pass the result of state().text()", given.substr(0, 60));
   return s;
 }
 

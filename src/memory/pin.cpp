@@ -154,7 +154,7 @@ pin_registry& shared_pins() {
 }
 
 pinned_pages::pinned_pages(void const* data, std::size_t bytes, int device) : device_(device) {
-  if (!data || bytes == 0) fail(errc::usage, "an array without bytes cannot be pinned; give one that has some");
+  if (!data || bytes == 0) fail(errc::usage, "an empty array cannot be pinned; pass one with data");
   device::make_current(device);
   shared_pins().hold(data, bytes);
   data_ = data;

@@ -581,7 +581,7 @@ struct block_sampler::parts::impl {
       count<Id>(s, drawing);
       std::uint64_t const wants = x.read(c + counter_map::need_items);
       if (wants >= none)
-        fail(errc::usage, "others ask for {} neighbours at once, and 2^32 is the most; say a smaller window, mini-batch or fanout", wants);
+        fail(errc::usage, "others request {} neighbors at once; the limit is 2^32; use a smaller window, mini-batch or fanout", wants);
       if (!x.read(c + counter_map::over)) break;
       room.items = wants + wants / 4;
     }

@@ -115,7 +115,7 @@ vertex_pairs draw_negatives(std::uint64_t number, std::span<std::int64_t const> 
         fail_id("source {} at position {} of mini-batch {}: there are vertices 0 to {}", sources[i], i, number, source_vertices - 1);
     graph const* g = nullptr;
     if (o.never_positive) {
-      if (!handle) fail(errc::usage, "negatives that are no edges: of which graph? Give it");
+      if (!handle) fail(errc::usage, "negatives that exclude edges need a graph; pass it");
       g = &graph_access::of(*handle);
       memory_block const& lists = g->out.packed_targets.empty() ? g->out.targets : g->out.packed_targets.words;
       if (lists.bytes() && in_device_memory(lists.where()))

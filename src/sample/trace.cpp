@@ -142,7 +142,7 @@ access_trace read_trace(std::filesystem::path const& file) try {
   if (problem || !in) fail(errc::io, "{}: cannot be read{}; name a trace", file.string(), problem ? ": " + problem.message() : "");
   auto const bad = [&](std::string const& why) { fail(errc::input, "{}: {}; record it anew with garner trace", file.string(), why); };
   raw_trace raw{};
-  if (!in.read(reinterpret_cast<char*>(&raw), sizeof raw) || std::memcmp(raw.magic, magic, sizeof magic) != 0) bad("is no trace");
+  if (!in.read(reinterpret_cast<char*>(&raw), sizeof raw) || std::memcmp(raw.magic, magic, sizeof magic) != 0) bad("is not a trace");
   if (raw.version != 1) bad(fmt::format("has version {} of its format and this garner reads 1", raw.version));
   if (raw.hops < 1 || raw.hops > 6 || raw.rule > 1 || (raw.row_bytes != 0 && raw.row_bytes != 4 && raw.row_bytes != 8))
     bad("has a damaged header");
@@ -185,7 +185,7 @@ access_trace read_trace(std::filesystem::path const& file) try {
   if (std::accumulate(t.counts.begin(), t.counts.end(), std::uint64_t{0}) != t.accesses) bad("has counts that do not sum to its accesses");
   if (raw.row_bytes) {
     if (t.offsets.front() != 0 || t.offsets.back() != t.accesses || !std::is_sorted(t.offsets.begin(), t.offsets.end()))
-      bad("has mini-batches that are none");
+      bad("has invalid mini-batches");
     for (std::uint64_t const r : t.rows)
       if (r >= t.vertices) bad(fmt::format("has row {} of {}", r, t.vertices));
   }

@@ -80,7 +80,7 @@ void on_shards(shard_group& g, std::function<void(std::uint32_t)> const& f) {
       g.threads()->leave(shard, e.what());
     } catch (...) {
       keep(std::current_exception());
-      g.threads()->leave(shard, "it threw what is no exception");
+      g.threads()->leave(shard, "it threw an unknown exception");
     }
   };
   {
@@ -149,7 +149,7 @@ std::string shard_group::unreached(std::uint32_t shard, executor const& x) const
     if (devices_[k] == devices_[shard]) continue;
     int const other = device_at(devices_[k]);
     if (other < 0)
-      return fmt::format("the device of shard {} ({}) is none that this process sees; start all with the same CUDA_VISIBLE_DEVICES", k,
+      return fmt::format("the device of shard {} ({}) is invisible to this process; start all with the same CUDA_VISIBLE_DEVICES", k,
                          devices_[k]);
     if (!device::peer_of(x.device(), other).can) return fmt::format("device {} cannot read the memory of device {}", x.device(), other);
     device::enable_peer(x.device(), other);

@@ -92,8 +92,8 @@ std::shared_ptr<row_demand const> nccl_rows::ask(executor& x, std::vector<std::v
   for (std::uint32_t k = 0; k < n; ++k) {
     std::uint64_t asks = 0;
     std::memcpy(&asks, all[k].data() + shard_ * sizeof asks, sizeof asks);
-    made->asked.emplace_back(x.near(), asks, x.device(), "rows that other shards ask for");
-    mine.emplace_back(x.near(), counts[k], x.device(), "rows that a shard asks for");
+    made->asked.emplace_back(x.near(), asks, x.device(), "rows requested by other shards");
+    mine.emplace_back(x.near(), counts[k], x.device(), "rows requested by a shard");
     x.copy(mine[k].data(), needs[k].data(), mine[k].bytes());
     if (k == shard_) continue;
     sent.push_back({k, mine[k].data(), mine[k].bytes()});
@@ -122,7 +122,7 @@ peer_table nccl_rows::share(executor& x, shared_part const& mine, row_demand con
     return in.data();
   };
   char* const came = room(came_, at[n], "rows of other shards, as they come");
-  char* const packed = only ? room(packed_, packed_at[n], "rows for other shards, packed") : nullptr;
+  char* const packed = only ? room(packed_, packed_at[n], "rows for other shards, contiguous") : nullptr;
   ready_.record(x);
   ready_.before(far_);
   read_.before(far_);  // what came before

@@ -100,7 +100,7 @@ void shard_recording::record(std::uint32_t shard, executor& x, std::function<voi
   std::string refused;
   for (std::string const& said : threads.tell_all(shard, why))
     if (!said.empty() && (refused.empty() || refused == for_another)) refused = said;
-  if (refused == for_another) refused = "a shard came too late to a recording";
+  if (refused == for_another) refused = "a shard was too late for a capture";
   if (first && !refused.empty()) device::drop_recording(device_, stream_);
   if (first && refused.empty()) try {
       graph_ = device::end_recording(device_, stream_, parts_);

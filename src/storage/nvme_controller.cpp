@@ -85,7 +85,7 @@ void nvme_controller::open() {
   disable();  // whatever somebody else left behind, before memory is given to it
   admin_ = make_rings(0, std::min(admin_depth, facts_.depth), "the admin queue of a drive");
   admin_block_ = {tier::host, queue_words(admin_.rings.depth).bytes, -1, "the admin queue of a drive"};
-  page_ = memory_->allocate(memory_page, "what a drive tells of itself");
+  page_ = memory_->allocate(memory_page, "data of the Identify command");
   enable();
   identify();
   facts_.queues = options_.queues;

@@ -212,7 +212,7 @@ page_file_writer::~page_file_writer() = default;
 
 void page_file_writer::write(void const* data, std::uint64_t bytes) {
   if (bytes > head_.bytes - taken_)
-    fail(errc::internal, "{}: {} bytes more are written than were told", file_, bytes - (head_.bytes - taken_));
+    fail(errc::internal, "{}: {} bytes more are written than announced", file_, bytes - (head_.bytes - taken_));
   taken_ += bytes;
   std::uint64_t const most = std::uint64_t{head_.unit_pages} * head_.page_bytes;
   auto const* from = static_cast<std::byte const*>(data);
@@ -299,7 +299,7 @@ page_file::page_file(std::filesystem::path const& file, reader_options options, 
            own.stripe, own.stripes, name_, k, head_.stripes);
   }
   // The heads were held against the sizes of their files, so there are as many pages.
-  sums_ = buffer<std::uint32_t>(tier::host, head_.pages, -1, "checksums of a row file");
+  sums_ = buffer<std::uint32_t>(tier::host, head_.pages, -1, "checksums of a feature file");
   for (std::uint32_t k = 0; k < head_.stripes; ++k) {
     page_head const& own = heads[k];
     std::vector<std::uint32_t> sums(own.own_pages);
@@ -342,7 +342,7 @@ void page_queue::submit(std::span<page_request const> requests) {
   std::uint32_t const each = file_.page_bytes();
   for (page_request const& r : requests)
     if (r.page > file_.pages() || r.count > file_.pages() - r.page)
-      fail(errc::usage, "{} pages from page {} are asked of a file of {}", r.count, r.page, file_.pages());
+      fail(errc::usage, "a request of {} pages from page {} exceeds the file of {}", r.count, r.page, file_.pages());
   for (page_request const& r : requests) {
     if (free_.empty()) {
       free_.push_back(asked_.size());
