@@ -1,4 +1,4 @@
-// What this Garner is and what it sees: version, GPU support, devices.
+// This build and its machine: version, GPU support, devices.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,16 +11,16 @@ struct device_info {
   std::string name;
   int multiprocessors = 0, compute_major = 0, compute_minor = 0;
   std::uint64_t memory_bytes = 0, free_bytes = 0;
-  int driver_version = 0, runtime_version = 0;  // as CUDA counts: 13000 is 13.0
+  int driver_version = 0, runtime_version = 0;  // CUDA's numbering: 13000 is 13.0
 };
 struct build_info {
   std::string version;
-  bool cuda = false;      // built for GPUs
-  std::string no_device;  // why there is no usable device, and what to try; empty where there is one
+  bool cuda = false;      // built with GPU support
+  std::string no_device;  // the reason for the lack of a usable device, and what to try; else empty
   std::vector<device_info> devices;
 };
-char const* version() noexcept;  // "0.1.0"; asks no device
-std::string build_id();          // tells builds of one version apart: the linker's name of this one, or where it gave none the version
+char const* version() noexcept;  // "0.1.0"; does not touch a device
+std::string build_id();          // identifies this build among those of one version: the linker's build id, or the version without one
 build_info describe_build();
 
 // "8GiB", "1.5 GiB", "512M": powers of 1024; "8GB", "512 MB": of 1000; "1.5e9", "4096". errc::usage shows examples.

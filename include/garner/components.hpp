@@ -1,4 +1,4 @@
-// Weak connected components: what one asks of the job and what one gets.
+// Weakly connected components: options and results.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,50 +12,50 @@
 namespace garner {
 
 enum class components_variant {
-  afforest,  // link the first neighbours of every vertex, then only what the largest component does not hold yet
-  emogi,     // the smallest label spreads round by round, as in the paper: no list is split or joined
+  afforest,  // link the first neighbors of every vertex, then only vertices outside the largest component
+  emogi,     // the smallest label spreads round by round, as in the paper, without splitting or joining lists
 };
 
 struct components_options {
   place where;
   components_variant variant = components_variant::afforest;
   access_mode access = access_mode::aligned;
-  std::optional<tier> edges;  // where the edge list lies; unset: where the graph has them
-  // Bytes of far data cached on the device: directories of packed lists, the best neighbours of every vertex (afforest), the first
-  // arcs, in this order. Unset: a tenth of the plain edge list. Place host and emogi keep none.
+  std::optional<tier> edges;  // the memory tier of the edge list; unset: where the graph has it
+  // Bytes of remote data cached on the device: block directories of compressed adjacency, the best neighbors per vertex (afforest), the
+  // first edges, in this order. Unset: 10 % of the uncompressed edge list. The CPU and emogi cache nothing.
   std::optional<std::uint64_t> device_budget;
-  std::uint32_t first_neighbours = 2;     // afforest: of each list, linked before the largest component is looked for; at most 64
-  std::uint64_t seed = 1;                 // afforest: of the sample that finds the largest component; the result does not depend on it
-  std::uint32_t slice = 1024;             // afforest: elements of a long list that one team takes; a multiple of 32, 64 or more
+  std::uint32_t first_neighbours = 2;     // afforest: neighbors per vertex linked before the search for the largest component; at most 64
+  std::uint64_t seed = 1;                 // afforest: for the sample that finds the largest component; the result does not depend on it
+  std::uint32_t slice = 1024;             // afforest: elements of a long list per team; a multiple of 32, 64 or more
   std::uint64_t l2_bytes = 0;             // simulated runs: an L2 of this size before the link; 0: none
   bool check_certificate = false;         // verify each run
-  std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of lists (and weights) sent at once
-  walk_options paper;                     // what repeats the paper: vertices_per_team
-  std::vector<place> shards;              // as of bfs_options; afforest only
+  std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of adjacency (and weights) per copy
+  walk_options paper;                     // settings that reproduce the paper: vertices_per_team
+  std::vector<place> shards;              // as in bfs_options; afforest only
 };
 
 // A round of emogi, or a step of afforest.
 struct components_phase {
   enum class kind { round, first_neighbours, remaining, all } what = kind::round;
-  std::uint64_t vertices = 0;  // whose lists were looked at
-  std::uint64_t edges = 0;     // arcs looked at
+  std::uint64_t vertices = 0;  // vertices whose adjacency was read
+  std::uint64_t edges = 0;     // edges read
   traffic link;
   double ms = 0;
-  file_reads file;                    // where the lists lie in a file
-  std::uint64_t bytes_exchanged = 0;  // that shards read of each other
+  file_reads file;                    // if the adjacency lies in a file
+  std::uint64_t bytes_exchanged = 0;  // read from other shards
 };
 
 struct components_run {
-  std::uint64_t components = 0;  // weak ones: the direction of an edge does not matter; an isolated vertex is one of its own
+  std::uint64_t components = 0;  // weak components: edge direction does not matter; an isolated vertex is its own component
   std::uint64_t largest = 0;     // vertices in the largest
-  std::uint64_t edges = 0;       // arcs looked at
-  double ms = 0;                 // until every vertex has its label; state is made before the clock starts, counting comes after it stops
-  double prepare_ms = 0;         // of the first run of a job: what came before its clock: state, and the device cache; of later ones 0
-  traffic link;                  // simulated: counted; device: the same model in closed form; host: nothing crosses a link
-  file_reads file;               // where the lists lie in a file
+  std::uint64_t edges = 0;       // edges read
+  double ms = 0;                 // until every vertex has its label; excludes allocating state and counting components
+  double prepare_ms = 0;         // first run of a search: time for state and the device cache, before `ms` starts; later runs: 0
+  traffic link;                  // simulated: counted; device: the same model in closed form; CPU: no link traffic
+  file_reads file;               // if the adjacency lies in a file
   bool verified = false;
   std::vector<components_phase> phases;
-  std::vector<job_shard> shards;  // none: one place
+  std::vector<job_shard> shards;  // empty: one device
 };
 
 }  // namespace garner

@@ -1,6 +1,6 @@
-// Rows that a model learns: a table in the tiers of a feature table (features.hpp), gathered and stepped in place, a row at a time.
-// Sources: Duchi et al., JMLR 12, 2011 (Adagrad); Kingma and Ba, ICLR 2015 (Adam), of single rows as torch.optim.SparseAdam has it: only
-// rows that have a gradient are touched, and all count the same steps.
+// Trainable embeddings: a table in the tiers of a feature table (features.hpp), gathered and updated in place, row by row.
+// Sources: Duchi et al., JMLR 12, 2011 (Adagrad); Kingma and Ba, ICLR 2015 (Adam), for single rows as in torch.optim.SparseAdam: a step
+// updates only rows that have a gradient, and all rows share one step count.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -27,37 +27,37 @@ std::string_view to_string(first_values how);
 first_values parse_first_values(std::string_view text);
 
 struct embedding_options {
-  place where;  // that gathers and steps
+  place where;  // the device that gathers and updates
   row_optimiser optimiser = row_optimiser::adam;
   first_values first = first_values::normal;
-  double spread = 1;       // of the first values: normal: their standard deviation; uniform: they lie between -spread and spread
-  std::uint64_t seed = 1;  // the first values are a function of seed, row and column, the same bits at every place
-  // As of tiered_options: bytes of rows (with their state) in the device's memory, the hottest by `scores`; all others lie in host memory,
-  // where the device steps them in place. Unset: half of what is free.
+  double spread = 1;       // of the initial values: normal: standard deviation; uniform: between -spread and spread
+  std::uint64_t seed = 1;  // the initial values depend on seed, row and column only; all devices make the same bits
+  // As in tiered_options: bytes of rows (with their state) in GPU memory, the hottest by `scores`. All others lie in host memory, where
+  // the device updates them in place. Unset: half of the free memory.
   std::optional<std::uint64_t> device_budget;
   std::span<float const> scores = {};  // read by the constructor
 };
 
-// Of one step. Unset: as torch's optimisers have it.
+// Options of one step. Defaults are those of torch's optimizers.
 struct row_step {
   double rate = 0.01;
-  double rate_decay = 0;               // adagrad: step k takes rate / (1 + (k - 1) * rate_decay)
+  double rate_decay = 0;               // adagrad: step k uses rate / (1 + (k - 1) * rate_decay)
   double beta1 = 0.9, beta2 = 0.999;   // adam
   std::optional<double> epsilon = {};  // unset: adagrad 1e-10, adam 1e-8
-  stream_ref stream = {};              // to work on, as of gather_options
+  stream_ref stream = {};              // the stream for the work, as in gather_options
 };
 
-// What a step did.
+// The result of one step.
 struct update_run {
-  std::uint64_t rows = 0, far_rows = 0;  // different ones that were stepped; of these, in host memory
-  std::uint64_t far_bytes = 0;           // with their state: so many are read over the link, and as many written
-  traffic link;                          // simulated: what reading them asks of the link; what is written back are the same bytes
+  std::uint64_t rows = 0, far_rows = 0;  // distinct rows that were updated; of these, rows in host memory
+  std::uint64_t far_bytes = 0;           // with their state: read over the link, and the same number written
+  traffic link;                          // simulated: link traffic of the reads; the writes are the same bytes
 };
 
-// A place has one table; calls from several threads take turns.
+// One table on one device; concurrent calls are serialized.
 class embedding {
  public:
-  // errc::memory where a budget or the system refuses, errc::usage for options that cannot be.
+  // errc::memory if a budget or the system refuses; errc::usage for invalid options.
   embedding(std::uint64_t rows, std::uint64_t width, embedding_options const& options);
   ~embedding();
   embedding(embedding&&) noexcept;
@@ -71,23 +71,23 @@ class embedding {
   rows_by_tier tiers() const;
   std::string about() const;
 
-  // f32 rows of ids, as tiered_tensor::gather has it: at the place that gathers; errc::input names an id that is no row and its position.
+  // f32 rows of ids, as tiered_tensor::gather, on the gathering device; errc::input names an id outside the table and its position.
   gather_run gather(id_span ids, row_output out, stream_ref stream = {});
-  // One step: row k of `gradients` (width floats) is of ids[k]. Those of one row are added up in the order of their positions, then each
-  // row is read, stepped and written once. Waits until ids and gradients have been looked at: errc::input names an id that is no row and
-  // its position, or a row whose gradient is no finite number, and nothing has changed then. A step is whole: Ctrl-C is heard before it.
+  // One step: row k of `gradients` (width floats) belongs to ids[k]. Gradients of one row are summed in the order of their positions; each
+  // row is then read, updated and written once. Blocks until ids and gradients are checked: errc::input names an id outside the table and
+  // its position, or a row with a non-finite gradient, and leaves the table unchanged. A step is atomic: Ctrl-C takes effect before it.
   update_run update(id_span ids, std::span<float const> gradients, row_step const& options = {});
 
-  // Arrays of the state, as torch's optimisers name them: none of sgd; "sum" of adagrad; "exp_avg", "exp_avg_sq" of adam.
+  // Arrays of the state, named as in torch's optimizers: sgd: empty; adagrad: "sum"; adam: "exp_avg", "exp_avg_sq".
   std::vector<std::string> states() const;
-  // Rows [first, first + count) of "weight" or one of states(), to and from host memory.
+  // Copies rows [first, first + count) of "weight" or one of states() to or from host memory.
   void read(std::string_view what, std::uint64_t first, std::uint64_t count, std::span<float> to) const;
   void write(std::string_view what, std::uint64_t first, std::uint64_t count, std::span<float const> from);
   void set_steps(std::uint64_t steps);
 
-  // Everything that decides what comes, in one file (safetensors: weight, then states()), whole or not at all; a few rows at a time. load()
-  // takes it bit for bit, wherever its rows lay; errc::input for a table of another shape or optimiser, or a damaged file, before anything
-  // has changed.
+  // The complete training state in one file (safetensors: weight, then states()), written atomically, a few rows at a time. load() restores
+  // it bit for bit, whatever the tiers of its rows; errc::input for a table of another shape or optimizer, or a damaged file, and nothing
+  // has changed then.
   void save(std::filesystem::path const& file) const;
   void load(std::filesystem::path const& file);
 

@@ -1,4 +1,4 @@
-// The one exception type of Garner. Its message is one line: what went wrong, the values, where, and what to try.
+// Garner's only exception type. Its message is one line: what failed, the values, where, and what to try.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -6,12 +6,12 @@
 namespace garner {
 
 enum class errc {
-  usage,        // the call contradicts itself (access and tier that do not go together, an unknown option)
-  input,        // the data are bad: a file that lies, a vertex that does not exist
-  io,           // the system refused: no such file, disk full, permission
+  usage,        // the call contradicts itself (incompatible access and tier, an unknown option)
+  input,        // bad data: an inconsistent file, a vertex that does not exist
+  io,           // the system refused: file not found, disk full, permission
   memory,       // a budget or an allocation refused
   device,       // no GPU, no GPU support in this build, or the GPU reported a fault
-  interrupted,  // the caller asked to stop (Ctrl-C)
+  interrupted,  // the caller requested a stop (Ctrl-C)
   internal,     // a defect of Garner
 };
 
@@ -24,7 +24,7 @@ class error : public std::runtime_error {
   errc code_;
 };
 
-// An id that names nothing: a vertex that a graph has not, a row outside a table. Its code is errc::input.
+// An id that does not exist: a vertex outside the graph, a row outside a table. Its code is errc::input.
 class id_error : public error {
  public:
   explicit id_error(std::string const& message) : error(errc::input, message) {}

@@ -1,4 +1,4 @@
-// Models over graphs (GCN, GraphSAGE, GIN), trained by mini-batches or on the whole graph, and inferred exactly, whatever tier rows lie in.
+// Graph neural networks (GCN, GraphSAGE, GIN): mini-batch or full-graph training and exact inference, with features in any memory tier.
 // Sources: Kipf and Welling, ICLR 2017 (GCN); Hamilton et al., NeurIPS 2017 (GraphSAGE); Xu et al., ICLR 2019 (GIN); Kingma and Ba, ICLR
 // 2015 (Adam).
 #pragma once
@@ -22,14 +22,14 @@
 
 namespace garner {
 
-// How dense products are rounded on a device that has the units for it: as f32; factors to TF32 or bf16 first, sums in f32. The host has
+// Rounding of GEMMs on a GPU with tensor cores: f32; or factors rounded to TF32 or bf16, with f32 accumulation. The CPU always uses
 // f32.
 enum class dense_math : std::uint8_t { f32, tf32, bf16 };
 std::string_view to_string(dense_math math);
 dense_math parse_dense_math(std::string_view text);  // errc::usage with the choices otherwise
 
-// How a vertex takes up what its neighbours hold: added up, their mean (weighted: by the weights), or GCN's symmetric normalisation, of
-// which the vertex itself is one.
+// How a node aggregates its neighbors: sum, mean (weighted: by edge weights), or GCN's symmetric normalization, which includes the node
+// itself.
 enum class aggregation : std::uint8_t { sum, mean, gcn };
 std::string_view to_string(aggregation how);
 aggregation parse_aggregation(std::string_view text);
@@ -38,37 +38,37 @@ enum class model_kind : std::uint8_t { gcn, sage, gin };
 std::string_view to_string(model_kind kind);
 model_kind parse_model_kind(std::string_view text);
 
-// What a label says.
+// The kind of labels.
 enum class label_kind : std::uint8_t {
-  one_class,  // a whole number a vertex, below 0: none (softmax)
-  yes_or_no,  // a row of 0 and 1 a vertex, one a class (sigmoid)
+  one_class,  // single-label: an integer per node, negative: unlabeled (softmax)
+  yes_or_no,  // multi-label: a row of 0 and 1 per node, one per class (sigmoid)
 };
-// What is done to a row before the model has it.
+// Normalization of a feature row before the first layer.
 enum class row_scaling : std::uint8_t {
   none,
-  sum,     // divided by the sum of its sizes
-  length,  // divided by its length (the root of its squares' sum)
+  sum,     // divided by the sum of its absolute values
+  length,  // divided by its Euclidean norm
 };
 std::string_view to_string(row_scaling how);
 row_scaling parse_row_scaling(std::string_view text);
-// What suits a table, by some 4,096 of its rows: none where a number is negative; else sum where less than a tenth of the numbers is not 0
-// (words), length where more is (counts).
+// The normalization that suits a table, from about 4,096 of its rows: none if a number is negative; else sum if less than a tenth of the
+// numbers is non-zero (bags of words); else length (counts).
 row_scaling scaling_of(tiered_tensor& features);
 
 struct model_options {
   model_kind kind = model_kind::sage;
-  std::uint64_t inputs = 0, classes = 0;  // elements a row, and what is told apart
+  std::uint64_t inputs = 0, classes = 0;  // row width, and number of classes
   std::uint32_t layers = 2, hidden = 64;
   bool layer_norm = false, residual = false;
   label_kind labels = label_kind::one_class;
   row_scaling scaling = row_scaling::none;
-  std::uint64_t seed = 1;  // of the parameters' first values
+  std::uint64_t seed = 1;  // for the initial parameters
 };
-// The layer norm and residual that suit the kind and the number of training nodes: from 1,000 on both, since these are enough to learn
-// them from; below neither, but that gin has layer norm.
+// The layer norm and residual that suit the kind and the number of training nodes: both from 1,000 nodes on, which suffice to learn their
+// parameters; neither below that, except for gin's layer norm.
 void suit_layers(model_options& m, std::uint64_t training_vertices);
 
-// What a model over several types of vertices and edges is made for (hetero.hpp): GraphSAGE with a matrix a relation.
+// The types of a model over several node and edge types (hetero.hpp): GraphSAGE with one matrix per relation.
 struct model_types {
   struct relation {
     std::uint32_t from = 0, to = 0;
@@ -76,21 +76,21 @@ struct model_types {
     bool operator==(relation const&) const = default;
   };
   std::vector<std::string> names;
-  std::vector<std::uint64_t> inputs;  // elements a row, of each type
+  std::vector<std::uint64_t> inputs;  // row width of each type
   std::vector<relation> relations;    // named FROM__RELATION__TO
-  std::uint32_t target = 0;           // the type that is told apart
+  std::uint32_t target = 0;           // the type whose nodes are classified
   bool operator==(model_types const&) const = default;
 };
-// A table a type, in their order. errc::input names a type without one. `side` out: every relation is pulled the other way round, so that
-// vertices of its `from` take up those of its `to`; it keeps its name.
+// One table per type, in their order. errc::input names a type without a table. `side` out reverses every relation: nodes of its `from`
+// type then aggregate nodes of its `to` type; the relation keeps its name.
 model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features, list_side side = list_side::in);
 
-// Rows of vertices in, scores of classes out. Its parameters lie near its place.
+// Maps feature rows to class scores. Its parameters lie in the memory of its device.
 class gnn_model {
  public:
   gnn_model(place where, model_options const& options);
-  gnn_model(place where, model_options const& options, model_types const& types);  // options' inputs are those of the target
-  // A model file, which is safetensors with the names that PyG's models have (convs.0.lin_l.weight ...), its options in the metadata.
+  gnn_model(place where, model_options const& options, model_types const& types);  // the inputs in `options` are the target's
+  // A model file: safetensors with PyG's parameter names (convs.0.lin_l.weight ...), and the options in the metadata.
   static gnn_model read(std::filesystem::path const& file, place where);
   void write(std::filesystem::path const& file) const;
   ~gnn_model();
@@ -98,7 +98,7 @@ class gnn_model {
   gnn_model& operator=(gnn_model&&) noexcept;
 
   model_options const& options() const;
-  model_types types() const;  // of one type: no names
+  model_types types() const;  // one type: empty names
   place where() const;
   struct tensor {
     std::string name;
@@ -106,7 +106,7 @@ class gnn_model {
     std::vector<float> values;
   };
   std::vector<tensor> tensors() const;  // copies
-  std::uint64_t parameters() const;     // numbers in all
+  std::uint64_t parameters() const;     // total number of scalars
 
   struct parts;
   parts& inside() const { return *parts_; }
@@ -118,74 +118,74 @@ class gnn_model {
 
 // --- training ---
 enum class split_part : std::uint8_t { none = 0, train = 1, validation = 2, test = 3 };
-// What is known of the vertices, a row each in the order of graph_handle::ids(). Read where they lie, by the constructors alone.
+// Labels and split of the nodes, one row per node in the order of graph_handle::ids(). Only the constructors read them.
 struct known_vertices {
-  row_array labels;                          // i64 of width 1 (one_class), or u8 or f32 of one a class (yes_or_no)
-  std::span<std::uint8_t const> split = {};  // a split_part each
+  row_array labels;                          // i64 of width 1 (one_class), or u8 or f32 of one column per class (yes_or_no)
+  std::span<std::uint8_t const> split = {};  // one split_part per node
 };
 
-// Labels of an .npy file: whole numbers of any width, or floats that are whole (NaN: none), one a vertex, as i64; or of two dimensions 0
-// and 1 (bool, whole numbers, floats), a row a vertex, as u8. errc::input names what is neither.
+// Labels of an .npy file. One dimension: integers of any width, or integral floats (NaN: unlabeled), one per node, as i64. Two dimensions
+// of 0 and 1 (bool, integers, floats): one row per node, as u8. errc::input for any other content.
 row_array read_labels(std::filesystem::path const& file);
-// A split of an .npy file: one whole number a vertex, a split_part each.
+// A split of an .npy file: one integer per node, a split_part each.
 std::vector<std::uint8_t> read_split(std::filesystem::path const& file);
 
-// Data parallel: ranks that train copies of one model, each on its share of every mini-batch (loader_options::ranks), and take the mean of
-// their gradients in a fixed order, so that all hold the same bits. Threads of a process, each with a place of its own, or processes.
+// Data parallel: ranks train copies of one model, each on its share of every mini-batch (loader_options::ranks), and average their
+// gradients in a fixed order, so all ranks hold the same bits. Ranks are threads, each with its own device, or processes.
 class rank_group;
 class shard_group;
 std::shared_ptr<rank_group> ranks_of_threads(std::uint32_t ranks, double wait_seconds = 60);
-// Processes that say the same name; `wait_seconds`: for all to come.
+// Processes that pass the same name; `wait_seconds`: timeout for all to join.
 std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds = 60);
-// What ranks that are processes all read, in host memory once: rank 0 reads the file, and the others have rows and lists where they lie, as
-// long as any of them does. All make these calls, in one order; errc::io names a rank that has ended. Rows are for tables at any place.
-// Lists that rank 0 has on its device each loads itself, as do ranks that are threads.
+// Data that all ranks of a multi-process group read, in host memory once: rank 0 reads the file, the others map its rows and adjacency for
+// as long as any rank lives. All ranks make these calls, in one order; errc::io names a rank that has ended. Tables on any device can use
+// the rows. If rank 0 has the adjacency on its device, each rank loads its own, as do ranks that are threads.
 row_array read_rows(std::filesystem::path const& file, rank_group& ranks, place where);
 graph_handle open_graph(std::filesystem::path const& file, open_options const& options, rank_group& ranks);
-// For a rank that ends before it has a training: the others' calls name it. A training's own errors are told by itself.
+// For a rank that ends before it has a training: the others' calls then name it. A training reports its own errors.
 void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept;
 void leave_shards(shard_group& shards, std::uint32_t shard, std::string_view why) noexcept;
 
 struct training_options {
-  std::vector<std::int64_t> fanouts = {};  // a layer each; empty: the whole graph at every step
+  std::vector<std::int64_t> fanouts = {};  // one per layer; empty: full-graph steps
   list_side side = list_side::in;
-  bool weighted = false;  // edges count by their weights
-  // Of mini-batches, lists that lie far: block_options::device_budget and scores.
+  bool weighted = false;  // use edge weights
+  // Mini-batches, remote adjacency: block_options::device_budget and scores.
   std::optional<std::uint64_t> list_budget = {};
   std::span<float const> list_scores = {};
   std::uint64_t batch = 1024;
-  double rate = 0.01;  // of Adam
-  // Of all parameters, added to the gradient. Unset: 5e-4, or a half over the number of training vertices where that is less, as what is
-  // known beforehand counts the less the more there is to learn from.
+  double rate = 0.01;  // Adam's learning rate
+  // Weight decay of all parameters, added to the gradient. Unset: 5e-4, or 0.5 / number of training nodes if that is less: the prior
+  // matters less with more training data.
   std::optional<double> decay;
-  std::optional<double> dropout;        // unset: 0.5, or 0.2 of a model with residual and layer norm
-  std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn and sage without residual, none else
+  std::optional<double> dropout;        // unset: 0.5, or 0.2 for a model with residual and layer norm
+  std::optional<double> input_dropout;  // of the features; unset: as dropout for gcn and sage without residual, else 0
   dense_math math = dense_math::tf32;
-  // Of the whole graph: steps and evaluations are recorded once, and given to a device as one from then on; the same bits either way.
+  // Full-graph training: capture steps and evaluations once as CUDA graphs, and launch these from then on. Results are the same bits.
   bool record = true;
-  std::uint64_t seed = 1;            // of mini-batches, shuffling, dropout
+  std::uint64_t seed = 1;            // for mini-batches, shuffling, dropout
   std::uint32_t evaluate_every = 1;  // epochs; 0: never
-  // When it is over: after so many epochs, or so many evaluations without a lower validation loss (0: whatever that is). With neither set,
-  // when the validation loss has not fallen for 50 steps and 10 epochs, after 1,000 steps and 100 epochs at the most. With patience alone
-  // that many at the most; with epochs alone after exactly these. Without an evaluation of validation nodes: after 200 steps and 10 epochs.
+  // Early stopping: after this many epochs, or this many evaluations without a lower validation loss (patience; 0: unlimited). With neither
+  // set: once the validation loss has not fallen for 50 steps and 10 epochs, at most 1,000 steps and 100 epochs. With patience only, the
+  // same limits apply; with epochs only, exactly these. Without evaluation of validation nodes: after 200 steps and 10 epochs.
   std::optional<std::uint64_t> epochs;
   std::optional<std::uint32_t> patience;
   loader_options load = {};  // ahead, window, way, window_bytes, multiprocessors
-  // Mini-batches are of `batch` seeds a rank. All ranks say the same options and make the same calls of a training, those marked *
-  // together.
-  std::shared_ptr<rank_group> ranks = {};  // null: one
+  // A mini-batch has `batch` seeds per rank. All ranks pass the same options and make the same calls of a training; calls marked * are
+  // collective.
+  std::shared_ptr<rank_group> ranks = {};  // null: one rank
   std::uint32_t rank = 0;
-  // Or shards of the whole graph (garner/shards.hpp): threads that train on a part each, and have one gradient. `rank` says which of them;
-  // calls marked * are made together.
+  // Or shards of the full graph (garner/shards.hpp): each thread trains on one part, with one common gradient. `rank` is the shard's
+  // number; calls marked * are collective.
   std::shared_ptr<shard_group> shards = {};
 };
 
-// Of exact scores: of the whole neighbourhood of each vertex, without a draw.
+// Metrics of exact scores: from each node's full neighborhood, without sampling.
 struct evaluation {
   struct part {
     std::uint64_t vertices = 0;  // with a label
     double accuracy = 0, loss = 0;
-    std::optional<double> auc;  // two classes: the area under the ROC curve, of the second
+    std::optional<double> auc;  // two classes: the area under the ROC curve, of the second class
   };
   part train, validation, test;
   double ms = 0;
@@ -193,96 +193,96 @@ struct evaluation {
 
 struct epoch_report {
   std::uint64_t epoch = 0, steps = 0;  // counted from 1
-  double loss = 0, accuracy = 0;       // of what was learned from, with dropout, before each step
-  double ms = 0;                       // without evaluation
-  double model_ms = 0;                 // of it, what the steps took that were not waiting for rows: forward, backward, Adam
+  double loss = 0, accuracy = 0;       // of the training nodes, with dropout, before each step
+  double ms = 0;                       // excludes evaluation
+  double model_ms = 0;                 // part of `ms`: the steps without waiting for rows: forward, backward, Adam
   std::optional<evaluation> exact;
-  bool best = false;  // no exact validation had a lower loss before
-  // Of the whole graph, on a device: how many kernels, copies and fills a step was given as at once; 0: one after the other. Told once: why
-  // the device would not record them.
+  bool best = false;  // no earlier validation had a lower loss
+  // Full-graph training on a GPU: operations (kernels, copies, fills) in the CUDA graph of a step; 0: launched one by one. The reason for a
+  // failed capture is reported once.
   std::uint64_t recorded = 0;
   std::string unrecorded = {};
-  load_report load;  // of mini-batches
+  load_report load;  // mini-batch training
 };
 
 class training {
  public:
-  // Graph, features and model must outlive it. errc::input where labels are missing, not below the number of classes, or nothing is to be
-  // trained; errc::usage for options out of range, and * for ranks whose options or parameters differ. errc::io names a rank that has
-  // stopped, and why; none can go on then.
+  // Graph, features and model must outlive it. errc::input if labels are missing or not below the number of classes, or the training set is
+  // empty; errc::usage for options out of range, and * for ranks with different options or parameters. errc::io names a rank that has
+  // stopped, and why; no rank can continue then.
   training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known, training_options const& options);
-  // Of several types: a table each, labels and split of the model's target. `fanouts` are of every relation, `side` is that of the model's
-  // types. Whole-graph steps and side out want in-lists (open_options::in_lists), weights those of every relation. All must outlive it.
+  // Several types: one table per type, labels and split of the target; all must outlive it. `fanouts` apply to every relation; `side` is
+  // that of the model types. Full-graph steps and side out need in-edges (open_options::in_lists); weights, those of every relation.
   training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, known_vertices const& known,
            training_options const& options);
   ~training();
   training(training&&) noexcept;
 
-  bool over() const;                        // by patience, or by its epochs; next() goes on all the same
-  training_options const& options() const;  // with what was not set as it was chosen
-  // One epoch, or what is left of one. errc::input names a row or parameter that is no number, and the model is what it was before that
-  // step. Interrupted, it stands between two steps and may be kept. * Loss and accuracy are of all ranks, rank 0 evaluates; where one is
-  // interrupted all are, before the same step.
+  bool over() const;                        // by patience or number of epochs; next() continues all the same
+  training_options const& options() const;  // with the values chosen for unset options
+  // One epoch, or the rest of one. errc::input names a row or parameter with a non-finite number; the model is as before that step. If
+  // interrupted, training stops between two steps and can be saved. * Loss and accuracy are of all ranks; rank 0 evaluates. If one rank is
+  // interrupted, all stop before the same step.
   epoch_report next();
-  evaluation evaluate();  // of this rank alone; * of shards by all
-  // * A checkpoint: everything that decides what comes. Rank 0 writes it.
+  evaluation evaluate();  // of this rank alone; * with shards, collective
+  // * Writes a checkpoint with the complete training state. Rank 0 writes it.
   void keep(std::filesystem::path const& file) const;
-  // * Bit for bit; errc::input for another graph, model, options, number of ranks, or a damaged file.
+  // * Bit for bit; errc::input for another graph, model, options or number of ranks, or a damaged file.
   void resume(std::filesystem::path const& file);
   std::uint64_t epochs() const, step() const;  // done so far
   std::optional<std::uint64_t> best_epoch() const;
-  void take_best();             // the model's parameters are those of that epoch
-  std::uint64_t bytes() const;  // near memory, with the loader's
+  void take_best();             // restores the model's parameters of that epoch
+  std::uint64_t bytes() const;  // device memory, including the loader's
 
  private:
   struct impl;
   detail::held<impl> impl_;
 };
 
-// The fastest way to train so over shards, one at each of `places`: predicted from the graph, then measured by the aggregations of a few
-// epochs where several are within twice the best. With exact sums it chooses among what gives the same bits; else among all ways. Where
-// `places` are several devices it may be one shard, at the first of them, unless that is said not to fit (`one_fits`). errc::usage as
-// shard_options and split_report() have it.
+// The fastest strategy for training over shards, one on each of `places`: predicted from the graph, then measured by the aggregations of
+// a few epochs if several are within 2x of the best. With deterministic reduction only strategies of equal results compete; else all. If
+// `places` are several devices, one shard on the first device may win, unless it does not fit (`one_fits`). errc::usage as for
+// shard_options and split_report().
 shard_decision decide_shards(model_options const& model, graph_handle const& g, training_options const& options, shard_options const& asked,
                              std::vector<place> const& places, bool one_fits = true);
-// The same between processes that say the same name: all make this call, each of its shard and place, and all get the same ways. Predicted
-// by rates of places like these, then measured together. errc::io names a process that is gone or that does not come for `wait_seconds`.
+// The same between processes that pass the same name: all make this call with their own shard and device, and get the same strategies.
+// Predicted from rates of such devices, then measured together. errc::io names a process that has ended or does not join in `wait_seconds`.
 shard_decision decide_shards_of_processes(model_options const& model, graph_handle const& g, training_options const& options,
                                           shard_options const& asked, std::string const& name, std::uint32_t shard, place where,
                                           double wait_seconds = 60);
 
 // --- inference ---
-// Scores of all vertices, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer. What does not fit near
-// comes over the link in parts, a layer after the other; each layer goes the way with the fewest bytes.
+// Scores of all nodes, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer. Data that does not fit in GPU
+// memory is streamed over the link; each layer uses the strategy with the fewest bytes.
 struct inference_options {
   list_side side = list_side::in;
   bool weighted = false;
   dense_math math = dense_math::tf32;
-  std::optional<std::uint64_t> near_bytes;  // at most so much memory near; unset: what is free
+  std::optional<std::uint64_t> near_bytes;  // limit for device memory; unset: the free memory
 };
-// What was done, or would be. Bytes are those between host memory and what lies near, also where the place is the host.
+// The result of inference, or of a dry run. Bytes are those between host memory and device memory, also if the device is the CPU.
 struct inference_report {
   struct layer {
-    std::string how;                                     // what lies near, in words
-    std::uint64_t rows_in = 0, rows_out = 0, lists = 0;  // bytes brought, bytes sent back, of lists brought again
-    double ms = 0, rows_ms = 0, targets_ms = 0;          // in all; bringing rows, and aggregating them
+    std::string how;                                     // what stays in device memory, in words
+    std::uint64_t rows_in = 0, rows_out = 0, lists = 0;  // bytes read, bytes written back, adjacency bytes read again
+    double ms = 0, rows_ms = 0, targets_ms = 0;          // in all; reading rows, and aggregating them
   };
-  std::vector<layer> layers;               // residual models: the first is the product before the layers
-  double ms = 0, prepare_ms = 0;           // in all; lists and host memory, before the layers
-  std::uint64_t lists = 0;                 // bytes of lists that were brought once
-  std::uint64_t near_bytes = 0;            // at most at a time, as planned
+  std::vector<layer> layers;               // residual models: the first is the GEMM before the layers
+  double ms = 0, prepare_ms = 0;           // in all; adjacency and host memory, before the layers
+  std::uint64_t lists = 0;                 // adjacency bytes read once
+  std::uint64_t near_bytes = 0;            // peak device memory, as planned
   std::uint64_t floor_bytes = 0;           // the rows of each layer, once
-  std::optional<double> link_gbs;          // measured of this device's link before (garner info), host to device
-  std::uint64_t bytes() const;             // all that crossed
+  std::optional<double> link_gbs;          // this device's link rate, if measured before (garner info), host to device
+  std::uint64_t bytes() const;             // all bytes over the link
   std::optional<double> floor_ms() const;  // floor_bytes at that rate
 };
 inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,
                        inference_options const& options = {});
-// Of the target's vertices, of a graph of several types; `side` is that of the model's types. In one piece (then no layers are told) where
-// all lists and rows fit near; else a relation after the other, as many columns of its rows near as fit.
+// For nodes of the target type, in a graph of several types; `side` is that of the model's types. If all adjacency and rows fit in device
+// memory, in one piece (`layers` is empty then); else relation by relation, with as many columns of its rows as fit.
 inference_report infer(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> const& features, std::span<float> scores,
                        inference_options const& options = {});
-// The same without doing it. errc::memory where too little is allowed.
+// A dry run of it. errc::memory if the limits are too small.
 inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features, inference_options const& options = {});
 
 }  // namespace garner

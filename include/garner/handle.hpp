@@ -1,5 +1,5 @@
-// A graph in memory: opened, read, built or generated; told about, brought to a device, reordered, saved.
-// Errors are garner::error. Vertices are named by the user's ids everywhere; results stand in the order of ascending ids.
+// A graph in memory: opened, read, built or generated; inspected, moved to a device, reordered, saved.
+// Errors are garner::error. Vertices are always named by user ids; results are in the order of ascending ids.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,10 +14,10 @@
 
 namespace garner {
 
-struct graph_access;  // Garner's own rooms reach the graph through it
+struct graph_access;  // for Garner's own modules
 
-// Owns a graph: CSR with its offsets in host memory and its edges in a tier. Move-only; jobs refer to the graph, so it must outlive them.
-// Many threads may look at one.
+// Owns a graph: CSR with its offsets in host memory and its edges in a memory tier. Move-only. Algorithms refer to the graph, so it must
+// outlive them. Many threads may read one.
 class graph_handle {
  public:
   ~graph_handle();
@@ -26,10 +26,10 @@ class graph_handle {
 
   explicit operator bool() const noexcept { return holder_ != nullptr; }  // false once moved elsewhere
   graph_info const& info() const;
-  std::string const& name() const;  // of its file, as messages call it
-  // Entry k of every result belongs to the vertex ids()[k]: all of them, ascending. Unless info().id_map that is k + info().id_base.
+  std::string const& name() const;  // of its file, as in messages
+  // Entry k of every result belongs to the vertex ids()[k]; ids ascend. Without info().id_map it is k + info().id_base.
   std::vector<std::uint64_t> ids() const;
-  std::uint64_t position(std::uint64_t id) const;  // the k with ids()[k] == id; errc::input where there is none
+  std::uint64_t position(std::uint64_t id) const;  // the k with ids()[k] == id; errc::input if it does not exist
 
  private:
   friend graph_access;
@@ -39,124 +39,124 @@ class graph_handle {
 };
 
 struct open_options {
-  place where;  // that will run the jobs: a device's edges are mapped for it, or lie on it
-  // host, device (place device), managed (place device; what access paged reads); unset: at a place device in its memory where lists and
-  // any job's state fit there, else host.
+  place where;  // device that will run the algorithms: its edges are mapped for it, or in its memory
+  // host, device (on a GPU), managed (on a GPU; for access paged). Unset: on a GPU device memory, if adjacency and the state of any
+  // algorithm fit there, else host.
   std::optional<tier> edges;
-  std::optional<bool> weights;   // unset: where the file has them; true: errc::input where it has none
-  std::optional<bool> in_lists;  // in-neighbours of a directed graph, unset in the same way; true: made where the file has none
-  bool check = true;             // the checksums; offsets and targets are checked in any case
+  std::optional<bool> weights;   // unset: if the file has them; true: errc::input if it has none
+  std::optional<bool> in_lists;  // in-edges of a directed graph, unset in the same way; true: made if the file has none
+  bool check = true;             // verify checksums; offsets and targets are checked in any case
 };
-// A container, or a graph made in memory: KIND:SCALE or KIND:SCALE:EDGE_FACTOR, as kron:20, is what generate_graph() makes of these numbers
-// and else its defaults (a file of such a name: ./kron:20). Takes its size in host memory (or device memory, of the edges). errc::io where
-// it cannot be read, errc::input where it is damaged, errc::memory where a budget or the system refuses.
+// Opens a graph file, or generates a graph: KIND:SCALE or KIND:SCALE:EDGE_FACTOR, such as kron:20, is generate_graph() with these numbers
+// and default options (for a file of that name, pass ./kron:20). It uses its size in host memory (or device memory, for the edges).
+// errc::io if it cannot be read, errc::input if it is damaged, errc::memory if a budget or the system refuses.
 graph_handle open_graph(std::filesystem::path const& file, open_options const& options = {});
 
-// A file of any other format that garner convert reads, by its ending. `report`, unless null, tells what was dropped.
+// Reads a file of any other format of `garner convert`, by its suffix. `report`, unless null, lists what was dropped.
 graph_handle read_graph(std::filesystem::path const& file, build_options const& options = {}, build_report* report = nullptr);
 
-// Edges in memory, as many as one likes in any order; an undirected one stands once. Ids as in build_options::numbering: gaps become
-// isolated vertices, unless they are many.
+// Edges in memory, in any order; an undirected edge appears once. Ids as in build_options::numbering: gaps become isolated vertices,
+// unless there are many.
 struct edge {
   std::uint64_t source, target;
 };
 struct edge_array {
   std::span<edge const> edges;
-  std::span<std::uint32_t const> weights = {};  // one an edge, or none ...
-  std::span<float const> real_weights = {};     // ... or of this kind: 0 or more, and finite
+  std::span<std::uint32_t const> weights = {};  // one per edge, or empty
+  std::span<float const> real_weights = {};     // the same as floats: finite, at least 0
   std::uint64_t vertices = 0;                   // ids 0 to vertices - 1 exist, with or without edges
 };
-// errc::input names an edge whose weight is negative or no number; errc::usage where there are not as many weights as edges.
+// errc::input names an edge whose weight is negative or NaN; errc::usage if the number of weights is not that of edges.
 graph_handle build_graph(edge_array const& edges, build_options const& options = {}, build_report* report = nullptr);
 
-// Edges that stay where they lie: whole numbers with a sign.
+// Edges that are read in place: signed integers.
 struct edge_ends {
   void const* data = nullptr;
   std::uint64_t count = 0;
-  std::int64_t stride = 1;  // from one to the next, in numbers
-  std::uint32_t bytes = 8;  // of a number: 4 or 8
+  std::int64_t stride = 1;  // distance of two entries, in integers
+  std::uint32_t bytes = 8;  // per integer: 4 or 8
 };
 struct adjacency_options {
-  std::uint64_t sources = 0, targets = 0;  // nodes there are
-  bool backward = false;                   // lists of sources, which hold targets; else lists of targets, which hold sources
-  bool edge_ids = false;                   // also which edge each entry is
-  std::span<float const> weights = {};     // one an edge, or none: 0 or more, and finite
-  std::string name = "edge_index";         // of the edges, as messages call them
-  // One an edge, or one a node of the type that lists hold; empty: none. Lists are in their order then, equal ones as without, and edge_ids
-  // are there unless that is the order of the edges.
+  std::uint64_t sources = 0, targets = 0;  // number of nodes
+  bool backward = false;                   // true: one list per source, of targets; false: one list per target, of sources
+  bool edge_ids = false;                   // also the edge index of each entry
+  std::span<float const> weights = {};     // one per edge, or empty: finite, at least 0
+  std::string name = "edge_index";         // of the edges, as in messages
+  // One per edge, or one per node of the type that lists hold; empty: none. Lists are then in the order of their times, ties as without
+  // times, and edge_ids are present unless that is the order of the edges.
   std::span<std::int64_t const> times = {};
   bool times_of_edges = false;
-  place where = {};  // that sorts: a device where that has the memory for it, else the host
+  place where = {};  // the sorting device: a GPU if its memory suffices, else the CPU
 };
 struct adjacency {
-  graph_handle graph;               // directed; these lists are its out-lists
-  bool in_order = false;            // entry k is edge k; then there are no edge_ids
-  void const* edge_ids = nullptr;   // of each entry, without a sign, where they were asked for
-  std::uint32_t edge_id_bytes = 0;  // 4 where edges are fewer than 2^32, else 8
+  graph_handle graph;               // directed; its out-edges are these lists
+  bool in_order = false;            // entry k is edge k; edge_ids is null then
+  void const* edge_ids = nullptr;   // of each entry, unsigned, if requested
+  std::uint32_t edge_id_bytes = 0;  // 4 for fewer than 2^32 edges, else 8
   std::shared_ptr<void const> owner = {};
 };
-// The neighbors of each node, of edges in any order: nothing dropped, nothing renumbered. Without times lists are sorted by neighbor and,
-// of equal ones, by edge. Cost: a few passes over the edges, the same whatever the degrees; 4 bytes an edge and 8 a node stay, as many an
-// edge with weights and with edge_ids, and 4 an edge are taken meanwhile; a device that sorts takes 24 bytes an edge of its
-// own memory instead, or sorts a part at a time. id_error names the first edge with a node that does not exist.
+// Builds the adjacency of edges in any order, without dropping or renumbering. Without times, lists are sorted by neighbor, ties by edge.
+// Cost: a few passes over the edges, for any degrees. Memory: 4 bytes per edge and 8 per node; another 4 per edge each for weights and
+// edge_ids; 4 per edge temporarily. A GPU instead uses 24 bytes per edge of its own memory, or sorts part by part.
+// id_error names the first edge with a node that does not exist.
 adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adjacency_options const& options);
 
-// A directed graph with its in-lists too, made of its out-lists where it has none; they lie where its edges lie. No change to one that has
-// them, or is undirected. errc::input where its lists stay in a file. Where it throws, `g` holds the same graph, perhaps in host memory.
+// Adds in-edges to a directed graph, built from its out-edges and in the same memory tier. A graph that has them, or is undirected, is
+// unchanged. errc::input if its adjacency stays in a file. If it throws, `g` holds the same graph, perhaps in host memory.
 graph_handle make_in_lists(graph_handle&& g);
-// The same beside a graph that others use and that stays as it is: what is there already is shared, by one more owner of `g`.
-// errc::usage where that lies on a device.
+// The same for a graph that others use: the result shares the existing arrays, as one more owner of `g`, which is unchanged.
+// errc::usage if the graph lies on a device.
 graph_handle make_in_lists(std::shared_ptr<graph_handle const> const& g);
 
-// See generate_options; made at the host or on a device (whose memory the sort takes).
+// See generate_options; generated on the CPU or on a GPU (whose memory the sort uses).
 graph_handle generate_graph(generate_options const& options, place where = {}, build_report* report = nullptr);
 
-// Makes the graph readable for a device in a tier (of the table in docs/concepts/memory-tiers.md; unset: as open_options), or for the host
-// again. What lies there already stays. Takes what it moves a second time meanwhile; where it throws, `g` is as it was.
+// Makes the graph readable for a device, in a tier (see the table in docs/concepts/memory-tiers.md; unset: as open_options), or for the CPU
+// again. Data already there is not copied. Needs memory for a second copy of what it moves; if it throws, `g` is unchanged.
 graph_handle bring_to(graph_handle&& g, place where, std::optional<tier> edges = {});
-// Whether its lists can be read there as they lie; `edges`: and lie in that tier.
+// Whether that device can read the adjacency in place; with `edges`: and whether it lies in that tier.
 bool readable_at(graph_handle const& g, place where, std::optional<tier> edges = {});
 
-// See vertex_order. Needs the lists of one direction a second time in host memory; the edges lie in host memory afterwards, mapped for no
-// device. Fewer than 2^32 vertices. `where` a device (any order but bfs): its edges are read from where they lie and lie in its memory
-// afterwards; bring_to() takes them home.
+// See vertex_order. Needs a second copy of one direction's adjacency in host memory; the edges lie in host memory afterwards, not mapped
+// for a device. Fewer than 2^32 vertices. If `where` is a GPU (any order but bfs), it reads the edges in place and the result is in its
+// memory; bring_to() moves it to host memory.
 graph_handle reorder_graph(graph_handle g, reorder_options const& options = {}, place where = {});
 
-// Written whole or not at all. A container keeps everything; other formats as `garner convert`. Returns what the format could not keep.
+// Written atomically. A graph file keeps everything; other formats as `garner convert`. Returns what the format could not represent.
 std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path const& file);
 
-// From file to file, as `garner convert`. errc::memory before anything is read where it will not fit.
+// From file to file, as `garner convert`. errc::memory, before anything is read, if it will not fit.
 graph_info convert_graph(std::filesystem::path const& in, std::filesystem::path const& out, build_options const& options = {},
                          build_report* report = nullptr);
 
-// The same in one piece of memory, which other processes may read (garner/shared.hpp): so many bytes, from a page on.
-std::uint64_t shared_bytes(graph_handle const& g);  // errc::usage where lists lie in a file or on a device
+// The same as one block of memory that other processes may read (garner/shared.hpp): its size, page-aligned.
+std::uint64_t shared_bytes(graph_handle const& g);  // errc::usage if the adjacency lies in a file or on a device
 void write_shared(graph_handle const& g, void* to);
-// The graph that lies there; nothing is copied, and it keeps the owner. errc::input where there is none.
+// The graph in that memory; nothing is copied, and it keeps the owner alive. errc::input if the memory holds none.
 graph_handle open_shared(std::shared_ptr<void> owner, void const* at, std::uint64_t bytes);
 
-// The neighbour lists as arrays. Row k is the vertex ids()[k]; a target is a position among ids() too. Where they lie plain in host memory,
-// in the order of ids(), they are the graph's own, which must outlive them and stay where it is; else copies, which `owner` keeps. `in`: of
-// those that lead to each vertex; errc::input where a directed graph has no in-lists.
+// The adjacency as arrays. Row k is the vertex ids()[k]; a target is a position among ids() too. Uncompressed adjacency in host memory, in
+// the order of ids(), is returned in place: the graph must outlive it and must not move. Otherwise `owner` keeps copies. `in`: in-edges;
+// errc::input if a directed graph has none.
 struct graph_lists {
   std::uint64_t const* offsets = nullptr;  // vertices + 1
   void const* targets = nullptr;           // info().edges of info().id_bytes each, ascending in each list
-  void const* weights = nullptr;           // 4 bytes each, as info().weights says; null where there are none
+  void const* weights = nullptr;           // 4 bytes each, as info().weights says; null without weights
   bool offsets_copied = false, targets_copied = false, weights_copied = false;
   std::shared_ptr<void const> owner = {};
 };
 graph_lists lists_of(graph_handle const& g, bool in = false);
 
-// A number that two graphs have in common where ids, lists, weights and their order are the same, wherever they lie, packed or plain: as
-// processes compare what they opened. Cost: a pass over the lists, and as much host memory as they take plain where they lie elsewhere.
+// A digest that two graphs share if ids, adjacency, weights and order are equal, in any tier, compressed or not; processes use it to
+// compare the graphs they opened. Cost: a pass over the adjacency, and host memory for an uncompressed copy if it is not in host memory.
 std::uint64_t digest_of(graph_handle const& g);
 
-// What Garner may take, in bytes; whatever would pass it throws errc::memory. At start: what the machine allows.
+// Garner's memory limits in bytes; an allocation beyond them throws errc::memory. Initially: the machine's limits.
 void limit_host_memory(std::uint64_t bytes);
 void limit_device_memory(int device, std::uint64_t bytes);
 int device_count();  // usable GPUs; 0 in a build without CUDA
 
-// Long work stops soon with errc::interrupted; may be called from a signal handler. The next call is interrupted too, until cleared.
+// Long-running calls end soon with errc::interrupted; safe in a signal handler. Later calls are interrupted too, until cleared.
 void request_interrupt() noexcept;
 void clear_interrupt() noexcept;
 

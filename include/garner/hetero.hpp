@@ -1,8 +1,8 @@
-// Graphs of several vertex types and edge types. A manifest, one small JSON file, binds what belongs to each: an edge type's container, and
-// arrays in .npy files that stay where they lie (docs/reference/file-formats.md has its keys).
-// The direction of edges, once: the out-list of vertex v of an edge type (from, relation, to) holds the neighbours of type `from` that v,
-// of type `to`, pulls: a row of PyG's CSC. So lists belong to the first count(to) vertices and hold ids below count(from); its container
-// has max(count(from), count(to)) vertices.
+// Graphs of several node types and edge types. A dataset file, a small JSON file, lists the data of each: an edge type's graph file, and
+// arrays in .npy files, read in place (docs/reference/file-formats.md has its keys).
+// Edge direction: the out-edges of node v in an edge type (from, relation, to) are the neighbors of type `from` that v, of type `to`,
+// aggregates: a row of PyG's CSC. So the first count(to) nodes have lists, whose ids are below count(from); the graph file has
+// max(count(from), count(to)) vertices.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,17 +21,17 @@ namespace garner {
 struct vertex_type {
   std::string name;
   std::uint64_t count = 0;
-  // .npy files, where there are any. A row a vertex: features, labels, times (int64, one number). Vertices, one whole number each: splits.
+  // .npy files, if any. One row per node: features, labels, times (int64, one number). A list of nodes, as integers: splits.
   std::optional<std::filesystem::path> features = {}, labels = {}, times = {}, train = {}, valid = {}, test = {};
 };
 
 struct edge_type {
   std::string from, relation, to;
-  std::uint64_t arcs = 0;            // entries of its lists
-  std::uint64_t edges = 0;           // of the data set that it was made of; more or fewer than arcs where edges go both ways
-  std::filesystem::path lists = {};  // the container; empty for a graph in memory
-  // .npy files. An arc each, in the order of the lists: edge_ids (int64: which of the edges the arc is; not there: arc k is edge k) and
-  // times (int64). A row an edge: features.
+  std::uint64_t arcs = 0;            // entries of its adjacency
+  std::uint64_t edges = 0;           // of the source dataset; differs from `arcs` if edges are stored in both directions
+  std::filesystem::path lists = {};  // the graph file; empty for a graph in memory
+  // .npy files. One entry per adjacency entry, in order: edge_ids (int64: the index of its edge; missing: entry k is edge k) and times
+  // (int64). One row per edge: features.
   std::optional<std::filesystem::path> edge_ids = {}, times = {}, features = {};
 };
 
@@ -39,29 +39,29 @@ struct hetero_manifest {
   std::vector<vertex_type> types;
   std::vector<edge_type> edges;
 };
-// Reads a manifest and holds it against the heads of its files; no graph is loaded. errc::input names the manifest, the key and what is
-// wrong: an unknown key, a name twice, a type that is not there, a file that is missing or not as long as the counts say.
+// Reads a dataset file and checks it against the headers of its files; no graph is loaded. errc::input names the file, the key and the
+// problem: an unknown key, a duplicate name, an unknown type, a file that is missing or whose length contradicts the counts.
 hetero_manifest read_manifest(std::filesystem::path const& file);
 
-// Owns the lists of every edge type, each a graph of its own. Move-only.
+// Owns the adjacency of every edge type, each as its own graph. Move-only.
 class hetero_graph {
  public:
-  // Opens each container as open_graph() does, one after the other: where no tier is said, each that still has room lies near.
+  // Opens each graph file as open_graph() does, one after the other. Without a tier in `options`, each that still fits is in device memory.
   static hetero_graph open(std::filesystem::path const& manifest, open_options const& options = {});
-  // The same, each container as `each` opens it. What `each` throws goes through.
+  // The same, with `each` to open a graph file. Exceptions of `each` propagate.
   static hetero_graph open(std::filesystem::path const& manifest, std::function<graph_handle(std::filesystem::path const&)> const& each);
-  // One type of vertices and one of edges; its out-lists are the lists as they stand.
+  // One node type and one edge type; its adjacency is the graph's out-edges.
   explicit hetero_graph(graph_handle g, std::string vertices = "node", std::string relation = "to");
   ~hetero_graph();
   hetero_graph(hetero_graph&&) noexcept;
   hetero_graph& operator=(hetero_graph&&) noexcept;
 
-  std::string const& name() const;  // of its manifest, as messages call it
+  std::string const& name() const;  // of its dataset file, as in messages
   std::vector<vertex_type> const& types() const;
   std::vector<edge_type> const& edges() const;
   graph_handle const& lists(std::size_t k) const;  // of edges()[k]
   graph_handle& lists(std::size_t k);
-  // Where a name stands in types(), and a triple in edges(). errc::input names those that there are.
+  // Index of a name in types(), and of a triple in edges(). errc::input lists the existing ones.
   std::size_t type(std::string_view name) const;
   std::size_t edge(std::string_view from, std::string_view relation, std::string_view to) const;
 
@@ -72,23 +72,23 @@ class hetero_graph {
   std::unique_ptr<holder> holder_;
 };
 
-// --- from the folders of data sets ---
+// --- from dataset folders ---
 struct hetero_options {
-  // Edges go both ways: an edge type of one vertex type gets each edge in both directions (a loop once), one of two gets a twin, rev_NAME
-  // from `to` to `from`, as PyG's ToUndirected makes it.
+  // Stores edges in both directions: an edge type within one node type gets the reverse of each edge (a loop once), one between two types
+  // gets a reverse type, rev_NAME from `to` to `from`, as PyG's ToUndirected does.
   bool undirected = false;
-  bool packed = false;         // pack the lists
+  bool packed = false;         // compress the adjacency
   std::uint32_t id_bytes = 0;  // 0: 4
-  std::string split = {};      // which folder of split/ is meant, where there are several
+  std::string split = {};      // the folder of split/ to use, if there are several
 };
 struct hetero_report {
   hetero_manifest made;
-  std::vector<std::string> notes;  // what the user should hear though nothing failed, one sentence each
+  std::vector<std::string> notes;  // warnings for the user, one sentence each
 };
-// OGB's folders (raw/ as text or data.npz, of one type or of several), MAG240M's and IGB's (processed/), or edge_index.npy with its arrays.
-// Writes the manifest and, beside it, the folder NAME.garner, which must not be there yet: a container an edge type, and arrays that are no
-// .npy there. The manifest comes last; where it throws, nothing stays. Multi-edges and loops stay. Takes 8 bytes an arc and 16 a vertex of
-// host memory at the peak, of text 16 an edge more.
+// OGB's folders (raw/ as text or data.npz, of one type or several), MAG240M's and IGB's (processed/), or edge_index.npy with its arrays.
+// Writes the dataset file and the folder NAME.garner next to it, which must not exist: one graph file per edge type, and arrays that are
+// not yet .npy files. The dataset file comes last; on an error nothing stays. Multi-edges and loops stay. Peak host memory: 8 bytes per
+// adjacency entry and 16 per node, for text another 16 per edge.
 hetero_report convert_hetero(std::filesystem::path const& folder, std::filesystem::path const& manifest,
                              hetero_options const& options = {});
 

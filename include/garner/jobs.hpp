@@ -1,8 +1,8 @@
-// The jobs: options in, results out. Entry k of a result belongs to the vertex graph.ids()[k], the k-th by ascending user id, whatever the
-// order of the vertices inside; what names a vertex is a user's id. Errors are garner::error: errc::usage where options contradict each
-// other or the graph does not lie where the job would read it, errc::input where a vertex does not exist or the graph lacks what the job
-// needs, errc::memory where the state does not fit, errc::device, errc::interrupted.
-// A call with `check_certificate` throws errc::internal rather than give a wrong result.
+// The algorithms: options in, results out. Entry k of a result belongs to the vertex graph.ids()[k], the k-th by ascending user id. The
+// internal order of the vertices does not matter: every vertex is named by its user id. Errors are garner::error. errc::usage: options
+// contradict each other, or the graph is not in memory that the algorithm can read. errc::input: a vertex does not exist or the graph lacks
+// data that the algorithm needs. errc::memory: the state does not fit. Also errc::device and errc::interrupted.
+// A call with `check_certificate` throws errc::internal instead of returning a wrong result.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,18 +17,18 @@
 
 namespace garner {
 
-inline constexpr std::uint64_t no_vertex = ~std::uint64_t{0};           // the parent of what the source does not reach ...
-inline constexpr std::uint64_t unreached_distance = ~std::uint64_t{0};  // ... and its distance over u32 weights
+inline constexpr std::uint64_t no_vertex = ~std::uint64_t{0};           // the parent of an unreached vertex
+inline constexpr std::uint64_t unreached_distance = ~std::uint64_t{0};  // the distance of an unreached vertex over u32 weights
 
 // --- breadth-first search (EMOGI, PVLDB 14(2) 2020; the direction switch: Beamer, Asanovic, Patterson, SC 2012) ---
 struct bfs_result {
   bfs_run run;                        // counts, time, traffic, levels
-  std::vector<std::uint32_t> depth;   // `unreached` where the source does not lead
-  std::vector<std::uint64_t> parent;  // a vertex before it on some shortest path; the source is its own; no_vertex where unreached
+  std::vector<std::uint32_t> depth;   // `unreached` for vertices that the source does not reach
+  std::vector<std::uint64_t> parent;  // the predecessor on a shortest path; the source is its own parent; no_vertex if unreached
 };
 bfs_result bfs(graph_handle const& g, std::uint64_t source, bfs_options const& options = {});
 
-// The same for many sources: the state (a few bytes a vertex, where the job runs) is made once.
+// The same for many sources: the state (a few bytes per vertex, on the device that runs it) is allocated once.
 class bfs_search {
  public:
   explicit bfs_search(graph_handle const& g, bfs_options const& options = {});
@@ -36,7 +36,7 @@ class bfs_search {
   bfs_search(bfs_search&&) noexcept;
 
   bfs_run run(std::uint64_t source);
-  // Of the last run.
+  // Results of the last run.
   std::vector<std::uint32_t> depths();
   std::vector<std::uint64_t> parents();
 
@@ -45,17 +45,17 @@ class bfs_search {
   detail::held<impl> impl_;
 };
 
-// `count` vertices with edges that leave them, a pure function of graph, count and seed, whatever the order inside; may repeat. Empty
-// where no vertex has edges.
+// `count` vertices with out-edges, a pure function of graph, count and seed, independent of the internal order; may repeat. Empty
+// if the graph has no edges.
 std::vector<std::uint64_t> pick_sources(graph_handle const& g, std::uint64_t count, std::uint64_t seed = 1);
 
-// --- shortest paths over weights of 0 and more (near and far piles: Davidson et al., IPDPS 2014) ---
+// --- shortest paths over non-negative weights (near and far piles: Davidson et al., IPDPS 2014) ---
 struct sssp_result {
   sssp_run run;
-  std::vector<std::uint64_t> distance;  // u32 weights, exact; unreached_distance where the source does not lead
-  std::vector<float> real_distance;     // f32 weights; infinity where unreached
+  std::vector<std::uint64_t> distance;  // u32 weights, exact; unreached_distance if unreached
+  std::vector<float> real_distance;     // f32 weights; infinity if unreached
 };
-// errc::input names an edge whose weight is negative or no number, or says that there are no weights.
+// errc::input names an edge whose weight is negative or NaN, or reports a graph without weights.
 sssp_result sssp(graph_handle const& g, std::uint64_t source, sssp_options const& options = {});
 
 class sssp_search {
@@ -65,10 +65,10 @@ class sssp_search {
   sssp_search(sssp_search&&) noexcept;
 
   sssp_run run(std::uint64_t source);
-  // Of the last run. The kind that the weights are not is empty.
+  // Results of the last run. Only the vector for the graph's weight type is filled.
   std::vector<std::uint64_t> distances();
   std::vector<float> real_distances();
-  std::vector<std::uint64_t> parents();  // as of bfs; one more read of the edges
+  std::vector<std::uint64_t> parents();  // as for bfs; reads the edges once more
 
  private:
   struct impl;
@@ -77,8 +77,8 @@ class sssp_search {
 
 // --- weak connected components (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018) ---
 struct components_result {
-  components_run run;                // their number, the largest
-  std::vector<std::uint64_t> label;  // the smallest id of its component
+  components_run run;                // number of components, size of the largest
+  std::vector<std::uint64_t> label;  // the smallest id of the vertex's component
 };
 components_result components(graph_handle const& g, components_options const& options = {});
 
@@ -87,14 +87,14 @@ struct pagerank_result {
   pagerank_run run;
   std::vector<float> rank;  // pull: shares that sum to 1
 };
-// A directed graph is pulled along its in-lists: errc::input where it has none.
+// A directed graph is pulled along its in-edges: errc::input if it has none.
 pagerank_result pagerank(graph_handle const& g, pagerank_options const& options = {});
 
 struct ranked_vertex {
   std::uint64_t id;
   float rank;
 };
-// Highest first, of equal ranks the smaller id; as many as there are, at most `count`.
+// Highest rank first, ties by the smaller id; at most `count`.
 std::vector<ranked_vertex> highest_ranks(graph_handle const& g, pagerank_result const& result, std::size_t count);
 
 }  // namespace garner

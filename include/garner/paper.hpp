@@ -1,5 +1,5 @@
-// How lists are given to teams: what repeats the paper's program, or shows what one of Garner's own ways brings. Nobody needs it to be
-// fast.
+// How lists are assigned to teams: settings that reproduce the paper's program, or isolate one of Garner's optimizations. The defaults are
+// the fastest.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,11 +7,11 @@
 namespace garner {
 
 struct walk_options {
-  std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other; EMOGI's fastest program takes 8
-  bool split_hubs = true;               // bfs, sssp: a long list is walked by several teams, `slice` elements each
-  std::optional<bool> join_lists;  // bfs, sssp: neighbouring lists of the frontier are read as one span; unset: with aligned access and
-                                   // one vertex a team, and of sssp not at the host
-  bool queue_small = true;         // bfs: levels of few vertices go through a queue, a launch each (aligned or merged, one vertex a team)
+  std::uint32_t vertices_per_team = 1;  // lists per team, in sequence; EMOGI's fastest program uses 8
+  bool split_hubs = true;               // bfs, sssp: several teams read a long list, `slice` elements each
+  std::optional<bool> join_lists;  // bfs, sssp: read adjacent lists of the frontier as one single span; unset: if access is aligned with
+                                   // one vertex per team, and for sssp not on the CPU
+  bool queue_small = true;         // bfs: small levels use a queue, one launch each (aligned or merged, one vertex per team)
 };
 
 }  // namespace garner

@@ -1,4 +1,4 @@
-// Where code runs (place), where bytes lie (tier), how a team reads a span (access).
+// Device (place), memory tier (tier), and how a team reads a span (access).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,27 +8,27 @@
 namespace garner {
 
 enum class place_kind : std::uint8_t {
-  host,       // the threads of the CPU, a team is one thread
-  device,     // a GPU, a team is up to a warp
-  simulated,  // the CPU simulating teams of a GPU in lock step, so that the requests a GPU would send can be counted
+  host,       // the threads of the CPU, each a team
+  device,     // a GPU, whose teams are at most a warp
+  simulated,  // the CPU simulating GPU teams in lockstep, to count the requests that a GPU would send
 };
 
 struct place {
   place_kind kind = place_kind::host;
-  int index = 0;  // which device; 0 elsewhere
+  int index = 0;  // device index; 0 for the others
   bool operator==(place const&) const = default;
 };
 
-// Where bytes lie. `managed` is host memory that the driver migrates to the device page by page (UVM): the baseline.
+// Memory tiers. `managed` is host memory that the driver migrates to the device page by page (UVM): the baseline.
 enum class tier : std::uint8_t { device, peer, host, managed, file };
 inline constexpr std::size_t tier_count = 5;
 
-// How a team reads a span (chapter 2.3.3 of EMOGI): a thread per span; a warp per span; a warp per span, begun on a line of
-// 128 bytes; the copy engine; UVM pages; nothing of it: the host compacts the active lists and sends them (Subway, EuroSys 2020).
+// How a team reads a span (chapter 2.3.3 of EMOGI): one thread per span; one warp per span; one warp per span, starting at a 128-byte
+// line; the copy engine; UVM pages; or not at all: the host compacts the active lists and copies them (Subway, EuroSys 2020).
 enum class access_mode : std::uint8_t { strided, merged, aligned, bulk, paged, copied };
 
 std::string to_string(place where);                                                       // "host", "device 0", "simulated"
-constexpr bool in_device_memory(tier t) { return t == tier::device || t == tier::peer; }  // no thread of the host reads it
+constexpr bool in_device_memory(tier t) { return t == tier::device || t == tier::peer; }  // the host cannot read it
 std::string_view to_string(tier t);                                                       // "device", "peer", "host", "managed", "file"
 std::string_view to_string(access_mode);  // "strided", "merged", "aligned", "bulk", "paged", "copied"
 

@@ -1,6 +1,6 @@
-// A job over several places: contiguous parts of the vertices, with about as many edges each, a thread and a place each. Each reads the
-// lists of its own vertices alone; what all must know (who was reached, what vertices give, which trees were hung) crosses between them in
-// bulk, a bit or a number a vertex.
+// An algorithm over several devices: contiguous parts of the vertices with about the same number of edges, one thread and device per part.
+// Each shard reads only the adjacency of its own vertices. State that all shards need (reached vertices, ranks, linked trees) is exchanged
+// in bulk, as one bit or one number per vertex.
 #pragma once
 #include <cstdint>
 
@@ -9,13 +9,13 @@
 
 namespace garner {
 
-// What one shard had of a run.
+// One shard's share of a run.
 struct job_shard {
   place where;
-  std::uint64_t vertices = 0, edges = 0;  // of its part: its vertices, and the entries of their lists
-  double ms = 0;                          // its own work; the rest of the run's time it took what others had, or waited for them
+  std::uint64_t vertices = 0, edges = 0;  // of its part: vertices, and adjacency entries
+  double ms = 0;                          // its own work; for the rest of the run it waited for other shards
   traffic link;
-  std::uint64_t bytes_exchanged = 0;  // that it read of the other shards
+  std::uint64_t bytes_exchanged = 0;  // read from other shards
 };
 
 }  // namespace garner

@@ -1,4 +1,4 @@
-// What crosses the link: requests by size, bytes asked, bytes useful. docs/dev/traffic-model.md states the model.
+// Link traffic: requests by size, bytes requested, bytes useful. docs/dev/traffic-model.md states the model.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -7,8 +7,8 @@ namespace garner {
 
 struct traffic {
   std::array<std::uint64_t, 4> requests{};  // of 32, 64, 96 and 128 bytes
-  std::uint64_t pages = 0;                  // of 4 KiB, moved by UVM (access `paged` only, which sends no requests)
-  std::uint64_t bytes_useful = 0;           // bytes of the elements that the lanes asked for
+  std::uint64_t pages = 0;                  // of 4 KiB, migrated by UVM (access `paged` only, which sends no requests)
+  std::uint64_t bytes_useful = 0;           // bytes of the elements that the lanes requested
 
   std::uint64_t bytes_link() const {
     std::uint64_t bytes = pages * 4096;
@@ -32,17 +32,17 @@ struct traffic {
   bool operator==(traffic const&) const = default;
 };
 
-// What was read from a file where lists lie in one (tier `file`).
+// Reads of an adjacency that lies in a file (tier `file`).
 struct file_reads {
-  std::uint64_t requests = 0;      // that the drive was asked
-  std::uint64_t bytes_read = 0;    // what it gave
-  std::uint64_t bytes_asked = 0;   // of these the lists that were wanted
-  std::uint64_t bytes_blocks = 0;  // of the drive's blocks (512 bytes mostly) that those lie in: no reader reads less
-  double waited_ms = 0;            // while nothing else was done
+  std::uint64_t requests = 0;      // sent to the drive
+  std::uint64_t bytes_read = 0;    // returned by the drive
+  std::uint64_t bytes_asked = 0;   // of these, bytes of the requested adjacency
+  std::uint64_t bytes_blocks = 0;  // of the drive's blocks (usually 512 bytes) that hold the requested adjacency: the least possible
+  double waited_ms = 0;            // time spent only waiting for the drive
 
-  // bytes that were read / bytes of the lists that were wanted
+  // bytes read / bytes of the requested adjacency
   double overfetch() const { return bytes_asked ? static_cast<double>(bytes_read) / static_cast<double>(bytes_asked) : 0; }
-  // bytes that were read / bytes of the blocks that the wanted lists lie in
+  // bytes read / bytes of the blocks that hold the requested adjacency
   double overfetch_of_blocks() const { return bytes_blocks ? static_cast<double>(bytes_read) / static_cast<double>(bytes_blocks) : 0; }
   file_reads& operator+=(file_reads const& o) {
     requests += o.requests, bytes_read += o.bytes_read, bytes_asked += o.bytes_asked, bytes_blocks += o.bytes_blocks,

@@ -1,6 +1,6 @@
-// Where an object of the contract keeps what it is made of. Empty once the object was moved elsewhere: it may then be destroyed and
-// assigned to, and all else is errc::usage. A child by fork leaves the objects of its parent as they are: it lacks their threads, and what
-// they hold of devices and budgets is the parent's.
+// Holds the implementation of a public object. Empty once the object was moved from: it may then be destroyed and assigned to, and any
+// other use is errc::usage. A forked child leaves the objects of its parent alone: it lacks their threads, and their device memory and
+// budgets belong to the parent.
 #pragma once
 #include <memory>
 #include <utility>
@@ -32,7 +32,7 @@ class held {
 
   T& operator*() const { return there(of_); }
   T* operator->() const { return &there(of_); }
-  bool own() const noexcept { return of_ && process_ == this_process(); }  // it is there, and this process made it
+  bool own() const noexcept { return of_ && process_ == this_process(); }  // present, and created by this process
 
  private:
   void leave() noexcept {
