@@ -1,5 +1,5 @@
-// What is asked of the C library, and one of 2.27 has not, or under an older version. Seen by nobody outside; cmake/portable.cmake brings
-// it in.
+// Functions that the C library of 2.27 lacks, or has under an older version only. Not visible to users; cmake/portable.cmake links
+// this file.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/random.h>
@@ -9,9 +9,9 @@
 
 #define GARNER_OF_LIBC extern "C" __attribute__((visibility("hidden")))
 
-// A static libstdc++ asks for these two.
+// A static libstdc++ needs these two.
 GARNER_OF_LIBC char __libc_single_threaded;
-char __libc_single_threaded = 0;  // counters are always counted with atomics
+char __libc_single_threaded = 0;  // reference counts always use atomics
 
 GARNER_OF_LIBC std::uint32_t arc4random();
 std::uint32_t arc4random() {
@@ -21,7 +21,7 @@ std::uint32_t arc4random() {
   return value;
 }
 
-// glibc has these two since 2.30. An older one waits by the wall clock instead; libstdc++ checks its own clock after each wait.
+// glibc has these two since 2.30. The replacement waits by the wall clock; libstdc++ checks its own clock after each wait.
 namespace {
 
 timespec by_the_wall(clockid_t clock, timespec const& until) {
@@ -52,7 +52,7 @@ GARNER_OF_LIBC int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clo
   return pthread_mutex_timedlock(mutex, &end);
 }
 
-// Those of 2.29 leave errno alone, and are the same functions else. The linker sends calls of NAME to __wrap_NAME (cmake/portable.cmake).
+// The versions of 2.29 leave errno alone and are otherwise the same. The linker redirects NAME to __wrap_NAME (cmake/portable.cmake).
 #if defined(__x86_64__)
 #define GARNER_OLDER(name, parameters, arguments)              \
   extern "C" double garner_older_##name parameters;            \

@@ -1,4 +1,4 @@
-// Breadth-first search over a container: bfs_file GRAPH.gnr SOURCE [PLACE]
+// Breadth-first search over a graph file: bfs_file GRAPH.gnr SOURCE [DEVICE]
 #include <cstdio>
 #include <cstdlib>
 #include <garner/garner.hpp>

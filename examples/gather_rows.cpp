@@ -1,5 +1,5 @@
-// Rows of a feature table, those that a score calls hottest near and the others where they were; two mini-batches at once.
-//   gather_rows [host | simulated]      On a device, ids and places for rows would be pointers of the device.
+// Gathers rows of a feature table, with the hottest by score cached and the others in host memory; two mini-batches at once.
+//   gather_rows [host | simulated]      On a GPU, ids and output buffers would be device pointers.
 #include <cstdio>
 #include <garner/garner.hpp>
 #include <vector>

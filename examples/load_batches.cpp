@@ -1,5 +1,5 @@
-// An epoch of mini-batches with their rows, as a training takes them: two hops, 15 and 10 neighbours drawn a vertex.
-//   load_batches [host | simulated]      On a device, ids and rows would be pointers of the device, and next() would take a stream.
+// An epoch of mini-batches with their feature rows, as in training: two hops, 15 and 10 neighbors per node.
+//   load_batches [host | simulated]      On a GPU, ids and rows would be device pointers, and next() would take a stream.
 #include <cstdio>
 #include <garner/garner.hpp>
 #include <numeric>

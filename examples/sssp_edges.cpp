@@ -1,4 +1,4 @@
-// Shortest paths over edges that stand in memory, from two sources with one state.
+// Shortest paths over edges in memory, from two sources with one state.
 #include <cstdio>
 #include <garner/garner.hpp>
 #include <vector>
@@ -12,7 +12,7 @@ int main() {
     array.real_weights = hours;
     garner::build_options build;
     build.undirected = true;
-    build.numbering = garner::build_options::ids::compact;  // only the ids that occur
+    build.numbering = garner::build_options::ids::compact;  // only ids that occur
     auto const g = garner::build_graph(array, build);
 
     garner::sssp_search search(g);

@@ -1,9 +1,9 @@
-// Containers that lie. Bytes chosen freely never get past the checksums, so the first byte says how the rest is meant:
+// Damaged graph files. Random bytes never pass the checksums, so the first byte selects how to use the rest:
 //   even: the rest is the file, as it is.
-//   odd:  a recipe: counts, flags and the bytes of the sections, laid out and sealed as docs/reference/file-formats.md says, with a few
+//   odd:  a recipe: counts, flags and bytes of the sections, laid out and sealed as in docs/reference/file-formats.md, with a few
 //   bytes patched
-//         before the sealing (bit 1 clear) or after it (bit 1 set).
-// What loads with its checks must keep the invariants; the loader and the checker must agree; without checks nothing may crash.
+//         before sealing (bit 1 clear) or after it (bit 1 set).
+// A file that loads with checks must keep the invariants; the loader and the checker must agree; loading unchecked must not crash.
 #include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -76,7 +76,7 @@ bytes cook(reader in, bool patch_late) {
   set(b, 32, edges);
   set(b, 40, id_bytes);
   set(b, 44, weights);
-  // With an id map the base says instead which order it is in, if not the natural one.
+  // With an id map, the base gives the order instead, if it is not the natural one.
   std::uint32_t const order = flags & 4 && base % 8 < 4 ? static_cast<std::uint32_t>(base % 8) : 0;
   set(b, 48, static_cast<std::uint32_t>(flags & 7) | (order ? 8u : 0u));
   set(b, 56, flags & 4 ? 0 : base);
@@ -91,7 +91,7 @@ bytes cook(reader in, bool patch_late) {
     set<std::uint64_t>(b, entry + 16, size);
     std::uint64_t value = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
-      // Small steps make good offsets, lists and ids; 255 lets a full value follow.
+      // Small steps make valid offsets, lists and ids; 255 means that a full value follows.
       std::uint64_t const step = in.take(1);
       value = step == 255 ? in.take(element) : kind == 1 || kind == 4 ? std::min(value + step, edges) : value + step;
       if ((kind == 1 || kind == 4) && step != 255 && i == 0) value = 0;
@@ -164,7 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   });
   if (right != works([&] { check_container(file); })) std::abort();
   how.check = false;
-  // Without checksums too, what is given is a CSR that can be walked.
+  // Without checksums too, the result is a CSR that can be traversed.
   bool const trusted = works([&] {
     graph const g = load_graph(file, how);
     walk(g, g.out);

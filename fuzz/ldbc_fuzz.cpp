@@ -1,5 +1,5 @@
-// The files of an LDBC graph: two bytes give the length of the list of vertices, two that of the edges; what is left are the properties,
-// which are there if the top bit of the second byte is set.
+// The files of an LDBC graph: two bytes give the length of the vertex list, two that of the edges; the rest is the properties,
+// which exist if the top bit of the second byte is set.
 #include <algorithm>
 #include <optional>
 

@@ -1,4 +1,4 @@
-// Manifests: any text is either one line of complaint about the input, or types and edges that can be written and are read again the same.
+// Dataset files: any text gives one error line about the input, or types and edges that survive a round trip.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

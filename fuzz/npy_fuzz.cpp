@@ -1,4 +1,4 @@
-// Tables from .npy files: any bytes are either a table of as many bytes as it says, or one line of complaint about the input.
+// Tables from .npy files: any bytes give a table of the declared size, or one error line about the input.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Archives of arrays: any bytes are either an edge list, the same each time, or one line of complaint about the input.
+// Archives of arrays: any bytes give an edge list, the same each time, or one error line about the input.
 #include <sys/mman.h>
 #include <unistd.h>
 

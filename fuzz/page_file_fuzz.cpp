@@ -1,9 +1,9 @@
-// Row files, and lists of stripes. Bytes chosen freely seldom have the checksums that they should, so the first byte says how the rest is
-// meant:
+// Feature files, and lists of stripes. Random bytes rarely have valid checksums, so the first byte selects how to use the
+// rest:
 //   0:  the rest is the file, as it is.
-//   1:  the rest is a head, whose magic, version, length and checksum are mended; the second byte says by how many bytes the file is
-//   longer. 2:  the same, and the file is as long as its head says, where that is little.
-// What is read as a row file has as many pages as it says, and reading them gives them or one line of complaint.
+//   1:  the rest is a header, whose magic, version, length and checksum are corrected; the second byte is the number of bytes added to
+//   the file. 2:  the same, and the file has the length in its header, if that is small.
+// A feature file that opens has the declared number of pages, and reading them gives their contents or one error line.
 #include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
           std::memcpy(to, in.data() + at, n);
         });
       })) {
-    // Written again its head says the same.
+    // A rewritten file has the same header.
     std::string const again = head.written();
     if (again.size() != head.head_bytes() || in.compare(0, 16, again, 0, 16) != 0 || in.compare(24, 72, again, 24, 72) != 0) std::abort();
   }

@@ -1,4 +1,4 @@
-// Text of which columns are picked, by number or by name; the first byte chooses which.
+// Text with columns selected by number or by name; the first byte chooses which.
 #include "reader_fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {

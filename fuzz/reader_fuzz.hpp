@@ -1,5 +1,5 @@
-// What every fuzz target of a reader holds against any input: it gives a consistent edge list, the same in blocks of any size, or one
-// line of complaint about the input.
+// The property of every reader's fuzz target: any input gives a consistent edge list, the same for blocks of any size, or one error line
+// about the input.
 #pragma once
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What garner bench writes, read back and drawn: any text is either refused with errc::input or becomes a page in which nothing of it runs.
+// Results of garner bench, read back and drawn: any text is errc::input or becomes a page that executes nothing from it.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   std::string const text(reinterpret_cast<char const*>(data), size);
   refused_or_drawn([&] {
     bench::run_file const run = bench::parse_run(text, "run.json");
-    bench::parse_run(bench::to_json(run), "again");  // what is read can be written
+    bench::parse_run(bench::to_json(run), "again");  // a parsed run can be written
     return bench::page_of({{"run.json", run}});
   });
   refused_or_drawn([&] {

@@ -1,10 +1,10 @@
-// Files of tensors, and checkpoints. Bytes chosen freely seldom agree with the lengths that they tell of, so the first byte says how the
-// rest is meant:
+// Tensor files, and checkpoints. Random bytes rarely match the lengths that they declare, so the first byte selects how to
+// use the rest:
 //   0:  the rest is the file, as it is.
-//   1:  the rest is the header, its length before it, and behind it as many bytes as the second byte says.
-//   2:  the same, and the checksum of a checkpoint is mended, where it has one.
-// What is read as tensors fills the data without a hole, is written so that it is read again the same, and never crashes the reader of
-// checkpoints, which reads the same arrays or complains.
+//   1:  the rest is the header, with its length inserted in front; the second byte is the number of bytes after it.
+//   2:  the same, and the checksum of a checkpoint is corrected, if it has one.
+// Parsed tensors cover the data completely and survive a round trip. The checkpoint reader never crashes on them: it reads
+// the same arrays or reports an error.
 #include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -24,7 +24,7 @@ namespace {
 
 using namespace garner;
 
-// False: one line of complaint about the input.
+// False: one error line about the input.
 template <class F>
 bool works(F const& f) {
   try {

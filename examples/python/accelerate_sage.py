@@ -1,4 +1,4 @@
-"""GraphSAGE by accelerate, which prepares model and optimizer; the loader splits its input nodes itself.
+"""GraphSAGE with accelerate, which prepares model and optimizer; the loader splits its input nodes itself.
 
     accelerate launch --num_processes 2 accelerate_sage.py        # --cpu without GPUs; torchrun does too
 """

@@ -57,7 +57,7 @@ def main():
         start, losses = time.perf_counter(), []
         for batch in loader:
             losses.append(step(called, batch.to(device), optimizer))
-        loss = torch.stack(losses).mean().item()  # which waits for the GPU
+        loss = torch.stack(losses).mean().item()  # waits for the GPU
         print(f"epoch {epoch}: loss {loss:.3f}, {(time.perf_counter() - start) / len(losses) * 1e3:.1f} ms per mini-batch", flush=True)
 
 

@@ -1,11 +1,11 @@
-"""GraphSAGE (mean) on Cora in plain PyTorch, with mini-batches and a small neighbour sampler: before and after the two lines of Garner.
+"""GraphSAGE (mean) on Cora in plain PyTorch, with mini-batches and a small neighbor sampler: before and after the two lines of Garner.
 
     python3 cora_graphsage.py FOLDER              # the features are a tensor
-    python3 cora_graphsage.py FOLDER --garner     # the features are a tiered table; everything else stays, the accuracy too
-    python3 cora_graphsage.py FOLDER --garner --feature-cache 1MiB
+    python3 cora_graphsage.py FOLDER --garner     # the features are a tiered table; all else stays, also the accuracy
+    python3 cora_graphsage.py FOLDER --garner --device-budget 1MiB
 
 FOLDER holds cora.edges.txt ("u v", each edge once), cora.split.txt ("vertex label train|val|test|none") and cora.svm or cora.svm.zst
-("label index:value ...", a line a vertex). With a GPU the model and the ids are there; the features stay in host memory.
+("label index:value ...", one line per vertex). With a GPU, model and ids are in its memory; the features stay in host memory.
 """
 import argparse
 import pathlib
@@ -81,7 +81,7 @@ class GraphSage(torch.nn.Module):
 def train(features, labels, sets, edges, device, epochs=30, batch=32, fanouts=(10, 10), hidden=64, seed=1):
     """Trains; the accuracy on the test set of the epoch that was best on the validation set."""
     torch.manual_seed(seed)
-    # A tensor in host memory is indexed there and its rows are copied; a tiered table takes ids where the model is.
+    # A tensor is indexed in host memory and its rows are copied; a tiered table takes ids on the model's device.
     near = device if hasattr(features, "tiers") else "cpu"
     sampler = Sampler(edges, len(labels), seed)
     model = GraphSage([features.shape[1], hidden, int(labels.max()) + 1]).to(device)

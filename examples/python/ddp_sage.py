@@ -1,6 +1,6 @@
-"""GraphSAGE by DistributedDataParallel: PyG's distributed_sampling.py, with data that the ranks of a machine hold once.
+"""GraphSAGE by DistributedDataParallel: PyG's distributed_sampling.py, with one copy of the data per machine.
 
-    torchrun --nproc-per-node 2 ddp_sage.py                       # a rank each GPU, or, without GPUs, of the CPU
+    torchrun --nproc-per-node 2 ddp_sage.py                       # one rank per GPU, or CPU ranks without GPUs
 """
 import os
 import sys
@@ -29,11 +29,11 @@ rank, local, ranks, name = dist.get_rank(), int(os.environ["LOCAL_RANK"]), dist.
 device = torch.device("cuda", local) if gpu else torch.device("cpu")
 if gpu:
     torch.cuda.set_device(device)
-data = garner.shared(name, made(), replace_stale=True) if local == 0 else None  # tensors and adjacency, once a machine
+data = garner.shared(name, made(), replace_stale=True) if local == 0 else None  # tensors and adjacency, one copy per machine
 dist.barrier()
 data = garner.shared(name) if data is None else data
 train = data.train_mask.nonzero().flatten()
-train = train.split(-(-len(train) // ranks))[rank]                              # or all of them, and ranks="torchrun"
+train = train.split(-(-len(train) // ranks))[rank]                              # or all of them, with ranks="torchrun"
 loader = NeighborLoader(data, num_neighbors=[10, 5], input_nodes=train, batch_size=128, shuffle=True)
 
 torch.manual_seed(1)

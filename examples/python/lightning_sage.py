@@ -39,7 +39,7 @@ class Plain(Sage):
 
 
 kind, name = (sys.argv[1:] + ["node", "lightning-sage"][len(sys.argv) - 1:])[:2]
-if "LOCAL_RANK" in os.environ:                                    # Lightning starts the others later: it is there
+if "LOCAL_RANK" in os.environ:                                    # Lightning starts the other ranks later: the file exists then
     data = garner.shared(name)
 else:
     y = torch.arange(4000) % 4

@@ -1,11 +1,11 @@
-"""GCN or GraphSAGE on a whole graph, without sampling, over the processes of one or several machines: a part of the vertices each.
+"""Full-graph GCN or GraphSAGE, without sampling, over the processes of one or several machines, each with a part of the vertices.
 
-    torchrun --nproc-per-node 2 whole_graph_torchrun.py                       # on a graph that it makes; any number of processes learns the same
+    torchrun --nproc-per-node 2 whole_graph_torchrun.py                       # on a generated graph; the result does not depend on the number of processes
     torchrun --nnodes 2 --nproc-per-node 1 --rdzv-endpoint HOST:29500 --rdzv-backend c10d whole_graph_torchrun.py --graph g.gnr \
-        --features x.npy --labels y.npy --split split.npy                     # on each machine; the files as of `garner train`
+        --features x.npy --labels y.npy --split split.npy                     # on each machine; files as for `garner train`
 
-Each process has a GPU of its own (NCCL) where there are as many, else the CPU (gloo). All of them open the whole graph; each keeps the lists and
-rows of its part. A process that fails, is late, or has another graph is named by all others.
+Each process uses its own GPU (NCCL) if there are enough, else the CPU (gloo). All open the whole graph; each keeps the adjacency and features
+of its part. If a process fails, times out, or has another graph, all others report it by name.
 """
 import argparse
 import os
@@ -93,7 +93,7 @@ def main():
         y, of = torch.from_numpy(labels[mine]).to(device), torch.from_numpy(split[mine]).to(device)
         learn, many = of == 1, max(int((split == 1).sum()), 1)
 
-        torch.manual_seed(1)  # the same first parameters in all
+        torch.manual_seed(1)  # the same initial parameters on all ranks
         model = Model(said.model, [x.shape[1], *[said.hidden] * (said.layers - 1), int(labels.max()) + 1]).to(device)
         optimizer = torch.optim.Adam(model.parameters(), lr=said.lr)
         for epoch in range(1, said.epochs + 1):
@@ -102,12 +102,12 @@ def main():
             loss = F.cross_entropy(out[learn], y[learn], reduction="sum") / many
             optimizer.zero_grad()
             loss.backward()
-            flat = summed(torch.cat([p.grad.flatten() for p in model.parameters()]))  # each has those of its own vertices' loss
+            flat = summed(torch.cat([p.grad.flatten() for p in model.parameters()]))  # gradients of the rank's own vertices' loss
             for p, gradient in zip(model.parameters(), flat.split([p.numel() for p in model.parameters()])):
                 p.grad.copy_(gradient.view_as(p))
             optimizer.step()
             loss = summed(loss.detach())
-            with torch.no_grad():  # all vertices, as they are after the step
+            with torch.no_grad():  # all vertices, with the parameters after the step
                 right = model(x, part).argmax(1) == y
             counts = summed(torch.stack([(right & (of == k)).sum() for k in (2, 3)] + [(of == k).sum() for k in (2, 3)]).double())
             if group.rank == 0:
