@@ -1,5 +1,5 @@
-// What tools/measure_sampling measured, MGG's table 5: accuracy and time of an epoch with and without sampling. The reader says by name
-// which key is missing or wrong.
+// Results of tools/measure_sampling, MGG's table 5: accuracy and epoch time with and without sampling. The reader names the
+// key that is missing or wrong.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,8 +12,8 @@ inline constexpr char const* accuracy_ways[] = {"whole", "shards", "sampled"};
 struct accuracy_row {
   std::string set, model, way, measure;  // way: one of the above
   std::uint64_t vertices = 0, arcs = 0;
-  double mean = 0, deviation = 0;  // points of a hundred, over the seeds
-  double epoch_ms = 0;             // the least
+  double mean = 0, deviation = 0;  // percentage points, over the seeds
+  double epoch_ms = 0;             // the minimum
 };
 struct accuracy_file {
   static constexpr char const* schema = "garner.measure.sampling";

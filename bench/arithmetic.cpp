@@ -7,14 +7,14 @@ namespace garner::bench {
 
 namespace {
 struct multiply_and_add {
-  static constexpr int chains = 8;  // side by side, so that none waits for the one before
+  static constexpr int chains = 8;  // independent chains hide the latency
   std::uint32_t steps;
-  float factor;  // -1, which the compiler does not know: v becomes 3 - v, and v again
+  float factor;  // -1, unknown to the compiler: v becomes 3 - v, and v again
   std::uint32_t* wrong;
 
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    float const first = static_cast<float>(i % 64) / 64;  // sums with halves and 3 are exact
+    float const first = static_cast<float>(i % 64) / 64;  // sums of multiples of 1/64 and 3 are exact
     float v[chains];
 #if defined(__CUDACC__)
 #pragma unroll

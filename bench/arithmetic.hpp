@@ -1,6 +1,6 @@
-// Work for a device that touches no memory: fused multiply-adds in registers, which show what a gather beside them costs others.
-// Invariant: each lane ends with the numbers that it began with, since the steps undo each other exactly; one that does not is counted.
-// Cost: 8 fused multiply-adds a step, a lane an item, each block on its own (so that it runs wherever there is room).
+// A kernel that touches no memory: fused multiply-adds in registers, to measure how a gather slows down concurrent work.
+// Invariant: each lane ends with its initial numbers, since the steps undo each other exactly; lanes that differ are counted.
+// Cost: 8 fused multiply-adds per step, one lane per item; blocks are independent (so they run wherever there is space).
 #pragma once
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace garner::bench {
 
-// steps: even. *wrong (near) counts lanes that came out wrong. Asynchronous on a device.
+// steps: even. *wrong (device memory) counts wrong lanes. Asynchronous on a device.
 void reckon(executor& x, std::uint64_t lanes, std::uint32_t steps, std::uint32_t* wrong);
 
 }  // namespace garner::bench

@@ -51,7 +51,7 @@ void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int
     wrong("the edges of its hops are not as many as it has");
   std::vector<std::int64_t> const row = home(x, e.row, e.count), col = home(x, e.col, e.count);
   std::vector<std::int64_t> const at = o_.edge_ids ? home(x, e.edge, e.count) : std::vector<std::int64_t>{};
-  // Hop by hop: who draws, and what each drew. Edges stand in the order of who drew them.
+  // Hop by hop: the frontier, and the neighbors that each of its nodes sampled. Edges are ordered by the frontier.
   std::uint64_t first = 0, drawing_from = 0, drawing_to = 0, edge = 0;
   std::vector<std::int64_t> mine;
   for (std::size_t h = 0; h < fanouts_.size(); ++h) {
@@ -87,7 +87,7 @@ void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int
                                                         : std::min<std::uint64_t>(degree, static_cast<std::uint64_t>(f));
       if (mine.size() > most || (mine.size() < most && !o_.weighted && !o_.temporal))
         wrong(fmt::format("vertex {} of {} neighbours drew {} at hop {}, and {} are to be drawn", id, degree, mine.size(), h, most));
-      // A multigraph may have an edge twice; else what is drawn without replacement is all different.
+      // A multigraph may repeat an edge; otherwise sampling without replacement gives distinct neighbors.
       if (o_.replace && f >= 0) continue;
       std::sort(mine.begin(), mine.end());
       for (std::size_t k = 1; k < mine.size(); ++k)

@@ -1,6 +1,6 @@
-// What a mini-batch must be, checked on the host by means that share nothing with what made it: vertices stand once, seeds first; every
-// edge is one of its target's list, as many as the fanout allows and none twice; counts add up; each row and label is that of its vertex.
-// Cost: the lists of one side in host memory (nothing where they lie there plain), and a mini-batch's arrays.
+// Checks a mini-batch on the host, with code that is independent of the sampler: nodes are distinct, seeds first; every edge is in its
+// target's adjacency, at most fanout edges per target and none twice; counts match; each row and label belongs to its node.
+// Cost: one side's adjacency in host memory (nothing if it is there uncompressed), and a mini-batch's arrays.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,14 +16,14 @@ namespace garner::bench {
 class batch_check {
  public:
   struct rows_source {
-    void const* data = nullptr;  // readable by the host; null: of make_rows()
+    void const* data = nullptr;  // host-readable; null: rows of make_rows()
     std::uint64_t row_bytes = 0;
   };
   batch_check(graph_handle const& g, list_side side, std::vector<std::int64_t> fanouts, block_options const& options);
 
-  // errc::internal says which mini-batch is wrong, and in what. `seeds`: what it was sampled from.
+  // errc::internal names the wrong mini-batch and the error. `seeds`: the seeds it was sampled from.
   void blocks_of(executor& x, blocks const& drawn, std::span<std::int64_t const> seeds);
-  // `training`: what the loader was given. `tables`: in its order; the second of the seeds alone.
+  // `training`: the loader's seeds. `tables`: in its order; the second for seeds only.
   void batch(executor& x, mini_batch const& b, std::span<std::int64_t const> training, std::span<rows_source const> tables);
 
  private:
@@ -32,7 +32,7 @@ class batch_check {
   graph_lists lists_;
   std::vector<std::int64_t> fanouts_;
   block_options o_;
-  std::vector<std::uint32_t> seen_;  // a vertex: the last mini-batch that had it
+  std::vector<std::uint32_t> seen_;  // per vertex: the last mini-batch with it
   std::uint32_t checked_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace garner::bench {
 namespace {
 
 constexpr int width = 340;
-constexpr double left = 120, right = 280;  // of the bars: names before, values behind
+constexpr double left = 120, right = 280;  // margins of the bars: names on the left, values on the right
 constexpr double row = 20, letter = 6.4;   // a row's height; the width of a letter of 12 units, on average
 
 class svg {
@@ -35,7 +35,7 @@ class svg {
   fmt::memory_buffer body_;
 };
 
-// A round number at or above it, for the end of a scale.
+// The next round number, for the end of a scale.
 double round_up(double value) {
   if (!(value > 0)) return 1;
   double const unit = std::pow(10, std::floor(std::log10(value)));
@@ -73,7 +73,7 @@ std::string escaped(std::string_view text) {
 }
 
 double width_of(char32_t letter) {
-  if (letter >= 0x2e80) return 13;  // wide scripts and pictures
+  if (letter >= 0x2e80) return 13;  // wide scripts and emoji
   if (letter > 0x7e) return 9.5;
   if (std::string_view("WM@%mw").find(static_cast<char>(letter)) != std::string_view::npos) return 12;
   if (std::string_view("il.,:;'|!() -").find(static_cast<char>(letter)) != std::string_view::npos) return 4.8;
@@ -82,7 +82,7 @@ double width_of(char32_t letter) {
 
 std::string shortened(std::string_view text, double units) {
   double seen = 0;
-  std::size_t cut = 0;  // so much still leaves room for the ellipsis
+  std::size_t cut = 0;  // end of the text that leaves space for the ellipsis
   for (std::size_t i = 0; i < text.size();) {
     auto const lead = static_cast<unsigned char>(text[i]);
     std::size_t const bytes = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -124,7 +124,7 @@ std::string draw(bar_chart const& c) {
   if (!any) return "";
   for (mark const& m : c.marks) top = std::max(top, m.at);
   top = round_up(top);
-  // Of ratios: logarithms, so that half and twice are equally far from 1, where the bars begin.
+  // Ratios use a logarithmic scale, so that half and twice are equally far from 1, where the bars begin.
   double least = 0.5;
   if (c.ratio) {
     for (bar_group const& g : c.groups)
@@ -139,7 +139,7 @@ std::string draw(bar_chart const& c) {
 
   svg s;
   double y = 4;
-  // The key: what the parts are, four a line; a line each for the marks.
+  // The legend: the parts, four per line; one line per mark.
   for (std::size_t i = 0; i < c.parts.size(); ++i) {
     double const x = static_cast<double>(i % 4) * width / 4, line = y + static_cast<double>(i / 4) * row;
     s.add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\" class=\"part{}\"/>\n", x + 1, line, i);
@@ -200,7 +200,7 @@ std::string draw(line_chart const& c) {
   if (from > to) return "";
   for (double const x : c.x_ticks) from = std::min(from, x), to = std::max(to, x);
   if (from == to) to = from + 1;
-  least = std::max(least, most * 1e-9);  // nine decades are enough to draw
+  least = std::max(least, most * 1e-9);  // nine decades at most
 
   // The ticks of y: 0 .. 100 %, powers of ten with 2 and 5 between, or quarters of a round number.
   std::vector<double> ticks;
@@ -250,7 +250,7 @@ std::string draw(line_chart const& c) {
     std::string const name = std::floor(t) == t && t < 1e6 ? fmt::format("{:.0f}", t) : short_number(t);
     double const half = letter * static_cast<double>(name.size()) / 2;
     s.add("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" class=\"axis\"/>\n", at_x(t), y1, y1 + 4);
-    if (at_x(t) - half < written + 4) continue;  // would touch the one before
+    if (at_x(t) - half < written + 4) continue;  // would touch the previous label
     s.text(at_x(t), y1 + 17, name, "dim", "middle");
     written = at_x(t) + half;
   }
@@ -281,7 +281,7 @@ std::string draw(span_chart const& c) {
   for (std::size_t k = 0; k < c.lanes.size(); ++k) {
     double const y = 8 + height * static_cast<double>(k);
     out.text(0, y + 14, shortened(c.lanes[k].name, from - 6));
-    // Neighbours differ by their heights, so that one can be told from the next.
+    // Adjacent spans have different heights, so that they can be distinguished.
     for (std::size_t i = 0; i < c.lanes[k].spans.size(); ++i) {
       auto const& [begin, end] = c.lanes[k].spans[i];
       double const inset = i % 2 ? 5 : 2;

@@ -11,7 +11,7 @@ namespace {
 
 enum stream : std::uint64_t { ends, rows, centres, parts };
 
-// Near enough to normal, of deviation 1: the sum of four numbers of 16 bits.
+// Approximately normal, of deviation 1: the sum of four 16-bit numbers.
 float noise(std::uint64_t bits) {
   std::uint64_t sum = 0;
   for (int k = 0; k < 4; ++k) sum += bits >> 16 * k & 0xffff;
@@ -33,7 +33,7 @@ community_graph make_communities(community_options const& o) {
     for (std::uint64_t e = 0; e < o.edges_each; ++e) {
       std::uint64_t const at = 2 * (v * o.edges_each + e), bits = random_bits(o.seed, ends, at + 1);
       bool const own = chance(random_bits(o.seed, ends, at)) < o.inside;
-      // Vertex v belongs to community v mod k; the cube makes some known to many.
+      // Vertex v belongs to community v mod k; the cube gives some vertices many neighbors.
       std::uint64_t const cube = upper_product(upper_product(bits, bits), bits);
       std::uint64_t const to = own ? upper_product(cube, (n - v % k - 1) / k + 1) * k + v % k : upper_product(cube, n);
       if (to != v) edges.push_back({v, to});

@@ -1,6 +1,6 @@
-// A graph of communities made in memory, for trainings: most neighbours of a vertex belong to its own, some vertices are neighbours of
-// many, and a row says its community so faintly that the rows of neighbours are wanted too. (A stochastic block model; Holland, Laskey and
-// Leinhardt, Social Networks 5, 1983.) Invariant: every edge, row and part follows from the seed and its number alone.
+// A graph of communities in memory, for trainings: most neighbors of a vertex are in its community, some vertices have many neighbors,
+// and a feature row reveals its community so faintly that neighbors help. (A stochastic block model; Holland, Laskey and
+// Leinhardt, Social Networks 5, 1983.) Invariant: every edge, row and part depends only on the seed and its own index.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,10 +12,10 @@ namespace garner::bench {
 struct community_options {
   std::uint64_t vertices = 20000;
   std::uint32_t communities = 10, width = 64;
-  std::uint64_t edges_each = 6;  // drawn a vertex, so that it has twice as many neighbours
-  double inside = 0.6;           // share of the edges that are drawn within the community; of the rest some are too
-  double signal = 0.25;          // of a row's elements, beside noise of deviation 1
-  double training = 0.1;         // share of the vertices; as many validate, the rest tests
+  std::uint64_t edges_each = 6;  // per vertex; a vertex has twice as many neighbors
+  double inside = 0.6;           // share of the edges sampled within the community; some of the others are too
+  double signal = 0.25;          // in a row's elements, plus noise of deviation 1
+  double training = 0.1;         // share of the vertices; as many for validation, the rest for test
   std::uint64_t seed = 1;
 };
 
@@ -30,6 +30,6 @@ struct community_graph {
   known_vertices known() const { return {{labels.data(), labels.size(), 1, element::i64, {}}, split}; }
 };
 community_graph make_communities(community_options const& options);  // errc::usage for options out of range
-graph_handle without_edges(std::uint64_t vertices);                  // on which a model has a vertex's own row alone
+graph_handle without_edges(std::uint64_t vertices);                  // a model then sees only a vertex's own row
 
 }  // namespace garner::bench

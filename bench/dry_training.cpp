@@ -38,7 +38,7 @@ void held_model::hold() {
 
 namespace {
 
-// What the loader counted between two looks, onto a sum.
+// Adds the loader's counts between two reports to a sum.
 void add(load_report& to, load_report const& a, load_report const& b) {
   to.batches += b.batches - a.batches, to.seeds += b.seeds - a.seeds;
   to.vertices += b.vertices - a.vertices, to.edges += b.edges - a.edges;
@@ -50,7 +50,7 @@ void add(load_report& to, load_report const& a, load_report const& b) {
   to.file_hits += b.file_hits - a.file_hits, to.file_reads += b.file_reads - a.file_reads, to.file_bytes += b.file_bytes - a.file_bytes;
   to.file_waited_ms += b.file_waited_ms - a.file_waited_ms;
 }
-// A mini-batch of it.
+// Per mini-batch.
 dry_epoch each_of(load_report const& all, place where) {
   dry_epoch e;
   e.batches = all.batches, e.seeds = all.seeds;
@@ -74,7 +74,7 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
   held_model model(x, o.compute_ms);
   dry_result r;
   load_report const first = l.report();
-  load_report before = first, timed_from = first;  // at the end of the epoch before; what comes behind it is timed
+  load_report before = first, timed_from = first;  // at the end of the previous epoch; timing starts here
   double const begun = now_ms();
   double epoch_begun = begun, stretch_at = begun, timed_ms = 0;
   std::uint64_t of_epoch = 0, warm_batches = 0, of_stretch = 0;
@@ -92,7 +92,7 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
     of_epoch = 0;
     epoch_begun = now_ms();
   };
-  auto const restart = [&](double now) {  // what came so far was to get warm
+  auto const restart = [&](double now) {  // warm-up ends here
     warm = true, stretch_at = now, warm_batches = r.batches, of_stretch = 0, timed_ms = 0;
     stretches.clear();
   };
@@ -112,7 +112,7 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
     }
     if (o.each) o.each(*b, x);
     model.hold();
-    b.reset();  // given back behind the model's work
+    b.reset();  // returned in stream order, after the model's work
     ++r.batches, ++of_epoch, ++of_stretch;
     if (of_stretch < o.stretch) continue;
     double const now = now_ms();
@@ -120,7 +120,7 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
     timed_ms += now - stretch_at;
     stretch_at = now, of_stretch = 0;
     if (!warm && r.epochs.empty() && r.batches == o.stretch * 2 && (o.epochs - epoch == 1 || o.batches)) {
-      timed_from = l.report();  // which waits for what is under way
+      timed_from = l.report();  // waits for work in flight
       restart(now_ms());
     }
   }
@@ -132,7 +132,7 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
     stretches.push_back((now - stretch_at) / static_cast<double>(of_stretch));
   }
   r.warm = warm && r.batches > warm_batches;
-  if (!r.warm) {  // nothing came after it
+  if (!r.warm) {  // nothing came after the warm-up
     timed_ms = now - begun, warm_batches = 0;
     stretches = {r.batches ? timed_ms / static_cast<double>(r.batches) : 0};
   }

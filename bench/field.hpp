@@ -1,4 +1,4 @@
-// Reading the files of `garner bench`: a value and where it stands, so that an error can say so.
+// Reads the files of `garner bench`: a value with its location, for error messages.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -18,10 +18,10 @@ json or_null(std::optional<T> const& value) {
 }
 inline json text_or_null(std::string const& text) { return text.empty() ? json(nullptr) : json(text); }
 
-// A value of the file and where it stands, so that an error can say so. Typed getters that take nothing else.
+// A value of the file with its location, for error messages. Typed getters reject everything else.
 class field {
  public:
-  // `bench`: what `garner bench` is told to write such a file; or, with another `by`, that.
+  // `bench`: the argument of `garner bench` that writes such a file; with another `by`, that command.
   field(json const& value, std::string where, std::string const& file, char const* bench = "traversal", char const* by = "garner bench ")
       : value_(value), where_(std::move(where)), file_(file), bench_(bench), by_(by) {}
 
@@ -57,7 +57,7 @@ class field {
     if (!value_.is_number_integer()) wrong("a whole number");
     return value_.get<std::int64_t>();
   }
-  double number() const {  // times, rates and shares: none is negative
+  double number() const {  // times, rates and shares: not negative
     if (!value_.is_number() || !(value_.get<double>() >= 0 && value_.get<double>() <= 1e18)) wrong("a number from 0 to 1e18");
     return value_.get<double>();
   }

@@ -8,8 +8,8 @@
 
 namespace garner::bench {
 
-// Colours: blue and vermilion of Okabe and Ito for the paper's ways and ours, their others for curves and parts, darker on white and
-// lighter on black, so that each keeps a contrast of 3:1 and more against the page; curves differ by dashes too, parts by lightness.
+// Colors: blue and vermilion of Okabe and Ito for the paper's strategies and ours, their others for curves and parts, darker on white and
+// lighter on black, so that each has a contrast of at least 3:1 against the page; dashes also distinguish curves, lightness parts.
 char const* const style = R"css(
 :root{color-scheme:light dark;--page:#ffffff;--text:#1b1f24;--dim:#57606a;--rule:#d0d7de;--paper:#5b7fa6;--own:#c04a00;
 --c0:#0072b2;--c1:#b34a00;--c2:#00775a;--c3:#a0468a;--c4:#6b6b00;--c5:#555555;--p0:#9c3d00;--p1:#d07a20;--p2:#5a8fbf;--p3:#003f66;--mark:#1b1f24}
@@ -75,7 +75,7 @@ std::string fact_list::html() const {
 
 std::string table::html(std::string const& what, bool open) const {
   if (rows.empty()) return "";
-  // Long ones are folded, so that a phone need not roll past them.
+  // Long tables are collapsed, for short scrolling on a phone.
   std::string out =
       fmt::format("<details{}><summary>the numbers, {} row{}</summary>\n", open || rows.size() <= 6 ? " open" : "", rows.size(),
                   rows.size() == 1 ? "" : "s") +

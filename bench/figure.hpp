@@ -1,5 +1,5 @@
-// What the figures of a page are made of: a table under each chart, a sentence that says what is to be seen, the paper's own value beside
-// it; and the page's style.
+// Building blocks of a page's figures: a table under each chart, a sentence with the finding, the paper's own value for comparison;
+// and the page's style.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,8 +9,8 @@ namespace garner::bench {
 
 std::string percent(double part);  // 0.123: "12.3 %"
 
-std::string ms_text(std::optional<double> ms);  // a dash where there is none
-void thin(std::vector<double>& ticks);          // to those that have room: each at least a tenth of the whole behind the one before
+std::string ms_text(std::optional<double> ms);  // a dash for a missing value
+void thin(std::vector<double>& ticks);          // keeps ticks that have space: each at least a tenth of the axis after the previous one
 
 struct table {
   std::vector<std::string> head;  // a leading '<' marks a column of names
@@ -19,7 +19,7 @@ struct table {
   std::string html(std::string const& what, bool open) const;
 };
 
-// How a run was measured: a name and a value a line.
+// How a run was measured: one name and value per line.
 class fact_list {
  public:
   void add(char const* name, std::string const& value);
@@ -29,12 +29,12 @@ class fact_list {
   std::string rows_;
 };
 
-// What one figure shows; `charts` is SVG already.
+// The contents of one figure; `charts` is SVG already.
 struct figure {
   std::string number, title;  // number: the paper's, or empty
   std::string finding, charts, said, key;
   table numbers;
-  std::string absent;  // why there is nothing to draw
+  std::string absent;  // the reason for a missing chart
 };
 std::string title_of(figure const& f);
 std::string html_of(figure const& f, std::string const& setting);

@@ -28,13 +28,13 @@ struct question {
   std::uint64_t row_bytes = 512, ids = 300000, batches = 1;
   element kind = element::u8;
   gather_options how = {};
-  bool skewed = false;  // as sampled: few rows are asked for often
+  bool skewed = false;  // as in sampling: few rows get most accesses
   bool halved = false;  // the second half of the ids is the first again
   enum class by { gather, copies } by = by::gather;
-  tier from = tier::host;  // where all rows lie; peer: on another device than this one
+  tier from = tier::host;  // the tier of all rows; peer: on another device
 };
 
-// Moments on streams of a device.
+// Timestamps on streams of a device.
 class moments {
  public:
   moments(int device, std::size_t n) : device_(device) {
@@ -50,7 +50,7 @@ class moments {
   double ms(std::size_t from, std::size_t to) const { return device::elapsed_ms(device_, events_[from], events_[to]); }
   double ms_to(moments const& other, std::size_t k) const {
     return device::elapsed_ms(device_, events_[0], other.events_[k]);
-  }  // from the first here
+  }  // since the first
 
  private:
   int device_;
@@ -80,7 +80,7 @@ class bench_of_gathers {
     return std::move(file_);
   }
 
-  // errc::usage where it is none.
+  // errc::usage for any other text.
   using figure_of = void (bench_of_gathers::*)();
   static figure_of measured_by(std::string const& figure) {
     static constexpr std::pair<char const*, figure_of> all[] = {
@@ -99,7 +99,7 @@ class bench_of_gathers {
   bool on_device() const { return x_.on_device(); }
   std::uint64_t usual() const { return o_.ids.size() > 1 ? o_.ids[1] : o_.ids[0]; }
 
-  // The ways of the dissertation and what is set beside them: each position reads its row.
+  // The dissertation's strategies and their rivals: each position reads its row.
   static void as_given(gather_options& how, gather_way way) {
     how.way = way, how.order = gather_order::none, how.duplicates = gather_duplicates::repeat;
   }
@@ -112,14 +112,14 @@ class bench_of_gathers {
         measure(q);
       }
   }
-  // From which size on a copy of its own a row is fair.
+  // The row size from which one copy per row is efficient.
   void sizes() {
     for (std::uint64_t row : {128u, 256u, 512u, 1024u, 2048u, 2408u, 4096u, 8192u, 65536u, 131072u, 262144u, 524288u}) {
       question q{"sizes", fmt::format("{} B, a copy a row", row), row, on_device() ? std::min<std::uint64_t>(usual(), 20000) : usual()};
       q.by = question::by::copies;
       if (o_.where.kind != place_kind::simulated) measure(q);
       q.by = question::by::gather, q.ids = usual();
-      if (row > 8192) {  // only where the curves meet is asked of these
+      if (row > 8192) {  // only sizes around the crossover
         as_given(q.how, gather_way::aligned), q.label = fmt::format("{} B aligned", row);
         measure(q);
         continue;
@@ -157,7 +157,7 @@ class bench_of_gathers {
         measure(q);
       }
   }
-  // Sorted rows, from few of the table to most of its translations: by loads of all multiprocessors, and by the copy engine of 4.
+  // Sorted rows, from a few of the table to most of its translations: loads of all multiprocessors, and the copy engine of 4.
   void dense() {
     auto const both = [&](question q, std::string const& what) {
       for (gather_way way : {gather_way::aligned, gather_way::bulk}) {
@@ -178,7 +178,7 @@ class bench_of_gathers {
       both(q, fmt::format("8 x {} ids{}", usual(), skewed ? ", repeated" : ""));
     }
   }
-  // What looking for ids that repeat costs where none do and brings where half do: each order, and each position a read.
+  // The cost of deduplication without duplicates, and its gain if half are: each order, and each position a read.
   void duplicates() {
     for (std::uint64_t row : {512u, 2408u})
       for (bool halved : {false, true}) {
@@ -196,7 +196,7 @@ class bench_of_gathers {
         as_given(how, gather_way::aligned), of("each a read", how);
       }
   }
-  // f32 rows beside f16 rows of as many elements, written as f32.
+  // f32 rows versus f16 rows of equal width, written as f32.
   void convert() {
     for (std::uint64_t width : {128u, 1024u}) {
       std::uint64_t const n = width == 128 ? o_.ids.back() : usual();
@@ -226,7 +226,7 @@ class bench_of_gathers {
     }
   }
 
-  // Rows in memory of the device, and of another one.
+  // Rows in the device's memory, and in a peer's.
   void near() {
     if (!on_device()) return left_out("near", "rows of devices");
     for (tier from : {tier::device, tier::peer})
@@ -261,7 +261,7 @@ class bench_of_gathers {
         }
     }
   }
-  // At the host: a gather, its ids looked at, beside a memcpy a row of the same ids by the same threads, in turn.
+  // CPU: a gather, with its id check, versus one memcpy per row of the same ids by the same threads, alternating.
   void copies() {
     if (o_.where.kind != place_kind::host) return left_out("copies", "a gather beside a memcpy a row");
     for (std::uint64_t row : {128u, 256u, 512u, 1024u, 2408u, 4096u})
@@ -289,7 +289,7 @@ class bench_of_gathers {
         std::uint64_t const rank = q.skewed ? static_cast<std::uint64_t>(std::pow(u, 3.3) * static_cast<double>(rows)) : bits % rows;
         ids[i] = static_cast<std::int64_t>(q.skewed ? mix(rank) % rows : rank);
         if (q.from == tier::peer)
-          ids[i] = ids[i] / 2 * 2 + 1 < static_cast<std::int64_t>(rows) ? ids[i] / 2 * 2 + 1 : 1;  // of the second of two
+          ids[i] = ids[i] / 2 * 2 + 1 < static_cast<std::int64_t>(rows) ? ids[i] / 2 * 2 + 1 : 1;  // the second of each pair
       }
     });
     return ids;
@@ -362,7 +362,7 @@ class bench_of_gathers {
     row.ms = middle;
     row.rows_a_second = static_cast<double>(all) / middle * 1e3;
     row.gbs = bytes / middle / 1e6;
-    // What crosses the link of converted rows is less than what is delivered.
+    // Converted rows take less of the link than is delivered.
     double const crossed = *row.gbs * static_cast<double>(q.row_bytes) / static_cast<double>(out_row);
     if (on_device() && q.from != tier::host) return;
     if (on_device()) row.of_link = crossed / file_.link_gbs;
@@ -370,7 +370,7 @@ class bench_of_gathers {
     else if (auto const at = a_copy_a_row_.find(q.row_bytes); at != a_copy_a_row_.end()) row.of_link = crossed / at->second;
   }
 
-  // The share is the median of the rounds' own, since what else the machine does slows both of a round.
+  // The share is the median of the rounds' shares, since other load on the machine slows both parts of a round.
   void time_beside_copies(question const& q) {
     row_array const array{table_.data(), o_.table_bytes / q.row_bytes, q.row_bytes, q.kind, {}};
     tiered_tensor tensor(array);
@@ -415,8 +415,8 @@ class bench_of_gathers {
     tell(gathered, gather_ms);
   }
 
-  // Two streams, an event before and after each thing. First the gather is given, since without a partition blocks that are given later
-  // wait for those before. Then kernels of arithmetic follow each other until after its end; those that ended before it did are counted.
+  // Two streams, with an event before and after each operation. The gather is launched first, since without a partition later blocks
+  // wait for earlier ones. Arithmetic kernels then follow each other until the gather ends; those that ended before it are counted.
   void time_beside(question const& q, sm_share const& wanted, gather_row& row) {
     executor on(o_.where, wanted), rest(on, executor::beside{});
     if (on.share()->kind() != wanted.kind) fail(errc::device, "the device has no more multiprocessors than that: {}", on.share()->about());
@@ -455,7 +455,7 @@ class bench_of_gathers {
       }
       reckoning.record(x, kernels);
     };
-    // One kernel of `lanes` on its own; the first is not counted.
+    // One kernel of `lanes` without a gather; the first is not counted.
     auto const alone = [&](executor& x, std::uint64_t lanes) {
       constexpr std::size_t kernels = 6;
       std::vector<double> ms;
@@ -476,7 +476,7 @@ class bench_of_gathers {
       else gathers.push_back(gathering.ms(0, 1));
     }
     double const gather_alone = median(gathers), bytes = static_cast<double>(n * q.row_bytes);
-    // As many lanes as take some 10 ms, or a quarter of the gather.
+    // Enough lanes for some 10 ms, or a quarter of the gather.
     std::uint64_t lanes = std::uint64_t{1} << 20;
     double const aim = std::clamp(gather_alone / 4, 0.2, 10.0);
     lanes = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(lanes) * aim / std::max(alone(x_, lanes), 1e-3)));
@@ -524,7 +524,7 @@ class bench_of_gathers {
     some(0, ids.size());
     x_.wait();
   }
-  // The rows that came beside those of the table; converted ones beside what the host makes of them.
+  // Compares the gathered rows with the table's, converted ones with the host's conversion.
   void check(row_array const& array, question const& q, std::vector<std::int64_t> const& ids, memory_block const& out,
              std::uint64_t out_row) {
     std::uint64_t const each = std::max<std::uint64_t>(1, (64u << 20) / out_row);
@@ -551,7 +551,7 @@ class bench_of_gathers {
     }
   }
 
-  static constexpr std::uint64_t most_delivered = std::uint64_t{2} << 30;  // bytes, of a call
+  static constexpr std::uint64_t most_delivered = std::uint64_t{2} << 30;  // bytes per call
   static constexpr std::size_t most_kernels = 64;
   static constexpr std::uint32_t steps = 1536;  // a block of 256 lanes takes some 0.1 ms
 
@@ -560,7 +560,7 @@ class bench_of_gathers {
   executor x_;
   memory_block table_;
   gather_file file_;
-  std::map<std::uint64_t, double> a_copy_a_row_;  // GB/s, at the host
+  std::map<std::uint64_t, double> a_copy_a_row_;  // GB/s, on the CPU
 };
 
 }  // namespace
@@ -570,7 +570,7 @@ gather_file measure_gathers(gather_bench_options const& options, std::function<v
     fail(errc::usage, "a table of {} bytes is too small to measure; say 1MiB or more", options.table_bytes);
   if (options.ids.empty() || std::count(options.ids.begin(), options.ids.end(), 0u))
     fail(errc::usage, "a gather of no ids cannot be measured");
-  for (std::string const& figure : options.figures) bench_of_gathers::measured_by(figure);  // before the table is filled
+  for (std::string const& figure : options.figures) bench_of_gathers::measured_by(figure);  // validates the names before it fills the table
   if (options.trials == 0) fail(errc::usage, "no trials, no figure; say 1 or more");
   return bench_of_gathers(options, told).run();
 }

@@ -1,7 +1,7 @@
-// Gathers measured in one run: what figures 3.10, 3.12 and 3.13 of the dissertation show, from which size of rows single copies are fair,
-// what order and density bring, conversion, the copy engine, what arithmetic beside a gather loses. Each way's rows are compared with the
-// table before its clock is read. The table is random words in host memory; ids are drawn anew for each round, so that no round finds the
-// last one's rows in a cache.
+// Gather benchmarks in one run: figures 3.10, 3.12 and 3.13 of the dissertation; the row size from which single copies are efficient; the
+// effect of order and density; conversion; the copy engine; the slowdown of concurrent arithmetic. Each result is compared with the
+// table before it is timed. The table is random words in host memory; each round uses new ids, so that no round finds the
+// previous one's rows in a cache.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -16,7 +16,7 @@ namespace garner::bench {
 struct gather_bench_options {
   place where;
   std::uint64_t table_bytes = 256ull << 20;
-  std::vector<std::uint64_t> ids{100000, 300000, 1000000, 2000000};  // a gather, of orders and density; the second is what others take
+  std::vector<std::uint64_t> ids{100000, 300000, 1000000, 2000000};  // per gather, for orders and density; the other figures use the second
   std::vector<std::string> figures{"unaligned", "sizes", "orders", "dense", "duplicates", "convert", "share", "near", "beside", "copies"};
   std::uint64_t trials = 5, seed = 1;
   std::string command;

@@ -9,7 +9,7 @@ namespace garner::bench {
 
 std::string to_json(gather_file const& f) {
   json all = to_json(gather_file::schema, static_cast<file_head const&>(f));
-  all["device"] = f.device;  // a text also where there is none
+  all["device"] = f.device;  // a string, also if empty
   all.update({{"table_bytes", f.table_bytes},
               {"trials", f.trials},
               {"seed", f.seed},

@@ -1,4 +1,4 @@
-// The graphs of a run: those that are made, then those that are read.
+// The graphs of a run: generated ones, then files.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace garner::bench {
 
-// f(name, graph) of each. `o`: where, kinds, scale, edge_factor and files of a run; `how`: in_lists and the tier of lists.
+// Calls f(name, graph) for each. `o`: where, kinds, scale, edge_factor and files of a run; `how`: in_lists and the tier of the adjacency.
 template <class Options, class F>
 void each_graph(Options const& o, std::uint64_t seed, open_options how, F const& f) {
   for (generator const kind : o.kinds) {

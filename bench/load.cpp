@@ -18,7 +18,7 @@ namespace garner::bench {
 
 namespace {
 
-constexpr std::uint64_t checked = 3;  // mini-batches a setting
+constexpr std::uint64_t checked = 3;  // mini-batches per setting
 constexpr double tenth = 0.1;
 
 struct setting {
@@ -30,7 +30,7 @@ struct setting {
   tier lists = tier::host;
 };
 
-// A graph with its table, and what all settings share.
+// A graph with its table, shared by all settings.
 class ground {
  public:
   ground(load_bench_options const& o, std::string name, graph_handle g)
@@ -55,7 +55,7 @@ class ground {
     row.kept = s.kept, row.devices = s.peers ? o_.peers.size() : 1;
     row.window = s.window, row.multiprocessors = s.multiprocessors;
     try {
-      if (on_device) g_ = bring_to(std::move(g_), o_.where, s.lists);  // what lies there stays
+      if (on_device) g_ = bring_to(std::move(g_), o_.where, s.lists);  // data already there stays
       run(s, row);
     } catch (error const& e) {
       if (e.code() != errc::memory) throw;
@@ -98,7 +98,7 @@ class ground {
     row.window_rows = r.all.window_rows, row.fetched_rows = r.all.fetched_rows, row.far_bytes = r.all.far_bytes;
     if (o_.where.kind != place_kind::simulated) row.moments = moments_of(r.times, r.batches - r.timed, 2 * s.window);
   }
-  // What ran while `count` mini-batches behind the first `warm` were gathered.
+  // The timeline of `count` mini-batches after the first `warm`.
   static std::vector<load_moments> moments_of(std::vector<batch_times> const& times, std::uint64_t warm, std::uint64_t count) {
     std::vector<load_moments> all;
     if (times.size() <= warm) return all;
@@ -172,7 +172,7 @@ load_file measure_loads(load_bench_options const& o, std::function<void(load_fil
       if (told) told(file, file.rows.back());
     };
     static constexpr load_way ways[] = {load_way::window, load_way::tiered, load_way::zero_copy, load_way::staged};
-    // At the host all is near.
+    // On the CPU all rows are local.
     if (wanted("ways") && (on_device || host)) add({"ways", load_way::tiered, 1, false, true, 8, 16, tier::device});
     if (host) return;
     if (wanted("ways"))

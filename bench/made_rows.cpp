@@ -13,7 +13,7 @@ namespace garner::bench {
 
 namespace {
 
-// `word`: of the i-th 8 bytes.
+// `word`: the i-th 8 bytes.
 template <class Word>
 memory_block made(std::uint64_t rows, std::uint64_t row_bytes, int device, Word word) {
   std::uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-// A table of rows made in memory, whose every byte follows from where it stands: so a row that came wrong is known.
+// A feature table in memory, whose every byte is a function of its position, so that a wrong row is detected.
 // Cost: written once, by all threads.
 #pragma once
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace garner::bench {
 
-// `device`: that reads it; -1: none. errc::memory where it would take more than half of the host memory that is free.
+// `device`: that reads it; -1: none. errc::memory if it needs more than half of the free host memory.
 memory_block make_rows(std::uint64_t rows, std::uint64_t row_bytes, int device);
-// The same of floats in [-1, 1), to learn from.
+// The same with floats in [-1, 1), for training.
 memory_block make_floats(std::uint64_t rows, std::uint64_t width, int device);
-// The first byte of a row that is not what make_rows() wrote.
+// The first byte of a row that differs from make_rows().
 std::optional<std::uint64_t> wrong_byte(std::uint64_t id, void const* row, std::uint64_t row_bytes);
 
 }  // namespace garner::bench

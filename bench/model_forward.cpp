@@ -22,7 +22,7 @@ network_shape shape_of(bench_model const& m) {
   return s;
 }
 
-// Biases are drawn too, and GIN's rows are kept near 1: five sums over hubs would leave the range of f32.
+// Biases are random too, and GIN's rows stay near 1: five sums over hubs would exceed the range of f32.
 std::vector<float> drawn_parameters(executor& x, network<float>& net, whole_graph const& lists, std::uint64_t seed) {
   std::vector<float> values(net.count());
   x.copy(values.data(), net.values(), values.size() * sizeof(float));
@@ -42,7 +42,7 @@ std::vector<float> drawn_parameters(executor& x, network<float>& net, whole_grap
   return values;
 }
 
-// A dense layer in f64, with what rounding may change: it takes numbers and how far each may be off, in units of the tolerance.
+// A dense layer in f64 with error bounds: inputs are numbers and their possible errors, in units of the tolerance.
 struct reference_dense {
   float const *weight, *bias;
   std::uint64_t in, out;
@@ -70,9 +70,9 @@ class layer_check {
       layers_[w.layer].push_back({values.data() + w.offset, values.data() + parameters[k + 1].offset, w.columns, w.rows});
     }
   }
-  // Rows of all vertices before and behind layer l; those that come out are looked at of [first, first + count).
+  // Rows of all vertices before and after layer l; results are checked for [first, first + count).
   void look(std::uint32_t l, float const* before, std::uint64_t in, float const* behind, std::uint64_t first, std::uint64_t count) const {
-    constexpr std::uint64_t most = 20'000'000;  // numbers added up
+    constexpr std::uint64_t most = 20'000'000;  // additions
     auto const& of = lists_.pulled();
     std::vector<reference_dense> const& layer = layers_[l];
     std::uint64_t a_vertex = 0;  // multiplications
@@ -112,7 +112,7 @@ class layer_check {
   std::vector<std::vector<reference_dense>> layers_;
 };
 
-// Notes how wide the rows are that a pass aggregates.
+// Records the widths of the rows that a pass aggregates.
 class noted_edges final : public aggregation_over<float> {
  public:
   explicit noted_edges(sharded_edges& edges) : edges_(edges) {}
@@ -140,7 +140,7 @@ forward_taken measure_forward(whole_graph const& lists, shard_options const& how
   shard_group group(how, 3600);
   rank_group& threads = *group.threads();
   std::vector<std::vector<double>> times(how.shards);
-  std::vector<float> rows_of_all[2];  // behind a layer, by whether it is odd
+  std::vector<float> rows_of_all[2];  // after a layer, by parity
   forward_taken found;
   on_shards(group, [&](std::uint32_t k) {
     interrupts_held const together;

@@ -1,7 +1,7 @@
-// The forward pass of a whole model over shards: the library's own network, its dense products and activations, on aggregation over shards.
-// Invariant: rows of each layer are compared with f64 before anything is timed, layer by layer: what a vertex should have come to is worked
-// out from the rows that its neighbours had before that layer. All vertices where that is little work, else some drawn at random. Products
-// are of f32. A time is of the slowest shard, the median of the trials.
+// The forward pass of a whole model over shards: the library's own network, GEMMs and activations, with aggregation over shards.
+// Invariant: before timing, the rows of each layer are compared with f64, layer by layer: a vertex's expected row is computed from its
+// neighbors' actual rows before that layer. All vertices if that is little work, else a random sample. GEMMs
+// use f32. A time is that of the slowest shard, the median of the trials.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,14 +22,14 @@ struct forward_job {
   bench_model model;
   std::vector<place> const& places;    // of the shards
   std::vector<float> const& features;  // of all vertices, `inputs` each
-  std::uint64_t seed = 1, trials = 1;  // of the parameters and of what is drawn
+  std::uint64_t seed = 1, trials = 1;  // for the parameters and the sample
   bool managed = false;                // rows that shards read of each other lie in managed memory
 };
 struct forward_taken {
   double ms = 0;
-  std::vector<std::uint64_t> columns;  // elements a row, of each aggregation in turn
+  std::vector<std::uint64_t> columns;  // row width of each aggregation in turn
 };
-// errc::internal names the first number that is wrong.
+// errc::internal names the first wrong number.
 forward_taken measure_forward(whole_graph const& lists, shard_options const& how, forward_job const& job, std::string const& name);
 
 }  // namespace garner::bench

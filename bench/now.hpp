@@ -1,4 +1,4 @@
-// The hour, for the files of `garner bench`; and a clock.
+// The time of day, for the files of `garner bench`; and a clock.
 #pragma once
 #include <chrono>
 #include <ctime>
@@ -16,7 +16,7 @@ inline std::string now_utc() {
 }
 inline double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// A setting that has taken so long is not tried again: managed memory goes back and forth between devices for minutes.
+// A setting that takes this long is not repeated: managed memory can thrash between devices for minutes.
 inline constexpr double slow_enough_ms = 20'000;
 
 }  // namespace garner::bench

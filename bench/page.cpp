@@ -20,7 +20,7 @@ std::string times(double x) { return short_number(x); }
 
 constexpr char const* paper_key = "<span class=\"key paper\"></span>the paper's way &nbsp; <span class=\"key own\"></span>Garner's own";
 
-// One run, and how the figures look things up in it.
+// One run, with lookups for the figures.
 class pages {
  public:
   explicit pages(run_file const& r) : r_(r) {
@@ -57,7 +57,7 @@ class pages {
       if (j.graph == graph && j.job == job && j.way == way && j.id_bytes == id_bytes && j.drawn()) return &j;
     return nullptr;
   }
-  // Rows of one job on one graph that may be drawn: of the paper's width and far edges, or all.
+  // Drawable rows of one algorithm on one graph: of the paper's width with remote edges, or all.
   std::vector<job_row const*> rows(std::string const& graph, std::string const& job, bool every = false) const {
     std::vector<job_row const*> all;
     for (job_row const& j : r_.jobs)
@@ -65,18 +65,18 @@ class pages {
     std::stable_partition(all.begin(), all.end(), [](job_row const* j) { return j->way == "uvm"; });  // the baseline first
     return all;
   }
-  // Milliseconds of a run; of PageRank, of an iteration.
+  // Milliseconds of a run; for PageRank, of an iteration.
   static double per(job_row const& j) { return j.iterations ? static_cast<double>(j.iterations) : 1; }
   static std::optional<double> ms_of(job_row const& j) {
-    if (!j.ms_statistic || !(*j.ms_statistic > 1e-9)) return std::nullopt;  // no clock tells less
+    if (!j.ms_statistic || !(*j.ms_statistic > 1e-9)) return std::nullopt;  // below any clock's resolution
     return *j.ms_statistic / per(j);
   }
-  // The whole first run, with all that came before its clock.
+  // The whole first run, including preparation.
   static std::optional<double> first_of(job_row const& j) {
     if (!j.prepare_ms || j.ms.empty()) return std::nullopt;
     return *j.prepare_ms + j.ms.front();
   }
-  static std::optional<double> bytes_of(job_row const& j) {  // a run
+  static std::optional<double> bytes_of(job_row const& j) {  // of a run
     if (!j.link || j.link->bytes_link() == 0) return std::nullopt;
     return static_cast<double>(j.link->bytes_link()) / j.runs();
   }
@@ -92,7 +92,7 @@ class pages {
     return {{r_.machine.link->copy_gbs, fmt::format("a copy: {} GB/s", short_number(r_.machine.link->copy_gbs))},
             {r_.machine.link->zero_copy_gbs, fmt::format("aligned reads of all: {} GB/s", short_number(r_.machine.link->zero_copy_gbs))}};
   }
-  // The floor: one read of the data at the rate that aligned reads reach.
+  // The lower bound: one read of the data at the rate of aligned reads.
   std::optional<double> floor_ms(job_row const& j) const {
     if (!r_.machine.link || !(r_.machine.link->zero_copy_gbs > 0) || !crosses_ || j.near()) return std::nullopt;
     return static_cast<double>(j.data_bytes) / r_.machine.link->zero_copy_gbs / 1e6;
@@ -110,7 +110,7 @@ class pages {
 
 std::string quoted(std::string_view way) { return fmt::format("\xE2\x80\x98{}\xE2\x80\x99", way); }
 
-// One value a graph, as a sentence lists them.
+// One value per graph, as a list in a sentence.
 struct by_graph {
   std::vector<std::pair<std::string, std::string>> all;  // graph, value
   void add(std::string const& graph, std::string value) { all.emplace_back(graph, std::move(value)); }
@@ -727,7 +727,7 @@ std::vector<named_run> joined(std::vector<named_run> const& runs) {
     if (to.machine.device_budget) to.machine.device_budget = std::min(*to.machine.device_budget, *n.run.machine.device_budget);
     to.graphs.insert(to.graphs.end(), n.run.graphs.begin(), n.run.graphs.end());
     to.jobs.insert(to.jobs.end(), n.run.jobs.begin(), n.run.jobs.end());
-    // Patterns do not depend on the graph: those of the first file stand.
+    // Patterns do not depend on the graph: those of the first file are used.
   }
   return all;
 }

@@ -1,6 +1,6 @@
-// One HTML page of the figures that runs of `garner bench` measured: inline SVG, a table under each chart, one sentence that says
-// what is to be seen, and the paper's own value beside it. Self-contained: no script, no font, nothing is loaded. What was not verified is
-// not drawn and is listed with the reason.
+// An HTML page of the figures of `garner bench` results: inline SVG, a table under each chart, a sentence with the finding,
+// and the paper's own value for comparison. Self-contained: no script, no font, no external resource. Unverified results are
+// listed with the reason instead of drawn.
 #pragma once
 #include <string>
 #include <vector>
@@ -20,39 +20,39 @@ struct named_run {
   std::string name;  // of the file
   run_file run;
 };
-// Runs of one setting (garner, place, device, protocol, and a device budget that differs by a hundredth at the most) over different graphs
-// are drawn as one, the others each after the other.
+// Runs of one setting (garner, device, protocol, and a device budget that differs by at most 1 %) over different graphs
+// share one section; the others follow each other.
 // Runs of `garner bench tiering` follow, each with the figures of chapter 4.
 struct named_tiering {
   std::string name;
   tiering_run run;
 };
-// And runs of `garner bench gather`, each with the figures of chapter 3.
+// Runs of `garner bench gather`, each with the figures of chapter 3.
 struct named_gathers {
   std::string name;
   gather_file run;
 };
-// And runs of `garner bench load`, each with its mini-batches.
+// Runs of `garner bench load`, each with its mini-batches.
 struct named_loads {
   std::string name;
   load_file run;
 };
-// And runs of `garner bench train`, or of garner train --json, each with its trainings.
+// Runs of `garner bench train`, or of garner train --json, each with its trainings.
 struct named_trainings {
   std::string name;
   train_file run;
 };
-// And runs of `garner bench storage`, each with the figures of the GIDS paper.
+// Runs of `garner bench storage`, each with the figures of the GIDS paper.
 struct named_storage {
   std::string name;
   storage_file run;
 };
-// And runs of `garner bench shards`, each with its aggregations.
+// Runs of `garner bench shards`, each with its aggregations.
 struct named_shards {
   std::string name;
   shards_file run;
 };
-// And what tools/measure_sampling measured: accuracy with and without sampling.
+// Results of tools/measure_sampling: accuracy with and without sampling.
 struct named_accuracy {
   std::string name;
   accuracy_file run;

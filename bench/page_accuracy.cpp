@@ -14,13 +14,13 @@ namespace {
 
 struct paper_accuracy {
   char const* set;
-  double sampled, whole, slower;  // shares; an epoch without sampling over one with it
+  double sampled, whole, slower;  // shares; epoch time without sampling over that with it
 };
 constexpr paper_accuracy table_5[] = {{"RDD", 0.937, 0.957, 1.07}, {"PROT", 0.776, 0.825, 1.25}};
 
 std::string points(double value) { return fmt::format("{:.1f}", value); }
 
-// The ways that one model was trained by on one set; null: not measured.
+// The strategies that one model was trained with on one dataset; null: not measured.
 struct trained {
   accuracy_row const *whole = nullptr, *shards = nullptr, *sampled = nullptr;
   accuracy_row const& any() const { return *(whole ? whole : shards ? shards : sampled); }

@@ -1,4 +1,4 @@
-// The figures of chapter 3 that a run of `garner bench gather` measured.
+// The figures of chapter 3 for a run of `garner bench gather`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 std::string grouped(std::uint64_t n) { return short_number(static_cast<double>(n)); }
 
-// One run, and how the figures look things up in it.
+// One run, with lookups for the figures.
 class gather_pages {
  public:
   explicit gather_pages(gather_file const& f) : f_(f) {
@@ -81,7 +81,7 @@ class gather_pages {
       }
       at->points.emplace_back(static_cast<double>(r.row_bytes) / 1024, value(r));
     };
-    // Copies of their own are not simulated.
+    // Copies per row are not simulated.
     bool const beyond = timed_ && std::any_of(rows.begin(), rows.end(), [](gather_row const* r) { return r->row_bytes > 8192; });
     for (gather_row const* r : rows) {
       f.numbers.rows.push_back(cells({fmt::format("{} B", grouped(r->row_bytes)), name_of(*r), r->order}, *r));
@@ -111,7 +111,7 @@ class gather_pages {
     gather_row const *one = nullptr, *eight = nullptr;
     bool batches = false;
     for (gather_row const* r : of("orders")) {
-      // Those that say their batches stand behind all others.
+      // Results with a batch count follow all others.
       batches = batches || r->batches > 1 || r->label.find("batch") != std::string::npos;
       bool const repeated = r->label.find("repeated") != std::string::npos;
       if (batches) {
@@ -160,7 +160,7 @@ class gather_pages {
     figure f{"", "Ids that repeat", "", "", "", "", {}, ""};
     f.numbers.head = head({"<what", "<order"});
     bar_chart c = chart("Random ids, and ids that each stand twice");
-    gather_row const *once = nullptr, *each = nullptr;  // of the last size, each twice
+    gather_row const *once = nullptr, *each = nullptr;  // of the last size, each id twice
     for (gather_row const* r : of("duplicates")) {
       std::size_t const comma = r->label.rfind(", ");
       std::string const name = comma == std::string::npos ? r->label : r->label.substr(comma + 2);
@@ -170,7 +170,7 @@ class gather_pages {
       f.numbers.rows.push_back(cells({r->label, r->order}, *r));
     }
     f.charts = draw(c);
-    // Where the choice fetched again as well (at the host), the two differ by noise. Files of before it was written sorted where once.
+    // If the choice fetched duplicates too (on the CPU), both differ by noise only. In older files sorted implies once.
     if (timed_ && once && each && (once->duplicates == "once" || (once->duplicates.empty() && once->order == "sorted")))
       f.finding = fmt::format("Rows of {} B that are each asked for twice: {} GB/s, {} where each position is a read.",
                               grouped(once->row_bytes), number(value(*once)), number(value(*each)));

@@ -1,4 +1,4 @@
-// The figures of mini-batches that a run of `garner bench load` measured.
+// The mini-batch figures for a run of `garner bench load`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace garner::bench {
 
 namespace {
 
-// Of one graph of a run.
+// One graph of a run.
 class load_pages {
  public:
   load_pages(load_file const& f, bench_graph const& g) : f_(f), g_(g) {

@@ -1,4 +1,4 @@
-// The figures of aggregation over shards that a run of `garner bench shards` measured.
+// The figures of aggregation over shards for a run of `garner bench shards`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::uint64_t largest_link(shard_row const& r) {
     for (std::uint64_t const bytes : of) most = std::max(most, bytes);
   return most;
 }
-// Of managed rows nobody knows what crosses.
+// The traffic of managed rows is unknown.
 std::string crossed(shard_row const& r) { return r.managed ? "-" : megabytes(r.bytes); }
 std::string one_link(shard_row const& r) { return r.managed ? "-" : megabytes(largest_link(r)); }
 // Milliseconds of the paper's table 4, on eight A100: preprocessing and one aggregation, by DGCL and by MGG.
@@ -35,7 +35,7 @@ constexpr paper_times table_4[] = {{"RDD", 82820, 590, 12.74, 6.95},
                                    {"PROT", 59150, 540, 11.36, 2.66},
                                    {"ORKT", 274410, 1600, 140.99, 17.20}};
 
-// Of one graph of a run.
+// One graph of a run.
 class shard_pages {
  public:
   shard_pages(shards_file const& f, split_graph const& g) : f_(f), g_(g) {
@@ -101,7 +101,7 @@ class shard_pages {
     return f;
   }
 
-  // What each shard reads of each other, by way.
+  // Bytes that each shard reads of each other, by strategy.
   figure links() const {
     figure f = titled("", "bytes over each link");
     std::vector<shard_row const*> ways;
@@ -153,7 +153,7 @@ class shard_pages {
     return f;
   }
 
-  // Figure 8: the whole forward pass, and beside it its aggregations alone, which is all that the ways differ in.
+  // Figure 8: the whole forward pass, and its aggregations alone, the only part in which the strategies differ.
   figure models() const {
     figure f = titled("8", "two models, forward");
     bar_chart c{fmt::format("Figure 8: {}", f.title), "ms a forward pass", {}, {}, {}, 0};
@@ -249,7 +249,7 @@ class shard_pages {
     if (one)
       f.numbers.rows.push_back(
           {name_of(*one), short_number(one->ms), ms_text(one->floor_ms), percent_of(one->floor_ms, one->ms), "0", "0"});
-    std::uint32_t const ps = all.back()->how.mgg.ps;  // with which wpb was raised
+    std::uint32_t const ps = all.back()->how.mgg.ps;  // the ps for which wpb was raised
     for (shard_row const* r : all) {
       mgg_shape const& s = r->how.mgg;
       if (s.wpb == 1) put(by_ps, s.dist, s.ps, r->ms), ticks[0].push_back(s.ps);
@@ -287,10 +287,10 @@ class shard_pages {
   }
   shards_file const& f_;
   split_graph const& g_;
-  std::vector<shard_row const*> rows_, others_;  // of the ways, of other studies
+  std::vector<shard_row const*> rows_, others_;  // of the strategies, of other studies
 };
 
-// Table 4 of the paper: a graph a group.
+// Table 4 of the paper: one graph per group.
 figure times_of_graphs(shards_file const& f) {
   figure all{"", "preprocessing and one aggregation (table 4)", "", "", "", "", {}, ""};
   all.said =
@@ -331,7 +331,7 @@ double mean(std::vector<double> const& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-// Figure 8 over all graphs: how many times as fast as on managed memory the models are by mgg, beside the paper's means.
+// Figure 8 over all graphs: speedup of the models by mgg over managed memory, next to the paper's means.
 figure models_of_graphs(shards_file const& f) {
   figure all{"8", "models by mgg against managed memory", "", "", "", "", {}, ""};
   all.said = "A whole forward pass on managed memory over one by mgg.";

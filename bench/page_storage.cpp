@@ -1,4 +1,4 @@
-// The figures of rows on storage that a run of `garner bench storage` measured: 3 and 8 to 17 of the GIDS paper.
+// The figures of features on storage for a run of `garner bench storage`: 3 and 8 to 17 of the GIDS paper.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace garner::bench {
 
 namespace {
 
-// What the paper's text says of a data set; 0: nothing.
+// Values in the paper's text for a dataset; 0: not stated.
 struct said_of {
   char const* like;
   double training_of_mmap, training_of_gids;  // shares of an iteration: with the mapped file, with GIDS and four drives (4.7)
@@ -271,7 +271,7 @@ class storage_pages {
     return f;
   }
 
-  // What was to be reached.
+  // The targets.
   figure asked() const {
     figure f = titled("", "what was asked, and what came");
     f.numbers.head = {"<what", "measured", "asked"};

@@ -1,4 +1,4 @@
-// The figures of chapter 4 that a run of `garner bench tiering` measured.
+// The figures of chapter 4 for a run of `garner bench tiering`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string label_of(std::string const& score) {
                                : score;
 }
 std::string epochs_text(std::uint64_t n) { return fmt::format("{} epoch{}", n, n == 1 ? "" : "s"); }
-// With the epochs that `sampled` counted.
+// With the number of epochs that `sampled` counted.
 std::string label_of(tiering_run const& r, std::string const& score) {
   for (std::uint64_t const n : r.presample)
     if (score == tier_curve::sampled(n, r.presample)) return label_of("sampled") + " over " + epochs_text(n);
@@ -31,7 +31,7 @@ std::string label_of(tiering_run const& r, std::string const& score) {
 std::string label_at_depth(std::string const& score) { return label_of(score) + (score == "sampled" ? " over 1 epoch" : ""); }
 std::string of_graph(tiering_graph const& g, std::string const& text) { return fmt::format("{}: {}", g.name, text); }
 
-// What of the way to the oracle is chance.
+// The part of the gap to the oracle that is chance.
 std::string ceiling_text(tiering_run const& r, tier_trace const& t) {
   tier_curve const* const c = t.find(tier_curve::ceiling);
   return c ? fmt::format(
@@ -40,11 +40,11 @@ std::string ceiling_text(tiering_run const& r, tier_trace const& t) {
                  percent(r.of_oracle(t, *c)), r.ceiling)
            : "";
 }
-// Drawn, not only told in the table: of what was sampled over several numbers of epochs the first alone.
+// Drawn, not only in the table: of several presample sizes, only the first.
 bool is_drawn(tier_curve const& c) { return c.score != tier_curve::another && !c.score.starts_with("sampled "); }
 bool is_score(tier_curve const& c) { return c.score != "oracle" && c.score != tier_curve::another && c.score != tier_curve::ceiling; }
 
-// Hits against the share of rows kept.
+// Hit rate against the share of cached rows.
 curve hit_curve(tiering_run const& r, std::string name, tier_curve const& c) {
   curve to{std::move(name), {}};
   for (std::size_t i = 0; i < r.kept.size(); ++i) to.points.emplace_back(100 * r.kept[i], c.hits[i]);

@@ -1,4 +1,4 @@
-// The figures of trainings that a run of `garner bench train` measured, or that garner train --json told.
+// The figures of trainings, from a run of `garner bench train` or from garner train --json.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string times_text(double q) { return q > 0 ? short_number(q) : "-"; }
 
 figure titled(char const* number, std::string title) { return {number, std::move(title), "", "", "", "", {}, ""}; }
 
-// A group of two bars: stages as if one came after the other, and as they ran; and a row of the table.
+// A group of two bars: the stages in sequence, and as they overlapped; and a row of the table.
 void add_stages(bar_chart& c, table& numbers, std::string const& name, train_times const& t) {
   if (!t.ms || !t.stages()) return;
   double const sum = *t.stages(), overlapped = std::max(0.0, sum - *t.ms);
@@ -35,7 +35,7 @@ bar_chart stages_chart(figure& f) {
   return c;
 }
 
-// Of one graph of a run.
+// One graph of a run.
 class train_pages {
  public:
   train_pages(train_file const& f, bench_graph const& g) : name_(g.name) {
@@ -219,7 +219,7 @@ class train_pages {
   bool timed_ = false;
 };
 
-// Loss and accuracy of courses by epoch.
+// Loss and accuracy of training curves by epoch.
 figure losses(std::vector<train_course> const& courses) {
   figure f = titled("", "loss by epoch");
   f.said = "Of what was learned from, with dropout, before each step.";
@@ -274,7 +274,7 @@ figure accuracies(std::vector<train_course> const& courses) {
   if (!c.curves.empty()) f.charts = draw(c);
   return f;
 }
-// Rows that are learned: a step near and far, by each optimiser.
+// Trainable rows: a step on local and on remote rows, by optimizer.
 figure learned_rows(std::vector<trainable_row> const& rows) {
   bool const timed = std::any_of(rows.begin(), rows.end(), [](trainable_row const& r) { return r.update_ms.has_value(); });
   figure f = titled("", timed ? "rows that are learned: a step" : "rows that are learned: bytes over the link");
@@ -313,7 +313,7 @@ figure learned_rows(std::vector<trainable_row> const& rows) {
   f.charts = draw(c);
   return f;
 }
-// The mean of the epochs behind the first.
+// The mean of the epochs after the first.
 figure course_stages(std::vector<train_course> const& courses) {
   figure f = titled("", "an epoch by stage, and what overlapped");
   bar_chart c = stages_chart(f);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t drive_pages = 1 << 16;
 
-// A page holds its number, again and again.
+// A page holds its number, repeated.
 simulated_drive numbered(std::uint64_t page_bytes) {
   simulated_drive d;
   d.name = "a drive without latency";
@@ -48,7 +48,7 @@ double seconds_of(F f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The host asks: each thread its share, as many at once as the rings of a thread hold.
+// Host reads: each thread its share, with as many in flight as a thread's rings hold.
 double read_by_host(reader& files, queue_rate_options const& o, std::vector<std::uint64_t> const& pages) {
   std::vector<std::exception_ptr> wrong(o.threads);
   std::size_t const at_once = std::size_t{o.depth} * std::max(1u, o.queues / o.threads);

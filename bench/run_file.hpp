@@ -1,5 +1,5 @@
-// What one run of `garner bench traversal` measured, as values and as a JSON file; docs/reference/json.md documents the keys. The reader
-// takes its own schema and version only, and says by name which key is missing or wrong. What could not be measured is absent (null), never
+// Results of one run of `garner bench traversal`, as values and as a JSON file; docs/reference/json.md documents the keys. The reader
+// accepts only its own schema and version, and names the key that is missing or wrong. A missing measurement is absent (null), never
 // 0.
 #pragma once
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace garner::bench {
 
-struct link_rates {  // GB/s, 1e9 requests a second
+struct link_rates {  // GB/s, 1e9 requests per second
   double copy_gbs = 0, zero_copy_gbs = 0;
   std::optional<double> paged_gbs;
   double line_requests = 0, sector_requests = 0;
 };
 struct machine_facts {
   std::string place;   // "host", "simulated", "device 0"
-  std::string device;  // its name; empty where there is none
+  std::string device;  // its name; empty without a device
   std::uint64_t threads = 0, l2_bytes = 0;
   std::optional<std::uint64_t> device_budget, host_budget;
-  std::optional<link_rates> link;  // calibrated; absent where nothing crosses a link
+  std::optional<link_rates> link;  // calibrated; absent without a link
 };
 struct protocol_facts {
   std::string name;       // "paper", "short"
@@ -36,7 +36,7 @@ struct degree_share {  // the share of the edges at vertices of at most this deg
   double share = 0;
 };
 struct graph_row {
-  std::string name;  // "kron 26", or that of the file
+  std::string name;  // "kron 26", or the file's name
   std::uint64_t vertices = 0, edges = 0, degree_max = 0;
   bool directed = false;
   std::vector<degree_share> shares;
@@ -48,7 +48,7 @@ struct pattern_row {
   std::optional<double> ms, gbs;
   std::optional<traffic> link;
   bool verified = false;
-  std::string skipped;  // why it was not measured; empty if it was
+  std::string skipped;  // the reason for a missing measurement; else empty
 };
 
 struct prediction {
@@ -56,25 +56,25 @@ struct prediction {
 };
 struct job_row {
   std::string graph, job;  // graph: the name of a graph_row
-  std::string way, label;  // the way's name, and what it is called beside a bar
-  bool paper = false;      // as the paper does it, else Garner's own
+  std::string way, label;  // the strategy's name, and its label next to a bar
+  bool paper = false;      // the paper's strategy, else Garner's own
   std::string place, access, tier;
   std::uint32_t id_bytes = 4;
-  std::uint64_t data_bytes = 0, state_bytes = 0;  // edges (and weights, where they are read) once; near memory
-  std::optional<std::uint64_t> device_budget;     // bytes of copies of far data that were kept on the device
+  std::uint64_t data_bytes = 0, state_bytes = 0;  // edges (and weights, if read) once; device memory
+  std::optional<std::uint64_t> device_budget;     // bytes of remote data cached on the device
   std::vector<double> ms;                         // of each run
-  std::optional<double> ms_statistic;             // as the protocol says; absent where time was simulated
-  std::optional<double> prepare_ms;               // what came before the first run's clock; absent where time was simulated
-  std::uint64_t iterations = 0;                   // PageRank: of one run; 0 elsewhere
-  std::optional<traffic> link;                    // all runs together; absent where nothing crosses a link
+  std::optional<double> ms_statistic;             // by the protocol's statistic; absent if time was simulated
+  std::optional<double> prepare_ms;               // before the first run's clock; absent if time was simulated
+  std::uint64_t iterations = 0;                   // PageRank: of one run; else 0
+  std::optional<traffic> link;                    // all runs together; absent without a link
   bool modelled = false;                          // link: in closed form, not counted
-  std::vector<prediction> predicted;              // of a mean run
+  std::vector<prediction> predicted;              // for an average run
   bool verified = false;
-  std::string skipped;  // why it was not measured; empty if it was
+  std::string skipped;  // the reason for a missing measurement; else empty
 
   bool drawn() const { return verified && skipped.empty() && !ms.empty(); }
   double runs() const { return static_cast<double>(ms.size()); }
-  bool near() const { return tier == "device"; }  // the edges lay in device memory
+  bool near() const { return tier == "device"; }  // the edges were in device memory
 };
 
 struct run_file {
@@ -88,8 +88,8 @@ struct run_file {
 };
 
 std::string to_json(run_file const& run);
-run_file parse_run(std::string const& text, std::string const& name);  // errc::input begins with `name` and says what is wrong
+run_file parse_run(std::string const& text, std::string const& name);  // errc::input begins with `name` and names the problem
 run_file read_run(std::filesystem::path const& file);                  // and errc::io
-std::string read_bench(std::filesystem::path const& file);  // its text, of any schema; errc::io, errc::input where it is too large
+std::string read_bench(std::filesystem::path const& file);  // its text, of any schema; errc::io, errc::input for one that is too large
 
 }  // namespace garner::bench

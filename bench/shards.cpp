@@ -22,7 +22,7 @@ namespace garner::bench {
 
 graph_handle make_mgg_graph(mgg_graph const& of, std::uint64_t shrink, std::uint64_t seed) {
   std::uint64_t const n = std::max<std::uint64_t>(of.vertices / shrink, 16), m = std::max<std::uint64_t>(of.edges / shrink, 16);
-  // Lengths: lognormal with sigma 1.3, as the ends' own popularity; both ends of an edge are drawn by it.
+  // Degrees: lognormal with sigma 1.3, like the popularity of targets; both ends of an edge are sampled from it.
   std::vector<double> upto(n + 1);
   for (std::uint64_t v = 0; v < n; ++v) {
     double const a = static_cast<double>(unit_float(random_bits(seed, 1, v))), b = static_cast<double>(unit_float(random_bits(seed, 2, v)));
@@ -38,13 +38,13 @@ graph_handle make_mgg_graph(mgg_graph const& of, std::uint64_t shrink, std::uint
     for (std::uint64_t i = begin; i < end; ++i) edges[i] = {draw(3, i), random_bits(seed, 4, i) % n};
   });
   build_options o;
-  o.in_lists = true, o.keep_duplicates = o.keep_loops = true;  // as many edges as were asked for
+  o.in_lists = true, o.keep_duplicates = o.keep_loops = true;  // exactly the requested number of edges
   return build_graph({.edges = edges, .vertices = n}, o);
 }
 
 namespace {
 
-// Rows of a vertex, and what must come of them.
+// Input rows, and the expected results.
 float number_of(std::uint64_t seed, std::uint64_t v, std::uint64_t c) {
   return static_cast<float>(unit_float(random_bits(seed, 7 + c, v))) - 0.5f;
 }
@@ -61,10 +61,10 @@ class subject {
     });
     return all;
   }
-  // errc::internal names the first number that is not what sums in f64 give. Of a large graph vertices are drawn.
+  // errc::internal names the first number that differs from sums in f64. Large graphs are checked on a sample of vertices.
   void check(std::vector<float> const& found, std::uint64_t first, std::uint64_t count, std::uint64_t width, double tolerance,
              std::string const& how) const {
-    constexpr std::uint64_t most = 20'000'000;  // numbers added up in f64
+    constexpr std::uint64_t most = 20'000'000;  // additions in f64
     auto const& l = lists_.pulled();
     std::uint64_t const each = std::max<std::uint64_t>(1, l.offsets[lists_.vertices()] * width / most);
     for (std::uint64_t v = first; v < first + count; ++v) {
@@ -87,11 +87,11 @@ class subject {
   std::uint64_t seed_;
 };
 
-// What is measured: so many aggregations of rows so wide, by each of these shapes where the way is mgg.
+// A measurement: this number of aggregations of this width, with each of these shapes for mgg.
 struct bench_job {
   std::uint64_t width = 16, layers = 1;
   bool managed = false;
-  std::vector<mgg_shape> shapes = {};  // that differ in dist and wpb; empty: as the way says
+  std::vector<mgg_shape> shapes = {};  // differ in dist and wpb; empty: the strategy's own
 };
 
 std::string words_of(shard_options const& o, bool managed) {
@@ -99,20 +99,20 @@ std::string words_of(shard_options const& o, bool managed) {
                      o.mgg.ps, o.mgg.dist, o.mgg.wpb);
 }
 
-constexpr double short_ms = 5;  // an aggregation of less is timed eight in a row
+constexpr double short_ms = 5;  // shorter aggregations are timed eight in a row
 
 struct taken {
   std::vector<double> ms;  // of each shape
   double prepare_ms = 0;
-  std::vector<std::uint64_t> rows;  // brought, a shard
-  shard_link link;                  // of the first
+  std::vector<std::uint64_t> rows;  // received, per shard
+  shard_link link;                  // of the first shard
 };
 taken run(subject const& s, shards_bench_options const& o, shard_options const& how, bench_job const& job) {
   shard_parts const parts(s.lists().pulled().offsets, s.lists().vertices(), how, "a graph of the run");
   shard_group group(how, 3600);
   rank_group& threads = *group.threads();
   std::vector<mgg_shape> const shapes = job.shapes.empty() ? std::vector{how.mgg} : job.shapes;
-  std::vector<std::vector<double>> times(how.shards);  // trials of one shape after the other
+  std::vector<std::vector<double>> times(how.shards);  // trials, shape by shape
   std::vector<double> prepared(how.shards);
   taken found;
   found.rows.resize(how.shards);
@@ -138,12 +138,12 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
     fill();
     double const since = now_ms();
     for (mgg_shape const& shape : shapes) {
-      threads.meet(k);  // nobody is in an aggregation
+      threads.meet(k);  // no shard is in an aggregation
       if (k == 0) group.take_shape(shape);
       threads.meet(k);
-      std::uint64_t in_a_row = 1;  // one behind the other, as layers are: to give them takes the host as long as short ones last
+      std::uint64_t in_a_row = 1;  // back to back, like layers of a model: launches take the host as long as short ones run
       for (std::uint64_t trial = 0; trial <= o.trials; ++trial) {  // the first is compared, and not timed
-        if (job.managed || job.layers > 1) fill();                 // each owner has written its own
+        if (job.managed || job.layers > 1) fill();                 // each owner has overwritten its own
         x.wait();
         threads.meet(k);
         double const begun = now_ms();
@@ -164,7 +164,7 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
                 : how.wire == element::f16 ? 1e-3
                                            : 8e-3,
                 words_of(words, job.managed));
-        add_up(job.layers - 1);  // gets warm
+        add_up(job.layers - 1);  // warm-up
         if (job.layers > 1 || job.managed) continue;
         x.wait();
         threads.meet(k);
@@ -197,8 +197,8 @@ by_link remote_edges_of(subject const& s, shard_report const& r) {
   return all;
 }
 
-// What the bytes of a forward pass need: those of its aggregations, and what products before the first or behind the last of them read and
-// write. Bytes between a product and an aggregation are the aggregation's already, and an activation needs none of its own.
+// The bytes of a forward pass: those of its aggregations, plus what GEMMs before the first or after the last of them read and write.
+// The aggregation's bytes already include those between it and a GEMM, and an activation needs none of its own.
 double floor_of_forward(shard_sizes const& g, shard_options const& how, bench_model const& m, std::vector<std::uint64_t> const& columns,
                         shard_rates const& rates) {
   double ms = 0;
@@ -210,7 +210,7 @@ double floor_of_forward(shard_sizes const& g, shard_options const& how, bench_mo
   return ms + static_cast<double>(4 * vertices * (before + behind)) / rates.memory_gbs / 1e6;
 }
 
-// Why rows cannot be in managed memory here, which never takes more than half of what a device has free; empty: they can.
+// Why rows cannot be in managed memory here, which is limited to half of a device's free memory; empty: they can.
 std::string why_no_managed(std::vector<place> const& places, std::uint64_t bytes) {
   if (places[0].kind != place_kind::device)
     return fmt::format("managed memory is a device's, and these shards are at {}", to_string(places[0]));
@@ -363,7 +363,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
         if (managed(std::max(m.inputs, m.hidden))) take_model(mgg, true);
       }
     }
-    if (wants("ablation")) {  // two warps a block, as the paper has it; the first is as it should be
+    if (wants("ablation")) {  // two warps per block, as in the paper; the first is the unmodified kernel
       std::optional<double> whole_way;
       shard_options how = mgg;
       how.mgg = {16, 1, 2};

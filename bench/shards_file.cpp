@@ -81,7 +81,7 @@ shards_file parse_shards(std::string const& text, std::string const& name) {
     one.references = g["references"].number(), one.split_ms = g["split_ms"].number();
     file.graphs.push_back(std::move(one));
   }
-  // What the program says with a word that it knows.
+  // Enumerations, as the program spells them.
   auto const word = [](field const& at, auto const& parse) {
     try {
       return parse(at.text());

@@ -40,13 +40,13 @@ constexpr std::uint64_t page_bytes = 4096;
 constexpr double paper_link_gbs = 24;      // four of its drives nearly fill its PCIe 4 (4.5)
 constexpr std::uint32_t paper_window = 8;  // 4.3
 constexpr double paper_pinned = 0.4;       // of the cache (4.3)
-constexpr double constant_share = 0.1;     // of the rows, in host memory for good: a choice of ours, the paper at hand prints none
+constexpr double constant_share = 0.1;     // of the rows, permanently in host memory: our choice, since the paper does not state it
 constexpr double merge_share = 0.95;       // of a drive's rate, for the accumulator
-constexpr std::uint64_t tail = 16;         // mini-batches behind those that are timed, so that reading ahead goes on to their end
-constexpr std::size_t most_steps = 20;     // mini-batches of figure 9
+constexpr std::uint64_t tail = 16;         // mini-batches after the timed ones, so that read-ahead continues to their end
+constexpr std::size_t most_steps = 20;     // mini-batches in figure 9
 
-// The paper's tables 2 and 4. `scale`: against that of IGB-Full, of each type of vertices; edges a vertex of the relation within the first
-// type, and of that between two; `memory`: what 512 GB are of its feature data.
+// The paper's tables 2 and 4. `scale`: relative to IGB-Full, per vertex type; edges per vertex of the relation within the first
+// type, and of that between two types; `memory`: share of the feature data that 512 GB hold.
 struct data_set {
   char const* like;
   int scale;
@@ -61,7 +61,7 @@ constexpr data_set const& large = data_sets[1];
 
 double mean_of(double sum, std::uint64_t n) { return n ? sum / static_cast<double>(n) : 0; }
 
-// A data set's graph, its mini-batches, and what all settings share.
+// A dataset's graph and mini-batches, shared by all settings.
 class ground {
  public:
   ground(storage_bench_options const& o, data_set const& of, int scale) : o_(o), of_(of) {
@@ -96,7 +96,7 @@ class ground {
     return {where, {{n, {}, {}}, {n, {}, {}}}, std::move(relations), how};
   }
 
-  // Median ms of a mini-batch; `keep`: rows of each, too.
+  // Median ms per mini-batch; `keep`: also the rows of each.
   double sample(place where, bool keep) {
     block_sampler draws = sampler(where);
     executor x(where);
@@ -143,7 +143,7 @@ class ground {
     slots_ = std::min(slots_, told_.rows);
   }
 
-  // What the loader knows of rows whose next use nobody knows; of several types nothing.
+  // The loader's scores for rows without a known next use; none with several types.
   std::span<float const> known() { return of_.between ? std::span<float const>() : scores_of(score_kind::degree); }
   std::vector<float> const& scores_of(score_kind by) {
     std::vector<float>& s = by == score_kind::degree ? degree_ : rank_;
@@ -158,7 +158,7 @@ class ground {
     for (std::uint64_t k = 0; k < std::min<std::uint64_t>(rows, order.size()); ++k) is[order[k]] = true;
     return is;
   }
-  // Hits of Belady's rule, a mini-batch; with a window, of what that reaches.
+  // Hits of Belady's rule, per mini-batch; with a window, limited to its reach.
   double possible(std::uint64_t from, std::uint64_t count, std::optional<std::uint64_t> window = {}) {
     std::uint64_t const reach = window.value_or(~std::uint64_t{0});
     std::vector<std::uint64_t>& hits = possible_[reach];
@@ -184,9 +184,9 @@ class ground {
 struct setting {
   char const* figure;
   std::string way;
-  replay_terms terms;  // how; what the graph says is filled in
+  replay_terms terms;  // the strategy; values of the graph are filled in
   std::string drive = "optane";
-  bool whole = true;  // with sampling and model
+  bool whole = true;  // includes sampling and model
 };
 
 simulated_drive drive_named(std::string const& name, std::uint64_t size) { return name == "optane" ? optane(size) : samsung_980_pro(size); }
@@ -195,7 +195,7 @@ drive_rate rate_of(simulated_drive const& d, std::uint64_t row_bytes, std::uint3
   return {std::min(d.requests_a_second, by_bytes), d.latency_us * 1e-6, 0, drives};
 }
 
-// A table of made rows in a file of a folder, that goes with its descriptor.
+// A table of made rows in a file of a folder, removed with its descriptor.
 class table_file {
  public:
   table_file(std::string const& folder, std::uint64_t rows, std::uint64_t row_bytes) : folder_(folder) {
@@ -222,7 +222,7 @@ class table_file {
   table_file(table_file const&) = delete;
   table_file& operator=(table_file const&) = delete;
   std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
-  void forget() const {  // nothing of it is in memory
+  void forget() const {  // drops the file from the page cache
     ::fdatasync(fd_);
     ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
   }
@@ -261,7 +261,7 @@ class measuring {
   storage_file all() {
     if (wanted("stages"))
       for (data_set const& of : data_sets) {
-        if (&of == &large) continue;  // stays for the other figures
+        if (&of == &large) continue;  // needed by the other figures
         ground g(o_, of, o_.scale + of.scale);
         stages(g);
       }
@@ -315,7 +315,7 @@ class measuring {
     t.rows = g.told().rows, t.row_bytes = g.told().row_bytes;
     if (!t.slots) t.slots = g.slots_;
     std::vector<std::vector<std::uint64_t>> pages;
-    if (faults) {  // the page cache of the system, in the proportion of the paper's to what the training reads at all
+    if (faults) {  // the system's page cache, in the paper's proportion to the bytes that the training reads
       pages = pages_of(g.trace_, t.row_bytes, page_bytes);
       t.rows = (t.rows * t.row_bytes + page_bytes - 1) / page_bytes, t.row_bytes = page_bytes;
       t.slots = static_cast<std::uint64_t>(std::llround(g.told().memory * static_cast<double>(different(pages, t.rows))));
@@ -335,7 +335,7 @@ class measuring {
       if (faults) row.copy_ms = r.copy_ms;
       if (s.whole) row.sample_ms = t.sample_ms, row.model_ms = t.model_ms;
       auto const each = [&](std::uint64_t x) { return static_cast<double>(x) / static_cast<double>(r.timed); };
-      bool const near = t.resident && !t.resident_at_host;  // what is pinned there is the cache's
+      bool const near = t.resident && !t.resident_at_host;  // pinned host memory is part of the cache
       row.rows = each(r.accesses), row.hits = each(r.hits + (near ? r.resident : 0)), row.resident = each(near ? 0 : r.resident);
       row.reads = each(r.reads);
       row.read_bytes = each(r.reads * t.row_bytes), row.compared = r.compared;
@@ -362,7 +362,7 @@ class measuring {
     }
   }
 
-  // The same fanouts on graphs like IGB-tiny, small and medium, eight times as large each.
+  // The same fanouts on graphs like IGB-tiny, small and medium, each eight times as large as the one before.
   void sampling() {
     static constexpr data_set sizes[] = {
         {"IGB-tiny", -6, 1024, 6, 0, 1}, {"IGB-small", -3, 1024, 12, 0, 1}, {"IGB-medium", 0, 1024, 12, 0, 1}};
@@ -407,7 +407,7 @@ class measuring {
       return setting{"policies", std::move(way), demand(policy, window)};
     };
     measure(g, demanded("BaM", cache_policy::clock, 0));
-    // As the paper pins: a part of the cache for good, the rest by the clock.
+    // Pinning as in the paper: part of the cache permanently, the rest by clock.
     setting pinned = demanded("pinned, 40 %", cache_policy::clock, 0);
     auto const kept = static_cast<std::uint64_t>(std::llround(paper_pinned * static_cast<double>(g.slots_)));
     std::vector<bool> const by_degree = g.hottest(score_kind::degree, kept);
@@ -448,7 +448,7 @@ class measuring {
         }
   }
 
-  // All rows in host memory: each crosses the link for each mini-batch, after the sampling and before the model.
+  // All rows in host memory: each crosses the link per mini-batch, after sampling and before the model.
   void memory(ground& g) {
     storage_row row;
     row.graph = g.told().name, row.figure = "memory", row.way = "host memory";
@@ -466,7 +466,7 @@ class measuring {
     measure(g, gids), measure(g, own);
   }
 
-  // The loader over a file of a real drive, and the same file mapped, both from nothing in memory.
+  // The loader over a file on a real drive, and the same file mapped, both with a cold page cache.
   void real(ground& g, std::string const& folder) {
     std::uint64_t const n = g.told().rows, row_bytes = g.told().row_bytes;
     table_file const table(folder, n, row_bytes);

@@ -19,10 +19,10 @@ namespace garner::bench {
 namespace {
 
 constexpr std::uint64_t unit_bytes = 64 << 10;  // of a stripe
-constexpr std::uint64_t whole = 3, every = 8;   // mini-batches whose rows are all compared; of the others each so-many-th
+constexpr std::uint64_t whole = 3, every = 8;   // mini-batches whose rows are all compared; in the others, every 8th row
 constexpr std::size_t most_merged = 64;
 
-// Drive k of so many holds its stripes of the table that make_rows() would make: no memory is taken for it.
+// One of several drives, with its stripes of the table that make_rows() would write, computed on the fly.
 simulated_drive holding_made_rows(simulated_drive like, std::uint64_t k, std::uint64_t drives, std::uint64_t bytes) {
   std::uint64_t const units = (bytes + unit_bytes - 1) / unit_bytes;
   like.size = (units + drives - 1) / drives * unit_bytes;
@@ -59,7 +59,7 @@ class player {
     how.counted_time = true, how.link_bytes_a_second = t.link_gbs * 1e9;
     reader_options o;
     o.unit_bytes = unit_bytes, o.size = table, o.depth = t.depth;
-    if (t.order != read_order::ahead) o.gap_bytes = 0, o.most_bytes = t.row_bytes;  // a request a row
+    if (t.order != read_order::ahead) o.gap_bytes = 0, o.most_bytes = t.row_bytes;  // one request per row
     file_ = plain_stored_rows("a simulated table", simulate(std::move(drives), how), o, 0, t.rows, t.row_bytes);
     reads_ = file_->reads({});
     clock_.emplace(file_->files());
@@ -74,7 +74,7 @@ class player {
     }
     if (t_.order == read_order::ahead) ahead();
     else in_turn();
-    // What is timed begins and ends with mini-batches that are read together.
+    // Timing begins and ends at a group of mini-batches that are read together.
     begins_.push_back(used_);
     auto first = std::lower_bound(begins_.begin(), begins_.end(), t_.warm), last = std::upper_bound(first, begins_.end(), counted());
     if (last - first < 2) first = begins_.begin(), last = begins_.end();
@@ -131,7 +131,7 @@ class player {
     b.resident = trace_[k].size() - ids_[k - used_].size();
     seen& s = seen_[k];
     s.accesses = trace_[k].size(), s.hits = b.step.hits, s.resident = b.resident, s.reads = b.left;
-    // What can be read at once first, by place; the rest as slots become free: as file_cache does.
+    // Submits what can be read at once, by position; the rest once slots become free, as in file_cache.
     auto& loads = b.step.loads;
     auto const rest = std::partition(loads.begin(), loads.end(), [&](cache_plan::load const& l) { return free(l.after); });
     std::sort(loads.begin(), rest, [](auto const& p, auto const& q) { return p.id < q.id; });
@@ -142,7 +142,7 @@ class player {
       b.after.push_back(l.after);
     }
   }
-  // Whether the slot whose row the mini-batch of this number read last may be written.
+  // Whether the slot whose row this mini-batch used last may be overwritten.
   bool free(std::uint64_t after) const { return after == cache_plan::nobody || after < first_number_ + used_; }
 
   void send() {
@@ -170,7 +170,7 @@ class player {
       fail(errc::internal, "row {} came wrong from a simulated drive, from byte {} on", id, *wrong);
     ++run_.compared;
   }
-  // The next mini-batch has its rows: they are looked at, and its slots are free.
+  // The next mini-batch has its rows: checks them, and frees its slots.
   void use() {
     batch const& b = batches_.front();
     std::vector<std::uint64_t> const& ids = ids_.front();
@@ -200,7 +200,7 @@ class player {
       double const each = (now() - begun) / static_cast<double>(members);
       for (std::uint64_t m = 0; m < members; ++m) {
         double const due = now();
-        while (batches_.front().left) send(), wait();  // rows whose slots the mini-batch before had
+        while (batches_.front().left) send(), wait();  // rows whose slots the previous mini-batch used
         if (t_.order == read_order::faults) {
           double const copy = link_ms(trace_[used_].size());
           pass(copy);
@@ -214,17 +214,17 @@ class player {
     }
   }
 
-  // A mini-batch is planned when the window behind it is known. Behind the last one the sampler goes on with nothing, so that the end of
-  // the trace is no faster than its middle.
+  // A mini-batch is planned once the window after it is known. After the last one the sampler continues with empty ones, so that the end
+  // of the trace is no faster than its middle.
   void ahead() {
-    std::uint64_t const n = trace_.size(), window = t_.window, reach = 2 * window + 1;  // mini-batches that are sampled ahead
+    std::uint64_t const n = trace_.size(), window = t_.window, reach = 2 * window + 1;  // mini-batches sampled ahead
     std::vector<double> sampled, gathered;
     auto const sampled_at = [&] {
       std::uint64_t const k = sampled.size();
       return std::max(k ? sampled[k - 1] : 0.0, k > reach ? gathered[k - reach - 1] : 0.0) + t_.sample_ms;
     };
     auto const samples = [&] { return sampled.size() < n + window && sampled.size() <= used_ + reach; };
-    auto const room_at = [&] { return used_ >= 2 ? done_[used_ - 2] : 0.0; };  // of the ring: one is learned from, one is ready
+    auto const room_at = [&] { return used_ >= 2 ? done_[used_ - 2] : 0.0; };  // of the ring: one is in the model, one is ready
     while (used_ < counted()) {
       while (samples() && sampled_at() <= now()) {
         sampled.push_back(sampled_at());
@@ -260,14 +260,14 @@ class player {
   std::shared_ptr<stored_rows const> file_;
   std::unique_ptr<row_reads> reads_;
   std::optional<read_queue> clock_;
-  double idle_ = 0;                             // ms that passed with no read under way
-  std::deque<std::vector<std::uint64_t>> ids_;  // of mini-batches that have entered, from used_ on
-  std::deque<batch> batches_;                   // that are planned, from used_ on
+  double idle_ = 0;                             // ms without reads in flight
+  std::deque<std::vector<std::uint64_t>> ids_;  // of entered mini-batches, from used_ on
+  std::deque<batch> batches_;                   // planned, from used_ on
   std::uint64_t entered_ = 0, planned_ = 0, used_ = 0;
   std::uint64_t first_number_ = 0;  // of the plan's, when the first mini-batch is planned
   std::vector<row_reads::want> some_;
-  std::vector<double> done_;           // each mini-batch has been learned from, ms
-  std::vector<std::uint64_t> begins_;  // mini-batches that were not merged with the one before
+  std::vector<double> done_;           // when each mini-batch left the model, ms
+  std::vector<std::uint64_t> begins_;  // mini-batches that were not merged with the previous one
   std::vector<seen> seen_;
   replay_run run_;
 };
@@ -279,18 +279,18 @@ replay_run replay(std::span<std::vector<std::uint64_t> const> trace, replay_term
   return player(trace, terms).play();
 }
 
-// Which row is kept does not matter, only for which mini-batch.
+// The choice of row is irrelevant, only its mini-batch counts.
 std::vector<std::uint64_t> possible_hits(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t slots, std::uint64_t reach) {
   std::uint64_t const n = trace.size();
-  std::unordered_map<std::uint64_t, std::uint64_t> next_use;  // of those behind, the first mini-batch that has it
-  std::vector<std::vector<std::uint64_t>> for_later(n);       // of each mini-batch, the next uses of its rows within reach
+  std::unordered_map<std::uint64_t, std::uint64_t> next_use;  // for later mini-batches: the first that has the row
+  std::vector<std::vector<std::uint64_t>> for_later(n);       // per mini-batch, the next uses of its rows within reach
   for (std::uint64_t b = n; b-- > 0;)
     for (std::uint64_t const id : trace[b]) {
       auto const [at, first] = next_use.try_emplace(id, b);
       if (!first && at->second - b <= reach) for_later[b].push_back(at->second);
       at->second = b;
     }
-  std::vector<std::uint64_t> kept(n), hits;  // kept: for each mini-batch
+  std::vector<std::uint64_t> kept(n), hits;  // kept: per mini-batch
   std::uint64_t all = 0, last = 0;
   for (std::uint64_t b = 0; b < n; ++b) {
     std::uint64_t const rows = trace[b].size();

@@ -55,7 +55,7 @@ tier_gather tier_gathers::gather(tiered_tensor& table, double kept) {
     g.link_bytes = mean(static_cast<double>(far * row_bytes_));
   }
   if (x_.where().kind == place_kind::simulated) return g;
-  table.gather(ids_of(0), {out_.data(), out_.bytes()});  // what gathers sort in is made
+  table.gather(ids_of(0), {out_.data(), out_.bytes()});  // allocates the sort buffers
   double const start = now_ms();
   for (std::uint64_t b = 0; b < batches(); ++b) table.gather(ids_of(b), {out_.data(), out_.bytes()});
   g.ms = mean(now_ms() - start);

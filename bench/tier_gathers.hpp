@@ -1,6 +1,6 @@
-// Figure 4.11, measured: the mini-batches of a trace, gathered from a table in host memory whose hottest rows by a score lie at the place.
-// Invariant: rows come right (a sample of a mini-batch is held against the formula that filled the table) before any gather is timed.
-// Cost: the table (vertices x row bytes) is filled once; a score fills the near rows anew for each share kept.
+// Figure 4.11, measured: the mini-batches of a trace, gathered from a table in host memory whose hottest rows by a score are on the device.
+// Invariant: before timing, a sample of a mini-batch's rows is compared with the formula that filled the table.
+// Cost: the table (vertices x row bytes) is filled once; each score and share copies the cached rows anew.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -15,11 +15,11 @@ namespace garner::bench {
 
 class tier_gathers {
  public:
-  // `t` has the rows of the mini-batches that are to be gathered, and outlives this. errc::memory where there is no room for the table.
+  // `t` has the rows of the mini-batches to gather, and must outlive this. errc::memory if the table does not fit.
   tier_gathers(place where, std::uint64_t row_bytes, access_trace const& t);
 
   std::uint64_t batches() const { return t_.offsets.size() - 1; }
-  // For each share kept, ascending. At the host all rows are near whatever is kept: one gather, of nothing kept. Simulated: nothing is
+  // For each share, ascending. CPU: all rows are local, so a single gather with nothing cached. Simulated: nothing is
   // timed.
   std::vector<tier_gather> measure(std::vector<float> const& score);
 

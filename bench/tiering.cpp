@@ -45,7 +45,7 @@ struct tiering_setting {
     s.sampling.fanouts = fanouts;
     return scores(g, s);
   }
-  // `main`: the trace that the figures but 4.10 are drawn from.
+  // `main`: the trace for all figures but 4.10.
   tier_trace trace_of(std::vector<std::uint32_t> const& fanouts, std::vector<double> const& kept, tiering_graph* main) const {
     trace_options how;
     how.where = o.where;
@@ -82,12 +82,12 @@ struct tiering_setting {
       row.curves.push_back(curve_of(tier_curve::ceiling, again, order, kept));
     }
     auto const add_score = [&](std::string const& name, score_result const& r) {
-      add(name, rows_by_score(r.score), r.score, !name.starts_with("sampled "));  // of its numbers of epochs the first is gathered
+      add(name, rows_by_score(r.score), r.score, !name.starts_with("sampled "));  // of several presample sizes, the first is gathered
       if (main) main->scores.push_back({name, r.iterations, r.ms});
     };
     for (score_kind const by : all_scores)
       if (by != score_kind::sampled) add_score(std::string(to_string(by)), score(by, fanouts));
-    // Depths of 4.10 cost as much as their trace each time they are sampled: one epoch.
+    // Depths of 4.10 cost as much as their trace for each sampling: one epoch.
     if (!main) add_score("sampled", score(score_kind::sampled, fanouts));
     else
       for (std::uint64_t const epochs : o.presample)

@@ -61,7 +61,7 @@ struct setting {
   std::uint64_t width = 0;
 };
 
-// A graph, and what all settings share.
+// A graph, shared by all settings.
 class ground {
  public:
   ground(train_bench_options const& o, std::string name, graph_handle g) : o_(o), name_(std::move(name)), g_(std::move(g)) {
@@ -82,7 +82,7 @@ class ground {
     if (some) row.score = to_string(s.score);
     row.kept = s.kept, row.devices = s.peers ? o_.peers.size() : 1, row.width = s.width;
     try {
-      if (on_device) g_ = bring_to(std::move(g_), o_.where, s.lists);  // what lies there stays
+      if (on_device) g_ = bring_to(std::move(g_), o_.where, s.lists);  // data already there stays
       run(s, row);
     } catch (error const& e) {
       if (e.code() != errc::memory) throw;
@@ -248,7 +248,7 @@ train_file measure_trainings(train_bench_options const& o, train_told const& tol
     };
     if (wanted("ways")) {
       near("ways", o.width);
-      if (!host)  // where all is near
+      if (!host)  // CPU: all rows are local
         for (double const kept : {0.0, tenth})
           for (load_way const way : ways) add({"ways", way, kept, o.score, false, tier::host, o.width});
     }
@@ -257,7 +257,7 @@ train_file measure_trainings(train_bench_options const& o, train_told const& tol
       for (load_way const way : {load_way::window, load_way::tiered})
         for (score_kind const by : o.scores)
           for (double const kept : o.kept) {
-            if (kept == 0 && by != o.scores.front()) continue;  // of nothing kept all are the same
+            if (kept == 0 && by != o.scores.front()) continue;  // without cached rows all are the same
             add({"placement", way, kept, by, false, tier::host, o.width});
           }
       if (!o.peers.empty())

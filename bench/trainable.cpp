@@ -19,10 +19,10 @@ namespace garner::bench {
 
 namespace {
 
-constexpr std::uint64_t sets = 4, warm = 2, looked_at = 64;  // of ids, one after the other; steps before the clock; rows
+constexpr std::uint64_t sets = 4, warm = 2, looked_at = 64;  // of ids, used in rotation; warm-up steps; checked rows
 constexpr double rate = 0.01;
 
-// Different rows, drawn; in no order.
+// Distinct random rows, unordered.
 std::vector<std::int64_t> drawn_ids(std::uint64_t rows, std::uint64_t count, std::uint64_t seed, std::uint64_t set) {
   std::vector<std::int64_t> ids;
   std::vector<bool> taken(rows);
@@ -43,7 +43,7 @@ double stepped(row_optimiser how, double w, double g) {
       return w - rate * g;
     case row_optimiser::adagrad:
       return w - rate * g / (std::abs(g) + 1e-10);
-    case row_optimiser::adam:  // both moments are unbiased after it
+    case row_optimiser::adam:  // both moments are bias-corrected
       return w - rate * g / (std::abs(g) + 1e-8 / std::sqrt(1 - 0.999));
   }
   return w;
@@ -60,7 +60,7 @@ class bench_of_steps {
       near_ids_.push_back(near(ids_.back(), "ids of a step"));
     }
     out_ = buffer<float>(x_.near(), n_ * o.width, x_.device(), "rows of a step");
-    // As many that no set has, where there are some.
+    // As many rows outside all sets, if there are some.
     std::vector<bool> asked(o.rows);
     for (auto const& set : ids_)
       for (std::int64_t const id : set) asked[static_cast<std::size_t>(id)] = true;
@@ -139,11 +139,11 @@ class bench_of_steps {
     }
     if (x_.on_device()) {
       link_calibration const& link = link_of(x_.device());
-      double const in = link.zero_copy_gbs * 1e6, out = link.to_host_gbs * 1e6;  // bytes a ms
+      double const in = link.zero_copy_gbs * 1e6, out = link.to_host_gbs * 1e6;  // bytes per ms
       row.gather_floor_ms = row.far_rows * static_cast<double>(o_.width * sizeof(float)) / in;
       row.update_floor_ms = row.far_bytes / in + row.far_bytes / out;
     }
-    // What was learned is the same wherever rows lie.
+    // Results do not depend on the tiers.
     std::vector<float> const found = rows_of(table, first_);
     auto& [name, known] = learned_[row.optimiser];
     if (known.empty()) name = whose, known = found;
@@ -178,7 +178,7 @@ class bench_of_steps {
   buffer<float> gradients_, out_;
   std::vector<std::vector<std::int64_t>> ids_;
   std::vector<buffer<std::int64_t>> near_ids_;
-  std::vector<std::int64_t> first_, others_;  // rows that are looked at
+  std::vector<std::int64_t> first_, others_;  // rows that are checked
   std::map<std::string, std::pair<std::string, std::vector<float>>> learned_;
 };
 

@@ -1,7 +1,7 @@
-// Rows that a model learns: a step of so many different ones, gathered, stepped and written back, near and far, by each optimiser.
-// Invariant: the same table, ids and gradients in all settings of an optimiser. Before a setting is timed its first step is held against
-// the plain arithmetic of the optimiser in double, and against rows that were not to change; afterwards the rows against those of the
-// optimiser's first setting, bit for bit.
+// Trainable rows: a step on a number of distinct rows, gathered, updated and written back, in local and remote memory, by each optimizer.
+// Invariant: all settings of an optimizer use the same table, ids and gradients. Before a setting is timed, its first step is compared with
+// the optimizer's plain arithmetic in double, and with rows that must not change; afterwards the rows are compared with those of the
+// optimizer's first setting, bit for bit.
 #pragma once
 #include <functional>
 
@@ -12,10 +12,10 @@ namespace garner::bench {
 
 struct trainable_options {
   place where;
-  std::uint64_t rows = 0, width = 128, step_rows = 300'000;  // of the table; different ones a step, at most all
+  std::uint64_t rows = 0, width = 128, step_rows = 300'000;  // of the table; distinct rows per step, at most all
   std::uint64_t steps = 16, seed = 1;                        // timed
 };
-// `told` hears each row when it is measured. errc::internal where a step did something else than it should.
+// Calls `told` with each row once it is measured. errc::internal if a step is wrong.
 std::vector<trainable_row> measure_trainable(trainable_options const& options, std::function<void(trainable_row const&)> const& told);
 
 }  // namespace garner::bench

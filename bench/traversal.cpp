@@ -44,8 +44,8 @@ std::optional<std::uint64_t> limited(std::uint64_t bytes) { return bytes == budg
 
 // --- graphs ---
 
-// A copy with its far arrays in `where` for `device`, and ids of `id_bytes`: in device memory and of packed lists those that it has.
-// errc::memory where a budget refuses.
+// A copy with its remote arrays in `where` for `device`, and ids of `id_bytes`; device-resident and compressed graphs keep their width.
+// errc::memory if a budget refuses.
 graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
   graph copy;
   copy.info = g.info;
@@ -55,7 +55,7 @@ graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
   copy.cached_per_vertex = g.cached_per_vertex;
   auto const plain = [](auto const& from, auto& to) {
     if (from.empty()) return;
-    // Pinned as it was, so that a first run of the copy takes no longer for it.
+    // Pinned like the original, so that a first run of the copy takes no longer for it.
     to = std::remove_cvref_t<decltype(to)>(from.where(), from.size(), from.device(), "a copied graph");
     std::memcpy(to.data(), from.data(), from.bytes());
   };
@@ -101,18 +101,18 @@ graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
   return copy;
 }
 
-// Bytes of all out-lists: what one read of them takes, without directories.
+// Bytes of all out-edges: the traffic of one read of them, without directories.
 std::uint64_t bytes_of_lists(graph const& g, bool weights) {
   if (g.info.packed) return g.out.packed_targets.words.bytes() + (weights ? g.out.packed_weights.words.bytes() : 0);
   return g.info.edges * (g.info.id_bytes + (weights ? 4 : 0));
 }
 
-// Pages of 4 KiB that hold the lists of the vertices that `taken` says: what UVM moves, once each, where nothing is moved twice. Of an
-// array with `element_bytes` an arc or, where it is packed, of the blocks that its lists meet.
+// Pages of 4 KiB that hold the adjacency of vertices with `taken`: UVM traffic, if each page moves once. For an array with
+// `element_bytes` per edge or, if compressed, for the blocks that its lists overlap.
 template <class F>
 std::uint64_t pages_touched(graph const& g, packed_array const& packed, std::uint64_t element_bytes, F taken) {
   packed_directory const at = packed.view().at;
-  std::uint64_t pages = 0, next = 0;  // lists lie in order, so no page below `next` is new
+  std::uint64_t pages = 0, next = 0;  // lists are in order, so no page below `next` is new
   for (std::uint64_t v = 0; v < g.info.vertices; ++v) {
     std::uint64_t first = g.out.offsets[v], last = g.out.offsets[v + 1];
     if (first == last || !taken(v)) continue;
@@ -182,7 +182,7 @@ std::vector<pattern_row> measure_patterns(traversal_options const& o, std::funct
   return all;
 }
 
-// --- jobs ---
+// --- algorithms ---
 
 double statistic(std::vector<double> values, bool mean) {
   if (mean) return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -194,7 +194,7 @@ struct traversal_setting {
   graph const& g;
   std::vector<std::uint64_t> const& sources;
   job_row& row;
-  bool model_pages;  // nobody counts the pages that a driver moves, and a trace keeps them from run to run: they are modelled
+  bool model_pages;  // pages that a driver moves cannot be counted, and a trace would carry them from run to run: they are modeled
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   bool enough() const {
     std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - begin;
@@ -208,7 +208,7 @@ struct traversal_setting {
     if (row.link) *row.link += link;
     row.verified = (row.ms.size() == 1 || row.verified) && r.verified;
   }
-  // What is kept near, out of the job's device budget.
+  // The contents of the device cache.
   void note_device_cache(job_setting const& job) const {
     row.device_budget = 0;
     for (cached_part const& c : job.device_cache) *row.device_budget += c.bytes;
@@ -283,7 +283,7 @@ void run_job(traversal_setting const& s, pagerank_options how) {
   }
 }
 
-// Where the edges of a way lie.
+// The tier of a strategy's edges.
 enum class lies { far, near, paged };
 template <class Options>
 lies lists_of(way<Options> const& w) {
@@ -293,7 +293,7 @@ template <class Options>
 bool goes(traversal_options const& o, way<Options> const& w) {
   if (!o.ways.empty() && std::find(o.ways.begin(), o.ways.end(), w.name) == o.ways.end()) return false;
   if (w.near && o.where.kind != place_kind::device) return false;
-  // A team of one thread reads a list in the same way whatever the access.
+  // A team of one thread reads a list in the same way for every access.
   return !(o.where.kind == place_kind::host && w.paper && w.access != access_mode::aligned);
 }
 
@@ -308,7 +308,7 @@ class traversal {
     if (weights && g.info.weights == weight_kind::none) {
       bool const packed = g.info.packed;
       unpack(g);
-      draw_weights(g, {weight_kind::u32, 8, 72, o_.seed});  // as the paper
+      draw_weights(g, {weight_kind::u32, 8, 72, o_.seed});  // as in the paper
       if (packed) pack(g);
     }
     std::uint32_t const given = g.info.id_bytes;
@@ -325,7 +325,7 @@ class traversal {
           if (e.code() != errc::memory) throw;
           refused_ = e.what();
         }
-      // What lies in host memory first, then the copy in device memory, then UVM's: one of them at a time, made where a way asks for it.
+      // Strategies on host memory first, then the copy in device memory, then UVM's: one copy at a time, made on first use.
       for (lies const now : {lies::far, lies::near, lies::paged}) {
         std::optional<graph> copy;
         for (std::string const& job : o_.jobs)
@@ -339,7 +339,7 @@ class traversal {
  private:
   int device() const { return o_.where.kind == place_kind::device ? o_.where.index : -1; }
 
-  // `copy`: of g, on a device where the way's lists do not lie in host memory.
+  // `copy`: of g, on a device, for adjacency outside host memory.
   template <class Options>
   void one(way<Options> const& w, std::string const& job, std::string const& name, graph const& g, std::optional<graph>& copy,
            run_file& to) {
@@ -360,7 +360,7 @@ class traversal {
     if (on_device) row.device_budget = std::min(device_budget(o_.where.index).limit(), device::memory(o_.where.index).free_bytes);
     row.modelled = (on_device && !w.near) || (paged && !host);
     bool const model_pages = paged && !host;
-    if (!host && !w.near) row.link.emplace();  // nothing of near edges crosses
+    if (!host && !w.near) row.link.emplace();  // local edges cause no link traffic
     try {
       if (!refused_.empty()) fail(errc::memory, "{}", refused_);
       if (sources_.empty() && (job == "bfs" || job == "sssp")) fail(errc::input, "no vertex has edges, so there is no source");
@@ -378,7 +378,7 @@ class traversal {
         for (double const gbs : o_.links)
           row.predicted.push_back({gbs, garner::predicted_ms(*row.link, garner::link_rates::of(gbs)) / row.runs()});
     } catch (error const& e) {
-      // The device may be lost after a fault, and who interrupts means it; the rest is told of this row alone.
+      // The device may be lost after a fault, and an interrupt ends the run; any other error concerns this row alone.
       if (e.code() == errc::device || e.code() == errc::interrupted || e.code() == errc::io) throw;
       row.verified = false;
       row.skipped = e.what();
@@ -390,7 +390,7 @@ class traversal {
   traversal_options const& o_;
   std::function<void(job_row const&)> const& told_;
   std::vector<std::uint64_t> sources_;
-  std::string refused_;  // why there is no graph of the id width in hand
+  std::string refused_;  // why a graph of this id width is missing
 };
 
 void check(traversal_options const& o) {
@@ -459,7 +459,7 @@ run_file measure_traversal(traversal_options const& asked, std::function<void(pa
     how.scale = o.scale;
     how.edge_factor = o.edge_factor;
     how.seed = o.seed;
-    // Drawn on the device where its sort fits there, else on the host; the bits are the same.
+    // Generated on the device if its sort fits there, else on the CPU; the bits are the same.
     place at{place_kind::host, 0};
     if (run.machine.device_budget && bytes_to_generate(how).near <= *run.machine.device_budget) at = o.where;
     graph g;

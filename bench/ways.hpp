@@ -1,7 +1,7 @@
-// The ways in which each job is measured, one row each: the paper's (chapter 2.5.1: UVM, naive, merged, merged + aligned; all four without
-// what Garner adds), the same program fed by copies as its rival Subway is, and Garner's own. To measure another way of a job, add a row to
-// its table in ways.cpp: nothing else names them but the figures, which look for `uvm`, `strided`, `merged`, `aligned`, `default` and
-// `near` and draw every other row beside the times.
+// The strategies that are measured for each algorithm, one row each: the paper's (chapter 2.5.1: UVM, naive, merged, merged + aligned; all
+// without Garner's additions), the same program fed by copies like its rival Subway, and Garner's own. To measure another strategy, add a
+// row to its table in ways.cpp. Only the figures refer to names: they look for `uvm`, `strided`, `merged`, `aligned`, `default` and
+// `near`, and draw every other row next to the times.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,13 +16,13 @@ namespace garner::bench {
 
 template <class Options>
 struct way {
-  char const* name;   // in the file; the same name with other id_bytes is the same way on the wider graph
-  char const* label;  // beside a bar: 16 letters at the most
+  char const* name;   // in the file; the same name with other id_bytes is the same strategy on the wider graph
+  char const* label;  // next to a bar: 16 letters at the most
   bool paper;
   access_mode access;
   std::uint32_t id_bytes;
-  void (*set)(Options&);  // what it wants besides place, access and tier
-  bool near = false;      // the edges lie in device memory: at place device alone, and of the width that the graph was given with
+  void (*set)(Options&);  // sets everything but device, access and tier
+  bool near = false;      // the edges lie in device memory: only on a GPU, and only with the graph's own id width
 };
 
 std::span<way<bfs_options> const> bfs_ways();
@@ -30,7 +30,7 @@ std::span<way<sssp_options> const> sssp_ways();
 std::span<way<components_options> const> components_ways();
 std::span<way<pagerank_options> const> pagerank_ways();
 
-// f(way) for each way of a job, in the order of its table; of a name that is no job none.
+// Calls f(way) for each strategy of an algorithm, in the order of its table; does nothing for an unknown name.
 template <class F>
 void each_way(std::string const& job, F f) {
   auto const all = [&](auto ways) {
