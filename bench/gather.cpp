@@ -91,8 +91,8 @@ class bench_of_gathers {
         {"beside", &bench_of_gathers::beside},         {"copies", &bench_of_gathers::copies}};
     for (auto const& [name, run] : all)
       if (figure == name) return run;
-    fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies",
-         figure);
+    fail(errc::usage,
+         "'{}' is not a figure of gathers; choose from unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies", figure);
   }
 
  private:
@@ -239,7 +239,7 @@ class bench_of_gathers {
 
   // Gathers on 8 multiprocessors while arithmetic runs on the rest.
   void beside() {
-    if (!on_device()) return left_out("beside", "arithmetic beside a gather");
+    if (!on_device()) return left_out("beside", "arithmetic during a gather");
     for (share_kind kind : {share_kind::partition, share_kind::grid, share_kind::mps}) {
       std::string const share(to_string(kind));
       if (kind == share_kind::mps) {
@@ -569,7 +569,7 @@ gather_file measure_gathers(gather_bench_options const& options, std::function<v
   if (options.table_bytes < (1u << 20))
     fail(errc::usage, "a table of {} bytes is too small to measure; say 1MiB or more", options.table_bytes);
   if (options.ids.empty() || std::count(options.ids.begin(), options.ids.end(), 0u))
-    fail(errc::usage, "a gather of no ids cannot be measured");
+    fail(errc::usage, "the number of ids is 0; pass at least 1");
   for (std::string const& figure : options.figures) bench_of_gathers::measured_by(figure);  // validates the names before it fills the table
   if (options.trials == 0) fail(errc::usage, "no trials, no figure; say 1 or more");
   return bench_of_gathers(options, told).run();

@@ -98,8 +98,8 @@ class pages {
     return static_cast<double>(j.data_bytes) / r_.machine.link->zero_copy_gbs / 1e6;
   }
   std::string why_not() const {
-    if (!crosses_) return "At place host nothing crosses a link; measure at place device or simulated.";
-    if (!timed_) return "A simulated run counts requests and takes no times; measure at place device.";
+    if (!crosses_) return "The CPU has no link traffic; measure on a device, or simulated.";
+    if (!timed_) return "A simulated run counts requests and takes no times; measure on a device.";
     return "No row of this run could be drawn; see what was not measured, below.";
   }
 
@@ -177,7 +177,7 @@ figure pages::patterns() const {
                             short_number(best->second), times(best->second / worst->second), worst->first,
                             crosses_ ? "" : " (host memory by host threads: no link)");
   else if (!c.parts.empty())
-    f.finding = "Strided reads ask for single sectors, aligned ones for whole lines, and a line that is missed by 32 B costs two requests.";
+    f.finding = "Strided reads request single sectors, aligned ones whole lines, and a line that is missed by 32 B costs two requests.";
   if (f.charts.empty()) f.absent = why_not();
   return f;
 }
@@ -225,7 +225,7 @@ figure pages::request_sizes() const {
   c.unit = "share of the requests; behind: of 128 B";
   f.charts = draw(c);
   if (!whole_aligned.empty())
-    f.finding = fmt::format("Of the requests of {} {} are whole lines; of those of {} {}.", quoted("aligned"), whole_aligned.named(),
+    f.finding = fmt::format("Share of whole lines among requests: {} {}; {} {}.", quoted("aligned"), whole_aligned.named(),
                             quoted("merged"), whole_merged.values());
   if (f.charts.empty()) f.absent = why_not();
   return f;
@@ -424,17 +424,16 @@ figure pages::amplification() const {
 
 figure pages::jobs_over_uvm() const {
   figure f{"2.12",
-           "All jobs against UVM",
+           "All algorithms against UVM",
            "",
            "",
-           "The paper: aligned 2.60 times as fast as UVM on average over jobs and graphs, less for components and PageRank, which read the "
-           "list in order.",
+           "The paper: aligned 2.60 times as fast as UVM on average over algorithms and graphs, less for components and "
+           "PageRank, which read the list in order.",
            paper_key,
            {},
            ""};
   f.numbers.head = {"<job", "<graph", "UVM, ms", "aligned, ms", "Garner, ms", "aligned, times UVM", "Garner, times UVM"};
-  bar_chart c{
-      "Figure 2.12: all jobs against UVM", "how many times as fast as UVM", {}, {}, {{1, "UVM, cold: 1 (logarithmic scale)"}}, 1, true};
+  bar_chart c{"Figure 2.12: all against UVM", "how many times as fast as UVM", {}, {}, {{1, "UVM, cold: 1 (logarithmic scale)"}}, 1, true};
   std::vector<double> aligned_gains, own_gains;
   for (std::string const& job : jobs_)
     for (graph_row const& g : r_.graphs) {
@@ -565,9 +564,9 @@ figure pages::links() const {
 }
 
 figure pages::far_over_near() const {
-  figure f{"", "Far over near: Garner with edges in host memory and in the device's", "", "", "", "", {}, ""};
+  figure f{"", "Remote over local: Garner with edges in host memory and in the device's", "", "", "", "", {}, ""};
   f.numbers.head = {"<job", "<graph", "ids", "far, ms", "near, ms", "far / near", "first far, ms", "first near, ms"};
-  bar_chart c{f.title, "time with edges in host memory divided by time with edges in device memory", {}, {}, {{1, "as near edges: 1"}}, 2};
+  bar_chart c{f.title, "time with edges in host memory divided by time with edges in device memory", {}, {}, {{1, "as local edges: 1"}}, 2};
   auto const text = [](std::optional<double> ms) { return ms ? short_number(*ms) : "-"; };
   std::string finding;
   for (std::string const& job : jobs_) {
@@ -588,11 +587,11 @@ figure pages::far_over_near() const {
     if (!quotients.empty()) finding += fmt::format("{}{} {}", finding.empty() ? "" : "; ", job, quotients.named());
     c.groups.push_back(std::move(group));
   }
-  c.unit = "time with far edges / time with near edges";
+  c.unit = "time with remote edges / time with local edges";
   f.charts = draw(c);
   f.said =
-      "The same job on the same graph in the same run, with the same defaults. First: a whole run with all that comes before its clock "
-      "(state, and what is kept near); neither holds the way of the edges to where they lie.";
+      "The same algorithm on the same graph in the same run, with the same defaults. First: a whole run including its preparation "
+      "(state and device cache); both exclude loading the edges into their tier.";
   if (!finding.empty()) f.finding = "How many times as long with far edges as with near ones: " + finding + ".";
   if (!f.charts.empty()) return f;
   auto const skipped = std::find_if(r_.jobs.begin(), r_.jobs.end(), [](job_row const& j) { return j.way == "near" && !j.skipped.empty(); });
@@ -606,9 +605,9 @@ figure pages::far_over_near() const {
 std::vector<figure> pages::all_times() const {
   std::vector<figure> all;
   for (std::string const& job : jobs_) {
-    std::string const unit = job == "pagerank" ? "ms an iteration" : "ms";
+    std::string const unit = job == "pagerank" ? "ms per iteration" : "ms";
     bool const predicted = !timed_;
-    figure f{"", fmt::format("Garner beside the paper: {}", job), "", "", "", paper_key, {}, ""};
+    figure f{"", fmt::format("Garner and the paper: {}", job), "", "", "", paper_key, {}, ""};
     bar_chart c{fmt::format("{}: {} of every way", job, unit), unit + ", smaller is better", {}, {}, {}, 0};
     f.numbers.head = {"<graph",       "<way",           "ids",           "runs", "first, ms", predicted ? unit : "each after, " + unit,
                       "least - most", "% of the floor", "amplification", "state"};

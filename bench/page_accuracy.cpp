@@ -72,7 +72,7 @@ figure accuracy(accuracy_file const& f) {
     c.groups.push_back(std::move(group));
   }
   all.charts = draw(c);
-  if (both) all.finding = fmt::format("Of {} trainings {} differ by no more than a deviation.", both, within);
+  if (both) all.finding = fmt::format("In {} trainings, {} differ by at most one deviation.", both, within);
   return all;
 }
 
@@ -82,8 +82,8 @@ figure times(accuracy_file const& f) {
       "An epoch of the whole graph is one step of all vertices; of mini-batches ({} neighbours, {} at once) only those that train have a "
       "turn. The paper: {} times as long whole on Reddit, {} on proteins.",
       f.fanout, f.batch, table_5[0].slower, table_5[1].slower);
-  bar_chart c{all.title, "ms an epoch", {}, {}, {}, 0};
-  c.unit = "ms an epoch, smaller is better";
+  bar_chart c{all.title, "ms per epoch", {}, {}, {}, 0};
+  c.unit = "ms per epoch, smaller is better";
   all.numbers.head = {"<set, model", "whole, ms", "over shards, ms", "mini-batches, ms", "shards over whole", "whole over drawn"};
   for (trained const& t : trainings_of(f)) {
     bar_group group{t.name(), {}};

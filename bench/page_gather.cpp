@@ -131,7 +131,7 @@ class gather_pages {
   }
 
   figure dense() const {
-    figure f{"", "Sorted rows: loads of all multiprocessors beside the copy engine of 4", "", "", "", timed_ ? engine_key : "", {}, ""};
+    figure f{"", "Sorted rows: loads of all multiprocessors versus the copy engine of 4", "", "", "", timed_ ? engine_key : "", {}, ""};
     f.numbers.head = head({"<row", "<ids", "<batches", "<way"});
     std::map<std::uint64_t, bar_chart> charts;
     bar_chart many = chart("Rows of 512 B of eight mini-batches");
@@ -214,10 +214,10 @@ class gather_pages {
   }
 
   figure others() const {
-    figure f{"", "Conversion, near rows, copies of the host", "", "", "", "", {}, ""};
+    figure f{"", "Conversion, local rows, copies by the host", "", "", "", "", {}, ""};
     f.numbers.head = head({"<what"});
     bar_chart c = chart("Rows converted to f32, bytes delivered"), near = chart("Rows in the memory of devices"),
-              host = chart("At the host, beside a memcpy a row of the same ids");
+              host = chart("On the CPU, versus one memcpy per row of the same ids");
     for (gather_row const* r : of("convert")) {
       std::size_t const comma = r->label.find(", ");
       std::string const group = r->label.substr(0, comma), name = comma == std::string::npos ? r->label : r->label.substr(comma + 2);
@@ -248,7 +248,7 @@ class gather_pages {
              "",
              {},
              ""};
-    f.numbers.head = {"<share",           "multiprocessors", "<way",           "row", "GB/s", "alone", "arithmetic beside, ms",
+    f.numbers.head = {"<share",           "multiprocessors", "<way",           "row", "GB/s", "alone", "arithmetic with it, ms",
                       "whole device, ms", "slower",          "than without it"};
     gather_row const* best = nullptr;
     for (gather_row const* r : of("beside")) {
@@ -262,7 +262,7 @@ class gather_pages {
     }
     if (best)
       f.finding = fmt::format(
-          "Beside arithmetic a gather of {} B rows on {} multiprocessors ({}, {}) brings {} GB/s, and the arithmetic takes {} longer.",
+          "During arithmetic, a gather of {} B rows on {} multiprocessors ({}, {}) brings {} GB/s, and the arithmetic takes {} longer.",
           grouped(best->row_bytes), best->multiprocessors, best->beside->share, best->way, short_number(*best->gbs),
           percent(best->beside->slower()));
     return f;

@@ -22,9 +22,9 @@ class load_pages {
 
   figure ways() const {
     figure f = titled("", timed_ ? "a mini-batch, in each way" : "bytes over the link a mini-batch, in each way");
-    f.said = "Near: lists and rows in the device's memory. Far: both in host memory. Each row's mini-batches are the same.";
-    bar_chart c{f.title, timed_ ? "ms a mini-batch" : "MB over the link", {}, {}, {}, 0};
-    c.unit = timed_ ? "ms a mini-batch, smaller is better" : "MB over the link a mini-batch";
+    f.said = "Local: adjacency and features in GPU memory. Remote: both in host memory. Each row's mini-batches are the same.";
+    bar_chart c{f.title, timed_ ? "ms per mini-batch" : "MB over the link", {}, {}, {}, 0};
+    c.unit = timed_ ? "ms per mini-batch, smaller is better" : "MB over the link per mini-batch";
     f.numbers.head = {"<lists",
                       "<rows kept",
                       "<way",
@@ -64,8 +64,8 @@ class load_pages {
   figure stages() const {
     figure f = titled("", "the stages of an epoch, and what overlapped");
     f.key = "Above: the stages as if one came after the other; below: as they ran.";
-    bar_chart c{f.title, "ms a mini-batch by stage", {}, {"sample", "fetch", "gather", "model"}, {}, 0};
-    c.unit = "ms a mini-batch";
+    bar_chart c{f.title, "ms per mini-batch by stage", {}, {"sample", "fetch", "gather", "model"}, {}, 0};
+    c.unit = "ms per mini-batch";
     f.numbers.head = {"<rows",    "sample",    "fetch",      "gather",        "model",
                       "together", "as it ran", "overlapped", "caller waited", "loader waited"};
     std::string charts;
@@ -79,7 +79,7 @@ class load_pages {
                                 short_number(sum), short_number(*r->ms), percent(sum > 0 ? overlapped / sum : 0),
                                 ms_text(r->caller_waited_ms), ms_text(r->loader_waited_ms)});
       if (r->kept == 0)
-        f.finding = fmt::format("With nothing kept {} of the {} ms of stages overlap; the caller waits {} ms a mini-batch.",
+        f.finding = fmt::format("With nothing kept {} of the {} ms of stages overlap; the caller waits {} ms per mini-batch.",
                                 percent(sum > 0 ? overlapped / sum : 0), short_number(sum), ms_text(r->caller_waited_ms));
       if (r->moments.empty()) continue;
       span_chart when{fmt::format("What ran when: {}", name),
@@ -128,10 +128,10 @@ class load_pages {
   }
 
   figure windows() const {
-    figure f = titled("", "far rows that the window had, against its size");
-    line_chart c{f.title, "per cent of the far rows", "mini-batches in a window", "far rows that crossed before or once for all", {{}}, {},
+    figure f = titled("", "remote rows that the window had, against its size");
+    line_chart c{f.title, "percent of the remote rows", "mini-batches in a window", "remote rows fetched before or once for all", {{}}, {},
                  true};
-    line_chart times{f.title + ", ms", "ms a mini-batch", "mini-batches in a window", "ms a mini-batch", {{}}, {}};
+    line_chart times{f.title + ", ms", "ms per mini-batch", "mini-batches in a window", "ms per mini-batch", {{}}, {}};
     c.curves[0].name = "nothing kept", times.curves[0].name = "nothing kept";
     f.numbers.head = {"window", "hits", "MB over the link", "ms", "fetch, ms"};
     for (load_row const* r : of("window")) {
@@ -145,17 +145,16 @@ class load_pages {
     if (c.curves[0].points.size() > 1) {
       f.charts = draw(c);
       auto const& last = c.curves[0].points.back();
-      f.finding =
-          fmt::format("A window of {:.0f} mini-batches has {} of the far rows that are asked for.", last.first, percent(last.second));
+      f.finding = fmt::format("A window of {:.0f} mini-batches has {} of the requested remote rows.", last.first, percent(last.second));
     }
     if (times.curves[0].points.size() > 1) f.charts += draw(times);
     return f;
   }
 
   figure share() const {
-    figure f = titled("3.12", "far rows against the share of the multiprocessors");
+    figure f = titled("3.12", "remote rows against the share of the multiprocessors");
     f.said = "The paper, an RTX 3090: 6 of its 82 multiprocessors fill the link.";
-    line_chart c{f.title, "GB/s while rows are fetched", "multiprocessors", "GB/s of far rows", {{}}, {}};
+    line_chart c{f.title, "GB/s while rows are fetched", "multiprocessors", "GB/s of remote rows", {{}}, {}};
     c.curves[0].name = "fetched";
     f.numbers.head = {"multiprocessors", "GB/s", "% of the link", "fetch, ms", "a mini-batch, ms"};
     double most = 0;
@@ -179,17 +178,17 @@ class load_pages {
 
   figure kept_bytes() const {
     return against_kept(
-        "4.11", "bytes over the link against the share of the rows kept", "MB over the link a mini-batch",
+        "4.11", "bytes over the link against the share of the rows kept", "MB over the link per mini-batch",
         [](load_row const& r) { return std::optional(r.far_bytes / 1e6); },
         "The paper, ogbn-papers100M: 97 % fewer bytes with 25 % kept on one GPU; two hold twice as many.");
   }
   figure kept_times() const {
     return against_kept(
-        "4.12", "time of a mini-batch against the share of the rows kept", "ms a mini-batch", [](load_row const& r) { return r.ms; }, "");
+        "4.12", "time of a mini-batch against the share of the rows kept", "ms per mini-batch", [](load_row const& r) { return r.ms; }, "");
   }
 
   figure not_measured() const {
-    figure f = titled("", "not measured, not drawn");
+    figure f = titled("", "not measured");
     f.numbers.head = {"<what", "<why"};
     for (load_row const* r : skipped_)
       f.numbers.rows.push_back({fmt::format("{}: way {}, {} kept on {}, window {}, {} multiprocessors", r->figure, r->way, percent(r->kept),

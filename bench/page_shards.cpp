@@ -52,12 +52,12 @@ class shard_pages {
   figure times() const {
     figure f = titled("", "one aggregation, by way");
     f.said = fmt::format(
-        "The slowest of the shards; {} f32 a row. One place alone is drawn first. A floor is what a way's own bytes need at {} GB/s of "
+        "The slowest of the shards; {} f32 per row. A single device comes first. A floor is what a way's own bytes need at {} GB/s of "
         "memory, "
         "{} of what a cache holds and {} of a link, if all overlapped.",
         f_.width, short_number(f_.rates.memory_gbs), short_number(f_.rates.cache_gbs), short_number(f_.rates.link_gbs));
     if (!f_.over.empty()) f.said += fmt::format(" Rows of other shards came over {}.", f_.over);
-    bar_chart c{f.title, "ms an aggregation", {{"", {}}}, {}, {}, 0};
+    bar_chart c{f.title, "ms per aggregation", {{"", {}}}, {}, {}, 0};
     c.unit = "ms, smaller is better";
     f.numbers.head = {"<way",      "<sums",   "<rows of",   "<ps, dist, wpb", "shards",       "ms",          "over one",
                       "floor, ms", "% of it", "MB crossed", "MB, the most",   "MB, one link", "prepared, ms"};
@@ -199,8 +199,8 @@ class shard_pages {
   figure ablation() const {
     figure f = titled("9", "without partitions, and without interleaving");
     f.said =
-        "Two warps a block, partitions of 16. The paper: 3.47 times as long without partitions, 1.32 without interleaving, on average. "
-        "Reads that are waited for: remote rows do not come while local ones are added up.";
+        "Two warps per block, partitions of 16. The paper: 3.47 times as long without partitions, 1.32 without interleaving, on average. "
+        "Synchronous reads: remote rows do not arrive while local ones are summed.";
     bar_chart c{fmt::format("Figure 9: {}", f.title), "ms an aggregation", {{"", {}}}, {}, {}, 0};
     c.unit = "ms, smaller is better";
     f.numbers.head = {"<mgg", "ms", "over the first", "floor, ms", "% of it", "MB crossed", "MB, one link"};

@@ -61,8 +61,8 @@ class storage_pages {
   figure sampling() const {
     figure f = titled("8", "sampling by the host and by a device");
     f.said = "The paper: the device is faster on all three graphs, on the largest more than 3 times.";
-    bar_chart c{f.title, "ms a mini-batch", {}, {}, {}, 0};
-    c.unit = "ms a mini-batch, smaller is better";
+    bar_chart c{f.title, "ms per mini-batch", {}, {}, {}, 0};
+    c.unit = "ms per mini-batch, smaller is better";
     f.numbers.head = {"<graph", "<place", "ms"};
     for (storage_row const* r : of("sampling")) {
       in_group(c, r->graph).push_back({r->way, {r->sample_ms.value_or(0)}, ms_text(r->sample_ms), r->way == "device"});
@@ -147,10 +147,10 @@ class storage_pages {
     figure f = titled("11", "policies of the cache");
     f.said =
         "The paper: a window of 8 is 1.08 times as fast as 40 % of the cache pinned by degree. Merged: the storage access accumulator. "
-        "The constant buffer holds a tenth of the rows in host memory, beside the cache.";
+        "The constant buffer holds a tenth of the rows in host memory, besides the cache.";
     f.key = key();
-    bar_chart c{f.title, "ms a mini-batch", {{}}, {}, {}, 0};
-    c.unit = "ms a mini-batch, smaller is better";
+    bar_chart c{f.title, "ms per mini-batch", {{}}, {}, {}, 0};
+    c.unit = "ms per mini-batch, smaller is better";
     f.numbers.head = {"<way",        "<policy",      "ms",           "waited for reads, ms", "hits", "in memory for good",
                       "of possible", "bytes a slot", "rows compared"};
     storage_row const *pinned = nullptr, *gids = nullptr;
@@ -214,8 +214,8 @@ class storage_pages {
     f.said = fmt::format("The paper: some 4 times with four drives on large graphs, until the link is full. Here the link carries {} GB/s.",
                          short_number(f_.link_gbs));
     f.key = key();
-    bar_chart c{f.title, "ms a mini-batch", {}, {}, {}, 0};
-    c.unit = "ms a mini-batch, smaller is better";
+    bar_chart c{f.title, "ms per mini-batch", {}, {}, {}, 0};
+    c.unit = "ms per mini-batch, smaller is better";
     f.numbers.head = {"<drive", "<way", "drives", "ms", "of one", "read, GB/s", "% of the link"};
     line_chart alone{"Rows alone", "GB/s from drives, without sampling and model", "drives", "GB/s from drives, rows alone", {},
                      {1, 2, 3, 4}};
@@ -244,8 +244,7 @@ class storage_pages {
 
   figure memory() const {
     figure f = titled("16", "four drives, against all rows in host memory");
-    f.said =
-        "The paper: GIDS takes 0.72 of the time for rows, since its cache spares the link. Of host memory: bytes over the link's rate.";
+    f.said = "The paper: GIDS takes 0.72 of the time for rows, since its cache spares the link. Host memory: bytes over the link's rate.";
     bar_chart c = stacked(f.title);
     f.numbers.head = stage_head();
     storage_row const *base = nullptr, *gids = nullptr, *own = nullptr;
@@ -285,7 +284,7 @@ class storage_pages {
       f.numbers.rows.push_back({"... of what it has with the whole trace known", of_possible(*own), "-"});
       f.numbers.rows.push_back({"hits of a window of 8 over those of the clock", times(gids->hits / clock->hits), "2.19 x in the paper"});
       if (own->metadata_bytes && large_) {
-        f.numbers.rows.push_back({"bytes beside a cached row", short_number(*own->metadata_bytes), "16 or fewer"});
+        f.numbers.rows.push_back({"metadata bytes per cached row", short_number(*own->metadata_bytes), "16 or fewer"});
         f.numbers.rows.push_back({"... all of it",
                                   format_bytes(static_cast<std::uint64_t>(*own->metadata_bytes * static_cast<double>(own->slots))),
                                   "BaM, 32 a page of the drive: " + format_bytes(32 * large_->rows)});
@@ -297,7 +296,7 @@ class storage_pages {
   }
 
   figure not_measured() const {
-    figure f = titled("", "not measured, not drawn");
+    figure f = titled("", "not measured");
     f.numbers.head = {"<what", "<why"};
     for (storage_row const* r : skipped_) f.numbers.rows.push_back({fmt::format("{}: {}, {}", r->figure, r->graph, r->way), r->skipped});
     return f;
@@ -307,8 +306,8 @@ class storage_pages {
   static figure titled(char const* number, std::string what) { return {number, std::move(what), "", "", "", "", {}, ""}; }
   static std::string key() { return "<span class=\"key paper\"></span>the papers' &nbsp; <span class=\"key own\"></span>Garner's own"; }
   static bar_chart stacked(std::string const& title) {
-    bar_chart c{title, "ms a mini-batch by stage", {}, {"sample", "rows", "copy", "model"}, {}, 0};
-    c.unit = "ms a mini-batch";
+    bar_chart c{title, "ms per mini-batch by stage", {}, {"sample", "rows", "copy", "model"}, {}, 0};
+    c.unit = "ms per mini-batch";
     return c;
   }
   static std::vector<bar>& in_group(bar_chart& c, std::string const& name) {
@@ -396,8 +395,8 @@ std::string storage_sections(std::vector<named_storage> const& runs) {
     facts.add("command", r.command);
     facts.add("setting", setting + fmt::format(", seed {}, {} host threads; {} mini-batches to get warm", r.seed, r.threads, r.warm));
     facts.add("drives",
-              "simulated, in counted time, unless a row says file: optane 11 us, 1.5 M reads and 6 GB a second; samsung_980_pro 324 us, "
-              "0.7 M and 7 GB; sampling was measured here, the model is a time that was said");
+              "simulated time, unless a row says file: optane 11 us, 1.5 M reads and 6 GB/s; samsung_980_pro 324 us, "
+              "0.7 M and 7 GB; sampling was measured here, the model is a specified time");
     facts.add("link", fmt::format("{} GB/s, {}", short_number(r.link_gbs), r.link_measured ? "as measured here" : "said, not measured"));
     for (storage_graph const& g : r.graphs)
       facts.add("graph",

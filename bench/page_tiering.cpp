@@ -54,7 +54,7 @@ curve hit_curve(tiering_run const& r, std::string name, tier_curve const& c) {
 figure hit_rates(tiering_run const& r, tiering_graph const& g) {
   tier_trace const& t = g.traces.front();
   figure f{"4.8",
-           of_graph(g, "accesses answered by the rows kept"),
+           of_graph(g, "hits of the cached rows"),
            "",
            "",
            "The paper, over its three graphs: 35 % and more with 10 % kept, 56 % and more with 25 %.",
@@ -132,7 +132,7 @@ figure deeper(tiering_run const& r, tiering_graph const& g) {
     line_chart c{"Figure 4.10: " + label_at_depth(score),
                  "hit rate against the share of rows kept, a curve a depth",
                  "% of the rows kept",
-                 "accesses answered, by " + score,
+                 "hits, by " + score,
                  {},
                  {0, 25, 50, 75, 100},
                  true};
@@ -170,10 +170,10 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
   line_chart times{"Figure 4.11: gather time against the share of rows kept",
                    fmt::format("mean ms of {} mini-batches, for each score", t.gathered),
                    "% of the rows kept",
-                   "ms a mini-batch",
+                   "ms per mini-batch",
                    {},
                    {0, 5, 10, 15, 20, 25}};
-  f.numbers.head = {"<score", "kept", "GB an epoch", "fewer"};
+  f.numbers.head = {"<score", "kept", "GB per epoch", "fewer"};
   if (t.gathered) f.numbers.head.insert(f.numbers.head.end(), {"MB a gather", "ms a gather"});
   for (tier_curve const& s : t.curves) {
     curve line{label_of(r, s.score), {}};

@@ -30,8 +30,8 @@ void add_stages(bar_chart& c, table& numbers, std::string const& name, train_tim
 bar_chart stages_chart(figure& f) {
   f.key = "Above: the stages as if one came after the other; below: as they ran.";
   f.numbers.head = {"<what", "sample", "fetch", "gather", "model", "together", "as it ran", "overlapped", "caller waited", "loader waited"};
-  bar_chart c{f.title, "ms an epoch by stage", {}, {"sample", "fetch", "gather", "model"}, {}, 0};
-  c.unit = "ms an epoch";
+  bar_chart c{f.title, "ms per epoch by stage", {}, {"sample", "fetch", "gather", "model"}, {}, 0};
+  c.unit = "ms per epoch";
   return c;
 }
 
@@ -42,13 +42,14 @@ class train_pages {
     for (train_row const& r : f.rows)
       if (r.graph == g.name) (r.skipped.empty() ? rows_ : skipped_).push_back(&r);
     timed_ = std::any_of(rows_.begin(), rows_.end(), [](train_row const* r) { return r->times.ms.has_value(); });
-    unit_ = timed_ ? "ms an epoch" : "MB over the link an epoch";
+    unit_ = timed_ ? "ms per epoch" : "MB over the link per epoch";
   }
 
   figure ways() const {
     figure f = titled("3.14", name_ + ": an epoch of training, in each way");
     f.said =
-        "Near: lists and rows in the device's memory. Far: both in host memory. All learned the same, bit for bit. The paper, one GPU: its "
+        "Local: adjacency and features in GPU memory. Remote: both in host memory. All learned the same, bit for bit. The paper, one GPU: "
+        "its "
         "best zero-copy is 16 to 44 % faster than gathers by the host (staged).";
     bar_chart c = bars(f);
     f.numbers.head = {"<lists", "<rows kept", "<way", "ms", "median", "a mini-batch, ms", "far / near", "MB far", "loss"};
@@ -69,7 +70,7 @@ class train_pages {
     f.charts = draw(c);
     train_row const *zero = find("ways", "zero_copy", 0), *staged = find("ways", "staged", 0);
     double const faster = zero && staged ? quotient(staged->times.ms, zero->times.ms) : 0;
-    if (!finding.empty()) f.finding = "An epoch of far rows in windows takes " + finding + ".";
+    if (!finding.empty()) f.finding = "An epoch with remote rows in prefetch windows takes " + finding + ".";
     if (faster > 0)
       f.finding += fmt::format("{}Staged takes {} times as long as zero_copy.", finding.empty() ? "" : " ", short_number(faster));
     return f;
@@ -168,13 +169,13 @@ class train_pages {
                               short_number(quotient(staged->times.ms, zero->times.ms)), best->score, best->way,
                               short_number(quotient(zero->times.ms, best->times.ms)));
     else if (best && zero && quotient(value(*best), value(*zero)) > 0)
-      f.finding = fmt::format("With a tenth kept by {}, way {}, {} of what zero_copy asks for is left.", best->score, best->way,
+      f.finding = fmt::format("With a tenth kept by {}, way {}, {} of zero_copy's requests remains.", best->score, best->way,
                               percent(quotient(value(*best), value(*zero))));
     return f;
   }
 
   figure not_measured() const {
-    figure f = titled("", name_ + ": not measured, not drawn");
+    figure f = titled("", name_ + ": not measured");
     f.numbers.head = {"<what", "<why"};
     for (train_row const* r : skipped_)
       f.numbers.rows.push_back({fmt::format("{}: way {}, {} floats, {} kept{} on {}", r->figure, r->way, r->width, percent(r->kept),
@@ -222,7 +223,7 @@ class train_pages {
 // Loss and accuracy of training curves by epoch.
 figure losses(std::vector<train_course> const& courses) {
   figure f = titled("", "loss by epoch");
-  f.said = "Of what was learned from, with dropout, before each step.";
+  f.said = "On the training set, with dropout, before each step.";
   f.numbers.head = {"<training", "epoch", "loss", "accuracy then", "train", "validation", "test", "ms"};
   line_chart c{f.title, "mean loss of the training vertices", "epoch", "loss", {}, {}};
   auto const share = [](std::optional<double> x) { return x ? percent(*x) : std::string("-"); };
@@ -250,7 +251,7 @@ figure losses(std::vector<train_course> const& courses) {
 figure accuracies(std::vector<train_course> const& courses) {
   figure f = titled("", "accuracy by epoch");
   f.said = "Exact: of all neighbours, without a draw.";
-  line_chart c{f.title, "share of the vertices that are told right", "epoch", "accuracy", {}, {}, true};
+  line_chart c{f.title, "share of the vertices that are classified correctly", "epoch", "accuracy", {}, {}, true};
   std::set<double> ticks;
   for (train_course const& k : courses)
     for (auto const& [part, which] :
@@ -264,8 +265,7 @@ figure accuracies(std::vector<train_course> const& courses) {
       std::sort(a.points.begin(), a.points.end());
       if (a.points.size() < 2 || c.curves.size() == 6) continue;
       if (std::string(part) == "test")
-        f.finding += fmt::format("{}{}: {}", f.finding.empty() ? "Of the test vertices, at the end, are right by " : "; ", k.name,
-                                 percent(a.points.back().second));
+        f.finding += fmt::format("{}{}: {}", f.finding.empty() ? "Final test accuracy: " : "; ", k.name, percent(a.points.back().second));
       c.curves.push_back(std::move(a));
     }
   if (!f.finding.empty()) f.finding += ".";
@@ -279,14 +279,14 @@ figure learned_rows(std::vector<trainable_row> const& rows) {
   bool const timed = std::any_of(rows.begin(), rows.end(), [](trainable_row const& r) { return r.update_ms.has_value(); });
   figure f = titled("", timed ? "rows that are learned: a step" : "rows that are learned: bytes over the link");
   f.said =
-      "A step gathers its rows, then reads each with its optimiser's state, steps it and writes it back. The floor: what lies far, at the "
+      "A step gathers its rows, then reads each with its optimizer's state, updates it and writes it back. The floor: remote bytes at the "
       "link's rates, each way after the other.";
   f.key = timed ? "Gather, then update." : "";
   f.numbers.head = {"<optimiser", "<rows near", "a step",    "of rows",        "gather, ms",        "update, ms",
                     "median",     "MB far",     "floor, ms", "update / floor", "both / both floors"};
-  bar_chart c{f.title, timed ? "ms a step by optimiser and by rows kept near" : "MB over the link a step", {}, {}, {}, 0};
+  bar_chart c{f.title, timed ? "ms per step by optimizer and share of cached rows" : "MB over the link per step", {}, {}, {}, 0};
   if (timed) c.parts = {"gather", "update"};
-  c.unit = timed ? "ms a step, smaller is better" : "MB over the link a step, read and written";
+  c.unit = timed ? "ms per step, smaller is better" : "MB over the link per step, read and written";
   for (trainable_row const& r : rows) {
     if (!r.skipped.empty()) {
       f.numbers.rows.push_back(

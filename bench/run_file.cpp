@@ -116,9 +116,9 @@ run_file parse_run(std::string const& text, std::string const& name) {
   try {
     all = json::parse(text);
   } catch (json::parse_error const& e) {
-    fail(errc::input, "{}: is no JSON (byte {}); say a file that garner bench wrote", name, e.byte);
+    fail(errc::input, "{}: is no JSON (byte {}); pass a file that garner bench wrote", name, e.byte);
   } catch (json::exception const& e) {
-    fail(errc::input, "{}: is no JSON ({}); say a file that garner bench wrote", name, e.what());
+    fail(errc::input, "{}: is no JSON ({}); pass a file that garner bench wrote", name, e.what());
   }
   if (!all.is_object() || !all.contains("schema") || all["schema"] != run_file::schema.name)
     fail(errc::input,
@@ -186,7 +186,7 @@ run_file parse_run(std::string const& text, std::string const& name) {
 std::string read_bench(std::filesystem::path const& file) {
   constexpr std::uintmax_t most = 64u << 20;
   std::error_code problem;
-  if (std::filesystem::is_directory(file, problem)) fail(errc::io, "{}: is a folder; say a file that garner bench wrote", file.string());
+  if (std::filesystem::is_directory(file, problem)) fail(errc::io, "{}: is a folder; pass a file that garner bench wrote", file.string());
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   if (!in) fail(errc::io, "{}: {}", file.string(), std::strerror(errno));

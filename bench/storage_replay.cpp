@@ -215,7 +215,7 @@ class player {
   }
 
   // A mini-batch is planned once the window after it is known. After the last one the sampler continues with empty ones, so that the end
-  // of the trace is no faster than its middle.
+  // of the trace is as fast as its middle.
   void ahead() {
     std::uint64_t const n = trace_.size(), window = t_.window, reach = 2 * window + 1;  // mini-batches sampled ahead
     std::vector<double> sampled, gathered;

@@ -111,7 +111,7 @@ class bench_of_steps {
   }
 
   void run(embedding& table, trainable_row& row) {
-    std::string const whose = fmt::format("{}, {:.0f} % of the rows near", row.optimiser, 100 * row.kept);
+    std::string const whose = fmt::format("{}, {:.0f} % of the rows local", row.optimiser, 100 * row.kept);
     check_first_step(table, whose);
     std::vector<double> gathers, updates;
     update_run last;

@@ -78,7 +78,7 @@ graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
     plain(from.offsets, to.offsets);
     far(from.weights, to.weights, "copied weights");
     for (packed_array edge_lists::*array : {&edge_lists::packed_targets, &edge_lists::packed_weights}) {
-      far((from.*array).words, (to.*array).words, "copied packed lists");
+      far((from.*array).words, (to.*array).words, "copied compressed adjacency");
       plain((from.*array).blocks, (to.*array).blocks);
       plain((from.*array).groups, (to.*array).groups);
     }
@@ -363,7 +363,8 @@ class traversal {
     if (!host && !w.near) row.link.emplace();  // local edges cause no link traffic
     try {
       if (!refused_.empty()) fail(errc::memory, "{}", refused_);
-      if (sources_.empty() && (job == "bfs" || job == "sssp")) fail(errc::input, "no vertex has edges, so there is no source");
+      if (sources_.empty() && (job == "bfs" || job == "sssp"))
+        fail(errc::input, "the graph has no edges; pass one with edges for bfs and sssp");
       if (on_device && edges != tier::host && !copy) copy.emplace(copy_of(g, edges, device(), row.id_bytes));
       Options how;
       how.where = o_.where;
@@ -399,10 +400,10 @@ void check(traversal_options const& o) {
     fail(errc::usage, "{} sources, {} trials: say 1 to 10000 of each", o.sources, o.trials);
   if (o.way_seconds && !(*o.way_seconds > 0)) fail(errc::usage, "{} seconds for a way: say more than 0", *o.way_seconds);
   if (o.iterations < 1) fail(errc::usage, "{} iterations: say 1 or more", o.iterations);
-  if (o.jobs.empty()) fail(errc::usage, "no job is asked for; say some of bfs, sssp, components, pagerank");
+  if (o.jobs.empty()) fail(errc::usage, "the list of algorithms is empty; choose from bfs, sssp, components, pagerank");
   for (std::string const& job : o.jobs)
     if (job != "bfs" && job != "sssp" && job != "components" && job != "pagerank")
-      fail(errc::usage, "'{}' is no job; say some of bfs, sssp, components, pagerank", job);
+      fail(errc::usage, "'{}' is not an algorithm; choose from bfs, sssp, components, pagerank", job);
   std::vector<std::string> names;
   for (char const* const job : {"bfs", "sssp", "components", "pagerank"})
     each_way(job, [&](auto const& w) {
@@ -410,13 +411,13 @@ void check(traversal_options const& o) {
     });
   for (std::string const& way : o.ways)
     if (std::find(names.begin(), names.end(), way) == names.end())
-      fail(errc::usage, "'{}' is no way; say some of {}", way, fmt::join(names, ", "));
+      fail(errc::usage, "'{}' is not a strategy; choose from {}", way, fmt::join(names, ", "));
   bool any = false;
   for (std::string const& job : o.jobs) each_way(job, [&](auto const& w) { any = any || goes(o, w); });
   if (!any)
     fail(errc::usage, "of the ways {} none is measured with {} at place {}; say default too, or another place", fmt::join(o.ways, ", "),
          fmt::join(o.jobs, ", "), to_string(o.where));
-  if (o.kinds.empty() && o.files.empty()) fail(errc::usage, "no graph is asked for; say some of kron, uniform, web, or a file");
+  if (o.kinds.empty() && o.files.empty()) fail(errc::usage, "the list of graphs is empty; choose from kron, uniform, web, or a file");
   for (std::size_t i = 0; i < o.files.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
       if (o.files[i].filename() == o.files[k].filename())
