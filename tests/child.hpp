@@ -1,6 +1,6 @@
-// Other processes of a test: this very program started anew with one of its tests, since a fork of a program with threads is none. The
-// child's test is named DISABLED_..., takes its orders from the environment and ends by _exit. It tells letters of how far it has come, and
-// waits for go() where it should go on.
+// Child processes of a test: this program started again with one of its tests, since a forked copy of a threaded program is unusable. The
+// child's test is named DISABLED_..., reads its instructions from the environment and ends by _exit. It reports progress in letters, and
+// waits for go() before it continues.
 #pragma once
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@ inline bool go() {  // false: the parent has ended
 
 class child {
  public:
-  // `environment`: what is added to this process's own.
+  // `environment`: variables added to this process's own.
   child(std::string const& test, std::vector<std::string> environment) {
     int told[2], gone[2];
     if (::pipe2(told, O_CLOEXEC) != 0 || ::pipe2(gone, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
@@ -33,7 +33,7 @@ class child {
     for (char** e = ::environ; *e; ++e) all.push_back(*e);
     all.push_back(nullptr);
     pid_ = ::fork();
-    if (pid_ == 0) {  // nothing but system calls until exec
+    if (pid_ == 0) {  // only system calls until exec
       int const null = ::open("/dev/null", O_WRONLY);
       if (::dup2(told[1], told_at) < 0 || ::dup2(gone[0], go_at) < 0 || ::dup2(null, 1) < 0) ::_exit(9);
       ::execve("/proc/self/exe", arguments, all.data());
@@ -58,7 +58,7 @@ class child {
   int end(int signal = 0) {
     if (pid_ < 0) return -1;
     if (signal) ::kill(pid_, signal);
-    ::close(go_);  // who waits goes on
+    ::close(go_);  // a waiting child continues
     int status = 0;
     ::waitpid(pid_, &status, 0);
     pid_ = -1;

@@ -1,5 +1,5 @@
-// Memory that is refused: operator new of the whole program, which fails once, at the k-th request from when it is told so. For one source
-// of a program.
+// Failing allocation: operator new of the whole program, which fails once, at the k-th request after it was armed. Include it in one source
+// per program.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "sanitized.hpp"
 
 namespace {
-std::atomic<std::int64_t> news_left{-1};  // until one is refused; negative: none is
+std::atomic<std::int64_t> news_left{-1};  // requests until a failure; negative: off
 
 [[maybe_unused]] void* allocate(std::size_t bytes) {
   if (news_left.load(std::memory_order_relaxed) >= 0 && news_left.fetch_sub(1, std::memory_order_relaxed) == 0) throw std::bad_alloc();
@@ -22,10 +22,10 @@ std::atomic<std::int64_t> news_left{-1};  // until one is refused; negative: non
   throw std::bad_alloc();
 }
 }  // namespace
-#if !GARNER_THREAD_SANITIZED  // ThreadSanitizer's runtime has these itself
+#if !GARNER_THREAD_SANITIZED  // ThreadSanitizer's runtime replaces these itself
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
-// std::stable_sort asks this way, and gives back by the delete below.
+// std::stable_sort allocates this way, and frees by the delete below.
 void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
   try {
     return allocate(bytes);
@@ -42,8 +42,8 @@ void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
 namespace garner::testing {
 
-// What happened: the message, empty when nothing was thrown; any other exception fails the test. `ours`: f does more than call the
-// contract, which alone turns a failed new into an error.
+// The message of the exception, empty if nothing was thrown; any other exception fails the test. `ours`: f does more than call the
+// public API, which alone turns a failed new into an error.
 inline std::string told(std::function<void()> const& f, errc& code, bool ours = false) {
   try {
     f();

@@ -1,4 +1,4 @@
-// What the tests of shards share: a thread a shard, and graphs with a hub, vertices without edges, and others.
+// Shared by the tests of shards: one thread per shard, and graphs with a hub, isolated vertices, and others.
 #pragma once
 #include <functional>
 #include <thread>
@@ -10,7 +10,7 @@
 
 namespace garner::testing {
 
-// f(shard) on a thread each; what each threw, empty where nothing.
+// Runs f(shard) on one thread each; returns the messages of exceptions, empty without one.
 inline std::vector<std::string> on_shards(std::uint32_t n, std::function<void(std::uint32_t)> const& f,
                                           std::function<void(std::uint32_t, std::string const&)> const& failed = {}) {
   std::vector<std::string> threw(n);
@@ -29,7 +29,7 @@ inline std::vector<std::string> on_shards(std::uint32_t n, std::function<void(st
 }
 inline std::vector<std::string> none_of(std::uint32_t n) { return std::vector<std::string>(n); }
 
-// Vertex 7 has an edge with most others (a list that is cut into slices), the last `alone` have none.
+// Vertex 7 has an edge with most others (a list that is split into slices), the last `alone` have none.
 inline graph_handle graph_with_hub(std::uint64_t vertices, bool undirected, bool weights, std::uint64_t alone = 3) {
   std::vector<edge> edges;
   std::vector<float> values;

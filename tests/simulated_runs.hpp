@@ -1,4 +1,4 @@
-// What the traffic model counts for runs that are read side by side, a team each: a test's own simulated kernel.
+// Counts of the traffic model for segments that are read concurrently, one per team: the test's own simulated kernel.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct read_runs {
 };
 using runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
-// Of elements [first, second) of one array that begins on a line.
+// Elements [first, second) of one array that begins on a line.
 template <int Width, class Id = std::uint32_t>
 traffic trace(runs const& all, access_mode how, std::uint64_t l2 = 0, bool looks_up = false) {
   traffic_model model(how, l2);
@@ -34,7 +34,7 @@ traffic trace(runs const& all, access_mode how, std::uint64_t l2 = 0, bool looks
   for_each_item<Width>(x, all.size(), read_runs<Id>{far.data(), &all}, how);
   return model.take();
 }
-// The lists of these vertices that have any arcs, in order.
+// The non-empty lists of these vertices, in order.
 template <class Offsets, class Wanted>
 runs lists_of(Offsets const& offsets, std::uint64_t vertices, Wanted wanted) {
   runs all;

@@ -1,4 +1,4 @@
-// Files of bytes that can be told from their place, in a folder of the test's own.
+// Files whose bytes are a function of their position, in a folder of the test's own.
 #pragma once
 #include <gtest/gtest.h>
 

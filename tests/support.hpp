@@ -1,4 +1,4 @@
-// What the tests share: the places of this machine, far and near arrays of a place, small graphs, and the serial twin of BFS.
+// Shared by all tests: the devices of this machine, device and remote arrays, small graphs, and a serial reference BFS.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ inline std::string name_of(place_kind kind) {
   return kind == place_kind::host ? "host" : kind == place_kind::simulated ? "simulated" : "device";
 }
 
-// Suites over places: a device test skips, visibly, where there is none.
+// Suites over devices: a device test skips, visibly, on a machine without one.
 class at_place : public ::testing::TestWithParam<place_kind> {
  protected:
   void SetUp() override {
@@ -37,13 +37,13 @@ inline auto const every_place = ::testing::Values(place_kind::host, place_kind::
   INSTANTIATE_TEST_SUITE_P(at, suite, ::garner::testing::every_place, \
                            [](auto const& info) { return ::garner::testing::name_of(info.param); })
 
-// Whether what is given there happens later: on a GPU, and simulated by GARNER_STREAMS, where requests are not counted either.
+// Whether submitted work runs later: on a GPU, and simulated with GARNER_STREAMS, which does not count requests either.
 inline bool runs_later(place where) { return where.kind != place_kind::host && executor(where).asynchronous(); }
 inline bool counts_requests() { return !runs_later({place_kind::simulated, 0}); }
 #define GARNER_NEEDS_COUNTS() \
   if (!::garner::testing::counts_requests()) GTEST_SKIP() << "counts requests, which streams do not"
 
-// Near memory of a place with given contents, and back.
+// Device memory with given contents, and its readback.
 template <class T>
 buffer<T> near_copy(executor& x, std::vector<T> const& values) {
   buffer<T> b(x.near(), std::max<std::size_t>(values.size(), 1), x.device(), "a test");
@@ -58,7 +58,7 @@ std::vector<T> host_copy(executor& x, T const* data, std::size_t n) {
   x.wait();
   return values;
 }
-// Far memory: host memory that the place's teams can read.
+// Remote memory: host memory that the device's teams can read.
 template <class T>
 buffer<T> far_copy(executor& x, std::vector<T> const& values) {
   buffer<T> b(tier::host, std::max<std::size_t>(values.size(), 1), x.device(), "a test");
@@ -83,7 +83,7 @@ inline std::uint64_t target_at(graph const& g, std::uint64_t i) {
                               : static_cast<std::uint32_t const*>(g.out.targets.data())[i];
 }
 
-// BFS the plain way, over internal ids.
+// Plain BFS over internal ids.
 inline std::vector<std::uint32_t> serial_depths(graph const& g, std::uint64_t source) {
   std::vector<std::uint32_t> depth(g.info.vertices, ~0u);
   std::queue<std::uint64_t> open;
@@ -102,7 +102,7 @@ inline std::vector<std::uint32_t> serial_depths(graph const& g, std::uint64_t so
   return depth;
 }
 
-// The message of the garner::error that f throws; fails the test if it throws none.
+// The message of the garner::error that f throws; fails the test if nothing is thrown.
 template <class F>
 std::string error_of(F f, errc* code = nullptr) {
   try {

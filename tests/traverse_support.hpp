@@ -1,4 +1,4 @@
-// A graph that has what jobs stumble over, of any size.
+// A graph of any size with the hard cases for traversal algorithms.
 #pragma once
 #include <cstring>
 
@@ -8,7 +8,7 @@
 
 namespace garner::testing {
 
-// Two hubs with a sixth of all arcs each, short lists, isolated vertices, duplicates and loops.
+// Two hubs with a sixth of all edges each, short lists, isolated vertices, duplicates and loops.
 inline graph hub_graph(std::uint64_t seed, std::uint64_t n, std::uint64_t m, bool undirected, weight_kind kind, build_options const& o) {
   edge_list e;
   e.vertices = n;

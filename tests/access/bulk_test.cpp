@@ -1,5 +1,5 @@
-// The contract of bulk gathers: every row where it belongs, whatever its bytes, its beginning and its copies; nothing outside the table is
-// read (it stands between pages that may not be touched), nothing outside the output written.
+// The contract of bulk gathers: every row is in its position, for any contents, offset and copies; reads stay within the
+// table (it lies between protected pages), and writes within the output.
 #include "access/bulk.hpp"
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ namespace garner {
 namespace {
 using namespace garner::testing;
 
-// A table that begins or ends where memory does.
+// A table at the begin or the end of an allocation.
 class walled_table {
  public:
   walled_table(std::uint64_t bytes, bool at_end, std::uint64_t shift, int device) {
@@ -52,7 +52,7 @@ struct trial {
   std::uint64_t row_bytes = 0, rows = 0, count = 0;
   std::uint64_t shift = 0, out_shift = 0, first_far = 0, first_row = 0;
   bool at_end = false, sorted = false, repeats = false, positions = true;
-  bool placed = false;  // each row to a place of its own, in any order
+  bool placed = false;  // each row has its own output position, in any order
   std::uint32_t id_shift = 0;
   std::uint32_t id_bytes = 8;
   bulk_options options = {};
@@ -118,7 +118,7 @@ void check(executor& x, trial const& t) {
     std::memcpy(expected.data() + to, table.row(ids[k] - t.first_row, t.row_bytes), t.row_bytes);
   }
   auto const got = host_copy(x, out.data(), expected.size());
-  if (std::memcmp(expected.data(), got.data(), expected.size()) == 0) return;  // a byte at a time takes a sanitizer minutes
+  if (std::memcmp(expected.data(), got.data(), expected.size()) == 0) return;  // a loop over bytes takes a sanitizer minutes
   auto const wrong = std::mismatch(expected.begin(), expected.end(), got.begin()).first - expected.begin();
   ASSERT_EQ(static_cast<std::size_t>(wrong), expected.size()) << "byte " << wrong - static_cast<std::ptrdiff_t>(wall + t.out_shift);
 }
@@ -203,7 +203,7 @@ TEST_P(bulk, near_rows_are_left_out) {
   for (bool sorted : {false, true})
     for (std::uint64_t first : {1, 100, 499, 500})
       for (bool begins_there : {false, true}) {
-        if (first == 500 && begins_there) continue;  // such a table holds nothing
+        if (first == 500 && begins_there) continue;  // such a table is empty
         trial t{.row_bytes = 132, .rows = 500, .count = 2000};
         t.first_far = first, t.first_row = begins_there ? first : 0;
         t.sorted = sorted;
@@ -243,14 +243,14 @@ TEST(bulk_shapes, fit_and_keep_enough_on_their_way) {
             w.table = reinterpret_cast<void const*>(0x10000 + align), w.row_bytes = row, w.rows = 10, w.count = 1 << 20;
             bulk_shape const s = shape_of(w, {4, warps, stage}, 132, room);
             ASSERT_LE(s.shared_bytes(), std::min(room, std::size_t{200} << 10)) << row;
-            ASSERT_GE(s.stages, 3u) << row << " " << stage << " " << warps;  // the kernel lags two behind
+            ASSERT_GE(s.stages, 3u) << row << " " << stage << " " << warps;  // the kernel lags two stages
             ASSERT_GE(s.stages * s.warps, room < 200u << 10 ? 6u : 8u) << row;
             ASSERT_LE(s.stages, 32u);
             ASSERT_LE(s.warps, 16u);
             ASSERT_EQ(s.stage_bytes % 128, 0u);
             ASSERT_EQ(s.blocks, 4u);
             ASSERT_EQ(s.whole, row % 16 == 0 && align % 16 == 0);
-            // Every row that is not longer than a stage is one piece.
+            // A row that fits a stage is one piece.
             for (std::uint64_t r = 0; r < 10; ++r) {
               std::uint64_t const from = 0x10000 + align + r * row;
               ASSERT_TRUE(s.stage_bytes < row + 127 || bulk_pieces(from, from + row, s.stage_bytes) == 1) << row;
@@ -298,13 +298,13 @@ TEST(bulk_traffic, whole_lines_but_for_the_ends_and_each_row_once) {
   bulk_rows w{table.data(), 0, 100, 2352, ids.data(), 8, ids.size(), nullptr, 0, out.data()};
   gather_bulk(x, w);
   traffic const t = model.take();
-  EXPECT_EQ(t.requests[3], 36u);  // 18 whole lines a row
+  EXPECT_EQ(t.requests[3], 36u);  // 18 whole lines per row
   EXPECT_EQ(t.requests[1], 2u);   // 48 bytes of the last
   EXPECT_EQ(t.requests[0] + t.requests[2], 0u);
   EXPECT_EQ(t.bytes_useful, 2u * 2352);
 }
 
-// --- a table of several processes, one of them killed while it gathers ------------------------------------------------------------------
+// --- a table of several processes, one of them killed during its gathers ----------------------------------------------------------------
 constexpr std::uint64_t shared_rows = 5000, shared_width = 257;
 void gather_shared(executor& x, shared_table& t) {
   row_array const r = t.rows();
@@ -358,10 +358,10 @@ TEST_P(bulk, a_shared_table_outlives_a_process_killed_in_a_gather) {
   }
   errc code{};
   error_of([&] { shared_table::attach(name); }, &code);
-  EXPECT_EQ(code, errc::io);  // gone with its last holder
+  EXPECT_EQ(code, errc::io);  // removed with its last holder
 }
 
-// Not a test but a table of rates, for whoever tunes the kernel: --gtest_also_run_disabled_tests --gtest_filter=*rates*, GARNER_GIB=32.
+// Not a test but a table of rates, to tune the kernel: --gtest_also_run_disabled_tests --gtest_filter=*rates*, GARNER_GIB=32.
 TEST(bulk_rates, DISABLED_on_a_device) {
   if (!has_bulk_copies(0)) GTEST_SKIP() << "needs a GPU with bulk copies";
   char const* const gib = std::getenv("GARNER_GIB");

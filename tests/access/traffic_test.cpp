@@ -1,4 +1,4 @@
-// The traffic model against counts made by hand (figure 2.4 of the dissertation), and its closed form against the trace.
+// The traffic model against manual counts (figure 2.4 of the dissertation), and its closed form against the trace.
 #include "access/traffic.hpp"
 
 #include "access/matrix.hpp"
@@ -26,12 +26,12 @@ TEST(traffic, merged_but_off_by_a_sector_splits_every_line) {  // figure 2.4 (c)
 TEST(traffic, of_four_merged_steps_the_first_leaves_alone_and_the_others_together) {
   GARNER_NEEDS_COUNTS();
   EXPECT_EQ(trace<32>({{8, 136}}, access_mode::merged).requests, (counts{2, 0, 2, 2}));      // 96 32 | 96 128 128 32
-  EXPECT_EQ(trace<32>({{8, 8 + 512}}, access_mode::merged).requests, (counts{8, 0, 8, 8}));  // every four of them alike
+  EXPECT_EQ(trace<32>({{8, 8 + 512}}, access_mode::merged).requests, (counts{8, 0, 8, 8}));  // every four of them equal
 }
 TEST(traffic, merged_but_off_by_an_element_asks_once_for_the_sector_that_two_steps_of_a_round_share) {
   GARNER_NEEDS_COUNTS();
   EXPECT_EQ(trace<32>({{1, 97}}, access_mode::merged).requests, (counts{2, 0, 1, 2}));   // 128 32 | 96 128 32, of which 32 is shared
-  EXPECT_EQ(trace<32>({{1, 161}}, access_mode::merged).requests, (counts{3, 0, 1, 4}));  // ... the next round asks again
+  EXPECT_EQ(trace<32>({{1, 161}}, access_mode::merged).requests, (counts{3, 0, 1, 4}));  // ... the next round requests it again
 }
 TEST(traffic, warps_that_begin_together_share_what_is_under_way) {
   GARNER_NEEDS_COUNTS();
@@ -40,7 +40,7 @@ TEST(traffic, warps_that_begin_together_share_what_is_under_way) {
   for (std::uint64_t k = 1; k < 8; ++k) far_apart.push_back({k * 1000, k * 1000 + 1});
   far_apart.push_back({33, 65});  // the first warp of the next block
   EXPECT_EQ(trace<32>(far_apart, access_mode::merged).requests, (counts{2 + 7, 0, 0, 2}));
-  // By the time that the first list's end is asked for, the begin of the next has come and gone.
+  // By the time of the request for the first list's end, the begin of the next has been evicted.
   EXPECT_EQ(trace<32>({{1, 161}, {161, 193}}, access_mode::merged).requests, (counts{4, 0, 1, 5}));
 }
 TEST(traffic, look_ups_between_reads_keep_the_third_and_fourth_back) {
@@ -92,7 +92,7 @@ TEST(traffic, figures) {
 }
 TEST(traffic, an_l2_keeps_the_sectors_it_was_given) {
   GARNER_NEEDS_COUNTS();
-  auto const in_turn = [](runs const& all, std::uint64_t l2) {  // each a kernel of its own
+  auto const in_turn = [](runs const& all, std::uint64_t l2) {  // each is a separate kernel
     traffic_model model(access_mode::aligned, l2);
     executor x({place_kind::simulated, 0}, &model);
     auto const far = far_copy(x, std::vector<std::uint32_t>(64));
@@ -184,7 +184,7 @@ TEST(matrix, what_goes_with_what) {
   EXPECT_EQ(default_tier(gpu, access_mode::aligned), tier::host);
 }
 
-// Edges in tier peer lie on their owner and are read by another: both are named.
+// Edges in tier peer have an owner and a reader: the message names both.
 TEST(matrix, says_on_which_card_edges_lie) {
   place const host{place_kind::host, 0}, first{place_kind::device, 0}, second{place_kind::device, 1};
   EXPECT_EQ(why_not_readable_at("g", tier::host, -1, -1, host), "");

@@ -1,4 +1,4 @@
-// Memory that real processes have in common: seen whole by all, gone with the last of them, and nothing in any file system.
+// Memory shared by real processes: visible to all as a whole, freed with the last of them, without an entry in any file system.
 #include "comm/common_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ bool holds(common_memory::found const& f) {
     if (at[i] != word(i)) return false;
   return f.head == "a head" && f.bytes >= words * 4;
 }
-// Pages of this process that it shares with others, of files without a name.
+// Pages of this process that it shares with others, of unnamed files.
 std::size_t shared_mappings() {
   std::ifstream in("/proc/self/maps");
   std::size_t found = 0;
@@ -71,7 +71,7 @@ TEST(common_memory, DISABLED_child) {
       result = holds(found) ? 0 : 3;
       tell(result ? 'w' : 'a');
       go();
-      if (!holds(found)) result = 4;  // the first may be gone
+      if (!holds(found)) result = 4;  // the first process may have ended
     } else if (todo == "make") {
       common_memory mine(terms(name, 0));
       fill(mine);
@@ -86,7 +86,7 @@ TEST(common_memory, DISABLED_child) {
       common_memory mine(terms(name, 0));
       fill(mine);
       tell('a');
-      go();  // killed before it is told
+      go();  // killed before its go
     }
   } catch (error const& e) {
     tell('e');
@@ -104,12 +104,12 @@ TEST(common_memory, is_seen_whole_and_paid_for_once) {
     common_memory mine(terms(name, 0));
     EXPECT_TRUE(mine.makes());
     fill(mine);
-    EXPECT_EQ(host_budget().used(), before + words * 4 + page_bytes);  // the page that tells where it is
+    EXPECT_EQ(host_budget().used(), before + words * 4 + page_bytes);  // the page with its location
     auto const found = mine.open(false, "a head");
     EXPECT_TRUE(holds(found));
     EXPECT_EQ(shared_mappings(), maps + 1);
     EXPECT_EQ(reader.hears(), 'a');
-    EXPECT_EQ(files_of(name), 0u);  // nobody could leave anything behind
+    EXPECT_EQ(files_of(name), 0u);  // no name is left behind
     reader.go();
     EXPECT_EQ(reader.end(), 0);
   }
@@ -173,7 +173,7 @@ TEST(common_memory, refuses_other_words_and_more_than_a_budget_has) {
   common_memory::terms wrong = terms(other, 1);
   wrong.same = "numbers", wrong.wait_seconds = 1;
   std::string const said = error_of([&] { common_memory{wrong}; });
-  EXPECT_TRUE(said.find("numbers") != said.npos || first.hears() == 'e') << said;  // who comes second is told
+  EXPECT_TRUE(said.find("numbers") != said.npos || first.hears() == 'e') << said;  // the second process gets the error
 }
 
 TEST(common_memory, of_one_process_is_its_own) {

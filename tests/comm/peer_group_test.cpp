@@ -1,5 +1,5 @@
-// Processes that each hold a part: who meets whom, what they agree on, what happens when one ends. Parts lie in host memory here (as at the
-// place simulated); members are threads where it does not matter, and processes where they are killed. On devices:
+// Processes that each hold a part: membership, agreement, and the death of a member. Parts lie in host memory here (as on the simulated
+// device); members are threads where it does not matter, and processes where they are killed. For GPUs see
 // tests/features/tiered_test.
 #include "comm/peer_group.hpp"
 
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 std::string part_of(std::uint32_t member, std::size_t bytes) { return std::string(bytes, static_cast<char>('a' + member)); }
 
-// What a member does to the end: its part of member + 1 times `each` bytes is written, those of all are read.
+// A member's whole life: it writes its part of member + 1 times `each` bytes, and reads those of all.
 std::string meet(std::string const& name, std::uint32_t members, std::uint32_t mine, std::size_t each, double wait = 60) {
   peer_group g(name, {members, mine, -1, "a test", wait});
   auto const least = g.least_of({mine + 1, members - mine, 7});
@@ -46,7 +46,7 @@ std::string expected(std::uint32_t members, std::size_t each) {
   return all;
 }
 
-// Member 1 of 2 in another process: tells how far it has come, and waits to be sent on.
+// Member 1 of 2 in another process: reports its progress, and waits for go().
 TEST(peer_group, DISABLED_child) {
   char const* const name = std::getenv("GARNER_GROUP");
   if (!name) return;
@@ -68,7 +68,7 @@ TEST(peer_group, DISABLED_child) {
     result = 4;
   }
   if (result == 0) {
-    tell(peer_group::left_behind() ? 'k' : 'l');  // it has let go
+    tell(peer_group::left_behind() ? 'k' : 'l');  // it has released its part
     go();
     tell(peer_group::left_behind() ? 'k' : 'l');
   }
@@ -166,7 +166,7 @@ TEST_F(peer_groups, what_they_do_not_agree_on_is_said) {
   EXPECT_THAT(refused(terms(17, 0), errc::usage), HasSubstr("at most 16"));
   EXPECT_THAT(refused(terms(2, 2), errc::usage), HasSubstr("member 2 of a group of 2"));
   EXPECT_THAT(refused(terms(0, 0), errc::usage), HasSubstr("a group of 0"));
-  // Who waits hears of the first.
+  // A waiting member gets the first one's error.
   for (int turn = 0; turn < 2; ++turn) {
     errc code{};
     EXPECT_EQ(error_of(
@@ -243,7 +243,7 @@ TEST_F(peer_groups, one_that_was_killed_is_seen_before_its_part_is_read) {
   std::memset(g.make(5000, 5000, "a part"), 'a', 5000);
   auto const at = g.open();
   EXPECT_EQ(std::string(static_cast<char const*>(at[1]), 5000), std::string(5000, 'b'));
-  for (char heard : {'c', 'o', 'r', 'k'}) EXPECT_EQ(c.hears(), heard);  // it has let go, and its part stays for us
+  for (char heard : {'c', 'o', 'r', 'k'}) EXPECT_EQ(c.hears(), heard);  // it has released the group, and its part stays for us
   EXPECT_NO_THROW(g.require_alive());
   c.end(SIGKILL);
   errc code{};
@@ -264,11 +264,11 @@ TEST_F(peer_groups, who_lets_go_first_leaves_its_part_until_the_others_have) {
     auto const at = g.open();
     ASSERT_EQ(c.hears(), 'r');
     c.go();
-    ASSERT_EQ(c.hears(), 'k');  // the child let go
+    ASSERT_EQ(c.hears(), 'k');  // the child released it
     EXPECT_NO_THROW(g.require_alive());
     EXPECT_EQ(std::string(static_cast<char const*>(at[1]), 5000), std::string(5000, 'b'));
   }
-  EXPECT_EQ(peer_group::left_behind(), 0u);  // the child reads nothing of ours any more
+  EXPECT_EQ(peer_group::left_behind(), 0u);  // the child no longer reads our parts
   c.go();
   EXPECT_EQ(c.hears(), 'l');
   EXPECT_EQ(c.end(), 0);

@@ -1,4 +1,4 @@
-// What ranks tell each other besides texts: numbers at a meeting, who is ahead, who is gone or late. (Means:
+// What ranks exchange besides texts: numbers at a barrier, which rank is ahead, dead or timed out. (Means:
 // tests/gnn/training_ranks_test.)
 #include "comm/rank_group.hpp"
 
@@ -28,7 +28,7 @@ TEST(rank_group, numbers_of_all_come_at_one_meeting) {
             none_of(4));
 }
 
-// What ranks make in common looks at the others for as long as it lives, also where the caller has let go of the group.
+// An object shared by ranks watches the others for its whole life, even after the caller has released the group.
 TEST(rank_group, lives_as_long_as_what_its_ranks_have_in_common) {
   auto ranks = rank_group::of_processes("garner-test-common-" + std::to_string(::getpid()), 0, 2);
   auto terms = ranks->common(-1);

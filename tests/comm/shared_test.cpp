@@ -1,4 +1,4 @@
-// Tables shared by real processes: this program starts itself anew for each of them (DISABLED_child), since a fork with threads is none.
+// Tables shared by real processes: this program starts itself for each of them (DISABLED_child), since threads do not survive a fork.
 #include "comm/shared.hpp"
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ void fill(shared_table& t) {
   t.publish();
 }
 
-// What the other processes do (tests/child.hpp): a letter tells how far they came.
+// The actions of the other processes (tests/child.hpp): a letter reports their progress.
 TEST(shared_table, DISABLED_child) {
   char const *const what = std::getenv("GARNER_CHILD"), *const name = std::getenv("GARNER_CHILD_TABLE");
   if (!what) return;
@@ -99,7 +99,7 @@ class shared_tables : public ::testing::Test {
     fill(t);
     return t;
   }
-  // A process that made the table was killed.
+  // The process that created the table was killed.
   void leave_stale(char const* how = "create") {
     child c(how, name_);
     ASSERT_EQ(c.hears(), 'c');
@@ -186,13 +186,13 @@ TEST_F(shared_tables, several_processes_read_and_the_last_unlinks) {
   EXPECT_EQ(c.hears(), 'a');
   EXPECT_EQ(a.end(), 0);
   EXPECT_TRUE(fs::exists(file_));
-  t.reset();  // the creator leaves before the others
+  t.reset();  // the creator leaves first
   EXPECT_TRUE(fs::exists(file_));
   {
     child late("attach", name_);
     EXPECT_EQ(late.hears(), 'a');
   }
-  EXPECT_EQ(c.end(SIGKILL), 128 + SIGKILL);  // in the middle of reading
+  EXPECT_EQ(c.end(SIGKILL), 128 + SIGKILL);  // while it was reading
   EXPECT_TRUE(fs::exists(file_));
   EXPECT_TRUE(holds_words(shared_table::attach(name_)));
   EXPECT_EQ(b.end(), 0);
@@ -423,7 +423,7 @@ TEST_F(shared_tables, a_graph_lies_in_one_and_keeps_it) {
   EXPECT_EQ(digest_of(seen), digest_of(original));
   EXPECT_EQ(seen.info().edges, original.info().edges);
   std::uint64_t const used = host_budget().used();
-  graph_handle const reversed = make_in_lists(bring_to(std::move(seen), {}));  // stays where it lies
+  graph_handle const reversed = make_in_lists(bring_to(std::move(seen), {}));  // stays in place
   EXPECT_EQ(host_budget().used(), used);
   EXPECT_EQ(digest_of(reversed), digest_of(original));
 
@@ -439,7 +439,7 @@ TEST_F(shared_tables, of_many_that_create_one_wins) {
   child a("create", name_), b("create", name_), c("create", name_);
   std::string heard{a.hears(), b.hears(), c.hears()};
   std::sort(heard.begin(), heard.end());
-  EXPECT_EQ(heard, "00c");  // errc::usage: it is held
+  EXPECT_EQ(heard, "00c");  // errc::usage: it is in use
   EXPECT_TRUE(holds_words(shared_table::attach(name_)));
   for (child* each : {&a, &b, &c}) each->end();
 }

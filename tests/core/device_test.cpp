@@ -1,4 +1,4 @@
-// The device behind plain functions: memory in other processes, peers; where there is no GPU, that all of it refuses in words.
+// The device behind plain functions: memory in other processes, peers; without a GPU, each of them fails with a message.
 #include "core/device.hpp"
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ std::string hex(device::memory_handle const& h) {
   return fmt::format("{}{:x}", text, h.offset);
 }
 
-// Opens what its parent exported, compares it, and writes its first word.
+// Opens its parent's export, compares it, and writes its first word.
 TEST(ipc, DISABLED_child) {
   char const *const text = std::getenv("GARNER_IPC"), *const index = std::getenv("GARNER_IPC_DEVICE");
   if (!text || !index) return;
@@ -40,7 +40,7 @@ TEST(ipc, DISABLED_child) {
     x.copy(opened, &mine, 4);
     x.wait();
     tell('d');
-    go();  // killed here, or sent away
+    go();  // killed here, or told to continue
     device::close_memory(x.device(), opened);
   } catch (error const&) {
     result = 4;
@@ -86,7 +86,7 @@ TEST_F(device_memory, that_nobody_exported_is_refused) {
   EXPECT_EQ(code, errc::device);
 }
 
-// What torch and RMM share stays as they have it.
+// Settings of pools shared with torch and RMM do not change.
 TEST_F(device_memory, in_the_order_of_a_stream_leaves_the_default_pool_alone) {
   auto* const pool_of = reinterpret_cast<int (*)(void**, int)>(device::driver_entry("cuDeviceGetDefaultMemPool", 11020));
   auto* const attribute_of = reinterpret_cast<int (*)(void*, int, void*)>(device::driver_entry("cuMemPoolGetAttribute", 11020));
@@ -116,7 +116,7 @@ TEST_F(device_memory, of_peers_is_read_where_they_can) {
     return;
   }
   device::enable_peer(0, 1);
-  device::enable_peer(0, 1);  // again is harmless
+  device::enable_peer(0, 1);  // a second time is harmless
   executor there({place_kind::device, 1}), here({place_kind::device, 0});
   auto const theirs = near_copy(there, pattern());
   EXPECT_EQ(host_copy(here, theirs.data(), words), pattern());

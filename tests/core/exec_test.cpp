@@ -1,4 +1,4 @@
-// Teams and for_each_item: the same bodies, the same answers, at every place and width.
+// Teams and for_each_item: the same kernels give the same results on every device and width.
 #include "core/exec.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ struct results {
   std::uint64_t visits, sum, near_sum, near_asked, smallest, any_hits, any_misses, first_found, leaders, claims, index_sum;
 };
 
-// Item i reads the run [begin(i), end(i)): all begins and lengths modulo a line occur.
+// Item i reads the segment [begin(i), end(i)): all begins and lengths modulo a line occur.
 struct ask_everything {
   span<std::uint32_t> all;
   std::uint32_t* bits;
@@ -32,7 +32,7 @@ struct ask_everything {
     span<std::uint32_t> const mine = part(all, i);
     std::uint64_t const sum = t.sum(mine, [](std::uint32_t e) { return static_cast<std::uint64_t>(e); });
     std::uint64_t const near = t.sum(indices{mine.begin, mine.end}, [&](std::uint64_t k) {
-      atomic_add(&r->near_asked, std::uint64_t{1});  // bodies that write count on being asked once
+      atomic_add(&r->near_asked, std::uint64_t{1});  // kernels that write must be evaluated once
       return k;
     });
     std::uint32_t const least = t.min(mine, 1000000u, [](std::uint32_t e) { return e; });
@@ -116,7 +116,7 @@ TEST_P(exec, every_width_and_access_gives_the_same) {
   }
 }
 
-// Item i moves a run to a place of its own: all begins and lengths modulo a line occur, shifted and not.
+// Item i moves a segment to its own position: all begins and lengths modulo a line occur, shifted and not.
 template <class T>
 struct move_runs {
   T const* data;
@@ -174,7 +174,7 @@ TEST_P(exec, a_share_is_as_it_was_whatever_is_thrown) {
   EXPECT_EQ(x.threads_a_block(), 128u);
 }
 
-// That something has not happened yet is an answer, and no error that the next kernel is told of.
+// "Not ready" is a result, and not an error that the next kernel reports.
 TEST_P(exec, a_kernel_starts_behind_an_event_that_has_not_happened) {
   executor busy(where()), x(where());
   auto const room = near_copy(busy, std::vector<std::uint32_t>(1u << 24));
@@ -247,11 +247,11 @@ TEST_P(exec, atomic_sums_of_reals) {
   EXPECT_EQ(x.read(wide.data()), 1026.0);
 }
 
-// Item i reads a part of 1 to 32 neighbouring lists, some empty, some cut at either end.
+// Item i reads a part of 1 to 32 adjacent lists, some empty, some cut at either end.
 struct sum_parts {
   std::uint32_t const* values;
   std::uint64_t const* offsets;  // of 32 lists
-  std::uint64_t* sums;           // 32 an item
+  std::uint64_t* sums;           // 32 per item
   static GARNER_HD std::uint32_t lists(std::uint64_t i) { return static_cast<std::uint32_t>(i * 7 % 32 + 1); }
   static GARNER_HD std::uint64_t begin(std::uint64_t i, std::uint64_t first) { return first + (i % 3 ? i * 5 % 40 : 0); }
   static GARNER_HD std::uint64_t end(std::uint64_t i, std::uint64_t last) { return last - smaller(last, i % 5 ? i * 11 % 50 : 0); }
@@ -297,7 +297,7 @@ TEST_P(exec, no_items_no_visits) {
   x.wait();
 }
 
-// Item i has up to 40 indices. Each waits for the one before it, and an even one of a wide team for the odd one behind it too.
+// Item i has up to 40 indices. Each waits for the previous one, and an even one of a wide team for the odd one after it too.
 template <bool Pairs>
 struct wait_for_others {
   std::uint32_t *done, *rounds;
@@ -337,7 +337,7 @@ void check_turns(place where) {
       ASSERT_EQ(got[i * room + k] != 0, k <= i % room) << i << " " << k;
       if (got[i * room + k]) waited += got[i * room + k] - 1;
     }
-  EXPECT_EQ(x.read(rounds.data()), waited);  // once a round for each that still waits
+  EXPECT_EQ(x.read(rounds.data()), waited);  // one round for each that still waits
   if (Pairs) {
     EXPECT_GT(waited, 0u);
   }
@@ -373,7 +373,7 @@ void check_alike(place where) {
   auto const got = host_copy(x, first.data(), keys.size());
   std::size_t const together = where.kind == place_kind::device ? Width : 32;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    std::size_t const within = i % 40 % 32;  // parts of 32, and of as many as the team has lanes
+    std::size_t const within = i % 40 % 32;  // parts of 32, or of the team's lane count
     std::size_t at = i - within % together;
     while (keys[at] != keys[i]) ++at;
     ASSERT_EQ(got[i], at) << i;
@@ -385,7 +385,7 @@ TEST_P(exec, which_are_alike) {
   check_alike<32>(where());
 }
 
-// Words that many change at once, and a clock.
+// Words that many lanes change concurrently, and a clock.
 struct change_words {
   std::uint32_t* words;
   template <class Team>
@@ -416,7 +416,7 @@ TEST_P(exec, fill_and_copy) {
 }
 GARNER_AT_EVERY_PLACE(exec);
 
-// What a simulated warp asks for, by hand: lanes 3 .. 31 of the first line, then one whole line, then 8 elements.
+// The requests of a simulated warp, by hand: lanes 3 .. 31 of the first line, then one whole line, then 8 elements.
 struct keep_reads : request_sink {
   std::vector<std::vector<far_read>> warps;
   void warp(std::span<std::vector<far_read> const> teams) override { warps.emplace_back(teams[0]); }

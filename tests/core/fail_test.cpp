@@ -1,4 +1,4 @@
-// The border of the contract: whatever is thrown within leaves as garner::error, also where there is no memory for its words.
+// The boundary of the public API: every exception leaves as garner::error, even without memory for its message.
 #include "core/fail.hpp"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST(as_error, needs_no_memory) {
        std::vector<std::function<void()>>{[&] { fail(errc::input, "{} is no word", word); }, [&] { fail_id("{} is no word", word); },
                                           [&] { as_error([] { throw std::runtime_error("a message that is long enough"); }); },
                                           [&] { as_error([] { throw std::bad_alloc(); }); }}) {
-    for (int k = 0; k < 6; ++k) {  // of the words and of the exception itself
+    for (int k = 0; k < 6; ++k) {  // for the message and for the exception itself
       bool refused = false;
       errc code{};
       std::string const what = told(

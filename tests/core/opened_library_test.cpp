@@ -1,4 +1,4 @@
-// Libraries opened at run time: where they are looked for, what is told of those that are not there, or are other than was thought.
+// Libraries opened at run time: the search path, and the messages for missing or unexpected libraries.
 #include "core/opened_library.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using from = opened_library::from;
 
 TEST(opened_library, finds_what_the_process_has_and_where_it_lies) {
-  ASSERT_NE(zlibVersion(), nullptr);  // so that it is loaded
+  ASSERT_NE(zlibVersion(), nullptr);  // ensures that it is loaded
   std::optional<opened_library> const z = opened_library::of_file("libz.so.1", from::process);
   ASSERT_TRUE(z);
   EXPECT_EQ(z->file(), "libz.so.1");

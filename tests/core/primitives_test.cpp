@@ -1,4 +1,4 @@
-// The contract of the primitives, at every place, against the plainest serial code.
+// The contract of the primitives, on every device, against the simplest serial code.
 #include "core/primitives.hpp"
 
 #include <numeric>

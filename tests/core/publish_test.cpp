@@ -1,4 +1,4 @@
-// Files that come whole or not at all, wherever their name leads.
+// Files that are published atomically, whatever their name refers to.
 #include "core/publish.hpp"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 namespace {
 int calls_of_umask = 0;
 }
-// In place of the system's, so that it is seen who calls it.
+// Replaces the system's function, to observe its caller.
 extern "C" ::mode_t umask(::mode_t mask) noexcept {
   ++calls_of_umask;
   return static_cast<::mode_t>(::syscall(SYS_umask, mask));
@@ -123,14 +123,14 @@ TEST_F(publishing, a_replaced_file_keeps_its_mode) {
   ::chmod((folder / "x").c_str(), 0604);
   write(folder / "x", "two");
   EXPECT_EQ(mode(), 0604u);
-  // What another thread makes meanwhile has the mode that the user wants.
+  // A file that another thread creates meanwhile has the user's umask.
   int const calls = calls_of_umask;
   write(folder / "y", "three");
   EXPECT_EQ(calls_of_umask, calls);
   ::umask(mask);
 }
 
-// A name as long as the file system allows leaves no room for a suffix.
+// A name as long as the file system allows leaves no space for a suffix.
 TEST_F(publishing, the_longest_names_are_written) {
   for (std::size_t length : {249u, 255u})
     for (auto naming : {pending_file::naming::where_it_can_be_avoided, pending_file::naming::always})
@@ -155,7 +155,7 @@ TEST_F(publishing, what_is_pending_has_no_name) {
   EXPECT_EQ(files(), 2);
 }
 
-// A process that was killed leaves a name where the system has no unnamed files; the next one removes it, and what lives stays.
+// A killed process leaves a name on systems without unnamed files; the next one removes it, and names of live processes stay.
 TEST(DISABLED_child, writes_until_it_is_killed) {
   pending_file out(std::getenv("GARNER_TEST_FILE"), pending_file::naming::always);
   out.write("half");

@@ -1,5 +1,5 @@
-// Recordings: what is given again is what was given, with what near memory holds now; anew when memory has moved; as before where a device
-// will not record.
+// CUDA graphs: a replay repeats the captured work on the current contents of device memory; it captures again once memory has moved, and
+// launches directly if a device refuses to capture.
 #include "core/recording.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t n = 1000;
 
-// Sums over what stands in near memory, by way of a copy of it.
+// Sums over device memory, through a copy of it.
 struct work_at : at_place {
   void SetUp() override {
     at_place::SetUp();
@@ -60,7 +60,7 @@ TEST_P(work_at, is_given_again_over_what_stands_near_now) {
     expect_sums();
     EXPECT_EQ(r.parts() > 0, far() && time > 1);
   }
-  EXPECT_EQ(called, far() ? 2 : 5);  // once as it is, once to be recorded; at the host what was kept is called
+  EXPECT_EQ(called, far() ? 2 : 5);  // once directly, once to capture it; the CPU calls the function
   EXPECT_EQ(r.refused(), "");
   if (far()) {
     EXPECT_EQ(r.parts(), 3u);
@@ -74,7 +74,7 @@ TEST_P(work_at, is_what_was_recorded_whatever_is_said_later) {
     return host_copy(*x, out.data(), 1)[0] & 0xff;
   };
   EXPECT_EQ(byte_after(1), 1u);
-  EXPECT_EQ(byte_after(2), 2u);  // recorded
+  EXPECT_EQ(byte_after(2), 2u);  // captured
   EXPECT_EQ(byte_after(3), 2u);
   x->tell_move();
   EXPECT_EQ(byte_after(4), 4u);
@@ -83,7 +83,7 @@ TEST_P(work_at, is_what_was_recorded_whatever_is_said_later) {
   EXPECT_EQ(byte_after(6), 5u);
 }
 
-// Memory that grows each time is never where it was.
+// Memory that grows each time has a new address each time.
 TEST_P(work_at, is_not_recorded_while_its_memory_moves) {
   recording r;
   int called = 0;
@@ -149,7 +149,7 @@ TEST_P(work_at, that_allocates_is_given_as_before) {
   EXPECT_THAT(scratched.refused(), HasSubstr("are wanted by what is being recorded"));
 }
 
-// An interrupt while it is recorded is no refusal.
+// An interrupt during capture does not count as a refusal.
 TEST_P(work_at, that_is_interrupted_is_recorded_later) {
   recording r;
   set(2);
@@ -157,7 +157,7 @@ TEST_P(work_at, that_is_interrupted_is_recorded_later) {
   errc code{};
   error_of([&] { r.run(*x, [] { fail(errc::interrupted, "stopped"); }); }, &code);
   EXPECT_EQ(code, errc::interrupted);
-  if (!far()) return;  // what was kept is called
+  if (!far()) return;  // the function is called
   r.run(*x, [&] { give(); });
   expect_sums();
   EXPECT_EQ(r.refused(), "");

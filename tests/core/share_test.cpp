@@ -1,4 +1,4 @@
-// Shares of a device: how they are said, what MPS needs, and on a GPU that kernels run in a partition and beside it.
+// Shares of a device: their syntax, the requirements of MPS, and on a GPU kernels that run in a partition and concurrently with it.
 #include "core/share.hpp"
 
 #include <unistd.h>
@@ -58,7 +58,7 @@ class mps : public ::testing::Test {
 };
 
 TEST_F(mps, that_does_not_run_is_said_with_how_to_start_it) {
-  for (char const* pid : {"", "x", "0", "-5", "2147483646"}) {  // none, nonsense, a process that is not there
+  for (char const* pid : {"", "x", "0", "-5", "2147483646"}) {  // missing, invalid, a process that does not exist
     put_pid(pid);
     EXPECT_FALSE(mps_here().runs) << pid;
   }
@@ -161,7 +161,7 @@ TEST_F(device_shares, a_partition_and_the_rest_run_side_by_side) {
     expect_counts(*x);
     expect_counts(rest);
   }
-  x.reset();  // the share lives as long as the last executor on it
+  x.reset();  // the share lives as long as its last executor
   expect_counts(rest);
 }
 

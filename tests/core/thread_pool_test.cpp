@@ -44,10 +44,10 @@ TEST(thread_pool, child_by_fork_makes_its_own) {
     shared_pool().run(1000, 1, [&](std::uint64_t begin, std::uint64_t) { all += begin; });
     return all.load();
   };
-  ASSERT_EQ(sum(), 499500u);  // the parent's threads are there
+  ASSERT_EQ(sum(), 499500u);  // the parent's threads exist
   ::pid_t const child = ::fork();
   if (child == 0) {
-    ::alarm(20);  // one that waits for threads which are not there is ended
+    ::alarm(20);  // ends a child that waits for missing threads
     ::_exit(sum() == 499500 ? 0 : 1);
   }
   int status = 0;
@@ -59,7 +59,7 @@ TEST(thread_pool, child_by_fork_makes_its_own) {
 TEST(thread_pool, a_loop_within_a_loop_runs_on_the_thread_that_calls_it) {
   thread_pool c(3), other(2);
   std::atomic<std::uint64_t> all{0};
-  ::alarm(60);  // one that waits for itself is ended
+  ::alarm(60);  // ends a deadlock
   for (thread_pool* const inner : {&c, &other})
     c.run(20, 1, [&](std::uint64_t, std::uint64_t) {
       inner->run(50, 1, [&, here = std::this_thread::get_id()](std::uint64_t begin, std::uint64_t) {
@@ -93,7 +93,7 @@ TEST(thread_pool, outlasts_main) {
   }
 }
 
-TEST(thread_pool, what_was_written_is_seen) {  // ThreadSanitizer watches this one
+TEST(thread_pool, what_was_written_is_seen) {  // for ThreadSanitizer
   thread_pool c(4);
   std::vector<int> data(1000, 0);
   for (int round = 1; round <= 200; ++round) {
@@ -178,7 +178,7 @@ TEST(random, labels_are_permuted_one_to_one) {
 }
 
 TEST(random, numbers_are_fixed_and_even) {
-  // Pinned: containers of generated graphs must not change between versions.
+  // Pinned: graph files of generated graphs must not change between versions.
   EXPECT_EQ(random_bits(1, 0, 0), random_bits(1, 0, 0));
   EXPECT_NE(random_bits(1, 0, 0), random_bits(2, 0, 0));
   EXPECT_NE(random_bits(1, 0, 0), random_bits(1, 1, 0));

@@ -1,5 +1,5 @@
-// The doctor: its self-test at every place, what it says of a planted fault, and of GPUs that are there and cannot be used, as a driver
-// that stands in lists them.
+// The doctor: its self-test on every device, its report of an injected fault, and of GPUs that exist but cannot be used, as a stand-in
+// driver lists them.
 #include "doctor/doctor.hpp"
 
 #include <gmock/gmock.h>
@@ -100,7 +100,7 @@ TEST_F(doctor, a_device_that_is_not_there_is_a_line_too) {
   EXPECT_FALSE(r.usable);
   doctor_check const& c = named(r, "self-test of device 4711");
   EXPECT_EQ(c.found, "not run: this GPU cannot be used");
-  EXPECT_EQ(c.advice, testing::error_of([] { device::require(4711); }));  // as every job there would say
+  EXPECT_EQ(c.advice, testing::error_of([] { device::require(4711); }));  // the message of every algorithm there
 }
 
 TEST_F(doctor, pinned_memory_is_not_limited_by_what_may_be_locked) {
@@ -158,7 +158,7 @@ TEST_F(doctor, one_reason_is_given_everywhere) {
   testing::stand_in driver("GARNER_DRIVER_LIBRARY", "driver_stand_in");
   driver.say("GARNER_STAND_IN_GPUS", "NVIDIA New:9.0");
   driver.say("GARNER_STAND_IN_CUDA", "13000");
-  EXPECT_EQ(why_no_gpu(see_gpus(), build).why, "");  // the runtime alone knows
+  EXPECT_EQ(why_no_gpu(see_gpus(), build).why, "");  // only the runtime knows
   ::setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
   EXPECT_EQ(why(build),
             "CUDA_VISIBLE_DEVICES is '-1', which hides all GPUs; unset it, or set it to numbers of GPUs, or use device cpu or simulated");
@@ -214,12 +214,12 @@ TEST_F(doctor, tells_why_a_build_and_a_driver_do_not_fit) {
   EXPECT_EQ(old.why, "the GPU's driver 580.65.06 is for CUDA 12.2, and this build of Garner needs CUDA 13");
   EXPECT_EQ(old.helps, "update the driver to 580 or newer");
   driver.say("GARNER_STAND_IN_CUDA", "13010");
-  EXPECT_EQ(problem_of(see_gpus(), build).why, "");  // one of two will do
+  EXPECT_EQ(problem_of(see_gpus(), build).why, "");  // one of two suffices
   driver.say("GARNER_STAND_IN_GPUS", "NVIDIA Old:7.0");
   EXPECT_EQ(problem_of(see_gpus(), build).why,
             "the GPU NVIDIA Old has compute capability 7.0, and this build of Garner has code for 7.5, 8.0, 8.6, 9.0, 10.0, 12.0");
   EXPECT_THAT(problem_of(see_gpus(), build).helps, HasSubstr("GPUs before Turing (7.5) are not supported"));
-  driver.say("GARNER_STAND_IN_GPUS", "");  // NVML does not tell
+  driver.say("GARNER_STAND_IN_GPUS", "");  // NVML does not report it
   EXPECT_EQ(problem_of(see_gpus(), build).why, "");
 }
 

@@ -1,4 +1,4 @@
-// make_adjacency against a serial stable sort, whatever the edges, their width and stride; and the side of a graph that is made later.
+// make_adjacency against a serial stable sort, for any edges, width and stride; and in-edges that are made later.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct ends {
   std::vector<std::int64_t> source, target;
 };
 
-// As they may lie: of 4 or 8 bytes, every `stride`-th number of an array, backward where it is negative.
+// Input layouts: 4 or 8 bytes, every `stride`-th number of an array, backward if negative.
 struct lying {
   std::vector<std::int64_t> wide;
   std::vector<std::int32_t> narrow;
@@ -96,7 +96,7 @@ TEST(adjacency, is_what_a_stable_sort_makes) {
     expect_as_sorted({}, options(0, 0));
     expect_as_sorted({}, options(5, 3));
     expect_as_sorted({{0, 0, 0}, {0, 0, 0}}, options(1, 1));         // loops and duplicates of one node
-    expect_as_sorted({{1, 0, 1, 2}, {1, 1, 1, 1}}, options(3, 9));   // nodes without edges behind
+    expect_as_sorted({{1, 0, 1, 2}, {1, 1, 1, 1}}, options(3, 9));   // isolated nodes at the end
     expect_as_sorted(drawn_ends(1000, 20, 30, 1), options(20, 30));  // one bucket
     expect_as_sorted(drawn_ends(150000, 9000, 70000, 2), options(9000, 70000));
     expect_as_sorted(drawn_ends(150000, 50, 4, 3), options(50, 4));                       // duplicates, hundreds of each
@@ -135,7 +135,7 @@ TEST(adjacency, lists_are_in_the_order_of_times) {
         EXPECT_EQ(wrong, 0u);
         EXPECT_FALSE(made.in_order);
       }
-  // Edges that stand so already; and as many times as there are.
+  // Edges in order already; and the same number of times.
   std::vector<std::int64_t> const source{1, 0, 2}, target{0, 0, 1}, ages{3, 2, 9};
   adjacency_options options{3, 2};
   options.times = ages;
@@ -221,7 +221,7 @@ TEST(adjacency, it_can_be_interrupted_and_refused_memory_and_made_again) {
   expect_as_sorted(e, {5000, 5000});
 }
 
-// As edges from 2^32 on need them.
+// As needed from 2^32 edges on.
 TEST(adjacency, edge_ids_of_8_bytes_are_the_same) {
   struct source : edge_source {
     ends e = drawn_ends(250000, 300, 400, 12);
@@ -240,7 +240,7 @@ TEST(adjacency, edge_ids_of_8_bytes_are_the_same) {
   EXPECT_TRUE(std::equal(narrow.edge_ids.begin(), narrow.edge_ids.end(), wide.wide_edge_ids.begin(), wide.wide_edge_ids.end()));
 }
 
-// --- in-lists made later ---
+// --- in-edges made later ---
 std::vector<edge> edges_of(ends const& e) {
   std::vector<edge> all;
   for (std::uint64_t i = 0; i < e.source.size(); ++i)

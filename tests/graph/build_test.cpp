@@ -1,4 +1,4 @@
-// Edge list to CSR: what is dropped, what stays, and the generators, the same bits at every place.
+// Edge list to CSR: dropped and kept edges, and the generators, with the same bits on every device.
 #include "graph/build.hpp"
 
 #include <cstring>
@@ -24,7 +24,7 @@ std::vector<std::uint64_t> list_of(graph const& g, std::uint64_t v, bool in = fa
 std::uint32_t weight_at(edge_lists const& l, std::uint64_t i) { return static_cast<std::uint32_t const*>(l.weights.data())[i]; }
 using ids = std::vector<std::uint64_t>;
 
-//  0 -> 1 (twice), 1 -> 1, 2 -> 0, 4 -> 2; 3 stands alone
+//  0 -> 1 (twice), 1 -> 1, 2 -> 0, 4 -> 2; 3 is isolated
 std::vector<arc> const drawn{{0, 1}, {2, 0}, {1, 1}, {0, 1}, {4, 2}};
 
 TEST(build, directed_drops_loops_and_duplicates) {
@@ -39,7 +39,7 @@ TEST(build, directed_drops_loops_and_duplicates) {
   EXPECT_EQ(r.arcs_read, 5u);
   EXPECT_EQ(r.loops_dropped, 1u);
   EXPECT_EQ(r.duplicates_dropped, 1u);
-  EXPECT_EQ(r.isolated, 1u);  // 3; the loop at 1 is gone, but 0 -> 1 enters it
+  EXPECT_EQ(r.isolated, 1u);  // 3; the loop at 1 is dropped, but 0 -> 1 enters it
 }
 
 TEST(build, undirected_lists_both_ways) {
@@ -98,7 +98,7 @@ TEST(build, in_lists_are_the_other_direction) {
   EXPECT_EQ(list_of(g, 1, true), (ids{0}));
   EXPECT_EQ(list_of(g, 0, true), (ids{2}));
   EXPECT_EQ(list_of(g, 2, true), (ids{4}));
-  EXPECT_EQ(weight_at(g.out, 0), 3u);  // of 5 and 3 the smaller
+  EXPECT_EQ(weight_at(g.out, 0), 3u);  // the smaller of 5 and 3
   EXPECT_EQ(weight_at(g.in, g.in.offsets[1]), 3u);
   EXPECT_EQ(weight_at(g.in, g.in.offsets[0]), 6u);
   EXPECT_EQ(r.isolated, 1u);
@@ -186,7 +186,7 @@ TEST(build, refuses_what_does_not_fit) {
   }
 }
 
-// Random arcs against a map from pairs to the smallest weight.
+// Random edges against a map from pairs to the smallest weight.
 TEST(build, random_arcs_against_a_map) {
   for (bool undirected : {false, true})
     for (std::uint32_t id_bytes : {4u, 8u}) {

@@ -1,4 +1,4 @@
-// Containers of packed graphs and of cached neighbours: what is saved comes back, what was damaged is told.
+// Graph files of compressed graphs and of cached neighbors: they survive a round trip, and damage is reported.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -81,7 +81,7 @@ TEST_F(packed_container, holds_what_was_saved) {
     }
 }
 
-// Packing makes ids 4 bytes wide; the table by id must follow them.
+// Compression makes ids 4 bytes wide; the table by id must follow.
 TEST_F(packed_container, a_reordered_graph_of_wide_ids_is_read_again) {
   for (auto by : {vertex_order::degree, vertex_order::bfs, vertex_order::random}) {
     build_options wide;
@@ -134,7 +134,7 @@ TEST_F(packed_container, every_damaged_byte_is_told) {
   }
 }
 
-// Whatever sections a file has: of each its first, its middle and its last byte.
+// For every section of the file: its first, middle and last byte.
 TEST_F(packed_container, a_flipped_bit_of_any_section_is_told_with_its_name) {
   fs::path const file = folder / "g.gnr", bad = folder / "bad.gnr";
   std::set<section_kind> seen;
@@ -162,7 +162,7 @@ TEST_F(packed_container, a_flipped_bit_of_any_section_is_told_with_its_name) {
   EXPECT_EQ(seen.size(), 21u) << "every kind but none";
 }
 
-// Behind right checksums, as a writer at fault would leave it: a target out of range inside a packed list, a list that goes down.
+// Behind valid checksums, as from a defective writer: a target out of range inside a compressed list, a descending list.
 TEST_F(packed_container, codes_that_lead_astray_are_told) {
   fs::path const file = folder / "g.gnr";
   auto const told = [&](auto damage) {

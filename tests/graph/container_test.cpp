@@ -1,4 +1,4 @@
-// The container: what goes in comes out, the same bytes every time, and nothing that is wrong with a file goes unseen.
+// The graph file: round trips are byte-identical, and every error in a file is detected.
 #include "graph/container.hpp"
 
 #include <fcntl.h>
@@ -56,8 +56,8 @@ void set(bytes& b, std::size_t at, T value) {
   std::memcpy(b.data() + at, &value, sizeof value);
 }
 
-// The file as a second writer would seal it, from docs/reference/file-formats.md alone: so that what is wrong inside is not hidden by a
-// checksum.
+// The file as an independent writer would seal it, from docs/reference/file-formats.md alone, so that a checksum does not hide an inner
+// error.
 void seal(bytes& b) {
   auto const sections = get<std::uint32_t>(b, 52);
   for (std::size_t i = 0; i < std::min<std::size_t>(sections, 61); ++i) {
@@ -81,7 +81,7 @@ struct shape {
   vertex_order order = vertex_order::natural;
 };
 
-// Random lists that keep the invariant of CSR; not a graph whose in-lists belong to its out-lists, which the container does not ask.
+// Random lists that keep the CSR invariant; in-edges need not match out-edges, which the file does not require.
 edge_lists random_lists(shape const& s, std::uint64_t seed) {
   std::vector<std::vector<std::uint64_t>> lists(s.vertices);
   for (std::uint64_t e = 0; e < s.edges; ++e) lists[random_bits(seed, 0, e) % s.vertices].push_back(random_bits(seed, 1, e) % s.vertices);
@@ -112,7 +112,7 @@ graph random_graph(shape const& s, std::uint64_t seed = 1) {
     for (std::uint64_t v = 0; v < s.vertices; ++v) g.ids[v] = 10 * v + random_bits(seed, 3, v) % 10;
   }
   if (s.order == vertex_order::natural) return g;
-  // The ids in another order: the vertex at place k of them is 7 k + 3, which goes round all where 7 does not divide their number.
+  // The ids in another order: the vertex at index k is 7 k + 3, a permutation unless 7 divides their number.
   std::vector<std::uint64_t> const ascending(g.ids.begin(), g.ids.end());
   g.by_id = memory_block(tier::host, s.vertices * s.id_bytes, -1, "test");
   for (std::uint64_t k = 0; k < s.vertices; ++k) {
@@ -159,7 +159,7 @@ void expect_same(graph const& a, graph const& b) {
   expect_same(a.by_id.data(), b.by_id.data(), a.by_id.bytes());
 }
 
-// What f() throws, "" if nothing.
+// The message of f(), "" without an exception.
 template <class F>
 std::string message_of(F&& f, errc code = errc::input) {
   try {
@@ -269,7 +269,7 @@ TEST_F(container, loads_only_what_is_asked_for) {
   EXPECT_THAT(message_of([&] { save_graph(left, at("d.gnr")); }, errc::usage), HasSubstr("were left in the file"));
   save_graph(random_graph({50, 300}), at("c.gnr"));
   how = {};
-  how.in_lists = true;  // of an undirected graph they are the out-lists
+  how.in_lists = true;  // for an undirected graph they are the out-edges
   EXPECT_TRUE(load_graph(at("c.gnr"), how).in.offsets.empty());
 }
 
@@ -484,15 +484,15 @@ TEST_F(container, what_is_wrong_with_an_order_is_found) {
     std::string const loading = message_of([&] { load_graph(at("b.gnr")); });
     EXPECT_EQ(loading, message_of([&] { check_container(at("b.gnr")); }));
     load_options trusting;
-    trusting.check = false;  // the order is looked at in any case: it leads through memory
+    trusting.check = false;  // the order is checked in any case: it is used as an index
     EXPECT_EQ(loading, message_of([&] { load_graph(at("b.gnr"), trusting); }));
     return loading;
   };
-  EXPECT_EQ(with(by_id.offset, std::uint32_t{3}), "");  // as it is
+  EXPECT_EQ(with(by_id.offset, std::uint32_t{3}), "");  // unmodified
   EXPECT_THAT(with(by_id.offset + 4 * 5, std::uint32_t{20}),
               HasSubstr("by id: entry 5 (byte " + std::to_string(by_id.offset + 20) + ") is vertex 20 but there are 20 vertices"));
   EXPECT_THAT(with(by_id.offset + 4 * 5, ~std::uint32_t{0}), HasSubstr("entry 5"));
-  EXPECT_THAT(with(by_id.offset + 4 * 5, std::uint32_t{(7 * 4 + 3) % 20}), HasSubstr("by id: entry 5"));  // one stands twice
+  EXPECT_THAT(with(by_id.offset + 4 * 5, std::uint32_t{(7 * 4 + 3) % 20}), HasSubstr("by id: entry 5"));  // one appears twice
   EXPECT_THAT(with(by_id.offset, std::uint32_t{4}), HasSubstr("not ascending"));
   EXPECT_THAT(with(ids.offset + 8 * 4, g.ids[11]), HasSubstr("not ascending"));  // one id twice
   EXPECT_THAT(with(48, std::uint32_t{8}), HasSubstr("byte 48: reordered without an id map"));
@@ -522,14 +522,14 @@ TEST_F(container, faults_where_blocks_meet_are_found) {
     t[edge] = kept;
   }
   EXPECT_EQ(message_of([&] { check_csr(g.info, g.out.offsets.data(), t, "here"); }), "");
-  // One list over all: 0 ... 0 1 ... 1 2 ... 2, with one step down exactly where two blocks meet.
+  // One list: 0 ... 0 1 ... 1 2 ... 2, with one descent exactly at a block boundary.
   g.out.offsets[1] = 0, g.out.offsets[2] = s.edges;
   for (std::uint64_t e = 0; e < s.edges; ++e) t[e] = e < per_block ? 1 : 0;
   EXPECT_THAT(message_of([&] { check_csr(g.info, g.out.offsets.data(), t, "here"); }),
               HasSubstr("edge 1048576 breaks the ascending order"));
   save_graph(g, at("a.gnr"));
   EXPECT_THAT(message_of([&] { check_container(at("a.gnr")); }), HasSubstr("edge 1048576 (byte 4202496) breaks the ascending order"));
-  g.out.offsets[1] = per_block;  // the same targets, but there a new list begins
+  g.out.offsets[1] = per_block;  // the same targets, but a new list begins there
   check_csr(g.info, g.out.offsets.data(), t, "here");
 }
 

@@ -1,4 +1,4 @@
-// From format to format: pipes, what a container keeps when it is built again, and targets that cannot be.
+// From format to format: pipes, properties that a rebuilt graph file keeps, and impossible targets.
 #include "graph/convert.hpp"
 
 #include <gmock/gmock.h>
@@ -73,7 +73,7 @@ TEST_F(converting, a_target_that_cannot_be_is_told_in_one_line) {
   file("g.el", "0 1\n");
   fs::create_symlink("round.gnr", at("round.gnr"));
   fs::create_directory(at("d.gnr"));
-  // Links in a circle stand in for a folder without x, which root may enter.
+  // Cyclic links replace a folder without x, which root may enter.
   for (fs::path const& out : {at("round.gnr"), at("round.gnr") / "x.gnr", at("d.gnr"), at("none") / "x.gnr",
                               at(std::string(300, 'x') + ".gnr"), fs::path("/dev/null")}) {
     convert_options how;

@@ -1,4 +1,4 @@
-// The foreign formats: what is read from well-formed and odd files, the exact words for bad ones, and files that come back byte for byte.
+// The foreign formats: contents of well-formed and odd files, the exact messages for bad ones, and byte-identical round trips.
 #include "graph/formats.hpp"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ using testing::IsEmpty;
 using namespace std::string_literals;
 namespace fs = std::filesystem;
 
-// In the place of the C library's: the n-th call fails, or Ctrl-C comes during it.
+// Replaces the C library's: the n-th call fails, or Ctrl-C comes during it.
 namespace {
 enum class fsync_fault { error, interrupt };
 int fault_at = 0;
@@ -103,7 +103,7 @@ void put(std::string& out, T value) {
   out.append(reinterpret_cast<char const*>(&value), sizeof value);
 }
 
-// A CSR that owns its arrays, made from arcs as they are: sorted, nothing dropped.
+// A CSR that owns its arrays, made from unmodified edges: sorted, nothing dropped.
 struct csr {
   std::vector<std::uint64_t> offsets, wide, ids;
   std::vector<std::uint32_t> narrow, weights;
@@ -236,7 +236,7 @@ TEST(columns, odd_but_good_lines) {
   EXPECT_THAT(edges(file_format::el, "0 1\r\n2 3\r\n").arcs, good);         // CRLF
   EXPECT_THAT(edges(file_format::el, "0 1\n2 3").arcs, good);               // no final newline
   EXPECT_THAT(edges(file_format::el, "0 1\r\n2 3\r").arcs, good);           // nor a whole CRLF
-  EXPECT_THAT(edges(file_format::el, "  0\t 1 \t \n2\t3  \n").arcs, good);  // blanks before, between, behind
+  EXPECT_THAT(edges(file_format::el, "  0\t 1 \t \n2\t3  \n").arcs, good);  // blanks before, between, after
   EXPECT_THAT(edges(file_format::el, "# c\n%d\n0 1\n\n # in between\n2 3\n%\n").arcs, good);
   EXPECT_THAT(edges(file_format::csv, "0,1\n2 , 3\n").arcs, good);
   EXPECT_THAT(edges(file_format::csv, "0;1\n2;3\n").arcs, good);
@@ -417,7 +417,7 @@ TEST(columns, a_first_line_that_counts_what_follows_is_pointed_out) {
   EXPECT_THAT(parse(file_format::snap, "# x\n4 2\n0 1\n1 0\n2 3\n3 2\n").notes,
               ElementsAre(HasSubstr("line 2 reads '4 2' and 4 edges follow")));
   EXPECT_THAT(parse(file_format::snap, "4 5\n0 1\n1 2\n2 3\n").notes, IsEmpty());
-  EXPECT_THAT(parse(file_format::snap, "0 1\n1 2\n2 3\n").notes, IsEmpty());  // 1 is half of 2, but 0 counts no vertices
+  EXPECT_THAT(parse(file_format::snap, "0 1\n1 2\n2 3\n").notes, IsEmpty());  // 1 is half of 2, but 0 is not a vertex count
 }
 
 TEST(columns, comments_that_promise_another_count_or_no_direction_are_pointed_out) {
@@ -453,7 +453,7 @@ TEST(mtx, integer_and_real_values) {
   EXPECT_EQ(e.weights_are, weight_kind::u32);
   EXPECT_THAT(e.weights, ElementsAre(7u, 0u));
   e = edges(file_format::mtx, "%%MatrixMarket matrix coordinate real general\n3 3 2\n2 1 7\n3 1 2.5e-1");
-  EXPECT_EQ(e.weights_are, weight_kind::f32);  // real says so, whole or not
+  EXPECT_EQ(e.weights_are, weight_kind::f32);  // the header says real, also for integers
   EXPECT_EQ(as_float(e.weights[0]), 7.0f);
   EXPECT_EQ(as_float(e.weights[1]), 0.25f);
 }
@@ -736,8 +736,8 @@ TEST_F(formats, packed_files_read_as_plain_ones) {
   auto const good = ElementsAre(arc{0, 1}, arc{1, 2});
   EXPECT_THAT(read_edges(file("a.el.gz", gz(text)), {}).edges.arcs, good);
   EXPECT_THAT(read_edges(file("a.el.zst", zst(text)), {}).edges.arcs, good);
-  EXPECT_THAT(read_edges(file("b.el", gz(text)), {}).edges.arcs, good);      // the first bytes say what it is
-  EXPECT_THAT(read_edges(file("c.el.gz", zst(text)), {}).edges.arcs, good);  // also against the ending, if they say so clearly
+  EXPECT_THAT(read_edges(file("b.el", gz(text)), {}).edges.arcs, good);      // the magic bytes decide
+  EXPECT_THAT(read_edges(file("c.el.gz", zst(text)), {}).edges.arcs, good);  // also against the suffix, if they are unambiguous
   EXPECT_THAT(read_edges(file("d.el.gz", gz("0 1\n1") + gz(" 2\n")), {}).edges.arcs, good);  // members in a row
   EXPECT_THAT(read_edges(file("e.el.gz", gz(text) + std::string(512, '\0')), {}).edges.arcs, good);
   EXPECT_THAT(read_edges(file("f.el.zst", zst("0 1\n1") + zst(" 2\n")), {}).edges.arcs, good);
@@ -774,7 +774,7 @@ TEST_F(formats, damaged_packed_files_are_named) {
   EXPECT_THAT(bad("e.el.gz", flipped), HasSubstr("damaged gzip data near byte"));
   EXPECT_THAT(bad("f.el.gz", g + "junk"), HasSubstr("follows the end of the gzip data and is none itself"));
   EXPECT_THAT(bad("f.el.zst", z + "junk"), HasSubstr("damaged zstd data near byte"));
-  // The first fault of the file is told: a bad line before the cut, not the cut.
+  // The first error of the file is reported: a bad line before the truncation.
   EXPECT_THAT(bad("g.el.gz", gz("0 x\n" + text).substr(0, g.size() / 2), {.block_bytes = 1000}),
               HasSubstr("line 1, byte 2: 'x' is not a vertex id"));
 }
@@ -810,7 +810,7 @@ TEST_F(formats, waiting_for_a_pipe_can_be_interrupted) {
   ::sigaction(SIGUSR1, &action, &before);
   ::pthread_t const reader = ::pthread_self();
   {
-    std::jthread const user([&](std::stop_token done) {  // again and again, as the first may come before the waiting begins
+    std::jthread const user([&](std::stop_token done) {  // repeatedly, since the first may precede the wait
       while (std::this_thread::sleep_for(std::chrono::milliseconds(50)), !done.stop_requested()) ::pthread_kill(reader, SIGUSR1);
     });
     EXPECT_THAT(message(errc::interrupted, [&] { read_edges(at("g.el"), {}); }), HasSubstr("interrupted"));
@@ -828,7 +828,7 @@ TEST_F(formats, each_format_gives_back_what_it_was_given) {
       for (bool const directed : {true, false})
         for (auto const kind : {weight_kind::none, weight_kind::u32, weight_kind::f32}) {
           edge_list list = random_edges(m / 4 + 2, m, kind, m);
-          // Equal weights for equal edges, so that an undirected graph is one.
+          // Equal weights for equal edges, so that an undirected graph is symmetric.
           for (std::size_t i = 0; i < list.weights.size(); ++i) {
             auto const bits = edge_bits(list.arcs[i].source, list.arcs[i].target, 5);
             list.weights[i] =
@@ -847,7 +847,7 @@ TEST_F(formats, each_format_gives_back_what_it_was_given) {
               bool const as_stored = to == mtx && !directed;  // one of each pair
               csr const again(back, directed, wide, as_stored);
               SCOPED_TRACE(name + " " + std::to_string(m) + (directed ? " directed" : " undirected"));
-              if (to != el && to != wel) {  // a plain list does not know vertices behind the last edge
+              if (to != el && to != wel) {  // a plain list does not have vertices after the last edge
                 ASSERT_EQ(again.offsets, c.offsets);
               }
               ASSERT_EQ(again.narrow, c.narrow);
@@ -951,7 +951,7 @@ TEST_F(formats, what_cannot_be_written_is_refused_and_leaves_nothing) {
 
 TEST_F(formats, a_full_disk_leaves_no_half_file) {
   csr const c(random_edges(1000, 50000, weight_kind::none, 1), true);
-  // A file size limit stands in for a full disk: the write fails after some pages. In a process of its own, since limits do not grow back.
+  // A file size limit emulates a full disk: the write fails after some pages. In its own process, since limits cannot be raised again.
   auto const in_child = [&] {
     ::signal(SIGXFSZ, SIG_IGN);
     ::rlimit const limit{4096, 4096};
@@ -982,7 +982,7 @@ TEST_F(formats, of_a_bel_no_file_appears_before_all_are_safe) {
   EXPECT_EQ(files(), 3u);
 }
 
-// A file that is cut or grows between the open and the end of the reading: no smaller graph comes of it.
+// A file that is truncated or grows between open and the end of reading never gives a smaller graph.
 TEST_F(formats, a_file_that_changes_while_it_is_read_is_an_error) {
   using enum file_format;
   std::string columns, weighted, gr_text = "p sp 9 200000\n", mtx_text = "%%MatrixMarket matrix coordinate pattern general\n9 9 200000\n";
@@ -1023,7 +1023,7 @@ TEST_F(formats, a_file_of_nothing_is_refused_unless_asked_for) {
   EXPECT_EQ(read_graph(at("g.mtx")).info().vertices, 3u) << "vertices are enough";
 }
 
-// Declared vertices stand, however few edges there are.
+// Declared vertices exist, however few edges there are.
 TEST_F(formats, what_a_header_declares_is_not_compacted) {
   using enum file_format;
   for (auto const& [format, text] : {std::pair{mtx, "%%MatrixMarket matrix coordinate pattern general\n10000000 10000000 1\n1 9999999\n"},
@@ -1042,7 +1042,7 @@ TEST_F(formats, what_a_header_declares_is_not_compacted) {
   EXPECT_THAT(message(errc::input, [&] { build_graph(edges(gr, "p sp 5000000000 1\na 1 2 7\n"), {}, report); }), HasSubstr("--compact"));
 }
 
-// What a reader gives is what the builder takes: formats that count from 1 keep the user's ids and no vertex is added.
+// The builder accepts a reader's output: formats that count from 1 keep the user's ids, without an extra vertex.
 TEST_F(formats, a_built_graph_speaks_the_ids_of_its_file) {
   using enum file_format;
   for (auto const& [format, text] : {std::pair{mtx, "%%MatrixMarket matrix coordinate pattern general\n4 4 2\n1 3\n4 1\n"},
@@ -1130,7 +1130,7 @@ TEST(picked, by_number_or_by_name) {
   EXPECT_THAT(picked(el, "31 5 1\n1029 5 2\n", {"3", "1"}).arcs, pairs);
 }
 
-// The column between the (k-1)-th and the k-th separator, empty or not, whatever the separator and wherever the empty one stands.
+// The column between the (k-1)-th and the k-th separator, empty or not, for every separator and position of the empty one.
 TEST(picked, an_empty_column_is_a_column) {
   auto const pairs = ElementsAre(arc{10, 20}, arc{20, 30});
   struct layout {
@@ -1140,7 +1140,7 @@ TEST(picked, an_empty_column_is_a_column) {
     for (auto const format : {file_format::csv, file_format::snap})
       for (layout const& l :
            {layout{"|src|dst\n0|10|20\n1|20|30\n", "src", "dst"},   // as pandas writes its index
-            layout{"#|src|dst\n0|10|20\n1|20|30\n", "src", "dst"},  // behind a #
+            layout{"#|src|dst\n0|10|20\n1|20|30\n", "src", "dst"},  // after a #
             layout{"# src|dst|\n10|20|\n20|30|\n", "src", "dst"},   // the last
             layout{"src||dst\n10|1|20\n20||30\n", "src", "dst"},    // in the middle
             layout{"\xef\xbb\xbf|src|dst\r\n0|10|20\r\n|20|30\r\n", "src", "dst"},
@@ -1154,7 +1154,7 @@ TEST(picked, an_empty_column_is_a_column) {
         for (std::size_t const block : {1u, 5u, 1u << 20})
           EXPECT_THAT(parse(format, text, {.columns = {l.from, l.to}, .block_bytes = block}).edges.arcs, pairs);
       }
-  EXPECT_THAT(picked(file_format::csv, ",src,dst\n0,10,20\n1,20,30\n", {"2", "3"}).arcs, pairs);  // a .csv may open with names
+  EXPECT_THAT(picked(file_format::csv, ",src,dst\n0,10,20\n1,20,30\n", {"2", "3"}).arcs, pairs);  // a .csv may begin with names
   EXPECT_THAT(picked(file_format::snap, "  10   1   20\n20  7  30  \n", {"1", "3"}).arcs, pairs);
   EXPECT_THAT(picked(file_format::csv, "10;20;0,5\n20;30;1,5\n", {"1", "2"}).arcs, pairs);
   EXPECT_THAT(picked(file_format::snap, "Smith, J; x\t10\t20\nDoe, J\t20\t30\n", {"2", "3"}).arcs, pairs);
@@ -1170,7 +1170,7 @@ TEST(picked, an_empty_column_is_a_column) {
             "g.csv: line 2, byte 10: column 3 is empty; an edge needs a number there");
 }
 
-// # and % begin comments, and a text in the first column too: such a row has all columns, and numbers where these were asked for.
+// # and % begin comments, and also a text in the first column: such a row has all columns, with numbers in the requested ones.
 TEST(picked, comment_marks_begin_a_text) {
   using enum file_format;
   auto const pairs = ElementsAre(arc{10, 20}, arc{20, 30});
@@ -1179,7 +1179,7 @@ TEST(picked, comment_marks_begin_a_text) {
     EXPECT_THAT(picked(csv, "tag,src,dst\n#a,10,20\n# to be looked at, 7\n%b,20,30\n#,of,all\n", wanted).arcs, pairs);
     EXPECT_THAT(picked(csv, "tag;src;dst;n\n#a;10;20;\n#a;10;20\n \"#b;\";20;30;x\n# 1;2;\"3;4\n", wanted).arcs, pairs);
   }
-  EXPECT_THAT(picked(csv, "src,dst,tag\n10,20,#a\n#7,8,b\n20,30,%\n", {"src", "dst"}).arcs, pairs);  // of numbers a comment stays one
+  EXPECT_THAT(picked(csv, "src,dst,tag\n10,20,#a\n#7,8,b\n20,30,%\n", {"src", "dst"}).arcs, pairs);  // in numeric columns, # is a comment
   EXPECT_THAT(picked(snap, "a 10 20\n# 7 8\nb 20 30\n", {"2", "3"}).arcs, pairs);
 }
 
@@ -1351,7 +1351,7 @@ TEST_F(formats, the_estimate_is_near_what_the_list_takes) {
       EXPECT_LE(guess, takes * 3 / 2 + (48u << 20)) << name;
     }
   EXPECT_LE(estimate_read_bytes(file("small.el", "0 1\n"), {}), 2u << 20);
-  std::string head(1, '\1');  // a header that lies is believed as far as the file could hold it
+  std::string head(1, '\1');  // a wrong header is trusted as far as the file could hold it
   put(head, std::int64_t{1} << 50), put(head, std::int64_t{1} << 31);
   EXPECT_LE(estimate_read_bytes(file("lies.sg", head), {}), 2u << 20);
 }

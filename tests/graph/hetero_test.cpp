@@ -1,5 +1,5 @@
-// Heterogeneous graphs: every layout of a data set becomes a manifest whose lists are the edges, and a manifest that is wrong is refused by
-// file and key. The edges are drawn; a serial twin sorts them.
+// Heterogeneous graphs: every dataset layout becomes a dataset file whose adjacency equals the edges, and a wrong dataset file is rejected
+// with file and key. Edges are random; a serial reference sorts them.
 #include "garner/hetero.hpp"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ using testing::error_of;
 
 using pairs = std::vector<arc>;
 
-// What make_relation must give: of each list's vertex (neighbour, edge), sorted.
+// The expected result of make_relation: per list's vertex (neighbor, edge), sorted.
 using lists_and_edges = std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>>;
 lists_and_edges twin(pairs const& edges, std::uint64_t vertices, direction way) {
   lists_and_edges all(vertices);
@@ -87,7 +87,7 @@ TEST(relation, lists_hold_every_edge_once_in_every_direction) {
        {sizes{0, 3, 2}, sizes{1, 1, 1}, sizes{5000, 70, 9}, sizes{300000, 40, 900}, sizes{1200000, 3000, 1}})
     for (direction const way : {direction::pulled, direction::reversed, direction::both})
       for (std::uint32_t const id_bytes : {0u, 8u}) {
-        if ((id_bytes == 8 || way != direction::pulled) && count > 1000000) continue;  // one list, which all threads sort
+        if ((id_bytes == 8 || way != direction::pulled) && count > 1000000) continue;  // one list, sorted by all threads
         SCOPED_TRACE(fmt::format("{} edges, way {}, id bytes {}", count, static_cast<int>(way), id_bytes));
         std::uint64_t const from = way == direction::both ? std::max(sources, targets) : sources,
                             to = way == direction::both ? from : targets;
@@ -152,7 +152,7 @@ struct hetero : ::testing::Test {
   void TearDown() override { fs::remove_all(folder); }
   fs::path at(std::string const& name) const { return folder / name; }
 
-  // Compressed where the name ends in .gz.
+  // Compressed if the name ends in .gz.
   void put(std::string const& name, std::string const& bytes) const {
     fs::create_directories(at(name).parent_path());
     if (name.ends_with(".gz")) {
@@ -180,7 +180,7 @@ struct hetero : ::testing::Test {
     return npy("<i8", above ? fmt::format("(2, {})", edges.size()) : fmt::format("({}, 2)", edges.size()), values);
   }
 
-  // What an array holds, in the words of its type and shape and numbers.
+  // An array's contents, as text of its type, shape and numbers.
   static std::string shown(fs::path const& file) {
     npy_file const a(file);
     std::vector<char> bytes(a.rows() * a.row_bytes());
@@ -211,7 +211,7 @@ struct hetero : ::testing::Test {
 
   pairs const writes = draw(400, 30, 50, 1), cites = draw(700, 50, 50, 2), member = draw(60, 30, 4, 3);
 
-  // ogbn-mag's.
+  // The layout of ogbn-mag.
   void make_mag(std::string const& root = "mag/") const {
     put(root + "raw/num-node-dict.csv.gz", "author,institution,paper\n30,4,50\n");
     put(root + "raw/nodetype-has-label.csv.gz", "author,institution,paper\nFalse,False,True\n");
@@ -392,7 +392,7 @@ TEST_F(hetero, mag240m) {
   std::stringstream text;
   text << in.rdbuf();
   EXPECT_THAT(text.str(), HasSubstr("\"features\": \"mag240m/processed/paper/node_feat.npy\""));
-  // From elsewhere, by its whole name.
+  // From another module, by its full name.
   fs::create_directory(at("elsewhere"));
   convert_hetero(at("mag240m"), at("elsewhere/m.json"));
   EXPECT_TRUE(read_manifest(at("elsewhere/m.json")).types[1].count);
@@ -462,7 +462,7 @@ TEST_F(hetero, a_graph_is_one_of_one_type) {
   EXPECT_EQ(g.edges()[0].arcs, g.lists(0).info().edges);
 }
 
-// --- what is wrong -----------------------------------------------------------------------------------------------------------------------
+// --- errors ------------------------------------------------------------------------------------------------------------------------------
 
 TEST_F(hetero, a_folder_that_is_wrong_leaves_nothing) {
   auto const said = [&](std::function<void()> const& spoil) {
@@ -577,7 +577,7 @@ TEST_F(hetero, a_manifest_that_is_wrong_is_refused_by_key) {
   EXPECT_THAT(said("mag.garner/paper.features.npy", "mag.garner/nowhere.npy"), HasSubstr("vertices 'paper': features: "));
   EXPECT_THAT(said("mag.garner/paper.train.npy", "mag.garner/paper.times.npy"), HasSubstr("train: "));
   EXPECT_THAT(said("mag.garner/paper.times.npy", "mag.garner/paper.features.npy"), HasSubstr("times: "));
-  // Lists that name neighbours which their type has not: the counts alone do not tell.
+  // Neighbors that do not exist in their type: the counts alone do not reveal it.
   graph lists = make_relation(some_edges({{40, 3}}), {"a", "b", 50, 50}, direction::pulled).lists;
   save_graph(lists, at("beyond.gnr"));
   std::string const author = R"({"garner": 1, "vertices": [{"name": "a", "count": 30}, {"name": "b", "count": 50}], "edges": [

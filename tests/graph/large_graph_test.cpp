@@ -1,5 +1,5 @@
-// Graphs that are sorted by parts are those that are built in memory, byte for byte: every format and option, in budgets from a few keys a
-// part to all in one.
+// Graphs sorted by parts are byte-identical to those built in memory: every format and option, with budgets from a few keys per
+// part to everything at once.
 #include "graph/large_graph.hpp"
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ std::string bytes_of(fs::path const& file) {
 class large : public ::testing::Test {
  protected:
   void SetUp() override {
-    // Each of a thousand files waits for its disk; in memory there is none to wait for.
+    // Each of a thousand files waits for its disk; files in memory do not.
     bool const memory = ::access("/dev/shm", W_OK) == 0;
     std::string name = ((memory ? fs::path("/dev/shm") : fs::temp_directory_path()) / "garner_large.XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
@@ -58,7 +58,7 @@ class large : public ::testing::Test {
     return all;
   }
 
-  // A list with duplicates, loops, vertices without edges, and weights that become real half way.
+  // A list with duplicates, loops, isolated vertices, and weights that become real half way.
   struct edge {
     std::uint64_t u, v, w;
   };
@@ -81,11 +81,11 @@ class large : public ::testing::Test {
     return lines;
   }
 
-  // Of all options that a sort honours.
+  // All options of a sort.
   struct wish {
     build_options build;
     bool compress = false;
-    std::optional<std::uint32_t> cached = 0;  // unset: as many as are worth it
+    std::optional<std::uint32_t> cached = 0;  // unset: as many as pay off
     bool ignore_weights = false;
   };
   static std::vector<wish> wishes() {
@@ -122,7 +122,7 @@ class large : public ::testing::Test {
     return o;
   }
 
-  // Converts in memory and by parts of so many bytes, and compares.
+  // Converts in memory and by parts of this size, and compares.
   void compare(fs::path const& in, wish const& w, std::uint64_t bytes, read_options const& read = {}) {
     SCOPED_TRACE(fmt::format("{} in {} bytes", in.string(), bytes));
     convert_options o = how(w, read);
@@ -226,7 +226,7 @@ TEST_F(large, arrays_are_the_same_file) {
       "b.npz", handmade::zipped({{"edge_index.npy", beside}, {"num_nodes_list.npy", handmade::npy<std::int64_t>("<i8", "(1,)", {900})}})));
 }
 
-// Ids that fit no key of 64 bits with another are compacted: those before the first of them were sorted as they were.
+// Ids too large for a 64-bit key of two are compacted; earlier parts were sorted before the first such id.
 TEST_F(large, wide_ids_are_compacted_as_in_memory) {
   std::vector<edge> all = edges();
   for (std::size_t i = all.size() / 3; i < all.size(); ++i)
@@ -285,7 +285,7 @@ TEST_F(large, a_generated_graph_is_the_same_file) {
     }
 }
 
-// What the budget decides, without being told: by parts above it, in memory below.
+// The automatic choice by budget: by parts above it, in memory below.
 TEST_F(large, the_budget_decides) {
   std::string lines = text(edges(150000, 1 << 14), false);
   for (int k = 0; k < 3; ++k) lines += lines;
@@ -322,7 +322,7 @@ TEST_F(large, a_folder_that_is_none_and_a_full_disk_are_told) {
   scratch_folder there(folder_);
   EXPECT_THAT(refusal(errc::io, [&] { there.expect(std::uint64_t{1} << 60); }),
               HasSubstr("sorting needs about 1152921504606846976 bytes of disk there and "));
-  // A limit of the file size stands in for a disk that is full.
+  // A file size limit emulates a full disk.
   ::rlimit was{};
   ::getrlimit(RLIMIT_FSIZE, &was);
   auto const handler = ::signal(SIGXFSZ, SIG_IGN);
@@ -347,7 +347,7 @@ TEST_F(large, no_file_handle_left_is_told) {
   ::setrlimit(RLIMIT_NOFILE, &few);
   int fd = -1;
   while ((fd = ::open("/dev/null", O_RDONLY)) >= 0) taken.push_back(fd);
-  ::close(taken.back()), taken.pop_back();  // one for the container
+  ::close(taken.back()), taken.pop_back();  // one for the graph file
   convert_options o;
   o.large.bytes = 4096;
   std::string const said = refusal(errc::io, [&] { convert(at("g.el"), at("g.gnr"), o); });
@@ -357,7 +357,7 @@ TEST_F(large, no_file_handle_left_is_told) {
   EXPECT_FALSE(fs::exists(at("g.gnr")));
 }
 
-// However long it went on, an interrupt leaves neither the container nor anything beside it.
+// An interrupt at any time leaves neither the graph file nor temporary files.
 TEST_F(large, an_interrupt_leaves_nothing) {
   file("g.el", text(edges(), false));
   convert_options o;
@@ -381,7 +381,7 @@ TEST_F(large, an_interrupt_leaves_nothing) {
 
 class sorter : public large {};
 
-// Equal keys keep their order, also where they are more than a part holds.
+// Equal keys keep their order, also if they exceed a part.
 TEST_F(sorter, equal_keys_keep_their_order) {
   executor x({place_kind::host, 0});
   for (std::uint64_t const distinct : {1, 3, 1000})
@@ -410,7 +410,7 @@ TEST_F(sorter, equal_keys_keep_their_order) {
     }
 }
 
-// Runs that follow each other are passed on as they are, and what was merged gives its disk back.
+// Consecutive runs are passed on unchanged, and merged input frees its disk space.
 TEST_F(sorter, keys_that_come_in_order_take_one_pass_of_disk) {
   executor x({place_kind::host, 0});
   scratch_folder folder(folder_);

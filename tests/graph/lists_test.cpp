@@ -1,4 +1,4 @@
-// The lists as arrays: the graph's own where they lie plain in order, equal copies of them otherwise.
+// The adjacency as arrays: the graph's own if uncompressed and in order, equal copies otherwise.
 #include <map>
 #include <vector>
 

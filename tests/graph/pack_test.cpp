@@ -1,4 +1,4 @@
-// Packed lists against the values they were made of.
+// Compressed adjacency against the original values.
 #include "graph/pack.hpp"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ TEST(pack, any_part_in_turn) {
   }
 }
 
-// A block at once gives what one element after the other does, and no more than was asked for.
+// Decoding a block gives the same as element by element, and no more than was requested.
 TEST(pack, blocks_at_once) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     lists const l = random_lists(seed);
@@ -125,7 +125,7 @@ TEST(pack, a_kronecker_graph_shrinks) {
   EXPECT_LT(g.out.packed_weights.bytes() * 3, plain_weights);
 }
 
-// What a team of the place reads of a packed run is what it was made of: every element once, by its index.
+// A team reads the original values from a compressed segment: every element once, by its index.
 struct copy_runs {
   arc_array<std::uint32_t> from, beside;
   std::uint64_t const* offsets;

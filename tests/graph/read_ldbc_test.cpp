@@ -1,4 +1,4 @@
-// LDBC Graphalytics: which vertices and edges come of .v, .e and .properties, and the words for what is wrong.
+// LDBC Graphalytics: the vertices and edges of .v, .e and .properties, and the messages for errors.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ std::vector<float> floats(edge_list const& e) {
 }
 
 TEST(read_ldbc, vertices_are_those_of_the_list) {
-  // Not in order, far apart, one of them alone.
+  // Unordered, sparse, one of them isolated.
   read_result const r = parse("70\n8\n900000000000\n9\n", "900000000000 8\n8 70\n", directed);
   EXPECT_THAT(r.edges.ids, ElementsAre(8, 9, 70, 900'000'000'000));
   EXPECT_THAT(r.edges.arcs, ElementsAre(arc{3, 0}, arc{0, 2}));
@@ -48,7 +48,7 @@ TEST(read_ldbc, vertices_are_those_of_the_list) {
   EXPECT_FALSE(r.edges.undirected);
   EXPECT_EQ(r.edges.weights_are, weight_kind::none);
   EXPECT_THAT(r.notes, IsEmpty());
-  // Without gaps, which is looked up another way.
+  // Without gaps, which uses another lookup.
   EXPECT_THAT(parse("3\n1\n2\n", "2 3\n3 1\n", directed).edges.arcs, ElementsAre(arc{1, 2}, arc{2, 0}));
   EXPECT_THAT(parse("# a list\r\n 1 \r\n\n2", "# edges\n\n 1\t2\r\n2 1", directed).edges.arcs, ElementsAre(arc{0, 1}, arc{1, 0}));
   EXPECT_EQ(parse("", "", directed).edges.vertices, 0u);
@@ -58,7 +58,7 @@ TEST(read_ldbc, vertices_are_those_of_the_list) {
 TEST(read_ldbc, properties_say_direction_and_weights) {
   EXPECT_TRUE(parse("1\n2\n", "1 2\n", undirected).edges.undirected);
   EXPECT_TRUE(parse("1\n2\n", "1 2\n", "! c\n# c\n\n graph.a.b.directed:false \nother.directed = x\n").edges.undirected);
-  // A weight is real unless they say otherwise, even where all are whole.
+  // A weight is real unless declared otherwise, even if all are integral.
   read_result r = parse("1\n2\n", "1 2 3\n2 1 0.25\n", directed);
   EXPECT_EQ(r.edges.weights_are, weight_kind::f32);
   EXPECT_THAT(floats(r.edges), ElementsAre(3.0F, 0.25F));
@@ -211,7 +211,7 @@ TEST_F(ldbc_files, numbering) {
   EXPECT_EQ(target_at(g, 0), 8u);
   g = converted("sparse.e");
   EXPECT_THAT(ids(g), ElementsAre(3, 6, 8));
-  // And through a container, which is built again.
+  // And through a graph file, which is rebuilt.
   build_options both;
   both.undirected = true;
   convert_options again;

@@ -1,4 +1,4 @@
-// Reordering: the orders against serial twins, and that the graph stays the same graph by the user's ids.
+// Reordering: the orders against serial references, and the graph stays the same by user ids.
 #include "graph/reorder.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ order_of ids_of(graph const& g) {
   return ids;
 }
 
-// Every arc as (from, to, weight) in the user's ids, sorted.
+// Every edge as (from, to, weight) in user ids, sorted.
 std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>> arcs_of(graph const& g, edge_lists const& lists) {
   std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>> all;
   auto const* const weights = static_cast<std::uint32_t const*>(lists.weights.data());
@@ -189,7 +189,7 @@ TEST(reorder, keeps_the_graph_by_the_users_ids) {
   }
 }
 
-// Descending, of equals the smaller id; scores are told by ascending id, whatever the order inside.
+// Descending, ties by the smaller id; scores are passed by ascending id, for any internal order.
 TEST(reorder, follows_scores_that_are_handed_in) {
   for (shape const& s : shapes) {
     SCOPED_TRACE(s.name);
@@ -210,7 +210,7 @@ TEST(reorder, follows_scores_that_are_handed_in) {
   }
 }
 
-// Lists made near are the bytes that the host's own way makes: each order but bfs, plain and packed, each shape.
+// Adjacency sorted on a device is byte-identical to the CPU's: each order but bfs, uncompressed and compressed, each shape.
 class reorder_at : public at_place {};
 GARNER_AT_EVERY_PLACE(reorder_at);
 TEST_P(reorder_at, gives_the_hosts_bytes) {
@@ -247,7 +247,7 @@ TEST(reorder, natural_restores_every_byte) {
   for (shape const& s : shapes) {
     graph const plain = make(s);
     expect_same_bytes(ordered(plain, vertex_order::natural), plain);
-    if (s.multi && s.weights != weight_kind::none) continue;  // equal arcs come back sorted by weight
+    if (s.multi && s.weights != weight_kind::none) continue;  // equal edges come back sorted by weight
     for (vertex_order by : orders) {
       SCOPED_TRACE(std::string(s.name) + ", " + std::string(to_string(by)));
       expect_same_bytes(ordered(ordered(plain, by), vertex_order::natural), plain);
@@ -381,7 +381,7 @@ TEST(reorder, vertices_that_do_not_exist_are_named_with_the_users_ids) {
 }
 
 TEST(reorder, sources_are_the_same_vertices) {
-  for (std::uint64_t vertices : {1000ul, 1'000'000ul}) {  // the second has few vertices with edges, so that arcs are picked
+  for (std::uint64_t vertices : {1000ul, 1'000'000ul}) {  // the second has few vertices with edges, which takes the other sampling path
     graph const plain = make_graph({{3, 5}, {3, 6}, {900, 3}, {17, 900}}, false, vertices);
     for (vertex_order by : orders) EXPECT_EQ(pick_sources(ordered(plain, by), 20, 3), pick_sources(plain, 20, 3));
   }
@@ -442,7 +442,7 @@ TEST_F(reorder_files, converted_again) {
     SCOPED_TRACE(s.name);
     graph const plain = make(s), g = ordered(plain, vertex_order::degree);
     save_graph(g, at / "g.gnr");
-    // Other id bytes: built again, in the same order.
+    // Other id bytes: rebuilt, in the same order.
     convert_options other;
     other.build.id_bytes = 12 - s.id_bytes;
     convert(at / "g.gnr", at / "other.gnr", other);

@@ -1,4 +1,4 @@
-// Graphs by name and in-lists that no file has: the same as those that are built and generated.
+// Graphs by name, and in-edges missing in the file: equal to built and generated ones.
 #include "graph/source.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct shape {
   weight_kind weights = weight_kind::none;
   bool multi = false;
 };
-// One vertex that 150 lead to, some without any edge.
+// One vertex with 150 in-edges, some isolated.
 graph directed(shape const& s, bool in_lists) {
   edge_list e;
   e.vertices = 500;

@@ -1,4 +1,4 @@
-// Budgets, the host's memory as /proc and /sys tell it, and bytes as people write them.
+// Budgets, the host's memory as /proc and /sys report it, and the syntax of byte counts.
 #include "memory/budget.hpp"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(budget, one_each_for_the_host_and_every_gpu) {
   EXPECT_THROW(device_budget(-1), error);
 }
 
-// A machine of files.
+// A machine made of files.
 class host_memory_test : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -118,7 +118,7 @@ TEST_F(host_memory_test, what_is_installed_limits_though_less_is_set_up) {
   put_zones(256 * gib);
   host_memory const m = now();
   EXPECT_EQ(m.limit(), 256 * gib);
-  EXPECT_EQ(m.free(), 253 * gib);  // 3 of the 4 that are set up are in use
+  EXPECT_EQ(m.free(), 253 * gib);  // 3 of the 4 huge pages are in use
 }
 
 TEST_F(host_memory_test, a_control_group_of_version_2_limits_without_its_page_cache) {
@@ -147,7 +147,7 @@ TEST_F(host_memory_test, a_control_group_of_version_1_limits) {
   put("sys/fs/cgroup/memory/jobs/1/memory.usage_in_bytes", std::to_string(gib));
   put("sys/fs/cgroup/memory/jobs/1/memory.stat", "inactive_file 7\ntotal_inactive_file " + std::to_string(gib / 4) + "\n");
   EXPECT_EQ(now().limit(), gib + gib / 4);
-  put("sys/fs/cgroup/memory/jobs/1/memory.limit_in_bytes", "9223372036854771712\n");  // says "none"
+  put("sys/fs/cgroup/memory/jobs/1/memory.limit_in_bytes", "9223372036854771712\n");  // means "none"
   EXPECT_EQ(now().limit(), budget::unlimited);
 }
 

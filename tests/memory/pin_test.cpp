@@ -1,5 +1,5 @@
-// Bytes pinned where they lie, and no others: who holds them is counted, what is somebody else's is left alone, a refusal leaves all as it
-// was. A model of the runtime stands in for it: like it, it refuses bytes that are pinned.
+// Bytes pinned in place, exactly: holders are counted, foreign pins are left alone, and a refusal changes nothing.
+// A model replaces the runtime: like it, it refuses bytes that are already pinned.
 #include "memory/pin.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ using testing::error_of;
 struct runtime_model {
   std::mutex mutex;
   std::map<std::uintptr_t, std::uintptr_t> pinned;  // begin -> end
-  std::set<std::uintptr_t> foreign;                 // begins of what somebody else pinned
+  std::set<std::uintptr_t> foreign;                 // begins of foreign pins
   std::size_t most = ~std::size_t{0};               // the limit of locked memory
   bool takes_read_only = true;
   int pins = 0, unpins = 0, wrong = 0;
@@ -65,7 +65,7 @@ struct runtime_model {
 };
 
 void const* at(std::uintptr_t a) { return reinterpret_cast<void const*>(a); }
-// No process has memory there, also none under a sanitizer.
+// No process has memory there, not even under a sanitizer.
 constexpr std::uintptr_t base = 0x1000'0000'0000'0000, page = page_bytes;
 
 TEST(pins, its_bytes_alone_and_given_back) {
@@ -103,7 +103,7 @@ TEST(pins, neighbours_on_one_page_are_pinned_each_by_itself) {
   pin_registry r(model.calls());
   r.hold(at(base + 10), 100);
   r.hold(at(base + 2000), 100);
-  r.hold(at(base + 110), 50);  // begins where the first ends
+  r.hold(at(base + 110), 50);  // begins at the end of the first
   EXPECT_EQ(model.pins, 3);
   EXPECT_EQ(r.pinned_bytes(), 250u);
   r.release(at(base + 10), 100);
@@ -151,7 +151,7 @@ TEST(pins, what_somebody_else_pinned_is_used_and_left) {
   EXPECT_EQ(model.pins, 0);
   r.release(at(base + 5), 3 * page);
   EXPECT_EQ(model.unpins, 0);
-  // In part: before, in the middle, behind.
+  // Partly: before, in the middle, after.
   for (std::uintptr_t shift : {-2 * page, 1 * page, 3 * page}) {
     r.hold(at(base + shift), 4 * page);
     r.release(at(base + shift), 4 * page);
@@ -174,14 +174,14 @@ TEST(pins, what_somebody_else_pinned_may_begin_anywhere) {
     r.release(at(a), n);
   }
   EXPECT_EQ(model.pins, 0);
-  // Reaching into it and out of it by a byte: all but theirs is pinned, to the byte.
+  // Overlapping it by a byte on either side: everything but the foreign bytes is pinned, to the byte.
   for (auto [a, n, ours] :
        {std::tuple(base, std::size_t{518}, std::size_t{517}), {end - 1, 2, 1}, {begin - 1, 2 * page + 2, 2}, {base, 3 * page, page}}) {
     r.hold(at(a), n);
     EXPECT_EQ(r.pinned_bytes(), ours);
     r.release(at(a), n);
   }
-  // Behind it on its last page nothing is pinned.
+  // After it, nothing on its last page is pinned.
   r.hold(at(end), 100);
   EXPECT_EQ(r.pinned_bytes(), 100u);
   r.release(at(end), 100);
@@ -211,10 +211,10 @@ TEST(pins, a_refusal_says_what_to_try_and_leaves_nothing) {
   r.hold(at(base + 4 * page), page);
   model.most = 4 * page;
   errc code{};
-  std::string const text = error_of([&] { r.hold(at(base), 20 * page); }, &code);  // four pages pass, then fifteen are too many
+  std::string const text = error_of([&] { r.hold(at(base), 20 * page); }, &code);  // four pages succeed, then fifteen are too many
   EXPECT_EQ(code, errc::memory);
   EXPECT_NE(text.find("; free host memory, or in a container raise the memory limit"), std::string::npos) << text;
-  EXPECT_EQ(text.find("ulimit"), std::string::npos) << text;  // it does not bind the driver
+  EXPECT_EQ(text.find("ulimit"), std::string::npos) << text;  // the driver is not subject to it
   EXPECT_NE(text.find("out of memory"), std::string::npos) << text;
   EXPECT_EQ(r.pinned_bytes(), page);
   EXPECT_EQ(model.pinned.size(), 1u);

@@ -21,7 +21,7 @@ namespace {
 
 using testing::error_of;
 
-// What the suite must know of a tier: its type, the device, who pays, whether the host may touch it and whether it is zero at first.
+// Properties of a tier: its type, the device, the charged budget, host access, and whether it is zero-initialized.
 struct host_alone {
   using tier_type = host_tier;
   static constexpr int device = -1;
@@ -59,7 +59,7 @@ struct managed_for_device {
   static budget& pays() { return host_budget(); }
 };
 
-struct names {  // those that need a GPU say "device"
+struct names {  // tests that need a GPU contain "device"
   template <class Fixture>
   static std::string GetName(int) {
     if (std::is_same_v<Fixture, host_alone>) return "host";
@@ -87,7 +87,7 @@ class tier_contract : public ::testing::Test {
   memory_block block(std::size_t bytes) const { return memory_block(tier_type::kind, bytes, Fixture::device, "a test"); }
   std::uint64_t charged() const { return Fixture::pays().used() - used_; }
 
-  // Contents there and back, by way of the device where the host may not touch them.
+  // Contents there and back, by way of the device if the host has no access.
   void write(memory_block const& b, std::vector<unsigned char> const& from) const {
     if (Fixture::host_touches) std::memcpy(b.data(), from.data(), from.size());
     else transfer(b.data(), from.data(), from.size());
@@ -142,7 +142,7 @@ TYPED_TEST(tier_contract, begins_on_a_page_and_does_not_overlap) {
 
 TYPED_TEST(tier_contract, is_zero_at_first_where_it_says_so) {
   if (!TypeParam::zeroed) GTEST_SKIP() << "device memory is not initialised";
-  for (int round = 0; round < 3; ++round) {  // also after another block was dirty and released
+  for (int round = 0; round < 3; ++round) {  // also after another block was written and released
     memory_block const b = this->block(3 << 20);
     EXPECT_EQ(this->read(b), std::vector<unsigned char>(3 << 20, 0)) << "round " << round;
     this->write(b, std::vector<unsigned char>(3 << 20, 0xff));
@@ -164,7 +164,7 @@ TYPED_TEST(tier_contract, charges_its_budget_and_gives_back) {
     EXPECT_EQ(this->charged(), 10'500u);
     a.reset();
     EXPECT_EQ(this->charged(), 500u);
-    a.reset();  // again is harmless
+    a.reset();  // a second time is harmless
     EXPECT_EQ(this->charged(), 500u);
   }
   EXPECT_EQ(this->charged(), 0u);
@@ -187,7 +187,7 @@ TYPED_TEST(tier_contract, a_budget_refuses_with_the_counts) {
 TYPED_TEST(tier_contract, gigantic_sizes_are_refused_and_leave_nothing) {
   budget& pays = TypeParam::pays();
   std::uint64_t const limit = pays.limit();
-  for (std::uint64_t allowed : {limit, budget::unlimited}) {  // by the budget or the tier, whoever comes first
+  for (std::uint64_t allowed : {limit, budget::unlimited}) {  // limited by the budget or by the tier
     pays.set_limit(allowed);
     for (std::size_t bytes : {std::size_t{1} << 50, std::size_t{1} << 62, ~std::size_t{0} - 4096, ~std::size_t{0}}) {
       errc code{};
@@ -200,14 +200,14 @@ TYPED_TEST(tier_contract, gigantic_sizes_are_refused_and_leave_nothing) {
     }
   }
   pays.set_limit(limit);
-  EXPECT_NE(this->block(4096).data(), nullptr);  // it works on
+  EXPECT_NE(this->block(4096).data(), nullptr);  // still usable
 }
 
 TYPED_TEST(tier_contract, says_truly_who_may_read_it) {
   using tier_type = typename TypeParam::tier_type;
   EXPECT_EQ(tier_type::readable(place_kind::host), TypeParam::host_touches);
   EXPECT_EQ(tier_type::readable(place_kind::simulated), TypeParam::host_touches);
-  EXPECT_TRUE(tier_type::readable(place_kind::device));  // of host memory: when it was mapped for one
+  EXPECT_TRUE(tier_type::readable(place_kind::device));  // of host memory: if it was mapped for one
   if (TypeParam::device < 0) return;
   memory_block const b = this->block(100'000);
   auto const p = this->pattern(100'000, 3);
@@ -299,12 +299,12 @@ TEST(tiers, managed_memory_beyond_half_of_a_device_is_refused) {
   EXPECT_EQ(code, errc::memory);
   EXPECT_NE(text.find("half"), std::string::npos) << text;
   memory_block const some(tier::managed, 1 << 20, 0, "a test");
-  error_of([&] { memory_block(tier::managed, half, 0, "a test"); });  // together they are too many
+  error_of([&] { memory_block(tier::managed, half, 0, "a test"); });  // together they exceed it
   host_budget().set_limit(limit);
 }
 
 TEST(page_aligner, moves_up_what_begins_between_pages_and_finds_it_again) {
-  // An allocator that hands out places 512 bytes off a page, and knows what is held.
+  // An allocator that returns addresses 512 bytes off a page, and tracks its blocks.
   alignas(4096) static char memory[16 * 4096];
   std::size_t next = 512;
   std::vector<void*> held;

@@ -1,5 +1,5 @@
-// Stands in for libcuda and NVML: GPUs as GARNER_STAND_IN_GPUS lists them ("NVIDIA A:7.0;NVIDIA B:9.0"), under a driver for
-// GARNER_STAND_IN_CUDA (13000; unset: it does not tell).
+// Replaces libcuda and NVML: GPUs as in GARNER_STAND_IN_GPUS ("NVIDIA A:7.0;NVIDIA B:9.0"), with a driver for
+// GARNER_STAND_IN_CUDA (13000; unset: not reported).
 #include <cstdlib>
 #include <cstring>
 #include <sstream>

@@ -1,7 +1,7 @@
-// Stands in for NCCL where there is none: its entry points over files of /dev/shm, between threads and between processes, for memory of the
-// host. It does what the environment says: GARNER_STAND_IN_VERSION (21403), GARNER_STAND_IN_REFUSES (init, windows, places, send: with an
-// error; wrong: a place that is another's), by GARNER_STAND_IN_RANK alone where that is said; its files begin with GARNER_STAND_IN_NAME,
-// and it keeps what it heard in GARNER_STAND_IN_LOG.
+// Replaces NCCL: its entry points over files of /dev/shm, between threads and between processes, for host memory. The environment controls
+// it: GARNER_STAND_IN_VERSION (21403), GARNER_STAND_IN_REFUSES (init, windows, places, send: with an error; wrong: the address of another
+// rank), only for GARNER_STAND_IN_RANK if that is set. Its files begin with GARNER_STAND_IN_NAME, and it logs its calls to
+// GARNER_STAND_IN_LOG.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

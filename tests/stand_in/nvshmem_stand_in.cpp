@@ -1,7 +1,7 @@
-// Stands in for the host library of NVSHMEM where there is none: its entry points over files of /dev/shm, between processes, for memory of
-// the host. It does what the environment says: GARNER_STAND_IN_MAJOR (3), GARNER_STAND_IN_REFUSES (init, malloc, places, hang: one that
-// never comes), by GARNER_STAND_IN_RANK alone where that is said; its files begin with
-// GARNER_STAND_IN_NAME, and it keeps what it heard in GARNER_STAND_IN_LOG.
+// Replaces the host library of NVSHMEM: its entry points over files of /dev/shm, between processes, for host memory. The environment
+// controls it: GARNER_STAND_IN_MAJOR (3), GARNER_STAND_IN_REFUSES (init, malloc, places, hang: a rank that never arrives), only for
+// GARNER_STAND_IN_RANK if that is set. Its files begin with
+// GARNER_STAND_IN_NAME, and it logs its calls to GARNER_STAND_IN_LOG.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ std::map<void const*, block> blocks;
 
 bool refuses(char const* what) { return refuses(what, rank); }
 std::string file(std::string const& what, int of) { return "/dev/shm/" + name + "-" + what + "-" + std::to_string(of); }
-void meet(std::string const& what) {  // until all have come
+void meet(std::string const& what) {  // until all ranks have arrived
   ::close(::open(file(what, rank).c_str(), O_CREAT | O_WRONLY, 0600));
   for (int k = 0; k < ranks; ++k)
     while (::access(file(what, k).c_str(), F_OK) != 0) std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -1,5 +1,5 @@
-// A library of tests/stand_in in place of one that is opened at run time, and what it is to do, as the environment of this process and of
-// those that it starts.
+// Selects a library of tests/stand_in instead of one that is opened at run time, and its behavior, by the environment of this process and
+// of its children.
 #pragma once
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace garner::testing {
 
 class stand_in {
  public:
-  // `name`: of its file, which stands beside the tests; `variable`: what names it to Garner.
+  // `name`: of its file, in the folder of the tests; `variable`: its environment variable for Garner.
   stand_in(std::string const& variable, std::string const& name)
       : file(std::filesystem::read_symlink("/proc/self/exe").parent_path() / (name + ".so")),
         log_(std::filesystem::temp_directory_path() / ("garner-stand-in-" + std::to_string(::getpid()))) {

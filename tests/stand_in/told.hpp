@@ -1,4 +1,4 @@
-// What a library that stands in for another one is told by the environment, and where it says what it heard.
+// The environment settings of a stand-in library, and its log of calls.
 #pragma once
 #include <fcntl.h>
 #include <unistd.h>

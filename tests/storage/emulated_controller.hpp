@@ -1,6 +1,6 @@
-// A controller of NVMe in a thread: registers, admin queue, queues and reads as NVM Express 1.4 says, over drives whose bytes can be told
-// from their place (byte_at). It sees memory by addresses of its own, so that a wrong one is noticed, and notes what a driver must not do.
-// On demand it loses, delays, reorders, repeats, answers with a status, gets stuck, and stops altogether.
+// An NVMe controller in a thread: registers, admin queue, queues and reads as in NVM Express 1.4, over drives whose bytes are a function of
+// their position (byte_at). It has its own memory addresses, to detect wrong ones, and records what a driver must not do.
+// On request it loses, delays, reorders and repeats completions, returns a status, gets stuck, and stops altogether.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -21,7 +21,7 @@
 
 namespace garner::testing {
 
-// Memory that drives see elsewhere than the host does.
+// Memory with other addresses for drives than for the host.
 class elsewhere_memory final : public bus_memory {
  public:
   explicit elsewhere_memory(int device) : mapped_(device) {}
@@ -39,7 +39,7 @@ class elsewhere_memory final : public bus_memory {
     mapped_.release(at);
   }
   std::uint64_t address(void const* at) const override { return mapped_.address(at) + elsewhere; }
-  // What a drive finds there; null where it must not look.
+  // The host address for a drive's address; null if it must not access it.
   std::byte* found(std::uint64_t address, std::uint64_t bytes) const {
     auto* const at = reinterpret_cast<std::byte*>(address - elsewhere);
     std::lock_guard const hold(mutex_);
@@ -69,7 +69,7 @@ struct fault {
 struct controller_shape {
   std::uint32_t most_entries = 256, stride = 0, queues = 8, block_bytes = 512, most_pages = 5 /* 2^5 of 4 KiB */, ready_halves = 2;
   std::uint64_t blocks = 1 << 16;
-  std::uint64_t first_byte = 0;  // the drive's bytes are those from here on, in units as they are striped
+  std::uint64_t first_byte = 0;  // the drive's bytes start at this position, in striping units
   std::function<std::byte(std::uint64_t)> byte = [](std::uint64_t place) { return byte_at(place); };
   std::uint32_t metadata = 0, name_spaces = 1, sq_sizes = 0x66, cq_sizes = 0x44;
   bool reorders = false;
@@ -91,11 +91,11 @@ class emulated_controller {
   }
   nvme_registers registers() const { return {registers_.data(), registers_.bytes()}; }
 
-  // What happens to a command: asked for each, with its queue (0: admin). Set while none is under way.
+  // The fate of a command: called for each, with its queue (0: admin). Set it while no command is in flight.
   std::function<fault(unsigned queue, nvme_command const&)> faults;
-  std::atomic<bool> hangs{false};  // answers nothing, until it is reset
-  std::atomic<bool> deaf{false};   // and does not even see that
-  std::atomic<bool> fatal{false};  // says so, until it is reset
+  std::atomic<bool> hangs{false};  // completes nothing, until it is reset
+  std::atomic<bool> deaf{false};   // does not even see that
+  std::atomic<bool> fatal{false};  // reports it, until it is reset
   std::atomic<bool> gone{false};   // registers read as ones
 
   std::vector<std::string> offences() const {
@@ -112,7 +112,7 @@ class emulated_controller {
   struct submission {
     std::uint64_t at = 0;
     std::uint32_t entries = 0, head = 0, completions = 0;
-    std::map<std::uint32_t, under_way> commands;  // by id: read, and neither answered nor lost
+    std::map<std::uint32_t, under_way> commands;  // by id: read, and neither completed nor lost
   };
   struct completion {
     std::uint64_t at = 0;
@@ -121,7 +121,7 @@ class emulated_controller {
   struct answer {
     std::chrono::steady_clock::time_point due;
     std::uint32_t queue, id, status, word;
-    bool ends;  // the command, and is no repetition
+    bool ends;  // completes the command, and is not a repetition
     nvme_command command;
   };
 
@@ -282,7 +282,7 @@ class emulated_controller {
     if (first >= shape_.blocks || n > shape_.blocks - first) return nvme::out_of_range | nvme::final_bit;
     std::uint64_t const bytes = n * shape_.block_bytes;
     if (shape_.most_pages && bytes > (4096ull << shape_.most_pages)) return nvme::invalid_field | nvme::final_bit;
-    // 4.3: the first piece may begin anywhere, the others on a page; two are named, more stand in a list.
+    // 4.3: the first piece may begin anywhere, the others on a page; two are direct, more are in a list.
     std::vector<std::pair<std::uint64_t, std::uint64_t>> pieces;
     std::uint64_t at = c.words[3], done = 0, list = 0;
     if (at % 4) return nvme::invalid_prp_offset | nvme::final_bit;
@@ -295,7 +295,7 @@ class emulated_controller {
       } else {
         std::uint64_t entry = list ? list : c.words[4];
         if (entry % 8) return nvme::invalid_prp_offset | nvme::final_bit;
-        if (entry % 4096 == 4088 && bytes - done > 4096) entry = next_list(entry);  // the last entry of a page leads on
+        if (entry % 4096 == 4088 && bytes - done > 4096) entry = next_list(entry);  // the last entry of a page links to the next
         std::byte const* const from = memory_->found(entry, 8);
         if (!from) return offend("a list that is nobody's memory"), nvme::transfer_error;
         std::memcpy(&at, from, 8);
@@ -331,7 +331,7 @@ class emulated_controller {
       case nvme::admin::set_features:
         if ((w10 & 0xff) != 7) return say(nvme::invalid_field);
         if ((w11 & 0xffff) == 0xffff || w11 >> 16 == 0xffff) return say(nvme::invalid_field);
-        if (submissions_.size() > 1) return say(nvme::status(0, 0x0c));  // only before queues are made
+        if (submissions_.size() > 1) return say(nvme::status(0, 0x0c));  // only before queues exist
         word = std::min(w11 & 0xffff, shape_.queues - 1) | std::min(w11 >> 16, shape_.queues - 1) << 16;
         return say(0);
       case nvme::admin::create_cq:
@@ -409,7 +409,7 @@ class emulated_controller {
     put_at(0, shape_.blocks), put_at(8, shape_.blocks), put_at(16, shape_.blocks);
     std::uint32_t shift = 0;
     while ((1u << shift) < shape_.block_bytes) ++shift;
-    put_at(26, std::uint8_t{1});  // the second format, the first is another
+    put_at(26, std::uint8_t{1});  // the second format; the first is another
     put_at(128, 3u << 16);
     put_at(132, shift << 16 | shape_.metadata);
     return 0;

@@ -1,4 +1,4 @@
-// A drive of NVMe is found, told, and ended: what it says of itself, what it refuses, and words of statuses.
+// An NVMe drive is found, identified, and closed: its own data, what it rejects, and the text of statuses.
 #include "storage/nvme_controller.hpp"
 
 #include <gmock/gmock.h>
@@ -132,7 +132,7 @@ TEST(Nvme, RegistersThatAreNone) {
   words[0] = words[1] = ~0u;
   EXPECT_THAT(said(8192), HasSubstr("its registers read as ones"));
   EXPECT_EQ(memory->blocks(), 0u);
-  // One that never becomes ready, and one that never stops being so.
+  // One that never becomes ready, and one that stays ready.
   words[0] = 63, words[1] = 1u << 5;
   EXPECT_THAT(said(8192), HasSubstr("d: not ready within 0.5 s"));
   words[7] = 1;
@@ -154,7 +154,7 @@ TEST(Nvme, WhatGoesWrongWhileItIsOpened) {
   d.open();
 }
 
-// What Linux shows of PCI, in files of the same names.
+// Linux's view of PCI, in files of the same names.
 struct shown : in_folder {
   void device(std::string const& name, std::string const& kind) const {
     std::filesystem::create_directories(folder / name);
@@ -185,7 +185,7 @@ TEST_F(NvmeOnPci, IsFoundMappedAndLetGo) {
     bar.registers().write(nvme::admin_sq, 0x1234);
     EXPECT_EQ(bar.registers().read(nvme::admin_sq), 0x1234u);
   }
-  EXPECT_EQ(command_of("0000:00:04.0"), 0x402u);  // kept from memory
+  EXPECT_EQ(command_of("0000:00:04.0"), 0x402u);  // bus mastering is off
 }
 TEST_F(NvmeOnPci, WhatIsInTheWay) {
   device("a", "0x010802");
@@ -220,7 +220,7 @@ TEST(PhysicalMemory, AddressesOrOneError) {
   } catch (error const& e) {
     said = e.what();
   }
-  if (!at) {  // no huge pages here, or not root: the guest of nvme_qemu_test.py has both
+  if (!at) {  // without huge pages or root: the guest of nvme_qemu_test.py has both
     EXPECT_THAT(said, ::testing::AnyOf(HasSubstr("2 huge pages for a test"), HasSubstr("does not tell where pages lie")));
     return;
   }

@@ -1,4 +1,4 @@
-// Files of pages: there and back, one file or stripes, and everything that may have happened to them.
+// Feature files: round trips, one file or stripes, and every kind of damage.
 #include "storage/page_file.hpp"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST_F(pages, there_and_back) {
         EXPECT_EQ(std::count(all.begin() + static_cast<std::ptrdiff_t>(bytes), all.end(), std::byte{0}),
                   static_cast<std::ptrdiff_t>(all.size() - bytes));
       }
-  // The table that was replaced is gone with its stripes.
+  // The replaced table is removed with its stripes.
   EXPECT_EQ(files().size(), 1u + 3u);
 }
 
@@ -90,7 +90,7 @@ TEST_F(pages, a_wrong_bit_anywhere_is_an_error) {
   write_pages(path(), 100'000, o);
   std::string const stripe = page_file(path()).stripes()[1];
   std::uint64_t const size = fs::file_size(stripe);
-  // In the head, the pages and the checksums, of a stripe and of the list.
+  // In the header, the pages and the checksums, of a stripe and of the list.
   for (std::uint64_t at = 0; at < size; at += at < 200 ? 7 : 997) {
     flip(stripe, at);
     errc code{};
@@ -150,7 +150,7 @@ TEST_F(pages, what_may_happen_to_stripes) {
   fs::resize_file(t[1], 0);
   EXPECT_NE(problem_of(path()).find("is no row file"), std::string::npos);
 
-  // Moved all together: found beside the list.
+  // Moved together: found next to the list.
   fs::create_directory(folder / "moved");
   for (auto const& s : u) fs::rename(s, folder / "moved" / fs::path(s).filename());
   fs::rename(path("u.gnt"), path("moved/u.gnt"));
@@ -168,7 +168,7 @@ TEST_F(pages, a_file_written_to_while_it_is_open) {
   flip(path(), 10'000);
   EXPECT_EQ(error_of([&] { read_pages(f, 0, f.pages(), all.data()); }),
             path() + ": was written to since it was opened; keep it unchanged while it is read");
-  // One that takes its name leaves what is open alone.
+  // A file that takes its name does not affect the open one.
   write_pages(path("v.gnt"), 100'000, options(0));
   page_file g(path("v.gnt"));
   write_pages(path("v.gnt"), 50'000, options(0), 3);
@@ -237,12 +237,12 @@ TEST_F(pages, where_there_is_no_room) {
   EXPECT_NE(error_of([&] { page_file_writer(path(), 100, "", o); }).find("name folders that are there"), std::string::npos);
   o = options(0, 1000);
   EXPECT_EQ(error_of([&] { page_file_writer(path(), 100, "", o); }), "pages of 1000 bytes; say a power of two from 512 to 1048576");
-  // A limit that is met in the middle stands for a disk that is full then.
+  // A limit reached in the middle emulates a full disk.
   EXPECT_EQ(child("pages.DISABLED_writes_against_a_limit", {"GARNER_TEST_FILE=" + path()}).end(), 7);
   EXPECT_TRUE(files().empty());
 }
 
-// Pages of simulated drives that flip bits, fail and answer late: each page is right, or told as wrong.
+// Pages of simulated drives that flip bits, fail and respond late: each page is right, or reported as wrong.
 TEST_F(pages, wrong_bits_of_drives_are_found) {
   constexpr std::uint64_t bytes = 4096 * 2000;
   page_file_options const o = options(2);

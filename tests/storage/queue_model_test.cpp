@@ -1,10 +1,10 @@
-// Every interleaving of a few requests through a small queue: the code of queue_view.hpp itself, a word at a time, against a drive that
-// answers in any order, tells things twice and loses them. In each state the invariants of queue_view.hpp hold, and from each the end can
-// be reached. That the test finds defects is tried with defects.
+// Model checking: every interleaving of a few requests through a small queue. The code of queue_view.hpp itself runs word by word against a
+// drive that completes in any order, repeats completions and loses them. Each state keeps the invariants of queue_view.hpp, and can reach
+// the end. Injected defects show that the test finds defects.
 //
-// How: the words of the queue are a small struct, so that a state is a copy of it. A lane's state is its queue_request before a call and
-// what the words that it met in this call said; to go on by one word, the call is run again from its begin, with these as answers. Words
-// that only the holder of a lock touches are no step of their own; that it holds the lock is checked.
+// Method: the words of the queue are a small struct, so that a state is a copy of it. A lane's state is its queue_request before a call and
+// the values that this call read; to advance by one word, the call runs again from its start with these values. Words that only the holder
+// of a lock accesses are not separate steps; ownership of the lock is checked.
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
@@ -33,8 +33,8 @@ struct queue_memory {
 };
 struct lane {
   queue_request request;
-  std::uint32_t left;    // requests still to be made, the one under way among them
-  std::uint32_t number;  // of that one
+  std::uint32_t left;    // requests still to be made, including the current one
+  std::uint32_t number;  // number of the current one
   enum : std::uint32_t { steps, rings, reaps, gives_back };
   std::uint32_t part;
   std::uint32_t met;  // words in this step
@@ -46,14 +46,14 @@ struct drive {
   std::uint32_t half, id, number;                            // 1: all but the last word of the next one, of this command
   std::uint32_t held, ids[most_depth], numbers[most_depth];  // commands read and not answered
   std::uint32_t may_repeat, may_lose;                        // how often
-  std::uint32_t repeats, last_id, last_number, any;          // what it told last
+  std::uint32_t repeats, last_id, last_number, any;          // its last completion
 };
 struct world {
   queue_memory m;
   lane lanes[most_lanes];
   drive d;
   std::uint32_t clock, may_tick;
-  std::uint32_t read, answered;  // requests, a bit each
+  std::uint32_t read, answered;  // requests, one bit each
 };
 
 struct setting {
@@ -78,7 +78,7 @@ void hold(bool is_so, char const* what) {
   if (!is_so) throw broken{what};
 }
 
-struct not_further {};  // the lane has done its act
+struct not_further {};  // the lane has used its step
 struct acting {
   world* w;
   lane* who;
@@ -88,7 +88,7 @@ struct acting {
 };
 acting here;
 
-// An act on a word, or what it said when the step was here before.
+// A step on a word, or its recorded value from an earlier run.
 template <class Act>
 std::uint32_t meet(void const* p, bool quiet, Act act, bool read = false) {
   lane& l = *here.who;
@@ -96,10 +96,10 @@ std::uint32_t meet(void const* p, bool quiet, Act act, bool read = false) {
   queue_state const& s = here.w->m.state;
   if (p == &s.head || p == &here.w->m.head_doorbell) hold(s.reaping == 1, "touched by a lane that does not reap"), quiet = true;
   if (p == &s.doorbells) hold(s.ringing == 1, "touched by a lane that does not ring"), quiet = true;
-  if (p == &s.strays) quiet = true;  // nobody reads it
+  if (p == &s.strays) quiet = true;  // never read
   bool const own_slot =
       l.part == lane::steps && l.request.at == queue_request::waiting && p >= here.w->m.slots && p < here.w->m.slots + most_depth;
-  if (own_slot && read) quiet = true;  // nobody changes it
+  if (own_slot && read) quiet = true;  // unshared
   if (!quiet && std::exchange(here.moved, true)) throw not_further{};
   hold(l.met < most_met, "a step of more words than the test has room for");
   ++here.at;
@@ -162,7 +162,7 @@ class all_interleavings {
     w_.may_tick = s.losses ? 1 : 0;
   }
 
-  // What was wrong first; null: nothing.
+  // The first error; null: none.
   char const* try_all() {
     struct open {
       std::uint32_t index;
@@ -195,7 +195,7 @@ class all_interleavings {
     } catch (broken const& b) {
       return b.what;
     }
-    // Backwards from the ends: whatever cannot be met so is stuck, or runs in circles for ever.
+    // Backwards from the ends: every state not reached is stuck, or loops for ever.
     std::vector<std::vector<std::uint32_t>> before(ends.size());
     for (auto const& [from, to] : leads) before[to].push_back(from);
     std::vector<std::uint32_t> reached;
@@ -217,7 +217,7 @@ class all_interleavings {
     if (act < lanes) return move(w_.lanes[act]) ? done : idle;
     drive& d = w_.d;
     switch (act -= lanes) {
-      case 0:  // looks at the doorbell
+      case 0:  // reads the doorbell
         if (d.tail == w_.m.tail_doorbell) return idle;
         hold(w_.m.tail_doorbell < setting_.depth, "a doorbell beyond the ring");
         hold(behind(w_.m.tail_doorbell, d.head) >= behind(d.tail, d.head), "the doorbell went back");
@@ -232,11 +232,11 @@ class all_interleavings {
         ++d.next;
         d.half = 0, d.any = 1, d.last_id = d.id, d.last_number = d.number;
         return done;
-      case 3:  // tells the last once more
+      case 3:  // repeats the last completion
         if (d.half || !d.any || d.may_repeat == 0 || !room()) return idle;
         --d.may_repeat;
         return begin(d.last_id, d.last_number), done;
-      case 4:  // time goes on
+      case 4:  // time advances
         if (w_.may_tick == 0) return idle;
         w_.may_tick = 0, w_.clock = 1;
         return done;
@@ -247,7 +247,7 @@ class all_interleavings {
     if (k >= setting_.depth) return no_more;
     if (k >= d.held) return idle;
     if (act % 2 == 0) {                                  // is lost
-      if (d.may_lose == 0 || w_.clock > 0) return idle;  // time goes on once, behind what is lost
+      if (d.may_lose == 0 || w_.clock > 0) return idle;  // time advances once, after a loss
       --d.may_lose;
       return drop(k), done;
     }
@@ -289,7 +289,7 @@ class all_interleavings {
     ++d.held;
   }
 
-  // One act of a lane.
+  // One step of a lane.
   bool move(lane& l) {
     if (l.left == 0) return false;
     here = {&w_, &l, 0, setting_.depth, false, fault_};
@@ -380,10 +380,10 @@ TEST(QueueModel, LanesTakeTurnsInOneSlot) { EXPECT_STREQ(try_all({2, 2, 3}), nul
 TEST(QueueModel, ThreeLanesInOneSlot) { EXPECT_STREQ(try_all({2, 3, 1}), nullptr); }
 TEST(QueueModel, WhatIsToldTwiceIsAStray) { EXPECT_STREQ(try_all({2, 2, 2, garner::testing::sanitized ? 1u : 2u}), nullptr); }
 TEST(QueueModel, AnswersInAnyOrder) { EXPECT_STREQ(try_all({4, 2, 1, garner::testing::sanitized ? 0u : 1u}), nullptr); }
-// Whoever waits longest stops the queue, and all leave.
+// The longest waiter stops the queue, and all leave.
 TEST(QueueModel, AnAnswerThatNeverComes) { EXPECT_STREQ(try_all({2, 2, 1, 0, 1}), nullptr); }
 
-// What the test is worth: each of these defects is found.
+// Validation of the test: each of these defects is found.
 TEST(QueueModel, FindsSlotsClaimedInTwoActs) { EXPECT_STREQ(try_all({4, 2, 1}, defect::claims_in_two), "a slot was lost"); }
 TEST(QueueModel, FindsPositionsTakenInTwoActs) {
   EXPECT_STREQ(try_all({4, 2, 1}, defect::positions_in_two), "a state from which the end cannot be reached");

@@ -1,4 +1,4 @@
-// Request queues at every place, served by threads of the host and by drives: the right pages, or the one error.
+// Request queues on every device, served by host threads and by drives: the right pages, or the expected error.
 #include "storage/queue.hpp"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ std::vector<std::uint64_t> some_pages(std::uint64_t n, std::uint64_t pages, std:
   return wanted;
 }
 
-// Reads into a frame each, and compares every byte with `byte` of its place.
+// Reads into a frame each, and compares every byte with `byte` of its position.
 template <class Byte>
 void read_and_compare(executor& x, request_queues& queues, std::vector<std::uint64_t> const& wanted, Byte byte) {
   std::vector<std::uint32_t> frames(wanted.size());
@@ -103,7 +103,7 @@ TEST_P(served, a_page_that_lanes_share_is_asked_for_once) {
   queue_service provider(files, service(1, 1, 64));
   request_queues queues(x, provider, with(4096, 320));
   std::vector<std::uint64_t> wanted(320);
-  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = i % 32 < 8 ? 5 : i / 32 * 4 + i % 4;  // 5 and four others a team
+  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = i % 32 < 8 ? 5 : i / 32 * 4 + i % 4;  // 5 and four others per team
   read_and_compare(x, queues, wanted);
   std::uint64_t different = 0;
   for (std::size_t team = 0; team < 10; ++team) {
@@ -152,7 +152,7 @@ TEST_P(served, a_file_that_was_cut_is_an_error) {
               ::testing::AllOf(::testing::HasSubstr("page 200 (4096 bytes at byte 819200)"), ::testing::HasSubstr(name),
                                ::testing::HasSubstr("ends before")));
   EXPECT_EQ(code, errc::io);
-  read_and_compare(x, queues, {7, 99, 3});  // and goes on
+  read_and_compare(x, queues, {7, 99, 3});  // continues to work
 }
 
 TEST_P(served, a_page_that_is_not_there) {
@@ -227,7 +227,7 @@ TEST_P(served, what_is_late_short_or_twice_comes_right) {
 TEST_P(served, what_is_never_answered_is_taken_back_and_asked_again) {
   executor x(where());
   reader files(faulty(fault_of(drive_fault::kind::never, 100, 2)), one_by_one());
-  queue_service provider(files, service(1, 2, 64));  // a thread for both, which asks again what is the other queue's
+  queue_service provider(files, service(1, 2, 64));  // one thread for both, which retries what the other queue has
   request_queues queues(x, provider, with(4096, 300, 0.2));
   read_and_compare(x, queues, some_pages(300, queues.pages(), 1));
   EXPECT_GE(queues.report(x).restarts, 1u);
@@ -248,7 +248,7 @@ TEST_P(served, a_drive_that_does_not_let_go) {
   drives->release_stuck();
 }
 
-// Drives whose engine fails altogether, also where it is to take back, while `fails` says so.
+// Drives whose engine fails altogether, also on cancellation, while `fails` says so.
 struct failing final : drive_set {
   struct engine_of : read_engine {
     engine_of(std::unique_ptr<read_engine> e, std::atomic<int>& fails) : inner(std::move(e)), fails(fails) {}
@@ -283,7 +283,7 @@ TEST_P(served, an_engine_that_fails_is_an_error_and_no_end_of_the_process) {
     EXPECT_ANY_THROW(read_and_compare(x, queues, wanted));
     drives->fails = 0;
     EXPECT_THAT(error_of([&] { read_and_compare(x, queues, wanted); }), ::testing::HasSubstr("these queues take nothing more"));
-    drives->fails = how;  // as it ends, too
+    drives->fails = how;  // also at its end
   }
 }
 
@@ -312,7 +312,7 @@ GARNER_AT_EVERY_PLACE(served);
 class driven : public at_place {
  protected:
   int device() const { return GetParam() == place_kind::device ? 0 : -1; }
-  // Each with its queues; the last is made first, so that it goes last.
+  // Each with its queues; the last is created first, so that it is destroyed last.
   struct rig {
     rig() = default;
     rig(rig&&) = default;
@@ -382,7 +382,7 @@ TEST_P(driven, striped_and_replicated_drives) {
   read_and_compare(x, queues, some_pages(300, queues.pages(), 1));
   EXPECT_GT(r.drives[0]->reads, 100u);
   EXPECT_GT(r.drives[1]->reads, 100u);
-  // What one drive cannot read the other one can.
+  // The other drive reads what one cannot.
   r.drives[0]->faults = [](unsigned q, nvme_command const&) {
     return q ? fault{fault::answered, 0, nvme::read_error | nvme::final_bit} : fault{};
   };
@@ -457,7 +457,7 @@ TEST_P(driven, statuses_that_may_not) {
   EXPECT_EQ(queues.report(x).again, 0u);
 }
 
-// A loss is met again and again; each time the queue is made anew and the rest is asked once more.
+// Repeated losses: each time the queue is recreated and the rest is resubmitted.
 TEST_P(driven, lost_answers_are_asked_again) {
   executor x(where());
   auto const r = make({{}});

@@ -1,4 +1,4 @@
-// Reads of files by both engines: every arrangement, every alignment, and every fault that a file can have.
+// Reads of files by both engines: every layout, every alignment, and every fault of a file.
 #include "storage/reader.hpp"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ namespace {
 
 using namespace testing;
 
-// Why this machine or this build has no io_uring; "": it has.
+// The reason why io_uring is missing here; "": it is available.
 std::string no_uring() {
   std::string why;
   make_uring_engine({{}}, 8, why);
@@ -51,7 +51,7 @@ struct reading : in_folder, ::testing::WithParamInterface<engine_kind> {
   }
 };
 
-// Requests all over, of many sizes, some twice, some of no bytes; every byte is compared.
+// Requests at random positions, of many sizes, some twice, some empty; every byte is compared.
 void read_everywhere(reader& files, std::uint64_t requests, std::uint64_t most, std::uint64_t seed) {
   std::vector<std::byte> to(requests * most + 64);
   std::vector<read_request> asked;
@@ -120,7 +120,7 @@ TEST_P(reading, requests_that_touch_or_nearly_do_are_one_read) {
   reader files({file}, o);
   buffer<std::byte> to(tier::host, 10 * 4096, -1, "a test");
   auto const page = [&](std::uint64_t p, std::uint64_t slot) { return read_request{p * 4096, 4096, to.data() + slot * 4096, p}; };
-  // Out of order: 3 that touch, one after a gap of a page, one after a gap of two.
+  // Unordered: 3 that touch, one after a gap of a page, one after a gap of two.
   std::vector<read_request> const asked{page(12, 4), page(2, 2), page(0, 0), page(1, 1), page(4, 3), page(7, 5)};
   read_all(files, asked);
   for (read_request const& r : asked) EXPECT_TRUE(holds(static_cast<std::byte*>(r.to), r.offset, r.bytes)) << r.tag;
@@ -132,7 +132,7 @@ TEST_P(reading, requests_that_touch_or_nearly_do_are_one_read) {
   EXPECT_EQ(c.bytes_read, 7u * 4096);
   EXPECT_EQ(c.copied_bytes, 0u);
   EXPECT_EQ(c.latency.count(), 3u);
-  // One page asked twice crosses once.
+  // A page requested twice is read once.
   std::vector<read_request> const twice{page(100, 0), page(100, 1)};
   read_all(files, twice);
   EXPECT_EQ(files.counters().reads, 4u);
@@ -176,7 +176,7 @@ TEST_P(reading, a_file_that_is_cut_while_it_is_read) {
             file + ": 8192 bytes at byte 48000: the file ends before; was it cut just now?");
   EXPECT_EQ(code, errc::input);
   EXPECT_NE(error_of([&] { files.require_unchanged(); }).find("was written to since it was opened"), std::string::npos);
-  // What is still there is read.
+  // Reads what is still there.
   std::vector<read_request> const before{{1000, 8192, to.data(), 0}};
   read_all(files, before);
   EXPECT_TRUE(holds(to.data(), 1000, 8192));
@@ -223,9 +223,9 @@ TEST_P(reading, an_interrupt_takes_back_thousands_of_reads) {
   EXPECT_EQ(queue.under_way(), 0u);
   std::vector<std::byte> const then = to;
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(then, to);  // nobody writes to it any more
+  EXPECT_EQ(then, to);  // no writer is left
   clear_interrupt();
-  read_all(queue, files, asked);  // and the queue goes on
+  read_all(queue, files, asked);  // and the queue continues
   for (read_request const& r : asked) ASSERT_TRUE(holds(static_cast<std::byte*>(r.to), r.offset, r.bytes));
 }
 
@@ -283,7 +283,7 @@ TEST_F(opening, no_file_handles_left) {
   EXPECT_NE(files.about().find("threads that read (no io_uring: Too many open files)"), std::string::npos) << files.about();
 }
 
-// As in a container: this thread, and those that it starts, may not call io_uring.
+// As in a Docker container: this thread, and its children, may not call io_uring.
 TEST_F(opening, where_io_uring_is_refused_threads_read) {
   if (std::string const why = no_uring(); !why.empty()) GTEST_SKIP() << "needs io_uring: " << why;
   std::string const a = made("a", 50'000);

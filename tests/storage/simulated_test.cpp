@@ -1,4 +1,4 @@
-// Simulated drives: their pace, and what the reader makes of everything that they do wrong.
+// Simulated drives: their timing, and the reader's response to all their faults.
 #include "storage/simulated.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using namespace testing;
 
 constexpr std::uint64_t page = 512;
 
-// Of each page a number that is drawn, in each of its words another. (By words where they are whole: a million pages are made of it.)
+// A random number per page, in each of its words another. (By words if they are whole: it makes a million pages.)
 void words_at(std::uint64_t offset, std::uint64_t n, std::byte* to) {
   auto const word = [](std::uint64_t of_page, std::uint64_t at) { return of_page + (at / 8 + 1) * 0x9e3779b97f4a7c15ull; };
   for (std::uint64_t k = 0; k < n;) {
@@ -164,7 +164,7 @@ TEST(simulated, the_same_seed_gives_the_same_answers) {
   EXPECT_NE(order(1), order(2));
 }
 
-// A million pages under everything at once: each is right, or its request is told as failed.
+// A million pages with all faults at once: each is right, or its request is reported as failed.
 TEST(faults, a_million_pages_come_right_or_not_at_all) {
   constexpr std::uint64_t all = sanitized ? 50'000 : 1'000'000, of = 1 << 16, at_once = 5'000;
   using kind = drive_fault::kind;
@@ -190,7 +190,7 @@ TEST(faults, a_million_pages_come_right_or_not_at_all) {
     for (std::uint64_t done = 0; done < all / 2; done += at_once) {
       std::vector<read_request> const asked = pages(to, at_once, 3 * of, done);
       std::vector<int> told(at_once, 0);
-      // Some are asked while others are under way, so that places of the queue are used again.
+      // Some are submitted while others are in flight, so that queue slots are reused.
       for (std::size_t begin = 0; begin < at_once || queue.under_way();) {
         for (; begin < at_once && queue.under_way() < 1000; begin += 100) queue.submit(std::span(asked).subspan(begin, 100));
         for (read_done const& d : queue.wait(1000)) {
@@ -211,7 +211,7 @@ TEST(faults, a_million_pages_come_right_or_not_at_all) {
     EXPECT_GT(simulated->faults_met(), all / 200);
     read_counters const c = files.counters();
     EXPECT_EQ(c.failed, failed);
-    EXPECT_LT(failed, all / 2000);  // a joined read that fails does not take its neighbours along
+    EXPECT_LT(failed, all / 2000);  // a merged read that fails does not fail its neighbors
     EXPECT_GT(c.again, 0u);
     EXPECT_GT(c.strays, 0u);
     if (!sanitized) {
@@ -229,7 +229,7 @@ TEST(faults, another_replica_is_asked) {
   std::vector<read_request> const asked = pages(to, 1000, 2048, 1);
   read_all(files, asked);
   for (read_request const& r : asked) ASSERT_TRUE(right(r));
-  // Replicas on drives of different blocks, read past the page cache.
+  // Replicas on drives with different blocks, read past the page cache.
   simulated_drive small = drive_of(1 << 20, {bad}), large = drive_of(1 << 20);
   small.direct = large.direct = true;
   large.offset_align = 4096;
@@ -253,7 +253,7 @@ TEST(faults, an_error_names_file_place_length_and_reason) {
   d.name = "/mnt/x";
   reader files(simulate({d}, counted()), {});
   std::vector<std::byte> to(8192);
-  // Four that are joined: the one with the bad byte fails.
+  // Four merged requests: the one with the bad byte fails.
   std::vector<read_request> asked;
   for (std::uint64_t k = 0; k < 4; ++k) asked.push_back({k * 2048, 2048, to.data() + k * 2048, k});
   read_queue queue(files);
@@ -310,7 +310,7 @@ TEST(faults, no_memory_for_reads_that_are_not_aligned) {
   for (read_request const& r : asked) EXPECT_TRUE(right(r));
 }
 
-// Drives whose blocks are larger than a request, or others than those of the drive beside.
+// Drives whose blocks are larger than a request, or differ from those of the next drive.
 TEST(faults, drives_of_another_block_size) {
   for (std::uint32_t const block : {512u, 4096u, 16384u})
     for (std::uint32_t const memory : {4u, 512u, 4096u}) {
@@ -405,7 +405,7 @@ TEST(faults, a_drive_that_never_answers) {
   EXPECT_EQ(error_of([&] { read_all(files, asked); }).find("no answer within 0.05 s") == std::string::npos, false);
 }
 
-// One that does not even let go: the request is told, and the memory stays until it does.
+// A drive that ignores cancellation: the request completes, and its memory stays until the drive returns it.
 TEST(faults, a_drive_that_holds_on) {
   drive_fault f;
   f.what = drive_fault::kind::stuck;
@@ -431,13 +431,13 @@ TEST(faults, a_drive_that_holds_on) {
     EXPECT_EQ(queue.lost(), 1u);
     std::vector<std::byte> other(512);
     std::vector<read_request> const next{{512, 512, other.data(), 0}};
-    read_all(queue, files, next);  // the queue goes on
+    read_all(queue, files, next);  // the queue continues
     EXPECT_TRUE(right(next[0]));
   }
   EXPECT_FALSE(watched.expired());
   simulated->release_stuck();
   reader files(simulate({drive_of(512)}, counted()), {});
-  read_queue{files};  // whoever makes the next queue looks after those that are kept
+  read_queue{files};  // creating the next queue checks the abandoned ones
   EXPECT_TRUE(watched.expired());
 }
 

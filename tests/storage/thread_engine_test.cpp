@@ -1,4 +1,4 @@
-// The pool of threads over a call of the test's own, which does what a file seldom does.
+// The thread pool over a read function of the test's own, which does what files rarely do.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace testing;
 
-// A drive of bytes that can be told from their place, read by threads. What touches a byte of [stuck_from, stuck_to) waits for let_go().
+// A drive whose bytes are a function of their position, read by threads. Reads of [stuck_from, stuck_to) wait for let_go().
 struct called final : drive_set {
   std::vector<drive_facts> facts{{"/a/drive", 1 << 20}};
   std::mutex mutex;
@@ -41,7 +41,7 @@ struct called final : drive_set {
         errno = call % 2 ? EINTR : EAGAIN;
         return -1;
       }
-      std::int64_t const given = call % 3 == 1 ? (bytes + 1) / 2 : bytes;  // short ones
+      std::int64_t const given = call % 3 == 1 ? (bytes + 1) / 2 : bytes;  // short reads
       for (std::int64_t k = 0, part = 0, within = 0; k < given; ++k, ++within) {
         while (within == static_cast<std::int64_t>(parts[part].iov_len)) ++part, within = 0;
         static_cast<std::byte*>(parts[part].iov_base)[within] = byte_at(static_cast<std::uint64_t>(offset + k));
@@ -120,7 +120,7 @@ TEST(thread_engine, what_waits_for_a_thread_is_cancelled_at_once) {
   queue.cancel();
   EXPECT_EQ(drive->calls, 1u);
   EXPECT_EQ(queue.under_way(), 0u);
-  read_all(queue, files, asked);  // and it goes on
+  read_all(queue, files, asked);  // and it continues
   EXPECT_TRUE(holds(to.data() + 100, 1000, 100));
 }
 

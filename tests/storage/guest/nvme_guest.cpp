@@ -1,6 +1,6 @@
-// The whole user space of a small guest (tests/storage/nvme_qemu_test.py): drives QEMU's own devices of NVMe by their registers, and
-// compares what it reads. Its last line is "passed", or what was wrong.
-//   nvme_guest --image FILE BYTES   at the host: the image of a drive
+// The whole user space of a small guest (tests/storage/nvme_qemu_test.py): drives QEMU's NVMe devices by their registers, and
+// compares the data. Its last line is "passed", or the error.
+//   nvme_guest --image FILE BYTES   on the host: the image of a drive
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
@@ -59,7 +59,7 @@ queue_options with(std::uint32_t page_bytes, std::uint32_t frames, double time_o
   return o;
 }
 
-// A drive that is said to be larger than it is.
+// A drive whose configured size is too large.
 class beyond final : public queue_provider {
  public:
   explicit beyond(nvme_queues& of) : of_(of), drives_(of.drives()) { drives_[0].blocks *= 2; }
@@ -116,14 +116,14 @@ void sound_drive(std::string const& address) {
     o.name_space = 9000;
     hold_said(error_of([&] { nvme_controller(bar.registers(), memory, address, o); }), "has no name space 9000");
   }
-  // That one has reset it under this one's feet: the admin queue is gone, a reset brings all back.
+  // Another owner has reset it: the admin queue is gone, and a reset restores everything.
   drive.reset();
   request_queues queues(x, provider, with(4096, 64));
   read_and_compare(x, queues, 64, 1);
   hold(!drive.restart(1, {}), "it was reset where a queue was to be made anew");
 }
 
-// Its reads of one place fail with EIO.
+// Its reads of one position fail with EIO.
 void failing_drive(std::string const& address) {
   auto const memory = std::make_shared<physical_memory>();
   executor x({place_kind::host, 0});
@@ -141,7 +141,7 @@ void failing_drive(std::string const& address) {
   hold(testing::holds(queues.frame(frames[1]), 15 * 4096, 4096), "another page");
 }
 
-// It answers few requests a second: time-outs, queues that are deleted, resets; and in the end an error or the right pages.
+// It completes few requests per second: time-outs, deleted queues, resets; in the end an error or the right pages.
 void slow_drive(std::string const& address) {
   auto const memory = std::make_shared<physical_memory>();
   executor x({place_kind::host, 0});
