@@ -1,4 +1,4 @@
-// Table 5 of the MGG paper on the page: what tools/measure_sampling wrote is read, drawn, and told where it is damaged.
+// Table 5 of the MGG paper on the page: results of tools/measure_sampling are read and drawn, and damage is reported.
 #include <gmock/gmock.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// The file of `garner bench gather` comes back and says what is wrong with it; the page shows every figure; the arithmetic beside a gather
-// ends where it began.
+// The file of `garner bench gather`: round trips, messages for errors in it, and every figure of its page; the concurrent arithmetic kernel
+// restores its numbers.
 #include "bench/gather_file.hpp"
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ gather_bench_options small_options(place where, std::vector<std::string> figures
   o.command = "garner bench gather <small>";
   return o;
 }
-// As a device would have written it.
+// As written on a device.
 gather_file whole_file() {
   gather_file f = measure_gathers(small_options({}, {"unaligned", "sizes", "orders", "dense", "duplicates", "convert", "beside", "copies"}),
                                   [](gather_row const&) {});
@@ -65,7 +65,7 @@ TEST(gather_file, comes_back_and_says_what_is_wrong) {
     json less = whole;
     less["rows"].back().erase(key);
     if (key == "beside") EXPECT_FALSE(parse_gathers(less.dump(), "g.json").rows.back().beside);
-    else if (key == "duplicates") EXPECT_EQ(parse_gathers(less.dump(), "g.json").rows.back().duplicates, "");  // so do some that followed
+    else if (key == "duplicates") EXPECT_EQ(parse_gathers(less.dump(), "g.json").rows.back().duplicates, "");  // some later files lack it
     else EXPECT_NE(refused(less).find("]." + key), std::string::npos) << key;
   }
   json bad = whole;
@@ -111,7 +111,7 @@ TEST(gather_file, page_shows_every_figure) {
   EXPECT_EQ(page.find("<small>"), std::string::npos);
   EXPECT_NE(page.find("% of the link"), std::string::npos);
   EXPECT_EQ(page.find("% of a copy a row"), std::string::npos);
-  // At the host each position is a read whatever is asked for, and a share is one of copies.
+  // On the CPU each position is a read in any mode, and a share is one of copies.
   gather_file host = whole_file();
   host.link_measured = false;
   for (gather_row& r : host.rows)
@@ -120,7 +120,7 @@ TEST(gather_file, page_shows_every_figure) {
   EXPECT_EQ(at_host.find("that are each asked for twice: "), std::string::npos);
   EXPECT_NE(at_host.find("% of a copy a row"), std::string::npos);
   EXPECT_EQ(at_host.find("% of the link"), std::string::npos);
-  for (gather_row& r : host.rows)  // as an H200's file of before duplicates were written
+  for (gather_row& r : host.rows)  // like an H200's older file without duplicates
     if (!std::exchange(r.duplicates, "").empty() && r.label.ends_with(", automatic")) r.order = "sorted";
   EXPECT_NE(page_of({}, {}, {{"g.json", host}}).find("that are each asked for twice: "), std::string::npos);
   gather_file none;
@@ -144,7 +144,7 @@ TEST_P(arithmetic_at, ends_where_it_began) {
 
 TEST(dense, both_ways_ask_for_the_same_rows_once) {
   gather_bench_options o = small_options({place_kind::simulated, 0}, {"dense"});
-  o.ids = {50, 100, 100};  // what comes twice is measured once
+  o.ids = {50, 100, 100};  // a size listed twice is measured once
   gather_file const f = measure_gathers(o, [](gather_row const&) {});
   ASSERT_EQ(f.rows.size(), 12u);
   for (std::size_t k = 0; k < f.rows.size(); k += 2) {
@@ -154,7 +154,7 @@ TEST(dense, both_ways_ask_for_the_same_rows_once) {
     EXPECT_EQ(all.way + engine.way, "alignedbulk");
     EXPECT_EQ(engine.multiprocessors, 4u);
     if (k < 10) EXPECT_EQ(all.requests, engine.requests) << all.label;
-    else EXPECT_LE(engine.requests, all.requests);  // rows that are asked for more than 127 times
+    else EXPECT_LE(engine.requests, all.requests);  // rows that are requested more than 127 times
     EXPECT_LT(engine.requests, engine.ids * engine.batches * engine.row_bytes / 128 + 1);
   }
   EXPECT_EQ(f.rows[0].label, "512 B, 50 ids, aligned");
@@ -175,7 +175,7 @@ TEST(duplicates, are_fetched_once_in_every_order) {
   EXPECT_EQ(f.rows[6].label, "512 B, each twice, none");
   EXPECT_EQ(f.rows[9].label, "512 B, each twice, each a read");
   for (std::size_t k = 6; k < 9; ++k) EXPECT_LE(f.rows[k].requests, 150u * 4) << f.rows[k].label;
-  EXPECT_GT(f.rows[9].requests, 290u * 4);  // but for a few that come under way together
+  EXPECT_GT(f.rows[9].requests, 290u * 4);  // except for a few that are in flight together
 }
 
 TEST(copies, stand_beside_gathers_of_the_same_ids) {
@@ -189,7 +189,7 @@ TEST(copies, stand_beside_gathers_of_the_same_ids) {
     EXPECT_EQ(copy.row_bytes, gather.row_bytes);
     EXPECT_EQ(copy.ids, gather.ids);
     ASSERT_TRUE(copy.ms && gather.ms && gather.of_link && !copy.of_link);
-    EXPECT_NEAR(*gather.of_link, *copy.ms / *gather.ms, 1e-9);  // of one round
+    EXPECT_NEAR(*gather.of_link, *copy.ms / *gather.ms, 1e-9);  // from the same round
   }
   EXPECT_EQ(sizes, (std::vector<std::uint64_t>{128, 256, 512, 1024, 2408, 4096}));
   gather_file const simulated = measure_gathers(small_options({place_kind::simulated, 0}, {"copies"}), [](gather_row const&) {});
@@ -215,7 +215,7 @@ TEST(beside, on_a_device_both_are_timed) {
   gather_file const f = measure_gathers(o, [](gather_row const&) {});
   std::size_t timed = 0;
   for (gather_row const& r : f.rows) {
-    if (!r.skipped.empty()) {  // a driver may have no partitions, a device no bulk copies; mps is of two processes
+    if (!r.skipped.empty()) {  // a driver may lack partitions, a device bulk copies; mps needs two processes
       EXPECT_TRUE(r.skipped.find("set apart") != std::string::npos || r.skipped.find("bulk copies") != std::string::npos ||
                   r.skipped.find("Multi-Process") != std::string::npos)
           << r.label << ": " << r.skipped;
@@ -228,7 +228,7 @@ TEST(beside, on_a_device_both_are_timed) {
     EXPECT_LT(r.beside->slower(), 3) << r.label;
     ++timed;
   }
-  EXPECT_GE(timed, 3u);  // on a grid, the aligned way
+  EXPECT_GE(timed, 3u);  // on a grid, with strategy aligned
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The loads bench: what checks mini-batches finds what is wrong, its file comes back, its page shows every figure.
+// The load benchmark: the checker of mini-batches finds errors, the file survives a round trip, the page has every figure.
 #include "bench/load.hpp"
 
 #include <nlohmann/json.hpp>
@@ -47,7 +47,7 @@ TEST(made_rows, any_byte_that_is_wrong_is_found) {
   EXPECT_EQ(code, errc::memory);
 }
 
-// At the host a mini-batch's arrays are ours to spoil.
+// On the CPU the test can corrupt a mini-batch's arrays.
 TEST(batch_check, finds_what_is_wrong) {
   generate_options how;
   how.scale = 9;
@@ -137,7 +137,7 @@ TEST(dry_training, counts_each_mini_batch_once) {
       EXPECT_EQ(e.batches, 26u);
       EXPECT_EQ(e.seeds, n);
       EXPECT_NEAR(e.near_rows + e.far_rows, e.vertices, 1e-9);
-      EXPECT_NEAR(e.far_bytes, 12 * (e.far_rows - e.window_rows), 1e-6);  // at the host none is far
+      EXPECT_NEAR(e.far_bytes, 12 * (e.far_rows - e.window_rows), 1e-6);  // on the CPU all rows are local
       sum += e.vertices * 26;
     }
     EXPECT_NEAR(sum, static_cast<double>(vertices), 1e-6);
@@ -151,7 +151,7 @@ TEST(dry_training, counts_each_mini_batch_once) {
       EXPECT_LE(r.times[i].sample.end, r.times[i].gather.begin);  // or 0
     }
     EXPECT_GT(r.times[0].sample.end, 0);
-    // Stopped in the middle of the first epoch: what comes behind two stretches counts.
+    // Stopped in the middle of the first epoch: mini-batches after two groups count.
     load.begin(5);
     dry_options some;
     some.epochs = 9, some.batches = 20, some.stretch = 4;
@@ -172,20 +172,20 @@ TEST(load_bench, keeps_what_it_says_it_keeps) {
   ASSERT_EQ(f.rows.size(), 8u);
   double far = 1e300;
   for (load_row const& r : f.rows) {
-    EXPECT_LT(r.far_rows, far) << r.kept;  // by degree: the more kept, the fewer far
+    EXPECT_LT(r.far_rows, far) << r.kept;  // by degree: the more are cached, the fewer are remote
     far = r.far_rows;
     EXPECT_NEAR(r.far_bytes, 12 * r.fetched_rows, 1e-6);
     EXPECT_NEAR(r.near_rows + r.far_rows, r.vertices, 1e-9);
     EXPECT_FALSE(r.ms);
   }
   EXPECT_EQ(f.rows[0].near_rows, 0);
-  // Rows that lie on two devices in turns.
+  // Rows that are interleaved over two devices.
   o.peers = {0, 1};
   load_file const two = measure_loads(o, {});
   ASSERT_EQ(two.rows.size(), 16u);
   EXPECT_EQ(two.rows[8].devices, 2u);
   EXPECT_EQ(two.rows[11].kept, 0.1);
-  EXPECT_GT(two.rows[11].peer_rows, two.rows[3].near_rows);  // twice as many are near
+  EXPECT_GT(two.rows[11].peer_rows, two.rows[3].near_rows);  // twice as many are local
   o.figures = {"size"};
   errc code{};
   error_of([&] { measure_loads(o, {}); }, &code);

@@ -1,4 +1,4 @@
-// The page as text; how it looks is for tools/check_page and a browser.
+// The page as text; tools/check_page and a browser check its layout.
 #include "bench/page.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(page, shows_every_figure_with_the_papers_value) {
   EXPECT_TRUE(holds(page, "device budget 1.0 GiB"));
   EXPECT_TRUE(holds(page, "width=device-width"));
   EXPECT_TRUE(holds(page, "prefers-color-scheme:dark"));
-  // 8.5 ms of UVM against 1.5 of aligned and 1.0 of the default; 8-byte ids were not measured, and it says so.
+  // 8.5 ms of UVM against 1.5 of aligned and 1.0 of the default; 8-byte ids were not measured, and the page reports it.
   EXPECT_TRUE(holds(page,
                     "Speed in multiples of UVM&#39;s: \xE2\x80\x98"
                     "aligned\xE2\x80\x99 5.67 on kron 10; Garner&#39;s own way 8.50."));
@@ -30,7 +30,7 @@ TEST(page, shows_every_figure_with_the_papers_value) {
   EXPECT_TRUE(holds(page, "<td>0.105</td>"));
 }
 
-// Far 1.0 ms, near 0.375: 2.67 times; the first runs take what came before their clocks too: 0.5 + 1.5 and 0.25 + 1.25.
+// Remote 1.0 ms, local 0.375: 2.67 times; the first runs include preparation: 0.5 + 1.5 and 0.25 + 1.25.
 TEST(page, divides_far_by_near) {
   std::string page = page_of({{"run.json", sample_run()}});
   EXPECT_TRUE(holds(page, "How many times as long with far edges as with near ones: bfs 2.67 on kron 10.</p>"));
@@ -38,7 +38,7 @@ TEST(page, divides_far_by_near) {
                     "<td class=\"name\">bfs</td><td class=\"name\">kron 10</td><td>4 B</td><td>1.00</td><td>0.375</td><td>2.67</td>"
                     "<td>2.00</td><td>1.50</td></tr>"));
   EXPECT_TRUE(holds(page, "<th scope=\"col\">first, ms</th><th scope=\"col\">each after, ms</th>"));
-  // Near edges are no way over the link: they stand with the times alone.
+  // Local edges do not use the link: only the times show them.
   std::size_t rows = 0;
   for (std::size_t at = 0; (at = page.find(">Garner, near</td>", at)) != std::string::npos; ++at) ++rows;
   EXPECT_EQ(rows, 1u);
@@ -60,7 +60,7 @@ TEST(page, says_why_far_over_near_is_absent) {
   r.jobs[5].skipped = "no room on the device", r.jobs[5].verified = false;
   absent(r, "no room on the device</td>");
   r = sample_run();
-  r.jobs[4].verified = false;  // no far one to divide
+  r.jobs[4].verified = false;  // without a remote one to divide by
   absent(r, "No job was measured with both ways");
   r = sample_run();
   r.jobs.pop_back();
@@ -135,7 +135,7 @@ TEST(page, survives_the_largest_and_the_smallest) {
   for (char const* no : {"nan", "\"inf", "\"-inf"}) EXPECT_FALSE(holds(page, no)) << no;
 }
 
-// Zeros everywhere divide by nothing.
+// All-zero results must not divide by zero.
 TEST(page, survives_zeros) {
   bench::run_file r = sample_run();
   r.machine.link = bench::link_rates{};

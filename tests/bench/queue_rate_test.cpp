@@ -1,4 +1,4 @@
-// That both ways are measured, and what came is compared; how fast they are belongs to a machine of its own.
+// Both strategies are measured, and the pages are compared; their rates need a dedicated machine.
 #include "bench/queue_rate.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ TEST_P(queue_rates, are_measured) {
   RecordProperty("by_rings", std::to_string(r.by_rings));
   RecordProperty("by_host", std::to_string(r.by_host));
 }
-// For who measures (tools/prove_storage): what the rings cost, where the drive has no latency.
+// For benchmarks (tools/prove_storage): the cost of the rings on a drive without latency.
 TEST_P(queue_rates, DISABLED_measured_at_full_rate) {
   queue_rate_options o;
   o.where = where();

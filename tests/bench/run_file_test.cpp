@@ -1,4 +1,4 @@
-// A run file comes back as it was written; whatever is missing, wrong or of another kind is one error that names it.
+// A run file survives a round trip; anything missing, wrong or of another type is one error that names it.
 #include "bench/run_file.hpp"
 
 #include <fstream>
@@ -36,7 +36,7 @@ TEST(run_file, comes_back_as_it_was_written) {
   EXPECT_EQ(r.patterns[1].skipped, "no time");
 }
 
-// Every key of the file in turn, at every depth: taken away, and given a value of another kind.
+// Every key of the file in turn, at every depth: removed, and replaced by a value of another type.
 void each_key(json& at, json const& all, std::string const& where) {
   if (at.is_array()) {
     for (auto& item : at) each_key(item, all, where + "[]");
@@ -45,7 +45,7 @@ void each_key(json& at, json const& all, std::string const& where) {
   if (!at.is_object()) return;
   for (std::size_t i = 0; i < at.size(); ++i) {
     auto const key = std::next(at.begin(), static_cast<std::ptrdiff_t>(i)).key();
-    if (key == "bytes_link") continue;  // told for people; the requests say it
+    if (key == "bytes_link") continue;  // for human readers; the requests determine it
     SCOPED_TRACE(where + "." + key);
     json const was = at;
     at.erase(key);
@@ -80,7 +80,7 @@ TEST(run_file, takes_nothing_else) {
   all["jobs"][0]["id_bytes"] = 4;
   all["jobs"][1]["ms"][0] = -1;
   EXPECT_NE(refused(all.dump()).find("jobs[1].ms[0]"), std::string::npos);
-  // What earlier releases kept of their benchmarks is another schema.
+  // Benchmark files of earlier releases have another schema.
   for (char const* name : {"bfs-h200.json", "bfs-direction-h200.json"}) {
     std::ifstream in(std::string(GARNER_SOURCE_DIR) + "/docs/benchmarks/" + name);
     std::string const text{std::istreambuf_iterator<char>(in), {}};

@@ -1,4 +1,4 @@
-// The bench of shards: every way is measured on every graph, its bytes are those that the split tells, a wrong sum ends the run.
+// The shards benchmark: every strategy is measured on every graph, its bytes match the split report, a wrong sum ends the run.
 #include "bench/shards.hpp"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
       for (shard_row const& r : f.rows) {
         if (r.graph != g.name) continue;
         ++studies[r.study];
-        // What crosses each link is what crosses in all, and its bytes need some time.
+        // The links' bytes sum to the total, and they need some time.
         std::uint64_t crossed = 0;
         for (auto const& of : r.links)
           for (std::uint64_t const bytes : of) crossed += bytes;
@@ -55,7 +55,7 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
         EXPECT_EQ(r.layers, r.study == "gcn" ? 2u : r.study == "gin" ? 5u : 1u);
         EXPECT_EQ(r.forward.has_value(), r.study == "gcn" || r.study == "gin");
         if (r.forward) {
-          // As table 3 has them; products come first where they make rows narrower.
+          // As in table 3; products come first if they make rows narrower.
           bool const prod = g.name == "PROD";
           EXPECT_EQ(r.forward->inputs, prod ? 100u : 128u);
           EXPECT_EQ(r.forward->classes, prod ? 64u : 112u);
@@ -89,7 +89,7 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
       EXPECT_EQ(ways, (std::set<std::string>{"1 bulk exact f32 false", "3 bulk exact f32 false", "3 bulk quick f32 false",
                                              "3 bulk quick bf16 false", "3 bulk quick f16 false", "3 collective exact f32 false",
                                              "3 mgg quick f32 false", "3 mgg quick f32 true"}));
-      // As it is, whole lists, warps apart, reads waited for; the sweep of the first graph: 6 ps and 4 wpb, 5 dist each.
+      // Unmodified, whole lists, separate warps, synchronous reads; the sweep of the first graph: 6 ps and 4 wpb, 5 dist each.
       std::map<std::string, std::size_t> all{{"ways", 8}, {"gcn", 3}, {"gin", 3}, {"ablation", 4}};
       if (g.name == "PROD") all["sweep"] = 50;
       EXPECT_EQ(studies, all);
@@ -132,7 +132,7 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
   }
 }
 
-// Parts are of the order that a graph has inside, so its lists and what crosses are too.
+// Parts follow the internal order of a graph, and so do its adjacency and traffic.
 TEST(shards_bench, a_reordered_graph_is_measured_in_its_order) {
   std::string const file = ::testing::TempDir() + "garner_bench_reordered.gnr";
   save_graph(reorder_graph(generate_graph({generator::kron, 10, 8, 1, {}}), {vertex_order::degree, 1, {}}), file);
@@ -150,7 +150,7 @@ TEST(shards_bench, a_reordered_graph_is_measured_in_its_order) {
   std::filesystem::remove(file);
 }
 
-// Means over graphs, as the paper tells them.
+// Means over graphs, as in the paper.
 TEST(shards_bench, the_page_tells_means_over_graphs_beside_the_papers) {
   shards_file f;
   for (std::string const name : {"RDD", "PROT"}) {
@@ -170,7 +170,7 @@ TEST(shards_bench, the_page_tells_means_over_graphs_beside_the_papers) {
   EXPECT_THAT(page, HasSubstr("Without partitions 1.50 times as long on average (the paper, on four GPUs: 3.47)."));
 }
 
-// A file says nothing of rows and classes; --width is not of the models.
+// A graph file has neither row width nor classes; --width does not apply to the models.
 TEST(shards_bench, models_of_a_file_have_rows_and_classes_as_usual) {
   std::string const file = ::testing::TempDir() + "garner_bench_models.gnr";
   save_graph(generate_graph({generator::kron, 8, 8, 1, {}}), file);
@@ -190,7 +190,7 @@ TEST(shards_bench, models_of_a_file_have_rows_and_classes_as_usual) {
   std::filesystem::remove(file);
 }
 
-// Two shards on one GPU: rows in managed memory too, whose sums are compared like all others.
+// Two shards on one GPU: also with rows in managed memory, whose sums are compared like all others.
 TEST(shards_bench, rows_in_managed_memory_on_a_device) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   shards_bench_options o = small({place_kind::device, 0}, 2);

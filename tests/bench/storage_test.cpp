@@ -1,5 +1,5 @@
-// The storage bench: replays add up and are as fast as their drives allow, a wrong row is found, its file comes back, its page shows every
-// figure.
+// The storage benchmark: replays are consistent and as fast as their drives allow, a wrong row is found, the file survives a round trip,
+// the page has every figure.
 #include "bench/storage.hpp"
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ trace made_trace(std::uint64_t batches, std::uint64_t rows, std::uint64_t of) {
     std::set<std::uint64_t> ids;
     for (std::uint64_t k = 0; ids.size() < rows; ++k) {
       std::uint64_t const a = random_bits(7, b, k) % of, c = random_bits(8, b, k) % of;
-      ids.insert(std::min(a, c));  // low ones come more often
+      ids.insert(std::min(a, c));  // low ones are more frequent
     }
     t.emplace_back(ids.begin(), ids.end());
   }
@@ -70,7 +70,7 @@ TEST(storage_replay, drives_bound_it) {
     terms.drives = drives, terms.link_gbs = link, terms.tail = 20;
     replay_run const r = replay(t, terms);
     double const each = static_cast<double>(r.reads) / static_cast<double>(r.timed);
-    // No faster than its drives' requests (rows that touch are one), nor than the link.
+    // Bounded by its drives' requests (adjacent rows are one), and by the link.
     EXPECT_GE(r.ms, 0.95 * each / terms.drive.requests_a_second / drives * 1e3);
     EXPECT_GE(r.ms, link > 0 ? 0.98 * each * 4096 / link / 1e6 : 0);
     EXPECT_GE(r.ms, order == read_order::faults ? each * us * 1e-3 : 0);
@@ -82,7 +82,7 @@ TEST(storage_replay, drives_bound_it) {
   EXPECT_GT(ms(read_order::ahead, cache_policy::next_use, 8, 4, 324, 2), 2 * four);  // the link is full
   EXPECT_LT(one, ms(read_order::on_demand, cache_policy::window, 8, 1, 324));
   EXPECT_GT(ms(read_order::faults, cache_policy::clock, 0, 1, 11), 10 * ms(read_order::on_demand, cache_policy::clock, 0, 1, 11));
-  // Faults come one at a time: more drives are of no use.
+  // Faults are sequential: more drives do not help.
   EXPECT_DOUBLE_EQ(ms(read_order::faults, cache_policy::clock, 0, 1, 11), ms(read_order::faults, cache_policy::clock, 0, 4, 11));
 }
 
@@ -150,7 +150,7 @@ TEST(storage_replay, pages_and_what_is_possible) {
       EXPECT_LE(sum(slots, window), sum(slots, window + 1));
     }
   }
-  std::uint64_t again = 0;  // in the mini-batch before
+  std::uint64_t again = 0;  // in the previous mini-batch
   for (std::size_t b = 1; b < some.size(); ++b)
     for (std::uint64_t const id : some[b]) again += std::binary_search(some[b - 1].begin(), some[b - 1].end(), id);
   EXPECT_EQ(sum(5000, 1), again);

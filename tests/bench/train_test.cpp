@@ -1,4 +1,4 @@
-// The trainings bench: communities are what they say, what is learned is compared, its file comes back, its page shows every figure.
+// The training benchmark: properties of the communities, comparison of parameters, round trip of the file, every figure of the page.
 #include "bench/train.hpp"
 
 #include <cmath>
@@ -57,8 +57,8 @@ TEST(community, edges_stay_inside_and_rows_say_little) {
     most = std::max(most, lists.offsets[v + 1] - lists.offsets[v]);
   }
   EXPECT_NEAR(static_cast<double>(inside) / static_cast<double>(arcs), 0.6 + 0.4 / 4, 0.05);
-  EXPECT_GT(most, 10 * arcs / n);  // known to many
-  double signal = 0, squares = 0;  // against a centre of its own community: the mean of the rows
+  EXPECT_GT(most, 10 * arcs / n);  // some have many neighbors
+  double signal = 0, squares = 0;  // against the centre of its own community: the mean of the rows
   std::vector<double> mean(o.communities * o.width);
   for (std::uint64_t v = 0; v < n; ++v)
     for (std::uint64_t j = 0; j < o.width; ++j)
@@ -78,7 +78,7 @@ TEST(community, edges_stay_inside_and_rows_say_little) {
   }
 }
 
-// Also without a single edge: a mini-batch that drew nothing.
+// Also without a single edge: a mini-batch without neighbors.
 TEST(take_course, learns_more_with_the_graph_and_the_same_at_every_place) {
   community_graph c = make_communities(small_communities());
   graph_handle const none = without_edges(c.labels.size());
@@ -165,7 +165,7 @@ TEST(train_bench, measures_what_it_says) {
   EXPECT_EQ(staged.way, "staged");
   EXPECT_LT(window.rows.far_bytes, staged.rows.far_bytes);
   EXPECT_EQ(staged.rows.far_bytes, staged.rows.far * 32);
-  // At the host all is near.
+  // On the CPU all rows are local.
   o = small_options({});
   o.epochs = 1;
   train_file const host = measure_trainings(o);
@@ -216,7 +216,7 @@ TEST(train_bench, steps_rows_that_are_learned) {
   for (trainable_row const& r : host.trainable) {
     EXPECT_GT(*r.gather_ms, 0);
     EXPECT_GT(*r.update_ms, 0);
-    EXPECT_FALSE(r.of_floor());  // nothing crosses a link
+    EXPECT_FALSE(r.of_floor());  // no link traffic
     EXPECT_EQ(r.step_rows, 512u);
     EXPECT_EQ(r.far_rows, 0);
   }
@@ -226,7 +226,7 @@ TEST(train_bench, steps_rows_that_are_learned) {
   EXPECT_EQ(code, errc::usage);
 }
 
-// A table that does not fit is a row that says so; the others are measured.
+// A table that does not fit is a row with the reason; the others are measured.
 TEST(train_bench, what_does_not_fit_is_told) {
   train_bench_options o = small_options({});
   o.figures = {"widths"};
@@ -258,7 +258,7 @@ TEST(train_bench, file_comes_back_and_says_what_is_wrong) {
   for (auto const& [key, value] : whole.items()) {
     json less = whole;
     less.erase(key);
-    if (key == "trainable") {  // of before it was measured
+    if (key == "trainable") {  // older files lack it
       EXPECT_TRUE(parse_trainings(less.dump(), "t.json").trainable.empty());
       continue;
     }
@@ -380,7 +380,7 @@ TEST(train_bench, page_shows_every_figure) {
             std::string::npos);
   EXPECT_NE(page.find("Of the floor of far rows an update takes by sgd: 120 %; adagrad: 120 %; adam: 120 %."), std::string::npos);
   EXPECT_NE(page.find("<td>120 %</td><td>133 %</td>"), std::string::npos);  // 6 of 5, 8 of 6
-  // 1 + 2 + 3 + 6 ms of stages in 12: nothing overlaps where nothing is kept; in 8 a third where all is near.
+  // 1 + 2 + 3 + 6 ms of stages in 12: no overlap without cached rows; in 8, a third overlaps if all rows are local.
   EXPECT_NE(
       page.find(
           "<td class=\"name\">near</td><td>1.00</td><td>2.00</td><td>3.00</td><td>6.00</td><td>12.0</td><td>8.00</td><td>33.3 %</td>"),

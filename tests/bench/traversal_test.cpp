@@ -1,4 +1,4 @@
-// What is measured is right: every row verified, the closed forms equal to the trace, the same answers from files and from memory.
+// Correct measurements: every row is verified, the closed forms equal the trace, files and memory give the same results.
 #include "bench/traversal.hpp"
 
 #include <filesystem>
@@ -75,7 +75,7 @@ TEST_P(traversal_at, measures_and_verifies_everything) {
 }
 GARNER_AT_EVERY_PLACE(traversal_at);
 
-// The closed forms that stand for a device are what a trace of the same reads counts.
+// The closed forms for a device equal the counts of a trace of the same reads.
 TEST(traversal, patterns_send_what_figure_2_5_says) {
   traversal_options o = small(place_kind::simulated);
   o.kinds = {generator::kron};
@@ -93,13 +93,13 @@ TEST(traversal, patterns_send_what_figure_2_5_says) {
   for (std::size_t k : {0, 2, 3}) EXPECT_EQ(off.requests[k], 16u);  // of four lines: 96 32 | 96 128 128 32
 }
 
-// A device with room for the state but not for the lists: rows that say so, and what follows is measured all the same.
+// A device with memory for the state but not for the adjacency: rows with the reason, and later measurements still run.
 TEST(traversal, near_edges_that_do_not_fit_are_told) {
   if (!device::count()) GTEST_SKIP() << "near edges need a device";
   traversal_options o = small(place_kind::device);
   o.kinds = {generator::uniform};
   o.scale = 14;
-  o.edge_factor = 128;  // some 16 MiB of lists, beside some 3 of state
+  o.edge_factor = 128;  // some 16 MiB of adjacency, plus some 3 of state
   o.jobs = {"bfs", "components"};
   o.ways = {"default", "near", "uvm"};
   budget& room = device_budget(0);
@@ -116,7 +116,7 @@ TEST(traversal, near_edges_that_do_not_fit_are_told) {
   }
 }
 
-// Of packed lists every way is measured, with their own width alone; files in another order keep their sources.
+// Compressed adjacency is measured with every strategy, with its own width only; files in another order keep their sources.
 TEST(traversal, measures_packed_lists_and_other_orders) {
   executor x(place{place_kind::host, 0});
   generate_options how;
@@ -147,7 +147,7 @@ TEST(traversal, measures_packed_lists_and_other_orders) {
           if (j.way != "uvm") continue;
           paged.insert(j.job);
           if (j.job != "bfs" || kind != place_kind::simulated) continue;
-          std::uint64_t pages = 0;  // as a trace counts them, from blocks where they are packed
+          std::uint64_t pages = 0;  // as counted by a trace, from blocks if compressed
           for (std::uint64_t const source : pick_sources(g, o.sources, o.seed)) {
             bfs_options b;
             b.where = o.where;
@@ -178,7 +178,7 @@ TEST(traversal, measures_the_ways_that_are_asked_for) {
   std::string const wrong = error_of([&] { measure_traversal(o, {}, {}); }, &code);
   EXPECT_EQ(code, errc::usage);
   EXPECT_EQ(wrong, "'sideways' is no way; say some of uvm, strided, merged, aligned, copied, aligned-x8, levels, direction, default, near");
-  // Nothing would be measured: near edges need a device, and only bfs has levels.
+  // Nothing to measure: local edges need a device, and only bfs has levels.
   o.ways = {"near"};
   EXPECT_NE(error_of([&] { measure_traversal(o, {}, {}); }, &code).find("at place simulated"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
@@ -241,7 +241,7 @@ TEST(traversal, a_file_gives_what_memory_gives) {
 }
 
 TEST(traversal, a_way_that_does_not_go_says_why_and_the_rest_goes_on) {
-  // A directed graph without in-lists: nobody can turn round or pull.
+  // A directed graph without in-edges cannot go bottom-up or pull.
   std::vector<arc> arcs;
   for (std::uint64_t v = 0; v < 63; ++v) arcs.push_back({v, v + 1}), arcs.push_back({0, v + 1});
   auto const file = std::filesystem::temp_directory_path() / ("garner-bench-" + std::to_string(::getpid()) + ".gnr");
@@ -254,7 +254,7 @@ TEST(traversal, a_way_that_does_not_go_says_why_and_the_rest_goes_on) {
   std::map<std::string, std::string> why;
   for (job_row const& j : r.jobs) why[j.job + "|" + j.way] = j.skipped;
   EXPECT_NE(why.at("bfs|direction").find("in-lists"), std::string::npos);
-  EXPECT_EQ(why.at("bfs|default"), "");  // goes by levels then
+  EXPECT_EQ(why.at("bfs|default"), "");  // it uses levels then
   EXPECT_NE(why.at("pagerank|default").find("in-lists"), std::string::npos);
   EXPECT_EQ(why.at("bfs|aligned"), "");
   EXPECT_EQ(why.at("pagerank|aligned"), "");

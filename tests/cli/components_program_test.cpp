@@ -51,7 +51,7 @@ TEST(components_program, its_json_has_these_keys) {
         "checked", "verified",          "simulated",       "components", "largest",  "ms_median",     "runs"})
     EXPECT_TRUE(j.contains(key)) << key;
   json const& r = j.at("runs").at(0);
-  // Of two runs the median is their mean.
+  // The median of two runs is their mean.
   outcome const twice = at.shell("garner components k.gnr --trials 2 --json");
   ASSERT_EQ(twice.code, 0) << twice.err;
   json const both = json::parse(twice.out);

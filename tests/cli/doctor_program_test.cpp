@@ -51,7 +51,7 @@ TEST(doctor_program, reports_torch_and_pyg_of_the_python_on_path) {
   EXPECT_EQ(with("", "GARNER_PYTHON=/no/such/python"), std::pair(none, none));
   std::filesystem::remove(at.path() / "bin/python3");
   if (std::system("python3 -c 'import importlib.metadata' 2> /dev/null") != 0) GTEST_SKIP() << "needs python3";
-  for (char const* module : {"email.py", "csv.py"}) at.write(module, "raise SystemExit(3)\n");  // the current folder has no say
+  for (char const* module : {"email.py", "csv.py"}) at.write(module, "raise SystemExit(3)\n");  // the current folder must not matter
   EXPECT_NE(with("").first, none);
 }
 

@@ -16,13 +16,13 @@ std::filesystem::path const golden_folder = std::filesystem::path(GARNER_SOURCE_
 // Times, rates and what depends on the machine.
 std::string masked(std::string text) {
   static std::vector<std::pair<std::regex, std::string>> const masks = {
-      {std::regex(R"~(\| +\d+\.\d +\d+\.\d \|)~"), "| # # |"},  // what a training waited
+      {std::regex(R"~(\| +\d+\.\d +\d+\.\d \|)~"), "| # # |"},  // waiting times of a training
       {std::regex(R"~((layer  ?\d+|all     ): +\d+\.\d ms)~"), "$1: # ms"},
       {std::regex(R"~(\(\d+\.\d before the layers\), \d+\.\d GB/s)~"), "(# before the layers), # GB/s"},
       {std::regex(R"~(("loss": \d+\.\d{3})\d*)~"), "$1"},
       {std::regex(R"~("((evaluation|sample|fetch|gather|model|input|output|caller_waited|loader_waited)_ms)": [-+.e\d]+)~"), "\"$1\": #"},
       {std::regex(R"~(("gbs": )[-+.e\d]+)~"), "$1#"},
-      {std::regex(R"~((layer +\d+|all  +): +\d+\.\d ms)~"), "$1: # ms"},  // of an inference
+      {std::regex(R"~((layer +\d+|all  +): +\d+\.\d ms)~"), "$1: # ms"},  // times of an inference
       {std::regex(R"~(\(\d+\.\d before the layers\), \d+\.\d GB/s)~"), "(# before the layers), # GB/s"},
       {std::regex(R"~(; \d+\.\d\d s\n)~"), "; # s\n"},
       {std::regex(R"~(time \d+\.\d+ ms, \d+\.\d+ GTEPS)~"), "time # ms, # GTEPS"},

@@ -12,7 +12,7 @@ namespace {
 struct example {
   std::string name, properties, vertices, edges;
   std::uint64_t source;
-  std::map<std::uint64_t, double> depth, distance, rank;  // what is missing is not reached
+  std::map<std::uint64_t, double> depth, distance, rank;  // unreached vertices are absent
 };
 
 // NAME's answer as a reader of the benchmark takes it: an id and a value a line.
@@ -175,7 +175,7 @@ TEST(result_files, that_cannot_be_are_refused_before_the_job) {
       EXPECT_NE(o.err.find(w.says), std::string::npos) << o.err;
       EXPECT_EQ(o.out, "");
     }
-  // A full disk leaves none of the files that belong together.
+  // A full disk leaves none of a set of files.
   std::vector<std::string> const before = at.names();
   ASSERT_EQ(at.shell("garner generate kron --scale 14 --random-weights 1:9 k.gnr").code, 0);
   for (std::string const line : {"garner bfs k.gnr --out o.npy", "garner sssp k.gnr --out o.tsv"}) {

@@ -338,7 +338,7 @@ TEST(loading_program, loads_rows_that_stay_in_their_file) {
         EXPECT_NEAR(e["local_rows"].get<double>() + e["remote_rows"].get<double>() + e["file_rows"].get<double>(), e["nodes"].get<double>(),
                     1e-6);
         EXPECT_EQ(e["file_gbs"].is_null(), place == "simulated");
-        for (std::string const score : {"degree", "rpr", "wrpr", "expected", "sampled"}) {  // with lists in their file too
+        for (std::string const score : {"degree", "rpr", "wrpr", "expected", "sampled"}) {  // also with adjacency in the file
           outcome const both =
               at.shell("garner load k.gnr --features " + file + " --host-cache 60% --file-cache 48KiB --share 100% --batch 50 " +
                        "--fanout 4,3 --batches 9 --verify --json --tier file --device " + place + " " + more + " --score " + score);

@@ -159,7 +159,7 @@ TEST(pagerank_program, real_graph) {
     EXPECT_EQ(pull["top"][k]["vertex"], push["top"][k]["vertex"]);
     EXPECT_NEAR(push["top"][k]["rank"].get<double>() / n / pull["top"][k]["rank"].get<double>(), 1, 1e-3);
   }
-  // Lists that stay in the file: the same ranks, bit by bit, of plain and of packed ones.
+  // Adjacency in the file: the same ranks, bit by bit, uncompressed and compressed.
   ASSERT_EQ(at.shell("garner convert '" + file.string() + "' p.gnr --undirected --skip-lines 1 --compress").code, 0);
   for (std::string const name : {"f.gnr", "p.gnr"}) {
     json const home = ranks_of(at, name + " --tolerance 1e-6"), stay = ranks_of(at, name + " --tolerance 1e-6 --tier file --verify");

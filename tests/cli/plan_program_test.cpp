@@ -113,9 +113,9 @@ TEST(traffic_program, knows_what_packed_lists_take) {
   std::uint64_t const planned = run(at, "plan p.gnr --algorithm bfs --variant levels --device simulated --graph-cache 0").at("host_bytes");
   outcome const o = at.shell("garner traffic bfs p.gnr --host-budget " + std::to_string(planned * 3 / 4));
   EXPECT_EQ(o.code, 1);
-  EXPECT_NE(o.err.find("p.gnr: needs about"), std::string::npos) << o.err;  // not midway, of some array
+  EXPECT_NE(o.err.find("p.gnr: needs about"), std::string::npos) << o.err;  // at the start, not at some later allocation
   EXPECT_EQ(at.shell("garner traffic bfs p.gnr --host-budget " + std::to_string(planned * 11 / 10)).code, 0);
-  // Scores and traces too: packed lists take less than plain ones would.
+  // Also scores and traces: compressed adjacency takes less than uncompressed.
   EXPECT_EQ(at.shell("garner score p.gnr --by degree --host-budget " + std::to_string(planned * 11 / 10)).code, 0);
 }
 

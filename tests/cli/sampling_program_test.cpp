@@ -29,7 +29,7 @@ TEST(sampling_program, scores_as_json_and_file) {
   EXPECT_EQ(rows, 1024u);
   json const simulated = json::parse(at.shell("garner score k.gnr --by rpr --device simulated --json").out);
   EXPECT_GT(simulated["bytes_link"].get<std::uint64_t>(), 0u);
-  // Mini-batches beforehand have a seed of their own: --seed draws the training set, and a file of it leaves nothing to draw.
+  // Presampling has its own seed: --seed selects the training set, and with a file of it, is unused.
   EXPECT_EQ(at.shell("printf '3\\n7\\n' > two.txt && garner score k.gnr --by sampled --presample 2 --train two.txt -o a.npy && "
                      "garner score k.gnr --by sampled --presample 2 --train two.txt --seed 9 -o b.npy && cmp a.npy b.npy")
                 .code,
@@ -42,7 +42,7 @@ TEST(sampling_program, scores_as_json_and_file) {
                      "k.gnr q.gnr --by score --score sampled && cmp p.gnr q.gnr")
                 .code,
             0);
-  // The same scores whatever the order inside.
+  // The same scores for any internal order.
   EXPECT_EQ(at.shell("garner reorder k.gnr r.gnr && garner score r.gnr --by degree -o b.tsv && garner score k.gnr --by degree -o a.tsv && "
                      "cmp a.tsv b.tsv")
                 .code,
@@ -61,7 +61,7 @@ TEST(sampling_program, traces_and_reorders_with_the_table) {
   EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --keep-rows -o u.gtr && cmp t.gtr u.gtr").code, 0);
   EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt -o t.npy").code, 0);
   EXPECT_EQ(read_text(at / "t.npy").substr(1, 5), "NUMPY");
-  // Counts are a table of 512 rows as any other.
+  // Counts form a table of 512 rows like any other.
   outcome const r = at.shell(
       "garner score k.gnr --fanout 5,5 -o s.npy && garner reorder k.gnr a.gnr --by score --score s.npy --table t.npy --features-out a.npy "
       "&& "
@@ -70,7 +70,7 @@ TEST(sampling_program, traces_and_reorders_with_the_table) {
   EXPECT_NE(r.out.find("in score order"), std::string::npos);
   outcome const usual = at.shell("garner reorder k.gnr c.gnr --by score --fanout 5,5 --map m.npy && cmp a.gnr c.gnr");  // expected
   EXPECT_EQ(usual.code, 0) << usual.err;
-  // The map says which row of the old table each row of the new one is.
+  // The map gives the old row of each new row.
   ASSERT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt -o t.npy").code, 0);
   auto const array = [&](char const* name, std::size_t each) {
     std::string const all = read_text(at / name);
@@ -147,8 +147,8 @@ TEST(sampling_program, refuses) {
   says("garner trace k.gnr -o k.gnr", 2, "the graph itself");
   says("garner score k.gnr --by size", 2, "wrpr");
   says("garner score k.gnr --by sampled --presample 0", 2, "0 epochs");
-  EXPECT_EQ(at.shell("garner score k.gnr --by expected --presample 0").code, 0);  // which that score does not have
-  // Before anything is taken.
+  EXPECT_EQ(at.shell("garner score k.gnr --by expected --presample 0").code, 0);  // that score does not use it
+  // Before any allocation.
   says("garner score k.gnr --by sampled --train 100% --host-budget 120KiB", 1, "k.gnr: needs about");
   says("garner trace k.gnr --train 100% --host-budget 120KiB", 1, "k.gnr: needs about");
   EXPECT_NE(at.shell("garner score d.gnr --by sampled --train 100%").out.find("in-edges: not in the file; built in"), std::string::npos);

@@ -36,7 +36,7 @@ TEST(sorting_program, memory_stays_within_the_budget) {
   ASSERT_EQ(parts.code, 0) << parts.err;
   EXPECT_EQ(same(in, "whole.gnr", "parts.gnr"), "same\n");
   EXPECT_LT(parts.peak_bytes, 40 * mib + constant);
-  EXPECT_GT(whole.peak_bytes, 3 * parts.peak_bytes);  // so that the bound means something
+  EXPECT_GT(whole.peak_bytes, 3 * parts.peak_bytes);  // so that the bound is meaningful
   EXPECT_THAT(in.names(), UnorderedElementsAre("whole.gnr", "parts.gnr", "g.wel"));
 }
 
@@ -74,7 +74,7 @@ TEST(sorting_program, a_disk_that_is_too_small_is_told_before_it_starts) {
   expect_one_line(o.err);
   EXPECT_THAT(o.err, HasSubstr("sorting needs about 140737488355328 bytes of disk there and "));
   EXPECT_THAT(o.err, HasSubstr("name another folder with --scratch"));
-  // And one that gets full on the way, for which a limit of the file size stands in.
+  // A disk that fills up during the run, emulated by a file size limit.
   how_to_run how;
   how.file_bytes = 8 * mib;
   o = in.garner({"generate", "kron", "k.gnr", "--scale", "18", "--host-budget", "48MiB"}, how);

@@ -34,7 +34,7 @@ TEST(spread_program, files_are_those_of_one_place) {
       ran(at, "garner " + job + " " + graph + out);
       for (std::string const more : {"--shards 1", "--shards 2", "--shards 3 --device simulated", "--shards 8 --access strided"}) {
         SCOPED_TRACE(graph + " " + job + " " + more);
-        // Ranks are the bits of one place that reads alike.
+        // Ranks are the bits of one device with the same reads.
         if (job == "pagerank") ran(at, "garner pagerank " + graph + out + more.substr(std::string("--shards 1").size()));
         json const j = ran(at, "garner " + job + " " + graph + " --verify " + more + again);
         EXPECT_TRUE(j.at("verified"));
@@ -49,7 +49,7 @@ TEST(spread_program, files_are_those_of_one_place) {
           of_steps += step.at("bytes_exchanged").get<std::uint64_t>();
         if (more == "--shards 1") continue;
         EXPECT_EQ(edges, j.at("edges"));
-        EXPECT_GE(exchanged, of_steps);  // with what comes before the first step
+        EXPECT_GE(exchanged, of_steps);  // includes the exchange before the first step
         EXPECT_GT(of_steps, 0u);
         if (!r.at("bytes_link").is_null()) {
           EXPECT_EQ(link, r.at("bytes_link"));

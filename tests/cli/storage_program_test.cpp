@@ -45,7 +45,7 @@ TEST(rows_of_any_size, stopped_or_without_room_leave_nothing) {
     outcome const o = at.garner({"convert", "x.npy", "x.gnt"}, stopped);
     if (o.code == 0) break;  // it was faster
     EXPECT_EQ(at.names(), std::vector<std::string>{"x.npy"});
-    if (o.code == -SIGINT) continue;  // it did not listen yet
+    if (o.code == -SIGINT) continue;  // its handler was not installed yet
     EXPECT_EQ(o.code, 1);
     EXPECT_NE(o.err.find("interrupted"), std::string::npos) << o.err;
     ++heard;
@@ -67,7 +67,7 @@ TEST(rows_of_any_size, stopped_while_a_training_reads_them) {
                                  "40%", "--share", "100%", "--batch", "100", "--fanout", "5,5", "--epochs", "50", "--quiet"},
                                 stopped);
     EXPECT_EQ(at.names(), (std::vector<std::string>{"k.gnr", "x.gnt", "x.npy"}));
-    if (o.code == -SIGINT) continue;  // it did not listen yet
+    if (o.code == -SIGINT) continue;  // its handler was not installed yet
     EXPECT_EQ(o.code, 1) << o.out;
     expect_one_line(o.err);
     EXPECT_NE(o.err.find("interrupted"), std::string::npos) << o.err;

@@ -277,7 +277,7 @@ TEST(training_program, is_planned_before_it_loads) {
   double crosses = 0;
   for (json const& r : far["training"]["reads"]) crosses += r["epoch"]["remote_bytes"].get<double>();
   EXPECT_NEAR(crosses, far["training"]["link_bytes"].get<double>(), 2);
-  // Ranks: the steps of a training, a share of the seeds each, and of what lies near each its own.
+  // Ranks: the steps of a training, a share of the seeds each, and local data separately for each.
   auto const bytes_of = [](json const& p, char const* array) {
     for (json const& r : p["memory"])
       if (r["array"] == array) return r["bytes"].get<std::uint64_t>();
@@ -475,7 +475,7 @@ TEST(training_program, learns_the_same_bits_from_rows_that_stay_in_their_file) {
                                        " -o file.safetensors --device " + place);
           ASSERT_FALSE(all.empty());
           EXPECT_EQ(at.shell("cmp memory.safetensors file.safetensors").code, 0);
-          // Lists that stay in their file too, and whichever rows are kept by score: data larger than memory.
+          // Also with adjacency in the file, and with any score for the cached rows: data larger than memory.
           for (std::string const score : {"degree", "rpr", "wrpr", "expected", "sampled"}) {
             ran(at, "garner train g.gnr --features " + file + rest + how +
                         "--feature-tier file --host-cache 6KiB --file-cache 5KiB --tier file" + " -o file.safetensors --cache-policy " +

@@ -65,17 +65,17 @@ TEST(training_ranks_program, processes_have_lists_and_rows_in_host_memory_once) 
       " train k.gnr --features x.gnt --feature-tier host --labels y.npy --split s.npy --fanout 4,3 --batch 40 --quiet "
       "--epochs 1000000 --evaluate-every 0 --group " +
       name;
-  // What each has mapped of memory without a name, by inode.
+  // The unnamed memory that each has mapped, by inode.
   outcome const both = at.shell("RANK=0 WORLD_SIZE=2 \"" + program() + "\"" + process + " > zero.txt & first=$!; RANK=1 WORLD_SIZE=2 \"" +
                                 program() + "\"" + process +
                                 " & second=$!; sleep 2; for p in $first $second; do awk '/memfd:garner/ {print $5}' "
                                 "/proc/$p/maps | sort -u > maps.$p; wc -l < maps.$p; done; cat maps.* | sort -u | wc -l; "
                                 "ls /dev/shm | grep -c " +
                                 name + "; kill -9 $first; wait $second; ls /dev/shm | grep -c " + name);
-  EXPECT_EQ(both.out, "2\n2\n2\n0\n0\n") << both.err;  // lists and rows in both, the same ones; no file, before and after
+  EXPECT_EQ(both.out, "2\n2\n2\n0\n0\n") << both.err;  // adjacency and rows in both, the same ones; no file, before and after
   EXPECT_THAT(both.err, HasSubstr("rank 0 of 2 has stopped"));
-  // One that cannot begin does not let the other wait.
-  // (It must have begun: of one that came and went before nobody knows.)
+  // A rank that cannot begin does not block the other.
+  // (It must have begun: an earlier one that came and ended is unknown.)
   outcome const refused =
       at.shell("RANK=1 WORLD_SIZE=2 garner" + process + " & second=$!; for k in $(seq 600); do ls /dev/shm | grep -q " + name +
                " && break; sleep 0.05; done; RANK=0 WORLD_SIZE=2 garner train k.gnr "

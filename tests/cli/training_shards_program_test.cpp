@@ -59,7 +59,7 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
   outcome const words = at.shell("garner train " + files + "--full --epochs 1 --shards 3 --shard-strategy bulk");
   EXPECT_THAT(words.out, HasSubstr("shards  3 on cpu; strategy bulk, features as f32, reduction deterministic"));
   EXPECT_THAT(words.out, HasSubstr("times the mean of edges"));
-  // A checkpoint goes on.
+  // Resumes a checkpoint.
   ran(at, "garner train " + files + "--full --model gcn --epochs 2 --shards 3 --checkpoint c.ckpt");
   ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --resume c.ckpt -o again");
   EXPECT_EQ(read_text(at / "again"), first);
@@ -89,7 +89,7 @@ TEST(training_shards_program, processes_write_the_same_model_and_tell_what_rows_
     EXPECT_EQ(read_text(at / "one.txt") + read_text(at / "two.txt"), "");
     EXPECT_EQ(read_text(at / "processes"), read_text(at / "threads"));
   }
-  // A checkpoint of processes goes on by threads.
+  // Threads resume a checkpoint of processes.
   std::string const train =
       "garner train " + files + "--full --model gcn --checkpoint c.ck --group garner-cli-" + std::to_string(::getpid());
   outcome const two =
@@ -162,8 +162,8 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
     if (row["array"] != "offsets" && row["array"] != "adjacency" && row["array"] != "features") near += row["bytes"].get<std::uint64_t>();
   EXPECT_EQ(vertices, p["nodes"]);
   EXPECT_EQ(edges, p["edges"]);
-  EXPECT_EQ(near, bytes);  // all at one place
-  // Each way with what it would take, the fastest first; of two devices one alone too.
+  EXPECT_EQ(near, bytes);  // everything on one device
+  // Each strategy with its predicted time, fastest first; for two devices also a single one.
   auto const ways_of = [](json const& plan) {
     std::vector<std::string> all;
     double last = 0;
@@ -185,7 +185,7 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   std::uint64_t largest = 0;
   for (json const& s : devices["shards"]) largest = std::max(largest, s["bytes"].get<std::uint64_t>());
   EXPECT_EQ(devices["device_bytes"], largest);
-  // Packed lists take at the most so much, near or in host memory; then the link has less.
+  // The limit for compressed adjacency, in device or host memory; the link then carries less.
   auto const bytes_of = [](json const& rows, char const* key, char const* array) {
     for (json const& row : rows)
       if (row[key] == array) return key == std::string("what") ? row["batch"]["remote_bytes"].get<double>() : row["bytes"].get<double>();

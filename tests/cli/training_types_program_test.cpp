@@ -67,7 +67,7 @@ TEST(training_types_program, learns_on_the_whole_graph_and_the_other_way_round) 
         EXPECT_THAT(other.err, HasSubstr("are not the 2 that the model was made for"));
       }
     }
-  // In parts, as little as it says that it wants.
+  // In parts, with the least memory that it accepts.
   ASSERT_EQ(
       at.shell("garner train g.json --fanout 5,5 --hidden 4 --quiet --epochs 1 -o m && garner predict g.json --model m -o s.npy").code, 0);
   outcome const parts = at.shell("garner predict g.json --model m -o p.npy --local-bytes 24KiB --json");
@@ -198,7 +198,7 @@ TEST(training_types_program, is_planned_before_it_loads) {
       }
       EXPECT_GT(host, took);
       EXPECT_LT(host, 1.5 * took);
-      // Rows by tier, of an epoch, by type in what adds up.
+      // Rows by tier, per epoch, by type in the sums.
       double near = 0, far = 0;
       for (json const& t : told["types"]) near += t["local_rows"].get<double>(), far += t["remote_rows"].get<double>();
       EXPECT_NEAR(near, told["local_rows"].get<double>(), 1e-6);
@@ -251,7 +251,7 @@ TEST(training_types_program, is_planned_before_it_loads) {
   outcome const one = at.shell("garner plan kron:8 --algorithm load --width 8 --target x");
   EXPECT_EQ(one.code, 2);
   EXPECT_THAT(one.err, HasSubstr("--target x: kron:8 has one type of vertices"));
-  // A type without rows.
+  // A type without features.
   EXPECT_EQ(at.shell("grep -v node_feat g.json | sed 's/\"count\": 90,/\"count\": 90/' > bare.json").code, 0);
   outcome const bare = at.shell("garner plan bare.json --algorithm train");
   EXPECT_EQ(bare.code, 1);

@@ -1,5 +1,5 @@
-// Caches of rows of a file as planned: against serial twins that share no code with them, against all that could be done where that can be
-// counted out, and against each other.
+// Planned caches for rows of a file: against independent serial references, against exhaustive search where feasible, and against each
+// other.
 #include "features/cache_plan.hpp"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ using ids = std::vector<std::uint64_t>;
 using trace = std::vector<ids>;
 constexpr std::uint64_t never = ~std::uint64_t{0};
 
-// Mini-batches of different rows, the low ones far more often.
+// Mini-batches of distinct rows, low ones far more often.
 trace made(std::uint64_t seed, std::uint64_t batches, std::uint64_t each, std::uint64_t rows) {
   trace t(batches);
   for (std::uint64_t b = 0; b < batches; ++b) {
@@ -46,15 +46,15 @@ trace made(std::uint64_t seed, std::uint64_t batches, std::uint64_t each, std::u
   return t;
 }
 
-// The next mini-batch after `b` that has `id`, of those up to `known`.
+// The next mini-batch after `b` that has `id`, up to `known`.
 std::uint64_t next_use(trace const& t, std::uint64_t b, std::uint64_t known, std::uint64_t id) {
   for (std::uint64_t k = b + 1; k <= known && k < t.size(); ++k)
     if (std::find(t[k].begin(), t[k].end(), id) != t[k].end()) return k;
   return never;
 }
 
-// What mini-batches find, when of what is there those stay that are used again first: Belady's rule, with all mini-batches known. What is
-// used again more than `reach` mini-batches later is not kept for that.
+// Hits of each mini-batch by Belady's rule, with all mini-batches known: rows with the earliest next use stay. A row whose next use
+// is more than `reach` mini-batches later is not kept.
 std::uint64_t belady_hits(trace const& t, std::uint64_t slots, std::uint64_t reach) {
   std::map<std::uint64_t, std::vector<std::uint64_t>> uses;
   for (std::uint64_t b = 0; b < t.size(); ++b)
@@ -62,7 +62,7 @@ std::uint64_t belady_hits(trace const& t, std::uint64_t slots, std::uint64_t rea
   std::set<std::pair<std::uint64_t, std::uint64_t>> there;  // next use, row
   std::uint64_t hits = 0;
   for (std::uint64_t b = 0; b < t.size(); ++b) {
-    // All rows of the mini-batch have a slot; the others of what is there have what is left.
+    // All rows of the mini-batch have a slot; other cached rows share the rest.
     std::uint64_t found = 0;
     for (auto const& [next, id] : there) found += next == b;
     while (there.size() - found + t[b].size() > slots) there.erase(std::prev(there.end()));
@@ -90,7 +90,7 @@ TEST(cache_plan, holds_what_it_says) {
         std::set<std::uint64_t> written;
         for (auto const& l : s.loads) {
           ASSERT_LT(l.slot, slots);
-          // Who overwrites a slot waits for whoever read it last.
+          // A slot's next writer waits for its last reader.
           if (last[l.slot] != never) {
             ASSERT_NE(l.after, cache_plan::nobody) << b;
             ASSERT_GE(l.after, last[l.slot]) << b;
@@ -112,7 +112,7 @@ TEST(cache_plan, holds_what_it_says) {
     }
 }
 
-// Serial twins, as plain as can be.
+// Serial references, as simple as possible.
 std::uint64_t clock_hits(trace const& t, std::uint64_t slots, std::optional<std::uint64_t> window) {
   std::vector<std::uint64_t> at(slots, never);
   std::uint64_t hand = 0, hits = 0, used = 0;
@@ -124,7 +124,7 @@ std::uint64_t clock_hits(trace const& t, std::uint64_t slots, std::optional<std:
         ++hits, busy.insert(id);
         continue;
       }
-      auto const counted = [&](std::uint64_t other) {  // the counter of GIDS: uses to come in the window, in this mini-batch too
+      auto const counted = [&](std::uint64_t other) {  // GIDS' counter: future uses in the window, including this mini-batch
         if (std::find(t[b].begin() + static_cast<std::ptrdiff_t>(i), t[b].end(), other) != t[b].end()) return true;
         return next_use(t, b, b + *window, other) != never;
       };
@@ -174,14 +174,14 @@ TEST(cache_plan, does_as_its_serial_twins) {
     }
 }
 
-// The most hits that any choice gives: everything that could be kept after each mini-batch is tried.
+// The most hits of any choice: tries every possible cache content after each mini-batch.
 std::uint64_t best_hits(trace const& t, std::uint64_t slots) {
   std::map<std::set<std::uint64_t>, std::uint64_t> states{{{}, 0}};
   for (ids const& batch : t) {
     std::map<std::set<std::uint64_t>, std::uint64_t> after;
     for (auto const& [there, hits] : states) {
       std::uint64_t found = hits;
-      std::vector<std::uint64_t> others;  // that may stay besides the mini-batch
+      std::vector<std::uint64_t> others;  // that may stay in addition to the mini-batch
       for (std::uint64_t const id : batch) found += there.contains(id);
       for (std::uint64_t const id : there)
         if (std::find(batch.begin(), batch.end(), id) == batch.end()) others.push_back(id);
@@ -227,13 +227,13 @@ TEST(cache_plan, what_was_just_read_goes_last_so_that_reads_need_not_wait_for_ga
 TEST(cache_plan, each_row_is_read_once_for_all_mini_batches_that_are_known) {
   constexpr std::uint64_t known = 4;
   trace const t = made(5, 40, 50, 5000);
-  cache_plan plan(50 * (known + 1), cache_policy::next_use);  // room for all of them
-  std::map<std::uint64_t, std::uint64_t> read;                // the mini-batch that a row was read for last
+  cache_plan plan(50 * (known + 1), cache_policy::next_use);  // holds all of them
+  std::map<std::uint64_t, std::uint64_t> read;                // the last mini-batch that a row was read for
   std::uint64_t entered = 0;
   for (std::uint64_t b = 0; b < t.size(); ++b) {
     for (; entered < t.size() && entered <= b + known; ++entered) plan.enter(t[entered]);
     for (auto const& l : plan.next().loads) {
-      // It went when nobody knew of another use.
+      // It was evicted without a known next use.
       EXPECT_TRUE(!read.contains(l.id) || b - read[l.id] > known) << b;
       read[l.id] = b;
     }
@@ -323,11 +323,11 @@ TEST(cache_plan, begins_anew_where_a_mini_batch_has_no_room) {
 }
 
 TEST(cache_plan, requests_under_way) {
-  // GIDS' Optane: 1.5 M requests of 4 KiB a second, 11 us, and 25 us of the system; 95 % of the rate.
+  // GIDS' Optane: 1.5 M requests of 4 KiB per second, 11 us, and 25 us of the system; 95 % of the rate.
   drive_rate const optane{1.5e6, 11e-6, 25e-6, 1};
   EXPECT_EQ(required_requests(optane, 0.95), 1026u);  // 19 * 1.5e6 * 36e-6
   EXPECT_EQ(required_requests({1.5e6, 11e-6, 25e-6, 4}, 0.95), 4104u);
-  // What is required takes latency + n / rate: the rate is 95 % of it.
+  // The required requests take latency + n / rate: the rate is 95 % of it.
   double const n = 1026;
   EXPECT_NEAR(n / (36e-6 + n / 1.5e6) / 1.5e6, 0.95, 0.001);
   std::uint64_t const reads[] = {400, 500, 600, 700};

@@ -1,5 +1,5 @@
-// Which way and order a gather takes: the model beside what was measured on an H200 (docs/benchmarks/gather-h200.json), and when the copy
-// engine is never asked.
+// The strategy and order that a gather chooses: the model versus measurements on an H200 (docs/benchmarks/gather-h200.json), and cases in
+// which the copy engine is excluded.
 #include "features/choose.hpp"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ TEST(choice_of_order, follows_the_figures_of_the_machine) {
   EXPECT_THAT(ask(300000, 512, 32).why, HasSubstr("512 B rows of a 32.0 GiB table: 300,000 sorted ids share some translations; sorted 2"));
   EXPECT_EQ(ask(300000, 512, 32).order, gather_order::sorted);
   EXPECT_EQ(ask(1000, 512, 32).order, gather_order::none);  // too few
-  // No translations to share, within reach or where the link is the bound; but what repeats is to cross once.
+  // No translations to share, within TLB reach or if the link is the bottleneck; but duplicates should cross once.
   for (auto const& [row, table] : {std::pair{512, 1}, {2048, 32}, {2408, 32}, {4096, 32}}) {
     gather_run const run = ask(300000, static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(table));
     EXPECT_EQ(run.order, gather_order::sorted) << row;
@@ -41,7 +41,7 @@ TEST(choice_of_order, follows_the_figures_of_the_machine) {
     o.duplicates = gather_duplicates::repeat;
     EXPECT_EQ(ask(300000, static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(table), o).order, gather_order::none) << row;
   }
-  // Several mini-batches share rows, whatever the table; a device that is simulated chooses as the device would, the host does not sort.
+  // Several mini-batches share rows, for any table; a simulated device chooses like a device, and the CPU does not sort.
   auto const batched = [&](place_kind where) { return choose({{where, 0}, 3000, 512, 1000, 1000, true, true, false}, {}, shipped).order; };
   EXPECT_EQ(batched(place_kind::device), gather_order::sorted);
   EXPECT_EQ(batched(place_kind::simulated), gather_order::sorted);
@@ -55,11 +55,11 @@ TEST(choice_of_order, follows_the_figures_of_the_machine) {
   EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::staged, gather_order::none)).order, gather_order::none);
   EXPECT_THAT(error_of([] { ask(300000, 512, 32, asking(gather_way::staged, gather_order::bucketed)); }),
               HasSubstr("a staged gather takes ids as they come"));
-  EXPECT_EQ(ask(std::uint64_t{1} << 32, 512, 32).order, gather_order::none);  // more than can be sorted
+  EXPECT_EQ(ask(std::uint64_t{1} << 32, 512, 32).order, gather_order::none);  // too many to sort
 }
 
 TEST(choice_of_order, knows_from_scores_how_many_ids_are_far) {
-  // A tenth of the rows kept: of ids that ask for all rows alike nine tenths are far, and sorting pays.
+  // A tenth of the rows cached: of uniform ids nine tenths are remote, and sorting pays.
   gather_question q{{place_kind::simulated, 0}, 300000, 512, 64u << 20, 60u << 20, false, false, false};
   EXPECT_EQ(choose(q, {}, shipped).order, gather_order::sorted);
   q.far_share = 0.09;  // by degree: 27,000, which share no translations
@@ -76,7 +76,7 @@ TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_th
   using enum gather_duplicates;
   EXPECT_EQ(ask(300000, 512, 32).duplicates, once);
   EXPECT_EQ(ask(300000, 512, 1).duplicates, once);
-  // Between what a sort may cost and what nothing may: the hash table.
+  // Between the cost limit of sorting and the smallest table: the hash table.
   EXPECT_EQ(ask(40000, 512, 1).order, gather_order::none);
   EXPECT_EQ(ask(40000, 512, 1).duplicates, repeat);
   EXPECT_EQ(ask(56000, 512, 1).order, gather_order::none);
@@ -84,20 +84,20 @@ TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_th
   EXPECT_THAT(ask(56000, 512, 1).why, HasSubstr("; ids that repeat are found by a hash table, so that their far rows cross once; "));
   EXPECT_EQ(ask(1000, 512, 32).duplicates, repeat);
   EXPECT_THAT(ask(1000, 512, 32).why, HasSubstr("; an id that repeats is fetched again; "));
-  EXPECT_EQ(ask(std::uint64_t{1} << 32, 512, 32).duplicates, repeat);  // more than can be sorted or found
+  EXPECT_EQ(ask(std::uint64_t{1} << 32, 512, 32).duplicates, repeat);  // too many to sort or to find
   for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
     EXPECT_EQ(ask(10, 512, 1, asking(gather_way::bulk, order)).duplicates, once) << to_string(order);
     EXPECT_EQ(ask(300000, 512, 32, asking_for(repeat, order)).duplicates, repeat) << to_string(order);
     EXPECT_EQ(ask(300000, 512, 32, asking_for(repeat, order)).order, order);
   }
-  EXPECT_EQ(ask(10, 512, 32, asking_for(once)).order, gather_order::none);  // of the two the shorter
+  EXPECT_EQ(ask(10, 512, 32, asking_for(once)).order, gather_order::none);  // the cheaper of the two
   EXPECT_EQ(ask(10, 512, 32, asking_for(once)).duplicates, once);
   EXPECT_EQ(ask(300000, 512, 1, asking_for(once)).order, gather_order::sorted);
   EXPECT_EQ(ask(300000, 512, 32, asking_for(repeat)).order, gather_order::sorted);  // for its translations
   gather_question q = of_table(300000, 512, 1);
   q.batched = true;
   EXPECT_EQ(choose(q, asking_for(repeat), shipped).order, gather_order::none);
-  // Nothing crosses, so nothing is looked for.
+  // No link traffic, so no deduplication.
   q = of_table(300000, 512, 32), q.far_rows = 0;
   EXPECT_EQ(choose(q, {}, shipped).duplicates, repeat);
   EXPECT_EQ(choose(q, asking(gather_way::naive, gather_order::bucketed), shipped).duplicates, repeat);
@@ -116,7 +116,7 @@ TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_th
 }
 
 TEST(choice_of_duplicates, once_where_there_are_more_ids_than_far_rows) {
-  // 300,000 ids of 500 rows: 19.2 MB as they come, 32 KB once.
+  // 300,000 ids of 500 rows: 19.2 MB with duplicates, 32 KB without.
   gather_question q{{place_kind::simulated, 0}, 300000, 64, 500, 500, false, false, false};
   gather_run run = choose(q, {}, shipped);
   EXPECT_EQ(run.duplicates, gather_duplicates::once);
@@ -125,16 +125,16 @@ TEST(choice_of_duplicates, once_where_there_are_more_ids_than_far_rows) {
   o.duplicates = gather_duplicates::repeat;
   EXPECT_EQ(choose(q, o, shipped).duplicates, gather_duplicates::repeat);
   EXPECT_EQ(choose(q, o, shipped).order, gather_order::none);
-  q.rows = q.far_rows = 300000;  // as many as ids, which need not repeat
+  q.rows = q.far_rows = 300000;  // as many as ids, possibly all distinct
   EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::repeat);
-  // Where even what is saved takes less time than looking for it.
+  // Saving less time than the lookup costs.
   q.ids = 1000, q.rows = q.far_rows = 500;
   EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::repeat);
-  // Between what a sort may cost and what looking may.
+  // Between the cost limits of sorting and of looking up.
   q.ids = 20000, q.rows = q.far_rows = 50;
   EXPECT_EQ(choose(q, {}, shipped).order, gather_order::none);
   EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::once);
-  q.rows = 5000, q.far_rows = 50;  // of which 200 ids are for these
+  q.rows = 5000, q.far_rows = 50;  // 200 of the ids are for these
   EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::repeat);
 }
 
@@ -146,7 +146,7 @@ TEST(choice_of_duplicates, not_found_where_places_for_rows_are_host_memory) {
   EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::repeat);
   for (gather_order order : {gather_order::none, gather_order::bucketed})
     EXPECT_EQ(choose(q, asking(gather_way::aligned, order), shipped).duplicates, gather_duplicates::repeat) << to_string(order);
-  // Sorted, each row is written to all its places as it comes.
+  // Sorted, each row is written to all its positions on arrival.
   EXPECT_EQ(choose(q, asking(gather_way::aligned, gather_order::sorted), shipped).duplicates, gather_duplicates::once);
   gather_options o;
   o.order = gather_order::none, o.duplicates = gather_duplicates::once;
@@ -171,7 +171,7 @@ TEST(choice_of_way, the_copy_engine_in_order_where_it_was_measured_faster) {
   for (std::uint64_t ids : {1000, 1000000, 2000000, 2400000})  // too few to sort; 37 against 34; 38 against 47
     EXPECT_EQ(ask(ids, 512, 32).way, gather_way::aligned) << ids;
   EXPECT_EQ(ask(300000, 512, 1).way, gather_way::aligned);  // within reach
-  // The model beside the measured milliseconds; it is some tenth too fast at 32 GiB, as it is for all multiprocessors.
+  // The model versus the measured milliseconds; it is some tenth too fast at 32 GiB, also for all multiprocessors.
   double const table = 32.0 * (1 << 30);
   for (auto const& [row, ms] : {std::pair{128, 6.32}, {256, 6.58}, {512, 6.29}})
     EXPECT_NEAR(shipped.engine_sorted_ms(300000, static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(table)), ms, 0.15 * ms) << row;
@@ -181,7 +181,7 @@ TEST(choice_of_way, the_copy_engine_is_never_chosen_where_it_cannot_or_may_not) 
   EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::automatic, gather_order::sorted)).way, gather_way::bulk);
   EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::automatic, gather_order::none)).way, gather_way::aligned);
   EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::automatic, gather_order::bucketed)).way, gather_way::aligned);
-  EXPECT_EQ(ask(300000, 500, 32).way, gather_way::aligned);  // rows that are not of whole 16 bytes
+  EXPECT_EQ(ask(300000, 500, 32).way, gather_way::aligned);  // row size is not a multiple of 16 bytes
   for (place_kind kind : {place_kind::host, place_kind::simulated}) {
     gather_question q = of_table(300000, 512, 32);
     q.where.kind = kind;
@@ -203,17 +203,17 @@ TEST(choice_of_way, the_copy_engine_is_never_chosen_where_it_cannot_or_may_not) 
     }
   }
   gather_options loads;
-  loads.load_bytes = 8;  // is about loads
+  loads.load_bytes = 8;  // applies to loads only
   EXPECT_EQ(ask(300000, 512, 32, loads).way, gather_way::aligned);
-  // A batched of as many ids is as dense as one batch of them.
+  // A batched gather is as dense as one batch with the same number of ids.
   gather_question q = of_table(300000, 512, 32);
   q.batched = true;
   EXPECT_EQ(choose(q, {}, shipped).way, gather_way::bulk);
-  // Where most rows are near, going over them apart costs what is won.
+  // If most rows are local, a separate pass over them costs the gain.
   q = of_table(300000, 512, 64);
   q.far_rows /= 2;
   EXPECT_EQ(choose(q, {}, shipped).way, gather_way::aligned);
-  // On a link that 4 multiprocessors cannot fill.
+  // A link that 4 multiprocessors cannot saturate.
   gather_figures fast = shipped;
   fast.zero_copy_gbs = 400;
   for (gather_figures::reach& r : fast.tables) r.translations *= 8;
@@ -234,7 +234,7 @@ TEST(choice_of_way, on_few_multiprocessors) {
 }
 
 TEST(choice_model, beside_what_was_measured) {
-  // The model beside what was measured: GB/s of 512 B rows of 32 GiB.
+  // The model versus measurements: GB/s of 512 B rows of 32 GiB.
   auto const rate = [&](std::uint64_t n) { return static_cast<double>(n) * 512 / shipped.sorted_ms(n, 512, 32ull << 30) / 1e6; };
   EXPECT_NEAR(rate(100000), 18, 3);
   EXPECT_NEAR(rate(300000), 21.5, 3);
@@ -246,8 +246,8 @@ TEST(choice_model, beside_what_was_measured) {
   link.random_rows = {{128, 1ull << 30, 14}, {512, 1ull << 30, 19.9}, {1024, 1ull << 30, 19.8}};
   gather_figures const mine = gather_figures::of(link);
   EXPECT_TRUE(mine.measured);
-  EXPECT_EQ(mine.translations(1ull << 30), 0);              // the link is the bound there
-  EXPECT_NEAR(mine.translations(16ull << 30), 0.03, 0.01);  // larger than measured: as shipped
+  EXPECT_EQ(mine.translations(1ull << 30), 0);              // the link is the bottleneck there
+  EXPECT_NEAR(mine.translations(16ull << 30), 0.03, 0.01);  // larger than measured: the built-in value
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Tables that stay in a file: the same rows as the plain table whatever lies where, errors that name file and row, and never a wrong row.
+// Tables in a file: the same rows as a table in memory for any tiers, errors that name file and row, and never a wrong row.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -294,10 +294,10 @@ TEST(file_rows, budgets) {
     return both(s.host, s.cache_bytes);
   };
   EXPECT_EQ(share({100, 10, 400, {}, 0}), both(30, 100));
-  EXPECT_EQ(share({100, 10, {}, {}, 800}), both(30, 100));  // half of what is free
+  EXPECT_EQ(share({100, 10, {}, {}, 800}), both(30, 100));  // half of the free memory
   EXPECT_EQ(share({100, 10, 400, 400, 0}), both(0, 400));
   EXPECT_EQ(share({100, 10, 400, 10, 0}), both(39, 10));
-  EXPECT_EQ(share({100, 10, 1000, 10, 0}), both(100, 0));  // all have room
+  EXPECT_EQ(share({100, 10, 1000, 10, 0}), both(100, 0));  // all rows fit
   EXPECT_EQ(share({100, 10, 15, {}, 0}), both(0, 10));
   EXPECT_EQ(share({0, 10, 15, {}, 0}), both(0, 0));
   EXPECT_EQ(share({10, 0, 15, {}, 0}), both(0, 0));
@@ -329,7 +329,7 @@ TEST(file_rows, of_tables_beside_each_other_lie_in_host_memory_once) {
       for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(mix(i) % rows.rows);
       std::vector<float> one(ids.size() * 5), other(one.size());
       first->gather(std::span<std::int64_t const>(ids), one);
-      first.reset();  // what both read stays with the second
+      first.reset();  // shared reads stay with the second
       gather_run const run = second.gather(std::span<std::int64_t const>(ids), other);
       EXPECT_TRUE(one == other);
       EXPECT_GT(run.file_reads, 0u);
@@ -406,7 +406,7 @@ TEST(file_rows, a_million_rows_under_faults_are_right_or_an_error_that_names_the
   o.where = {place_kind::simulated, 0};
   o.host_budget = 2000 * width * 4, o.device_budget = 500 * width * 4, o.scores = scores;
   std::optional<tiered_tensor> t;
-  for (int tries = 0; !t; ++tries) {  // what is kept is read first
+  for (int tries = 0; !t; ++tries) {  // cached rows are read first
     ASSERT_LT(tries, 100);
     try {
       t.emplace(on.table(unit, 5), o);
@@ -490,7 +490,7 @@ TEST(file_rows, of_a_row_file_come_by_several_rings) {
   for (std::uint64_t g = 0; g < 20; ++g) expect_rows(t, some_ids(g, 3000, n));
 }
 
-// What a process holds, which is to be the same when all is gone again.
+// The resources of a process, which must be the same after everything is released.
 struct held {
   std::uint64_t host = host_budget().used();
   std::ptrdiff_t threads = entries("/proc/self/task"), files = entries("/proc/self/fd");
@@ -500,7 +500,7 @@ struct held {
 };
 void expect_same(held const& before) {
   held now;
-  // A thread that was joined may stand there for a moment.
+  // A joined thread may be listed for a moment.
   for (int tries = 0; now.threads > before.threads && tries < 200; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     now = held();
@@ -513,12 +513,12 @@ void expect_same(held const& before) {
 TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
   constexpr std::uint64_t unit = 4096, n = 1 << 18, width = 2, a_gather = 40'000;
   constexpr std::uint64_t all = sanitized ? 500'000 : 10'000'000;
-  shared_pool();  // which stays
+  shared_pool();  // it stays
   held const before;
   {
     using kind = drive_fault::kind;
     std::vector<drive_fault> faults(6);
-    faults[0].what = kind::fails, faults[0].probability = sanitized ? 5e-3 : 1e-4;  // of fewer rows more, so that some meet one
+    faults[0].what = kind::fails, faults[0].probability = sanitized ? 5e-3 : 1e-4;  // a higher rate for fewer rows, so that some rows fail
     faults[1].what = kind::short_read, faults[1].probability = 1e-2;
     faults[2].what = kind::late, faults[2].probability = 1e-3, faults[2].seconds = 10;
     faults[3].what = kind::twice, faults[3].probability = 1e-2;
@@ -529,7 +529,7 @@ TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
     o.host_budget = n / 8 * width * 4;
     o.file_cache = n / 8 * width * 2;
     std::optional<tiered_tensor> t;
-    for (int tries = 0; !t && tries < 100; ++tries) {  // what is kept is read first
+    for (int tries = 0; !t && tries < 100; ++tries) {  // cached rows are read first
       try {
         t.emplace(on.table(unit, 20), o);
       } catch (error const& e) {
@@ -541,7 +541,7 @@ TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
     std::vector<std::int64_t> ids(a_gather);
     std::vector<float> out(a_gather * width);
     for (std::uint64_t g = 0; compared < all; ++g) {
-      // Of all, so that each page is wanted, or of a few, so that pages are not joined.
+      // All rows, so that each page is needed, or a few, so that pages are not merged.
       std::uint64_t const stride = g % 3 == 0 ? 1 : 1024, some = g % 3 == 0 ? a_gather : a_gather / 2;
       for (std::uint64_t i = 0; i < some; ++i)
         ids[i] = static_cast<std::int64_t>(random_bits(g, 0, i) % (n / stride) * stride + (stride > 1 ? i % 7 : 0));
@@ -564,7 +564,7 @@ TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
   expect_same(before);
 }
 
-// The same of files and the threads and rings that read them, stopped in the middle.
+// The same for files, reader threads and rings, stopped in the middle.
 TEST(file_rows, that_are_stopped_while_thousands_are_read_leave_nothing) {
   a_folder const folder;
   constexpr std::uint64_t n = 40'000, width = 256;  // a row is a KiB
@@ -612,7 +612,7 @@ TEST(file_rows, a_drive_that_vanishes_is_an_error_and_goes_on_being_one) {
   }
 }
 
-// The stripes of a row file, as simulated drives.
+// The stripes of a feature file, as simulated drives.
 page_file::opener with_faults(std::vector<drive_fault> const& faults, std::shared_ptr<simulated_drives>* made = nullptr) {
   return [faults, made](std::vector<std::string> const& stripes) -> std::shared_ptr<drive_set> {
     std::vector<simulated_drive> all;
@@ -674,7 +674,7 @@ TEST(file_rows, of_a_row_file_are_never_wrong_where_bits_are) {
 TEST(file_rows, a_wrong_bit_in_a_row_file_names_row_and_page_and_leaves_other_rows_alone) {
   a_folder const folder;
   std::string const file = (folder.at / "rows.gnt").string();
-  convert_rows(folder.numbered(128), file);  // 8 rows a page
+  convert_rows(folder.numbered(128), file);  // 8 rows per page
   std::uint64_t const begin = page_file(file).head().begin(), bad_page = 7;
   {
     std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
@@ -698,7 +698,7 @@ TEST(file_rows, a_wrong_bit_in_a_row_file_names_row_and_page_and_leaves_other_ro
       EXPECT_EQ(out[5], static_cast<float>(id * 128 + 5));
     }
   }
-  // Together with good ones: an error, whatever is asked for beside it.
+  // Together with valid ids: an error, for any other ids.
   std::vector<std::int64_t> const all = some_ids(3, 2000);
   std::vector<float> rows_of(all.size() * 128);
   EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(all), rows_of); }), HasSubstr("page 7: "));
@@ -712,14 +712,14 @@ TEST(file_rows, a_drive_is_measured_once) {
   auto const file = plain_stored_rows("table", simulate({d}, how), {}, 0, 16384, 4096);
   drive_rate const r = file->measured();
   EXPECT_NEAR(r.seconds, 324e-6, 60e-6);
-  EXPECT_NEAR(r.requests_a_second, 128 / 324e-6, 0.2 * 128 / 324e-6);  // by the depth that was said
+  EXPECT_NEAR(r.requests_a_second, 128 / 324e-6, 0.2 * 128 / 324e-6);  // by the given depth
   EXPECT_EQ(file->files().depth(), 128u);
   drive_rate const again = file->measured();
   EXPECT_EQ(again.seconds, r.seconds);
   EXPECT_EQ(again.requests_a_second, r.requests_a_second);
 }
 
-// Where nobody said how many reads are under way, so many are as the drive wants: latency times rate, and half as many again.
+// The automatic queue depth follows the drive: latency times rate, plus one half.
 TEST(file_rows, as_many_reads_are_under_way_as_the_drive_wants) {
   simulation how;
   how.counted_time = true;
@@ -730,10 +730,10 @@ TEST(file_rows, as_many_reads_are_under_way_as_the_drive_wants) {
     EXPECT_EQ(file->files().depth(), 128u);  // before
     std::uint64_t const reads = file->files().counters().reads;
     file->measured();
-    EXPECT_EQ(file->files().counters().reads, reads);  // not the reader's own
+    EXPECT_EQ(file->files().counters().reads, reads);  // excludes the reader's own
     return file;
   };
-  auto const rate_of = [](stored_rows const& file) {  // of one queue that is made afterwards
+  auto const rate_of = [](stored_rows const& file) {  // of a queue that is created afterwards
     return measure_reads(file.files(), 4096, 4 * file.files().depth(), 1, 0.1).requests_a_second();
   };
   simulated_drive far = samsung_980_pro(64u << 20), near = optane(64u << 20);
@@ -741,14 +741,14 @@ TEST(file_rows, as_many_reads_are_under_way_as_the_drive_wants) {
   EXPECT_NEAR(of_far->files().depth(), 1.5 * 324e-6 * 0.7e6, 50);  // 340
   EXPECT_GE(rate_of(*of_far), 0.95 * 0.7e6);
   auto const of_near = measured({near});
-  EXPECT_EQ(of_near->files().depth(), 64u);  // 25 would do; at the least
+  EXPECT_EQ(of_near->files().depth(), 64u);  // 25 suffice; the minimum
   EXPECT_GE(rate_of(*of_near), 0.95 * 1.45e6);
   simulated_drive slow = far;
   slow.latency_us = 20000;
-  EXPECT_NEAR(measured({slow})->files().depth(), 1024, 100);  // as many as were tried
+  EXPECT_NEAR(measured({slow})->files().depth(), 1024, 100);  // the largest that was tried
   far.size /= 2;
-  EXPECT_NEAR(measured({far, far})->files().depth(), 1.5 * 324e-6 * 0.7e6, 60);  // a drive
-  // By 128, which is what is there else, the far drive gives 0.4 M.
+  EXPECT_NEAR(measured({far, far})->files().depth(), 1.5 * 324e-6 * 0.7e6, 60);  // per drive
+  // With the default of 128 the distant drive delivers 0.4 M.
   any.sizes_depth = false;
   EXPECT_LE(rate_of(*measured({samsung_980_pro(64u << 20)})), 0.45e6);
 }

@@ -1,4 +1,4 @@
-// The contract of gathers: all ways, orders, sizes of rows and mixtures of tiers against the plainest serial code.
+// The contract of gathers: all strategies, orders, row sizes and tier mixtures against the simplest serial code.
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -14,7 +14,7 @@ using namespace garner::testing;
 
 std::uint8_t byte_at(std::uint64_t i) { return static_cast<std::uint8_t>(random_bits(7, 0, i / 8) >> i % 8 * 8); }
 
-// A table of bytes in memory of its own, `offset` bytes off a page.
+// A table of bytes in its own memory, `offset` bytes off a page.
 struct table {
   std::vector<std::uint8_t> memory;
   row_array rows;
@@ -37,7 +37,7 @@ std::vector<std::int64_t> draw_ids(std::uint64_t n, std::uint64_t rows, std::uin
   return ids;
 }
 
-// Gathers at a place, from ids of either width, into memory of that place; the rows come back to the host.
+// Gathers on a device, from ids of either width, into its memory; returns the rows to the host.
 std::vector<std::uint8_t> gathered(tiered_tensor& t, std::vector<std::int64_t> const& ids, gather_options const& options = {},
                                    bool narrow = false, gather_run* ran = nullptr, std::uint64_t out_offset = 0) {
   executor x(t.where());
@@ -148,7 +148,7 @@ TEST_P(gather, a_row_repeated_any_number_of_times) {
 }
 
 TEST_P(gather, many_ids_that_repeat_and_collide) {
-  // Enough for all threads and teams to meet in the table of ids, at its fullest (n a power of two, few repeated), and with hubs.
+  // Enough for contention of all threads and teams in the hash table, at its fullest (n a power of two, few repeated), and with hubs.
   table const data(200000, 16);
   tiered_options options;
   options.where = where();
@@ -162,7 +162,7 @@ TEST_P(gather, many_ids_that_repeat_and_collide) {
         how.way = way, how.order = order, how.duplicates = gather_duplicates::once;
         auto const ids = draw_ids(1u << 17, 200000, 5, repeated);
         EXPECT_EQ(gathered(t, ids, how), serial(data, ids)) << to_string(way) << " " << to_string(order) << repeated;
-        auto const few = draw_ids(3000, 200000, 6, repeated);  // in the room of the others
+        auto const few = draw_ids(3000, 200000, 6, repeated);  // in the buffers of the others
         EXPECT_EQ(gathered(t, few, how), serial(data, few)) << to_string(way) << " " << to_string(order) << repeated;
       }
 }
@@ -188,7 +188,7 @@ TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
       ids[17] = 3;
       EXPECT_EQ(error_of([&] { gathered(t, ids, how, true); }), "id 100 at position 4321: this table has rows 0 to 99");
       ids[4321] = 9;
-      EXPECT_EQ(gathered(t, ids, how), serial(data, ids));  // and the tensor is as it was
+      EXPECT_EQ(gathered(t, ids, how), serial(data, ids));  // and the tensor is unchanged
     }
   EXPECT_EQ(error_of([&] { gathered(t, {std::numeric_limits<std::int64_t>::min()}); }),
             "id -9223372036854775808 at position 0: this table has rows 0 to 99");
@@ -226,9 +226,9 @@ TEST_P(gather, tables_of_no_and_one_row_and_no_ids) {
 }
 
 TEST_P(gather, many_batches_each_to_its_own_place) {
-  constexpr std::uint64_t wall = 16;  // behind the rows
+  constexpr std::uint64_t wall = 16;  // after the rows
   executor x(where());
-  // Rows that the copy engine moves whole and others; some kept near, and none.
+  // Rows that the copy engine moves whole and others; some cached, or none.
   for (auto const& [width, kept, way, order] : [] {
          std::vector<std::tuple<std::uint64_t, std::uint64_t, gather_way, gather_order>> all;
          for (std::uint64_t width : {36u, 48u})
@@ -325,7 +325,7 @@ TEST_P(gather, conversions_give_the_same_bits_everywhere) {
             how.way = way, how.to = to;
             if (!own) how.scales = others;
             auto const got = gathered(t, ids, how);
-            if (way != gather_way::staged && own) {  // each row twice, the second copied from the first as it was written
+            if (way != gather_way::staged && own) {  // each row twice, the second copied from the first as converted
               how.order = gather_order::none, how.duplicates = gather_duplicates::once;
               auto twice = ids;
               twice.insert(twice.end(), ids.begin(), ids.end());
@@ -398,8 +398,8 @@ TEST(simulated_gather, figure_3_5_of_the_dissertation) {
 }
 TEST(simulated_gather, rows_of_602_floats) {
   GARNER_NEEDS_COUNTS();
-  // Row 3 begins 56 B into a line: 72 + 18 * 128 + 32 bytes; unaligned, each of 19 steps meets two lines,
-  // of which three steps of four share some: 4 rounds of 2 + 4 requests, and one of 2 + 3.
+  // Row 3 begins 56 B into a line: 72 + 18 * 128 + 32 bytes; unaligned, each of 19 steps touches two lines,
+  // of which three of every four steps share some: 4 rounds of 2 + 4 requests, and one of 2 + 3.
   traffic const naive = simulated(2408, {3}, gather_way::naive), shifted = simulated(2408, {3}, gather_way::shifted),
                 aligned = simulated(2408, {3}, gather_way::aligned);
   EXPECT_EQ(naive.request_count(), 29u);
@@ -426,7 +426,7 @@ TEST(simulated_gather, near_rows_ask_nothing_of_the_link_and_repeated_ones_once)
 }
 TEST(simulated_gather, reads_each_far_row_once_in_every_way_and_order) {
   GARNER_NEEDS_COUNTS();
-  // Rows of whole units of the copy engine, so that what is read is the rows and nothing beside them. No group is so long that it is cut.
+  // Rows of whole units of the copy engine, so that exactly the rows are read. No group is so long that it is split.
   for (std::uint64_t width : {16, 48, 128, 512, 2416}) {
     table const data(1000, width);
     auto ids = draw_ids(1200, 1000, width, false);
@@ -448,7 +448,7 @@ TEST(simulated_gather, reads_each_far_row_once_in_every_way_and_order) {
           how.way = way, how.order = order;
           gather_run run;
           EXPECT_EQ(gathered(t, ids, how, false, &run), right);
-          if (way == gather_way::bulk && order == gather_order::sorted) {  // which cuts groups at each 1,024th position
+          if (way == gather_way::bulk && order == gather_order::sorted) {  // it splits groups at each 1,024th position
             EXPECT_GE(run.link.bytes_useful, distinct.size() * width);
             EXPECT_LE(run.link.bytes_useful, (distinct.size() + ids.size() / 1024) * width);
           } else {
@@ -456,7 +456,7 @@ TEST(simulated_gather, reads_each_far_row_once_in_every_way_and_order) {
           }
           how.duplicates = gather_duplicates::repeat;
           EXPECT_EQ(gathered(t, ids, how, false, &run), right);
-          if (way == gather_way::bulk) EXPECT_GE(run.link.bytes_useful, distinct.size() * width);  // the engine sees who stands together
+          if (way == gather_way::bulk) EXPECT_GE(run.link.bytes_useful, distinct.size() * width);  // the engine detects adjacent duplicates
           else EXPECT_EQ(run.link.bytes_useful, asked * width);
         }
     }
@@ -464,7 +464,7 @@ TEST(simulated_gather, reads_each_far_row_once_in_every_way_and_order) {
 }
 TEST(simulated_gather, automatic_reads_each_far_row_once_unless_that_would_show) {
   GARNER_NEEDS_COUNTS();
-  // 40 MB of rows: a table within reach, where no order is needed for translations. 200 KB: even a launch more would show.
+  // 40 MB of rows: a table within reach, where translations need no order. 200 KB: even one more launch would show.
   for (auto const& [n, once] : {std::pair{10000, true}, {50, false}}) {
     table const data(3000, 4096);
     tiered_options options;
@@ -494,7 +494,7 @@ TEST(simulated_gather, several_batches_cross_once_by_the_copy_engine_too) {
   options.where = {place_kind::simulated, 0};
   options.device_budget = 100 * 512;
   tiered_tensor t(data.rows, options);
-  std::vector<std::int64_t> const ids{5, 700, 3000, 700, 99, 3000};  // two far rows, twice each
+  std::vector<std::int64_t> const ids{5, 700, 3000, 700, 99, 3000};  // two remote rows, twice each
   std::vector<std::uint8_t> out(2 * ids.size() * 512);
   std::vector<id_span> const batches{{ids.data(), ids.size(), 8}, {ids.data(), ids.size(), 8}};
   std::uint64_t const half = out.size() / 2;

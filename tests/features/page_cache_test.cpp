@@ -1,4 +1,4 @@
-// Rows of a file that kernels ask for by pages: right whatever has room near, and never wrong ones where the drive is.
+// Rows of a file that kernels request by pages: correct for any cache size, and an error instead of wrong rows if the drive fails.
 #include "features/page_cache.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 using namespace garner::testing;
 using ::testing::HasSubstr;
 
-// Byte k of row r, of any table.
+// Byte k of row r, for any table.
 std::uint8_t byte_of(std::uint64_t r, std::uint64_t k) { return static_cast<std::uint8_t>(mix(r * 131071 + k / 8) >> k % 8 * 8); }
 
 std::string row(std::uint64_t r, std::uint64_t bytes) {
@@ -100,7 +100,7 @@ TEST_P(page_cache_at, rows_of_every_length_are_right_whatever_has_room) {
         expect_rows(x, cache, view, {static_cast<std::int64_t>(n) - 1}, told);
         EXPECT_EQ(told.rows, 801u);
         EXPECT_EQ(told.bytes, told.reads * 4096);
-        if (near_pages == 2000 && n * row_bytes < 2000 * 4096) {  // all stays: what was there before costs nothing
+        if (near_pages == 2000 && n * row_bytes < 2000 * 4096) {  // everything stays: pages of earlier gathers cost nothing
           EXPECT_GE(told.hits, 400u);
           EXPECT_LE(told.reads, (n * row_bytes + 128 + 4095) / 4096 * 3 / 2 + 1) << "sets may overflow, but not by much";
         }

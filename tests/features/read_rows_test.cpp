@@ -1,4 +1,4 @@
-// .npy files as NumPy writes them, and what lies.
+// .npy files as NumPy writes them, and inconsistent ones.
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -45,11 +45,11 @@ TEST_F(npy, mapped_it_is_the_file) {
   std::string const data = "12345678abcdefgh";
   std::string head = header("<f4", "(2, 2)");
   while ((10 + head.size() + 1) % 64) head += ' ';
-  for (std::string const& odd : {std::string(), std::string(" ")}) {  // with it rows do not begin where floats may
+  for (std::string const& odd : {std::string(), std::string(" ")}) {  // with it rows are misaligned for floats
     write(bytes(head + odd, data));
     std::uint64_t const before = host_budget().used();
     row_array t = map_rows(file);
-    EXPECT_EQ(host_budget().used() == before, odd.empty());  // the pages are the file's
+    EXPECT_EQ(host_budget().used() == before, odd.empty());  // the pages belong to the file
     EXPECT_EQ(std::memcmp(t.data, data.data(), data.size()), 0);
     EXPECT_EQ(t.rows, 2u);
     EXPECT_EQ(map_rows(file, element::u8).width, 8u);
@@ -82,7 +82,7 @@ TEST_F(npy, every_element_and_version) {
     }
 }
 
-// What has no element of ours comes as it is.
+// Element types without an equivalent are returned as raw bytes.
 TEST_F(npy, other_types_are_raw_bytes) {
   for (char const* descr : {"<f8", "<i4", "<i2", "<u2", "<u4", "<u8", "|b1", "<c8", "<c16", "<f16", "<V2", "|V2", "|V7", "<U2", "|S5"}) {
     unsigned const digits = static_cast<unsigned>(std::stoul(descr + 2)), each = descr[1] == 'U' ? 4 * digits : digits;

@@ -1,4 +1,4 @@
-// Tables of rows in files of pages: there and back by every width, and files that lie about their rows.
+// Feature files: round trips by every width, and files with inconsistent headers.
 #include "features/row_file.hpp"
 
 #include <cstring>
@@ -60,7 +60,7 @@ TEST_F(row_files, there_and_back) {
         EXPECT_EQ(f.rows(), rows);
         EXPECT_EQ(f.layout().type(), "<f4");
         EXPECT_EQ(f.layout().shape(), (std::vector<std::uint64_t>{rows, width}));
-        // To other pages, and back to the very file.
+        // To other pages, and back to the identical file.
         o.page_bytes = 8192;
         convert_rows(path("t.gnt"), path("u.gnt"), o);
         convert_rows(path("u.gnt"), path("out.npy"));

@@ -1,4 +1,4 @@
-// Where rows go: budgets, scores, peers; what a tensor tells of itself; unified tensors.
+// The tiers of rows: budgets, scores, peers; a tensor's own report; unified tensors.
 #include "garner/features.hpp"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ std::vector<std::int64_t> all_ids(std::uint64_t n) {
   std::reverse(ids.begin(), ids.end());
   return ids;
 }
-// Every row of the tensor, at its place, is the one of its id.
+// Every row of the tensor is the one of its id.
 void expect_all_rows(tiered_tensor& t) {
   executor x(t.where());
   auto const ids = all_ids(t.rows());
@@ -68,7 +68,7 @@ TEST(hottest, is_a_stable_sort_of_the_scores) {
   EXPECT_EQ(error_of([&] { require_numbers(scores); }), "the score of row 7 is not a number");
   numbered_rows const data(10, 5);
   for (place const where : {place{}, place{place_kind::simulated}})
-    for (std::uint64_t budget : {0, 100}) {  // whether or not the scores decide anything
+    for (std::uint64_t budget : {0, 100}) {  // whether or not the scores matter
       tiered_options o;
       o.where = where, o.device_budget = budget, o.scores = scores;
       errc code{};
@@ -86,7 +86,7 @@ TEST(shares, of_budgets_and_of_what_is_free) {
   EXPECT_EQ(share({100, 10, 0, 0, 0, 0, 0}), both(0, 0));
   EXPECT_EQ(share({100, 10, 105, 0, 0, 0, 0}), both(10, 0));
   EXPECT_EQ(share({100, 10, ~0ull, 0, 0, 0, 0}), both(100, 0));
-  EXPECT_EQ(share({100, 10, {}, {}, 600, 0, 0}), both(30, 0));    // half of what is free
+  EXPECT_EQ(share({100, 10, {}, {}, 600, 0, 0}), both(30, 0));    // half of the free memory
   EXPECT_EQ(share({100, 10, {}, {}, 600, 400, 2}), both(0, 40));  // peers hold more
   EXPECT_EQ(share({100, 10, 100, 100, 600, 400, 4}), both(10, 40));
   EXPECT_EQ(share({100, 10, 500, ~0ull, 600, 400, 4}), both(50, 50));
@@ -130,7 +130,7 @@ TEST(tiers, rows_lie_in_any_mixture) {
               EXPECT_EQ(hits[tier::device], t.tiers()[tier::device]);
               EXPECT_EQ(hits[tier::peer], t.tiers()[tier::peer]);
               EXPECT_EQ(hits[tier::host], t.tiers()[tier::host]);
-              if (scored && kept && kept < rows) {  // no row far is hotter than one near
+              if (scored && kept && kept < rows) {  // no remote row is hotter than a local one
                 float coldest_near = INFINITY, hottest_far = -INFINITY;
                 for (std::int64_t id : ids) {
                   rows_by_tier const one = t.hits({&id, 1, 8});
@@ -185,7 +185,7 @@ TEST(tiers, on_a_device_what_repeats_is_not_copied_from_places_in_host_memory) {
 
 TEST(tiers, on_a_device_ids_and_places_elsewhere_are_refused) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
-  auto* const plain = static_cast<std::int64_t*>(std::calloc(1000, 8));  // pageable memory of the host
+  auto* const plain = static_cast<std::int64_t*>(std::calloc(1000, 8));  // pageable host memory
   if (device::reads(0, plain)) {
     std::free(plain);
     GTEST_SKIP() << "this device pages host memory";
@@ -217,7 +217,7 @@ TEST(tiers, on_a_device_ids_and_places_elsewhere_are_refused) {
   EXPECT_EQ(code, errc::usage);
   error_of([&] { t.hits({plain, 10, 8}); }, &code);
   EXPECT_EQ(code, errc::usage);
-  t.gather({pinned.data(), 10, 8}, near);  // and the device is well
+  t.gather({pinned.data(), 10, 8}, near);  // and the device still works
   EXPECT_EQ(x.read(near.data() + 50), 0);
   std::free(plain);
 }
@@ -273,7 +273,7 @@ TEST(tiers, on_a_device_streams_that_come_and_go_at_one_address) {
       void* const first = device::make_stream(0);
       how.stream = stream_ref::of_address(first);
       t.gather({near_up.data(), n, 8}, out, how);
-      device::free_stream(0, first);  // returns at once; what was given still runs
+      device::free_stream(0, first);  // returns at once; submitted work still runs
       void* const second = device::make_stream(0);
       how.stream = stream_ref::of_address(second);
       t.gather({near_down.data(), n, 8}, other, how);
@@ -320,7 +320,7 @@ TEST_P(beside_others, tensors_share_the_rows_on_peers) {
           std::optional<tiered_tensor> first(std::in_place, data.rows, o);
           std::uint64_t const made = pays(1).used();
           tiered_tensor second = first->beside(at(1));
-          // Its own: the rows kept on it, ranks where there are some, and the words it works with. No row of a peer twice.
+          // Its own: its cached rows, ranks if needed, and its scratch words. No row of a peer twice.
           bool const ranks = scored && near < 1000 && (near || peers) && kept;
           EXPECT_EQ(pays(1).used() - made, (kept ? near * 40 : 0) + (ranks ? 4000 : 0) + 8 * (2 + tier_count) +
                                                (GetParam() == place_kind::simulated && runs_later(at(1)) ? 16 : 0))
@@ -336,7 +336,7 @@ TEST_P(beside_others, tensors_share_the_rows_on_peers) {
           }
           expect_all_rows(*first);
           first.reset();
-          expect_all_rows(second);  // what they share stays
+          expect_all_rows(second);  // shared rows stay
           tiered_tensor last = second.beside(at(0));
           second = std::move(last);
           expect_all_rows(second);
@@ -385,7 +385,7 @@ TEST(tiers, beside_is_of_places_of_one_kind) {
 }
 
 // --- peers that are processes ---
-struct group_table {  // what all of them say
+struct group_table {  // the common options
   numbered_rows data{1000, 5};
   std::vector<float> scores = some_scores(1000);
   tiered_options options;
@@ -395,7 +395,7 @@ struct group_table {  // what all of them say
   }
 };
 
-// One of the processes: tells when it has read all rows, again when it is told to, and when it has let go.
+// One of the processes: reports when it has read all rows, again on request, and when it has released the table.
 TEST(tiers, DISABLED_member) {
   char const *const name = std::getenv("GARNER_GROUP"), *const index = std::getenv("GARNER_GROUP_INDEX"),
                     *const members = std::getenv("GARNER_GROUP_MEMBERS"), *const a_peer = std::getenv("GARNER_GROUP_ROWS");
@@ -481,7 +481,7 @@ TEST_P(processes, hold_a_share_each_and_read_all) {
     for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
     for (auto const& c : all) c->go();
     for (auto const& c : all) EXPECT_EQ(c->hears(), 'l');
-    expect_all_rows(t);  // they have let go, and keep what is read here
+    expect_all_rows(t);  // they have released it, and keep the rows that are read here
   }
   for (auto const& c : all) EXPECT_EQ(c->end(), 0);
 }
@@ -497,7 +497,7 @@ TEST_P(processes, keep_what_all_have_room_for) {
     for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
     for (auto const& c : all) c->end();
     if (least == 0) {
-      EXPECT_NO_THROW(expect_all_rows(t));  // nobody's rows are missed
+      EXPECT_NO_THROW(expect_all_rows(t));  // all rows are available
     }
   }
 }
@@ -539,7 +539,7 @@ TEST_P(processes, are_killed_in_the_middle_of_gathers) {
       &code);
   EXPECT_EQ(code, errc::device);
   EXPECT_GT(rounds, 0u);
-  if (GetParam() == place_kind::simulated) {  // what lies in shared memory outlives its owner: the last gather that was answered was right
+  if (GetParam() == place_kind::simulated) {  // shared memory outlives its owner: the last successful gather was right
     auto const got = host_copy(x, out.data(), 5000);
     for (std::uint64_t k = 0; k < got.size(); ++k) ASSERT_EQ(got[k], ids[k / 5]);
   }
@@ -549,7 +549,7 @@ TEST_P(processes, of_other_tables_do_not_meet) {
   auto const all = others();
   group_table mine = table();
   mine.scores[17] += 1;
-  // Whoever comes first is right; the others hear it, or wait for one that does not come.
+  // The first error is right; the others report it, or time out waiting for one that does not come.
   mine.options.wait_seconds = 1;
   errc code{};
   std::string const said = error_of([&] { tiered_tensor(mine.data.rows, mine.options); }, &code);

@@ -1,4 +1,4 @@
-// The prefetch window at every place: rows are the table's whatever was asked for before, also after an error in the middle of a fetch.
+// The prefetch window on every device: rows are the table's after any earlier requests, also after an error during a fetch.
 #include "features/window.hpp"
 
 #include "core/progress.hpp"
@@ -42,7 +42,7 @@ row_window::fetched_rows fetch(row_window& w, batches const& of, std::vector<buf
   for (auto const& b : of) near.push_back(near_copy(w.at(), b)), ids.push_back({near.back().data(), b.size(), 8});
   return w.fetch(ids);
 }
-// As another stream reads them, which gives the lease back only then.
+// Read by another stream, which returns the lease only then.
 void expect_rows(row_window& w, lease<row_view> from, batches const& of, std::vector<buffer<std::int64_t>> const& near) {
   executor x(w.at(), executor::urgent{});
   row_view const view = from.use(x);
@@ -83,7 +83,7 @@ TEST_P(window_at, gives_the_rows_of_the_table_and_reads_each_far_one_once) {
   }
 }
 
-// A group's rows are those of the table until its lease goes: while the next group comes, takes places of others, and wants a larger
+// A group's rows are valid until its lease ends: while the next group arrives, replaces other rows, and needs a larger
 // window.
 TEST_P(window_at, keeps_what_a_lease_names) {
   for (int trial = runs_later(where()) ? 20 : 1; trial; --trial) {
@@ -130,7 +130,7 @@ TEST_P(window_at, is_whole_again_after_memory_ran_out) {
   for (std::uint64_t room = 0; room < 200000; room += 5000) {
     host_budget().set_limit(host_budget().used() + 20000 + room);
     try {
-      auto [run, rows_of] = fetch(w, larger, near);  // by the window that there is, where only a larger one is refused
+      auto [run, rows_of] = fetch(w, larger, near);  // in the existing window, if a larger one is refused
       host_budget().set_limit(before);
       expect_rows(w, std::move(rows_of), larger, near);
       if (run.left_far == 0) break;
@@ -149,7 +149,7 @@ TEST_P(window_at, is_whole_again_after_an_interrupt) {
   table t(where());
   row_window w = t.window(rows);
   std::uint64_t interrupted = 0;
-  for (std::uint64_t checks = 0;; ++checks) {  // at each point where a fetch looks whether it is to stop
+  for (std::uint64_t checks = 0;; ++checks) {  // at each cancellation point of a fetch
     batches const of = some_batches(checks, 60);
     std::vector<buffer<std::int64_t>> near;
     request_interrupt_after(checks);

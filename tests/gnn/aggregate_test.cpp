@@ -1,4 +1,4 @@
-// Aggregation over lists of any length, of which the longest are added up in slices: against plain sums in f64.
+// Aggregation over lists of any length, with the longest split into slices: against plain sums in f64.
 #include "gnn/aggregate.hpp"
 
 #include "core/random.hpp"
@@ -10,7 +10,7 @@ using namespace garner::testing;
 
 constexpr std::uint64_t vertices = 9500;
 
-// Arcs to v from u, by v and then u: vertex 3 has all, vertex 9000 has 4097, others few; and all hear of vertex 5.
+// Edges to v from u, by v and then u: vertex 3 has all, vertex 9000 has 4097, others few; and all have vertex 5 as a neighbor.
 struct arcs {
   std::vector<std::uint64_t> offsets{0};
   std::vector<std::uint32_t> ends;
@@ -44,7 +44,7 @@ std::vector<float> some_rows(std::uint64_t columns) {
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(unit_float(random_bits(2, columns, i))) - 0.5f;
   return rows;
 }
-// out[v] = sum over the list of v of weight * in[u], of u below `below`.
+// out[v] = sum over the list of v of weight * in[u], for u below `below`.
 std::vector<double> plain(arcs const& a, std::vector<float> const& rows, std::uint64_t columns, std::uint64_t below = ~std::uint64_t{0}) {
   std::vector<double> out(vertices * columns);
   for (std::uint64_t v = 0; v < vertices; ++v)
@@ -75,18 +75,18 @@ TEST_P(aggregate_at, long_lists_give_what_plain_sums_give) {
     std::vector<double> const forth = plain(lists, rows, columns);
     whole.forward(x, from, {out.data(), columns}, vertices, columns);
     expect_near(host_copy(x, out.data(), rows.size()), forth.data(), "forward");
-    // A range of targets, with a row of each one's own.
+    // A range of targets, with an own row for each.
     std::vector<double> with_own = forth;
     for (std::size_t i = 0; i < with_own.size(); ++i) with_own[i] += static_cast<double>(rows[i]);
     whole.forward(x, from, {out.data(), columns}, 9100, columns, {from.row(2), columns}, 2);
     expect_near(host_copy(x, out.data(), 9100 * columns), with_own.data() + 2 * columns, "a range");
-    // Lists of a part alone.
+    // Adjacency of a single part.
     relation_edges<float> part;
     part.normalise_whole(x, aggregation::sum, nullptr, vertices);
     part.take_part(x, {lists.offsets.data(), lists.ends.data(), lists.weights.data()}, 8990, 300, vertices);
     part.forward(x, from, {out.data(), columns}, 200, columns, {from.row(8995), columns}, 8995);
     expect_near(host_copy(x, out.data(), 200 * columns), with_own.data() + 8995 * columns, "a part");
-    // Backward, of the first targets alone.
+    // Backward, for the first targets only.
     whole.backward(x, from, {out.data(), columns}, 9001, vertices, columns, {}, false);
     expect_near(host_copy(x, out.data(), rows.size()), plain(back, rows, columns, 9001).data(), "backward");
   }
@@ -114,7 +114,7 @@ TEST_P(aggregate_at, long_lists_of_a_block_too) {
     block.backward(x, {in.data(), columns}, {out.data(), columns}, vertices, vertices, columns, {}, false);
     expect_near(host_copy(x, out.data(), rows.size()), plain(bare_back, rows, columns).data(), "backward");
   }
-  // The next block turns no edge round: no source has a list, also where some had a long one before.
+  // The next block reverses no edge: no source has a list, although some had a long one before.
   block.take(x, e, vertices, vertices, 0);
   block.normalise(x, aggregation::sum, nullptr, nullptr, nullptr);
   auto const in = near_copy(x, some_rows(12)), out = near_copy(x, some_rows(12));

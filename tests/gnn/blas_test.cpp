@@ -1,4 +1,4 @@
-// Dense products against three loops in double: our own, OpenBLAS where there is one, and class blas at every place.
+// GEMMs against three loops in double: our own, OpenBLAS if available, and class blas on every device.
 #include "gnn/blas.hpp"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ struct shape {
   std::uint64_t m, n, k;
 };
 
-// What is multiplied, in memory of the host. What lies between rows is NaN, and c where it is not to be read.
+// Operands in host memory. Padding between rows is NaN, and so is c unless it is read.
 template <class T>
 struct matrices {
   bool transpose_a, transpose_b;
@@ -55,7 +55,7 @@ struct matrices {
   dense_product<T> product(T* into) const {
     return {transpose_a, transpose_b, of.m, of.n, of.k, alpha, a.data(), lda, b.data(), ldb, beta, into, ldc};
   }
-  // `unit`: of rounding, of a factor or a sum.
+  // `unit`: rounding unit of a factor or a sum.
   void expect(std::vector<T> const& got, double unit = std::numeric_limits<T>::epsilon()) const {
     ASSERT_EQ(got.size(), c.size());
     if (wanted.empty()) multiply();
@@ -77,7 +77,7 @@ struct matrices {
 
  private:
   struct element {
-    double is, size;  // the sum, and that of the sizes of what was added
+    double is, size;  // the sum, and the sum of absolute terms
   };
   mutable std::vector<element> wanted;
 
@@ -100,7 +100,7 @@ struct matrices {
   }
 };
 
-// 0 to 130 in every dimension, in steps, and what fills more than one block of the processor's.
+// 0 to 130 in every dimension, in steps, and sizes of more than one cache block.
 std::vector<shape> shapes_of_step(std::uint64_t step) {
   std::vector<shape> shapes;
   for (std::uint64_t s = 0; s <= 130; s += step) shapes.push_back({s, (s * 37 + 11) % 131, (s * 53 + 29) % 131});
@@ -110,7 +110,7 @@ std::vector<shape> shapes_of_step(std::uint64_t step) {
   return shapes;
 }
 
-// run(matrices) of all these, and all ways to transpose.
+// run(matrices) for all of these, with all transpositions.
 template <class T, class Run>
 void each_case(std::uint64_t step, Run run) {
   std::uint64_t seed = 0;
@@ -167,7 +167,7 @@ TYPED_TEST(dense, own_product_has_the_same_bits_for_any_threads) {
     }
 }
 
-// A row of more elements than an int counts: what OpenBLAS cannot be asked.
+// A row with more elements than an int can count: OpenBLAS cannot do it.
 TYPED_TEST(dense, rows_longer_than_an_int_counts) {
   using T = TypeParam;
   constexpr std::uint64_t ld = (std::uint64_t{1} << 31) + 5;
@@ -204,7 +204,7 @@ TEST(find_cblas, says_what_a_named_file_lacks) {
   EXPECT_EQ(none.about, "GARNER_BLAS says none");
 }
 
-// The environment is read once a process, so it is one that asks.
+// The environment is read once per process, so a child process checks it.
 TEST(find_cblas, DISABLED_asks) {
   executor x({place_kind::simulated, 0});
   try {
@@ -230,7 +230,7 @@ TEST(find_cblas, goes_by_the_environment) {
 
 class dense_at : public at_place {
  protected:
-  // Null, and skipped, where a device has no cuBLAS.
+  // Null, and skipped, on a device without cuBLAS.
   std::unique_ptr<blas> open(executor& x, dense_math math = dense_math::f32) {
     try {
       return std::make_unique<blas>(x, math);
@@ -272,7 +272,7 @@ TEST_P(dense_at, same_bits_again) {
   }
 }
 
-// Coarser factors on a device; the host has none.
+// Coarser factors on a device; the CPU has none.
 TEST_P(dense_at, coarser_math) {
   executor x(where());
   auto const exact = open(x);
@@ -302,7 +302,7 @@ TEST_P(dense_at, follows_the_stream) {
   at.expect(run(x, *products, at));
 }
 
-// As product(), then bias and ReLU. Where the library cannot it says so, and leaves everything as it was.
+// Like product(), then bias and ReLU. An unsupported call reports it, and leaves everything unchanged.
 TEST_P(dense_at, endings_are_those_that_a_pass_behind_would_make) {
   executor x(where());
   auto const products = open(x);
@@ -313,7 +313,7 @@ TEST_P(dense_at, endings_are_those_that_a_pass_behind_would_make) {
   }
   std::uint64_t done = 0;
   for (shape const s : {shape{4097, 64, 64}, shape{1000, 16, 100}, shape{300, 47, 16}, shape{37, 5, 3}, shape{1, 1, 1}})
-    for (std::uint64_t const seed : {2, 4})  // rows as long as they are wide, and further apart
+    for (std::uint64_t const seed : {2, 4})  // rows as long as they are wide, and with padding
       for (bool const relu : {false, true}) {
         matrices<float> at(s, 2, seed);
         at.alpha = 1, at.beta = 0;

@@ -1,4 +1,4 @@
-// Aggregation over a block of one's own, against loops in double; its backward is the transpose; what is wrong is named.
+// Aggregation over a custom block, against loops in double; its backward is the transpose; errors are named.
 #include "garner/aggregate.hpp"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ block make_block(std::uint64_t targets, std::uint64_t sources, bool weighted) {
   for (std::uint64_t u = 0; u < sources; ++u) b.degrees.push_back(static_cast<double>(from() % 20) * (weighted ? 1.7 : 1));
   return b;
 }
-// The matrix that the aggregation is: targets x sources.
+// The matrix of the aggregation: targets x sources.
 std::vector<double> matrix_of(block const& b, aggregation how, bool own_degrees) {
   std::vector<double> m(b.targets * b.sources), in(std::max(b.targets, b.sources)), drawn(in.size());
   auto const weight = [&](std::size_t e) { return b.weights.empty() ? 1.0 : b.weights[e]; };
@@ -42,7 +42,7 @@ std::vector<double> matrix_of(block const& b, aggregation how, bool own_degrees)
     auto const v = static_cast<std::size_t>(b.col[e]), u = static_cast<std::size_t>(b.row[e]);
     double f = 1;
     if (how == aggregation::mean) f = 1 / in[v];
-    // Without weights degrees are counts, and who was drawn counts for the rest.
+    // Without weights, degrees are counts, and sampled neighbors are scaled up for the others.
     bool const counts = !own_degrees && b.weights.empty();
     if (how == aggregation::gcn) f = 1 / std::sqrt((degree(v) + 1) * (degree(u) + 1)) * (counts ? degree(v) / drawn[v] : 1);
     m[v * b.sources + u] += weight(e) * f;
@@ -132,7 +132,7 @@ TEST_P(block_aggregation_test, edges_that_cannot_be_are_named) {
   EXPECT_THAT(error_of([&] { a.forward(&one, &one, 1); }), ::testing::HasSubstr("take() some first"));
 }
 
-// Sums over lists, against loops in double.
+// Aggregation over lists, against loops in double.
 struct some_lists {
   std::vector<std::int64_t> offsets{0}, order;
   std::vector<std::int32_t> ends;
@@ -229,7 +229,7 @@ GARNER_AT_EVERY_PLACE(list_sums_test);
 
 TEST_P(list_sums_test, are_those_of_loops) { check_all(make_lists({3, 0, 1, 12, 0, 7, 0}, 20)); }
 
-// Around multiples of 512 edges, where slices end; long lists side by side, and short ones in between.
+// Around multiples of 512 edges, where slices end; adjacent long lists, and short ones in between.
 TEST_P(list_sums_test, of_long_lists) {
   check_all(make_lists({5, 0, 1600, 2, 0, 513}, 30));
   check_all(make_lists({512, 513, 511, 1, 1024, 1025, 0}, 30));
@@ -238,7 +238,7 @@ TEST_P(list_sums_test, of_long_lists) {
 
 TEST_P(list_sums_test, without_edges_are_zeros) { check_all(make_lists({0, 0, 0}, 4)); }
 
-// An item adds its own row by the weight that stands behind those of the edges, by 1 + eps, or another row as it is.
+// An item adds its own row, with the weight after those of the edges, with 1 + eps, or another row unchanged.
 TEST_P(list_sums_test, loops_add_rows_of_their_own) {
   executor x(where());
   std::vector<std::int64_t> const offsets{0, 2, 2, 3};
@@ -263,7 +263,7 @@ TEST_P(list_sums_test, loops_add_rows_of_their_own) {
   EXPECT_EQ(host_copy(x, of_weights.data(), 5), (std::vector<float>{2, 3, 100, 1, 20}));
 }
 
-// Weights of attention add up to 1, and their gradients are those of small steps.
+// Attention weights sum to 1, and their gradients match finite differences.
 TEST_P(list_sums_test, attention_is_a_softmax_and_its_gradients) {
   executor x(where());
   std::uint64_t const items = 4, heads = 2;

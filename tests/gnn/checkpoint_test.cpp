@@ -1,4 +1,4 @@
-// Checkpoints: there and back, each byte flipped, each length cut off, and those of something else.
+// Checkpoints: round trips, each byte flipped, each truncation, and those of another training.
 #include "gnn/checkpoint.hpp"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ struct checkpoints : garner::testing::in_a_folder {
     EXPECT_THAT(said, StartsWith(at("x").string() + ": "));
     return said.substr(std::min(said.size(), at("x").string().size() + 2));
   }
-  // Tensors with metadata that are no checkpoint as Garner writes it.
+  // Tensors with metadata that are not a checkpoint of Garner's.
   std::string refused(file_metadata const& metadata, std::vector<file_tensor> const& tensors = {}) const {
     write_tensors(at("x"), tensors, metadata);
     return refused();
@@ -73,7 +73,7 @@ TEST_F(checkpoints, there_and_back) {
   EXPECT_FALSE(r.has("v"));
   EXPECT_EQ(r.fact("loss"), "0.25");
 
-  // The same content gives the same bytes, whatever it was read from.
+  // The same content gives the same bytes, after any round trip.
   r.write(at("y"));
   EXPECT_EQ(bytes_of("x"), bytes_of("y"));
 }
@@ -84,7 +84,7 @@ TEST_F(checkpoints, with_nothing_in_them) {
   EXPECT_TRUE(r.arrays.empty() && r.facts.empty() && r.made_for.empty());
 }
 
-// The file is one of any reader of safetensors; docs/reference/file-formats.md says what is in its metadata.
+// Any safetensors reader can open the file; docs/reference/file-formats.md specifies its metadata.
 TEST_F(checkpoints, are_files_of_tensors) {
   small().write(at("x"));
   tensor_file const in(at("x"));
@@ -104,7 +104,7 @@ TEST_F(checkpoints, are_files_of_tensors) {
   EXPECT_EQ(in.find("random")->dtype, "U64");
 }
 
-// As docs/reference/file-formats.md has it: of the whole file with zeros in its place.
+// By docs/reference/file-formats.md: of the whole file with zeros in its place.
 TEST_F(checkpoints, whose_checksum_is_as_told) {
   small().write(at("x"));
   std::string bytes = bytes_of();
@@ -124,7 +124,7 @@ TEST_F(checkpoints, each_flipped_bit_is_found) {
     damaged[i] = static_cast<char>(damaged[i] ^ (1 << i % 8));
     put(damaged);
     refused();
-    damaged[i] = static_cast<char>(whole[i] ^ 0x20);  // a letter of the other case, a blank
+    damaged[i] = static_cast<char>(whole[i] ^ 0x20);  // a letter's case, a blank
     put(damaged);
     refused();
   }
@@ -139,7 +139,7 @@ TEST_F(checkpoints, each_length_but_the_whole_is_refused) {
   put(whole + " "), refused();
 }
 
-// What reads the same as JSON is not the same file.
+// Equal JSON in other text is not the same file.
 TEST_F(checkpoints, a_rewritten_header_is_found) {
   small().write(at("x"));
   std::string bytes = bytes_of();
@@ -197,7 +197,7 @@ TEST_F(checkpoints, made_for_something_else) {
   wanted = c.made_for;
   wanted.erase("seed");
   EXPECT_THAT(said(), HasSubstr("another 'seed': expected nothing, found '7'; use"));
-  // Nothing and an empty text differ; so do texts whose difference no message shows.
+  // A missing and an empty text differ; so do texts whose difference is invisible in messages.
   wanted["seed"] = "";
   EXPECT_THAT(said(), HasSubstr("another 'seed': expected '', found '7'; use"));
   checkpoint d;

@@ -1,5 +1,5 @@
-// What the contract promises of every entry: garner::error alone is thrown, where memory is refused at any point nothing is lost by it, and
-// an object that was moved elsewhere says so. (Searches and what reads and writes graphs: tests/traverse/faults_test.)
+// The contract of every public function: it throws only garner::error, a failed allocation at any point loses nothing, and a moved-from
+// object reports itself. (Searches, and graph readers and writers: tests/traverse/faults_test.)
 #include <garner/garner.hpp>
 //
 #include <gmock/gmock.h>
@@ -25,8 +25,8 @@ using namespace garner::testing;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// The calls of an entry: memory is refused at the k-th request within them, once. A call that failed is made again, so that whatever is
-// refused the entry gives the same in the end.
+// The calls of an entry: the k-th allocation within them fails, once. A failed call is repeated, so that the entry gives the same result
+// for every k.
 std::int64_t left = -1;
 int failures = 0;
 template <class F>
@@ -48,11 +48,11 @@ void call(F const& f) {
   }
   EXPECT_TRUE(code == errc::memory || code == errc::io) << what;
   ++failures;
-  EXPECT_LT(left, 0) << what;  // nothing else was wrong
+  EXPECT_LT(left, 0) << what;  // no other error
   f();
 }
 
-// An argument that is taken by value: the memory of its copy is the caller's.
+// An argument by value: its copy is the caller's allocation.
 template <class T>
 T own(T const& of) {
   std::int64_t const now = news_left.exchange(-1);
@@ -88,7 +88,7 @@ class contract : public in_a_folder {
     std::iota(all.begin(), all.end(), 7);
     return all;
   }
-  // Each of `entry`'s requests of memory refused in turn (of many, some): what it gives is what it gives undisturbed.
+  // Each allocation of `entry` fails in turn (for many, a selection): its result is the same as without failures.
   void expect_right(std::string const& name, std::function<double()> const& entry) {
 #if GARNER_THREAD_SANITIZED
     GTEST_SKIP() << "ThreadSanitizer brings its own operator new";
@@ -115,7 +115,7 @@ template <class T>
 double sum_of(T const* at, std::uint64_t n) {
   return std::accumulate(at, at + n, 0.0);
 }
-// Rows are those of the vertices.
+// Rows of the vertices.
 double figure_of(mini_batch const& b, communities const& data) {
   auto const& v = b.drawn().of_type(0);
   auto const& rows = b.of_table(0);
@@ -239,7 +239,7 @@ TEST_F(contract, embeddings) {
       call([&] { e.emplace(30, 4, o); });
       auto const step = [&] { e->update(std::span(ids), gradients); };
       if (kind == place_kind::host) call(step);
-      else step();  // lanes that are simulated take memory in its middle, and a step that was begun is not taken back
+      else step();  // simulated lanes allocate in its middle, and a started step cannot be undone
       call([&] { e->save(file); });
       if (kind == place_kind::host) call(step);
       else step();
@@ -270,7 +270,7 @@ TEST_F(contract, samplers) {
         sum += sum_of(b->of_type(0).ids, b->of_type(0).count) + sum_of(b->of_relation(0).row, b->of_relation(0).count);
       }
       call([&] { sum += static_cast<double>(s->about().size()); });
-      call([&] { s->take_traffic(); });  // with that of calls that failed
+      call([&] { s->take_traffic(); });  // including failed calls
       return sum;
     });
   expect_right("split", [&] {
@@ -281,7 +281,7 @@ TEST_F(contract, samplers) {
     call([&] { s.emplace(place{}, *part, own(fanouts)); });
     std::vector<std::span<std::int64_t const>> const seeds{some};
     std::vector<blocks> made;
-    call([&] {  // what fails on the way is begun anew
+    call([&] {  // restarts after a failure
       s->begin(4, seeds, one_empty());
       for (bool more = true; more; more = s->asks().more) {
         list_asks const& asks = s->asks();
@@ -584,7 +584,7 @@ TEST_F(contract, what_was_moved_elsewhere_says_so) {
        [](auto& x) { hetero_graph{std::move(x)}; }});
 }
 
-// What a function of the user's throws is no error of Garner's, and is not made one.
+// An exception of a user's function is not Garner's, and propagates unchanged.
 TEST_F(contract, what_a_users_function_throws_goes_through) {
   save_graph(g, at("n.gnr"));
   put(R"({"garner":1,"vertices":[{"name":"n","count":240}],"edges":[{"from":"n","relation":"to","to":"n","arcs":)" +

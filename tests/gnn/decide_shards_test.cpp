@@ -1,4 +1,4 @@
-// What a training over shards is decided to do: which sums a model takes, which ways are measured, the same bits whatever is chosen.
+// The automatic choice for training over shards: a model's aggregations, the measured strategies, and equal bits for any choice.
 #include "gnn/decide_shards.hpp"
 
 #include <gmock/gmock.h>
@@ -27,9 +27,9 @@ TEST(decide_shards, knows_what_models_aggregate) {
       all += fmt::format("{}{}{} ", p.columns, p.backward ? "+" : "", p.constant ? "c" : "");
     return all;
   };
-  EXPECT_EQ(says(model_of(model_kind::gcn, 100), 0.5), "16+ 16+ 5+ ");  // each product first where rows get narrower
-  EXPECT_EQ(says(model_of(model_kind::gcn, 8), 0), "8c 16+ 5+ ");       // rows of the table as they are
-  EXPECT_EQ(says(model_of(model_kind::gcn, 8), 0.5), "8 16+ 5+ ");      // with other dropout each time
+  EXPECT_EQ(says(model_of(model_kind::gcn, 100), 0.5), "16+ 16+ 5+ ");  // each GEMM first if rows get narrower
+  EXPECT_EQ(says(model_of(model_kind::gcn, 8), 0), "8c 16+ 5+ ");       // rows of the table unchanged
+  EXPECT_EQ(says(model_of(model_kind::gcn, 8), 0.5), "8 16+ 5+ ");      // with new dropout each time
   EXPECT_EQ(says(model_of(model_kind::gin, 100), 0), "16+ 16+ 5+ ");
   EXPECT_EQ(says(model_of(model_kind::gin, 8), 0), "8c 16+ 5+ ");
   EXPECT_EQ(says(model_of(model_kind::sage, 100, true), 0), "16+ 16+ 16+ ");
@@ -67,7 +67,7 @@ TEST(decide_shards, measures_on_the_graph_and_tells_why) {
   EXPECT_FALSE(d.rates_measured);
   for (auto const& w : d.ways) EXPECT_FALSE(w.measured_ms);
   EXPECT_EQ(d.options.way, d.ways.front().way);
-  // Alone there is nothing to choose.
+  // A single shard has no choice.
   shard_decision const one = decide_shards(c.model(model_kind::gcn), g, {}, asked(1), std::vector<place>(1));
   EXPECT_EQ(one.ways.size(), 1u);
   EXPECT_THAT(error_of([&] { decide_shards(c.model(model_kind::gcn), g, {}, asked(3), std::vector<place>(2)); }),
@@ -88,7 +88,7 @@ TEST(decide_shards, a_way_is_measured_forward_and_backward) {
   }
 }
 
-// A way for which there is no room is left out; where none has room, what was predicted is taken.
+// A strategy that does not fit is skipped; if none fits, the prediction decides.
 TEST(decide_shards, a_way_that_does_not_fit_is_left_out) {
   communities const c(300, 3, 20);
   graph_handle const g = c.graph();
@@ -115,7 +115,7 @@ TEST(decide_shards, what_fails_on_one_shard_is_what_is_told) {
               HasSubstr("give all shards places of one kind"));
 }
 
-// Two shards on one GPU: nothing to choose between devices, all ways are there.
+// Two shards on one GPU: no choice between devices, all strategies are available.
 TEST(decide_shards, on_a_device) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   graph_handle const g = graph_with_hub(1300, true, false);

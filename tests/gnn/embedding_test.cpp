@@ -1,4 +1,4 @@
-// Rows that are learned: every optimiser against a serial twin in double, the same bits wherever rows lie, files, and what is refused.
+// Trainable rows: every optimizer against a serial reference in double, the same bits in all tiers, files, and rejected input.
 #include "garner/embedding.hpp"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ std::vector<float> all_of(embedding const& e, std::string const& what = "weight"
   return values;
 }
 
-// The optimisers the plain way, in double, from the papers and torch's documentation.
+// The optimizers in plain double arithmetic, from the papers and torch's documentation.
 struct twin {
   row_optimiser how;
   std::uint64_t width;
@@ -138,7 +138,7 @@ TEST_P(embedding_test, the_same_bits_wherever_rows_lie) {
         std::mt19937 from(11);
         for (int k = 0; k < 4; ++k) step(x, e, make_batch(from, 300, 20, 500), {});
         seen.push_back(all_of(e));
-        // What is gathered are those rows, in any order and more than once.
+        // Gathers return these rows, in any order and repeatedly.
         batch const b = make_batch(from, 300, 20, 700);
         auto const ids = near_copy(x, b.ids);
         buffer<float> out(x.near(), 700 * 20, x.device(), "a test");
@@ -189,7 +189,7 @@ TEST_P(embedding_test, duplicates_are_added_in_the_order_of_their_positions) {
   embedding_options o = options(row_optimiser::sgd);
   o.first = first_values::zero;
   embedding e(10, 3, o);
-  batch b;  // large and small ones, whose sum tells their order
+  batch b;  // large and small ones, whose sum depends on their order
   std::mt19937 from(2);
   for (int k = 0; k < 400; ++k) {
     b.ids.push_back(4);
@@ -227,7 +227,7 @@ TEST_P(embedding_test, a_file_goes_on_bit_for_bit) {
     }
     EXPECT_EQ(all_of(e), all_of(again));
     for (auto const& s : e.states()) EXPECT_EQ(all_of(e, s), all_of(again, s));
-    // What was made for another table, or is damaged, changes nothing.
+    // A file for another table, or a damaged one, changes nothing.
     embedding wider(200, 13, options(how));
     auto const before = all_of(wider);
     EXPECT_THAT(error_of([&] { wider.load(file); }), ::testing::HasSubstr("200 rows of 13"));
@@ -301,7 +301,7 @@ TEST_P(embedding_test, ctrl_c_stops_before_a_step_or_after_it) {
   clear_interrupt();
   EXPECT_EQ(code, errc::interrupted);
   EXPECT_EQ(all_of(e), all_of(twin));
-  request_interrupt_after(1);  // heard by nothing within the step
+  request_interrupt_after(1);  // ignored within the step
   step(x, e, b, {});
   clear_interrupt();
   step(x, twin, b, {});
@@ -332,7 +332,7 @@ TEST(embedding, far_rows_cross_the_link_once_each_way) {
     gather_run const read = e.gather(std::span<std::int64_t const>(b.ids), out);
     EXPECT_EQ(read.link.bytes_link(), 3 * 128u);  // of the row alone
   }
-  // Rows that are no whole lines are read and written in whole sectors.
+  // Rows that are not whole lines are read and written in whole sectors.
   embedding_options o;
   o.where = where, o.device_budget = 0;
   embedding e(40, 5, o);
@@ -342,7 +342,7 @@ TEST(embedding, far_rows_cross_the_link_once_each_way) {
   EXPECT_EQ(e.update(std::span(ids), gradients).link.bytes_link(), 96u);
 }
 
-// Also of one array for a file: what is not asked for stays where it is, but for the other halves of pairs.
+// Also one array for a file: records that are not requested do not move, except for the other halves of pairs.
 TEST(embedding, one_array_of_far_records_crosses_the_link_once) {
   GARNER_NEEDS_COUNTS();
   traffic_model seen(access_mode::aligned);

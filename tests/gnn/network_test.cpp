@@ -1,5 +1,5 @@
-// Models: what they make of rows against a serial twin in f64 that shares no code with them, gradients against finite differences in f64,
-// and the same bits at host and simulated.
+// Models: outputs against an independent serial f64 reference, gradients against f64 finite differences, and the same bits on the CPU and
+// simulated.
 #include "gnn/network.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using namespace garner::testing;
 
 // Two hops or more of a mini-batch over one or two types, as plain lists.
 struct drawn_twin {
-  std::vector<std::vector<std::int64_t>> row, col;  // a relation
+  std::vector<std::vector<std::int64_t>> row, col;  // per relation
   std::vector<std::vector<std::uint64_t>> rows;     // [l][t]
   std::vector<std::vector<std::int64_t>> ids;
 };
@@ -31,7 +31,7 @@ struct case_of {
   bool several = false;
   double input_dropout = 0, dropout = 0;
   bool weighted = false;
-  bool wide = false;  // rows of many elements, all vertices among the seeds: the product comes first
+  bool wide = false;  // wide rows, all vertices are seeds: the GEMM comes first
 };
 std::ostream& operator<<(std::ostream& out, case_of const& c) { return out << c.name; }
 
@@ -53,7 +53,7 @@ case_of const cases[] = {
     {"gin_norm", model_kind::gin, 2, true},
     {"gin_deep", model_kind::gin, 3, true, true, false, 0.1, 0.3},
     {"gin_wide", model_kind::gin, 2, true, false, false, 0.2, 0.3, true,
-     true},  // without the norm some rows are 0, where ReLU has no slope
+     true},  // without the norm some rows are 0, where ReLU is not differentiable
 };
 
 constexpr std::uint64_t vertices = 60, narrow = 5, hidden = 6, classes = 4;
@@ -61,7 +61,7 @@ constexpr std::uint64_t vertices = 60, narrow = 5, hidden = 6, classes = 4;
 graph_handle some_graph(std::uint64_t seed) {
   std::vector<edge> edges;
   for (std::uint64_t i = 0; i < 400; ++i) {
-    std::uint64_t const a = random_bits(seed, 0, i) % vertices, b = random_bits(seed, 1, i) % (vertices - 3);  // the last have no edges in
+    std::uint64_t const a = random_bits(seed, 0, i) % vertices, b = random_bits(seed, 1, i) % (vertices - 3);  // the last have no in-edges
     edges.push_back({a, b});
   }
   for (std::uint64_t v = 0; v < vertices; ++v) edges.push_back({v, v % 7});
@@ -158,7 +158,7 @@ struct setup {
     row_block<Real> const out = net->forward(x, pass);
     return host_copy(x, out.data, seeds() * classes);
   }
-  // A loss that asks for every score: sum of coefficient times score, squared terms among them.
+  // A loss that depends on every score: sum of coefficient times score, with squared terms.
   double loss() {
     double sum = 0;
     std::vector<Real> const s = scores();
@@ -174,7 +174,7 @@ struct setup {
   }
 };
 
-// The serial twin: one vertex after the other, by maps, no dropout.
+// The serial reference: vertex by vertex, with maps, no dropout.
 std::vector<double> twin(setup<double>& s, case_of const& c) {
   std::map<std::string, std::vector<double>> by_name;
   std::vector<double> const all = host_copy(s.x, s.net->values(), s.net->count());
@@ -316,7 +316,7 @@ TEST_P(network_at, gives_what_the_serial_twin_gives) {
   case_of c = of();
   c.dropout = c.input_dropout = 0;
   setup<double> s(where(), c);
-  // Norms that do something.
+  // Norms with an effect.
   std::vector<double> all = host_copy(s.x, s.net->values(), s.net->count());
   for (parameter const& p : s.net->parameters())
     if (p.name.find("norm") != p.name.npos)
@@ -329,7 +329,7 @@ TEST_P(network_at, gives_what_the_serial_twin_gives) {
   setup<float> f(where(), c);
   auto const rough = f.scores();
   for (std::size_t i = 0; !c.norm && i < got.size(); ++i) EXPECT_NEAR(rough[i], expected[i], 1e-4) << i;
-  // Where a library plans its products they end as they are written.
+  // A library's planned GEMMs end in the written order.
   f.pass.steady = true;
   auto const planned = f.scores();
   if (where().kind != place_kind::device) {

@@ -1,4 +1,4 @@
-// Rows of a part's blocks at every place: pass after pass those of the table, while the next ones come where the ones before were.
+// Rows of a part's blocks on every device: each pass returns the table's, while the next ones overwrite the previous ones.
 #include "gnn/part_rows.hpp"
 
 #include "support.hpp"
@@ -25,7 +25,7 @@ TEST_P(part_rows_at, are_those_of_the_table_scaled_whatever_comes_meanwhile) {
     std::vector<std::uint64_t> begins;
     for (std::uint64_t b = 0; b <= blocks; ++b) begins.push_back(b * size);
     part_rows rows(x, table, row_scaling::sum, begins, 0, nullptr);
-    std::vector<float> expected = values;  // two numbers a row, which are the same
+    std::vector<float> expected = values;  // two equal numbers per row
     for (float& v : expected) v = v > 0 ? 0.5f : 0;
     for (int pass = 0; pass < 3; ++pass) {
       buffer<float> const out(x.near(), values.size(), x.device(), "a test");

@@ -1,4 +1,4 @@
-// What models do to each row and number, against the formulas written out in double.
+// Elementwise operations of models, against formulas in double.
 #include "gnn/pointwise.hpp"
 
 #include <cmath>
@@ -25,7 +25,7 @@ void expect_near(numbers const& got, std::vector<double> const& wanted, double w
 class pointwise : public at_place {};
 GARNER_AT_EVERY_PLACE(pointwise);
 
-// More rows than a slice has, and a number of classes that no width divides.
+// More rows than a slice, and a number of classes that is not a multiple of any width.
 constexpr std::uint64_t count = 700, classes = 7;
 
 void expect_softmax(place const& where, std::uint64_t count, std::uint64_t classes, bool equal_ones) {
@@ -69,7 +69,7 @@ void expect_softmax(place const& where, std::uint64_t count, std::uint64_t class
 }
 TEST_P(pointwise, softmax_is_the_formula) {
   expect_softmax(where(), count, classes, false);
-  expect_softmax(where(), 5000, 16, true);  // slices of slices, rows of whole pieces; of equal scores the first counts
+  expect_softmax(where(), 5000, 16, true);  // slices of slices, rows of whole pieces; the first of equal scores counts
   expect_softmax(where(), 40, 603, false);  // wide teams
 }
 
@@ -152,7 +152,7 @@ TEST_P(pointwise, dropout_leaves_out_its_share) {
     EXPECT_EQ(got, dropped_by(d));
     EXPECT_NE(got, dropped_by({share, 12, 3}));
     EXPECT_NE(got, dropped_by({share, 11, 4}));
-    // Chi-square of what is left out in each column: 101 of them, 3.3 deviations.
+    // Chi-square of dropped elements per column: 101 of them, 3.3 deviations.
     double chi = 0, sum = 0;
     for (std::uint64_t c = 0; c < columns; ++c) {
       double out = 0;
@@ -170,7 +170,7 @@ TEST_P(pointwise, dropout_leaves_out_its_share) {
     EXPECT_NEAR(sum / (rows * columns), 1, 0.04);
   }
   EXPECT_EQ(dropped_by({}), numbers(rows * columns, 1));
-  // What is left out passes no gradient: the same positions, the same factor.
+  // Dropped elements pass no gradient: the same positions, the same factor.
   dropped const d{0.4, 5, 6};
   numbers const kept = dropped_by(d);
   auto const g = near_copy(x, numbers(rows * columns, 1));
@@ -206,7 +206,7 @@ TEST_P(pointwise, rows_of_any_width_are_multiplied_by_their_factors) {
   numbers const in = some(rows * stride, 20), factors = some(rows, 21);
   auto const near = near_copy(x, in), by = near_copy(x, factors);
   for (std::uint64_t const columns : {1, 4, 16, 17, 32, 64, 71}) {
-    for (std::uint64_t const first : {0, 1}) {  // begins at 16 bytes, and not
+    for (std::uint64_t const first : {0, 1}) {  // with 16-byte alignment, and without
       if (first + columns > stride) continue;
       auto const to = near_copy(x, numbers(rows * columns, 7));
       multiply_rows<float>(x, {near.data() + first, stride}, {to.data(), columns}, rows, columns, by.data());
@@ -315,13 +315,13 @@ TEST_P(pointwise, what_is_no_number_is_found) {
   EXPECT_EQ(first_bad(x, near.data(), v.size()), 4000u);
   mark_bad(x, near.data(), v.size(), 4, bad.data());
   EXPECT_EQ(x.read(bad.data()), 4u);
-  v[4711] = 1, v[4000] = 1e20f;  // a number, whose square is none
+  v[4711] = 1, v[4000] = 1e20f;  // a number whose square overflows
   near = near_copy(x, v);
   mark_bad(x, near.data(), v.size(), 2, bad.data());
   EXPECT_EQ(x.read(bad.data()), 2u);
 }
 
-// A bias that the scores still lack gives what it gives where it was added before, bit for bit.
+// Adding a bias late gives the same bits as adding it before.
 TEST_P(pointwise, losses_add_the_bias_that_scores_lack) {
   executor x(where());
   for (std::uint64_t const classes : {3u, 64u}) {
@@ -345,7 +345,7 @@ TEST_P(pointwise, losses_add_the_bias_that_scores_lack) {
         auto const rows = near_copy(x, k ? scores : with);
         auto const totals = near_copy(x, std::vector{loss_totals{}});
         float const* const lacks = k ? near_bias.data() : nullptr;
-        row_block<float> const to{rows.data(), classes};  // in place, as a caller may
+        row_block<float> const to{rows.data(), classes};  // in place, as callers may
         losses<float> l;
         if (one_class) l.softmax(x, {rows.data(), classes}, near_labels.data(), count, classes, 0.5, to, totals.data(), lacks);
         else l.sigmoid(x, {rows.data(), classes}, near_truths.data(), count, classes, 0.5, to, totals.data(), lacks);

@@ -1,4 +1,4 @@
-// Files of tensors: there and back, as the Python package has them, and what is no such file.
+// Tensor files: round trips, compatibility with the Python package, and invalid files.
 #include "gnn/safetensors.hpp"
 
 #include <gmock/gmock.h>
@@ -20,13 +20,13 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 struct safetensors : garner::testing::in_a_folder {
-  // A file whose header is this text and whose data are so many bytes.
+  // A file with this header text and this number of data bytes.
   std::filesystem::path with_header(std::string const& text, std::size_t data = 0) const {
     std::uint64_t const length = text.size();
     std::string bytes(reinterpret_cast<char const*>(&length), 8);
     return put(bytes + text + std::string(data, 'd'));
   }
-  // What is said of it, without its name and what to try.
+  // The message, without file name and advice.
   std::string complaint(std::filesystem::path const& file) const {
     errc code{};
     std::string said = error_of([&] { tensor_file{file}; }, &code);
@@ -39,7 +39,7 @@ struct safetensors : garner::testing::in_a_folder {
     return said.substr(0, said.size() - std::min(said.size(), tail.size()));
   }
   std::string of_header(std::string const& text, std::size_t data = 0) const { return complaint(with_header(text, data)); }
-  // ... of one tensor 't' whose fields are these.
+  // ... for one tensor 't' with these fields.
   std::string of_tensor(std::string const& fields, std::size_t data = 0) const { return of_header("{\"t\":{" + fields + "}}", data); }
 
   template <class T>
@@ -85,7 +85,7 @@ TEST_F(safetensors, there_and_back) {
   in.read(*in.find(odd), some, 8, 12);
   EXPECT_THAT(some, ElementsAre(4, 5));
 
-  // The data begin at a line, back to back, each tensor at a multiple of its element.
+  // Data begin at a line, contiguous, each tensor at a multiple of its element size.
   EXPECT_EQ(in.head().size() % 64, 0u);
   std::uint64_t end = 0;
   for (tensor_info const& t : in.tensors()) {
@@ -121,7 +121,7 @@ TEST_F(safetensors, every_dtype) {
   EXPECT_EQ(bytes_of_dtype("f32"), 0u);
 }
 
-// As the Python package 0.8.0 wrote it: save({"embedding": float32 2x3, "ids": int64 [2], "flag": bool (), "none": float64 (0, 5)},
+// From the Python package 0.8.0: save({"embedding": float32 2x3, "ids": int64 [2], "flag": bool (), "none": float64 (0, 5)},
 // {"made by": "Python"}).
 TEST_F(safetensors, of_the_python_package) {
   tensor_file const in(GARNER_SOURCE_DIR "/tests/gnn/python.safetensors");
@@ -133,7 +133,7 @@ TEST_F(safetensors, of_the_python_package) {
   EXPECT_THAT(in.find("none")->shape, ElementsAre(0, 5));
 }
 
-// The header need not tell of the tensors in the order of their data.
+// The header may list tensors in another order than their data.
 TEST_F(safetensors, in_any_order) {
   tensor_file const in(
       with_header(R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]},"n":{"dtype":"U8","shape":[0],"data_offsets":[2,2]},
@@ -151,7 +151,7 @@ TEST_F(safetensors, whose_length_lies) {
   EXPECT_EQ(complaint(put(std::string(20, '\xff'))), "a header of 18446744073709551615 bytes does not fit into the 20 of the file");
   EXPECT_THAT(error_of([&] { tensor_file{put("PK\3\4, and more")}; }),
               HasSubstr("is a ZIP archive, as torch.save writes; write the tensors"));
-  // Nothing is taken for a header that is too large, though the file be as large as it says.
+  // A header that is too large is rejected before it allocates, even if the file has that size.
   std::uint64_t const much = 100'000'001;
   put(std::string(reinterpret_cast<char const*>(&much), 8) + "{}");
   std::filesystem::resize_file(at("x"), 200'000'000);
@@ -230,7 +230,7 @@ TEST_F(safetensors, whose_tensors_do_not_fill_the_data) {
   EXPECT_THAT(two(0, 4, 4, 8, 10), StartsWith("the last 2 of its "));
 }
 
-// Each length but the whole is refused, and so is each byte more.
+// Each truncation is rejected, and so is each extra byte.
 TEST_F(safetensors, cut_off) {
   std::vector<float> const values{1, 2, 3};
   write_tensors(at("y"), std::vector<file_tensor>{{"v", "F32", {3}, values.data()}}, {{"k", "v"}});
@@ -299,7 +299,7 @@ TEST_F(safetensors, an_interrupt_leaves_the_old_file) {
   EXPECT_EQ(values<float>(tensor_file(at("x")), "v"), std::vector<float>{one});
 }
 
-// The other half of python/tests/safetensors_test.py: reads what Python wrote and writes it again under another name.
+// The counterpart of python/tests/safetensors_test.py: reads Python's file and writes it again under another name.
 TEST(DISABLED_child, copies_a_file_of_tensors) {
   char const *const from = std::getenv("GARNER_TEST_FROM"), *const to = std::getenv("GARNER_TEST_TO");
   ASSERT_TRUE(from && to);

@@ -1,5 +1,5 @@
-// Aggregation over parts whose other rows the caller brings: against one part that has all, bit for bit where sums are exact; and the
-// digest by which processes compare their graphs.
+// Aggregation over parts whose remote rows the caller exchanges: against a single part, bit for bit with deterministic reduction; and the
+// digest for comparing graphs between processes.
 #include "garner/aggregate.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using namespace garner::testing;
 
 class shard_aggregation_at : public at_place {
  protected:
-  // All parts' rows after one call, in the graph's order; each is brought what it needs by hand.
+  // All parts' rows after one call, in the graph's order; the test exchanges rows by hand.
   std::vector<float> run(graph_handle const& g, shard_options const& o, bool weighted, aggregation how, bool back,
                          std::vector<float> const& rows, std::uint64_t columns) {
     executor x(where());

@@ -1,5 +1,5 @@
-// Rows over NCCL, where a library of tests/stand_in takes its place: in windows, sent and received, with the bits of any other provider;
-// and one that is absent, too old, or refuses, on all shards or one: others are taken, and why is told.
+// Rows over NCCL, replaced by a library of tests/stand_in: with windows, with send and receive, with the bits of any other transport.
+// If it is missing, too old, or refuses, on all shards or one, another transport is used and the reason is reported.
 #include <gmock/gmock.h>
 
 #include "child.hpp"
@@ -28,7 +28,7 @@ class shard_nccl : public ::testing::Test {
     plain.provider = "peer", plain.way = "bulk", plain.shards = 2;
     return by_threads(plain).values;
   }
-  // Rows come over memory of one process, and this is why not over NCCL.
+  // The rows' transport is memory of one process, with this reason for the lack of NCCL.
   std::string passed_over() const {
     learned const found = by_threads(ask);
     EXPECT_EQ(found.link.provider, shard_provider::peer);

@@ -1,4 +1,4 @@
-// What the tests of shards as threads and as processes share: one small training, told as a line of text.
+// Shared by the tests of shards as threads and as processes: one small training, reported as a line of text.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -13,13 +13,13 @@
 
 namespace garner::testing {
 
-// What one shard of a training is told, as text in the environment of its process.
+// The configuration of one shard, as text in the environment of its process.
 struct orders {
-  std::uint32_t shard = 0, shards = 2, moved = 0;  // moved: an edge leads elsewhere
+  std::uint32_t shard = 0, shards = 2, moved = 0;  // moved: one edge has another end
   double wait = 60;
   std::string way = "bulk", provider = "automatic", place = "host", wire = "f32", name;  // way: "auto" too, of processes
   int epochs = 3;
-  bool lacks = false;  // memory, while it decides
+  bool lacks = false;  // memory is short during the decision
 
   std::string text() const {
     return fmt::format("{} {} {} {} {} {} {} {} {} {}", shard, shards, moved, wait, way, provider, place, wire, name, epochs);
@@ -63,7 +63,7 @@ inline learned learn(orders const& o, std::shared_ptr<shard_group> const& group,
   learned found;
   if (o.way == "auto") {
     std::uint64_t const before = host_budget().limit();
-    if (o.lacks) host_budget().set_limit(host_budget().used() + 36000);  // so much that they can tell each other
+    if (o.lacks) host_budget().set_limit(host_budget().used() + 36000);  // enough for them to communicate
     found.decided = decide_shards_of_processes(m, g, t, o.options(), o.name, o.shard, where, o.wait);
     host_budget().set_limit(before);
     group->take_way(found.decided->options.way);
@@ -82,7 +82,7 @@ inline learned learn(orders const& o, std::shared_ptr<shard_group> const& group,
 inline learned by_process(orders const& o, std::function<void()> const& each_epoch = {}) {
   return learn(o, shards_of_processes(o.options(), o.name, o.shard, o.wait), each_epoch);
 }
-// `threw`: what each threw, where that is expected.
+// `threw`: each one's exception, if expected.
 inline learned by_threads(orders const& o, std::vector<std::string>* threw = nullptr) {
   auto const group = shards_of_threads(o.options(), o.wait);
   std::vector<learned> all(o.shards);

@@ -1,5 +1,5 @@
-// Aggregation over shards: every way, against plain sums in f64 of random rows, forward and backward; and the same bits with any number of
-// shards where sums are exact.
+// Aggregation over shards: every strategy, against plain f64 sums of random rows, forward and backward; and the same bits for any number of
+// shards with deterministic reduction.
 #include "gnn/sharded.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ std::vector<float> some_rows(std::uint64_t vertices, std::uint64_t columns, std:
   return rows;
 }
 
-// The twin: out = own factor * sum of factor * weight * row, plus a row of one's own, straight from the graph's arrays.
+// The reference: out = own factor * sum of factor * weight * row, plus an own row, straight from the graph's arrays.
 struct twin {
   graph_handle const& g;
   aggregation how;
@@ -60,7 +60,7 @@ struct twin {
   }
 };
 
-// All shards' rows after one call, one after the other. The rows lie `gap` floats further apart than they are long.
+// All shards' rows after one call, in order. The rows have `gap` floats of padding.
 struct shards_of {
   graph_handle const& g;
   shard_options o;
@@ -149,15 +149,15 @@ TEST_P(sharded_at, every_way_gives_what_plain_sums_give) {
   }
 }
 
-// What is left out to show its worth gives the same sums: lists that are not cut, local and remote work apart, reads that are waited for.
+// Disabling an optimization gives the same sums: unsplit lists, separate local and remote work, synchronous reads.
 TEST_P(sharded_at, mgg_without_a_part_of_it_gives_the_same_sums) {
   constexpr std::uint64_t n = 1300;
   for (bool const weighted : {false, true}) {
     graph_handle const g = graph_with_hub(n, false, weighted);
-    for (std::uint64_t const columns : {16, 5, 36}) {  // parts of 16 bytes, numbers, more than the lanes of a team take at once
+    for (std::uint64_t const columns : {16, 5, 36}) {  // parts of 16 bytes, numbers, more than a team's lanes per step
       std::vector<float> const rows = some_rows(n, columns, 1);
       std::vector<double> const plain = twin{g, aggregation::mean, weighted}.times(rows, columns, false, nullptr);
-      for (std::uint32_t const ps : {4u, 20u})  // fewer, and more than come at once
+      for (std::uint32_t const ps : {4u, 20u})  // fewer, and more than one step
         for (int what = 0; what < 8; ++what) {
           shard_options o;
           o.shards = 3, o.way = shard_way::mgg, o.sums = shard_sums::quick;
@@ -170,7 +170,7 @@ TEST_P(sharded_at, mgg_without_a_part_of_it_gives_the_same_sums) {
   }
 }
 
-// As rows in managed memory are measured. Where they are not multiplied anyhow they lie there besides.
+// As in the benchmarks of managed memory: a copy of the rows lies there, unless they are multiplied first.
 TEST_P(sharded_at, rows_that_others_read_in_another_tier_give_the_same_sums) {
   constexpr std::uint64_t n = 1300, columns = 16;
   graph_handle const g = graph_with_hub(n, false, false);
@@ -201,7 +201,7 @@ TEST_P(sharded_at, lists_in_host_memory_give_the_same_bits) {
           shard_options o;
           o.shards = shards, o.way = way;
           std::vector<float> const near = shards_of{g, o, where(), true}.run(aggregation::gcn, rows, columns, back, nullptr);
-          o.far_lists = true, o.list_window = 512;  // many windows
+          o.far_lists = true, o.list_window = 512;  // many chunks
           EXPECT_EQ((shards_of{g, o, where(), true}.run(aggregation::gcn, rows, columns, back, nullptr)), near)
               << undirected << shards << to_string(way) << back;
         }
@@ -216,7 +216,7 @@ TEST_P(sharded_at, lists_in_host_memory_give_the_same_bits) {
 TEST_P(sharded_at, packed_lists_give_the_same_bits) {
   constexpr std::uint64_t n = 1300, columns = 16;
   for (bool const undirected : {true, false}) {
-    graph_handle const g = graph_with_hub(n, undirected, true);  // with slices, and vertices that have no edge
+    graph_handle const g = graph_with_hub(n, undirected, true);  // with slices, and isolated vertices
     std::vector<float> const rows = some_rows(n, columns, 1);
     for (std::uint32_t const shards : {1u, 2u, 3u})
       for (shard_sums const sums : {shard_sums::exact, shard_sums::quick})
@@ -258,13 +258,13 @@ TEST_P(sharded_at, backward_adds_to_what_is_there) {
       }
 }
 
-// Rows of others are rounded, a shard's own are not.
+// Remote rows are rounded, a shard's own rows are not.
 TEST_P(sharded_at, rows_of_16_bits_are_those_of_others_rounded) {
   constexpr std::uint64_t n = 900;
   for (bool const weighted : {false, true}) {
     graph_handle const g = graph_with_hub(n, false, weighted);
     graph_lists const lists = lists_of(g, true);
-    for (std::uint64_t const columns : {17, 4, 6, 16, 64}) {  // words of 2 to 16 bytes, and four numbers a lane
+    for (std::uint64_t const columns : {17, 4, 6, 16, 64}) {  // words of 2 to 16 bytes, and four numbers per lane
       std::vector<float> const rows = some_rows(n, columns, 1), before = some_rows(n, columns, 3);
       for (element const wire : {element::bf16, element::f16})
         for (shard_way const way : {shard_way::bulk, shard_way::collective})

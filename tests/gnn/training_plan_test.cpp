@@ -1,4 +1,4 @@
-// What a plan says of a training, held to what one then takes.
+// A plan of a training, compared with the training's actual cost.
 #include "gnn/plan.hpp"
 
 #include <unistd.h>
@@ -21,7 +21,7 @@
 namespace garner::testing {
 namespace {
 
-// What is told of near memory beside what its budget counts.
+// The planned device memory that its budget does not count.
 void expect_took(training_plan const& p, std::uint64_t charged, bool full) {
   auto const told = static_cast<double>(p.bytes()), took = static_cast<double>(charged);
   EXPECT_GT(told, (full ? 0.97 : 0.85) * took);
@@ -31,7 +31,7 @@ void expect_took(training_plan const& p, std::uint64_t charged, bool full) {
 TEST(training_plan, says_what_a_training_then_takes) {
   for (place_kind const kind : {place_kind::host, place_kind::simulated})
     for (generator const of : {generator::kron, generator::uniform}) {
-      if (runs_later({kind, 0})) continue;  // it takes what a device does besides
+      if (runs_later({kind, 0})) continue;  // it also needs a device's own allocations
       generate_options how;
       how.kind = of, how.scale = 13;
       graph_handle const g = generate_graph(how);
@@ -163,7 +163,7 @@ TEST(training_plan, says_what_shards_then_take) {
     }
 }
 
-// What an evaluation of the whole graph takes besides is told to the byte, as the budget of near memory counts it.
+// The plan's extra memory for full-graph evaluation is exact, as counted by the device budget.
 TEST(training_plan, says_what_an_evaluation_takes_besides) {
   for (place_kind const kind : {place_kind::host, place_kind::simulated})
     for (label_kind const labels : {label_kind::one_class, label_kind::yes_or_no})
@@ -213,7 +213,7 @@ TEST(training_plan, says_what_an_evaluation_takes_besides) {
       }
 }
 
-// More layers, wider ones and more neighbours cost more; what is kept near crosses no link.
+// More layers, wider layers and more neighbors cost more; cached data causes no link traffic.
 TEST(training_plan, grows_with_what_is_asked) {
   training_question q;
   q.load.info.vertices = 1'000'000, q.load.info.edges = 20'000'000;
@@ -242,7 +242,7 @@ read_by_tier const& read_of(training_plan const& p, std::string_view what) {
   throw std::runtime_error("nothing is told of " + std::string(what));
 }
 
-// What is read of rows is what a training then counts, by tier; lists are read where they lie.
+// Planned row reads equal a training's counts, by tier; adjacency is read in its tier.
 TEST(training_plan, tells_by_tier_what_is_read) {
   generate_options how;
   how.scale = 13;
@@ -318,7 +318,7 @@ TEST(training_plan, shares_seeds_among_ranks) {
   EXPECT_EQ(read_of(plan_training(q), "gradients of ranks").near, 2 * numbers);
 }
 
-// Authors write papers, papers cite papers; both also the other way round. Some of each are known by many.
+// Authors write papers, papers cite papers; both with reverse edges. Some of each have many neighbors.
 struct library {
   std::filesystem::path folder = std::filesystem::temp_directory_path() / fmt::format("garner-plan-types-{}", ::getpid());
   static constexpr std::uint64_t authors = 3000, papers = 5000, author_width = 12, paper_width = 20, classes = 5;
@@ -336,7 +336,7 @@ struct library {
   }
   library() {
     std::filesystem::remove_all(folder);
-    auto const some = [](std::uint64_t stream, std::uint64_t i, std::uint64_t n) {  // the lower the more often
+    auto const some = [](std::uint64_t stream, std::uint64_t i, std::uint64_t n) {  // lower ones are more frequent
       double const u = static_cast<double>(unit_float(random_bits(7, stream, i)));
       return static_cast<std::int64_t>(static_cast<std::uint64_t>(u * u * u * static_cast<double>(n)) * 1009 % n);
     };
@@ -374,7 +374,7 @@ struct library {
     }
     return all;
   }
-  // As the plan of the program asks.
+  // Like the program's plan.
   training_question question(hetero_graph const& g, place where, model_types const& types, std::uint64_t kept) const {
     training_question q;
     q.types = types;
@@ -435,13 +435,13 @@ TEST(training_plan, says_what_a_training_of_several_types_takes) {
           if (kind == place_kind::host) continue;
           EXPECT_NEAR(p.load.near_rows, each(r.load.rows[tier::device]), 0.2 * p.load.near_rows + 1);
           EXPECT_NEAR(p.load.far_rows, each(r.load.rows[tier::host]), 0.2 * p.load.far_rows);
-          // Rows that the window before had stay, which a plan leaves out.
+          // Rows of the previous window stay, which a plan ignores.
           EXPECT_GT(read_of(p, "rows").far * steps, 0.9 * static_cast<double>(r.load.far_bytes));
           EXPECT_NEAR(read_of(p, "lists").far, 32 * p.edges[0], 32);
         }
 }
 
-// Where not all of several types fits near: what comes and goes layer by layer is what inference then counts.
+// If several types do not fit in device memory: the planned traffic per layer equals inference's counts.
 TEST(training_plan, says_what_inference_of_several_types_brings) {
   library const all;
   for (bool const deep : {false, true})

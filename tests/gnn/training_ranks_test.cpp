@@ -1,5 +1,5 @@
-// Ranks that train one model: the gradients of one rank that has all seeds, the same bits on all ranks, ranks that differ, fail, end or are
-// killed, interrupts, checkpoints. Ranks are threads, at the host and simulated, and processes.
+// Ranks that train one model: the gradients of a single rank with all seeds, the same bits on all ranks; ranks that differ, fail, end or
+// are killed; interrupts; checkpoints. Ranks are threads, on the CPU and simulated, and processes.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ graph_handle some_graph(place where = {}) {
   return bring_to(build_graph({.edges = edges}, o), where);
 }
 
-// All that a rank has: its own of everything but the graph.
+// A rank's own objects: everything but the graph.
 struct rank_of {
   std::vector<float> rows = std::vector<float>(vertices * width);
   std::vector<std::int64_t> labels = std::vector<std::int64_t>(vertices);
@@ -84,7 +84,7 @@ training_options options_of(std::uint64_t batch) {
   return o;
 }
 
-// f(rank) on a thread each; what each threw, empty where nothing.
+// Runs f(rank) on one thread each; returns the messages of exceptions, empty without one.
 std::vector<std::string> on_ranks(std::uint32_t n, std::function<void(std::uint32_t)> const& f) {
   std::vector<std::string> threw(n);
   std::vector<std::jthread> threads;
@@ -103,11 +103,11 @@ std::vector<std::string> on_ranks(std::uint32_t n, std::function<void(std::uint3
 std::vector<std::string> const nothing(std::uint32_t n) { return std::vector<std::string>(n); }
 
 class training_ranks : public at_place {};
-// A mini-batch's seeds are dealt out to the ranks. All neighbours: what a vertex draws depends on the hop in which it is reached.
+// A mini-batch's seeds are divided among the ranks. All neighbors: a node's sample depends on the hop in which it is reached.
 TEST_P(training_ranks, the_gradients_are_those_of_one_rank_with_all_seeds) {
   graph_handle const g = some_graph(where());
   for (auto const& [n, hidden, residual] : {std::tuple(2u, 16u, false), std::tuple(2u, 16u, true), std::tuple(3u, 8u, false)}) {
-    training_options o = options_of(144);  // all of the training set
+    training_options o = options_of(144);  // the whole training set
     o.fanouts = {-1, -1}, o.dropout = 0, o.evaluate_every = 0, o.decay = 0;
     rank_of one;
     one.hidden = hidden, one.residual = residual;
@@ -216,7 +216,7 @@ TEST_P(training_ranks, a_checkpoint_of_all_goes_on_bit_for_bit) {
   EXPECT_THAT(said[0], HasSubstr("interrupted before step"));
   EXPECT_EQ(said[0], said[1]);
   EXPECT_EQ(stopped[0], stopped[1]);
-  EXPECT_GT(stopped[0], 8u - 1);  // eight an epoch
+  EXPECT_GT(stopped[0], 8u - 1);  // eight per epoch
   EXPECT_LT(stopped[0], 16u);
   EXPECT_EQ(on_ranks(n,
                      [&](std::uint32_t k) {
@@ -350,7 +350,7 @@ std::string checked(std::vector<float> const& values) {
   for (float const v : values) sum = mix(sum ^ std::bit_cast<std::uint32_t>(v));
   return std::to_string(sum);
 }
-// Rank 1 of 2: tells of each epoch, waits to be sent on; writes what it has come to.
+// Rank 1 of 2: reports each epoch, waits for go(); writes its results.
 TEST(training_ranks, DISABLED_child) {
   char const* const name = std::getenv("GARNER_RANKS");
   char const* const file = std::getenv("GARNER_RANKS_FILE");

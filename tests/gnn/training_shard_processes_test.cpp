@@ -1,5 +1,5 @@
-// Training over shards that are processes: the bits of threads with any number of them, by each way and provider; one that is killed, that
-// is late, that never comes, or that says something else; two processes on one device.
+// Training over shards that are processes: the same bits as with threads for any number of them, for each strategy and transport; processes
+// that are killed, time out, never join, or have other options; two processes on one device.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -31,7 +31,7 @@ TEST(shard_process, DISABLED_child) {
   }
   ::_exit(result);
 }
-// A process, and what it left.
+// A process, and its output.
 struct other_shard {
   fs::path file;
   child process;
@@ -60,10 +60,10 @@ class shard_processes : public ::testing::Test {
   orders ask;
   shard_processes() { ask.name = fmt::format("garner-shards-{}-{}", ::getpid(), ++turn); }
   ~shard_processes() override {
-    for (auto const& e : fs::directory_iterator("/dev/shm"))  // nothing stays behind
+    for (auto const& e : fs::directory_iterator("/dev/shm"))  // all files are removed
       EXPECT_EQ(e.path().filename().string().find(ask.name), std::string::npos) << e.path();
   }
-  // This process is shard 0; all must come to what it comes to.
+  // This process is shard 0; all must get its results.
   learned together() {
     std::vector<std::unique_ptr<other_shard>> others;
     for (std::uint32_t k = 1; k < ask.shards; ++k) {
@@ -114,7 +114,7 @@ TEST_F(shard_processes, decide_together_what_is_fastest) {
   ASSERT_EQ(ways.size(), 2u);
   ASSERT_TRUE(ways[0].measured_ms && ways[1].measured_ms) << mine.decided->why();
   EXPECT_EQ(mine.decided->chosen().measured_ms, std::min(*ways[0].measured_ms, *ways[1].measured_ms));
-  // Where one lacks memory for all ways, all take what was predicted.
+  // If one lacks memory for all strategies, all use the prediction.
   ask.lacks = true, ask.name += "x";
   learned const poor = together();
   EXPECT_EQ(poor.values, one);
@@ -123,7 +123,7 @@ TEST_F(shard_processes, decide_together_what_is_fastest) {
     EXPECT_THAT(w.refused, AllOf(HasSubstr("shard 0: "), HasSubstr("over the budget")));
   }
   EXPECT_EQ(poor.decided->options.way, poor.decided->ways.front().way);
-  // One that never comes is named.
+  // A process that never joins is named.
   ask.wait = 0.3, ask.name += "x";
   EXPECT_THAT(error_of([&] {
                 communities const c(300, 3, 20);
@@ -162,7 +162,7 @@ TEST_F(shard_processes, end_with_the_name_of_one_that_is_late) {
     });
   });
   EXPECT_THAT(why, HasSubstr("rank 1 of 2 is late: it has not come in 1.5 seconds"));
-  other.process.send(SIGCONT);  // it hears of it
+  other.process.send(SIGCONT);  // it gets the error
   EXPECT_EQ(other.process.end(), 4);
   EXPECT_THAT(other.text(), HasSubstr("it was late: the others waited 1.5 seconds for it"));
 }

@@ -1,5 +1,5 @@
-// Training on the whole graph over shards: the losses, parameters and evaluations of one shard, bit for bit where sums are exact, and those
-// of training in one piece within rounding; checkpoints, interrupts, faults and refusals.
+// Full-graph training over shards: losses, parameters and evaluations equal those of one shard, bit for bit with deterministic reduction,
+// and those of undivided training within rounding; checkpoints, interrupts, faults and rejected options.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -30,7 +30,7 @@ training_options whole_graph_steps(double dropout = 0.4) {
   return t;
 }
 
-// Shards of one training, each with a copy of the model and a table of its own.
+// Shards of one training, each with its own copy of the model and its own table.
 struct sharded_training {
   communities const& c;
   graph_handle const& g;
@@ -74,7 +74,7 @@ struct sharded_training {
     shard s;
     return finish(s, begin(s, 0));
   }
-  // What shard 0 has; the others must have the same.
+  // Shard 0's results; the others must be equal.
   trained by(shard_options const& o, std::vector<std::string>* threw = nullptr) {
     group = shards_of_threads(o);
     std::vector<trained> all(o.shards);
@@ -165,7 +165,7 @@ TEST_P(training_shards, every_way_learns_the_same_within_rounding) {
   }
 }
 
-// Of one device, several or none.
+// On one device, several or none.
 TEST_P(training_shards, recorded_steps_learn_bit_for_bit_as_those_that_are_not) {
   communities const c(300, 3, 20);
   graph_handle const both = c.graph(), one_way = c.graph(directed());
@@ -223,7 +223,7 @@ TEST_P(training_shards, packed_lists_learn_the_same_bits) {
   }
 }
 
-// Of a table that is larger than what is near; forward and back, with dropout and in another order.
+// A table larger than device memory; forward and backward, with dropout and in another order.
 TEST_P(training_shards, rows_by_tier_give_the_bits_of_rows_near) {
   communities c(300, 3, 24);
   graph_handle const both = c.graph(), other = reorder_graph(c.graph(), {vertex_order::random, 5, {}});
@@ -259,7 +259,7 @@ TEST(training_over_shards, rows_by_tier_are_refused_where_all_are_wanted_near) {
   communities const c(240, 3, 8);
   graph_handle const g = c.graph();
   sharded_training s{c, g, c.model(model_kind::gin), {}, whole_graph_steps()};
-  s.m.hidden = 16;  // rows are no wider, so they are added up as they are
+  s.m.hidden = 16;  // rows are not wider, so they are aggregated unmultiplied
   shard_options o = of(2);
   o.far_rows = true;
   std::vector<std::string> threw;
@@ -269,7 +269,7 @@ TEST(training_over_shards, rows_by_tier_are_refused_where_all_are_wanted_near) {
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("rows by tier come a block of the exact sums at a time"));
 }
 
-// Named as rows that are near are.
+// Errors are the same as for local rows.
 TEST(training_over_shards, a_row_by_tier_that_is_no_number_is_named) {
   communities c(240, 3, 24);
   c.rows[77 * 24 + 5] = std::numeric_limits<float>::quiet_NaN();
@@ -283,7 +283,7 @@ TEST(training_over_shards, a_row_by_tier_that_is_no_number_is_named) {
   EXPECT_THAT(threw[0] + threw[1] + threw[2], HasSubstr("element 5 of row 77 of the features is no finite number"));
 }
 
-// The area under a curve is told of scores that the host sees block by block; an interrupt, a checkpoint and its way back come in between.
+// AUC uses scores that the host sees block by block; with an interrupt, a checkpoint and its resumption in between.
 TEST_F(shard_files, recorded_steps_go_on_from_a_checkpoint) {
   communities const c(240, 2, 8);
   graph_handle const g = c.graph();
@@ -313,7 +313,7 @@ TEST_F(shard_files, recorded_steps_go_on_from_a_checkpoint) {
   }
 }
 
-// Parts are of the order inside; rows, labels and scores go by the user's ids all the same.
+// Parts follow the internal order; rows, labels and scores follow the user's ids.
 TEST_P(training_shards, a_graph_in_another_order_learns_the_same) {
   communities const c(300, 3, 8);
   for (bool const answers : {false, true})
@@ -410,7 +410,7 @@ TEST(training_over_shards, a_shard_that_fails_or_an_interrupt_ends_all) {
       continue;
     }
     EXPECT_EQ(threw[1], "shard 1 has no memory");
-    // Its training ended before the thread could say why.
+    // Its training ended before the thread could report the reason.
     for (std::uint32_t const k : {0u, 2u}) EXPECT_THAT(threw[k], HasSubstr("rank 1 of 3 has stopped: "));
   }
 }
@@ -434,7 +434,7 @@ TEST(training_over_shards, a_number_that_is_none_is_named_and_changes_nothing) {
   EXPECT_THAT(threw[0] + threw[1] + threw[2], HasSubstr("element 3 of row 200"));
 }
 
-// Rows behind a layer, or gradients of these, that are none: layer and vertex are those of training in one piece.
+// Non-finite rows after a layer, or gradients: layer and vertex are those of undivided training.
 TEST(training_over_shards, where_a_number_is_none_first_is_named) {
   communities const c(240, 3, 8);
   for (bool const other_order : {false, true}) {
@@ -442,7 +442,7 @@ TEST(training_over_shards, where_a_number_is_none_first_is_named) {
     for (bool const forward : {true, false}) {
       sharded_training s{c, g, c.model(model_kind::sage), {}, whole_graph_steps(0)};
       s.m.layers = 3;
-      // Rows of 1e-30 behind layer 1, then products of 1e30: forward all is well, back it is not. Forward: twice as much.
+      // Rows of 1e-30 after layer 1, then weights of 1e30: forward is finite, backward is not. Forward: twice as much.
       auto const begin = [&](sharded_training::shard& mine, std::uint32_t k) -> training& {
         training& run = s.begin(mine, k);
         auto& [x, o, net] = mine.model->inside();
@@ -476,7 +476,7 @@ TEST(training_over_shards, where_a_number_is_none_first_is_named) {
             [&](std::uint32_t k, std::string const& why) { leave_shards(*s.group, k, why); });
         for (std::string const& said : threw) {
           EXPECT_THAT(said, HasSubstr(one.substr(0, one.find(": first")))) << n;
-          if (!other_order) {  // else the first is the first of the order inside
+          if (!other_order) {  // else the first is the first in internal order
             EXPECT_THAT(said, HasSubstr(vertex)) << n;
           }
         }
@@ -505,7 +505,7 @@ TEST(training_over_shards, a_shard_that_is_late_is_named_by_all) {
         leave_shards(*s.group, k, why);
         ++ended;
       });
-  // Who waited longest says so; the other may hear it from there.
+  // The longest waiter reports it; the other may get the error from there.
   for (std::uint32_t const k : {0u, 2u})
     EXPECT_THAT(threw[k], ::testing::AnyOf(HasSubstr("rank 1 of 3 is late: it has not come in 0.3 seconds"),
                                            HasSubstr("rank 1 of 3 has stopped: it was late: the others waited 0.3 seconds for it")));

@@ -1,5 +1,5 @@
-// Training: it learns, by mini-batches and on the whole graph; the same bits wherever and however often; kept, resumed, broken off; what it
-// cannot train with.
+// Training: it learns, with mini-batches and on the full graph; the same bits on every device and in every run; saved, resumed,
+// interrupted; and rejected input.
 #include "garner/gnn.hpp"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ training_options options_of(way w) {
   return o;
 }
 
-// Everything that a training needs, at a place.
+// Everything that a training needs, on a device.
 struct lesson {
   communities of;
   graph_handle g;
@@ -53,7 +53,7 @@ struct lesson {
   lesson(place p, model_kind kind, way w) : lesson(p, communities().model(kind), for_kind(kind, w)) {}
   static training_options for_kind(model_kind kind, way w) {
     training_options o = options_of(w);
-    if (kind == model_kind::gin) o.rate = 0.01, o.input_dropout = 0, o.dropout = 0.1;  // whose sums are large
+    if (kind == model_kind::gin) o.rate = 0.01, o.input_dropout = 0, o.dropout = 0.1;  // its sums are large
     return o;
   }
   static build_options weighted() {
@@ -102,7 +102,7 @@ TEST_P(of_kind, learns) {
   EXPECT_GT(last.exact->train.accuracy, 0.9);
   EXPECT_LT(last.exact->validation.loss, first.exact->validation.loss);
   EXPECT_FALSE(last.exact->test.auc);  // three classes
-  // What evaluate() says is what infer() gives.
+  // evaluate() equals infer().
   std::vector<float> scores(l.of.vertices * l.of.classes);
   infer(l.model, l.g, l.features, scores);
   std::uint64_t right = 0;
@@ -170,8 +170,8 @@ TEST_P(of_kind, goes_on_from_a_checkpoint_bit_for_bit) {
   std::filesystem::remove(file);
 }
 
-// An interrupt may come when the last step is done and nobody has heard that there is no other: then the loader goes on with the next
-// epoch, and the training has yet to end this one.
+// An interrupt may come after the last step, before the end of the epoch was detected: the loader then continues with the next
+// epoch, and the training must still end this one.
 TEST(training, ends_an_epoch_whose_last_step_was_done_before_it_was_broken_off) {
   std::filesystem::path const file = ::testing::TempDir() + "/garner_last_step_" + std::to_string(::getpid());
   training_options o = options_of(way::drawn);
@@ -185,7 +185,7 @@ TEST(training, ends_an_epoch_whose_last_step_was_done_before_it_was_broken_off) 
   for (named_array& array : c.arrays)
     if (array.name == "counters") {
       auto& counters = std::get<std::vector<std::uint64_t>>(array.values);
-      counters[0] = 0, counters[3] = 1;  // no epoch is over, steps are what comes next
+      counters[0] = 0, counters[3] = 1;  // between the last step and the end of the epoch
     }
   c.write(file);
   b.run->resume(file);
@@ -200,7 +200,7 @@ TEST(training, ends_an_epoch_whose_last_step_was_done_before_it_was_broken_off) 
   std::filesystem::remove(file);
 }
 
-// At whatever moment it is interrupted: between steps, and between the last step and the evaluation.
+// Interrupted at any moment: between steps, and between the last step and the evaluation.
 TEST_P(of_kind, goes_on_from_the_middle_of_an_epoch) {
   std::filesystem::path const file = ::testing::TempDir() + "/garner_middle_" + std::string(to_string(kind())) +
                                      (by() == way::full ? "f" : "d") + std::to_string(::getpid());
@@ -238,7 +238,7 @@ TEST_P(of_kind, goes_on_from_the_middle_of_an_epoch) {
     EXPECT_EQ(third.loss, told[2].loss);
     EXPECT_EQ(b.run->best_epoch(), whole.run->best_epoch());
     ASSERT_EQ(b.values(), whole.values());
-    a.run->next(), a.run->next();  // the very one that was interrupted goes on too
+    a.run->next(), a.run->next();  // the interrupted one itself also continues
     ASSERT_EQ(a.values(), whole.values());
   }
   EXPECT_TRUE(over);
@@ -246,7 +246,7 @@ TEST_P(of_kind, goes_on_from_the_middle_of_an_epoch) {
   std::filesystem::remove(file);
 }
 
-// Bits of the parameters after two epochs, told to whoever started this process.
+// Bits of the parameters after two epochs, sent to the parent process.
 TEST(training, DISABLED_tells_its_bits) {
   for (way const w : {way::full, way::drawn})
     for (model_kind const k : {model_kind::gcn, model_kind::sage, model_kind::gin})
@@ -314,7 +314,7 @@ TEST(training, counts_edges_by_their_weights) {
 
 TEST(training, ends_by_patience_and_takes_the_best) {
   training_options o = options_of(way::full);
-  o.rate = 0.3, o.patience = 3;  // too fast to go on getting better
+  o.rate = 0.3, o.patience = 3;  // too fast to keep improving
   lesson l({}, communities().model(model_kind::sage), o);
   std::vector<float> best;
   std::uint64_t best_epoch = 0;
@@ -333,13 +333,13 @@ TEST(training, ends_by_patience_and_takes_the_best) {
   EXPECT_EQ(l.run->evaluate().validation.loss, lowest);
 }
 
-// Nothing is set: it stops by the validation loss, also when it is resumed in between.
+// Default stopping: by the validation loss, also when resumed in between.
 TEST(training, ends_by_itself_when_the_validation_loss_no_longer_falls) {
   for (way const w : {way::full, way::drawn}) {
     training_options o = options_of(w);
     o.rate = 0.1;
     lesson l({}, communities().model(model_kind::sage), o);
-    std::uint64_t const steps = w == way::full ? 1 : 5, patience = 50 / steps;  // of an epoch: 144 nodes in mini-batches of 32
+    std::uint64_t const steps = w == way::full ? 1 : 5, patience = 50 / steps;  // per epoch: 144 nodes in mini-batches of 32
     EXPECT_EQ(l.run->options().patience, patience);
     EXPECT_EQ(l.run->options().epochs, std::max<std::uint64_t>(1000 / steps, 100));
     std::vector<float> best;
@@ -380,7 +380,7 @@ TEST(training, ends_after_the_epochs_that_are_set_or_a_fixed_number_without_vali
   communities without;
   for (auto& part : without.split) part = part == 2 ? 0 : part;
   EXPECT_EQ(ends(all, [](auto& o) { o.epochs = 7; }), 7u);
-  EXPECT_EQ(ends(all, [](auto& o) { o.rate = 0.3, o.epochs = 150; }), 150u);  // though the loss rises
+  EXPECT_EQ(ends(all, [](auto& o) { o.rate = 0.3, o.epochs = 150; }), 150u);  // although the loss rises
   EXPECT_LT(ends(all, [](auto& o) { o.rate = 0.3, o.epochs = 150, o.patience = 3; }), 150u);
   EXPECT_EQ(ends(all, [](auto& o) { o.evaluate_every = 0; }), 200u);
   EXPECT_EQ(ends(all, [](auto& o) { o.patience = 0; }), 200u);
@@ -461,7 +461,7 @@ TEST_F(training_files, of_another_training_are_refused) {
   another = c, another.split[0] = 0;
   EXPECT_THAT(refused(m, o, another), HasSubstr("training set"));
   EXPECT_THAT(refused(m, o, communities(240, 3, 8, 7)), HasSubstr("graph"));
-  // A file that is none, or was cut.
+  // An invalid file, or a truncated one.
   std::string const all = bytes_of("c");
   for (std::string const& bytes : {std::string(), all.substr(0, all.size() / 2), all.substr(0, all.size() - 1), all + "x"}) {
     put(bytes, "c");
@@ -506,7 +506,7 @@ TEST_F(training_files, of_models_give_the_same_scores) {
   }
 }
 
-// Whatever it was doing when memory ran out, it goes on as one that had enough.
+// After running out of memory at any point, it continues with the same results.
 TEST(training, goes_on_when_there_is_memory_again) {
   for (way const w : {way::drawn, way::full}) {
     lesson whole({}, model_kind::sage, w);
@@ -678,7 +678,7 @@ TEST(training, refuses_what_it_cannot_train_with) {
   }
 }
 
-// A hop that reaches nobody: the mini-batch before it left lists of another one.
+// A hop without neighbors: adjacency of the previous mini-batch must not remain.
 TEST(training, goes_on_where_seeds_have_no_neighbours) {
   communities c;
   std::erase_if(c.edges, [](edge const& e) { return e.source % 4 || e.target % 4; });
@@ -690,7 +690,7 @@ TEST(training, goes_on_where_seeds_have_no_neighbours) {
       lesson l({}, c.model(kind), o, c), simulated({place_kind::simulated, 0}, c.model(kind), o, c);
       EXPECT_TRUE(std::isfinite(l.run->next().loss));
       EXPECT_EQ(l.values(), simulated.after(1));
-      o.fanouts = {1000, 1000}, o.batch = 1000;  // all of each list: a step is one of the whole graph
+      o.fanouts = {1000, 1000}, o.batch = 1000;  // all neighbors: a step equals a full-graph step
       if (fanouts[0] != 3 || fanouts[1] != 3) continue;
       lesson all({}, c.model(kind), o, c);
       o.fanouts.clear();
@@ -780,7 +780,7 @@ TEST_P(recorded_at, learns_bit_for_bit_as_one_that_is_not) {
     expect_same(a, b);
     EXPECT_EQ(plain->values(), recorded->values());
     EXPECT_EQ(a.recorded, 0u);
-    EXPECT_EQ(b.recorded > 0, far() && epoch > 2);  // the first makes its room, the second knows it
+    EXPECT_EQ(b.recorded > 0, far() && epoch > 2);  // the first allocates its buffers, the second knows them
     EXPECT_EQ(b.unrecorded, "");
   }
   plain->run->take_best(), recorded->run->take_best();
@@ -794,7 +794,7 @@ TEST_P(recorded_at, goes_on_from_a_checkpoint_bit_for_bit) {
   auto const plain = begun(false), recorded = begun(true), later = begun(true), back = begun(false);
   for (int epoch = 0; epoch < 4; ++epoch) plain->run->next(), recorded->run->next();
   recorded->run->keep(file);
-  later->after(3);  // of its own, which is forgotten
+  later->after(3);  // its own history, which is discarded
   later->run->resume(file), back->run->resume(file);
   for (int epoch = 0; epoch < 4; ++epoch) {
     epoch_report const a = plain->run->next();
@@ -808,7 +808,7 @@ TEST_P(recorded_at, goes_on_from_a_checkpoint_bit_for_bit) {
   std::filesystem::remove(file);
 }
 
-// Another use of the model makes its rooms anew.
+// Another use of the model reallocates its buffers.
 TEST_P(recorded_at, goes_on_behind_an_inference_of_a_larger_graph) {
   auto const plain = begun(false), recorded = begun(true);
   communities const larger(2000, plain->of.classes);
@@ -828,7 +828,7 @@ TEST(area_under_roc, is_the_share_of_pairs_in_order) {
     std::vector<float> margins;
     std::vector<bool> second;
     for (std::uint64_t i = 0; i < 150; ++i) {
-      margins.push_back(static_cast<float>(random_bits(seed, 0, i) % (seed % 2 ? 12 : 100000)) - 5);  // many equal ones
+      margins.push_back(static_cast<float>(random_bits(seed, 0, i) % (seed % 2 ? 12 : 100000)) - 5);  // with many ties
       second.push_back(random_bits(seed, 1, i) % 3 == 0);
     }
     double right = 0, pairs = 0;
@@ -842,8 +842,8 @@ TEST(area_under_roc, is_the_share_of_pairs_in_order) {
   EXPECT_FALSE(area_under_roc({}, {}));
 }
 
-// A step and an evaluation tell the losses of the same scores as infer() gives, biases with them: of parts of the vertices, and where all
-// are of one part, whose scores are weighed where they lie.
+// Losses of a step and an evaluation match the scores of infer(), including biases: for parts of the vertices, and if all
+// are in one part, whose scores are used in place.
 TEST(training, tells_the_losses_of_its_scores) {
   for (label_kind const labels : {label_kind::one_class, label_kind::yes_or_no})
     for (bool const residual : {false, true})

@@ -1,5 +1,5 @@
-// Training and exact inference over several types: scores against a serial twin that shares no code with them, what is learned, files of
-// models, checkpoints, ranks, and what is refused.
+// Training and exact inference over several types: scores against an independent serial reference, learning, model files, checkpoints,
+// ranks, and rejected input.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t authors = 90, papers = 140, author_width = 5, paper_width = 7, classes = 3;
 
-// In the layout of IGB: authors write papers, papers cite papers, both also the other way round.
+// In the layout of IGB: authors write papers, papers cite papers, both with reverse edges.
 struct data {
   fs::path folder = fs::temp_directory_path() / fmt::format("garner-types-{}", ::getpid()), manifest = folder / "g.json";
   std::vector<float> author_rows, paper_rows;
@@ -40,7 +40,7 @@ struct data {
   data() {
     fs::remove_all(folder);
     std::vector<std::int64_t> writes, cites;
-    for (std::uint64_t i = 0; i < 700; ++i) {  // authors write of their own class most of the time
+    for (std::uint64_t i = 0; i < 700; ++i) {  // authors mostly write in their own class
       std::uint64_t const p = random_bits(1, 0, i) % papers;
       std::uint64_t a = random_bits(1, 1, i) % authors;
       if (i % 4) a = a / classes * classes + p % classes;
@@ -79,12 +79,12 @@ data const& all() {
   return one;
 }
 
-// How a model takes up: the other way round, by weights (of containers that have got some), going back over whole lists.
+// The aggregation of a model: reversed, weighted (if graph files have weights), backward over whole lists.
 struct manner {
   list_side side = list_side::in;
   bool weighted = false, both = false;
 };
-// The same manifest, whose containers have weights of 1 to 9 an arc.
+// The same dataset file, whose graph files have weights of 1 to 9 per edge.
 fs::path weighted_manifest() {
   static fs::path const made = [] {
     fs::path const file = all().folder / "w.json", lists = all().folder / "g.garner";
@@ -201,7 +201,7 @@ std::vector<double> twin(lesson& l) {
           bool const out_side = l.how.side == list_side::out;
           std::string const &taker = out_side ? e.from : e.to, &giver = out_side ? e.to : e.from;
           if (taker != type.name) continue;
-          graph_lists const lists = lists_of(l.g.lists(r));  // of `to`, whichever side
+          graph_lists const lists = lists_of(l.g.lists(r));  // of `to`, for either side
           auto const& w = named.at(layer + fmt::format("{}__{}__{}", e.from, e.relation, e.to) + ".lin_l.weight");
           std::vector<double> mean(x[giver][0].size());
           double sum = 0;
@@ -253,7 +253,7 @@ TEST_P(types_training, takes_up_the_other_way_round_and_by_weights) {
     EXPECT_GT(last.exact->test.accuracy, 0.75);
   }
 }
-// From all in one piece to a column at a time, lists in parts and sums in host memory.
+// From everything in one piece to one column at a time, with adjacency in parts and sums in host memory.
 TEST_P(types_training, scores_in_parts_are_those_of_one_piece) {
   for (bool const deep : {false, true})
     for (manner const& how : {manner{}, manners[0], manners[2]}) {
@@ -296,7 +296,7 @@ TEST_P(types_training, scores_in_parts_are_those_of_one_piece) {
   EXPECT_TRUE(small(one) == small(other));
   EXPECT_FALSE(one.told.layers.empty());
 }
-// A step of the whole graph is one of mini-batches that draw all neighbours of all training vertices.
+// A full-graph step equals a mini-batch step with all neighbors of all training nodes.
 TEST_P(types_training, whole_graph_steps_are_those_of_a_mini_batch_of_all) {
   for (manner how : {manner{list_side::in, false, true}, manners[0], manners[1], manners[2]}) {
     training_options o = options();
@@ -311,7 +311,7 @@ TEST_P(types_training, whole_graph_steps_are_those_of_a_mini_batch_of_all) {
     ASSERT_EQ(a.size(), b.size());
     std::size_t apart = 0;
     for (std::size_t i = 0; i < a.size(); ++i) apart += std::abs(a[i] - b[i]) > 2e-4 ? 1 : 0;
-    EXPECT_LE(apart, a.size() / 100);  // Adam's first step is of a number's sign alone, which rounding turns where it is about 0
+    EXPECT_LE(apart, a.size() / 100);  // Adam's first step depends only on a gradient's sign, which rounding flips near 0
     fs::path const kept = all().folder / "whole";
     whole.run->keep(kept);
     whole.run->next(), whole.run->next();
@@ -377,7 +377,7 @@ TEST_P(types_training, models_and_checkpoints_come_back) {
   EXPECT_EQ(again.types().names.size(), 2u);
   EXPECT_EQ(again.types().relations.size(), 3u);
   auto const before = whole.scores();
-  whole.run.reset();  // which its model must outlive
+  whole.run.reset();  // its model must outlive it
   whole.model = gnn_model::read(file, where());
   EXPECT_EQ(whole.scores(), before);
 }

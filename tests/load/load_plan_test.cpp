@@ -1,4 +1,4 @@
-// What a plan says of mini-batches, held to what a loader does and takes.
+// A plan of mini-batches, compared with a loader's behavior and memory.
 #include "load/plan.hpp"
 
 #include <numeric>
@@ -25,7 +25,7 @@ TEST(load_plan, classes_keep_every_vertex_and_edge) {
   EXPECT_EQ(all.back().degree, 0);
 }
 
-// A loader on a simulated device, and what was foretold of it.
+// A loader on a simulated device, and its prediction.
 TEST(load_plan, says_what_a_loader_then_takes) {
   for (generator const kind : {generator::kron, generator::uniform})
     for (hop_rule const rule : {hop_rule::last, hop_rule::all})
@@ -80,20 +80,20 @@ TEST(load_plan, says_what_a_loader_then_takes) {
         near(p.edges, each(r.edges), 0.15);
         near(p.far_rows, each(r.rows[tier::host]), 0.3);
         if (kept > 0) near(p.near_rows, each(r.rows[tier::device]), 0.25);
-        // Rows that the group before had stay, which a plan leaves out.
+        // Rows of the previous group stay, which a plan ignores.
         EXPECT_GT(p.fetched_rows, each(r.fetched_rows) * 0.9);
         EXPECT_LT(p.fetched_rows, p.far_rows);
         EXPECT_NEAR(p.window_rows, p.far_rows - p.fetched_rows, 1e-6);
         double bytes = 0;
         for (load_array const& a : p.near)
-          if (a.what.find("drawn") == std::string::npos) bytes += static_cast<double>(a.bytes);  // which bytes() leaves out
+          if (a.what.find("drawn") == std::string::npos) bytes += static_cast<double>(a.bytes);  // bytes() excludes it
         near(bytes, static_cast<double>(l.bytes()), 0.8);
         EXPECT_GT(p.sample.bytes_link(), 0u);
         EXPECT_EQ(p.rows.bytes_link(), static_cast<std::uint64_t>(std::llround(p.fetched_rows)) * 64);
       }
 }
 
-// Of lists that are kept less crosses, about as much less as is foretold.
+// Cached adjacency reduces link traffic, about as much as predicted.
 TEST(load_plan, says_what_lists_that_are_kept_spare) {
   GARNER_NEEDS_COUNTS();
   generate_options how;
@@ -179,8 +179,8 @@ TEST(load_plan, the_window_is_the_most_that_takes_a_quarter_of_what_is_free) {
   EXPECT_EQ(choose_window(need, 4 * 32 * 400 - 1), 16u);
   EXPECT_EQ(choose_window(need, 4 * 16 * 400), 16u);
   EXPECT_EQ(choose_window(need, 4 * 16 * 400 - 1), 8u);
-  EXPECT_EQ(choose_window(need, 0), 8u);  // never less
-  need.rows_most = 0;                     // rows have a bound of their own
+  EXPECT_EQ(choose_window(need, 0), 8u);  // the minimum
+  need.rows_most = 0;                     // rows have a limit of their own
   EXPECT_EQ(choose_window(need, 4 * 32 * 100), 32u);
 
   load_question q;
@@ -202,7 +202,7 @@ TEST(load_plan, the_window_is_the_most_that_takes_a_quarter_of_what_is_free) {
   }
   EXPECT_EQ(before, 8);
   q.where = {};
-  EXPECT_EQ(plan_load(q).window, 8u);  // nothing is far
+  EXPECT_EQ(plan_load(q).window, 8u);  // all rows are local
 }
 
 TEST(load_plan, rows_of_a_file_are_those_that_neither_device_nor_host_keeps) {
@@ -218,7 +218,7 @@ TEST(load_plan, rows_of_a_file_are_those_that_neither_device_nor_host_keeps) {
     EXPECT_EQ(plan_load(q).file_rows, 0);
     q.rows_at_home = 0;
     EXPECT_NEAR(plan_load(q).file_rows, all, 1e-6 * all);
-    EXPECT_LT(plan_load(q).file_reads, plan_load(q).file_rows);  // of four mini-batches some are the same
+    EXPECT_LT(plan_load(q).file_reads, plan_load(q).file_rows);  // four mini-batches share some rows
     q.rows_at_home = 5000;
     EXPECT_NEAR(plan_load(q).file_rows, all / 2, 1e-6 * all);
     if (where.kind == place_kind::simulated) q.rows_kept = 2500;
@@ -251,7 +251,7 @@ TEST(load_plan, classes_of_several_types_keep_every_vertex_and_edge) {
   }
 }
 
-// Two types of a generated graph: the even vertices draw from all, the odd ones are drawn alone; what a loader then does, by type.
+// Two types of a generated graph: even vertices sample from all, odd ones are only sampled; a loader's counts by type.
 TEST(load_plan, says_what_a_loader_of_several_types_then_takes) {
   generate_options how;
   how.scale = 13;
@@ -266,7 +266,7 @@ TEST(load_plan, says_what_a_loader_of_several_types_then_takes) {
     for (bool const disjoint : {false, true})
       for (std::uint64_t const kept : {std::uint64_t{0}, n / 5}) {
         SCOPED_TRACE(std::string(to_string(rule)) + (disjoint ? " disjoint " : " ") + std::to_string(kept));
-        // People know people, and belong to groups; groups have people.
+        // Persons know persons, and belong to groups; groups have persons.
         load_question q;
         q.where = where, q.fanouts = {4, 3}, q.rule = rule, q.disjoint = disjoint, q.near_limit = 1u << 30;
         q.loader.batch = 64, q.loader.window = 4;

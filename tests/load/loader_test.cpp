@@ -1,4 +1,4 @@
-// The loader against "sample, then index": every way, every place, in order, resumed, broken off.
+// The loader against "sample, then index": every strategy, every device, in order, resumed, interrupted.
 #include "garner/load.hpp"
 
 #include <sys/wait.h>
@@ -50,7 +50,7 @@ std::vector<std::int64_t> seeds_of(std::uint64_t n) {
   return s;
 }
 
-// All that a loader needs, at a place; `kept`: rows near, of device or simulated memory.
+// Everything that a loader needs, on a device; `kept`: rows in device or simulated memory.
 struct world {
   place where;
   graph_handle g;
@@ -114,7 +114,7 @@ std::vector<taken_batch> epoch_of(loader& l, place where) {
   while (std::optional<mini_batch> b = l.next()) all.push_back(taken(x, *b));
   return all;
 }
-// Rows, labels and seeds are what the ids say; ids and edges what a sampler of one's own draws.
+// Rows, labels and seeds match the ids; ids and edges match a separate sampler.
 void expect_right(world& w, std::vector<taken_batch> const& epoch, std::vector<std::int64_t> const& seeds, std::uint64_t batches) {
   graph_handle const home = a_graph({});
   block_sampler one({}, home, w.fanouts, w.options);
@@ -188,7 +188,7 @@ TEST_P(loader_at, chooses_its_window_by_what_the_first_took_and_tells_it) {
   EXPECT_EQ(said.report().window, host ? 2u : 8u);
   if (where().kind != place_kind::simulated) return;
   o.window = 0;
-  loader little = w.load(1000, o);  // made while there is room
+  loader little = w.load(1000, o);  // constructed while memory suffices
   std::uint64_t const limit = host_budget().limit();
   host_budget().set_limit(host_budget().used() + (4u << 20));
   EXPECT_TRUE(epoch_of(little, where()) == epoch);
@@ -196,7 +196,7 @@ TEST_P(loader_at, chooses_its_window_by_what_the_first_took_and_tells_it) {
   EXPECT_EQ(little.report().window, 8u);
 }
 
-// A group reads more rows than the one before: the window grows while mini-batches of that one are still gathered.
+// A group reads more rows than the previous one: the window grows while mini-batches of that one are still gathered.
 TEST_P(loader_at, hands_over_right_rows_while_the_window_grows) {
   constexpr std::uint64_t many = 1u << 16, wide = 4;
   std::vector<arc> arcs;
@@ -242,7 +242,7 @@ TEST_P(loader_at, draws_as_many_together_where_lists_lie_far_as_where_rows_do) {
     expect_right(w, epoch_of(l, where()), seeds_of(1000), 63);
     return l.report().window;
   };
-  bool const later = runs_later(where());  // simulated lists lie far, whatever they are told
+  bool const later = runs_later(where());  // simulated adjacency is remote, whatever the options
   EXPECT_EQ(window_of(false), where().kind == place_kind::device ? 8u : later ? 32u : 2u);
   EXPECT_EQ(window_of(true), later ? 32u : 2u);
 }
@@ -293,7 +293,7 @@ TEST_P(loader_at, resumes_at_the_very_mini_batch) {
   EXPECT_NE(error_of([&] { load_state::parse(mine + "x"); }).find("no state"), std::string::npos);
 }
 
-// Mini-batches of the caller's own seeds, in his order, of any size; samples by the number that was said.
+// Mini-batches of the caller's own seeds, in the caller's order, of any size; sampled by the given number.
 TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
   world w(where());
   loader_options o;
@@ -331,7 +331,7 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
     if (first.empty()) first = epoch;
     else EXPECT_NE(first[0].edge, epoch[0].edge);
   }
-  // Stopped and gone on with; saved and resumed, of the same epoch alone.
+  // Stopped and continued; saved and resumed, only with the same epoch.
   open(l, 1000);
   EXPECT_TRUE(taken(x, *l.next()) == first[0]);
   l.stop();
@@ -344,7 +344,7 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
   open(other, 1000);
   other.resume(load_state::parse(saved));
   EXPECT_TRUE(taken(x, *other.next()) == first[1]);
-  // Given one by one while others are handed over, fewer and more at a time than go together.
+  // Submitted one by one during delivery, fewer and more at a time than a group.
   for (std::size_t const at_once : {1u, 2u, 9u, 40u}) {
     l.open(9, 1000);
     std::size_t given = 0;
@@ -363,7 +363,7 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
     EXPECT_FALSE(l.next());
     EXPECT_NE(error_of([&] { l.give({}); }).find("no epoch is open"), std::string::npos);
   }
-  // Fewer than go together, then many while these are handed over: none is overtaken. A state is of what was handed over, not of all given.
+  // Fewer than a group, then many during their delivery: the order is kept. A state covers delivered mini-batches only.
   loader_options four = o;
   four.window = 4;
   loader few = w.load(600, four);
@@ -396,7 +396,7 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
   EXPECT_NE(error_of([&] { l.give({{0, {5, 6}, {1}}}); }).find("1 times for 2"), std::string::npos);
   EXPECT_NE(error_of([&] { l.give({{7, {5}}}); }).find("type 7"), std::string::npos);
   EXPECT_EQ(l.batches(), 0u);
-  l.begin(2);  // and back to its own
+  l.begin(2);  // back to its own seeds
   EXPECT_EQ(l.batches(), 6u);
   EXPECT_EQ(epoch_of(l, where()).size(), 6u);
 }
@@ -412,7 +412,7 @@ TEST_P(loader_at, shares_the_seeds_among_ranks) {
     for (taken_batch const& b : epoch_of(l, where())) all.insert(b.positions.begin(), b.positions.end());
   }
   EXPECT_EQ(std::set<std::int64_t>(all.begin(), all.end()).size(), 1000u);
-  EXPECT_EQ(all.size(), 1002u);  // as many for each
+  EXPECT_EQ(all.size(), 1002u);  // the same number for each
 }
 
 TEST_P(loader_at, in_order_and_without_a_rest_where_that_is_asked) {
@@ -426,7 +426,7 @@ TEST_P(loader_at, in_order_and_without_a_rest_where_that_is_asked) {
     for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(epoch[b].positions[i], static_cast<std::int64_t>(b * 64 + i));
 }
 
-// What it holds goes when that has happened: with the loader, or with the last of those who have it.
+// Its resources are freed with the loader, or with their last owner.
 TEST_P(loader_at, keeps_what_a_stream_reads_until_it_has_read_it_when_the_loader_goes) {
   world w(where(), 0);
   executor x(where()), reader(where());
@@ -449,7 +449,7 @@ TEST_P(loader_at, keeps_what_a_stream_reads_until_it_has_read_it_when_the_loader
   }
 }
 
-// Mini-batches that are kept, given back late or never asked for.
+// Mini-batches that are kept, returned late or never requested.
 TEST_P(loader_at, waits_for_a_caller_that_keeps_what_it_took_and_ends_when_it_stops) {
   world w(where());
   executor x(where());
@@ -473,8 +473,8 @@ TEST_P(loader_at, waits_for_a_caller_that_keeps_what_it_took_and_ends_when_it_st
   EXPECT_FALSE(taken(x, outlives).ids.empty());
 }
 
-// Whoever comes back first is counted first, and the times are still of those that were handed over first.
-// Nobody waits on the host for the second stream, which is busy while the buffers would be filled anew.
+// The first one returned is counted first, and the times are still of those that were delivered first.
+// The host does not wait for the second stream, which is busy while the buffers would be refilled.
 TEST_P(loader_at, keeps_a_mini_batch_until_every_stream_that_uses_it_has_read_it) {
   world w(where(), 0);
   executor x(where()), first(where()), second(where());
@@ -491,7 +491,7 @@ TEST_P(loader_at, keeps_a_mini_batch_until_every_stream_that_uses_it_has_read_it
     ids.push_back(host_copy(x, b->drawn().of_type(0).ids, b->drawn().of_type(0).count));
     rows.emplace_back(x.near(), ids.back().size() * width, x.device(), "a test");
     second.copy(rows.back().data(), b->of_table(0).data, rows.back().bytes());
-    b->use_on(stream_ref::of_address(first.stream()));  // which is known already
+    b->use_on(stream_ref::of_address(first.stream()));  // already registered
   }
   second.wait();
   ASSERT_EQ(ids.size(), batches);
@@ -615,7 +615,7 @@ struct uneven {
 std::ptrdiff_t threads_now() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator{});
 }
-// The caller is the slower one, so that the loader comes to have all the buffers that it can need.
+// The caller is slower, so that the loader allocates all buffers that it can use.
 std::optional<mini_batch> held_a_while(loader& l) {
   std::optional<mini_batch> b = l.next();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -648,7 +648,7 @@ TEST_P(loader_at, goes_on_at_the_very_mini_batch_when_there_is_memory_again) {
       std::vector<uneven::taken> got;
       for (int k = 0; k < 12; ++k) got.push_back(w.of(*held_a_while(l)));
       EXPECT_EQ(threads_now(), threads + 1);
-      limit.to_what_is_used(1 << 16);  // for a buffer that came late; a large mini-batch takes ten times as much
+      limit.to_what_is_used(1 << 16);  // for a late buffer; a large mini-batch needs ten times as much
       std::uint64_t const most = host_budget().limit();
       for (int again = 0; again < 3; ++again) {
         errc code{};
@@ -658,7 +658,7 @@ TEST_P(loader_at, goes_on_at_the_very_mini_batch_when_there_is_memory_again) {
             },
             &code);
         EXPECT_EQ(code, errc::memory) << said;
-        EXPECT_EQ(got.size(), uneven::small);  // after all mini-batches before it
+        EXPECT_EQ(got.size(), uneven::small);  // after all earlier mini-batches
         EXPECT_EQ(l.state().next, uneven::small);
         EXPECT_EQ(threads_now(), threads);
         EXPECT_LE(host_budget().used(), most);
@@ -691,7 +691,7 @@ TEST_P(loader_at, goes_on_in_its_thread_when_that_of_another_rank_fails) {
   std::vector<taken_batch> got;
   executor x(where());
   for (int k = 0; k < 12; ++k)
-    if (std::optional<mini_batch> const b = held_a_while(first)) got.push_back(taken(x, *b));  // and it has all for this epoch
+    if (std::optional<mini_batch> const b = held_a_while(first)) got.push_back(taken(x, *b));  // it has all buffers for this epoch
   host_limit const limit;
   limit.to_what_is_used();
   std::atomic<int> refused{0};
@@ -711,7 +711,7 @@ TEST_P(loader_at, goes_on_in_its_thread_when_that_of_another_rank_fails) {
   EXPECT_EQ(second.next()->index(), 0u);
 }
 
-// What all ranks say of a table that they hold together.
+// The common options of ranks that share a table.
 struct rank_of_group {
   std::vector<float> rows = the_rows();
   place where;
@@ -737,7 +737,7 @@ struct rank_of_group {
         sampler(where, g, {4, 3}),
         l(sampler, {{&features, 0, false, {}}}, seeds_of(2000), options(rank)) {}
 };
-// Takes mini-batches and says so, until it is killed.
+// Takes mini-batches and reports each, until it is killed.
 TEST(loaders, DISABLED_rank_of_a_group) {
   char const* const name = std::getenv("GARNER_GROUP");
   if (!name) return;
@@ -766,7 +766,7 @@ TEST(loaders, of_a_group_say_which_rank_was_killed) {
     EXPECT_EQ(at.next, 5u);
   }
   EXPECT_EQ(peer_group::left_behind(), 0u);
-  child other("loaders.DISABLED_rank_of_a_group", {"GARNER_GROUP=" + name, "GARNER_THREADS=1"});  // both anew
+  child other("loaders.DISABLED_rank_of_a_group", {"GARNER_GROUP=" + name, "GARNER_THREADS=1"});  // both start again
   rank_of_group rank(name, 0);
   rank.l.resume(at);
   EXPECT_EQ(rank.l.next()->index(), 5u);
@@ -870,7 +870,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_are_the_same_by_every_policy) {
       EXPECT_GE((hits[{cache_policy::next_use, window}]), (hits[{policy, window}]) * 98 / 100) << to_string(policy) << " " << window;
 }
 
-// A child by fork has the memory of a loader and a table, and not their threads: it lets go of them, and the parent goes on.
+// A forked child has the memory of a loader and a table without their threads: it releases them, and the parent continues.
 TEST_P(loader_at, a_child_by_fork_lets_go_of_what_its_parent_made) {
   filed_world w(where(), 300, 1100, 900);
   loader_options o;
@@ -889,10 +889,10 @@ TEST_P(loader_at, a_child_by_fork_lets_go_of_what_its_parent_made) {
     got.push_back(taken(x, *b));
     ::pid_t const child = ::fork();
     if (child == 0) {
-      ::alarm(20);  // one that waits for a thread which is not there is ended
+      ::alarm(20);  // ends a child that waits for a missing thread
       b.reset();
-      if (got.size() % 2 || where().kind == place_kind::device) l.reset();  // no GPU serves a child
-      else *l = w.load(600, o);                                             // which takes its place
+      if (got.size() % 2 || where().kind == place_kind::device) l.reset();  // a child cannot use a GPU
+      else *l = w.load(600, o);                                             // which replaces it
       w.in_file.reset();
       ::_exit(0);
     }

@@ -1,4 +1,4 @@
-// Predictions and counts as one score, against a serial twin of the formula and against chances that are known.
+// Blending predictions and counts into a score, against a serial reference of the formula and against known probabilities.
 #include "sample/blend.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct rows {
   std::vector<float> expected, weighted;
   std::vector<std::uint32_t> counts;
 };
-// Rows of known chances, predicted `wrong` octaves too high or low, and counted.
+// Rows of known probabilities, predicted `wrong` octaves too high or low, and counted.
 rows drawn(std::uint64_t n, std::uint64_t batches, std::uint64_t epochs, double wrong, double bias = 1) {
   rows r;
   for (std::uint64_t v = 0; v < n; ++v) {
@@ -83,7 +83,7 @@ TEST(blend, is_better_than_counts_and_than_a_wrong_prediction) {
     for (std::uint32_t const c : r.counts) counted.push_back(static_cast<float>(c) / 4);
     blend(score, r.weighted, r.counts, 10, 4);
     EXPECT_LT(error_of(score, r, 10), 0.8 * error_of(counted, r, 10)) << wrong;
-    EXPECT_LT(error_of(score, r, 10), (wrong > 1 ? 0.6 : 1) * error_of(r.expected, r, 10)) << wrong;  // 40 mini-batches tell little more
+    EXPECT_LT(error_of(score, r, 10), (wrong > 1 ? 0.6 : 1) * error_of(r.expected, r, 10)) << wrong;  // 40 mini-batches add little
   }
 }
 
@@ -92,11 +92,11 @@ TEST(blend, leaves_a_right_prediction_and_mends_a_biased_one) {
     rows const r = drawn(20000, 10, 1, 0, bias);
     std::vector<float> score = r.expected;
     blend(score, r.weighted, r.counts, 10, 1);
-    EXPECT_LT(error_of(score, r, 10), 0.15) << bias;  // by the counts alone it is 1.3
+    EXPECT_LT(error_of(score, r, 10), 0.15) << bias;  // the counts alone give 1.3
   }
 }
 
-// One mini-batch tells nothing of the scatter.
+// One mini-batch has no information on the scatter.
 TEST(blend, of_one_mini_batch_is_nearly_the_prediction) {
   rows const r = drawn(20000, 1, 1, 0.5);
   std::vector<float> score = r.expected;
@@ -119,7 +119,7 @@ TEST(blend, of_rows_that_all_or_none_are_read) {
   blend(score, {}, {0, 8, 0, 8}, 1, 8);
   EXPECT_EQ(score, (std::vector<float>{0, 1, 0, 1}));
   score = {0, 3};
-  blend(score, {}, {3, 3}, 3, 1);  // the prediction knew nothing of the first
+  blend(score, {}, {3, 3}, 3, 1);  // the prediction for the first was 0
   EXPECT_GT(score[0], 2.9f);
   std::vector<float> none;
   blend(none, {}, {}, 1, 1);

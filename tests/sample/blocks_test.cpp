@@ -1,4 +1,4 @@
-// Blocks at every place, held to a serial twin: which vertices stand where, which edges, and what may be drawn.
+// Blocks on every device, compared with a serial reference: nodes, edges, and the permitted samples.
 #include "garner/blocks.hpp"
 
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace garner {
 namespace {
 using namespace garner::testing;
 
-// What came out, on the host.
+// The result, on the host.
 struct drawn_blocks {
   struct vertices {
     std::vector<std::int64_t> ids;
@@ -56,7 +56,7 @@ drawn_blocks taken(block_sampler& s, blocks const& b, std::size_t types = 1, std
   return d;
 }
 
-// Lists by vertex, with what stands beside each entry.
+// Adjacency by node, with the data of each entry.
 struct entry {
   std::uint64_t neighbour, edge;
   double weight;
@@ -109,8 +109,8 @@ std::vector<std::int64_t> some_seeds(std::uint64_t n, std::uint64_t vertices, st
   return s;
 }
 
-// What must hold of any draw of one relation: seeds first; edges in the order of hops, each in the list of who drew it, every vertex in the
-// order in which edges first reach it; as many a vertex as its list has, or the fanout.
+// Invariants of any sample of one relation: seeds first; edges in the order of hops, each in its target's list, nodes in the
+// order in which edges first reach them; as many edges per target as its list has, or the fanout.
 void expect_blocks(drawn_blocks const& d, std::vector<std::vector<entry>> const& lists, std::vector<std::int64_t> const& seeds,
                    std::vector<std::int64_t> const& fanouts, block_options const& o) {
   auto const& v = d.types[0];
@@ -197,7 +197,7 @@ TEST_P(blocks_at, hold_what_the_rules_say_and_the_bits_of_the_host) {
   EXPECT_EQ(kinds, 256u);
 }
 
-// Memory of the host that a device can read (HMM, GH200) is still the caller's, who may reuse it when start() has returned.
+// Host memory that a device can read (HMM, GH200) still belongs to the caller, who may reuse it once start() has returned.
 TEST_P(blocks_at, have_copied_what_lies_in_host_memory_when_start_returns) {
   graph_handle const g = brought(random_graph(true), where());
   block_sampler s(where(), g, {6, 5, 4}, {});
@@ -286,7 +286,7 @@ TEST_P(blocks_at, have_the_same_bits_where_lists_are_kept_by_score) {
         auto const seeds = some_seeds(40, n);
         for (int how = 0; how < 7; ++how) {
           block_options o;
-          o.edge_ids = o.inner_edge_ids = true;  // the user's names of edges are read over the link
+          o.edge_ids = o.inner_edge_ids = true;  // the user's edge ids are read over the link
           o.replace = o.disjoint = how == 1;
           if (how == 2) o.rule = hop_rule::all;
           if (how == 3) o.induced = true;
@@ -313,7 +313,7 @@ TEST_P(blocks_at, have_the_same_bits_where_lists_are_kept_by_score) {
             EXPECT_TRUE(wanted == draw(&link, &near)) << "graph " << kind << " " << packs << reorders << ", how " << how << ", " << budget;
             ++compared;
             if (where().kind == place_kind::host) {
-              EXPECT_EQ(near, none_near);  // nothing is far there
+              EXPECT_EQ(near, none_near);  // all adjacency is local there
               continue;
             }
             EXPECT_GE(near, before);
@@ -326,7 +326,7 @@ TEST_P(blocks_at, have_the_same_bits_where_lists_are_kept_by_score) {
               if (counts_requests()) {
                 EXPECT_LT(link.bytes_useful, all_far.bytes_useful) << "graph " << kind << " " << packs << reorders << ", how " << how;
               }
-            } else if (budget > 20000 && !(how == 3 && packs)) {  // of an empty packed list among the induced a block is asked for
+            } else if (budget > 20000 && !(how == 3 && packs)) {  // for an empty compressed list among the induced edges, a block is read
               EXPECT_EQ(link.bytes_link(), 0u) << "graph " << kind << " " << packs << reorders << ", how " << how;
             }
           }
@@ -335,7 +335,7 @@ TEST_P(blocks_at, have_the_same_bits_where_lists_are_kept_by_score) {
   EXPECT_EQ(compared, (2u * 4 * 6 + 2 * 6 + 4 * 7) * 5);
 }
 
-// In an order that says nothing, as graphs come.
+// In random order, as in typical graphs.
 TEST(blocks, ask_less_of_far_lists_that_are_kept_by_score_than_of_the_first) {
   GARNER_NEEDS_COUNTS();
   generate_options how;
@@ -439,8 +439,8 @@ TEST_P(blocks_at, draw_by_weights_without_replacement_and_never_a_weight_of_zero
     }
 }
 
-// Chi-square of how often each edge of a list is drawn, against the chance that its weight gives it (one draw, and many with replacement),
-// and alike (many draws).
+// Chi-square of each edge's sample count against the probability of its weight (one sample, and many with replacement),
+// and against uniform probability (many samples).
 TEST_P(blocks_at, draw_each_edge_as_often_as_it_should_be) {
   graph const home = weighted_graph();
   auto const lists = lists_of(home, true);
@@ -476,8 +476,8 @@ TEST_P(blocks_at, draw_each_edge_as_often_as_it_should_be) {
   }
 }
 
-// Two of a long list without replacement: the second by the weights of those that the first left. A list whose largest weight is far above
-// the others is looked through.
+// Two of a long list without replacement: the second by the weights of the rest. A list whose largest weight is far above
+// the others is scanned.
 TEST_P(blocks_at, draw_two_of_a_long_list_by_weights) {
   for (std::uint32_t const heavy : {3u, 3000u}) {
     auto const made = [&] {
@@ -524,7 +524,7 @@ TEST_P(blocks_at, draw_two_of_a_long_list_by_weights) {
   }
 }
 
-// A twin sorts each list by the numbers of its neighbors.
+// The reference sorts each list by its neighbors' random numbers.
 TEST_P(blocks_at, keep_by_labor_the_neighbors_of_the_smallest_numbers) {
   std::uint64_t chosen = 0;
   for (int kind = 0; kind < 6; ++kind) {
@@ -566,7 +566,7 @@ TEST_P(blocks_at, keep_by_labor_the_neighbors_of_the_smallest_numbers) {
   EXPECT_GT(chosen, 10000u);
 }
 
-// One hop over two relations from one type: its vertices have one number in both. Of another type the same ids have others.
+// One hop over two relations from one type: a node has one random number in both. The same id of another type has a different one.
 TEST_P(blocks_at, have_one_number_a_neighbor_of_a_type_in_all_relations) {
   std::vector<arc> arcs;
   for (std::uint64_t u = 2; u < 300; ++u) arcs.push_back({u, 0}), arcs.push_back({u, 1});
@@ -603,7 +603,7 @@ TEST_P(blocks_at, keep_each_neighbor_by_labor_as_often_as_it_should_be) {
     for (std::size_t k = 1; k < 6; ++k) ++count[static_cast<std::size_t>(d.types[0].ids[k])];
   }
   double const expected = static_cast<double>(batches) * 5 / static_cast<double>(leaves), freedom = static_cast<double>(leaves) - 1;
-  double chi = 0;  // five different ones a mini-batch: their counts scatter by 1 - 5 / leaves less
+  double chi = 0;  // five distinct ones per mini-batch: their counts scatter less, by 1 - 5 / leaves
   for (std::uint64_t u = 1; u <= leaves; ++u) chi += (count[u] - expected) * (count[u] - expected) / expected / 0.95;
   EXPECT_LT(chi, freedom + 4 * std::sqrt(2 * freedom));
   EXPECT_GT(chi, freedom - 4 * std::sqrt(2 * freedom));
@@ -640,7 +640,7 @@ TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
   for (std::size_t i = 0; i < seeds.size(); ++i) seed_times.push_back(static_cast<std::int64_t>(i));
   for (int const how : {0, 1, 2, 3}) {
     bool const by_edge = how % 2 == 1, in_order = how > 1;
-    if (in_order) {  // lists are by neighbor
+    if (in_order) {  // lists are ordered by neighbor
       for (std::size_t i = 0; i < of_vertices.size(); ++i) of_vertices[i] = static_cast<std::int64_t>(i / 20);
       for (auto const& list : lists) {
         std::vector<std::int64_t> times;
@@ -699,7 +699,7 @@ TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
   }
 }
 
-// What is given and named by position: of every edge that may be drawn who drew it, the neighbor, the edge and the tree.
+// The data by position: for every candidate edge its target, neighbor, edge id and tree.
 using drawn_edges = std::multiset<std::array<std::int64_t, 4>>;
 drawn_edges edges_of(drawn_blocks const& d) {
   auto const& e = d.relations[0];
@@ -713,7 +713,7 @@ drawn_edges edges_of(drawn_blocks const& d) {
 
 TEST_P(blocks_at, take_times_and_name_edges_by_position_in_every_order) {
   graph_handle const plain = graph_access::wrap(random_graph(false));
-  // Whoever is reordered has parallel edges by weight.
+  // A reordered graph has parallel edges by weight.
   graph_handle const plain_weighted = graph_access::wrap(reorder(reorder(weighted_graph(), {}), {vertex_order::natural}));
   std::vector<std::int64_t> of_vertices(1003), of_edges(plain.info().edges), none;
   for (std::size_t i = 0; i < of_vertices.size(); ++i) of_vertices[i] = static_cast<std::int64_t>(random_bits(8, 0, i) % 50);
@@ -756,7 +756,7 @@ TEST_P(blocks_at, take_times_and_name_edges_by_position_in_every_order) {
             std::string::npos);
 }
 
-// An empty relation has no times, and wants none.
+// An empty relation needs no times.
 TEST_P(blocks_at, draw_by_times_of_edges_beside_a_relation_without_edges) {
   graph_handle const g = brought(random_graph(false), where()), none = brought(make_graph({}, false, 1003), where());
   std::vector<std::int64_t> of_edges(g.info().edges, 4);
@@ -845,7 +845,7 @@ TEST_P(blocks_at, come_from_several_relations_with_a_fanout_each) {
   for (auto const& t : d.types) EXPECT_EQ(std::set<std::int64_t>(t.ids.begin() + 11, t.ids.end()).size(), t.ids.size() - 11);
 }
 
-// The ends of edges: trees are counted through, and what the first of them draw is what they draw alone.
+// The ends of edges: trees are numbered across types, and the first type's samples do not depend on the others.
 TEST_P(blocks_at, begin_at_seeds_of_several_types) {
   std::uint64_t const papers = 300, authors = 120;
   auto const make = [&](std::uint64_t salt, std::uint64_t from, std::uint64_t to) {
@@ -900,7 +900,7 @@ TEST_P(blocks_at, begin_at_seeds_of_several_types) {
       }
       EXPECT_EQ(mine, alone.relations[r].edge);
     }
-    EXPECT_GT(d.relations[2].by_hop[0], 0u);  // of authors, at the first hop
+    EXPECT_GT(d.relations[2].by_hop[0], 0u);  // authors, at the first hop
   }
   block_options o;
   o.edge_ids = true;
@@ -914,7 +914,7 @@ TEST_P(blocks_at, begin_at_seeds_of_several_types) {
   EXPECT_TRUE(taken(s, s.sample_types(3, none), 2, 3) == taken(s, s.sample(3, first), 2, 3));
 }
 
-// Several mini-batches under way at once, of very different sizes: each as if it were alone, also where room runs out.
+// Several mini-batches in flight at once, of very different sizes: each as if it were alone, also when memory runs out.
 TEST_P(blocks_at, are_given_ahead_and_taken_in_any_order) {
   graph_handle const g = brought(random_graph(true), where());
   block_options o;
@@ -930,8 +930,8 @@ TEST_P(blocks_at, are_given_ahead_and_taken_in_any_order) {
   }
 }
 
-// Tables are as large as mini-batches were, and hold nothing of those before: of a sampler that drew others, larger, smaller and without
-// some types, each mini-batch is what a new sampler draws.
+// Buffers are as large as earlier mini-batches, without their contents: after others, larger, smaller and without some types, a
+// sampler gives the same as a new one.
 TEST_P(blocks_at, are_those_of_a_new_sampler_whatever_it_drew_before) {
   std::uint64_t const papers = 900, authors = 300;
   auto const make = [&](std::uint64_t salt, std::uint64_t from, std::uint64_t to) {
@@ -981,7 +981,7 @@ TEST_P(blocks_at, are_those_of_a_new_sampler_whatever_it_drew_before) {
   }
 }
 
-// Drawn together, in one pass over the lists: the bits of each alone, whatever their sizes, and also where room runs out.
+// Sampled together, in one pass over the adjacency: the same bits as separately, for any sizes, and also when memory runs out.
 TEST_P(blocks_at, are_what_they_are_alone_when_they_are_drawn_together) {
   for (int kind = 0; kind < 8; ++kind) {
     block_options o;
@@ -1011,13 +1011,13 @@ TEST_P(blocks_at, are_what_they_are_alone_when_they_are_drawn_together) {
   }
 }
 
-// An interrupt in the middle of a mini-batch leaves nothing behind.
+// An interrupt in the middle of a mini-batch has no lasting effect.
 TEST_P(blocks_at, are_right_again_after_an_interrupt) {
   if (runs_later(where())) GTEST_SKIP() << "what was given to a device happens";
   graph_handle const g = brought(random_graph(true), where());
   block_sampler clean(where(), g, {8, 8, 8}), s(where(), g, {8, 8, 8});
   std::uint64_t interrupted = 0;
-  for (std::uint64_t checks = 0;; ++checks) {  // at each point where sampling looks whether it is to stop
+  for (std::uint64_t checks = 0;; ++checks) {  // at each cancellation point of sampling
     auto const seeds = some_seeds(60, 1003, checks);
     request_interrupt_after(checks);
     bool whole = true;
@@ -1087,7 +1087,7 @@ TEST(blocks, refuse_options_that_contradict_each_other) {
   std::vector<arc> const arcs{{0, 1}, {1, 2}};
   graph_handle const directed = graph_access::wrap(make_graph(arcs, false));
   EXPECT_NE(error_of([&] { block_sampler s({}, directed, {2}); }).find("in_lists = true"), std::string::npos);
-  for (std::uint64_t const vertices : {1u, 2u}) {  // fewer than the lists lead to
+  for (std::uint64_t const vertices : {1u, 2u}) {  // fewer than the targets in the lists
     sampled_relation lists{.lists = &directed, .side = list_side::out, .fanouts = {2}};
     std::vector<sampled_type> const types(1, sampled_type{.vertices = vertices});
     EXPECT_NE(error_of([&] { block_sampler s({}, types, {lists}); }).find("leads to a vertex beyond the " + std::to_string(vertices)),
@@ -1098,7 +1098,7 @@ TEST(blocks, refuse_options_that_contradict_each_other) {
   EXPECT_EQ(b.of_type(0).ids[1], 1);
 }
 
-// Lists that stay in their file: the same blocks, bit by bit, whatever a window holds; and what cannot be drawn so is said.
+// Adjacency in a file: the same blocks, bit by bit, for any staging buffer; and messages for unsupported options.
 TEST(blocks_of_a_file, are_those_of_lists_in_memory) {
   std::filesystem::path const folder = std::filesystem::temp_directory_path() / fmt::format("garner_blocks_of_a_file.{}", ::getpid());
   std::filesystem::create_directories(folder);

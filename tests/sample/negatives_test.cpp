@@ -1,4 +1,4 @@
-// Negative samples: how many, between whom, how often each, and none that is an edge.
+// Negative samples: their number, types and distribution, and none that is an edge.
 #include <set>
 
 #include "core/random.hpp"
@@ -72,7 +72,7 @@ TEST(negatives, of_triplets_stand_source_by_source) {
 TEST(negatives, are_no_edges_where_that_is_asked) {
   auto const check = [](graph_handle const& g) {
     auto const edges = edges_of(g);
-    ASSERT_GT(edges.size(), 4000u);  // of 10,000: nearly half of what is drawn hits one
+    ASSERT_GT(edges.size(), 4000u);  // of 10,000: nearly half of the candidates are edges
     negative_options o;
     o.never_positive = true;
     o.amount = 4;
@@ -96,7 +96,7 @@ TEST(negatives, are_no_edges_where_that_is_asked) {
   check(reorder_graph(graph_access::wrap(dense_graph()), {vertex_order::random, 3, {}}));
 }
 
-// Of 40 vertices 0 leads to all but `kept`, and each other one to all.
+// Among 40 vertices 0 leads to all but `kept`, and each other one to all.
 TEST(negatives, are_drawn_of_what_is_left_where_that_is_rare) {
   std::int64_t const n = 40;
   auto const lead = [&](std::set<std::int64_t> const& kept, std::uint32_t id_bytes) {
@@ -141,7 +141,7 @@ TEST(negatives, are_drawn_of_what_is_left_where_that_is_rare) {
       }
     }
   }
-  // What is left beyond the types' ends is none of theirs.
+  // Ids beyond the types' ends never appear.
   negative_options o;
   o.never_positive = true;
   graph_handle const g = graph_access::wrap(lead({39}, 4));

@@ -1,4 +1,4 @@
-// The sampler at every place: each draw is a set of different in-neighbours of the right size, uniform, the same bits everywhere.
+// The sampler on every device: each sample is a set of distinct in-neighbors of the right size, uniform, with the same bits everywhere.
 #include "sample/neighbour.hpp"
 #include "graph/handle.hpp"
 
@@ -32,7 +32,7 @@ graph random_graph(bool undirected, std::uint32_t id_bytes = 4, bool duplicates 
 }
 graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where, tier::host); }
 
-// Who may pull: the in-neighbours of v, from the out-lists.
+// The reference: in-neighbors of v, from the out-edges.
 std::vector<std::set<std::uint64_t>> in_neighbours(graph const& g) {
   std::vector<std::set<std::uint64_t>> in(g.info.vertices);
   for (std::uint64_t u = 0; u < g.info.vertices; ++u)
@@ -95,7 +95,7 @@ TEST_P(sampler_at, gives_the_bits_that_the_host_gives_plain_and_packed_in_each_i
     }
 }
 
-// After many mini-batches one sampler gives what a fresh one gives: nothing stays behind.
+// After many mini-batches a sampler gives the same as a fresh one: no state remains.
 TEST_P(sampler_at, forgets_the_mini_batch_before) {
   graph_handle const h = brought(random_graph(true), where());
   sample_options o;
@@ -111,9 +111,9 @@ TEST_P(sampler_at, forgets_the_mini_batch_before) {
   }
 }
 
-// A hop of `last` draws for those alone that the hop before reached.
+// A hop of `last` samples only for vertices that the previous hop reached.
 TEST_P(sampler_at, keeps_the_rule_of_hops) {
-  // 0 <- 1 <- 2 <- 3, and 0 <- 10 .. 19: with a fanout of one the chain goes on, and only `all` draws for 0 again.
+  // 0 <- 1 <- 2 <- 3, and 0 <- 10 .. 19: with a fanout of one the chain continues, and only `all` samples for 0 again.
   std::vector<arc> arcs{{2, 1}, {3, 2}};
   for (std::uint64_t u = 10; u < 30; ++u) arcs.push_back({u, 0});
   build_options b;
@@ -128,7 +128,7 @@ TEST_P(sampler_at, keeps_the_rule_of_hops) {
   EXPECT_EQ(rows_of(graph_access::of(h), where(), o, {1}), (std::vector<std::uint64_t>{1, 2, 3}));
   std::set<std::size_t> sizes;
   for (std::uint64_t k = 0; k < 20; ++k) sizes.insert(rows_of(graph_access::of(h), where(), o, {0}, k).size());
-  EXPECT_TRUE(sizes.count(4));  // three different draws of twenty
+  EXPECT_TRUE(sizes.count(4));  // three different samples of twenty
   EXPECT_EQ(*sizes.rbegin(), 4u);
 }
 
@@ -144,7 +144,7 @@ TEST_P(sampler_at, draws_uniformly) {
   std::vector<double> seen(spokes + 1);
   std::map<std::pair<std::uint64_t, std::uint64_t>, double> pairs;
   for (std::uint64_t b = 0; b < times; ++b) {
-    std::uint64_t const count = s.sample(b, near.data(), 1);  // before rows() is asked, whatever the order of arguments
+    std::uint64_t const count = s.sample(b, near.data(), 1);  // before rows(), whatever the evaluation order of arguments
     std::vector<std::uint64_t> const rows = host_copy(s.at(), s.rows(), count);
     ASSERT_EQ(rows.size(), fanout + 1);
     for (std::size_t i = 1; i < rows.size(); ++i) {
@@ -152,7 +152,7 @@ TEST_P(sampler_at, draws_uniformly) {
       for (std::size_t k = i + 1; k < rows.size(); ++k) ++pairs[std::minmax(rows[i], rows[k])];
     }
   }
-  // Chi-square over the spokes, and over the pairs; the bounds lie five standard deviations up.
+  // Chi-square over the spokes, and over the pairs; the bounds are five standard deviations up.
   auto const chi = [](double sum, double freedom) { return (sum - freedom) / std::sqrt(2 * freedom); };
   double const wanted = static_cast<double>(times * fanout) / spokes, of_pair = times * 10.0 / (spokes * (spokes - 1) / 2.0);
   double sum = 0, sum_pairs = 0;
@@ -185,7 +185,7 @@ TEST(sampler, wants_in_lists_of_a_directed_graph) {
   EXPECT_EQ(code, errc::usage);
 }
 
-// A mini-batch reads a sector a draw and no more, so a simulated run tells what the link carries.
+// A mini-batch reads exactly one sector per sample, so a simulated run gives the link traffic.
 TEST(sampler, counts_its_requests_when_simulated) {
   GARNER_NEEDS_COUNTS();
   graph const g = random_graph(true);

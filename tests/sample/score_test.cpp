@@ -1,4 +1,4 @@
-// Scores at every place, access and id width, plain and packed, against serial twins in f64 that push along the in-direction.
+// Scores on every device, access and id width, uncompressed and compressed, against serial f64 references that push along in-edges.
 #include "sample/score.hpp"
 #include "graph/handle.hpp"
 
@@ -22,7 +22,7 @@ namespace garner {
 namespace {
 using namespace garner::testing;
 
-// A hub on both sides with more arcs than a slice, loops, duplicates, isolated vertices.
+// A hub on both sides with more edges than a slice, loops, duplicates, isolated vertices.
 std::vector<arc> random_arcs(std::uint64_t seed, std::uint64_t n) {
   std::vector<arc> arcs;
   for (std::uint64_t i = 0; i < 6 * n; ++i) {
@@ -46,7 +46,7 @@ std::vector<double> in_degrees(graph const& g) {
   for (std::uint64_t i = 0; i < g.info.edges; ++i) ++d[target_at(g, i)];
   return d;
 }
-// For each u the sum of given over its targets.
+// For each u the sum of `given` over its targets.
 std::vector<double> summed(graph const& g, std::vector<double> const& given) {
   std::vector<double> sum(g.info.vertices);
   for (std::uint64_t u = 0; u < g.info.vertices; ++u)
@@ -100,7 +100,7 @@ void expect_near(std::vector<float> const& got, std::vector<double> const& wante
     ASSERT_NEAR(static_cast<double>(got[v]), wanted[v], relative * std::abs(wanted[v]) + absolute) << "vertex " << v;
 }
 
-// The graph where this place reads it.
+// The graph in memory that this device reads.
 graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where, tier::host); }
 
 class scores_at : public at_place {};
@@ -185,7 +185,7 @@ TEST_P(scores_at, follow_the_users_ids_whatever_the_order_inside) {
   expect_near(b.score, std::vector<double>(a.score.begin(), a.score.end()), 1e-5, 1e-7);
 }
 
-// What it is made of: both predictions of the place, and the counts of a training whose seed is its own.
+// Its inputs: both predictions of the device, and the counts of a training with its own seed.
 TEST_P(scores_at, sampled_blends_both_predictions_with_what_was_counted) {
   for (bool const undirected : {false, true})
     for (bool const packed : {false, true}) {
@@ -217,7 +217,7 @@ TEST_P(scores_at, sampled_blends_both_predictions_with_what_was_counted) {
       if (where().kind == place_kind::simulated && counts_requests()) {
         EXPECT_GT(r.link.bytes_link(), counted.link.bytes_link());
       }
-      o.sampling.seed = 10;  // of the training: none of its business
+      o.sampling.seed = 10;  // the training's seed: irrelevant here
       EXPECT_EQ(scores(h, o).score, wanted);
       o.presample = 4;
       EXPECT_NE(scores(h, o).score, wanted);
@@ -240,7 +240,7 @@ TEST_P(scores_at, of_the_five_vertices_are_those_of_the_docs) {
   EXPECT_EQ(scores(h, o).score, (std::vector<float>{2, 1, 1, 1, 0}));
   o.by = score_kind::reverse_pagerank;
   expect_near(scores(h, o).score, {0.08459125, 0.045725, 0.0555, 0.045725, 0.03}, 1e-6, 0);
-  o.by = score_kind::weighted_reverse_pagerank;  // no path has five edges, so nothing of the start is left
+  o.by = score_kind::weighted_reverse_pagerank;  // no path has five edges, so the initial values vanish
   expect_near(scores(h, o).score, {0.08459125, 0.045725, 0.0555, 0.045725, 0.03}, 1e-6, 0);
   o.by = score_kind::expected;
   expect_near(scores(h, o).score, {2.0 / 3, 2.0 / 3, 1, 2.0 / 3, 1}, 1e-6, 0);
@@ -260,8 +260,8 @@ TEST_P(scores_at, of_graphs_without_edges_or_vertices) {
   expect_near(scores(h, o).score, std::vector<double>(4, 0.0375), 1e-6, 0);
 }
 
-// The bytes that are told beforehand suffice, and a third of them does not.
-// Lists that stay in their file: the same numbers, whatever a window holds, and the same mini-batches beforehand.
+// The predicted bytes suffice, and a third of them does not.
+// Adjacency in a file: the same numbers, for any staging buffer, and the same presampled mini-batches.
 TEST(scores, are_those_of_lists_in_memory_where_these_stay_in_their_file) {
   std::filesystem::path const file = std::filesystem::temp_directory_path() / fmt::format("garner_scores.{}.gnr", ::getpid());
   for (bool const packed : {false, true})
@@ -337,7 +337,7 @@ TEST(scores, take_the_memory_that_is_told) {
   for (score_kind const by : all_scores) {
     score_options o;
     o.by = by;
-    o.presample = by == score_kind::sampled ? 1 : 0;  // of the others nobody asks
+    o.presample = by == score_kind::sampled ? 1 : 0;  // the others ignore it
     o.train = draw_training_set(h, 1);
     std::uint64_t const told = score_bytes(h.info(), o, o.train.size());
     EXPECT_TRUE(suffices(told, [&] { scores(h, o); })) << to_string(by);

@@ -1,4 +1,4 @@
-// Blocks drawn over parts of a graph: those of the sampler over the whole graph, for any number of parts, at every place.
+// Blocks sampled over parts of a graph: equal to those of the sampler over the whole graph, for any number of parts, on every device.
 #include <unistd.h>
 
 #include <filesystem>
@@ -48,7 +48,7 @@ graph random_graph(std::uint64_t vertices, bool undirected, std::uint32_t id_byt
   return build_graph(std::move(e), o, report);
 }
 
-// All parts and their samplers in one process: what goes between them goes by value.
+// All parts and their samplers in one process: messages between them are passed by value.
 class split_graph {
  public:
   split_graph(place where, graph_handle const& g, std::uint32_t parts, std::vector<std::int64_t> const& fanouts, block_options const& o,
@@ -165,7 +165,7 @@ TEST_P(split_at, are_the_bits_of_the_whole_graph) {
         split.balance = parts == 5 ? shard_balance::vertices : shard_balance::edges;
         split_graph g(where(), whole, parts, fanouts, o, split);
         for (std::size_t const who : {std::size_t{0}, std::size_t{parts - 1}}) {
-          g.begin(who, 3, seeds);  // and nobody takes it
+          g.begin(who, 3, seeds);  // and its results are never taken
           g.begin(who, 100, seeds);
           EXPECT_TRUE(wanted == g.drawn_by(who)) << "graph " << kind << ", how " << how << ", parts " << parts;
           g.begin(who, 101, {seeds[1]});
@@ -183,7 +183,7 @@ TEST_P(split_at, are_right_where_room_runs_out_and_where_vertices_are_hashed) {
     std::uint64_t const vertices = large ? 1u << 20 : 1003, batches = large ? 16 : 3;
     graph_handle const whole = graph_access::wrap(random_graph(vertices, false));
     block_sampler at_home({}, whole, {-1, -1}, {});
-    std::vector<std::vector<std::int64_t>> const seeds(batches, {9});  // of thousands of neighbours
+    std::vector<std::vector<std::int64_t>> const seeds(batches, {9});  // with thousands of neighbors
     split_graph g(where(), whole, 3, {-1, -1}, {});
     for (std::uint64_t const number : {5u, 77u}) {
       g.begin(1, number, seeds);
@@ -250,7 +250,7 @@ TEST_P(split_at, go_on_when_a_part_is_moved_or_goes) {
   elsewhere = graph_part(whole, 1, 2);
   part.reset();
   EXPECT_TRUE(again() == wanted);
-  elsewhere.bring_to({});  // nobody draws from this one
+  elsewhere.bring_to({});  // without a sampler
 }
 
 TEST(graph_parts, refuse_what_cannot_be) {

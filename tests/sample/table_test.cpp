@@ -1,4 +1,4 @@
-// Tables and scores in .npy files: read as numpy writes them, refused where they lie, permuted with the vertices.
+// Tables and scores in .npy files: read as numpy writes them, rejected if inconsistent, permuted with the vertices.
 #include "sample/table.hpp"
 #include "graph/handle.hpp"
 
@@ -88,7 +88,7 @@ TEST(table, refuses_what_is_none) {
   EXPECT_EQ(code, errc::input);
   std::filesystem::remove(f.path);
   ASSERT_EQ(::mkfifo(f.path.c_str(), 0600), 0);
-  error_of([&] { read_scores(f.path); }, &code);  // and does not wait for who may write
+  error_of([&] { read_scores(f.path); }, &code);  // and does not wait for a writer
   EXPECT_EQ(code, errc::input);
 }
 
@@ -108,7 +108,7 @@ TEST(table, goes_with_its_vertices) {
     file out;
     out.path += ".out";
     permute_table(handle, f.path, out.path);
-    permute_table(handle, f.path, f.path);  // in its place
+    permute_table(handle, f.path, f.path);  // in place
     EXPECT_EQ(f.read(), out.read());
     std::string const got = f.read();
     ASSERT_EQ(got.size(), h.size() + table.size() * 4);
@@ -130,7 +130,7 @@ TEST(table, goes_with_its_vertices) {
   EXPECT_NO_THROW(check_table(f.path, 3, "k.gnr"));
 }
 
-// Row k of a table that followed its vertices is row map[k] of the one before, and vertex ids()[map[k]] stands at k.
+// Row k of a table permuted with its vertices is row map[k] of the old one, and belongs to vertex ids()[map[k]].
 TEST(table, tells_the_order_it_took) {
   std::vector<arc> const arcs{{1, 0}, {5, 2}, {2, 5}, {2, 1}};
   for (vertex_order by : {vertex_order::degree, vertex_order::random, vertex_order::natural}) {

@@ -1,4 +1,4 @@
-// Traces: counted as the sampler gives them, the same at every place, kept in a file that is checked when read.
+// Traces: counted as the sampler returns them, the same on every device, saved in a file that is checked when read.
 #include "sample/trace.hpp"
 #include "graph/handle.hpp"
 
@@ -60,11 +60,11 @@ TEST_P(traces_at, count_the_rows_of_their_mini_batches) {
   EXPECT_EQ(counts, t.counts);
   EXPECT_EQ(trained.size(), o.train.size());
   for (auto const& [row, times] : trained) {
-    EXPECT_EQ(times, 2);  // once an epoch
+    EXPECT_EQ(times, 2);  // once per epoch
     EXPECT_TRUE(std::binary_search(o.train.begin(), o.train.end(), row));
   }
   EXPECT_FALSE(
-      std::equal(t.rows.begin(), t.rows.begin() + 40, t.rows.begin() + static_cast<std::ptrdiff_t>(t.offsets[3])));  // shuffled anew
+      std::equal(t.rows.begin(), t.rows.begin() + 40, t.rows.begin() + static_cast<std::ptrdiff_t>(t.offsets[3])));  // shuffled again
 
   trace_options there = o;
   there.where = {};
@@ -94,7 +94,7 @@ TEST(traces, name_rows_by_the_users_ids_whatever_the_order_inside) {
   graph_handle const ordered = reorder_graph(kron({}));
   trace_options o;
   o.train = draw_training_set(plain, 0.05);
-  o.sampling.fanouts = {1024};  // all neighbours: nothing is left to chance
+  o.sampling.fanouts = {1024};  // all neighbors: deterministic
   o.keep_rows = true;
   access_trace const a = record_trace(plain, o), b = record_trace(ordered, o);
   EXPECT_EQ(a.counts, b.counts);
@@ -150,7 +150,7 @@ TEST(traces, come_back_from_their_file) {
     EXPECT_EQ(r.sampled, t.sampled);
     EXPECT_EQ(r.batches, t.batches);
   }
-  // Cut short anywhere, longer, or with any header byte turned over: an error or a trace, never a crash.
+  // Truncated anywhere, longer, or with any header byte inverted: an error or a trace, never a crash.
   std::string const whole = bytes_of_file(file);
   auto const reads = [&](std::string const& bytes) {
     std::ofstream(file, std::ios::binary) << bytes;
@@ -209,7 +209,7 @@ TEST(traces, order_rows_and_count_hits) {
   EXPECT_EQ(hits(t, {}, 2), 0u);
 }
 
-// What the expected score is for: it predicts the trace.
+// The purpose of the expected score: it predicts the trace.
 TEST(traces, are_predicted_by_the_expected_score) {
   for (generator const kind : {generator::kron, generator::web}) {
     generate_options go;

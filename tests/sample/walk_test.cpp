@@ -1,4 +1,4 @@
-// Random walks at every place, held to a serial twin and to the chances of node2vec.
+// Random walks on every device, compared with a serial reference and with the probabilities of node2vec.
 #include <cmath>
 #include <map>
 
@@ -83,7 +83,7 @@ TEST_P(walks_at, follow_edges_and_stay_where_there_are_none) {
   EXPECT_GT(steps, 10000u);
 }
 
-// The second step of many walks over 0 -> 1 against the chances of node2vec.
+// The second step of many walks over 0 -> 1 against the probabilities of node2vec.
 TEST_P(walks_at, go_back_near_and_away_as_often_as_p_and_q_say) {
   // 1 leads to 0, to 2 and 3 (which lead to 0), and to 4, 5, 6 (which do not); 0 leads to 1 alone.
   std::vector<arc> const arcs{{0, 1}, {1, 0}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6}, {2, 0}, {3, 0}};

@@ -1,5 +1,5 @@
-// The arithmetic that decides: the floors of the paper's graphs on one and two H200 as they were worked out by hand, each way's bytes, one
-// device where it is faster, which ways are worth measuring.
+// The cost model of the decision: the floors of the paper's graphs on one and two H200 as calculated by hand, each strategy's bytes, a
+// single device if it is faster, and the strategies worth measuring.
 #include "shard/decide.hpp"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 namespace garner {
 namespace {
 
-// Equal parts whose edges lead anywhere, each other vertex needed.
+// Equal parts with random edges, each second vertex needed.
 shard_sizes parts_of(std::uint64_t vertices, std::uint64_t edges, std::uint64_t n) {
   std::vector<shard_sizes::part> parts(n);
   for (auto& p : parts) {
@@ -17,7 +17,7 @@ shard_sizes parts_of(std::uint64_t vertices, std::uint64_t edges, std::uint64_t 
   return shard_sizes(vertices, parts);
 }
 
-// One aggregation of rows of 16 f32: floors worked out beforehand, ms.
+// One aggregation of rows of 16 f32: precomputed floors, ms.
 TEST(decide, knows_the_floors_of_the_papers_graphs) {
   struct {
     char const* name;
@@ -35,16 +35,16 @@ TEST(decide, knows_the_floors_of_the_papers_graphs) {
 }
 
 TEST(decide, each_way_moves_its_own_bytes) {
-  shard_rates const r{1000, 1000, 100, 0, 0, 0, true};  // no cache; a byte over the link takes as long as ten near
+  shard_rates const r{1000, 1000, 100, 0, 0, 0, true};  // no cache; a byte over the link takes as long as ten local ones
   shard_sizes g(1000, {{400, 9000, 5000, 500}, {600, 8000, 300, 200}});
   shard_setting s;
   s.columns = 16;                   // 64 bytes
-  shard_cost c = cost_of(g, s, r);  // of the first, which takes longest
+  shard_cost c = cost_of(g, s, r);  // of the first, which is slowest
   EXPECT_DOUBLE_EQ(c.link_bytes, 500 * 64);
   EXPECT_DOUBLE_EQ(c.memory_bytes, 9000 * 68 + 400 * 64 + 500 * 64);
   EXPECT_DOUBLE_EQ(c.floor_ms, c.memory_bytes / 1e9);
   EXPECT_STREQ(c.bound, "memory");
-  s.wire_bytes = 2;  // rows of others are read as they crossed: the second takes longest
+  s.wire_bytes = 2;  // remote rows are read in the exchanged type: the second is slowest
   c = cost_of(g, s, r);
   EXPECT_DOUBLE_EQ(c.link_bytes, 200 * 32);
   EXPECT_DOUBLE_EQ(c.memory_bytes, 8000 * 4 + 7700 * 64 + 300 * 32 + 600 * 64 + 200 * 32);
@@ -62,7 +62,7 @@ TEST(decide, each_way_moves_its_own_bytes) {
   EXPECT_DOUBLE_EQ(cost_of(g, s, r).link_bytes, 0);
   s.kept = false, s.weighted = true;
   EXPECT_DOUBLE_EQ(cost_of(g, s, r).memory_bytes, 9000 * 72 + 400 * 64 + 500 * 64);
-  // At one place what is read of each other is memory too, and all share it.
+  // On one device remote rows are memory traffic too, and all share it.
   g.one_place = true, s.weighted = false;
   c = cost_of(g, s, r);
   EXPECT_DOUBLE_EQ(c.link_bytes, 0);
@@ -70,19 +70,19 @@ TEST(decide, each_way_moves_its_own_bytes) {
 }
 
 TEST(decide, what_waits_and_what_hides) {
-  shard_rates const r{1000, 1000, 1, 0, 1000, 500, true};  // a link that bounds; a launch is 1 ms, a meeting half of one
+  shard_rates const r{1000, 1000, 1, 0, 1000, 500, true};  // a link-bound case; a launch is 1 ms, a barrier half of one
   shard_sizes const g(200, {{100, 1000, 500, 100}, {100, 1000, 500, 100}});
   shard_setting s;
   s.columns = 1;
   double const link = 100 * 4 / 1e6;
-  // Two launches for each part, and two meetings; exact sums of two begin with what comes.
+  // Two launches for each part, and two barriers; a deterministic reduction of two begins with remote rows.
   EXPECT_NEAR(cost_of(g, s, r).ms, link + (1000 * 8 + 100 * 8 + 2 * 100 * 4) / 1e9 + 4 + 1, 1e-6);
   s.sums = shard_sums::quick;
   EXPECT_NEAR(cost_of(g, s, r).ms, link + 4 + 1, 1e-6);
   EXPECT_STREQ(cost_of(g, s, r).bound, "launches");
 }
 
-// Lists that come from host memory take their time beside the sums; packed ones less of it.
+// Adjacency from host memory overlaps the reduction; compressed adjacency takes less time.
 TEST(decide, counts_what_lists_take_of_the_link) {
   shard_rates r{1000, 1000, 100, 0, 0, 0, true};
   shard_sizes const g(1 << 20, {{1 << 19, 20 << 20, 0, 0}, {1 << 19, 10 << 20, 0, 0}});
@@ -119,7 +119,7 @@ shard_options asked(std::uint32_t n, shard_sums sums = shard_sums::exact) {
 }
 
 TEST(decide, takes_one_device_where_that_is_faster) {
-  // Small: launches and meetings; large: two memories.
+  // Small: launches and barriers; large: two memories.
   auto const small = ways_of(parts_of(2000, 20'000, 2), asked(2), false, two_layers, h200_rates, true);
   EXPECT_EQ(small.front().shards, 1u);
   EXPECT_EQ(small.front().bound, "launches");
@@ -132,7 +132,7 @@ TEST(decide, takes_one_device_where_that_is_faster) {
   shard_rates slow = h200_rates;
   slow.link_gbs = 5;
   EXPECT_EQ(ways_of(parts_of(4'203'323, 202'623'226, 8), asked(8), false, two_layers, slow, true).front().shards, 1u);
-  EXPECT_EQ(ways_of(parts_of(2000, 20'000, 2), asked(2), false, two_layers, h200_rates, false).front().shards, 2u);  // not asked for
+  EXPECT_EQ(ways_of(parts_of(2000, 20'000, 2), asked(2), false, two_layers, h200_rates, false).front().shards, 2u);  // not requested
 }
 
 TEST(decide, exact_sums_leave_out_mgg_and_few_references_favour_it) {
@@ -145,12 +145,12 @@ TEST(decide, exact_sums_leave_out_mgg_and_few_references_favour_it) {
   shard_options rounded = asked(4, shard_sums::quick);
   rounded.wire = element::bf16;
   EXPECT_FALSE(has(ways_of(g, rounded, false, two_layers, h200_rates, true), shard_way::mgg));
-  // Rows needed once each, of few vertices of each part: nothing is gained by bringing them first, all of them least.
+  // Rows needed once each, of few vertices of each part: prefetching gains nothing, least with all of them.
   shard_sizes few(8'000'000, {{1'000'000, 100'000'000, 50'000, 50'000}, {7'000'000, 100'000'000, 50'000, 50'000}});
   EXPECT_EQ(ways_of(few, asked(2), false, two_layers, h200_rates, false).front().way, shard_way::bulk);
-  // Where all rows are needed by all, one copy a part is one launch less, but shown late.
+  // If all parts need all rows, one copy per part is one launch less, but gains little.
   EXPECT_EQ(ways_of(parts_of(1'000, 3'000, 4), asked(4), false, two_layers, h200_rates, false).front().way, shard_way::collective);
-  // Rows that never change come once by bulk alone.
+  // Only bulk exchanges constant rows just once.
   std::vector<shard_pass> const constant{{64, 1, true}};
   auto const kept = ways_of(parts_of(3'000'000, 9'000'000, 8), asked(8), false, constant, h200_rates, false);
   EXPECT_EQ(kept.front().way, shard_way::bulk);

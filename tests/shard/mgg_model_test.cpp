@@ -1,4 +1,4 @@
-// MGG's model by its equations, and its search: on surfaces whose lowest point is known, within the limits, each shape measured once.
+// MGG's model by its equations, and its search: on surfaces with a known minimum, within the limits, each shape measured once.
 #include "shard/mgg_model.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(mgg_search, finds_the_lowest_point_of_a_bowl_in_some_ten_steps) {
       }
 }
 
-// The paper: partitions that are too large for many warps a block give way to smaller ones.
+// The paper: partitions that are too large for many warps per block are replaced by smaller ones.
 TEST(mgg_search, halves_the_partition_where_more_warps_want_it) {
   mgg_search const s = search_mgg(16, {}, [](mgg_shape const& at) {
     double const crowded = at.ps * at.wpb > 64 ? 4 : 0;

@@ -1,5 +1,5 @@
-// Packed lists of a chunk: each window is unpacked to what was packed, at every place, near or from host memory, across blocks and groups
-// of the codec; and they take no more than is said before.
+// Compressed adjacency of a chunk: each piece decodes to the original, on every device, in device or host memory, across blocks and groups
+// of the codec; and its size stays within the prediction.
 #include "shard/packed_chunk.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using namespace garner::testing;
 class packed_chunk_at : public at_place {};
 GARNER_AT_EVERY_PLACE(packed_chunk_at);
 
-// Items of up to `longest` ends below `vertices`, some of none, which ascend unless they are `shuffled`; every ninth row is a slice.
+// Items of up to `longest` ends below `vertices`, some empty, ascending unless `shuffled`; every ninth row is a slice.
 shard_lists::chunk some_chunk(std::uint64_t items, std::uint64_t longest, std::uint64_t vertices, bool shuffled) {
   shard_lists::chunk c;
   for (std::uint64_t i = 0; i < items; ++i) {

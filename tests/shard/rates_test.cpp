@@ -1,4 +1,4 @@
-// Rates that are measured at a place: of memory, link, launches and meetings; those of an H200 where nothing is measured.
+// Rates measured on a device: memory, link, launches and barriers; those of an H200 if nothing is measured.
 #include "shard/rates.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(rates, are_measured_at_the_host) {
   shard_rates const r = measured_rates(std::vector<place>(3));
   expect_plausible(r);
   EXPECT_GE(r.cache_gbs, r.memory_gbs);
-  EXPECT_DOUBLE_EQ(r.link_gbs, r.memory_gbs / 2);  // what is read here is written here
+  EXPECT_DOUBLE_EQ(r.link_gbs, r.memory_gbs / 2);  // a copy here reads and writes
 }
 
 TEST(rates, are_an_h200s_where_it_is_simulated_and_common_ones_where_there_is_no_room) {

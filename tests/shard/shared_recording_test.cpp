@@ -1,6 +1,6 @@
-// Recordings of several shards: what is given again is what was given, over what stands near now and what others have near; anew when
-// memory of any shard has moved; given as before where one shard cannot be recorded. Turns: one thread at a time, and nobody waits for one
-// that has broken off.
+// CUDA graphs of several shards: a replay repeats the captured work on current local and remote data; it captures again once memory of
+// any shard has moved, and launches directly if one shard cannot be captured. Token passing: one thread at a time, without waiting for one
+// that has failed.
 #include "shard/recording.hpp"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ class shared_recording_at : public at_place {
   static constexpr std::uint32_t shards = 3;
   static constexpr std::uint64_t n = 1000;
   bool far() const { return runs_later({GetParam(), 0}); }
-  // f(shard, x) on a thread each.
+  // f(shard, x) on one thread each.
   void on_each(std::function<void(std::uint32_t, executor&)> const& f) {
     shard_options o;
     o.shards = shards;
@@ -46,7 +46,7 @@ class shared_recording_at : public at_place {
                   [&](std::uint32_t s, std::string const& why) { group->threads()->leave(s, why); }),
               none_of(shards));
   }
-  // What a shard has near, and the sum of all shards' of that.
+  // A shard's local value, and the sum over all shards.
   struct near_numbers {
     buffer<float> mine, sum;
     near_numbers(executor& x) : mine(near_copy(x, std::vector<float>(n))), sum(near_copy(x, std::vector<float>(n))) {}
@@ -101,7 +101,7 @@ TEST_P(shared_recording_at, is_what_was_recorded_until_memory_of_any_shard_moves
       return host_copy(x, out.data(), 1)[0] & 0xff;
     };
     EXPECT_EQ(byte_after(1), 1u);
-    EXPECT_EQ(byte_after(2), 2u);  // recorded
+    EXPECT_EQ(byte_after(2), 2u);  // captured
     EXPECT_EQ(byte_after(3), 2u);
     if (s == 1) x.tell_move();
     EXPECT_EQ(byte_after(4), 4u);  // by all
@@ -112,7 +112,7 @@ TEST_P(shared_recording_at, is_what_was_recorded_until_memory_of_any_shard_moves
   });
 }
 
-// Of one shard alone, while the others wait for its rows.
+// One shard alone, while the others wait for its rows.
 TEST_P(shared_recording_at, what_one_shard_cannot_have_recorded_none_has) {
   on_each([&](std::uint32_t s, executor& x) {
     near_numbers near(x);
@@ -153,7 +153,7 @@ TEST_P(shared_recording_at, an_error_is_its_shards_own_and_ends_the_others) {
   for (std::uint32_t const k : {0u, 2u}) EXPECT_THAT(said[k], HasSubstr("rank 1 of 3 has stopped: none left"));
 }
 
-// An event from before a recording knows nothing of what was replayed since.
+// An event from before a capture is unaware of later replays.
 TEST_P(shared_recording_at, who_writes_next_waits_for_what_was_given_again) {
   executor x(where()), next(where());
   leased<buffer<std::uint32_t>> of;
@@ -166,7 +166,7 @@ TEST_P(shared_recording_at, who_writes_next_waits_for_what_was_given_again) {
       for (int k = 0; k < 50; ++k) x.copy(copied.data(), rows.data(), rows.bytes());
       x.copy(out.data(), copied.data() + copied.size() - 1, sizeof(std::uint32_t));
     });
-    if (turn == 0) of.filled(next).use(x);  // and that was its last use, were it not given again
+    if (turn == 0) of.filled(next).use(x);  // its last use, but for replays
     of.fill(next, x);
     next.fill(rows.data(), 0, rows.bytes());
     next.wait();

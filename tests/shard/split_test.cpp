@@ -1,4 +1,4 @@
-// Parts, their lists and what they need of each other, against what follows from each arc by itself.
+// Parts, their adjacency and the rows they need of each other, against a reference by single edges.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -112,7 +112,7 @@ TEST(shard_parts, numbers_that_will_not_do_are_refused) {
   EXPECT_EQ(says(4), "4 shards, and g.gnr has 3 vertices; say at most as many");
 }
 
-// What a shard adds up, vertex by vertex: (end, weight) in the order of its chunks.
+// The contributions to a shard's sums, by vertex: (end, weight) in the order of its chunks.
 std::vector<std::vector<std::pair<std::uint32_t, float>>> added(shard_lists const& l, shard_parts const& p, std::uint32_t shard,
                                                                 std::vector<int>* begun = nullptr) {
   std::uint64_t const own = p.count(shard);
@@ -155,7 +155,7 @@ TEST(shard_lists, hold_each_arc_once_and_in_order) {
         for (std::uint32_t const n : {1u, 2u, 3u, 8u}) {
           shard_parts const p(l.offsets.data(), l.vertices(), of(n, sums), "g");
           for (std::uint32_t s = 0; s < n; ++s) {
-            bool const whole = (n + s) % 2 == 0;  // all rows of an owner, where most of them are needed
+            bool const whole = (n + s) % 2 == 0;  // all rows of an owner, if most of them are needed
             shard_lists const mine(l.view(weighted), p, s, sums, shard_lists::numbered::by_arrival, 5,
                                    std::vector<bool>(whole ? n : 0, true));
             EXPECT_EQ(mine.order[0], sums == shard_sums::exact ? 0 : s);
@@ -246,7 +246,7 @@ TEST(split_report, tells_imbalance_cut_and_rows) {
       EXPECT_DOUBLE_EQ(r.imbalance(), static_cast<double>(largest) * n / static_cast<double>(g.info().edges));
       EXPECT_DOUBLE_EQ(r.references(), rows.empty() ? 0 : static_cast<double>(cut) / static_cast<double>(rows.size()));
     }
-  // Of the order that the graph has: where neighbours stand together, less leads from part to part.
+  // In the graph's order: if neighbors are close to each other, fewer edges cross parts.
   std::vector<edge> edges;
   for (std::uint64_t v = 0; v < 400; ++v)
     for (std::uint64_t k = 1; k <= 3; ++k) edges.push_back({(v * 7) % 400, ((v + k) * 7) % 400});

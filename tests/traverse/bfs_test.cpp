@@ -1,4 +1,4 @@
-// BFS at every place, access, id width, with and without split hubs, against the serial twin: depths equal, any parent that is valid.
+// BFS on every device, access, id width, with and without split hubs, against the serial reference: equal depths, any valid parent.
 #include "traverse/bfs.hpp"
 
 #include <array>
@@ -32,7 +32,7 @@ graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes) 
   return make_graph(arcs, undirected, n, o);
 }
 
-// The graph with its edges where this place, access and tier want them.
+// The graph with its edges in the memory for this device, access and tier.
 graph placed(graph g, bfs_options const& o) {
   tier const t = o.edges.value_or(default_tier(o.where, o.access));
   if (o.where.kind != place_kind::device) return g;
@@ -43,7 +43,7 @@ graph placed(graph g, bfs_options const& o) {
   g.out.targets = std::move(moved);
   return g;
 }
-graph on_host_of(graph const& g, bool in = false) {  // a copy the serial twin can read; of the in-lists, as if they led out
+graph on_host_of(graph const& g, bool in = false) {  // a copy for the serial reference; for in-edges, as if they were out-edges
   edge_lists const& from = in ? g.in : g.out;
   graph copy;
   copy.info = g.info;
@@ -142,7 +142,7 @@ TEST_P(bfs, a_long_path_and_a_star) {
   o.where = where();
   o.check_certificate = true;
   std::vector<arc> path, star;
-  for (std::uint64_t v = 0; v < 700; ++v) path.push_back({v, v + 1});  // more levels than the counters have slots
+  for (std::uint64_t v = 0; v < 700; ++v) path.push_back({v, v + 1});  // more levels than counter slots
   for (std::uint64_t v = 1; v < 5000; ++v) star.push_back({0, v});
   for (auto const& [arcs, source, depth] : {std::tuple{path, 0, 700u}, std::tuple{star, 0, 1u}, std::tuple{star, 4999, 2u}}) {
     graph const original = make_graph(arcs, true);
@@ -153,8 +153,8 @@ TEST_P(bfs, a_long_path_and_a_star) {
   }
 }
 
-// Small levels go through a queue; the search leaves it where a level has many vertices, or a long list, and comes back. Vertices without
-// arcs stand between joined neighbours, in the frontier or not.
+// Small levels use a queue; the search leaves it at a level with many vertices, or a long list, and returns. Vertices without
+// edges lie between joined neighbors, in the frontier or not.
 TEST_P(bfs, levels_of_few_vertices_through_a_queue_and_out_of_it) {
   std::vector<arc> arcs;
   std::uint64_t const side = 80, wide = 6000, grid = side * side, leaves = grid + 400;
@@ -232,7 +232,7 @@ TEST_P(bfs, small_and_empty_graphs) {
   bfs_job lonely(apart, o);
   EXPECT_EQ(lonely.run(33).reached, 1u);
   EXPECT_EQ(lonely.run(1).reached, 2u);
-  EXPECT_EQ(lonely.run(33).reached, 1u);  // nothing is left of the run before
+  EXPECT_EQ(lonely.run(33).reached, 1u);  // no state of the previous run remains
 }
 
 TEST_P(bfs, both_directions_against_the_serial_twin) {
@@ -276,7 +276,7 @@ TEST_P(bfs, bottom_up_needs_in_lists) {
 }
 GARNER_AT_EVERY_PLACE(bfs);
 
-// A certificate that accepts everything is none: spoil a right result in each way it can be wrong.
+// Tests the certificate: every way to corrupt a right result must be detected.
 TEST_P(bfs, the_certificate_finds_what_is_wrong) {
   executor x(where());
   graph const original = make_graph({{0, 1}, {1, 2}, {2, 3}, {0, 4}, {4, 2}}, true, 7);
@@ -305,12 +305,12 @@ TEST_P(bfs, the_certificate_finds_what_is_wrong) {
   };
   EXPECT_NE(spoiled(0, 1, 0).find("source"), std::string::npos);
   EXPECT_NE(spoiled(3, 4, 2).find("vertex 3"), std::string::npos);      // too deep
-  EXPECT_NE(spoiled(3, ~0u, ~0u).find("vertex 3"), std::string::npos);  // reached, but said not to be
-  EXPECT_NE(spoiled(3, 2, 1).find("no arc"), std::string::npos);        // parent is no neighbour
+  EXPECT_NE(spoiled(3, ~0u, ~0u).find("vertex 3"), std::string::npos);  // reached, but reported as unreached
+  EXPECT_NE(spoiled(3, 2, 1).find("no arc"), std::string::npos);        // parent is not a neighbor
   EXPECT_NE(spoiled(2, 2, 3).find("one level above"), std::string::npos);
   EXPECT_NE(spoiled(2, 2, 700).find("no vertex"), std::string::npos);
   EXPECT_NE(spoiled(5, ~0u, 1).find("not reached"), std::string::npos);
-  EXPECT_NE(spoiled(5, 1, 0).find("vertex 5"), std::string::npos);  // not reached, but said to be
+  EXPECT_NE(spoiled(5, 1, 0).find("vertex 5"), std::string::npos);  // unreached, but reported as reached
 }
 
 TEST(bfs_traffic, traced_requests_are_those_of_each_level_s_lists) {
@@ -326,7 +326,7 @@ TEST(bfs_traffic, traced_requests_are_those_of_each_level_s_lists) {
     bfs_job job(g, o);
     bfs_run const r = job.run(5);
     auto const depth = job.depths();
-    run_traffic alone{};  // each list as if no other warp were near
+    run_traffic alone{};  // each list as if no other warp were close
     for (std::uint64_t v = 0; v < depth.size(); ++v)
       if (depth[v] != unreached) alone = alone + traffic_of_run(g.out.offsets[v], g.out.offsets[v + 1], 4, how);
     traffic want;
@@ -377,7 +377,7 @@ TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
   EXPECT_EQ(joined.depth_sum, apart.depth_sum);
   EXPECT_EQ(joined.link.bytes_useful, apart.link.bytes_useful);
   EXPECT_LT(joined.link.request_count(), apart.link.request_count());
-  EXPECT_LT(joined.link.overfetch(), 1.08);  // apart, sectors between neighbours are still mostly asked for once, lines are not
+  EXPECT_LT(joined.link.overfetch(), 1.08);  // separately, sectors between neighbors are mostly requested once, lines are not
   EXPECT_GT(apart.link.overfetch(), joined.link.overfetch());
   EXPECT_GT(apart.link.request_count(), joined.link.request_count() * 11 / 10);
 }

@@ -1,4 +1,4 @@
-// Cached neighbours: which they are, and that BFS asks them both ways.
+// Cached neighbors: their selection, and their use by BFS in both directions.
 #include "traverse/cached_neighbours.hpp"
 
 #include <cstring>
@@ -31,7 +31,7 @@ void map(graph& g, place where) {
   map(g.out.packed_targets.groups, where);
 }
 
-// What a bottom-up level has to ask far memory for, counted the plain way.
+// The remote reads of a bottom-up level, counted by simple code.
 struct asked {
   std::uint64_t open = 0, sectors = 0;
 };
@@ -73,7 +73,7 @@ TEST_P(cached_neighbours_at, depths_are_exact_asked_both_ways) {
   for (generator kind : {generator::uniform, generator::kron})
     for (std::uint32_t id_bytes : {4u, 8u})
       for (bool packed : {false, true}) {
-        if (packed && id_bytes == 8) continue;  // packing makes them 4
+        if (packed && id_bytes == 8) continue;  // compression makes them 4
         SCOPED_TRACE(fmt::format("{} ids {} packed {}", to_string(kind), id_bytes, packed));
         graph g = generated(kind, 16, id_bytes);
         std::uint64_t const source = pick_sources(g, 1, 3)[0];
@@ -109,13 +109,13 @@ TEST_P(cached_neighbours_at, of_the_file_serve_components) {
       components_job job(g, o);
       components_run const r = job.run();
       EXPECT_TRUE(r.verified);
-      if (where().kind == place_kind::host) continue;  // where nothing is far
+      if (where().kind == place_kind::host) continue;  // without remote memory
       ASSERT_EQ(job.setting().device_cache.size(), 1u);
       EXPECT_NE(job.setting().device_cache[0].what.find("from the file"), std::string::npos) << job.setting().device_cache[0].what;
     }
 }
 
-// Without the push a simulated run asks for more than half as much again.
+// Without the push, a simulated run requests more than half as much again.
 TEST(cached_neighbours, asked_both_ways_leave_what_the_twin_says) {
   GARNER_NEEDS_COUNTS();
   for (std::uint32_t h : {3u, 4u}) {
@@ -137,7 +137,7 @@ TEST(cached_neighbours, asked_both_ways_leave_what_the_twin_says) {
     double const p = static_cast<double>(turn->edges) / static_cast<double>(unexplored);
     std::uint32_t const at_once = bfs_turns::sectors_at_once(p, 4, false);
     asked const pulled = twin(g, depth, level, false, at_once), both = twin(g, depth, level, true, at_once);
-    ASSERT_GT(pulled.open, 5000u);  // else nothing is pushed
+    ASSERT_GT(pulled.open, 5000u);  // else the push is unused
     EXPECT_GT(pulled.sectors * 2, both.sectors * 3);
     double const seen = static_cast<double>(turn->bytes_link) / 32, want = static_cast<double>(both.sectors);
     EXPECT_NEAR(seen, want, want * 0.05);  // lists that share a sector
@@ -191,13 +191,13 @@ TEST(cached_neighbours, are_three_beside_hubs_and_four_elsewhere) {
     EXPECT_EQ(bfs_job(g, o).cached_neighbours(), 4u);
     o.cached_neighbours.reset();
     keep_cached_neighbours(g, {place_kind::host, 0}, 4);
-    EXPECT_EQ(bfs_job(g, o).cached_neighbours(), 4u);  // they are there
+    EXPECT_EQ(bfs_job(g, o).cached_neighbours(), 4u);  // they exist
     *o.device_budget -= 1;
     EXPECT_EQ(bfs_job(g, o).cached_neighbours(), 2u);
   }
 }
 
-// How many and which: both go by the degrees, which are looked through once a job.
+// Number and selection: both depend on the degrees, which are scanned once per search.
 TEST(cached_neighbours, ask_once_whether_degrees_are_alike) {
   for (generator kind : {generator::uniform, generator::kron}) {
     graph const g = generated(kind, 10);
@@ -217,7 +217,7 @@ TEST(cached_neighbours, of_four_take_twelve_bytes_up_to_26_bits) {
   EXPECT_EQ(cached_neighbours_view::words_of(std::uint64_t{1} << 26, 4), std::uint64_t{3} << 26);
   EXPECT_EQ(cached_neighbours_view::words_of((std::uint64_t{1} << 26) + 1, 4), ((std::uint64_t{1} << 26) + 1) * 4);
   EXPECT_EQ(cached_neighbours_view::words_of(std::uint64_t{1} << 26, 3), std::uint64_t{3} << 26);
-  std::uint32_t const words[] = {0xfe'ffffffu, 0x0001'ffffu, 0x000002'00u};  // none, none but one, 0x100, 2
+  std::uint32_t const words[] = {0xfe'ffffffu, 0x0001'ffffu, 0x000002'00u};  // missing, all but one missing, 0x100, 2
   cached_neighbours_view const top(words, std::uint64_t{1} << 26, 4);
   EXPECT_EQ(top.at(0, 0), cached_neighbours_view::none);
   EXPECT_EQ(top.at(0, 1), (1u << 26) - 8 + 1);
@@ -240,7 +240,7 @@ TEST(cached_neighbours, are_spread_where_there_are_none) {
       for (std::uint64_t j = 0; j < 3; ++j) mutual += g.cached_neighbours[u * 3 + j] == v;
     }
   auto const unnamed = static_cast<std::uint64_t>(std::count(named.begin(), named.end(), 0u));
-  EXPECT_LT(unnamed * 10, g.info.vertices);  // e^-3; the best of each would leave nine of ten out
+  EXPECT_LT(unnamed * 10, g.info.vertices);  // e^-3; the best of each would leave out nine of ten
   EXPECT_LT(mutual * 100, all);
 }
 

@@ -1,4 +1,4 @@
-// Weak components at every place, access, id width and variant, against BFS over the undirected view: all labels equal.
+// Weak components on every device, access, id width and variant, against BFS over the undirected view: all labels equal.
 #include "traverse/components.hpp"
 
 #include <array>
@@ -19,7 +19,7 @@ namespace {
 using namespace garner::testing;
 using variant = components_variant;
 
-// The smallest vertex of each one's component: every arc both ways, searched from each vertex in order.
+// The smallest vertex of each component: every edge in both directions, searched from each vertex in order.
 std::vector<std::uint64_t> serial_labels(graph const& g) {
   std::vector<std::vector<std::uint64_t>> both(g.info.vertices);
   for (std::uint64_t v = 0; v < g.info.vertices; ++v)
@@ -63,7 +63,7 @@ graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes) 
   return make_graph(arcs, undirected, n, o);
 }
 
-// A copy with its edges where this place, access and tier want them.
+// A copy with its edges in the memory for this device, access and tier.
 graph placed(graph const& from, components_options const& o) {
   graph g;
   g.info = from.info;
@@ -104,7 +104,7 @@ TEST_P(components, every_access_tier_id_width_and_variant_against_the_serial_twi
               components_job job(g, o);
               SCOPED_TRACE(fmt::format("{} seed {} ids {} per team {} {}", to_string(how), seed, id_bytes, per_team,
                                        kind == variant::emogi ? "emogi" : "afforest"));
-              for (int trial = 0; trial < 2; ++trial) {  // nothing is left of the run before
+              for (int trial = 0; trial < 2; ++trial) {  // no state of the previous run remains
                 components_run const r = job.run();
                 ASSERT_EQ(job.labels(), want);
                 EXPECT_EQ(r.components, count);
@@ -149,9 +149,9 @@ TEST_P(components, any_number_of_first_neighbours_and_any_sample) {
   }
 }
 
-// An arc of a directed graph stands at one end only, so that no vertex may sleep while the other end has something to tell.
+// A directed edge is stored at one end only, so a vertex must stay active while the other end may still change its label.
 TEST_P(components, of_a_directed_graph_are_weak) {
-  std::vector<arc> into;  // every arc leads to a smaller hub, and the smallest label comes in last, from the far end
+  std::vector<arc> into;  // every edge leads to a smaller hub, and the smallest label enters last, from the opposite end
   for (std::uint64_t v = 2; v < 400; ++v) into.push_back({v, 1});
   for (std::uint64_t v = 400; v < 800; ++v) into.push_back({v, v - 1});
   into.push_back({799, 0});
@@ -195,7 +195,7 @@ TEST_P(components, a_path_whichever_way_it_is_numbered_and_a_star) {
       }
 }
 
-// Large enough that the threads of a thread pool meet: at one root (Kronecker), and in some thousand trees (uniform, an edge a vertex).
+// Large enough for contention in a thread pool: at one root (Kronecker), and in some thousand trees (uniform, one edge per vertex).
 TEST_P(components, of_generated_graphs) {
   executor here({place_kind::host, 0});
   for (generator kind : {generator::kron, generator::uniform})
@@ -264,7 +264,7 @@ TEST_P(components, tells_of_the_link_what_a_trace_counts) {
   o.where = {place_kind::simulated, 0};
   components_run const simulated = components_job(original, o).run();
   ASSERT_EQ(here.phases.size(), simulated.phases.size());
-  // The closed form of a device counts a line twice that two lists share (docs/dev/traffic-model.md): 5 % here.
+  // The closed form of a device counts a line shared by two lists twice (docs/dev/traffic-model.md): 5 % here.
   std::uint64_t const told = here.phases[0].link.bytes_link(), counted = simulated.phases[0].link.bytes_link();
   if (where().kind == place_kind::device) {
     EXPECT_GE(told, counted);
@@ -276,7 +276,7 @@ TEST_P(components, tells_of_the_link_what_a_trace_counts) {
 }
 GARNER_AT_EVERY_PLACE(components);
 
-// A certificate that accepts everything is none: spoil a right result in each way it can be wrong.
+// Tests the certificate: every way to corrupt a right result must be detected.
 TEST_P(components, the_certificate_finds_what_is_wrong) {
   executor x(where());
   graph const original = make_graph({{0, 1}, {1, 2}, {3, 4}, {4, 5}}, true, 8);
@@ -297,15 +297,15 @@ TEST_P(components, the_certificate_finds_what_is_wrong) {
   EXPECT_EQ(verdict(right, 4, 3), "right");
   EXPECT_NE(verdict(right, 3, 3).find("3 components, the largest of 3 vertices, were told, but there are 4"), std::string::npos);
   EXPECT_NE(verdict(right, 4, 4).find("the largest of 3"), std::string::npos);
-  EXPECT_NE(verdict({0, 0, 0, 3, 3, 5, 6, 7}, 5, 3).find("vertex 4: an arc leads"), std::string::npos);  // in parts
-  EXPECT_NE(verdict({0, 0, 0, 0, 0, 0, 6, 7}, 3, 6).find("union-find"), std::string::npos);              // two are one
+  EXPECT_NE(verdict({0, 0, 0, 3, 3, 5, 6, 7}, 5, 3).find("vertex 4: an arc leads"), std::string::npos);  // split
+  EXPECT_NE(verdict({0, 0, 0, 0, 0, 0, 6, 7}, 3, 6).find("union-find"), std::string::npos);              // two merged into one
   EXPECT_NE(verdict({0, 0, 0, 3, 3, 3, 6, 6}, 3, 3).find("union-find"), std::string::npos);              // isolated ones too
   EXPECT_NE(verdict({0, 0, 0, 3, 3, 3, 6, 900}, 4, 3).find("vertex 7: its label is no vertex"), std::string::npos);
   EXPECT_NE(verdict({1, 1, 1, 3, 3, 3, 6, 7}, 4, 3).find("vertex 0: its label is larger"), std::string::npos);
   EXPECT_NE(verdict({0, 0, 0, 3, 3, 3, 6, 1}, 4, 3).find("vertex 7: its label does not bear"), std::string::npos);
 }
 
-// The closed form that a device tells is what a trace counts.
+// A device's closed form equals the count of a trace.
 TEST(components_traffic, of_the_first_neighbours_is_simulated) {
   GARNER_NEEDS_COUNTS();
   graph const g = random_graph(3, true, 4);
@@ -314,7 +314,7 @@ TEST(components_traffic, of_the_first_neighbours_is_simulated) {
   o.device_budget = 0;
   o.first_neighbours = 2;
   components_run const r = components_job(g, o).run();
-  // Lane by lane, with plain sets: what a warp's lanes hold after a step they do not ask for again.
+  // Lane by lane, with plain sets: a warp's lanes do not request what they hold from the previous step.
   traffic want;
   for (std::uint64_t warp = 0; warp < g.info.vertices; warp += 32) {
     std::array<std::uint64_t, 32> held;
@@ -359,7 +359,7 @@ TEST(components_traffic, of_a_round_is_that_of_all_lists) {
     components_run const r = components_job(g, o).run();
     EXPECT_EQ(r.phases[0].vertices, g.info.vertices);
     EXPECT_EQ(r.phases[0].edges, g.info.edges);
-    if (how == access_mode::strided) continue;  // lanes without arcs are idle, which no list here stands for
+    if (how == access_mode::strided) continue;  // lanes without edges are idle, which these lists do not model
     EXPECT_EQ(r.phases[0].link, trace<32>(lists_of(g.out.offsets, g.info.vertices, [](std::uint64_t) { return true; }), how));
   }
 }

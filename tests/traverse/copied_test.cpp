@@ -1,5 +1,5 @@
-// Access copied against aligned: the same results at every place for whatever is plain, packed or weighted, in blocks of one line up to one
-// that holds all; what is sent is the active arcs and nothing else.
+// Access copied against aligned: the same results on every device for uncompressed, compressed and weighted graphs, in blocks of one line
+// up to a single one; it sends exactly the active edges.
 #include "traverse/copied.hpp"
 
 #include <gtest/gtest.h>
@@ -56,12 +56,12 @@ graph made(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, weight_k
   return g;
 }
 
-// What `arcs` arcs sent in one round are over the link.
+// Link traffic of `arcs` edges sent in one round.
 std::uint64_t to_sectors(std::uint64_t bytes) { return (bytes + 31) / 32 * 32; }
 
 class copied : public at_place {
  protected:
-  // f(graph, options with place, access and blocks set) for all that must give what `aligned` gives.
+  // f(graph, options with place, access and blocks set) for all that must give the result of `aligned`.
   template <class Options, class F>
   void each_way(weight_kind kind, F f) {
     for (bool undirected : {true, false})
@@ -86,7 +86,7 @@ class copied : public at_place {
   void sent(traffic const& link, std::uint64_t arcs, std::uint64_t bytes, std::uint64_t bytes_link) const {
     EXPECT_EQ(link.bytes_useful, crosses() ? arcs * bytes : 0);
     EXPECT_EQ(link.bytes_link(), crosses() ? bytes_link : 0);
-    EXPECT_LE(link.requests[0] + link.requests[1] + link.requests[2], 1000u);  // what is left of a line, once a round and array
+    EXPECT_LE(link.requests[0] + link.requests[1] + link.requests[2], 1000u);  // the rest of a line, once per round and array
   }
 };
 GARNER_AT_EVERY_PLACE(copied);
@@ -105,7 +105,7 @@ TEST_P(copied, bfs) {
         o.variant = v;
         o.slice = 64;
         o.paper.vertices_per_team = per_team;
-        o.paper.join_lists = per_team == 1;  // does not matter
+        o.paper.join_lists = per_team == 1;  // irrelevant
         bfs_job job(g, o), want(g, like(o));
         bfs_run const r = job.run(5);
         EXPECT_TRUE(r.verified);
@@ -187,7 +187,7 @@ TEST_P(copied, small_graphs) {
   EXPECT_EQ(one.run(1).reached, 2u);
 }
 
-// A cache cannot hold what is compacted anew.
+// A cache cannot hold newly compacted lists.
 TEST(copied_simulated, an_l2_does_not_matter) {
   graph const g = random_graph(1, 4, true, weight_kind::none);
   bfs_options o;

@@ -1,5 +1,5 @@
-// The same results whatever is packed or kept near: all jobs, over plain and packed lists, with device budgets from nothing to everything,
-// against the plain graph without any copy (which the tests of each job hold against its serial twin).
+// The same results for any compression and cache size: all algorithms, uncompressed and compressed, with device budgets from nothing to
+// everything, against the uncompressed graph without a cache (which each algorithm's tests compare with a serial reference).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -134,7 +134,7 @@ void device_cache::shortest_paths(bool undirected, weight_kind kind) {
   });
 }
 
-// What is kept is the shortest lists, whole, and nothing of them is asked for any more.
+// The cache holds the shortest lists, complete, and these are not read remotely any more.
 TEST(short_lists, leave_the_long_ones_far) {
   GARNER_NEEDS_COUNTS();
   graph const g = made(1, 4, true, weight_kind::u32, false, {place_kind::host, 0});

@@ -1,5 +1,5 @@
-// What goes wrong midway: memory refused at every allocation in turn, Ctrl-C at any time, a file that changes or lies. One clear error,
-// nothing kept, nothing half-written, and the next run is right. (A sanitizer's build finds what leaks or reads outside.)
+// Failures midway: every allocation refused in turn, Ctrl-C at any time, a file that changes or is inconsistent. One clear error, no leak,
+// no partial output, and the next run is right. (A sanitizer build finds leaks and out-of-bounds reads.)
 #include <garner/garner.hpp>
 //
 #include <unistd.h>
@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 
 std::uint64_t source_of(graph_handle const& g) { return pick_sources(g, 1).at(0); }
 
-// Every job, as callers run it. Each returns a figure that tells whether it is right.
+// Every algorithm, as callers run it. Each returns a number that proves a right result.
 struct task {
   char const* name;
   std::function<std::uint64_t(graph_handle const&, place)> run;
@@ -126,7 +126,7 @@ struct folder {
   std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(at), {})); }
 };
 
-// What makes, reads and writes graphs, into files of their own. `in` holds g.gnr and g.el.
+// Functions that make, read and write graphs, into files of their own. `in` holds g.gnr and g.el.
 std::vector<std::pair<char const*, std::function<void(fs::path const&, fs::path const&)>>> const makers = {
     {"generate", [](fs::path const&, fs::path const&) { sample(11); }},
     {"open", [](fs::path const& in, fs::path const&) { open_graph(in / "g.gnr"); }},
@@ -149,8 +149,8 @@ class faults : public at_place {
   }
 };
 
-// The limit is set to what is in use, and raised by as much as the refused allocation asked for until the job is done: so each
-// allocation that passes what was held before is refused once.
+// The limit is set to the memory in use, and raised by the size of the refused allocation until the call succeeds: each
+// allocation that exceeds the previous peak is refused once.
 TEST_P(faults, a_budget_that_refuses_each_allocation_in_turn) {
   graph_handle const g = bring_to(sample(), where(), tier::host);
   for (task const& t : jobs) {
@@ -177,7 +177,7 @@ TEST_P(faults, a_budget_that_refuses_each_allocation_in_turn) {
         limit = std::stoull(m[1]) + std::stoull(m[2]);
         ASSERT_LT(++refused, 60) << what;
       }
-      // What the place that runs keeps near is asked for in several pieces; the other budget may be asked for nothing.
+      // The device's cache is allocated in several pieces; the other budget may be unused.
       if (b == &near) {
         EXPECT_GE(refused, 2);
       }
@@ -185,7 +185,7 @@ TEST_P(faults, a_budget_that_refuses_each_allocation_in_turn) {
   }
 }
 
-// The standard library's own memory, refused at the k-th request for every k (for every few, where there are thousands).
+// The standard library's own memory, refused at the k-th request for every k (for a selection of thousands).
 TEST_P(faults, the_kth_new_fails) {
   if (!counts_requests() && where().kind == place_kind::simulated)
     GTEST_SKIP() << "kernels ask for no memory, and what stands in for them does";
@@ -246,7 +246,7 @@ TEST_P(faults, an_interrupt_stops_each_job) {
       while (!interrupt_requested()) std::this_thread::yield();
       clear_interrupt();
     }
-    clear_interrupt();  // the last one has come: its thread was waited for
+    clear_interrupt();  // the last one has come: its thread was joined
     EXPECT_EQ(t.run(g, where()), want);
   }
 }
@@ -293,7 +293,7 @@ TEST_F(files, no_half_file_when_memory_runs_out) {
       ASSERT_EQ(host_budget().used(), held) << k;
       if (!what.empty()) {
         EXPECT_TRUE(code == errc::memory || code == errc::io) << what;
-        for (auto const& e : fs::directory_iterator(out.at)) {  // what was published before the error is whole
+        for (auto const& e : fs::directory_iterator(out.at)) {  // files published before the error are complete
           EXPECT_NE(e.path().filename().string()[0], '.') << k << " " << what << ": " << e.path();
           if (e.path().extension() == ".gnr") {
             EXPECT_NO_THROW(open_graph(e.path())) << k << " " << what << ": " << e.path();
@@ -338,7 +338,7 @@ TEST_F(files, no_half_file_after_an_interrupt) {
   }
 }
 
-// A few KiB that hold an edge list of 48 MB: refused while it is read, not when it is there.
+// A few KiB that hold an edge list of 48 MB: refused during the read, not afterwards.
 TEST_F(files, an_edge_list_larger_than_its_file_promises) {
   std::string text;
   for (int i = 0; i < 3'000'000; ++i) text += "1 2\n";
@@ -360,7 +360,7 @@ TEST_F(files, an_edge_list_larger_than_its_file_promises) {
   EXPECT_EQ(host_budget().used(), held);
 }
 
-// A sort ends soon after Ctrl-C, with or without values, and tells how far it is.
+// A sort ends soon after Ctrl-C, with or without values, and reports its progress.
 TEST(sorting, can_be_interrupted) {
   executor x({place_kind::host, 0});
   std::uint64_t const n = 1 << 21;
@@ -369,7 +369,7 @@ TEST(sorting, can_be_interrupted) {
   for (bool const weighted : {false, true})
     for (std::uint64_t const at : {std::uint64_t{0}, n / 2, n + n / 2, 2 * n - 1}) {
       for (std::uint64_t i = 0; i < n; ++i) keys[i] = random_bits(1, 0, i);
-      // The first time the listener hears of so much, the user asks to stop. It hears nothing before 200 ms have passed, so it may be late.
+      // The user stops at the first report of this progress. Reports start after 200 ms, so this may be late.
       set_progress_listener([at](std::string_view, std::uint64_t done, std::uint64_t) {
         if (done >= at) request_interrupt();
       });
@@ -393,8 +393,8 @@ TEST(sorting, can_be_interrupted) {
     }
 }
 
-// Packed lists from a file whose checksums nobody looks at: what a read of them would rely on is checked in any case, so a damaged file is
-// an error, or a graph of other edges, on which all jobs end.
+// Compressed adjacency from a file with unverified checksums: everything that a reader relies on is checked in any case. A damaged file is
+// an error, or a graph of other edges, on which all algorithms end.
 TEST_F(files, damaged_packed_lists_without_checksums) {
   graph packed = graph_access::take(open_graph(in.at / "g.gnr"));
   pack(packed);
@@ -407,7 +407,7 @@ TEST_F(files, damaged_packed_lists_without_checksums) {
   int loaded = 0, refused = 0;
   for (std::uint64_t i = 0; i < 120; ++i) {
     std::vector<char> data = all;
-    std::size_t const at = 4096 + random_bits(9, 0, i) % (data.size() - 4096);  // behind the header, which has its own checksum
+    std::size_t const at = 4096 + random_bits(9, 0, i) % (data.size() - 4096);  // after the header, which has its own checksum
     data[at] = static_cast<char>(data[at] ^ 1 << random_bits(9, 1, i) % 8);
     std::ofstream(bad, std::ios::binary).write(data.data(), static_cast<std::streamsize>(data.size()));
     errc code{};
@@ -417,7 +417,7 @@ TEST_F(files, damaged_packed_lists_without_checksums) {
       ++loaded;
       for (task const& t : jobs)
         if (std::string const wrong = told([&] { t.run(*g, {}); }, code); !wrong.empty())
-          what = wrong;  // such as an edge that goes one way
+          what = wrong;  // such as an edge in one direction only
     }
     refused += what.empty() ? 0 : 1;
     if (!what.empty()) {
@@ -428,8 +428,8 @@ TEST_F(files, damaged_packed_lists_without_checksums) {
   EXPECT_GT(loaded, 5);
 }
 
-// A file whose edges go one way, where all say that they go both ways: nobody looks before the certificate does. It blames Garner only
-// where the file was checked.
+// A file with one-directional edges that its header calls undirected: only the certificate detects it. It reports a defect of Garner's only
+// if the file was checked.
 TEST_F(files, a_damaged_file_that_nobody_checked_is_no_defect) {
   graph g = graph_access::take(open_graph(in.at / "g.gnr"));
   ASSERT_TRUE(g.checked);
@@ -458,7 +458,7 @@ TEST_F(files, a_damaged_file_that_nobody_checked_is_no_defect) {
   }
 }
 
-// What was loaded is Garner's own: a file that is spoilt, cut or gone afterwards changes nothing.
+// A loaded graph is Garner's own: a file that is corrupted, truncated or removed afterwards changes nothing.
 TEST_F(files, a_container_spoilt_after_it_was_loaded) {
   graph_handle const g = open_graph(in.at / "g.gnr");
   std::vector<std::uint64_t> want;

@@ -1,5 +1,5 @@
-// Jobs over lists that stay in their file against the same in memory: every job, variant, access, id width, plain and packed, at every
-// place, in windows of a few lists up to one that holds all; and what a drive can do wrong.
+// Algorithms over adjacency in a file against the same in memory: every algorithm, variant, access, id width, compressed or not, on every
+// device, with staging buffers of a few lists up to everything; and the faults of a drive.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -40,7 +40,7 @@ graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, 
 
 constexpr std::uint64_t small_window = 256 << 10;
 
-// The host budget as it was, however a test ends.
+// Restores the host budget, however a test ends.
 struct same_budget {
   std::uint64_t const was = host_budget().limit();
   ~same_budget() { host_budget().set_limit(was); }
@@ -56,7 +56,7 @@ struct file_tier : in_folder {
     save_graph(g, folder / name);
     return (folder / name).string();
   }
-  // As it is loaded for a place, its lists left where they are, or brought to memory.
+  // Loaded for a device, with its adjacency in the file or in memory.
   static graph load(std::string const& file, place where, tier edges, std::uint64_t window = 0, std::shared_ptr<drive_set> drives = {},
                     bool check = true) {
     container_header const h = read_header(file);
@@ -74,7 +74,7 @@ struct file_tier_at : file_tier, ::testing::WithParamInterface<place_kind> {
     if (GetParam() == place_kind::device && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   }
   place where() const { return {GetParam(), 0}; }
-  // f(in memory, in the file) for every graph and window.
+  // f(in memory, in the file) for every graph and buffer size.
   template <class F>
   void each_graph(weight_kind kind, F f) {
     for (bool undirected : {true, false})
@@ -99,13 +99,13 @@ struct file_tier_at : file_tier, ::testing::WithParamInterface<place_kind> {
     Options o;
     o.where = where();
     o.check_certificate = true;
-    o.device_budget = 0;  // so that both ask for the same over the link
+    o.device_budget = 0;  // so that both read the same over the link
     return o;
   }
 };
 INSTANTIATE_TEST_SUITE_P(at, file_tier_at, every_place, [](auto const& info) { return name_of(info.param); });
 
-// The lists of one direction were read at least as often as the job looked at all of them.
+// The adjacency of one direction was read at least as often as the algorithm needed all of it.
 void read_something(file_reads const& f, std::uint64_t arcs, std::uint64_t arc_bytes) {
   if (arcs == 0) return;
   EXPECT_GT(f.requests, 0u);
@@ -136,7 +136,7 @@ TEST_P(file_tier_at, bfs) {
           for (bfs_level const& l : b.levels) by_level += l.file.bytes_read;
           EXPECT_EQ(by_level, b.file.bytes_read);
           if (v == bfs_variant::direction) continue;
-          // A window's lines are the file's. Where lists begin within a line, whose neighbours are read with them differs with windows.
+          // A buffer's lines are the file's. If lists begin within a line, the buffer size determines which neighbors share a read.
           EXPECT_EQ(b.link.bytes_useful, a.link.bytes_useful);
           if (how == access_mode::aligned) {
             EXPECT_EQ(b.link, a.link);
@@ -181,7 +181,7 @@ TEST_P(file_tier_at, pagerank) {
           if (how == access_mode::aligned) {
             EXPECT_EQ(b.link, a.link);
           }
-          // An iteration reads the lists once, in whole units.
+          // An iteration reads the adjacency once, in whole units.
           edge_lists const& lists = far.info.in_lists ? far.in : far.out;
           EXPECT_LE(b.rounds[0].file.bytes_read, lists.stored_targets.bytes + 64 * list_file::unit * 2);
           EXPECT_GE(b.rounds[0].file.bytes_read, lists.stored_targets.bytes / 4 * 4 - list_file::unit);
@@ -249,7 +249,7 @@ TEST_F(file_tier, small_graphs_and_graphs_in_another_order) {
       twin.run(source), job.run(source);
       ASSERT_EQ(job.depths(), twin.depths());
     }
-    // Nobody reads more than what the search by levels would, and some: here all lists are read once at the most in top-down levels.
+    // At most the reads of a search by levels, and some: here top-down levels read all lists at most once.
     EXPECT_EQ(pick_sources(near, 4, 3), pick_sources(far, 4, 3));
   }
 }
@@ -338,7 +338,7 @@ TEST_F(file_tier, windows_keep_to_the_host_budget) {
 // --- what is read, and what is spared ---
 
 struct sparing : file_tier_at {
-  static constexpr std::uint64_t kept_near = 1u << 20;  // room for the file's best neighbours on a device
+  static constexpr std::uint64_t kept_near = 1u << 20;  // space for the file's best neighbors on a device
   static graph kron(unsigned scale) {
     generate_options made;
     made.scale = scale;
@@ -346,7 +346,7 @@ struct sparing : file_tier_at {
     build_report report;
     return generate(x, made, report);
   }
-  // Reads of one search, which is right.
+  // Reads of one verified search.
   bfs_run searched(graph const& far, graph const& near, std::uint64_t source, std::optional<std::uint32_t> cached = {}) {
     bfs_options o = options<bfs_options>(), at_home = o;
     o.cached_neighbours = cached;
@@ -385,7 +385,7 @@ TEST_P(sparing, best_neighbours_of_the_file_are_asked_first) {
       twin.run();
       EXPECT_TRUE(r.verified);
       EXPECT_EQ(job.labels(), twin.labels());
-      EXPECT_LT(r.file.bytes_read, far.out.stored_targets.bytes / 8);  // what it reads where the file keeps none
+      EXPECT_LT(r.file.bytes_read, far.out.stored_targets.bytes / 8);  // the reads without neighbors in the file
       bfs_options wrong = options<bfs_options>();
       wrong.cached_neighbours = 2;
       errc code{};
@@ -394,7 +394,7 @@ TEST_P(sparing, best_neighbours_of_the_file_are_asked_first) {
     }
 }
 
-// After a bottom-up level nothing is read of the file, since what it left open is in memory; where there is no room for that it is.
+// After a bottom-up level the file is not read, since adjacency of unvisited vertices is in memory; unless memory is short.
 TEST_P(sparing, lists_that_stay_open_are_read_once) {
   for (std::uint32_t cached : {0u, 2u})
     for (bool packed : {false, true}) {
@@ -416,7 +416,7 @@ TEST_P(sparing, lists_that_stay_open_are_read_once) {
       };
       EXPECT_EQ(levels_after(searched(far, near, source)), 0u);
     }
-  // What stays open is a component of its own here, and more than there is room for.
+  // The unvisited vertices are a component of their own here, larger than the memory for them.
   edge_list e;
   e.vertices = 12000, e.undirected = true, e.source = "a test";
   auto const some = [](std::uint64_t what, std::uint64_t i, std::uint64_t of) { return random_bits(1, what, i) % of; };
@@ -467,20 +467,20 @@ TEST_F(file_tier, blocks_of_the_drive) {
       EXPECT_GE(r.file.bytes_blocks, r.file.bytes_asked);
       EXPECT_GE(r.file.bytes_read, r.file.bytes_blocks);
     }
-    EXPECT_EQ(far.in_file->files().counters().copied_bytes, 0u);  // nobody had to read more than was asked
+    EXPECT_EQ(far.in_file->files().counters().copied_bytes, 0u);  // every read was exactly the request
   }
 }
 
-// Between two lists so much is read in vain as the drive gives in the time of a request.
+// The gap between two lists that is read along is what the drive delivers in the time of a request.
 TEST_F(file_tier, gaps_are_those_that_the_drive_pays_for) {
   simulation how;
   how.counted_time = true;
   auto const gap_of = [&](simulated_drive d) {
     list_file file("drive", d.size, 1000, simulate({d}, how), 0);
-    EXPECT_EQ(file.gap(list_file::many_requests - 1), list_file::usual_gap);  // too few to find out
+    EXPECT_EQ(file.gap(list_file::many_requests - 1), list_file::usual_gap);  // too few to measure
     std::uint64_t const before = file.files().counters().reads;
     std::uint64_t const gap = file.gap(list_file::many_requests);
-    EXPECT_EQ(file.files().counters().reads, before);  // nobody takes them for reads of lists
+    EXPECT_EQ(file.files().counters().reads, before);  // they do not count as reads of lists
     EXPECT_EQ(file.gap(1), gap);
     return gap;
   };
@@ -548,7 +548,7 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
             SCOPED_TRACE(fmt::format("{} packed {} undirected {} left {}", to_string(of), packed, undirected, more));
             host.set_limit(was);
             std::uint64_t least = make_plan(h.info, o, stored_in(h)).host_bytes();
-            if (more != was) {  // windows of what is left then
+            if (more != was) {  // buffers of the remaining size then
               least -= list_windows::bytes_within(reads_weights(o) ? h.info : without_weights(h.info), was);
               host.set_limit(least + more);
             }
@@ -578,10 +578,10 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
                     else run(pagerank_job(far, options));
                   },
                   o);
-              // Best neighbours may have answered all, so that no window was made.
+              // Best neighbors may have sufficed, so that no buffer was allocated.
               std::uint64_t const spared = any_read ? 0 : windows;
               EXPECT_NEAR(static_cast<double>(taken + spared), static_cast<double>(p.host_bytes()),
-                          more == was ? 512 : 512 + (kind == weight_kind::none ? 2 : 4) * 4096);  // each array of a window ends with a page
+                          more == was ? 512 : 512 + (kind == weight_kind::none ? 2 : 4) * 4096);  // each array of a buffer ends with a page
               EXPECT_LE(taken, host.limit());
             }
           }

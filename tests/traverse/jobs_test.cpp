@@ -1,5 +1,5 @@
-// The contract, through include/garner alone but for the serial twins: graphs in, results by ascending user ids out, whatever the order
-// of the vertices inside.
+// The public API, through include/garner only except for the serial references: graphs in, results by ascending user ids out, for any
+// internal order of the vertices.
 #include <garner/garner.hpp>
 //
 #include <unistd.h>
@@ -76,7 +76,7 @@ graph_handle make(shape const& s) {
   return build_graph(a, o);
 }
 
-// Serial twins over the edges as they were given.
+// Serial references over the original edges.
 struct twin {
   std::vector<std::uint64_t> ids;
   std::vector<std::tuple<std::size_t, std::size_t, double>> arcs;  // by positions
@@ -343,7 +343,7 @@ TEST(contract, a_graph_that_cannot_be_brought_stays_as_it_was) {
   EXPECT_FALSE(g);
 }
 
-// Edges on another GPU: loaded there, or brought; every job and a score as at the host. And there is no such tier without a fast link.
+// Edges on another GPU: loaded there, or moved; every algorithm and a score as on the CPU. This tier needs a fast link.
 TEST(contract, edges_lie_on_a_peer_of_device) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   place const where{place_kind::device, 0};
@@ -378,7 +378,7 @@ TEST(contract, edges_lie_on_a_peer_of_device) {
       s.train = h.train = {1, 2, 3, 500};
       auto const score = scores(*g, at(s)).score, expected = scores(home, h).score;
       for (std::size_t k = 0; k < expected.size(); ++k) ASSERT_NEAR(score[k], expected[k], 1e-4 * (1 + expected[k]));
-      // Whose card they lie on: the owner's, not the reader's.
+      // The card that holds them: the owner's, not the reader's.
       errc code{};
       EXPECT_NE(error_of([&] { bfs(*g, 5); }, &code).find("lie on device 1, for device 0 to read"), std::string::npos);
       EXPECT_EQ(code, errc::usage);

@@ -1,4 +1,4 @@
-// PageRank at every place, access and id width against serial twins in f64 that push along the out-lists.
+// PageRank on every device, access and id width against serial f64 references that push along out-edges.
 #include "traverse/pagerank.hpp"
 
 #include <array>
@@ -24,7 +24,7 @@ using namespace garner::testing;
 
 constexpr std::array every_access{access_mode::paged, access_mode::strided, access_mode::merged, access_mode::aligned};
 
-// A hub with more arcs than a piece holds, both ways; vertices without out-edges; loops and duplicates in some.
+// A hub with more edges than a piece holds, both ways; vertices without out-edges; loops and duplicates in some.
 graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes, std::uint64_t hub_arcs = 0) {
   std::uint64_t const n = 200 + random_bits(seed, 9, 0) % 1500, m = n * (1 + random_bits(seed, 9, 1) % 6) / 2;
   std::vector<arc> arcs;
@@ -42,7 +42,7 @@ graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes, 
   return make_graph(arcs, undirected, n, o);
 }
 
-// A copy with its edges where this place, access and tier want them.
+// A copy with its edges in the memory for this device, access and tier.
 graph placed(graph const& g, pagerank_options const& o) {
   tier const t = o.where.kind == place_kind::device ? o.edges.value_or(default_tier(o.where, o.access)) : tier::host;
   executor x(o.where);
@@ -72,7 +72,7 @@ std::vector<double> jumps_of(graph const& g, pagerank_options const& o) {
   return jump;
 }
 
-// Drawn weights from almost nothing to almost infinity; of some vertices all are 0.
+// Random weights from almost zero to almost infinity; for some vertices all are 0.
 void put_weights(graph& g, weight_kind kind, float scale = 1) {
   g.info.weights = kind;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> seen;
@@ -132,7 +132,7 @@ serial_ranks serial_pull(graph const& g, pagerank_options const& o, std::uint64_
   return r;
 }
 
-// The solution of value = (1 - damping) + damping (sum of value / degree): what the paper's variant nears from below.
+// The solution of value = (1 - damping) + damping (sum of value / degree): the paper's variant approaches it from below.
 std::vector<double> serial_push(graph const& g, double damping) {
   std::uint64_t const n = g.info.vertices;
   std::vector<double> value(n, 1 - damping);
@@ -266,7 +266,7 @@ TEST_P(pagerank, emogi_with_every_access_tier_and_id_width_against_the_serial_tw
             pagerank_job job(g, o);
             pagerank_run const r = job.run();
             auto const n = static_cast<double>(want.size());
-            // What is left unpushed is at most the tolerance a vertex, and all of it would give at most that / (1 - damping).
+            // The unpushed residual is at most the tolerance per vertex, and all of it would add at most that / (1 - damping).
             EXPECT_LE(distance(job.ranks(), want), n * (tolerance / 0.15 + 1e-4));
             EXPECT_LE(r.l1_change, n * tolerance);
             EXPECT_TRUE(r.converged);
@@ -364,7 +364,7 @@ TEST_P(pagerank, small_and_empty_graphs) {
 }
 GARNER_AT_EVERY_PLACE(pagerank);
 
-// A certificate that accepts everything is none.
+// Tests the certificate: it must not accept everything.
 TEST_P(pagerank, the_certificate_finds_what_is_wrong) {
   executor x(where());
   graph original = random_graph(2, true, 4);
@@ -488,7 +488,7 @@ TEST(pagerank_options, a_copy_by_degree_must_pay) {
     EXPECT_EQ(pagerank_job::may_copy_by_degree(info, o), few == 6);
   }
   o.iterations.reset();
-  o.tolerance = 1;  // the first iteration of 2 at the most, the second of 1.7, ... the fifth of 1.04
+  o.tolerance = 1;  // the first iteration of at most 2, the second of 1.7, ... the fifth of 1.04
   o.damping = 0.5;
   EXPECT_FALSE(pagerank_job::may_copy_by_degree(info, o));
   o.damping = 0.9;

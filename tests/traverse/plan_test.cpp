@@ -1,4 +1,4 @@
-// The plan against what the job really takes (the budget's counter) and really asks for (a simulated run without a cache).
+// The plan compared with an algorithm's actual memory (the budget's counter) and requests (a simulated run without a cache).
 #include "traverse/plan.hpp"
 
 #include "access/traffic.hpp"
@@ -24,7 +24,7 @@ graph kron(int scale, std::uint32_t id_bytes = 4, weight_kind weights = weight_k
   return generate(here, o, report);
 }
 
-// Every job in every variant.
+// Every algorithm in every variant.
 std::vector<job_options> every_job() {
   std::vector<job_options> all;
   for (auto const& [kind, variants] :
@@ -47,14 +47,14 @@ void at(job_options& o, place where, access_mode how = access_mode::aligned) {
   std::visit([&](auto& job) { job.where = where, job.access = how; }, o);
 }
 
-// By degree, which makes way where there is no room.
+// By degree, a copy that is skipped if memory is short.
 void without_copy(job_options& o) {
   if (auto* const ranks = std::get_if<pagerank_options>(&o)) ranks->by_degree = false;
 }
 
 bool goes_by_frontiers(job_options const& o) { return variant_of(o) != "direction" && variant_of(o) != "pull"; }
 
-// Makes the job over g and calls f(run, from source 0 where there is one) while it is there.
+// Makes the search over g and calls f(run, from source 0 if it has one) during its lifetime.
 template <class F>
 void with_run(graph const& g, job_options const& options, F f) {
   switch (kind_of(options)) {
@@ -86,10 +86,10 @@ TEST_P(plan_at, memory_is_what_the_job_takes) {
       access_mode const how = id_bytes > 100 ? access_mode::copied : access_mode::aligned;
       if (how == access_mode::copied && !goes_by_frontiers(o)) continue;
       if (how == access_mode::copied && where().kind == place_kind::simulated && runs_later(where()))
-        continue;  // blocks at home, as a device's
+        continue;  // compressed blocks in host memory, as for a device
       SCOPED_TRACE(fmt::format("{} {} {}", to_string(kind_of(o)), variant_of(o), id_bytes));
       at(o, where(), how);
-      // The copy by degree of lists that lie near; a device's lie in host memory here.
+      // The copy by degree of local adjacency; a device's lies in host memory here.
       if (auto* const ranks = std::get_if<pagerank_options>(&o); ranks && variant_of(o) == "pull" && id_bytes == 4)
         ranks->by_degree = where().kind != place_kind::device;
       std::uint64_t const host_before = host_budget().used();
@@ -127,7 +127,7 @@ TEST(plan, rows_of_a_directed_graph) {
   for (plan_row const& r : p.rows)
     if (r.what != "state") lists += r.bytes;
   EXPECT_EQ(lists, 2 * (5 * 8 + 4 * 4u));
-  EXPECT_TRUE(p.crossings.empty());  // at the host nothing crosses a link
+  EXPECT_TRUE(p.crossings.empty());  // the CPU has no link traffic
   o = default_options(job_kind::bfs);
   EXPECT_FALSE(reads_in_lists(g.info, o));
   set_variant(o, "direction");
@@ -157,7 +157,7 @@ TEST(plan, tiers_of_a_device) {
   EXPECT_EQ(p.ms(link_rates::of(51)), 0);
 }
 
-// Where nobody says, the edges lie on a device that has room for them, the state and a sixteenth besides.
+// By default, edges are on a device with space for them, the state and another sixteenth.
 TEST(plan, the_tier_is_chosen_by_what_fits) {
   graph const g = kron(12, 4, weight_kind::u32);
   place const device{place_kind::device, 0};
@@ -171,7 +171,7 @@ TEST(plan, the_tier_is_chosen_by_what_fits) {
     bool const paper = variant_of(o) == "emogi";
     EXPECT_EQ(automatic_tier(g.info, o, {}, enough), paper ? tier::host : tier::device);
     EXPECT_EQ(automatic_tier(g.info, o, {}, all), tier::host);
-    EXPECT_EQ(automatic_tier(g.info, o, {}, budget::unlimited), tier::host);  // a device that nothing is known of
+    EXPECT_EQ(automatic_tier(g.info, o, {}, budget::unlimited), tier::host);  // an unknown device
     for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::copied}) {
       at(o, device, how);
       EXPECT_EQ(automatic_tier(g.info, o, {}, enough), tier::host);
@@ -183,7 +183,7 @@ TEST(plan, the_tier_is_chosen_by_what_fits) {
   }
 }
 
-// open_graph() and bring_to() know no job: what they allow for one is no less than any takes.
+// open_graph() and bring_to() do not know the algorithm: their reserve is at least any algorithm's state.
 TEST(plan, the_allowance_for_state_holds_every_job) {
   for (std::uint32_t id_bytes : {4u, 8u})
     for (std::uint64_t vertices : {std::uint64_t{1}, std::uint64_t{1} << 14, std::uint64_t{1} << 26})
@@ -204,7 +204,7 @@ TEST(plan, the_allowance_for_state_holds_every_job) {
           }
 }
 
-// A first search pays for finding the best neighbours; a file that keeps them spares it that.
+// A first search pays for finding the best neighbors, unless the file has them.
 TEST(plan, one_search_is_cheaper_by_levels) {
   graph const g = kron(12);
   bfs_options o;
@@ -219,7 +219,7 @@ TEST(plan, one_search_is_cheaper_by_levels) {
   EXPECT_LT(read.first_bytes_link(), read.levels_at_most->bytes_link());
 }
 
-// What crosses is bounded as the plan says; what it says exactly is the closed form, which a trace without a cache may undercut only where
+// Traffic stays within the plan's bounds; exact values are the closed form, which a trace without a cache may undercut only if
 // lanes meet in a line.
 TEST(plan, what_crosses_is_what_a_simulated_run_asks_for) {
   GARNER_NEEDS_COUNTS();
@@ -261,7 +261,7 @@ TEST(plan, what_crosses_is_what_a_simulated_run_asks_for) {
       }
 }
 
-// Of a search that turns round: told from the degrees where they are known, and no bound.
+// For a direction-optimizing search: an estimate from the degrees if they are known, not a bound.
 TEST(plan, estimates_a_search_that_turns_round) {
   graph const g = kron(12);
   job_options o = default_options(job_kind::bfs);
@@ -272,7 +272,7 @@ TEST(plan, estimates_a_search_that_turns_round) {
   EXPECT_EQ(how(planned()), crossing::bound::about);
   EXPECT_EQ(how(make_plan(g.info, o)), crossing::bound::usually_below);
   EXPECT_FALSE(make_plan(g.info, o).levels_at_most);
-  // Cached neighbours spare it nearly all, those of the file too, which are not made.
+  // Cached neighbors save nearly all of it, also those of the file, which need no construction.
   bfs.device_budget = 0;
   std::uint64_t const alone = planned().bytes_link();
   bfs.device_budget = g.info.vertices * 12;
@@ -282,12 +282,12 @@ TEST(plan, estimates_a_search_that_turns_round) {
   EXPECT_EQ(planned(kept).bytes_link(), planned().bytes_link());  // three of 3 or 4, since there are hubs
   EXPECT_EQ(planned(kept).crossings.size(), 1u);
   EXPECT_EQ(planned().crossings.size(), 2u);
-  // The first arcs spare it their part.
+  // The first edges save their share.
   bfs.cached_neighbours = 0;
   bfs.device_budget = g.info.edges * 2;
   EXPECT_NEAR(static_cast<double>(planned().bytes_link()), static_cast<double>(alone) / 2, 0.05 * static_cast<double>(alone));
   EXPECT_EQ(planned().levels_at_most->bytes_link(), planned(kept).levels_at_most->bytes_link());
-  // A star: ends paired at random would lead its hub to itself many times, so there is no estimate but what levels read.
+  // A star: random pairing of ends would give its hub many loops, so the only estimate is that of levels.
   std::vector<arc> spokes;
   for (std::uint64_t v = 1; v < 5000; ++v) spokes.push_back({0, v});
   graph const star = make_graph(spokes, true);
@@ -295,7 +295,7 @@ TEST(plan, estimates_a_search_that_turns_round) {
   job_plan const of_star = make_plan(star.info, o, {}, star.out.offsets.data());
   EXPECT_EQ(how(of_star), crossing::bound::usually_below);
   EXPECT_FALSE(of_star.levels_at_most);
-  // The lists of a directed graph are other ones than those that it looks through bottom-up.
+  // The adjacency of a directed graph differs from that of bottom-up levels.
   build_options in;
   in.in_lists = true;
   graph const directed = make_graph({{0, 1}, {1, 2}, {2, 0}, {2, 3}}, false, 4, in);

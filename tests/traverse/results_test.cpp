@@ -1,4 +1,4 @@
-// Results as files: every format byte for byte, rows in the order of the user's ids whatever the graph's, arrays as numpy reads them.
+// Result files: every format byte for byte, rows in the order of the user's ids for any graph order, arrays as numpy reads them.
 #include "traverse/results.hpp"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ class results : public ::testing::Test {
     for (auto const& e : fs::directory_iterator(folder_)) all.push_back(e.path().filename().string());
     return all;
   }
-  // The elements of a numpy array, after its head was looked at.
+  // The elements of a numpy array, after a check of its header.
   template <class T>
   std::vector<T> array(std::string const& name, std::string const& type) const {
     std::string const bytes = read(at(name));
@@ -70,7 +70,7 @@ class results : public ::testing::Test {
     return values;
   }
 
-  // Four vertices that the user calls `ids`, in that order; edges do not matter here.
+  // Four vertices with user ids `ids`, in that order; edges do not matter here.
   static graph with_ids(std::vector<std::uint64_t> const& ids) {
     graph g = make_graph({}, false, ids.size());
     g.info.id_map = true;
@@ -86,7 +86,7 @@ class results : public ::testing::Test {
     return g;
   }
 
-  // 20 -> 10 -> 40, 30 apart; as a reordered graph keeps them.
+  // 20 -> 10 -> 40, and 30 isolated; as a reordered graph stores them.
   graph const turned_ = with_ids({40, 10, 30, 20});
   std::vector<std::uint32_t> const depth_{2, 1, unreached, 0};
   std::vector<std::uint64_t> const parent_{1, 3, nobody, 3}, whole_{9, 4, nobody, 0}, label_{0, 0, 2, 0};
@@ -171,7 +171,7 @@ TEST_F(results, npy_has_no_ids_where_row_i_is_vertex_i) {
   std::vector<float> const rank{0.5F, 0.25F, 0.25F};
   write_ranks(g, to("p.npy"), rank);
   EXPECT_THAT(names(), ElementsAre("p.npy"));
-  // One that is left of an older result would be taken for this one's.
+  // A leftover of an older result would be mistaken for this one's.
   write_ranks(turned_, to("p.npy"), rank_);
   EXPECT_THAT(array<std::uint64_t>("p.vertex.npy", "<u8"), ElementsAre(10, 20, 30, 40));
   write_ranks(g, to("p.npy"), rank);

@@ -1,4 +1,4 @@
-// What plans tell of a search that turns round, against simulated searches from many sources.
+// Planned traffic of a direction-optimizing search, against simulated searches from many sources.
 #include "traverse/search_model.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ degree_classes degrees_of(graph const& g) {
   return all;
 }
 
-// The middle of what searches from many sources ask for.
+// The median of the requests of searches from many sources.
 double searched(graph const& g, std::uint32_t cached_neighbours) {
   bfs_options o;
   o.where = {place_kind::simulated, 0};
@@ -60,14 +60,14 @@ TEST(search_model, is_near_what_simulated_searches_ask_for) {
     }
 }
 
-// Where it can be told exactly.
+// Cases with an exact value.
 TEST(search_model, of_graphs_that_leave_no_choice) {
   EXPECT_EQ(model_search({}, {}).bytes_link(), 0u);
-  // Pairs: the source and its neighbour, each with a list of one; neither level is worth turning for.
+  // Pairs: the source and its neighbor, each with a list of one; no level is worth switching for.
   degree_classes pairs;
   for (int v = 0; v < 100'000; ++v) pairs.add(1, traffic_of_run(0, 1, 4, access_mode::aligned));
   EXPECT_LE(model_search(pairs, {}).bytes_link(), 64u);
-  // All neighbours are cached neighbours: nobody is left to ask far memory in a bottom-up level.
+  // All neighbors are cached: no vertex reads remote memory in a bottom-up level.
   degree_classes few;
   for (int v = 0; v < 100'000; ++v) few.add(3, traffic_of_run(0, 3, 4, access_mode::aligned));
   probing how;

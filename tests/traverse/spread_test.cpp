@@ -1,5 +1,5 @@
-// BFS, components and PageRank over 1 to 8 shards, at every place, of plain and packed lists, directed and undirected: the results of one
-// place (PageRank bit for bit), which the serial twins hold in their own tests; and what shards refuse, and how they end.
+// BFS, components and PageRank over 1 to 8 shards, on every device, compressed or not, directed and undirected: the results of one
+// device (PageRank bit for bit), which other tests compare with serial references; rejected options, and failures of shards.
 #include "traverse/spread.hpp"
 
 #include <numeric>
@@ -24,8 +24,8 @@ constexpr std::uint32_t counts[] = {1, 2, 3, 5, 8};
 
 std::vector<place> shards_at(place where, std::uint32_t n) { return std::vector<place>(n, where); }
 
-// Some arcs lead far, others near, so that parts have much and little to do with each other; a hub in the middle; many small components at
-// the end, which lead over boundaries too.
+// Some edges are long, others short, so that pairs of parts share many or few edges; a hub in the middle; many small components at
+// the end, which also cross boundaries.
 graph sample_graph(std::uint64_t seed, bool undirected, bool packs, std::uint32_t id_bytes = 4, std::uint64_t n = 20'000) {
   std::vector<arc> arcs;
   for (std::uint64_t i = 0; i < n * 2; ++i) {
@@ -43,7 +43,7 @@ graph sample_graph(std::uint64_t seed, bool undirected, bool packs, std::uint32_
   g.name = "sample";
   return g;
 }
-// Readable at the place, in host memory.
+// Readable by the device, in host memory.
 graph readable(graph g, place where) {
   if (where.kind != place_kind::device) return g;
   auto const map = [&](memory_block& of) {
@@ -153,7 +153,7 @@ TEST_P(spread, components_are_those_of_one_place) {
   });
 }
 
-// Every arc between two parts: chains of hooks that lead back and forth are told from shard to shard.
+// Every edge crosses two parts: chains of links that go back and forth are exchanged between shards.
 TEST_P(spread, components_that_no_part_sees_alone) {
   std::uint64_t const n = 4096;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -203,7 +203,7 @@ TEST_P(spread, ranks_are_the_bits_of_one_place) {
 }
 GARNER_AT_EVERY_PLACE(spread);
 
-// Two devices, each with its own copy of what all know.
+// Two devices, each with its own copy of the shared state.
 TEST(spread_devices, two_give_what_one_gives) {
   if (device::count() < 2) GTEST_SKIP() << "needs two GPUs";
   if (!device::peer_of(0, 1).can || !device::peer_of(1, 0).can) GTEST_SKIP() << "needs peer access between them";
@@ -230,7 +230,7 @@ TEST(spread_devices, two_give_what_one_gives) {
   }
 }
 
-// What crosses the link of a simulated device is each list once, whoever reads it.
+// On a simulated device each list crosses the link once, whichever shard reads it.
 TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
   GARNER_NEEDS_COUNTS();
   graph const g = sample_graph(5, true, false);
@@ -241,7 +241,7 @@ TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
   o.shards = shards_at(where, 3);
   pagerank_run const r = pagerank_job(g, o).run();
   EXPECT_EQ(r.link.bytes_useful, one.bytes_useful);
-  // But for a sector where the warps of two parts would have been one.
+  // Except for a sector in which warps of two parts would have been one.
   auto const near = [](traffic const& a, traffic const& b, double sectors) {
     EXPECT_NEAR(static_cast<double>(a.bytes_link()), static_cast<double>(b.bytes_link()), 32 * sectors);
   };
@@ -249,7 +249,7 @@ TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
   traffic sum;
   for (job_shard const& s : r.shards) sum += s.link;
   EXPECT_EQ(sum.bytes_link(), r.link.bytes_link());
-  // Each reads what the two others give, and their blocks' sums of 32 bytes.
+  // Each reads the values of the two others, and their blocks' sums of 32 bytes.
   EXPECT_EQ(r.rounds[0].bytes_exchanged, 2 * (g.info.vertices * 4 + (g.info.vertices + 2047) / 2048 * 32));
 
   bfs_options b;
@@ -330,7 +330,7 @@ TEST(spread_errors, a_shard_that_fails_ends_the_others_with_its_reason) {
       &code);
   EXPECT_EQ(said, "shard 3 of 5 at cpu: no room");
   EXPECT_EQ(code, errc::memory);
-  // Before they have met for the first time, too.
+  // Also before their first barrier.
   EXPECT_EQ(error_of([&] {
               on_each_shard(places, [&](std::uint32_t k, shard_group& group) {
                 if (k == 0) fail(errc::memory, "no room");
@@ -362,7 +362,7 @@ TEST(spread_errors, a_job_goes_on_after_a_run_that_was_refused) {
   EXPECT_EQ(job.depths(), serial_depths(g, 1));
 }
 
-// What a plan says of each shard is what it takes, and no less.
+// The planned memory of each shard is exact.
 TEST(spread_plan, bytes_are_those_that_the_budget_counts) {
   graph const g = sample_graph(5, true, false, 4, 400'000);
   auto const holds = [&](auto const& o, auto make) {
@@ -388,7 +388,7 @@ TEST(spread_plan, bytes_are_those_that_the_budget_counts) {
   holds(p, [&](pagerank_options const& o) { return std::make_unique<pagerank_job>(g, o); });
 }
 
-// Far parts of the packed directory and of lists begin at groups of blocks: a graph that has several.
+// Remote parts of the compressed directory and of lists begin at groups of blocks: a graph with several.
 TEST(spread_parts, lists_that_begin_in_a_later_group_of_blocks) {
   std::uint64_t const n = 30'000;
   std::vector<arc> arcs;

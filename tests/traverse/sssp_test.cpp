@@ -1,4 +1,4 @@
-// Shortest paths at every place, access, id width, kind of weight and variant against Dijkstra: distances equal, parents on shortest paths.
+// Shortest paths on every device, access, id width, weight type and variant against Dijkstra: equal distances, parents on shortest paths.
 #include "traverse/sssp.hpp"
 
 #include <array>
@@ -44,7 +44,7 @@ graph weighted_f32(std::vector<arc> arcs, std::vector<float> const& weights, boo
   return weighted(std::move(arcs), bits, undirected, n, {}, weight_kind::f32);
 }
 
-// With hubs, loops, duplicates, many weights of 0 where the seed says so, and vertices that nothing reaches.
+// With hubs, loops, duplicates, many weights of 0 for some seeds, and unreachable vertices.
 graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, weight_kind kind) {
   std::uint64_t const n = 150 + random_bits(seed, 9, 0) % 700, m = n * (1 + random_bits(seed, 9, 1) % 6) / 2;
   std::vector<arc> arcs;
@@ -63,7 +63,7 @@ graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, weight_kind kind)
   return weighted(arcs, weights, seed % 2 == 0, n, o, kind);
 }
 
-// Dijkstra, over internal ids. Sum: std::uint64_t or float, in whose arithmetic paths are added up.
+// Dijkstra, over internal ids. Sum: std::uint64_t or float, the type of path lengths.
 template <class Sum>
 std::vector<Sum> dijkstra(graph const& g, std::uint64_t source) {
   constexpr Sum none = std::is_same_v<Sum, float> ? std::numeric_limits<Sum>::infinity() : std::numeric_limits<Sum>::max();
@@ -90,7 +90,7 @@ std::vector<Sum> dijkstra(graph const& g, std::uint64_t source) {
   return best;
 }
 
-// A copy with targets and weights where the place wants them.
+// A copy with targets and weights in the memory for this device.
 graph placed(graph const& g, sssp_options const& o) {
   bool const on_device = o.where.kind == place_kind::device;
   tier const t = on_device ? o.edges.value_or(o.access == access_mode::paged ? tier::managed : tier::host) : tier::host;
@@ -111,7 +111,7 @@ graph placed(graph const& g, sssp_options const& o) {
   return copy;
 }
 
-// Parents lead to the source, each over an arc that is tight.
+// Parents lead to the source, each over a tight edge.
 template <class Sum>
 void expect_tree(graph const& g, std::uint64_t source, std::vector<Sum> const& best, std::vector<std::uint64_t> const& parent) {
   auto const* const weights = static_cast<std::uint32_t const*>(g.out.weights.data());
@@ -264,11 +264,11 @@ TEST_P(sssp, sums_just_within_and_beyond_32_bits) {
         o.variant = variant;
         graph const g = placed(weighted(path, std::vector<std::uint32_t>(length, weight), true, length + 1), o);
         sssp_job job(g, o);
-        for (int again = 0; again < 2; ++again) {  // what was found too large stays so
+        for (int again = 0; again < 2; ++again) {  // the second run keeps the finding that distances are too large
           sssp_run const r = job.run(0);
           EXPECT_EQ(r.distance_max, length * weight);
           EXPECT_EQ(r.reached, length + 1);
-          EXPECT_LE(r.edges, 2 * length);  // nothing of a search that was given up
+          EXPECT_LE(r.edges, 2 * length);  // excludes the abandoned search
           EXPECT_EQ(r.source, 0u);
           EXPECT_TRUE(r.verified);
           EXPECT_EQ(job.distances()[length - 1], (length - 1) * weight);
@@ -294,7 +294,7 @@ TEST_P(sssp, small_and_empty_graphs_loops_and_duplicates) {
   sssp_job lonely(apart, o);
   EXPECT_EQ(lonely.run(33).reached, 1u);
   EXPECT_EQ(lonely.run(1).distance_sum, 7u);
-  EXPECT_EQ(lonely.run(33).distance_sum, 0u);  // nothing is left of the run before
+  EXPECT_EQ(lonely.run(33).distance_sum, 0u);  // no state of the previous run remains
   build_options keep;
   keep.keep_duplicates = keep.keep_loops = true;
   graph const multi = placed(weighted({{0, 0}, {0, 1}, {0, 1}, {1, 1}, {1, 0}}, {3, 9, 4, 0, 2}, false, 2, keep), o);
@@ -325,12 +325,12 @@ TEST_P(sssp, weights_that_are_no_lengths_are_named) {
 }
 GARNER_AT_EVERY_PLACE(sssp);
 
-// A certificate that accepts everything is none: spoil a right result in each way it can be wrong.
+// Tests the certificate: every way to corrupt a right result must be detected.
 TEST_P(sssp, the_certificate_finds_what_is_wrong) {
   executor x(where());
   sssp_options o;
   o.where = where();
-  // 0 -5- 1 -0- 2 -4- 3, 0 -9- 3 and, by themselves, 4 -0- 5.
+  // 0 -5- 1 -0- 2 -4- 3, 0 -9- 3 and, isolated from them, 4 -0- 5.
   graph const original = weighted({{0, 1}, {1, 2}, {2, 3}, {0, 3}, {4, 5}}, {5, 0, 4, 9, 0}, true, 6), g = placed(original, o);
   auto const offsets = near_copy(x, std::vector<std::uint64_t>(original.out.offsets.begin(), original.out.offsets.end()));
   std::uint64_t const none = ~std::uint64_t{0};
@@ -346,18 +346,18 @@ TEST_P(sssp, the_certificate_finds_what_is_wrong) {
   };
   EXPECT_EQ(verdict({0, 5, 5, 9, none, none}), "right");
   EXPECT_NE(verdict({1, 6, 6, 10, none, none}).find("source"), std::string::npos);
-  EXPECT_NE(verdict({0, 6, 6, 9, none, none}).find("vertex 1: an arc"), std::string::npos);     // too far
-  EXPECT_NE(verdict({0, 5, 5, none, none, none}).find("vertex 3: an arc"), std::string::npos);  // reached, but said not to be
-  EXPECT_NE(verdict({0, 5, 5, 8, none, none}).find("vertex 3: no path"), std::string::npos);    // too near
-  EXPECT_NE(verdict({0, 4, 4, 8, none, none}).find("vertex 1: no path"), std::string::npos);    // a ring of weight 0 holds itself up
-  EXPECT_NE(verdict({0, 5, 5, 9, 7, 7}).find("vertex 4: no path"), std::string::npos);          // not reached, but said to be
+  EXPECT_NE(verdict({0, 6, 6, 9, none, none}).find("vertex 1: an arc"), std::string::npos);     // too large
+  EXPECT_NE(verdict({0, 5, 5, none, none, none}).find("vertex 3: an arc"), std::string::npos);  // reached, but reported as unreached
+  EXPECT_NE(verdict({0, 5, 5, 8, none, none}).find("vertex 3: no path"), std::string::npos);    // too small
+  EXPECT_NE(verdict({0, 4, 4, 8, none, none}).find("vertex 1: no path"), std::string::npos);    // a ring of weight 0 supports itself
+  EXPECT_NE(verdict({0, 5, 5, 9, 7, 7}).find("vertex 4: no path"), std::string::npos);          // unreached, but reported as reached
   EXPECT_NE(verdict({0, none, none, none, none, none}).find("vertex 1: an arc"), std::string::npos);
 }
 TEST_P(sssp, the_certificate_goes_by_f32_sums) {
   sssp_options o;
   o.where = where();
   o.check_certificate = true;
-  // 1e-3 does not change 1e6 in f32: a plateau of arcs that weigh something and add nothing.
+  // 1e-3 does not change 1e6 in f32: a plateau of edges with non-zero weights and no effect.
   graph const g = placed(weighted_f32({{0, 1}, {1, 2}, {2, 3}}, {1e6f, 1e-3f, 1e-3f}, true, 4), o);
   sssp_job job(g, o);
   EXPECT_TRUE(job.run(0).verified);
@@ -365,7 +365,7 @@ TEST_P(sssp, the_certificate_goes_by_f32_sums) {
   EXPECT_EQ(job.parents(), (std::vector<std::uint64_t>{0, 0, 1, 2}));
 }
 
-// What the device says in closed form is what a trace counts.
+// A device's closed form equals the count of a trace.
 TEST(sssp_traffic, of_the_first_round_is_the_closed_form) {
   GARNER_NEEDS_COUNTS();
   for (std::uint32_t id_bytes : {4u, 8u})
