@@ -53,7 +53,7 @@ TEST(traffic, look_ups_between_reads_keep_the_third_and_fourth_back) {
   for_each_item<32>(x, 1, read_runs<std::uint32_t>{far.data(), &all}, access_mode::merged);
   EXPECT_EQ(model.take().requests, (counts{4, 0, 1, 3}));  // 128 32 | 96 32 | 128 32 | 128 32
 }
-TEST(traffic, strided_asks_for_each_sector_once) {  // figure 2.4 (a): 32 lanes, 32 lists far apart
+TEST(traffic, strided_asks_for_each_sector_once) {  // figure 2.4 (a): 32 lanes, 32 distant lists
   GARNER_NEEDS_COUNTS();
   runs lists;
   for (std::uint64_t lane = 0; lane < 32; ++lane) lists.push_back({lane * 1024, lane * 1024 + 64});

@@ -380,7 +380,7 @@ TEST(train_bench, page_shows_every_figure) {
             std::string::npos);
   EXPECT_NE(page.find("Of the floor of far rows an update takes by sgd: 120 %; adagrad: 120 %; adam: 120 %."), std::string::npos);
   EXPECT_NE(page.find("<td>120 %</td><td>133 %</td>"), std::string::npos);  // 6 of 5, 8 of 6
-  // 1 + 2 + 3 + 6 ms of stages in 12: no overlap without cached rows; in 8, a third overlaps if all rows are local.
+  // 1 + 2 + 3 + 6 ms of stages in 12 with nothing cached: stages run in sequence; in 8, a third overlaps if all rows are local.
   EXPECT_NE(
       page.find(
           "<td class=\"name\">near</td><td>1.00</td><td>2.00</td><td>3.00</td><td>6.00</td><td>12.0</td><td>8.00</td><td>33.3 %</td>"),

@@ -241,7 +241,7 @@ TEST(traversal, a_file_gives_what_memory_gives) {
 }
 
 TEST(traversal, a_way_that_does_not_go_says_why_and_the_rest_goes_on) {
-  // A directed graph without in-edges cannot go bottom-up or pull.
+  // A directed graph that lacks in-edges cannot go bottom-up or pull.
   std::vector<arc> arcs;
   for (std::uint64_t v = 0; v < 63; ++v) arcs.push_back({v, v + 1}), arcs.push_back({0, v + 1});
   auto const file = std::filesystem::temp_directory_path() / ("garner-bench-" + std::to_string(::getpid()) + ".gnr");

@@ -1,4 +1,4 @@
-// `garner bench` and `garner report`: a run measured and drawn, their manners, and what they refuse.
+// `garner bench` and `garner report`: a run measured and drawn, exit codes and output, and rejected options.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

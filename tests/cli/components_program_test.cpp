@@ -1,4 +1,4 @@
-// `garner components`: its JSON, its file, its manners, and known figures of real graphs.
+// `garner components`: its JSON, its result file, its messages, and known figures of real graphs.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -126,7 +126,7 @@ TEST(components_program, device_gives_what_the_host_gives) {
     }
 }
 
-// Known figures, which lie beside the repository or not at all. Ids that no edge names are components of their own.
+// Known figures; the graphs are next to the repository or missing. Ids without edges are components of their own.
 struct known {
   std::string file, options;
   std::uint64_t used, components, largest;

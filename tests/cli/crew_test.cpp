@@ -1,4 +1,4 @@
-// Threads beside the one that tells: whether all have ended in time is known, and who asks need not wait for the others.
+// Background threads: the crew reports whether all have ended in time, and a query does not wait for the others.
 #include "../../cli/crew.hpp"
 
 #include <gtest/gtest.h>

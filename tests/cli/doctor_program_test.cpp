@@ -1,4 +1,4 @@
-// `garner doctor`: how it ends, and its JSON.
+// `garner doctor`: its exit codes, and its JSON.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>

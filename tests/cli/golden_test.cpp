@@ -1,5 +1,5 @@
-// Golden transcripts: golden/NAME.txt holds commands with what they write and how they end; times are masked. To take what the program
-// writes now as right: GARNER_UPDATE_GOLDEN=1 build/tests/golden_test, and read the difference. A transcript: "$ COMMAND", then its
+// Golden transcripts: golden/NAME.txt holds commands with their output and exit codes; times are masked. To accept the program's current
+// output: GARNER_UPDATE_GOLDEN=1 build/tests/golden_test, and read the difference. A transcript: "$ COMMAND", then its
 // standard output, its standard error with "! " before each line, and "= CODE" if it is not 0.
 #include <algorithm>
 #include <regex>
@@ -13,7 +13,7 @@ namespace {
 
 std::filesystem::path const golden_folder = std::filesystem::path(GARNER_SOURCE_DIR) / "tests/cli/golden";
 
-// Times, rates and what depends on the machine.
+// Masks times, rates and values that depend on the machine.
 std::string masked(std::string text) {
   static std::vector<std::pair<std::regex, std::string>> const masks = {
       {std::regex(R"~(\| +\d+\.\d +\d+\.\d \|)~"), "| # # |"},  // waiting times of a training
@@ -78,7 +78,7 @@ void expect_golden(std::string const& name, std::vector<std::string> const& comm
   EXPECT_EQ(now, read_text(file)) << "GARNER_UPDATE_GOLDEN=1 takes what the program writes now as right";
 }
 
-// The page of verbs and options is what the program says of itself.
+// The page of commands and options is the program's own description.
 TEST(golden, options_page) {
   folder const at;
   std::filesystem::path const page = std::filesystem::path(GARNER_SOURCE_DIR) / "docs/reference/options.md";
@@ -145,7 +145,7 @@ TEST(golden, generate) {
                              "ls"});
 }
 
-// Tables of rows; what is drawn for the names of stripes is masked by ls.
+// Feature files; ls masks the random names of stripes.
 TEST(golden, rows) {
   expect_golden(
       "rows",
@@ -206,7 +206,7 @@ TEST(golden, convert) {
                  "printf '0 0\\n' > loop.el && garner convert loop.el loop.gnr"});
 }
 
-// Formats by ending, picked columns, standard input and output.
+// Formats by suffix, picked columns, standard input and output.
 TEST(golden, formats) {
   expect_golden(
       "formats",
@@ -222,7 +222,7 @@ TEST(golden, formats) {
        "garner convert m.gnr r.gnr --columns 1,2", "printf '0 1\\n' > e.edgelist && garner convert e.edgelist e.gnr | tail -1", "ls"});
 }
 
-// Folders of data sets, and arrays of edges.
+// Dataset folders, and arrays of edges.
 TEST(golden, hetero) {
   expect_golden(
       "hetero",
@@ -269,7 +269,7 @@ TEST(golden, hetero) {
        "ls"});
 }
 
-// In-lists that the file has not, and graphs that no file holds.
+// In-edges missing in the file, and generated graphs.
 TEST(golden, sources) {
   expect_golden(
       "sources",
@@ -373,7 +373,7 @@ TEST(golden, loading) {
        "garner sample kron:10 --fanout 3,x"});
 }
 
-// By Garner's own products: a BLAS rounds as its processor has it.
+// With Garner's own GEMM: a BLAS rounds differently by processor.
 TEST(golden, training) {
   expect_golden(
       "training",

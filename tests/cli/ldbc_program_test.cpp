@@ -1,5 +1,5 @@
-// The way of an LDBC Graphalytics graph through the program: .v and .e in, the four jobs, files in the benchmark's manner out. The two
-// example graphs of the benchmark, whose answers it publishes; the benchmark allows reals to differ by 1e-4 of their size.
+// An LDBC Graphalytics graph through the program: .v and .e in, the four algorithms, result files in the benchmark's format. The two
+// example graphs of the benchmark have published results; the benchmark allows a relative difference of 1e-4 for reals.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -15,7 +15,7 @@ struct example {
   std::map<std::uint64_t, double> depth, distance, rank;  // unreached vertices are absent
 };
 
-// NAME's answer as a reader of the benchmark takes it: an id and a value a line.
+// NAME's result in the benchmark's format: one id and value per line.
 std::map<std::uint64_t, std::string> rows(folder const& at, std::string const& name) {
   std::map<std::uint64_t, std::string> all;
   std::istringstream lines(read_text(at / name));

@@ -134,7 +134,7 @@ TEST(loading_program, goes_on_at_the_very_mini_batch) {
   refused("printf 'no state\\n' > bad.txt; " + load + "--resume bad.txt", 1, "--resume bad.txt: 'no state");
 }
 
-// Ctrl-C in the middle: it ends, and says where to go on.
+// Ctrl-C in the middle: it ends, and prints where to resume.
 TEST(loading_program, stops_at_once_and_keeps_its_place) {
   folder const at;
   how_to_run how;

@@ -1,12 +1,12 @@
-// Host memory of a whole run, as the system counts it: what `garner bfs` takes beyond a run on a tiny graph, against the container's size.
+// Host memory of a whole run, as the system counts it: what `garner bfs` uses beyond a run on a tiny graph, versus the size of the file.
 #include "cli/program.hpp"
 #include "sanitized.hpp"
 
 namespace garner::testing {
 namespace {
 
-// Kronecker 20. Depths and parents, 8 bytes a vertex, are the result; at place host they are allowed beside the container (on a device they
-// lie there). Of what a frontier needs, huge pages decide how much is touched: 0 to 5 MB.
+// Kronecker 20. Depths and parents, 8 bytes per vertex, are the result; on the CPU the limit is their size plus the graph file's (on a
+// device they lie there). Huge pages decide how much of a frontier's memory is touched: 0 to 5 MB.
 TEST(host_memory, is_that_of_the_container) {
   if (sanitized) GTEST_SKIP() << "a sanitizer keeps books of its own";
   folder const at;

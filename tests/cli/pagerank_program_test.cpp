@@ -1,4 +1,4 @@
-// `garner pagerank`: JSON, the file of ranks, refusals, real graphs.
+// `garner pagerank`: JSON, the file of ranks, rejected options, real graphs.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -142,7 +142,7 @@ TEST(pagerank_program, weights_are_used_where_that_is_said) {
   EXPECT_EQ(at.shell("garner plan w.gnr --algorithm bfs --weighted --device cpu").code, 2);
 }
 
-// What two other programs found need not be known: the certificate is independent, and both variants must agree where nothing dangles.
+// Other programs' results are not needed: the certificate is independent, and both variants must agree without dangling vertices.
 TEST(pagerank_program, real_graph) {
   std::filesystem::path const data = std::filesystem::path(GARNER_SOURCE_DIR) / "../shared/data/facebook_combined";
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "needs ../shared/data/facebook_combined";

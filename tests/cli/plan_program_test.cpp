@@ -1,4 +1,4 @@
-// `garner plan` and `garner traffic`: their JSON, that a plan refuses in the words of the job, that traffic counts what the job counts.
+// `garner plan` and `garner traffic`: their JSON; a plan fails with the algorithm's own message; traffic counts what the algorithm counts.
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -50,7 +50,7 @@ TEST(plan_program, its_json_has_these_keys) {
     }
 }
 
-// The ids of a reordered graph, cached neighbours that the file keeps and packed lists count too, in the plan and when the job runs.
+// The ids of a reordered graph, cached neighbors in the file and compressed adjacency count too, in the plan and in the run.
 TEST(plan_program, memory_is_what_the_job_takes_of_any_file) {
   folder const at;
   outcome const made = at.shell(
@@ -74,7 +74,7 @@ TEST(plan_program, memory_is_what_the_job_takes_of_any_file) {
       }
 }
 
-// What does not go together is a wrong usage, said before the file is loaded: this one would be refused as damaged.
+// Contradictory options are a usage error, reported before the file is loaded: this one would be rejected as damaged.
 TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
   folder const at;
   generate(at);
@@ -119,7 +119,7 @@ TEST(traffic_program, knows_what_packed_lists_take) {
   EXPECT_EQ(at.shell("garner score p.gnr --by degree --host-budget " + std::to_string(planned * 11 / 10)).code, 0);
 }
 
-// A search that turns round: an estimate, and beside it what one that does not would read.
+// A direction-optimizing search: an estimate, and for comparison the reads of a search by levels.
 TEST(plan_program, estimates_a_search_that_turns_round) {
   folder const at;
   generate(at);
@@ -235,7 +235,7 @@ TEST(traffic_program, counts_what_the_job_counts) {
   EXPECT_EQ(one.at("runs").at(0).at("edges"), 3 * one.at("edges").get<std::uint64_t>());
 }
 
-// What is read of a file is what the job reads, in all and step by step.
+// Planned reads of a file equal the algorithm's, in all and step by step.
 TEST(traffic_program, tells_what_is_read_of_a_file) {
   folder const at;
   generate(at);

@@ -1,4 +1,4 @@
-// Runs the program in a folder of its own, as a shell would: what it wrote, how it ended. The program is GARNER_PROGRAM of the environment,
+// Runs the program in its own folder, as a shell would: returns output and exit code. The program is GARNER_PROGRAM of the environment,
 // else the one that was built with the tests.
 #pragma once
 #include <fcntl.h>

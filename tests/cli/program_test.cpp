@@ -1,4 +1,4 @@
-// The program's manners where a transcript cannot tell: signals, full disks, closed pipes, memory that ends, JSON, and known figures of
+// The program's behavior that transcripts cannot show: signals, full disks, closed pipes, out of memory, JSON, and known figures of
 // real graphs.
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -181,7 +181,7 @@ TEST(sources, that_were_saved_give_the_same_searches) {
     for (char const* key : {"source", "reached", "depth_sum"}) EXPECT_EQ(a["runs"][k][key], b["runs"][k][key]);
 }
 
-// Known figures of real graphs, which lie beside the repository or not at all.
+// Known figures of real graphs, which are next to the repository or missing.
 struct known {
   char const *file, *options;
   std::uint64_t source, reached;

@@ -1,4 +1,4 @@
-// `garner score`, `garner trace`, `garner reorder --by score`, `garner bench tiering`: JSON, files, refusals.
+// `garner score`, `garner trace`, `garner reorder --by score`, `garner bench tiering`: JSON, files, rejected options.
 #include <cstring>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// Graphs larger than --host-budget: the same file, within the budget, and nothing beside it however the program ends.
+// Graphs larger than --host-budget: the same file, within the budget, and no other file left however the program ends.
 #include <gmock/gmock.h>
 
 #include "program.hpp"
@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-// What the program holds whatever it does: itself, its libraries, text under way.
+// The program's base memory: itself, its libraries, text in buffers.
 constexpr std::uint64_t mib = 1u << 20, constant = 48 * mib;
 
 std::string same(folder const& in, char const* a, char const* b) {
@@ -53,7 +53,7 @@ TEST(sorting_program, a_pipe_is_sorted_as_the_file_is) {
   }
 }
 
-// Killed at any moment: the old file stands, whole, and no other.
+// Killed at any moment: the old file stays, complete, and no other.
 TEST(sorting_program, what_is_killed_leaves_nothing) {
   folder in;
   in.write("old.gnr", "not touched");

@@ -1,5 +1,5 @@
-// `garner bfs|components|pagerank --shards`: the files of one place, what is told of each shard, what is refused; their plan; and
-// tools/prove_spread at the host.
+// `garner bfs|components|pagerank --shards`: the result files of one device, the report per shard, rejected options; their plan; and
+// tools/prove_spread on the CPU.
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 

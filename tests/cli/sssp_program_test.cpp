@@ -1,4 +1,4 @@
-// garner sssp as a user meets it: JSON, files of paths, errors that say what to try, known figures of a road network.
+// garner sssp from a user's view: JSON, files of paths, errors with advice, known figures of a road network.
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -108,7 +108,7 @@ TEST(sssp_program, knows_the_roads_of_new_york) {
     }
 }
 
-// With a GPU every place gives the same answer.
+// With a GPU, every device gives the same result.
 TEST(sssp_program, device_gives_what_the_host_gives) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   folder const at;

@@ -1,4 +1,4 @@
-// Tables larger than memory through the program, stopped and run out of room; and drives measured.
+// Tables larger than memory through the program, interrupted and out of memory; and drives measured.
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
@@ -53,7 +53,7 @@ TEST(rows_of_any_size, stopped_or_without_room_leave_nothing) {
   EXPECT_GT(heard, 0);
 }
 
-// Ctrl-C while mini-batches wait for thousands of reads: one line, and nothing is left.
+// Ctrl-C while mini-batches wait for thousands of reads: one line, and no file is left.
 TEST(rows_of_any_size, stopped_while_a_training_reads_them) {
   folder const at;
   write_rows(at, 1 << 16);
@@ -136,7 +136,7 @@ TEST(storage_bench_program, measures_every_figure_and_report_draws_it) {
   says("--device simulated", "say one of these");
 }
 
-// Lists that stay in their file: the figures of the same run over host memory, and what was read.
+// Adjacency in the file: the figures of the same run over host memory, and the bytes read.
 TEST(file_edges_program, tells_what_it_read) {
   folder at;
   ASSERT_EQ(at.garner({"generate", "kron", "--scale", "12", "--random-weights", "1:9", "g.gnr"}).code, 0);

@@ -1,4 +1,4 @@
-// What `garner train` is given, as files: a graph of communities, its rows, labels, answers and split; and a data set of two types.
+// Input files for `garner train`: a graph of communities, its features, labels, multi-labels and split; and a dataset of two types.
 #pragma once
 #include "cli/program.hpp"
 #include "core/npy_head.hpp"
@@ -14,7 +14,7 @@ void write_npy(folder const& at, std::string const& name, char const* type, std:
   at.write(name, bytes);
 }
 
-// g.gnr, x.npy, y.npy (classes), yes.npy (answers) and s.npy.
+// g.gnr, x.npy, y.npy (classes), yes.npy (multi-labels) and s.npy.
 inline communities write_communities(folder const& at, communities c = communities()) {
   std::string edges;
   for (std::size_t i = 0; i < c.edges.size(); ++i)
@@ -29,7 +29,7 @@ inline communities write_communities(folder const& at, communities c = communiti
   return c;
 }
 
-// In the layout of IGB: authors write papers; what a paper is of shows in the rows of its authors alone.
+// In the layout of IGB: authors write papers; only the features of its authors reveal a paper's class.
 inline void write_library(folder const& at) {
   std::filesystem::path const p = at.path() / "in" / "processed";
   for (char const* name : {"author__writes__paper", "author", "paper"}) std::filesystem::create_directories(p / name);

@@ -1,4 +1,4 @@
-// `garner train`, `garner predict`: JSON, a model file that predicts as it was told, interrupted and resumed, damaged files, refusals.
+// `garner train`, `garner predict`: JSON, a model file that predicts as reported, interrupted and resumed, damaged files, rejected options.
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -137,7 +137,7 @@ TEST(training_program, learns_answers_weights_and_two_classes) {
   EXPECT_TRUE(of_two["epochs"][0]["validation_auc"].is_number());
 }
 
-// Wherever Ctrl-C meets it, the model is that of a run that was let alone.
+// Wherever Ctrl-C interrupts it, the model is that of an undisturbed run.
 TEST(training_program, goes_on_behind_an_interrupt_byte_for_byte) {
   folder const at;
   write_communities(at);
@@ -166,7 +166,7 @@ TEST(training_program, goes_on_behind_an_interrupt_byte_for_byte) {
   }
 }
 
-// What a user gets who says nothing of how long, how wide and how fast: half a point of the published 81.5 % (Kipf and Welling).
+// Default epochs, width and learning rate: within half a point of the published 81.5 % (Kipf and Welling).
 TEST(training_program, reaches_the_published_accuracy_of_cora_by_its_defaults) {
   std::filesystem::path const data = std::filesystem::path(GARNER_SOURCE_DIR) / "../shared/data/planetoid/converted";
   if (!std::filesystem::exists(data / "cora.svm.zst")) GTEST_SKIP() << "needs ../shared/data/planetoid";
@@ -426,7 +426,7 @@ TEST(training_program, refuses) {
   EXPECT_EQ(at.names(), before);
 }
 
-// What a directed graph's vertices take up by their out-lists they take up by the in-lists of the graph turned round.
+// Aggregation over a directed graph's out-edges equals aggregation over the in-edges of the reversed graph.
 TEST(training_program, takes_up_out_edges_of_directed_graphs) {
   folder const at;
   write_communities(at);

@@ -1,4 +1,4 @@
-// `garner train` by several ranks: threads and processes come to one model, a checkpoint of all, what is refused, a process that is killed.
+// `garner train` with several ranks: threads and processes give one model; a common checkpoint, rejected options, a process that is killed.
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-// A graph of 512 vertices, with rows, labels and a split.
+// A graph of 512 vertices, with features, labels and a split.
 struct lessons : folder {
   std::string const train = "garner train k.gnr --features x.npy --labels y.npy --split s.npy --fanout 4,3 --batch 40 --quiet ";
   lessons() {
@@ -74,7 +74,7 @@ TEST(training_ranks_program, processes_have_lists_and_rows_in_host_memory_once) 
                                 name + "; kill -9 $first; wait $second; ls /dev/shm | grep -c " + name);
   EXPECT_EQ(both.out, "2\n2\n2\n0\n0\n") << both.err;  // adjacency and rows in both, the same ones; no file, before and after
   EXPECT_THAT(both.err, HasSubstr("rank 0 of 2 has stopped"));
-  // A rank that cannot begin does not block the other.
+  // A rank that fails at the start does not block the other.
   // (It must have begun: an earlier one that came and ended is unknown.)
   outcome const refused =
       at.shell("RANK=1 WORLD_SIZE=2 garner" + process + " & second=$!; for k in $(seq 600); do ls /dev/shm | grep -q " + name +

@@ -1,4 +1,4 @@
-// `garner train --full --shards`: the same model file with any number, what is told of the split, what is refused; and its plan.
+// `garner train --full --shards`: the same model file for any number, the report on the split, rejected options; and its plan.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -112,7 +112,7 @@ TEST(training_shards_program, a_process_that_is_killed_ends_the_others) {
   EXPECT_THAT(killed.err, HasSubstr("rank 1 of 2 has stopped: its process ended"));
 }
 
-// A process that named other files is told at the start which, and the others end.
+// A process with other files gets an error at the start that names the difference, and the others end.
 TEST(training_shards_program, processes_of_different_files_are_told) {
   folder const at;
   communities c = write_communities(at);
@@ -210,7 +210,7 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   EXPECT_THAT(no.err, HasSubstr("needs about"));
 }
 
-// A way is chosen by measuring, told with its reason, and by exact sums gives the bits of any other; a checkpoint keeps its own.
+// The strategy is chosen by measuring, reported with its reason, and with deterministic reduction gives equal bits; a checkpoint keeps it.
 TEST(training_shards_program, decides_the_way_and_tells_why) {
   folder const at;
   write_communities(at);
@@ -243,7 +243,7 @@ TEST(training_shards_program, decides_the_way_and_tells_why) {
   }
 }
 
-// What cannot fit is refused with the bytes before lists are read; what is short of room for timing is trained all the same.
+// A training that cannot fit is rejected with its bytes before adjacency is read; if only timing does not fit, it trains all the same.
 TEST(training_shards_program, refuses_what_does_not_fit_before_loading) {
   folder const at;
   write_communities(at, communities(20'000, 3, 8));
@@ -258,7 +258,7 @@ TEST(training_shards_program, refuses_what_does_not_fit_before_loading) {
   EXPECT_EQ(few["shards"]["decided"]["rates_measured"], false);
 }
 
-// Shard 0 writes to who reads late: the others end, and it says why.
+// Shard 0 writes to a slow reader: the others end, and it reports why.
 TEST(training_shards_program, a_shard_that_is_late_ends_all) {
   folder const at;
   write_communities(at, communities(60, 3, 8));

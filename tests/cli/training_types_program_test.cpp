@@ -1,4 +1,4 @@
-// `garner train` and `garner predict` of a manifest: what is learned and told, a model and a checkpoint that come back, what is refused.
+// `garner train` and `garner predict` on a dataset file: training and its report, round trips of model and checkpoint, rejected options.
 #include <gmock/gmock.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -91,7 +91,7 @@ TEST(training_types_program, learns_on_the_whole_graph_and_the_other_way_round) 
   EXPECT_NE(read_text(at / "a.npy"), read_text(at / "b.npy"));
 }
 
-// Processes that name other files are told at the start which, and all end.
+// Processes with other files get an error at the start that names the difference, and all end.
 TEST(training_types_program, processes_of_different_files_are_told) {
   library const at;
   json other = json::parse(read_text(at / "g.json"));
@@ -155,7 +155,7 @@ TEST(training_types_program, learns_the_same_bits_from_rows_that_stay_in_their_f
   }
 }
 
-// The most memory that a run took, as its budget counted it.
+// The peak memory of a run, as its budget counted it.
 double peak_of(outcome const& o) {
   std::size_t const at = o.err.find("memory.host_peak");
   EXPECT_NE(at, std::string::npos) << o.err;

@@ -40,7 +40,7 @@ TEST(ipc, DISABLED_child) {
     x.copy(opened, &mine, 4);
     x.wait();
     tell('d');
-    go();  // killed here, or told to continue
+    go();  // killed here, or continues
     device::close_memory(x.device(), opened);
   } catch (error const&) {
     result = 4;

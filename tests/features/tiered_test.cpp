@@ -287,7 +287,7 @@ TEST(tiers, on_a_device_streams_that_come_and_go_at_one_address) {
     }
 }
 
-// --- tensors beside each other ---
+// --- several tensors ---
 std::vector<float> some_scores(std::uint64_t n) {
   std::vector<float> scores(n);
   for (std::size_t i = 0; i < n; ++i) scores[i] = static_cast<float>(random_bits(2, 0, i) % 20);

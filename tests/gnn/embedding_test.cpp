@@ -342,7 +342,7 @@ TEST(embedding, far_rows_cross_the_link_once_each_way) {
   EXPECT_EQ(e.update(std::span(ids), gradients).link.bytes_link(), 96u);
 }
 
-// Also one array for a file: records that are not requested do not move, except for the other halves of pairs.
+// Also one array for a file: only requested records move, and the other halves of their pairs.
 TEST(embedding, one_array_of_far_records_crosses_the_link_once) {
   GARNER_NEEDS_COUNTS();
   traffic_model seen(access_mode::aligned);

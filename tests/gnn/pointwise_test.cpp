@@ -263,7 +263,7 @@ TEST_P(pointwise, columns_are_summed) {
     auto const near = near_copy(x, in), sums = near_copy(x, numbers(10, 0.5f));
     std::vector<double> once(10), twice(10);
     for (std::uint64_t i = 0; i < rows; ++i)
-      for (std::uint64_t c = 0; c < 10; ++c) once[c] += in[i * 13 + c], twice[c] += 2 * in[i * 13 + c];  // rows are 13 apart
+      for (std::uint64_t c = 0; c < 10; ++c) once[c] += in[i * 13 + c], twice[c] += 2 * in[i * 13 + c];  // the stride is 13
     column_sums<float> s;
     s.run(x, {near.data(), 13}, rows, 10, sums.data());
     expect_near(host_copy(x, sums.data(), 10), once, 1e-4);

@@ -197,7 +197,7 @@ TEST_P(blocks_at, hold_what_the_rules_say_and_the_bits_of_the_host) {
   EXPECT_EQ(kinds, 256u);
 }
 
-// Host memory that a device can read (HMM, GH200) still belongs to the caller, who may reuse it once start() has returned.
+// Host memory that a device can read (HMM, GH200) still belongs to the caller, and may be reused once start() has returned.
 TEST_P(blocks_at, have_copied_what_lies_in_host_memory_when_start_returns) {
   graph_handle const g = brought(random_graph(true), where());
   block_sampler s(where(), g, {6, 5, 4}, {});

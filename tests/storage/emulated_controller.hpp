@@ -63,7 +63,7 @@ class elsewhere_memory final : public bus_memory {
 struct fault {
   enum kind { none, lost, repeated, repeated_late, late, answered, stuck, stuck_for_good, another_id } what = none;
   double ms = 0;             // late: how much
-  std::uint32_t status = 0;  // answered: with this
+  std::uint32_t status = 0;  // completed with this status
 };
 
 struct controller_shape {

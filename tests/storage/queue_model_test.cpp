@@ -44,7 +44,7 @@ struct drive {
   std::uint32_t tail, head;                                  // the doorbell as seen; commands read; both modulo the depth
   std::uint32_t next;                                        // completions written
   std::uint32_t half, id, number;                            // 1: all but the last word of the next one, of this command
-  std::uint32_t held, ids[most_depth], numbers[most_depth];  // commands read and not answered
+  std::uint32_t held, ids[most_depth], numbers[most_depth];  // commands read and not completed
   std::uint32_t may_repeat, may_lose;                        // how often
   std::uint32_t repeats, last_id, last_number, any;          // its last completion
 };

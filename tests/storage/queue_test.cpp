@@ -248,7 +248,7 @@ TEST_P(served, a_drive_that_does_not_let_go) {
   drives->release_stuck();
 }
 
-// Drives whose engine fails altogether, also on cancellation, while `fails` says so.
+// Drives whose engine fails altogether, also on cancellation, while `fails` is set.
 struct failing final : drive_set {
   struct engine_of : read_engine {
     engine_of(std::unique_ptr<read_engine> e, std::atomic<int>& fails) : inner(std::move(e)), fails(fails) {}

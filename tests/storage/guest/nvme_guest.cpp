@@ -116,7 +116,7 @@ void sound_drive(std::string const& address) {
     o.name_space = 9000;
     hold_said(error_of([&] { nvme_controller(bar.registers(), memory, address, o); }), "has no name space 9000");
   }
-  // Another owner has reset it: the admin queue is gone, and a reset restores everything.
+  // Another owner has reset it: the admin queue no longer exists, and a reset restores everything.
   drive.reset();
   request_queues queues(x, provider, with(4096, 64));
   read_and_compare(x, queues, 64, 1);
