@@ -91,8 +91,8 @@ class bench_of_gathers {
         {"beside", &bench_of_gathers::beside},         {"copies", &bench_of_gathers::copies}};
     for (auto const& [name, run] : all)
       if (figure == name) return run;
-    fail(errc::usage,
-         "'{}' is not a figure of gathers; choose from unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies", figure);
+    fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies",
+         figure);
   }
 
  private:

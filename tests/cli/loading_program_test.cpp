@@ -242,7 +242,7 @@ TEST(loading_program, plans_before_it_loads) {
   says("d.gnr --algorithm load --width 3 --weighted", 1, "has no weights");
   says("k.gnr --algorithm load --width 4096 --host-budget 8MiB", 1, "k.gnr: needs about");
   says("k.gnr --algorithm load --width 4096 --device-memory 8MiB", 1, "k.gnr: needs about");
-  // The job refuses as its plan does, before it takes anything.
+  // The command refuses like its plan does, before it allocates anything.
   outcome const o = at.shell("garner load k.gnr --width 16 --device simulated --host-budget 1MiB");
   EXPECT_EQ(o.code, 1);
   EXPECT_EQ(o.err.find("garner: k.gnr: needs about"), 0u) << o.err;
@@ -350,7 +350,7 @@ TEST(loading_program, loads_rows_that_stay_in_their_file) {
       at.shell("garner load k.gnr --features x.gnt --host-cache 60% --file-cache 48KiB --share 100% --batch 50 --fanout 4,3");
   EXPECT_NE(said.out.find("of the file "), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("cache next-use"), std::string::npos) << said.out;
-  // A plan beside what was then read.
+  // A plan compared with the actual reads.
   std::string const what =
       "--features x.npy --feature-tier file --host-cache 60% --file-cache 48KiB --share 100% --batch 50 --fanout 4,3 --json ";
   auto const told = [&](std::string const& line) {

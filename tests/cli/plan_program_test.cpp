@@ -154,7 +154,7 @@ TEST(plan_program, refuses_in_the_words_of_the_job) {
         EXPECT_NE(planned.err.find("are allowed"), std::string::npos);
         EXPECT_NE(planned.out.find("fits    no"), std::string::npos) << planned.out;
       }
-  // What the job needs is what the plan says: with it the job runs, with a byte less it does not.
+  // The planned memory is exact: the command runs with it, and fails with a byte less.
   json const j = run(at, "plan k.gnr --algorithm bfs --device cpu");
   auto const needed = j.at("host_bytes").get<std::uint64_t>();
   EXPECT_EQ(at.shell("garner bfs k.gnr --host-budget " + std::to_string(needed + needed / 50)).code, 0);

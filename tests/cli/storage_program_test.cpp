@@ -154,7 +154,7 @@ TEST(file_edges_program, tells_what_it_read) {
       EXPECT_EQ(far["verified"], true);
       auto const &a = job == "pagerank" ? near : near["runs"][0], &b = job == "pagerank" ? far : far["runs"][0];
       EXPECT_TRUE(a["adjacency_reads"].is_null());
-      // The best neighbours, which are kept, tell all components of this graph.
+      // The cached best neighbors determine all components of this graph.
       EXPECT_EQ(b["adjacency_reads"]["bytes"].get<std::uint64_t>() == 0, job == "components");
       for (char const* same : {"reached", "depth_sum", "distance_sum", "components", "largest", "iterations", "rank_sum"})
         if (a.contains(same)) {

@@ -298,7 +298,7 @@ TEST(training_program, is_planned_before_it_loads) {
   EXPECT_EQ(devices["training"]["reads"].back()["what"], "gradients of ranks");
   EXPECT_GT(devices["training"]["reads"].back()["epoch"]["peer_bytes"], 0);
   EXPECT_EQ(two["training"]["reads"].back()["epoch"]["peer_bytes"], 0);
-  // A split tells how many vertices there are of each part; without it all that do not learn are taken for such as are evaluated.
+  // A split gives the number of vertices per part; without one, all vertices outside the training set count as evaluated.
   json const split = ran(at, "garner plan g.gnr --algorithm train --features x.npy --classes 3 --full --device cpu --split s.npy"),
              learnt = ran(at, "garner train " + what + "--full --epochs 1");
   EXPECT_EQ(split["training_nodes"], learnt["training_nodes"]);

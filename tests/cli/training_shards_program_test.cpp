@@ -82,7 +82,7 @@ TEST(training_shards_program, processes_write_the_same_model_and_tell_what_rows_
     json const told = json::parse(all.out);
     EXPECT_EQ(told["shards"]["count"], 3);
     EXPECT_EQ(told["shards"]["transport"], provider);
-    ASSERT_EQ(told["shards"]["decided"].is_null(), provider == "host");  // unless a way is said they measure together
+    ASSERT_EQ(told["shards"]["decided"].is_null(), provider == "host");  // without a given strategy they measure together
     for (json const& w : provider == "peer" ? told["shards"]["decided"]["strategies"] : json::array())
       EXPECT_TRUE(w["measured_ms"].is_number()) << told["shards"];
     EXPECT_EQ(told["ranks"], 1);
@@ -138,7 +138,7 @@ TEST(training_shards_program, processes_that_say_other_ways_are_told) {
   write_communities(at);
   std::string const train = "garner train " + files + "--full --model gcn --group garner-cli-w-" + std::to_string(::getpid());
   outcome const o = at.shell("export WORLD_SIZE=2; RANK=1 " + train + " --shard-strategy bulk > one.txt 2>&1 & RANK=0 " + train + "; wait");
-  // Both, at once: who waits for the other need not wait for the end of its patience.
+  // Both fail at once: the waiting one does not need its whole timeout.
   EXPECT_THAT(o.err, HasSubstr("its way measured first"));
   EXPECT_THAT(read_text(at / "one.txt"), HasSubstr("its way measured first"));
   std::string const uneven = "garner train " + files + "--full --model gcn --group garner-cli-u-" + std::to_string(::getpid());

@@ -77,7 +77,7 @@ TEST(training_types_program, learns_on_the_whole_graph_and_the_other_way_round) 
   outcome const little = at.shell("garner predict g.json --model m -o p.npy --local-bytes 1KiB");
   EXPECT_EQ(little.code, 1);
   EXPECT_THAT(little.err, HasSubstr("exact inference of 2 types wants"));
-  // Weights that the containers get.
+  // Weights for the graph files.
   ASSERT_EQ(
       at.shell("cp -r g.garner w.garner && for f in g.garner/*.gnr; do garner convert $f w.garner/${f#g.garner/} --random-weights 1:9 "
                "--quiet || exit 1; "
@@ -173,7 +173,7 @@ TEST(training_types_program, is_planned_before_it_loads) {
     EXPECT_EQ(o.code, 0) << line << ": " << o.err;
     return o.code ? json() : json::parse(o.out);
   };
-  // What it tells is what a training takes: of the whole graph, lists and all, to a hundredth; by mini-batches no less.
+  // The plan equals the training's memory: full-graph, including adjacency, within a hundredth; with mini-batches at least that.
   for (std::string const place : {"cpu", "simulated"})
     for (std::string const how :
          {"--full", "--full --side out --norm layer --residual --layers 3", "--fanout 5,5 --batch 16",
