@@ -66,8 +66,8 @@ TEST(bench_program, gathers_are_measured_into_a_file) {
   EXPECT_EQ(misspelt.out.find("unaligned"), std::string::npos) << misspelt.out;  // nothing is measured first
   EXPECT_NE(misspelt.err.find("'foo' is no figure"), std::string::npos) << misspelt.err;
   EXPECT_EQ(at.shell("garner bench gather --ids 0 --table 1MiB --device cpu --out x.json").code, 2);
-  EXPECT_EQ(at.shell("ls").out, "host.json\nsimulated.json\n");
-  outcome const o = at.shell("garner report simulated.json host.json --out page.html");
+  EXPECT_EQ(at.shell("ls").out, "cpu.json\nsimulated.json\n");
+  outcome const o = at.shell("garner report simulated.json cpu.json --out page.html");
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_NE(read_text(at / "page.html").find("Gathers of rows: cpu.json"), std::string::npos);
 }
@@ -90,13 +90,13 @@ TEST(bench_program, measures_into_a_file_and_report_draws_it) {
   }
   json const simulated = json::parse(read_text(at / "simulated.json"));
   EXPECT_EQ(simulated.at("jobs").at(0).at("predicted").at(1).at("gbs"), 20);
-  outcome const o = at.shell("garner report simulated.json host.json --out page.html");
+  outcome const o = at.shell("garner report simulated.json cpu.json --out page.html");
   EXPECT_EQ(o.code, 0) << o.err;
   std::string const page = read_text(at / "page.html");
-  EXPECT_NE(page.find("Run 2: Place host"), std::string::npos);
+  EXPECT_NE(page.find("Run 2: Place cpu"), std::string::npos);
   EXPECT_NE(page.find("</html>"), std::string::npos);
-  EXPECT_EQ(at.shell("garner report host.json").code, 0);
-  EXPECT_NE(read_text(at / "report.html").find("Place host"), std::string::npos);
+  EXPECT_EQ(at.shell("garner report cpu.json").code, 0);
+  EXPECT_NE(read_text(at / "report.html").find("Place cpu"), std::string::npos);
 }
 
 TEST(bench_program, takes_graphs_jobs_and_kinds_as_told) {

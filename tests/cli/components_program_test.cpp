@@ -46,9 +46,9 @@ TEST(components_program, its_json_has_these_keys) {
   generate(at);
   json const j = run(at, "k.gnr --device simulated");
   for (char const* key :
-       {"file",    "vertices",          "edges",           "directed",   "place",    "tier",          "access",      "id_bytes",
-        "variant", "vertices_per_team", "first_neighbors", "slice",      "l2_bytes", "device_budget", "host_budget", "state_bytes",
-        "checked", "verified",          "simulated",       "components", "largest",  "ms_median",     "runs"})
+       {"file",    "vertices",          "edges",           "directed",   "device",   "tier",        "access",      "id_bytes",
+        "variant", "vertices_per_team", "first_neighbors", "slice",      "l2_bytes", "graph_cache", "host_budget", "state_bytes",
+        "checked", "verified",          "simulated",       "components", "largest",  "ms_median",   "runs"})
     EXPECT_TRUE(j.contains(key)) << key;
   json const& r = j.at("runs").at(0);
   // The median of two runs is their mean.

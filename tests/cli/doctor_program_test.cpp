@@ -89,7 +89,7 @@ TEST(doctor_program, fails_where_a_gpu_cannot_be_used_and_reports_the_rest) {
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.out, HasSubstr("! driver "));
   EXPECT_THAT(o.out, HasSubstr("-> there is a GPU (/dev/nvidia*)"));
-  EXPECT_THAT(o.out, HasSubstr("self-test of host"));
+  EXPECT_THAT(o.out, HasSubstr("self-test of cpu"));
   EXPECT_THAT(o.err, HasSubstr("garner: Garner does not work as it should on this machine"));
   outcome const as_json = at.shell(with + " --json");
   EXPECT_EQ(as_json.code, 1);

@@ -236,7 +236,7 @@ TEST(loading_program, plans_before_it_loads) {
     expect_one_line(o.err);
   };
   says("k.gnr --algorithm load", 2, "--features FILE.npy");
-  says("k.gnr --algorithm load --width 3 --variant levels", 2, "--variant goes with other jobs");
+  says("k.gnr --algorithm load --width 3 --variant levels", 2, "--variant goes with other algorithms");
   says("k.gnr --algorithm load --width 3 --window 65", 2, "--window 65");
   says("k.gnr --algorithm bfs --feature-cache 10%", 2, "--feature-cache goes with --algorithm load");
   says("d.gnr --algorithm load --width 3 --weighted", 1, "has no weights");
@@ -348,8 +348,8 @@ TEST(loading_program, loads_rows_that_stay_in_their_file) {
       }
   outcome const said =
       at.shell("garner load k.gnr --features x.gnt --host-cache 60% --file-cache 48KiB --share 100% --batch 50 --fanout 4,3");
-  EXPECT_NE(said.out.find("of the file "), std::string::npos) << said.out;
-  EXPECT_NE(said.out.find("cache next-use"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("from the file "), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("cache policy next-use"), std::string::npos) << said.out;
   // A plan compared with the actual reads.
   std::string const what =
       "--features x.npy --feature-tier file --host-cache 60% --file-cache 48KiB --share 100% --batch 50 --fanout 4,3 --json ";
@@ -377,7 +377,7 @@ TEST(loading_program, loads_rows_that_stay_in_their_file) {
     EXPECT_GT(number(train["training"]["reads"][1]["epoch"]["file_bytes"]), 0);
   }
   std::string const words = at.shell("garner plan k.gnr --features x.gnt --host-cache 60% --algorithm load --drive-reads 1000").out;
-  EXPECT_NE(words.find("of the file, a mini-batch: "), std::string::npos) << words;
+  EXPECT_NE(words.find("from the file, per mini-batch: "), std::string::npos) << words;
   EXPECT_EQ(at.shell("garner plan k.gnr --algorithm bfs --feature-tier file").code, 2);
   outcome const none = at.shell("garner load k.gnr --width 5 --feature-tier file");
   EXPECT_EQ(none.code, 2);

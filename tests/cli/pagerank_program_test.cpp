@@ -19,10 +19,10 @@ TEST(pagerank_program, json_and_file) {
   folder const at;
   ASSERT_EQ(at.shell("garner generate kron --scale 10 k.gnr").code, 0);
   json const all = ranks_of(at, "k.gnr --iterations 20 --out r.txt");
-  for (char const* key : {"file",     "vertices",         "edges",      "directed",   "place",     "tier",     "access",
-                          "id_bytes", "variant",          "damping",    "tolerance",  "dangling",  "personal", "state_bytes",
-                          "checked",  "verified",         "simulated",  "iterations", "converged", "rank_sum", "l1_change",
-                          "ms",       "ms_per_iteration", "bytes_link", "requests",   "top",       "rounds"})
+  for (char const* key :
+       {"file",      "vertices",  "edges",     "directed", "device",           "tier",       "access",   "id_bytes",  "variant",
+        "damping",   "tolerance", "dangling",  "personal", "state_bytes",      "checked",    "verified", "simulated", "iterations",
+        "converged", "rank_sum",  "l1_change", "ms",       "ms_per_iteration", "bytes_link", "requests", "top",       "rounds"})
     EXPECT_TRUE(all.contains(key)) << key;
   EXPECT_EQ(all["iterations"], 20);
   EXPECT_EQ(all["rounds"].size(), 20u);

@@ -29,10 +29,13 @@ TEST(plan_program, its_json_has_these_keys) {
     for (std::string const place : {"cuda", "cpu", "simulated"}) {
       SCOPED_TRACE(job + " " + place);
       json const j = run(at, "plan k.gnr --algorithm " + job + " --device " + place);
-      for (char const* key :
-           {"file",   "graph",  "vertices",     "edges",      "id_bytes",     "job",          "variant",        "place",     "tier",
-            "access", "memory", "device_cache", "host_bytes", "host_allowed", "device_bytes", "device_allowed", "crossings", "from_offsets",
-            "per",    "bound",  "bytes_link",   "ms",         "fits",         "why_not",      "levels_at_most"})
+      for (char const* key : {"file",          "graph",        "vertices",     "edges",
+                              "id_bytes",      "algorithm",    "variant",      "device",
+                              "tier",          "access",       "memory",       "graph_cache_parts",
+                              "host_bytes",    "host_allowed", "device_bytes", "device_allowed",
+                              "crossings",     "from_offsets", "per",          "bound",
+                              "bytes_link",    "ms",           "fits",         "why_not",
+                              "levels_at_most"})
         EXPECT_TRUE(j.contains(key)) << key;
       std::map<std::string, std::uint64_t> by_tier;
       for (json const& r : j.at("memory")) by_tier[r.at("tier")] += r.at("bytes").get<std::uint64_t>();
@@ -211,8 +214,8 @@ TEST(traffic_program, counts_what_the_job_counts) {
       SCOPED_TRACE(job + " " + l2);
       bool const searches = job == "bfs" || job == "sssp";
       json const all = run(at, "traffic " + job + " k.gnr --l2-bytes " + l2 + (searches ? " --source 5" : ""));
-      for (char const* key :
-           {"file", "graph", "vertices", "edges", "id_bytes", "job", "variant", "source", "iterations", "l2_bytes", "data_bytes", "runs"})
+      for (char const* key : {"file", "graph", "vertices", "edges", "id_bytes", "algorithm", "variant", "source", "iterations", "l2_bytes",
+                              "data_bytes", "runs"})
         EXPECT_TRUE(all.contains(key)) << key;
       ASSERT_EQ(all.at("runs").size(), 4u);
       for (json const& r : all.at("runs")) {
@@ -268,7 +271,7 @@ TEST(traffic_program, tells_what_is_read_of_a_file) {
   }
   outcome const text = at.shell("garner traffic bfs k.gnr --source 5 --tier file --access aligned");
   EXPECT_EQ(text.code, 0);
-  EXPECT_NE(text.out.find("aligned, of the file: "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("aligned, from the file: "), std::string::npos) << text.out;
   for (std::string const bad : {"--tier device", "--tier file --access paged", "--tier moon"}) {
     outcome const o = at.shell("garner traffic bfs k.gnr " + bad);
     EXPECT_EQ(o.code, 2) << bad;

@@ -63,9 +63,10 @@ TEST(sampling_program, traces_and_reorders_with_the_table) {
   EXPECT_EQ(read_text(at / "t.npy").substr(1, 5), "NUMPY");
   // Counts form a table of 512 rows like any other.
   outcome const r = at.shell(
-      "garner score k.gnr --fanout 5,5 -o s.npy && garner reorder k.gnr a.gnr --by score --score s.npy --table t.npy --features-out a.npy "
+      "garner score k.gnr --fanout 5,5 -o s.npy && garner reorder k.gnr a.gnr --by score --score s.npy --features t.npy --features-out "
+      "a.npy "
       "&& "
-      "garner reorder k.gnr b.gnr --by score --score expected --fanout 5,5 --table t.npy && cmp a.gnr b.gnr && cmp a.npy t.npy");
+      "garner reorder k.gnr b.gnr --by score --score expected --fanout 5,5 --features t.npy && cmp a.gnr b.gnr && cmp a.npy t.npy");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.out.find("in score order"), std::string::npos);
   outcome const usual = at.shell("garner reorder k.gnr c.gnr --by score --fanout 5,5 --map m.npy && cmp a.gnr c.gnr");  // expected
@@ -103,8 +104,8 @@ TEST(sampling_program, refuses_tables_before_anything_is_written) {
     EXPECT_EQ(at.names(), before) << line;
   };
   says("garner reorder k.gnr o.gnr --features small.npy", 1, "128 rows and k.gnr has 256 vertices");
-  says("garner reorder d.gnr o.gnr --by random --table t.npy", 2, "d.gnr is in degree order already");
-  says("garner reorder d.gnr o.gnr --by natural --table t.npy --features-out u.npy", 2, "as it was converted");
+  says("garner reorder d.gnr o.gnr --by random --features t.npy", 2, "d.gnr is in degree order already");
+  says("garner reorder d.gnr o.gnr --by natural --features t.npy --features-out u.npy", 2, "as it was converted");
   says("garner reorder k.gnr o.gnr --map m.txt", 2, ".npy");
   says("garner reorder k.gnr o.gnr --features t.npy --map t.npy", 2, "--map");
   says("garner reorder k.gnr o.gnr --features t.npy --features-out u.npy --map t.npy", 2, "--map t.npy");
@@ -171,7 +172,7 @@ TEST(sampling_program, refuses) {
   says("garner reorder spoilt.gnr o.gnr --by score --fanout 1025", 2, "fanout");
   says("garner trace spoilt.gnr --access copied", 2, "copied");
   says("garner reorder k.gnr o.gnr --score expected", 2, "--by score");
-  says("garner reorder k.gnr o.gnr --features-out x.npy", 2, "--table");
+  says("garner reorder k.gnr o.gnr --features-out x.npy", 2, "add --features");
   says("garner reorder k.gnr o.gnr --by score --score k.npy", 1, "k.npy");
   says("garner bench moving --out r.json", 2, "tiering");
   says("garner bench tiering --fanout 1025 --device cpu --out r.json", 2, "fanout 1025");

@@ -57,7 +57,7 @@ TEST(spread_program, files_are_those_of_one_place) {
       }
     }
   std::string const said = at.shell("garner components plain.gnr --shards 3").out;
-  EXPECT_THAT(said, HasSubstr("shards  3 at host"));
+  EXPECT_THAT(said, HasSubstr("shards  3 on cpu"));
   EXPECT_THAT(said, HasSubstr("from others"));
 }
 

@@ -29,7 +29,7 @@ TEST(sssp_program, json_has_what_it_promises) {
       EXPECT_EQ(j.at("join_adjacency"), simulated && !emogi);
       EXPECT_EQ(j.at("verified"), true);
       for (char const* key : {"file", "vertices", "edges", "directed", "tier", "access", "id_bytes", "vertices_per_team", "slice",
-                              "l2_bytes", "device_budget", "host_budget", "state_bytes", "checked", "simulated"})
+                              "l2_bytes", "graph_cache", "host_budget", "state_bytes", "checked", "simulated"})
         EXPECT_TRUE(j.contains(key)) << key;
       ASSERT_EQ(j.at("runs").size(), 3u);
       json sum;

@@ -58,7 +58,7 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
               HasSubstr("reduction deterministic, compressed adjacency\n"));
   outcome const words = at.shell("garner train " + files + "--full --epochs 1 --shards 3 --shard-strategy bulk");
   EXPECT_THAT(words.out, HasSubstr("shards  3 on cpu; strategy bulk, features as f32, reduction deterministic"));
-  EXPECT_THAT(words.out, HasSubstr("times the mean of edges"));
+  EXPECT_THAT(words.out, HasSubstr("times the mean number of edges"));
   // Resumes a checkpoint.
   ran(at, "garner train " + files + "--full --model gcn --epochs 2 --shards 3 --checkpoint c.ckpt");
   ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --resume c.ckpt -o again");
@@ -95,7 +95,7 @@ TEST(training_shards_program, processes_write_the_same_model_and_tell_what_rows_
   outcome const two =
       at.shell("export WORLD_SIZE=2; RANK=1 " + train + " --epochs 2 > one.txt & first=$!; RANK=0 " + train + " --epochs 2 && wait $first");
   ASSERT_EQ(two.code, 0) << two.err;
-  EXPECT_THAT(two.out, HasSubstr("shards  2 processes at host"));
+  EXPECT_THAT(two.out, HasSubstr("shards  2 processes on cpu"));
   EXPECT_THAT(two.out, HasSubstr("over    peer: shared memory"));
   ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 2 --resume c.ck -o again");
   EXPECT_EQ(read_text(at / "again"), read_text(at / "threads"));
@@ -139,8 +139,8 @@ TEST(training_shards_program, processes_that_say_other_ways_are_told) {
   std::string const train = "garner train " + files + "--full --model gcn --group garner-cli-w-" + std::to_string(::getpid());
   outcome const o = at.shell("export WORLD_SIZE=2; RANK=1 " + train + " --shard-strategy bulk > one.txt 2>&1 & RANK=0 " + train + "; wait");
   // Both fail at once: the waiting one does not need its whole timeout.
-  EXPECT_THAT(o.err, HasSubstr("its way measured first"));
-  EXPECT_THAT(read_text(at / "one.txt"), HasSubstr("its way measured first"));
+  EXPECT_THAT(o.err, HasSubstr("its strategy measured first"));
+  EXPECT_THAT(read_text(at / "one.txt"), HasSubstr("its strategy measured first"));
   std::string const uneven = "garner train " + files + "--full --model gcn --group garner-cli-u-" + std::to_string(::getpid());
   outcome const u = at.shell("RANK=1 WORLD_SIZE=3 " + uneven + " > one.txt 2>&1 & RANK=0 WORLD_SIZE=2 " + uneven + "; wait");
   for (std::string const& said : {u.err, read_text(at / "one.txt")})
@@ -178,7 +178,7 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
     return all;
   };
   EXPECT_EQ(ways_of(p), (std::vector<std::string>{"bulk 3", "collective 3", "mgg 3"}));
-  EXPECT_THAT(at.shell(what + "--shards 3").out, HasSubstr("ms of sums an epoch"));
+  EXPECT_THAT(at.shell(what + "--shards 3").out, HasSubstr("aggregation ms per epoch"));
   json const devices = ran(at, what + "--devices 0,1 --device-memory 1GiB");
   EXPECT_EQ(ways_of(devices), (std::vector<std::string>{"bulk 1", "bulk 2", "collective 2", "mgg 2"}));
   EXPECT_EQ(devices["strategies"][0]["shards"], 1);  // so small a graph
@@ -227,7 +227,7 @@ TEST(training_shards_program, decides_the_way_and_tells_why) {
     EXPECT_EQ(decided["rates_measured"], true);
     EXPECT_EQ(decided["strategies"].size(), 2u);
     EXPECT_EQ(decided["why"].get<std::string>().find(all["shards"]["strategy"].get<std::string>() + ": "), 0u);
-    EXPECT_THAT(at.shell(train + way).out, HasSubstr("\nway     "));
+    EXPECT_THAT(at.shell(train + way).out, HasSubstr("\nstrategy "));
   }
   json const quick = ran(at, train + "--shard-reduction fast");
   EXPECT_EQ(quick["shards"]["decided"]["strategies"].size(), 3u);
@@ -278,7 +278,7 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
     expect_one_line(o.err);
   };
   says("--full --shards 0", 2, "--shards 0: say 1 to 16");
-  says("--full --shard-dtype bf16", 2, "--shard-dtype is of shards, and there are none");
+  says("--full --shard-dtype bf16", 2, "--shard-dtype goes with shards");
   says("--full --group ''", 2, "--group '': use one name");
   write_npy(at, "far.npy", "<i8", std::vector<std::int64_t>{0, 1, 2, 0, 1, 2, 0, 5'000'000, 2, 0, 1, 2});
   outcome const far = at.shell("garner train g.gnr --features x.npy --labels far.npy --split s.npy --full");
@@ -289,28 +289,28 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   EXPECT_THAT(at.shell("garner bench shards --device cpu --shards 0 --out b.json").err, HasSubstr("--shards 0: say 1 to 16"));
   says("--full --shards 17", 2, "17 shards: say 1 to 16");
   says("--full --shards 13", 2, "13 shards, and g.gnr has 12 vertices; say at most as many");
-  says("--shards 2", 2, "--shards is of the whole graph");
-  says("--shard-strategy bulk", 2, "--shard-strategy is of the whole graph");
+  says("--shards 2", 2, "--shards goes with --full");
+  says("--shard-strategy bulk", 2, "--shard-strategy goes with --full");
   says("--full --shards 2 --ranks 2", 2, "--ranks");
   says("--full --shards 2 --devices 0,1", 2, "--devices");
   says("--full --shards 2 --group x", 2, "WORLD_SIZE is not set");
   says("--full --shards 2 --shard-transport x", 2, "say automatic, peer, nccl, nvshmem or host");
-  says("--shard-transport peer", 2, "--shard-transport is of the whole graph");
+  says("--shard-transport peer", 2, "--shard-transport goes with --full");
   outcome const other = at.shell("RANK=0 WORLD_SIZE=3 garner train " + files + "--full --shards 2 --group x");
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("--shards 2 and --group: each shard is a process, and WORLD_SIZE is 3; use --shards 3"));
   says("--full --shards 2 --shard-strategy x", 2, "--shard-strategy x: use auto, bulk, collective or mgg");
   says("--full --shards 2 --shard-timeout 0", 2, "--shard-timeout 0: use seconds, more than 0");
-  says("--shard-timeout 5", 2, "--shard-timeout is of the whole graph");
+  says("--shard-timeout 5", 2, "--shard-timeout goes with --full");
   says("--full --shards 2 --shard-reduction x", 2, "exact or quick");
   says("--full --shards 2 --shard-dtype x", 2, "'x'");
   says("--full --shards 2 --shard-dtype i8", 2, "rows of i8 between shards: say f32, bf16 or f16");
   says("--full --shards 2 --shard-balance x", 2, "edges or vertices");
   says("--full --shards 2 --shard-adjacency x", 2, "--shard-adjacency x: use plain or compressed");
-  says("--full --shard-adjacency compressed", 2, "--shard-adjacency is of shards, and there are none");
+  says("--full --shard-adjacency compressed", 2, "--shard-adjacency goes with shards");
   says("--full --shards 2 --shard-adjacency compressed --shard-strategy mgg", 2, "packed lists and mgg");
   says("--full --shards 2 --shard-features x", 2, "--shard-features x: use local or tiered");
-  says("--full --shard-features tiered", 2, "--shard-features is of shards, and there are none");
+  says("--full --shard-features tiered", 2, "--shard-features goes with shards");
   says("--full --shards 2 --shard-features tiered --shard-reduction fast", 2, "rows by tier come a block of the exact sums at a time");
   says("--full --shards 2 --shard-features tiered --model gin", 2, "the first layer adds rows up as they are");
   says("--full --shards 2 --mgg 1,1,1", 2, "--mgg is of --shard-strategy mgg");

@@ -47,7 +47,7 @@ TEST(training_types_program, learns_and_predicts) {
   EXPECT_EQ(read_text(at / "four"), read_text(at / "again"));
   outcome const two = at.shell(at.train + "--epochs 2 --ranks 2");
   ASSERT_EQ(two.code, 0) << two.err;
-  EXPECT_THAT(two.out, HasSubstr("ranks   2: host, host"));
+  EXPECT_THAT(two.out, HasSubstr("ranks   2: cpu, cpu"));
 }
 
 TEST(training_types_program, learns_on_the_whole_graph_and_the_other_way_round) {
@@ -123,7 +123,7 @@ TEST(training_types_program, refuses_what_does_not_go_together) {
   says(at.train + "--weighted", 1, "has no weights");
   says(at.train + "--feature-cache 10%", 2, "use bytes per table");
   says(at.train + "--norm batch", 2, "--norm batch: use none, layer or automatic");
-  says("garner train g.json --full --ranks 2", 2, "the whole graph is trained by shards");
+  says("garner train g.json --full --ranks 2", 2, "full-graph training uses shards");
   ASSERT_EQ(at.shell("garner generate kron --scale 5 k.gnr && " + at.train + "--epochs 1 -o m").code, 0);
   says("garner train k.gnr", 2, "--features is required");
   says("garner predict k.gnr --model m -o s.npy", 2, "--features is required");
@@ -237,7 +237,7 @@ TEST(training_types_program, is_planned_before_it_loads) {
     expect_one_line(o.err);
   };
   says("--algorithm train --model gcn", 2, "gcn takes one type of vertices and of edges");
-  says("--algorithm train --feature-cache 10%", 2, "--feature-cache 10%: of several tables");
+  says("--algorithm train --feature-cache 10%", 2, "--feature-cache 10%: there are several tables");
   says("--algorithm train --graph-cache 1KiB", 2, "--graph-cache 1KiB");
   says("--algorithm train --features x.npy", 2, "--features: g.json names");
   says("--algorithm load --width 8", 2, "--width: g.json names");

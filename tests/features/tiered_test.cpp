@@ -576,7 +576,7 @@ TEST(tiers, at_the_host_all_rows_are_near_where_they_were) {
   tiered_tensor t(data.rows, o);
   EXPECT_EQ(t.tiers()[tier::host], 100u);
   expect_all_rows(t);
-  EXPECT_EQ(t.about(), "cpu: 100 rows of 32 bytes in host memory, where they were");
+  EXPECT_EQ(t.about(), "host: 100 rows of 32 bytes in host memory, where they were");
 }
 
 TEST(tiers, what_contradicts_itself_is_refused) {
