@@ -162,7 +162,8 @@ class program {
 
   // Parses and runs a verb; errc::usage where the command line is wrong. `before` runs once the line is known to be right.
   void run(int argc, char** argv, std::string const& version, std::function<void()> const& before) const;
-  std::string reference() const;  // docs/reference/options.md; `garner --reference` prints it; `garner man` and `garner completion` are below
+  std::string reference()
+      const;  // docs/reference/options.md; `garner --reference` prints it; `garner man` and `garner completion` are below
 
  private:
   std::list<verb> verbs_;

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <thread>
 
-#include "core/opened_library.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "core/opened_library.hpp"
 
 namespace garner {
 

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "core/opened_library.hpp"
 #include "core/device.hpp"
 #include "core/exec/current_device.hpp"
 #include "core/fail.hpp"
+#include "core/opened_library.hpp"
 #include "gnn/dense_product.hpp"
 #include "memory/buffer.hpp"
 

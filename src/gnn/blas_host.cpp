@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "core/opened_library.hpp"
 #include "core/fail.hpp"
+#include "core/opened_library.hpp"
 #include "gnn/dense_product.hpp"
 
 #if defined(__has_feature)

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/opened_library.hpp"
 #include "core/fail.hpp"
+#include "core/opened_library.hpp"
 #include "memory/budget.hpp"
 #include "shard/exchange.hpp"
 #include "shard/group.hpp"
