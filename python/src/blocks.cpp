@@ -235,7 +235,7 @@ void add_blocks(nb::module_& m) {
       .def_prop_ro(
           "seeds", [](py_blocks const& b) { return b.made.seeds(); }, "how many")
       .def_prop_ro(
-          "device", [](py_blocks const& b) { return told(b.made.where()); }, "where its arrays lie: 'cpu', 'cuda:0'")
+          "device", [](py_blocks const& b) { return told_memory(b.made.where()); }, "where its arrays lie: 'cpu', 'cuda:0'")
       .def("__repr__", [](py_blocks const& b) {
         std::uint64_t vertices = 0, edges = 0;
         for (std::size_t k = 0; k < b.types; ++k) vertices += b.made.of_type(k).count;

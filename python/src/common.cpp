@@ -223,6 +223,8 @@ std::string told(place where) {
   return (where.kind == place_kind::device ? "cuda:" : "simulated:") + std::to_string(where.index);
 }
 
+std::string told_memory(place where) { return told(where.kind == place_kind::device ? where : place{}); }
+
 std::optional<std::uint32_t> from_environment(char const* name) {
   char const* const said = std::getenv(name);
   if (!said) return std::nullopt;

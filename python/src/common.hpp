@@ -114,7 +114,8 @@ struct in_turns : T {
 place place_of(
     nb::handle spec);   // "cpu", "cuda", "cuda:1", "simulated", "simulated:1", 1, torch.device(...), and "host", "device:1" of before
 place default_place();  // device 0, of a process of torchrun that of LOCAL_RANK; the host where there is none
-std::string told(place where);  // as place_of() takes it
+std::string told(place where);         // as place_of() takes it
+std::string told_memory(place where);  // the device whose memory it computes in: a simulated one has the CPU's
 // What torchrun says of this process in its environment: RANK, WORLD_SIZE, LOCAL_RANK. None where it is not there; errc::usage for no
 // number.
 std::optional<std::uint32_t> from_environment(char const* name);

@@ -350,7 +350,7 @@ void add_load(nb::module_& m) {
           "were\n"
           "given before the last array went. torch.from_dlpack and others by DLPack say so themselves.")
       .def_prop_ro(
-          "device", [](py_mini_batch const& b) { return told(b.where()); }, "where its arrays lie: 'cpu', 'cuda:0'")
+          "device", [](py_mini_batch const& b) { return told_memory(b.where()); }, "where its arrays lie: 'cpu', 'cuda:0'")
       .def("__repr__", [](py_mini_batch const& b) {
         return "<garner.MiniBatch " + std::to_string(b.made.index()) + " of epoch " + std::to_string(b.made.epoch()) + ": " +
                std::to_string(b.made.seeds()) + " seeds>";

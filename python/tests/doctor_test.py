@@ -47,13 +47,13 @@ class Report(unittest.TestCase):
             self.assertIn(check.advice or "", str(report))
         if on_cpu and not list(pathlib.Path("/dev").glob("nvidia[0-9]*")):
             self.assertTrue(report.usable, report)
-            self.assertIn("self-test of host", str(garner.doctor()))
+            self.assertIn("self-test of cpu", str(garner.doctor()))
 
     def test_a_device_that_is_not_there_is_a_line_and_not_an_exception(self):
         report = garner.doctor("cuda:4711")
         self.assertFalse(report.usable)
-        self.assertIn("! self-test of device 4711", str(report))
-        said = [check.advice for check in report.checks if check.name == "self-test of device 4711"][0]
+        self.assertIn("! self-test of cuda:4711", str(report))
+        said = [check.advice for check in report.checks if check.name == "self-test of cuda:4711"][0]
         self.assertTrue(said)
         if on_cpu:
             self.assertEqual(said, garner.info()["no_device"])

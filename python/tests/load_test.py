@@ -115,7 +115,7 @@ class Loaders(unittest.TestCase):
             self.assertEqual(self.said(other), whole[stop:] if stop < 8 else self.said(loader))
         with self.assertRaisesRegex(garner.InputError, "another loader"):
             self.loader(batch_size=64).resume(state)
-        with self.assertRaisesRegex(garner.InputError, "no state"):
+        with self.assertRaisesRegex(garner.InputError, "is not a state of a loader"):
             self.loader().resume("here")
 
     def test_epochs_of_ones_own(self):
