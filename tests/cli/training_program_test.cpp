@@ -211,13 +211,12 @@ TEST(training_program, says_when_it_ends) {
     return at.shell("garner train g.gnr --features x.npy --labels y.npy --full " + how).out;
   };
   std::string const by_itself = said("--split s.npy");
-  EXPECT_THAT(by_itself, ::testing::HasSubstr("ends    when the validation loss has not fallen for 50 epochs, after 1,000 at the most\n"));
+  EXPECT_THAT(by_itself, ::testing::HasSubstr("ends    when the validation loss has not fallen for 50 epochs, after 1,000 at most\n"));
   EXPECT_THAT(by_itself, ::testing::HasSubstr("\nno better validation in 50 evaluations; epoch "));
   EXPECT_THAT(said("--split s.npy --patience 1 --evaluate-every 2"), ::testing::HasSubstr("has not fallen for 2 epochs, after 1,000 at"));
   EXPECT_THAT(said("--split s.npy --epochs 2"), ::testing::HasSubstr("ends    after 2 epochs\n"));
   std::string const without = said("--split t.npy");
-  EXPECT_THAT(without,
-              ::testing::HasSubstr("ends    after 200 epochs; the split has no validation part (2), by which it could stop early\n"));
+  EXPECT_THAT(without, ::testing::HasSubstr("ends    after 200 epochs; the split has no validation part (2) for early stopping\n"));
   EXPECT_THAT(without, ::testing::HasSubstr("\nat the end: accuracy of train "));
 }
 
@@ -495,7 +494,7 @@ TEST(training_program, learns_the_same_bits_from_rows_that_stay_in_their_file) {
     }
   outcome const told =
       at.shell("garner train g.gnr --features x.gnt" + rest + "--fanout 3,3 --batch 8 --host-cache 6KiB --file-cache 5KiB");
-  EXPECT_NE(told.out.find("; of the file "), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find("; from the file "), std::string::npos) << told.out;
   for (auto const& [line, why] : {std::pair{"--feature-tier disk", "--feature-tier disk: use host or file"},
                                   std::pair{"--feature-tier file --host-cache 10", "a row takes 32 B"},
                                   std::pair{"--feature-tier file --host-cache 1KiB --file-cache 2KiB", "in a host budget of 1.0 KiB"},

@@ -122,7 +122,7 @@ TEST(training_ranks_program, a_process_that_is_killed_is_named_and_interrupts_st
        "40",    "--quiet", "--ranks",    "3",     "--epochs", "1000000", "--evaluate-every", "0",     "--checkpoint", "c.ck"},
       how);
   EXPECT_EQ(stopped.code, 1);
-  EXPECT_THAT(stopped.err, HasSubstr("c.ck goes on from there"));
+  EXPECT_THAT(stopped.err, HasSubstr("continue from c.ck with --resume c.ck"));
   outcome const on = at.shell(at.train + "--ranks 3 --resume c.ck --evaluate-every 0 --epochs 1");
   EXPECT_EQ(on.code, 0) << on.err;
 }

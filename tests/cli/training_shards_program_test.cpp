@@ -302,7 +302,7 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--full --shards 2 --shard-strategy x", 2, "--shard-strategy x: use auto, bulk, collective or mgg");
   says("--full --shards 2 --shard-timeout 0", 2, "--shard-timeout 0: use seconds, more than 0");
   says("--shard-timeout 5", 2, "--shard-timeout goes with --full");
-  says("--full --shards 2 --shard-reduction x", 2, "exact or quick");
+  says("--full --shards 2 --shard-reduction x", 2, "use deterministic or fast");
   says("--full --shards 2 --shard-dtype x", 2, "'x'");
   says("--full --shards 2 --shard-dtype i8", 2, "rows of i8 between shards: say f32, bf16 or f16");
   says("--full --shards 2 --shard-balance x", 2, "edges or vertices");
@@ -313,10 +313,10 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--full --shard-features tiered", 2, "--shard-features goes with shards");
   says("--full --shards 2 --shard-features tiered --shard-reduction fast", 2, "rows by tier come a block of the exact sums at a time");
   says("--full --shards 2 --shard-features tiered --model gin", 2, "the first layer adds rows up as they are");
-  says("--full --shards 2 --mgg 1,1,1", 2, "--mgg is of --shard-strategy mgg");
+  says("--full --shards 2 --mgg 1,1,1", 2, "--mgg goes with --shard-strategy mgg");
   says("--full --shards 2 --shard-strategy mgg --mgg 1,1", 2, "--mgg of 2 numbers");
   says("--full --shards 2 --shard-strategy mgg --mgg 33,1,1", 2, "33 neighbours of a partition (ps): say 1 to 32");
-  says("--full --shards 2 --shard-strategy mgg --shard-reduction deterministic", 2, "it adds by atomics");
+  says("--full --shards 2 --shard-strategy mgg --shard-reduction deterministic", 2, "it sums with atomics");
   outcome const types = at.shell("garner train h.json --full --shards 2");
   EXPECT_EQ(types.code, 2);
   EXPECT_THAT(types.err, HasSubstr("are not split"));
