@@ -11,7 +11,7 @@ program := $(if $(wildcard cli/*.cpp),garner,garner_lib)
 compile := cmake --build $(BUILD) --parallel $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build configure demo check check-all format bundle wheel release clean help install-deps
+.PHONY: build configure demo check check-all format bundle docs wheel release clean help install-deps
 
 help:  ## this list
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "  make %-10s%s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,9 @@ format:  ## clang-format on every source
 bundle: configure  ## one relocatable folder with the program, its tests and the libraries they need, for a machine with only the driver
 	@$(compile)
 	@tools/bundle $(BUILD)
+
+docs:  ## the site of docs/, with search and the generated reference: build/docs/site/index.html
+	@tools/make_site $(BUILD)
 
 wheel: install-deps  ## dist/garner_graph-*.whl: this build and the libraries it needs, for machines with Python alone (PYTHON=python3.12)
 	@$(MAKE) --no-print-directory build

@@ -60,7 +60,7 @@ for setting in YES=1 CI=true; do
 done
 
 try 0 FAKE_MISSING=all -- --all
-expect "$FAKE_LOG" "clang-14 libclang-rt-14-dev clang-format-14"
+expect "$FAKE_LOG" "clang-14 libclang-rt-14-dev clang-format-14 chromium"
 try 0 FAKE_MISSING=all GARNER_OS_RELEASE="$work/ubuntu" -- --all
 expect "$FAKE_LOG" "clang-18 libclang-rt-18-dev clang-format-14"
 
