@@ -39,12 +39,13 @@ found 'loads https://example.invalid/a.js, which is outside' '<script src="https
 found 'the page loads https://example.invalid/b.js' '<script>document.head.append(Object.assign(document.createElement("script"), {src: "https://example.invalid/b.js"}))</script>'
 found 'console: hello' '<script>console.log("hello")</script>'
 found "1280 px, dark: P.pale 'Pale': contrast" '<p class="pale">Pale</p>'
+found '360 px, dark: the page is light' '<style>body { background: #fff !important; color: #222 !important }</style>'
 found 'index.html has no search' '' --search word
+found 'the search finds nothing for qqqq' '<label for="q">Search</label><input type="checkbox" id="__search"><input id="q" data-md-component="search-query">' --search qqqq
 
 status=0
 "$root/tools/make_site" "$build" > "$work/said" 2> "$work/wrong" || status=$?
 ((status != 77)) || skip $LINENO "no site to look at: $(tail -n 1 "$work/wrong")"
 ((status == 0)) || { cat "$work/said" "$work/wrong"; exit 1; }
 "$root/tools/check_page" --site "$build/docs/site" --search prefetch
-found 'the search finds nothing for "qqqq"' '<label for="q">Search</label><input type="checkbox" id="__search"><input id="q" data-md-component="search-query">' --search qqqq
 echo "site: every page reads well in a browser; what does not is found"

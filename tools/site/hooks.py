@@ -104,7 +104,7 @@ def names_in(block):
         plain = line.partition("//")[0]
         if depth == 0 and plain.strip() and not plain.startswith((" ", "}")):
             name = (re.match(r"(?:struct|class|enum class|using|concept)\s+(\w+)(?!.*;$|\w)", plain) or re.match(r"using\s+(\w+)", plain)
-                    or re.search(r"\b(\w+)\s+=", plain) or re.search(r"(\w+)\(", plain))
+                    or re.match(r"[^(]*\b(\w+)\s+=", plain) or re.search(r"(\w+)\(", plain))
             if name and name.group(1) not in (*found, "requires") and not re.match(r"class \w+;|struct \w+;", plain):
                 found.append(name.group(1))
         depth += plain.count("{") - plain.count("}") + plain.count("(") - plain.count(")")
