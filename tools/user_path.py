@@ -194,7 +194,9 @@ def pyg(of_options=False):
         case("pyg, temporal last", lambda: nodes_of(data(time=times), time_attr="time", temporal_strategy="last"), look)
         case("pyg, disjoint", lambda: nodes_of(data(), disjoint=True), look)
         case("pyg, induced", lambda: NeighborLoader(data(), fanout[:2], train, batch_size=1024, shuffle=True, is_sorted=True, subgraph_type="induced"), look)
-        case("pyg, weighted", lambda: nodes_of(data(w=torch.rand(edges.shape[1])), weight_attr="w"), look)
+        weights = torch.rand(edges.shape[1])
+        case("pyg, weighted", lambda: nodes_of(data(w=weights), weight_attr="w"), look)
+        del weights
         shuffled = torch.randperm(edges.shape[1], device=device).cpu()
         edges = edges[:, shuffled].contiguous()
         case("pyg, one import, edges not sorted", lambda: nodes_of(data(), is_sorted=False), look)
