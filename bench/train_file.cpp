@@ -38,8 +38,9 @@ train_times times_in(field const& f) {
 // garner train --json has other names since 0.1.0 than the files of garner bench, and than it had before.
 field either(field const& f, char const* now, char const* before) { return f[f.has(now) || !f.has(before) ? now : before]; }
 train_rows rows_in(field const& f) {
-  return {either(f, "local_rows", "near_rows").number(), f["peer_rows"].number(), either(f, "remote_rows", "far_rows").number(),
-          either(f, "remote_bytes", "far_bytes").number()};
+  if (f.has("local_rows") || f.has("remote_rows") || f.has("remote_bytes"))
+    return {f["local_rows"].number(), f["peer_rows"].number(), f["remote_rows"].number(), f["remote_bytes"].number()};
+  return {f["near_rows"].number(), f["peer_rows"].number(), f["far_rows"].number(), f["far_bytes"].number()};
 }
 std::vector<train_epoch> epochs_in(field const& f) {
   std::vector<train_epoch> all;

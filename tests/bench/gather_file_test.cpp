@@ -104,7 +104,7 @@ TEST(gather_file, page_shows_every_figure) {
                            "Not measured, not drawn",
                            "use --device cuda",
                            "&lt;small&gt;",
-                           "beside a memcpy a row",
+                           "versus one memcpy per row",
                            "2408 B, gathered",
                            "the arithmetic takes 7.10 % longer"})
     EXPECT_NE(page.find(text), std::string::npos) << text;

@@ -253,9 +253,9 @@ TEST(traversal, a_way_that_does_not_go_says_why_and_the_rest_goes_on) {
   std::filesystem::remove(file);
   std::map<std::string, std::string> why;
   for (job_row const& j : r.jobs) why[j.job + "|" + j.way] = j.skipped;
-  EXPECT_NE(why.at("bfs|direction").find("in-lists"), std::string::npos);
+  EXPECT_NE(why.at("bfs|direction").find("in-edges"), std::string::npos);
   EXPECT_EQ(why.at("bfs|default"), "");  // it uses levels then
-  EXPECT_NE(why.at("pagerank|default").find("in-lists"), std::string::npos);
+  EXPECT_NE(why.at("pagerank|default").find("in-edges"), std::string::npos);
   EXPECT_EQ(why.at("bfs|aligned"), "");
   EXPECT_EQ(why.at("pagerank|aligned"), "");
 }

@@ -25,7 +25,7 @@ TEST(sorting_program, memory_stays_within_the_budget) {
     outcome const o = in.garner({"generate", "uniform", "parts.gnr", "--scale", "18", "--random-weights", "1:9", "--host-budget", budget});
     ASSERT_EQ(o.code, 0) << o.err;
     EXPECT_THAT(o.out, HasSubstr("are allowed: sorted by parts, with about "));
-    EXPECT_THAT(o.out, HasSubstr("of disk beside the container"));
+    EXPECT_THAT(o.out, HasSubstr("of disk in the folder of"));
     EXPECT_EQ(same(in, "whole.gnr", "parts.gnr"), "same\n");
     EXPECT_LT(o.peak_bytes, (budget[0] == '4' ? 40 : 96) * mib + constant);
   }

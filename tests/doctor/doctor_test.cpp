@@ -69,7 +69,7 @@ TEST_F(doctor, reports_all_that_there_is) {
   EXPECT_THAT(named(r, "Garner").found, StartsWith(version()));
   if (device::count() == 0) {
     EXPECT_EQ(named(r, "driver").found, "no NVIDIA GPU here");
-    EXPECT_EQ(examine_machine().checks.back().name, "self-test of host");
+    EXPECT_EQ(examine_machine().checks.back().name, "self-test of cpu");
   }
 }
 
@@ -98,7 +98,7 @@ TEST_F(doctor, whatever_a_self_test_throws_is_a_line) {
 TEST_F(doctor, a_device_that_is_not_there_is_a_line_too) {
   doctor_report const r = examine_machine(place{place_kind::device, 4711});
   EXPECT_FALSE(r.usable);
-  doctor_check const& c = named(r, "self-test of device 4711");
+  doctor_check const& c = named(r, "self-test of cuda:4711");
   EXPECT_EQ(c.found, "not run: this GPU cannot be used");
   EXPECT_EQ(c.advice, testing::error_of([] { device::require(4711); }));  // the message of every algorithm there
 }
