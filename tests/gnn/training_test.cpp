@@ -643,7 +643,7 @@ TEST(training, refuses_what_it_cannot_train_with) {
     elsewhere.where = {place_kind::simulated, 0};
     elsewhere.device_budget = 0;
     tiered_tensor far(c.table(), elsewhere);
-    EXPECT_THAT(said(c.known(), o, m, errc::usage, nullptr, &far), AllOf(HasSubstr("simulated"), HasSubstr("host")));
+    EXPECT_THAT(said(c.known(), o, m, errc::usage, nullptr, &far), AllOf(HasSubstr("simulated"), HasSubstr("cpu")));
     training_options how = o;
     how.weighted = true;
     EXPECT_THAT(said(c.known(), how, m, errc::input), HasSubstr("no weights"));

@@ -168,7 +168,7 @@ TEST(negatives, refuse_what_cannot_be) {
   EXPECT_EQ(code, errc::input);
   EXPECT_EQ(error_of([&] { draw_negatives(3, outside, 20, 20, o, &g); }, &code),
             "source -1 at position 1 of mini-batch 3: there are vertices 0 to 19");
-  EXPECT_NE(error_of([&] { draw_negatives(3, fine, 20, 20, o); }, &code).find("of which graph?"), std::string::npos);
+  EXPECT_NE(error_of([&] { draw_negatives(3, fine, 20, 20, o); }, &code).find("need a graph"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   EXPECT_NE(error_of([&] { draw_negatives(3, fine, 20, 30, o, &g); }, &code).find("has 20 vertices"), std::string::npos);
   EXPECT_EQ(code, errc::input);
