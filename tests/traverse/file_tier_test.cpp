@@ -304,7 +304,7 @@ TEST_F(file_tier, a_list_that_is_not_cut_and_larger_than_a_window) {
   bfs_job job(far, o);
   std::string const text = error_of([&] { job.run(5); }, &code);
   EXPECT_EQ(code, errc::memory);
-  EXPECT_NE(text.find("g.gnr: arcs "), std::string::npos) << text;
+  EXPECT_NE(text.find("g.gnr: edges "), std::string::npos) << text;
   EXPECT_NE(text.find("raise the host budget"), std::string::npos) << text;
   o.variant = bfs_variant::levels, o.slice = 512;
   EXPECT_GT(bfs_job(far, o).run(5).reached, 1u);
