@@ -87,6 +87,7 @@ struct py_training {
     t.shards = shards;
     for (std::size_t k = 1; k < devices.size(); ++k)
       others.push_back(std::make_unique<follower>(follower{table.beside(devices[k]), gnn_model(devices[k], m), {}}));
+    std::vector<std::exception_ptr> failed(devices.size());
     std::vector<std::jthread> threads;
     for (std::uint32_t k = 1; k < devices.size(); ++k)
       threads.emplace_back([&, k] {
@@ -96,6 +97,7 @@ struct py_training {
           o.rank = k;
           mine.run = std::make_unique<training>(mine.model, g, mine.table, known, o);
         } catch (std::exception const& e) {
+          failed[k] = std::current_exception();
           leave_shards(*shards, k, e.what());
         }
       });
@@ -105,6 +107,9 @@ struct py_training {
       if (shards) leave_shards(*shards, 0, e.what());
       throw;
     }
+    threads.clear();  // which waits for all
+    for (std::exception_ptr const& problem : failed)
+      if (problem) std::rethrow_exception(problem);
   }
 };
 

@@ -287,7 +287,7 @@ struct soften_list_back {
     auto const of_edge = [&](std::uint64_t e) -> Real {
       std::uint64_t const at = a.weight_of(i, e, head);
       Real const by_score = weights[at] * (gradients[at] - mean);
-      return a.before_slope(i, e, head) < 0 ? a.slope * by_score : by_score;
+      return a.before_slope(i, e, head) > 0 ? by_score : a.slope * by_score;  // at 0 as torch has it
     };
     Real const sum = t.sum(places, of_edge);
     t.each(places, [&](std::uint64_t e) { gradients[a.weight_of(i, e, head)] = of_edge(e); });

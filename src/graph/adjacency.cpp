@@ -78,8 +78,16 @@ bool order_by_time_on_device(relation& made, buffer<Edge>& edges, adjacency_opti
   std::uint64_t const lists = std::uint64_t{1} << std::min(63 - time_bits, 32);  // lists whose numbers fit above the time bits
   auto const* const targets = static_cast<Id const*>(made.lists.out.targets.data());
   auto const edge = [&](std::uint64_t e) { return edges.empty() ? static_cast<Edge>(e) : edges[e]; };
-  memory_block in_order(tier::host, made.lists.out.targets.bytes(), -1, "edge list");
-  buffer<Edge> edges_in_order(tier::host, m, -1, "edges of the lists");
+  if (lists < n && m / n * lists < device->part()) return false;  // too few entries at a time
+  memory_block in_order;
+  buffer<Edge> edges_in_order;
+  try {
+    in_order = memory_block(tier::host, made.lists.out.targets.bytes(), -1, "edge list");
+    edges_in_order = buffer<Edge>(tier::host, m, -1, "edges of the lists");
+  } catch (error const& e) {
+    if (e.code() != errc::memory) throw;
+    return false;  // the host sorts in place
+  }
   std::atomic<bool> any{false};
   for (std::uint64_t first = 0, last = 0; first < n; first = last) {
     std::uint64_t const base = offsets[first];

@@ -27,7 +27,7 @@ std::unique_ptr<record_sorter> record_sorter::at(place where, std::uint64_t reco
     budget const& of = device_budget(where.index);
     std::uint64_t const there = std::min(device::memory(where.index).free_bytes, of.limit() - std::min(of.limit(), of.used()));
     part = 1u << 22, room = there / 2 / (values ? 24 : 16);
-    if (room < part) return nullptr;
+    if (room < part || room < records / 4) return nullptr;  // each range reads all records again
   }
   try {
     return std::unique_ptr<record_sorter>(new record_sorter(where, std::min(room, records), part, values));

@@ -51,11 +51,11 @@ class _Summed:
     def propagate(self: Any, edge_index: Any, size: Any = None, **given: Any) -> torch.Tensor:
         rows = given.get("x")
         both = list(rows) if isinstance(rows, (tuple, list)) else [rows]
-        from_rows = both[0]
+        i, j = (1, 0) if self.flow == "source_to_target" else (0, 1)
+        from_rows = both[j if len(both) == 2 else 0]
         if not (self._sums(edge_index) and isinstance(from_rows, torch.Tensor) and from_rows.dtype in kinds and self.node_dim in (0, -from_rows.dim())):
             found: torch.Tensor = pyg.MessagePassing.propagate(self, edge_index, size=size, **given)
             return found
-        i, j = (1, 0) if self.flow == "source_to_target" else (0, 1)
         weights = given.get(self._weighted) if self._weighted else None
         sizes = self._check_input(edge_index, size)
         for k, part in enumerate(both):
@@ -85,7 +85,8 @@ class SAGEConv(_Summed, pyg.SAGEConv):  # type: ignore[misc]
 
     def forward(self, x: Any, edge_index: Any, size: Any = None) -> torch.Tensor:
         rows, own = (x, None) if isinstance(x, torch.Tensor) else x
-        if not (size is None and self._steps(edge_index) and all(part is None or isinstance(part, torch.Tensor) and part.dim() == 2 for part in (rows, own))):
+        if not (size is None and self._steps(edge_index) and (own is None or self.flow == "source_to_target")
+                and all(part is None or isinstance(part, torch.Tensor) and part.dim() == 2 for part in (rows, own))):
             return super().forward(x, edge_index, size)  # type: ignore[no-any-return]
         linear = [self.lin_l, self.lin_r] if self.root_weight and (own is not None or rows is x) else [self.lin_l]
         alike, kind = _product_in([part for part in (rows, own) if part is not None], linear)
