@@ -2,7 +2,7 @@
 
     python3 cora_graphsage.py FOLDER              # the features are a tensor
     python3 cora_graphsage.py FOLDER --garner     # the features are a tiered table; all else stays, also the accuracy
-    python3 cora_graphsage.py FOLDER --garner --device-budget 1MiB
+    python3 cora_graphsage.py FOLDER --garner --feature-cache 1MiB
 
 FOLDER holds cora.edges.txt ("u v", each edge once), cora.split.txt ("vertex label train|val|test|none") and cora.svm or cora.svm.zst
 ("label index:value ...", one line per vertex). With a GPU, model and ids are in its memory; the features stay in host memory.
