@@ -52,8 +52,9 @@ class _Summed:
         rows = given.get("x")
         both = list(rows) if isinstance(rows, (tuple, list)) else [rows]
         i, j = (1, 0) if self.flow == "source_to_target" else (0, 1)
-        from_rows = both[j if len(both) == 2 else 0]
-        if not (self._sums(edge_index) and isinstance(from_rows, torch.Tensor) and from_rows.dtype in kinds and self.node_dim in (0, -from_rows.dim())):
+        from_rows = both[0]
+        if not (self._sums(edge_index) and (len(both) == 1 or self.flow == "source_to_target") and isinstance(from_rows, torch.Tensor)
+                and from_rows.dtype in kinds and self.node_dim in (0, -from_rows.dim())):
             found: torch.Tensor = pyg.MessagePassing.propagate(self, edge_index, size=size, **given)
             return found
         weights = given.get(self._weighted) if self._weighted else None
