@@ -1,6 +1,6 @@
 // An HTML page of the figures of `garner bench` results: inline SVG, a table under each chart, a sentence with the finding,
 // and the paper's own value for comparison. Self-contained: no script, no font, no external resource. Unverified results are
-// listed with the reason instead of drawn.
+// listed with the reason and has no bar.
 #pragma once
 #include <string>
 #include <vector>

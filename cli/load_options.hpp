@@ -1,4 +1,4 @@
-// What `garner load` and `garner plan --algorithm load` are told of rows and of the loader.
+// What `garner load` and `garner plan --algorithm load` share: options of features and of the loader.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// What `garner sample`, `garner load` and `garner plan --algorithm load` share: whose neighbours are drawn and how, the training vertices,
+// What `garner sample`, `garner load` and `garner plan --algorithm load` share: how neighbors are sampled, the training vertices,
 // and the graph loaded for that.
 #pragma once
 #include <nlohmann/json.hpp>

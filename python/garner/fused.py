@@ -151,21 +151,25 @@ def _gat_again(rows: torch.Tensor, by_source: torch.Tensor, by_target: torch.Ten
     return torch.zeros_like(rows).index_add(0, col, rows[row] * shares).to(torch.promote_types(rows.dtype, by_source.dtype))
 
 
+def _step(function: Any, inputs: Sequence[torch.Tensor | None], *options: Any) -> torch.Tensor:
+    """Without gradients a step learns of no parameter that wants one, so that it makes no lists for a way back."""
+    if not torch.is_grad_enabled():
+        inputs = [part if part is None else part.detach() for part in inputs]
+    found: torch.Tensor = function.apply(*inputs, *options)
+    return found
+
+
 def sage(rows: torch.Tensor, own: torch.Tensor | None, left: torch.Tensor, right: torch.Tensor | None, bias: torch.Tensor | None,
          edges: Edges, mean: bool, kind: torch.dtype | None) -> torch.Tensor:
     """kind: what autocast wants products in."""
     given = rows, own, left, right, bias
-    found: torch.Tensor = _Sage.apply(  # type: ignore[no-untyped-call, unused-ignore]
-        *(given if kind is None else (part if part is None else part.to(kind) for part in given)), edges, mean)
-    return found
+    return _step(_Sage, given if kind is None else [part if part is None else part.to(kind) for part in given], edges, mean)
 
 
 def gin(rows: torch.Tensor, eps: torch.Tensor, edges: Edges) -> torch.Tensor:
-    found: torch.Tensor = _Gin.apply(rows, eps, edges)  # type: ignore[no-untyped-call, unused-ignore]
-    return found
+    return _step(_Gin, (rows, eps), edges)
 
 
 def gat(rows: torch.Tensor, by_source: torch.Tensor, by_target: torch.Tensor, edges: Edges, slope: float, loops: bool,
         dropout: float) -> torch.Tensor:
-    found: torch.Tensor = _Gat.apply(rows, by_source, by_target, edges, slope, loops, dropout)  # type: ignore[no-untyped-call, unused-ignore]
-    return found
+    return _step(_Gat, (rows, by_source, by_target), edges, slope, loops, dropout)

@@ -403,6 +403,28 @@ class Layers(unittest.TestCase):
                                                                                  "index", "index_select", "scatter_add_", "sort", "searchsorted")}
             self.assertLessEqual(sum(launched.values()), most, (type(conv), launched))
 
+    def test_without_gradients_no_lists_are_made_for_a_way_back(self):
+        from garner.operators import Edges
+        for conv in (garner.pyg.SAGEConv(6, 5), garner.pyg.GINConv(torch.nn.Identity(), train_eps=True), garner.pyg.GATConv(6, 5, heads=2)):
+            x, edges = torch.randn(20, 6, requires_grad=True), edges_of(20, 20, 70)
+            for learns in (False, True):
+                with self.subTest(conv=type(conv).__name__, learns=learns), torch.set_grad_enabled(learns):
+                    self.assertEqual(conv(x, edges).requires_grad, learns)
+                    self.assertEqual({back for _, entries in [Edges._made[edges]] for kept in entries.values() for back in kept if back is True},
+                                     {True} if learns else set())
+
+    def test_a_score_of_0_has_the_slope_of_torch(self):
+        x, edges = torch.randn(9, 6), edges_of(9, 9, 30)
+        edges = edges[:, edges[0] != edges[1]]
+        found = []
+        for layers in (garner.pyg, torch_geometric.nn):
+            conv = layers.GATConv(6, 4, heads=2)
+            conv.load_state_dict(found[0][0].state_dict() if found else conv.state_dict())
+            torch.nn.init.zeros_(conv.att_src), torch.nn.init.zeros_(conv.att_dst)
+            conv(x, edges).square().sum().backward()
+            found.append((conv, conv.att_src.grad))
+        torch.testing.assert_close(found[0][1], found[1][1])
+
     def test_hooks_of_the_linear_layers_are_called(self):
         x, edges = torch.randn(20, 6), edges_of(20, 20, 70)
         for name in ("lin_l", "lin_r"):
