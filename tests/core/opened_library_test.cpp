@@ -2,7 +2,7 @@
 #include "core/opened_library.hpp"
 
 #include <gmock/gmock.h>
-#include <zlib.h>
+#include <gnu/libc-version.h>
 
 #include "support.hpp"
 
@@ -14,20 +14,20 @@ using ::testing::HasSubstr;
 using from = opened_library::from;
 
 TEST(opened_library, finds_what_the_process_has_and_where_it_lies) {
-  ASSERT_NE(zlibVersion(), nullptr);  // ensures that it is loaded
-  std::optional<opened_library> const z = opened_library::of_file("libz.so.1", from::process);
-  ASSERT_TRUE(z);
-  EXPECT_EQ(z->file(), "libz.so.1");
-  EXPECT_THAT(z->path_of("zlibVersion"), HasSubstr("/libz.so"));
-  EXPECT_EQ(z->path_of("no_such_entry"), "libz.so.1");
+  // The C library is the one that every process has, whatever else is linked into it.
+  std::optional<opened_library> const c = opened_library::of_file("libc.so.6", from::process);
+  ASSERT_TRUE(c);
+  EXPECT_EQ(c->file(), "libc.so.6");
+  EXPECT_THAT(c->path_of("gnu_get_libc_version"), HasSubstr("/libc.so"));
+  EXPECT_EQ(c->path_of("no_such_entry"), "libc.so.6");
   char const* (*version)() = nullptr;
-  EXPECT_TRUE(z->entry_if_any(version, "zlibVersion"));
-  EXPECT_STREQ(version(), zlibVersion());
-  EXPECT_TRUE(z->has("crc32"));
-  EXPECT_FALSE(z->has("no_such_entry"));
-  EXPECT_FALSE(z->entry_if_any(version, "no_such_entry"));
+  EXPECT_TRUE(c->entry_if_any(version, "gnu_get_libc_version"));
+  EXPECT_STREQ(version(), gnu_get_libc_version());
+  EXPECT_TRUE(c->has("getpid"));
+  EXPECT_FALSE(c->has("no_such_entry"));
+  EXPECT_FALSE(c->entry_if_any(version, "no_such_entry"));
   EXPECT_EQ(version, nullptr);
-  EXPECT_EQ(error_of([&] { z->entry(version, "no_such_entry"); }), "libz.so.1 has no no_such_entry; a newer one is needed");
+  EXPECT_EQ(error_of([&] { c->entry(version, "no_such_entry"); }), "libc.so.6 has no no_such_entry; a newer one is needed");
 }
 
 TEST(opened_library, tells_what_is_not_there_by_its_name_and_what_is_no_library_by_the_loader_words) {
