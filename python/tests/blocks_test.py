@@ -19,7 +19,7 @@ def random_graph(vertices=300, edges=4000, **how):
 
 class Blocks(unittest.TestCase):
     def check(self, g, b, fanouts, seeds, replace=False, side="out"):
-        """Edges stand in the lists that they were drawn from, as many as were asked for."""
+        """Sampled edges are edges of the graph, and each node has as many as its fanout allows."""
         offsets, targets, _ = g.csr()
         v, e = b.of_type(0), b.of_relation(0)
         np.testing.assert_array_equal(v.ids[:len(seeds)], seeds)

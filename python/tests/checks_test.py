@@ -243,7 +243,7 @@ class Checks(unittest.TestCase):
             features, graph = FeatureStore(), GraphStore()
             graph.put_edge_index(index, edge_type=("v", "to", "v"), layout="coo", size=(n, n))
             features.put_tensor(torch.zeros(rows), group_name=store, attr_name=name, index=None)
-            if rows == 13:  # those behind the last node are none's
+            if rows == 13:  # rows behind the last node are not read
                 next(iter(NeighborLoader((features, graph), [2], "v")))
             else:
                 self.refused(lambda both: NeighborLoader(both, [2], "v"), (features, graph), f"'{name}' of .* has {rows} rows", garner.InputError)
@@ -272,7 +272,7 @@ class Checks(unittest.TestCase):
         one = NeighborSampler(Data(edge_index=torch.from_numpy(edges), num_nodes=n), [2])
         types = NeighborSampler(HeteroData(v={"num_nodes": n}, v__to__v={"edge_index": torch.from_numpy(edges)}), [2])
         for sampler, node, kind, words in ((one, torch.tensor([1.5]), None, "of float32"), (one, torch.tensor([True]), None, "of bool"), (one, torch.tensor([1]), "v", "one type"),
-                                           (types, torch.tensor([1]), None, "no nodes of type None"), (types, torch.tensor([1]), "w", "no nodes of type 'w'")):
+                                           (types, torch.tensor([1]), None, "nodes of type None"), (types, torch.tensor([1]), "w", "no nodes of type 'w'")):
             self.refused(sampler.sample_from_nodes, NodeSamplerInput(None, node, None, kind), words)
         for row, col, words in ((torch.tensor([1]), torch.tensor([2, 3]), "1 sources for 2 targets"), (torch.tensor([1.5]), torch.tensor([2.0]), "of float32")):
             self.refused(one.sample_from_edges, EdgeSamplerInput(None, row, col), words)

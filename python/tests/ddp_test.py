@@ -42,7 +42,7 @@ def shares(rank, said):
                 assert all(len(epoch) == len(loader) for epoch in found[-1])
             for batch in of:
                 assert torch.equal(batch.n_id[:batch.batch_size] % 2, torch.zeros(batch.batch_size, dtype=torch.int64))
-    # One epoch that is gone on with.
+    # An epoch that is resumed in the middle.
     one = NeighborLoader(data, [3], mask, batch_size=7, shuffle=True, ranks="torchrun")
     list(one)
     half = iter(one)
@@ -56,7 +56,7 @@ def shares(rank, said):
 
 
 def split_twice(rank, said):
-    """What ranks hear that split by hand and say ranks= too."""
+    """The errors of ranks that split the seeds by hand and pass ranks= too."""
     data, found = data_of(), []
     graph = garner.build(data.edge_index, num_nodes=200)
     sampler = garner.BlockSampler(graph, [3])
@@ -65,7 +65,7 @@ def split_twice(rank, said):
                  lambda seeds: garner.torch.loader(graph, [3], seeds, ranks="torchrun"), lambda seeds: garner.torch.loader(
                      garner.torch.remote_graph(graph), [3], seeds, ranks="torchrun"),
                  lambda seeds: garner.Loader(sampler, seeds, ranks="torchrun")):
-        make(torch.arange(60))  # alike
+        make(torch.arange(60))  # the same seeds in all ranks
         for seeds in (torch.arange(rank, 60, 2), torch.arange(30 + rank), torch.arange(30 * rank, 30 * rank + 30)):
             try:
                 make(seeds)
@@ -76,7 +76,7 @@ def split_twice(rank, said):
 
 
 def learned(rank, said):
-    """A table of rows and a layer, over the ranks' own seeds."""
+    """A feature table and a layer, over the ranks' own seeds."""
     torch.manual_seed(1)
     emb = garner.torch.Embedding(50, 4, lr=0.1, device="cpu", optimizer=said["optimizer"])
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1))
@@ -179,7 +179,7 @@ class Learned(unittest.TestCase):
                     self.assertRegex(said[0], "garner.torch.Embedding: .*50 rows of .*; make the table alike in all ranks")
 
 
-@unittest.skipUnless(examples.exists(), "needs the examples beside the tests")
+@unittest.skipUnless(examples.exists(), "needs the folder of examples")
 @unittest.skipIf(torch is None, "needs torch and torch_geometric")
 class Scripts(unittest.TestCase):
     def ran(self, *command):

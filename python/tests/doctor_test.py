@@ -1,4 +1,4 @@
-"""garner.doctor(), and what is said where a GPU cannot be used: by `import garner`, and of options that ask for GPU memory."""
+"""garner.doctor(), and the warnings where a GPU cannot be used: of `import garner`, and of options that request GPU memory."""
 import os
 import pathlib
 import subprocess
@@ -95,7 +95,7 @@ class Report(unittest.TestCase):
 
 
 class Installed(unittest.TestCase):
-    """What is said where a part of the installation is not there."""
+    """The messages where a part of the installation is missing."""
 
     def test_packages_that_a_module_is_made_for(self):
         for module, lacks, sentence in (
@@ -167,7 +167,7 @@ class Import(unittest.TestCase):
 
 
 class GpuMemory(unittest.TestCase):
-    """Options that ask for GPU memory on the CPU: one warning that names the option, and the result as without."""
+    """Options that request GPU memory on the CPU: one warning that names the option, and the result as without."""
 
     def setUp(self):
         self.g = garner.build([0, 1, 2], [1, 2, 3], undirected=True)
@@ -178,7 +178,7 @@ class GpuMemory(unittest.TestCase):
             warnings.simplefilter("always")
             call()
         self.lines = {one.filename for one in said}
-        self.assertLessEqual({one.category for one in said}, {RuntimeWarning})  # one category, of tables, jobs and loaders
+        self.assertLessEqual({one.category for one in said}, {RuntimeWarning})  # one category, of tables, algorithms and loaders
         return [str(one.message) for one in said]
 
     def expect(self, option, call):

@@ -140,7 +140,7 @@ class Aggregation(unittest.TestCase):
         if how == "gcn":
             d = (total if degrees is None else degrees.to(rows.dtype)) + 1
             w = w / (d[row] * d[col]).sqrt()
-            if degrees is not None and weights is None:  # counts: who was drawn counts for the rest
+            if degrees is not None and weights is None:  # counts: sampled neighbors stand for all
                 w = w * (d[col] - 1) / total[col]
         shape = (-1,) + (1,) * (rows.dim() - 1)
         out = torch.zeros(targets, *rows.shape[1:], dtype=rows.dtype).index_add(0, col, rows[row] * w.reshape(shape))
@@ -211,7 +211,7 @@ class Aggregation(unittest.TestCase):
                                            self.twin(rows, torch.from_numpy(edges[0]), torch.from_numpy(edges[1]), targets, "sum", None), atol=1e-5))
 
     def test_learns_a_type_without_features_beside_another(self):
-        """Papers have rows that say nothing, authors none: what is learned of them tells the papers apart, as torch's own tables learn it."""
+        """Papers have rows that say nothing, authors none: the learned rows of authors classify the papers, as torch's own tables do."""
         papers, authors, draw = 120, 80, torch.Generator().manual_seed(1)
         paper = torch.randint(papers, (900,), generator=draw)
         author = torch.randint(authors // 2, (900,), generator=draw) * 2 + paper % 2

@@ -11,7 +11,7 @@ import unittest
 tools = pathlib.Path(__file__).resolve().parents[2] / "tools"
 
 
-@unittest.skipUnless((tools / "prove_exchange").exists(), "needs the tools beside the tests")
+@unittest.skipUnless((tools / "prove_exchange").exists(), "needs the folder of tools")
 class Tools(unittest.TestCase):
     def run_tool(self, name, *options):
         with tempfile.TemporaryDirectory() as folder:

@@ -33,7 +33,7 @@ class FileRows(unittest.TestCase):
             self.assertEqual((t.tiers["device"], t.tiers["host"], t.tiers["file"]), (near, 350, 1024 - near - 350))
             self.assertEqual((t.shape, t.dtype), ((1024, 40), np.float32))
             np.testing.assert_array_equal(t[ids], self.rows[ids])
-            self.assertLessEqual(t.last.file_rows, t.hits(ids)["file"])  # what is asked for twice is one
+            self.assertLessEqual(t.last.file_rows, t.hits(ids)["file"])  # a repeated id is read once
             self.assertGreater(t.last.file_reads, 0)
             self.assertIn("rows.npy", t.summary())
             np.testing.assert_array_equal(t[10:20], self.rows[10:20])

@@ -1,4 +1,4 @@
-"""Graphs made, told about, saved and read again; arrays of every kind; errors as Python has them."""
+"""Graphs made, described, saved and read again; arrays of every kind; errors as Python has them."""
 import gc
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Graphs of several types: a folder in OGB's layout becomes a manifest, and what it binds is seen from Python."""
+"""Graphs of several types: a folder in OGB's layout becomes a dataset file, and Python sees what that binds."""
 import gzip
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""The four jobs on arrays of Python's, against twins in plain Python, at every place that this machine has."""
+"""The four graph algorithms on arrays of Python's, against twins in plain Python, on every device of this machine."""
 import collections
 import heapq
 import os
@@ -191,7 +191,7 @@ class Jobs(unittest.TestCase):
         np.testing.assert_array_equal(shortest.distances(), garner.sssp(g, 5).distance)
         self.assertEqual(shortest.parents()[5], 5)
         del g
-        search.run(7)  # the graph lives as long as who searches it
+        search.run(7)  # the search keeps its graph alive
         self.assertEqual(search.depths()[7], 0)
 
     def test_results_speak_dlpack_and_outlive_the_call(self):

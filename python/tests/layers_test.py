@@ -112,7 +112,7 @@ class Operators(unittest.TestCase):
                     self.assertTrue(torch.allclose(of_short, wide.grad, rtol=4 * near, atol=4 * near))
                     if weights is not None:
                         self.assertTrue(torch.allclose(of_weights, w.grad, rtol=0.05, atol=0.05))
-        big = torch.full((70, 2), 1000.0, dtype=torch.float16)  # whose sum is no float16
+        big = torch.full((70, 2), 1000.0, dtype=torch.float16)  # the sum overflows float16
         self.assertEqual(garner.torch.aggregate(big, (torch.arange(70), torch.zeros(70, dtype=torch.int64), 1)).tolist(), [[1000, 1000]])
 
     def test_compiles_whole_with_sizes_that_change(self):
@@ -190,7 +190,7 @@ class Operators(unittest.TestCase):
         with torch.inference_mode():
             inside = garner.torch.aggregate(x, (ends[0], ends[1], 9))
         self.assertTrue(torch.equal(garner.torch.aggregate(x, (ends[0], ends[1], 9)), inside))
-        garner.torch.aggregate(x, (ends[0], ends[1], 9)).sum().backward()  # whose lists are none of inference
+        garner.torch.aggregate(x, (ends[0], ends[1], 9)).sum().backward()  # adjacency kept from inference mode can be saved for backward
         from garner.operators import Edges
         kept = len(Edges._made)
         del ends
@@ -343,7 +343,7 @@ class Layers(unittest.TestCase):
                 ours.load_state_dict(theirs.state_dict())
                 self.assertEqual(repr(ours), repr(theirs))
                 self.assertIsInstance(ours, type(theirs))
-                if options.get("dropout"):  # one that is drawn for the same weights: those of loops among the edges are there, as 0
+                if options.get("dropout"):  # equal random masks need equally many weights: ours keep loops among the edges, as 0
                     self.same(theirs, ours, x, edge_index[:, edge_index[0] != edge_index[1]])
                     theirs, ours = theirs.eval(), ours.eval()
                 self.same(theirs, ours, x, edge_index)

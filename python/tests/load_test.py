@@ -296,7 +296,7 @@ class Loaders(unittest.TestCase):
             self.loader(ranks="torchrun")
 
     def ranks(self, count, program, name):
-        """Processes of one training, as torchrun starts them. Each prints a line a mini-batch, for ever, or the error."""
+        """Processes of one training, as torchrun starts them. Each prints one line per mini-batch, for ever, or the error."""
         begun = """
             import os, sys, garner, numpy as np
             rank, name = int(os.environ["RANK"]), sys.argv[1]

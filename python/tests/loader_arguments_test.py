@@ -63,7 +63,7 @@ def ones(*size):
     return torch.ones(*size, dtype=torch.int64)
 
 
-EVERY = [  # of all loaders: name, values, what is said of each
+EVERY = [  # of all loaders: name, values, the error of each
     ("batch_size", (0, -1, 1.5, "4"), "batch_size"),
     ("device", ("banana", 3.5, -1, "cuda:x", "cuda:-1", "cpu:1:2", True, [1]), "device is .*; say 'cpu'"),
     ("device", ("cuda:99", 99, "device:99"), "device is .*GPU"),

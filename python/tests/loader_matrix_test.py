@@ -56,7 +56,7 @@ class World:
         self.seeds = rng.permutation(self.count[self.seed_type])[:INPUTS]
         self.seed_times = rng.integers(20, 60, INPUTS)
         (row, col), (source, target) = self.edges[self.link_type], types_of(self.link_type)
-        some = rng.permutation(len(row))[:6]  # the other pairs are no edges
+        some = rng.permutation(len(row))[:6]  # the other pairs are random
         self.links = np.stack([np.append(row[some], rng.integers(0, self.count[source], INPUTS - 6)),
                                np.append(col[some], rng.integers(0, self.count[target], INPUTS - 6))])
         self.labels = rng.integers(1, 4, INPUTS)
@@ -165,7 +165,7 @@ DATA = {
     "Garner's stores, several types": Kind(as_garners_stores, several=True),
     "graphs in a store": Kind(as_graphs_in_a_store, graphs=True, refuses=one_type),
     "graphs in a store, several types": Kind(as_graphs_in_a_store, several=True, graphs=True),
-    "graph= beside Data": Kind(as_data_beside_a_graph, graphs=True,  # whose attributes are not the graph's weights
+    "graph= with Data": Kind(as_data_beside_a_graph, graphs=True,  # whose attributes are not the graph's weights
                                refuses=(*one_type, "weighted", "weighted, disjoint", "weighted, replace", "weighted, induced")),
     "garner.build": Kind(as_graph, graphs=True, refuses=one_type),
 }
@@ -442,7 +442,7 @@ class TorchNodes:
         found = Found(of_numpy(batch.input_id), {None: of_numpy(batch.n_id)}, {None: (*of_numpy(batch.edge_index), of_numpy(batch.e_id))},
                       {None: batch.num_sampled_nodes} if told else {}, {None: batch.num_sampled_edges} if told else {},
                       {} if batch.batch is None else {None: of_numpy(batch.batch)}, {(None, "x"): of_numpy(batch.x)})
-        if batch.e_id is None:  # of no use without: there is one edge of each pair
+        if batch.e_id is None:  # derived: each pair has one edge
             row, col = (found.n_id[None][ends] for ends in found.edges[None][:2])
             number = {pair: k for k, pair in enumerate(zip(*(end[option["order"][None]] for end in world.edges[None])))}
             found.edges[None] = (*found.edges[None][:2], np.array([number[pair] for pair in zip(row, col)], np.int64))
@@ -508,7 +508,7 @@ def check_bidirectional(world, option, found):
         (row, col, e_id), (source, target) = found.edges[kind], types_of(kind)
         ends = list(zip(found.n_id[source][row].tolist(), found.n_id[target][col].tolist()))
         for u, v in ends:
-            require((u, v) in there[kind] or (v, u) in there[reverse[kind]], kind, (u, v), "is no edge in either direction")
+            require((u, v) in there[kind] or (v, u) in there[reverse[kind]], kind, (u, v), "is not an edge in either direction")
         if e_id is not None:
             for k, pair in zip(named(option, kind, e_id), ends):
                 whole = world.edges[kind][0][k], world.edges[kind][1][k]
@@ -548,7 +548,7 @@ def check_hops(world, option, found):
         require(nodes[kind][0] == len(found.seeds.get(kind, ())), "seeds of", kind)
     for kind, (row, _, _) in found.edges.items():
         require(len(edges[kind]) == hops and sum(edges[kind]) == len(row), "num_sampled_edges of", kind)
-    # A tree each seed, where they are disjoint; told ones are of the seeds' edges.
+    # One tree per seed where trees are disjoint; `told` has the number of the input that each belongs to.
     tree, times, told, number = {}, [], [], itertools.count()
     for kind, ids in found.n_id.items():
         tree[kind] = np.full(len(ids), -1 if disjoint else 0)

@@ -1,4 +1,4 @@
-"""What errors say is said in Python's words: every message of the sources that speaks of the program or of C++ has its translation."""
+"""Errors use Python's words: every message of the sources that names a part of the program or of C++ has its translation."""
 import pathlib
 import re
 import unittest
@@ -9,7 +9,7 @@ import garner
 from garner.errors import in_python
 
 sources = pathlib.Path(__file__).resolve().parents[2] / "src"
-# Of C++ and of the program: options, functions, commands. What only they can meet is not in question: traces, LDBC's and the reader's options,
+# Options, functions and commands of C++ and of the program. Messages that Python cannot cause are exempt: traces, LDBC's and the reader's options,
 # peers between C++ callers, a failed certificate's report.
 foreign = re.compile(r"--(?!shm-size|gpus all|long)[a-z]|bring_to|open_graph|unified_tensor|`garner |garner (convert|info|stats|trace|score|reorder)\\b(?!\\.)|::")
 only_theirs = re.compile(r"--skip-lines is for text|record it anew|rows\\(\\)|::|plan_|please report|`garner bench")
@@ -23,7 +23,7 @@ def messages():
             yield file.relative_to(sources), "".join(part[1:-1] for part in re.findall(literal, found[0]))
 
 
-@unittest.skipUnless(sources.is_dir(), "needs the sources beside the tests")
+@unittest.skipUnless(sources.is_dir(), "needs the folder of sources")
 class Messages(unittest.TestCase):
     def test_none_speaks_of_the_program(self):
         seen = 0

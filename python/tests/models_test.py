@@ -1,4 +1,4 @@
-"""Models: trained, read and asked from Python; what PyG says with the same parameters."""
+"""Models: trained, read and applied from Python; compared with PyG for the same parameters."""
 import os
 import tempfile
 import unittest
@@ -16,7 +16,7 @@ except ImportError:
 
 
 def problem(directed=False):
-    """A graph of three communities, whose rows tell them with noise."""
+    """A graph of three communities, whose features show them with noise."""
     rng = np.random.default_rng(7)
     labels = rng.integers(0, 3, 300)
     source, target = rng.integers(0, 300, (2, 9000))

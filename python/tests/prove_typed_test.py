@@ -1,4 +1,4 @@
-"""tools/prove_typed, rehearsed where there is no GPU: nothing is wrong, and what is spoiled is found."""
+"""tools/prove_typed, rehearsed on a machine that need not have a GPU: sound code passes, and spoiled results are found."""
 import importlib.util
 import json
 import os
@@ -12,7 +12,7 @@ tools = pathlib.Path(__file__).resolve().parents[2] / "tools"
 program = os.environ.get("GARNER_PROGRAM", "")
 
 
-@unittest.skipUnless((tools / "prove_typed").exists() and os.path.exists(program), "needs the tools beside the tests, and the program")
+@unittest.skipUnless((tools / "prove_typed").exists() and os.path.exists(program), "needs the folder of tools, and the program")
 @unittest.skipUnless(importlib.util.find_spec("torch") and importlib.util.find_spec("torch_geometric"), "needs torch and torch_geometric")
 class ProveTyped(unittest.TestCase):
     def setUp(self):
@@ -35,7 +35,7 @@ class ProveTyped(unittest.TestCase):
         (bundle / "commit").write_text("abc\n")
         found = self.proof([tools / "prove_gpu", bundle, self.folder / "out"], "out/gpu-proof.json", 0, STEPS="typed", PLACE="simulated",
                            GARNER_STREAMS="late")
-        self.assertEqual((found["wrong"], found["commit"], found["device"]), (0, "abc", "none: place simulated"))
+        self.assertEqual((found["wrong"], found["commit"], found["device"]), (0, "abc", "none: device simulated"))
         self.assertGreater(len(found["cases"]), 30)
         for row in found["cases"]:
             with self.subTest(row["case"]):

@@ -280,13 +280,13 @@ class Loader(unittest.TestCase):
                 self.assertTrue(bool((batch.e_id % 2 == 1).all()))
                 self.assertTrue(bool((batch.w == 1).all()))
                 self.mapped(batch, data)
-        # Twice the weight is drawn about twice as often.
+        # An edge of twice the weight is sampled about twice as often.
         star = Data(edge_index=torch.tensor([[1, 2, 3], [0, 0, 0]]), num_nodes=4, w=torch.tensor([1.0, 2.0, 1.0]))
         loader = NeighborLoader(star, [1], torch.zeros(4000, dtype=torch.int64), batch_size=1000, disjoint=True, weight_attr="w")
         seen = sum(torch.bincount(batch.e_id, minlength=3) for batch in loader)
         self.assertLess(abs(int(seen[1]) - 2000), 200)
         hetero = bibliography()
-        hetero["paper", "author"].w = (torch.arange(1000) % 2).float()  # other types have none: all alike
+        hetero["paper", "author"].w = (torch.arange(1000) % 2).float()  # other types have none: uniform
         batch = next(iter(NeighborLoader(hetero, [3, 3], "paper", batch_size=20, weight_attr="w")))
         self.assertTrue(bool((batch["paper", "author"].e_id % 2 == 1).all()))
         self.assertGreater(batch["author", "paper"].num_edges, 0)
@@ -330,7 +330,7 @@ class Loader(unittest.TestCase):
                 for batch in NeighborLoader(data, [3, 3], "paper", batch_size=20, weight_attr={keys(t): name for t, name in names.items()}):
                     for t in names:
                         self.assertTrue(bool((batch[t].e_id % 2 == 1).all()))
-                    self.assertTrue(bool((batch[by].e_id % 2 == 0).any()))  # of a type without weights all are alike
+                    self.assertTrue(bool((batch[by].e_id % 2 == 0).any()))  # edges of a type without weights are sampled uniformly
             for wrong, words in (({("paper", "on", "paper"): "w"}, "no edges of type"), (True, "weight_attr is True"), (["w"], "weight_attr is"), ({cites: 3}, "weight_attr is"),
                                  (torch.ones(3), "weight_attr is a Tensor")):
                 with self.assertRaisesRegex(garner.UsageError, words):
@@ -414,7 +414,7 @@ class Loader(unittest.TestCase):
             for t in hetero.edge_types:
                 limit = batch["paper"].seed_time[batch[t[-1]].batch[batch[t].edge_index[1]]]
                 self.assertTrue(bool((batch[t].time <= limit).all()))
-        # A type without edges has no times, or none of them.
+        # Where a type is empty, its times are missing or empty.
         for time in (None, torch.empty(0, dtype=torch.int64)):
             hetero["author", "knows", "paper"].edge_index = torch.empty(2, 0, dtype=torch.int64)
             if time is not None:
@@ -655,7 +655,7 @@ class Loader(unittest.TestCase):
                 for t in data.edge_types:
                     self.assertTrue(torch.equal(batch[t].edge_attr, batch[t].e_id))
                 self.mapped(batch, data)
-        # In a graph of one type too, where rows tell what is of nodes and what of edges.
+        # In a graph of one type too, where the number of rows decides between attributes of nodes and of edges.
         for features in (MyFeatureStore, FeatureStore):
             for edges in (500, 100):
                 data = homogeneous(100, edges)
@@ -751,7 +751,7 @@ class Loader(unittest.TestCase):
                 there = NeighborLoader((store, graph), [-1, 2], torch.arange(100), batch_size=20, num_workers=1, multiprocessing_context="spawn",
                                        neighbor_sampler=loader.node_sampler, filter_per_worker=False)
                 self.assertEqual([content(b) for b in there], here)
-        graph.put_graph(garner.build(source, target, num_nodes=100))  # directed, without in-lists, which are made
+        graph.put_graph(garner.build(source, target, num_nodes=100))  # directed; the loader builds its in-edges
         batch = next(iter(NeighborLoader((store, graph), [3], torch.arange(5))))
         there = set(zip(np.asarray(source).tolist(), np.asarray(target).tolist()))
         self.assertTrue({tuple(pair) for pair in batch.n_id[batch.edge_index].t().tolist()} <= there)
@@ -823,7 +823,7 @@ class Loader(unittest.TestCase):
                                 epochs = [[content(batch) for batch in loader] for _ in range(2)]
                             self.assertEqual(bool(loader.report), ahead)
                             told.append((epochs, torch.randint(1 << 40, (3,)).tolist(), how["generator"].get_state().tolist() if "generator" in how else 0))
-                        self.assertTrue(told[0] == told[1])  # lists too long to be told
+                        self.assertTrue(told[0] == told[1])  # lists too long to be printed
                         self.assertEqual(epochs[0] == epochs[1], how.get("shuffle") is False and options.get("temporal_strategy") == "last")
                         self.assertTrue(epochs[0])
 
@@ -840,7 +840,7 @@ class Loader(unittest.TestCase):
         self.assertEqual((len(list(none)), none.report), (4, {}))
 
     def test_state(self):
-        """The very next mini-batch, in a loader made alike, whatever else was drawn meanwhile."""
+        """A second loader goes on with the very next mini-batch, whatever else was sampled meanwhile."""
         data = homogeneous()
         warnings.simplefilter("ignore")  # of what is not made ahead
 
@@ -933,7 +933,7 @@ class Loader(unittest.TestCase):
             self.assertIn("wide: ", told)
         loader = NeighborLoader(data, [8], torch.arange(90), batch_size=9, device="simulated", feature_cache="100KiB")
         list(loader)
-        data.wide += 1000  # in place, where copies lie near
+        data.wide += 1000  # in place, while GPU memory holds copies
         for batch in loader:
             self.assertTrue(torch.equal(batch.wide[:, 3], batch.n_id + 1000.))
         data.wide -= 1000

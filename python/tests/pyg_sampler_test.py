@@ -206,7 +206,7 @@ class Sampler(unittest.TestCase):
     def test_a_graph_in_place_of_an_edge_index(self):
         edge_index = torch.randint(60, (2, 900))
         g = garner.build(edge_index, num_nodes=60, keep_duplicates=True, keep_loops=True)
-        offsets, targets, _ = g.csr()  # which hold it while its in-lists are made
+        offsets, targets, _ = g.csr()  # views that hold the graph while its in-edges are built
         by_csr = torch.stack([torch.repeat_interleave(torch.arange(60), torch.tensor(offsets).diff()), torch.tensor(targets).long()])
         index = NodeSamplerInput(None, torch.arange(20))
         with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""garner.pyg's RandomNodeLoader, clusters, ShaDow, HGT and random walks, beside PyG's own classes where these run without compiled packages, else beside
+"""garner.pyg's RandomNodeLoader, clusters, ShaDow, HGT and random walks, against PyG's own classes where these run without compiled packages, else against
 brute force; and LABOR in the loaders."""
 import collections
 import pickle
@@ -153,7 +153,7 @@ class Samplers(unittest.TestCase):
 
     # --- ShaDow ---
     def shadow(self, data, depth, seeds):
-        """Of each seed its nodes (ascending) and edges (source, target, attribute), by source and target, where every neighbor is taken."""
+        """For each seed its nodes (ascending) and edges (source, target, attribute), by source and target, where every neighbor is taken."""
         row, col = data.edge_index.tolist()
         for seed in seeds:
             nodes = {seed}

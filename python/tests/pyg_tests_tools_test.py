@@ -32,7 +32,7 @@ def test_fails():
 '''
 
 
-@unittest.skipUnless(tool.exists(), "needs the tools beside the tests")
+@unittest.skipUnless(tool.exists(), "needs the folder of tools")
 @unittest.skipUnless(all(importlib.util.find_spec(name) for name in ("torch", "torch_geometric", "pytest")), "needs torch, torch_geometric and pytest")
 class PygTests(unittest.TestCase):
     def run_of(self, *checkout):

@@ -1,4 +1,4 @@
-"""garner.torch.ranks: a rank that is gone, late, or has ended is named by all others within a said time; nobody hangs."""
+"""garner.torch.ranks: all others name a rank that is dead, times out or has ended, within the configured time; none hangs."""
 import atexit
 import os
 import pathlib
@@ -102,7 +102,7 @@ class Ranks(unittest.TestCase):
 
     def test_a_rank_that_is_late(self):
         found = self.told_by_others("late", r"late by 6 s, in exchange \d+ while rank [02] .* waits in \d+; see what it does, or say a longer timeout=", timeout + 2)
-        self.assertRegex(found[1].told[0], "^rank 1 .* late by 6 s")  # it hears so too
+        self.assertRegex(found[1].told[0], "^rank 1 .* late by 6 s")  # that rank gets the same message
 
     def test_a_rank_that_raises(self):
         found = self.told_by_others("raises", "has stopped: ValueError: no such column", silence)

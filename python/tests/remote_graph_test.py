@@ -21,7 +21,7 @@ fields = ("x", "y", "edge_index", "n_id", "input_id", "e_id", "batch")
 
 
 def graphs(folder):
-    """Of each kind: a way to open it, and options of remote_graph."""
+    """For each kind: a function that opens it, and options of remote_graph."""
     path = os.path.join(folder, "g.gnr")
     return {
         "undirected": (lambda: garner.generate("kron", 9), {}),
@@ -45,7 +45,7 @@ def alike(one, other):
 
 
 def same(rank, said):
-    """Beside a loader over the whole graph, in each rank."""
+    """Compared with a loader over the whole graph, in each rank."""
     for name, (opened, options) in graphs(said["folder"]).items():
         whole = opened()
         g = garner.torch.remote_graph(opened(), **options)
@@ -67,7 +67,7 @@ def same(rank, said):
 
 
 def arrays(rank, said):
-    """Each rank gives the lists of its own block; one has none. Windows are few exchanges, and who stops in the middle begins the next epoch well."""
+    """Each rank gives the lists of its own block; one has none. Windows are few exchanges, and a loop that stops in the middle leaves the next epoch intact."""
     whole = garner.generate("kron", 9, random_weights=(0.5, 2.5))
     offsets, targets, weights = whole.csr()
     ends = [0, 100, 100, len(whole)]
@@ -99,7 +99,7 @@ def arrays(rank, said):
 
 
 def at_once(rank, said):
-    """Several who iterate over one loader, and what is drawn between: each has what it would have alone."""
+    """Several loops over one loader, with samples of another between: each gets what it would get alone."""
     whole = garner.generate("kron", 11)
     g = garner.torch.remote_graph(whole)
     found = []
@@ -148,7 +148,7 @@ def wrong(rank, said):
     tried("graph", lambda: garner.torch.remote_graph(garner.generate("kron", 8, seed=1 + first)))
     tried("side", lambda: garner.torch.remote_graph(whole, side="out" if first else "in"))
     tried("type", lambda: garner.torch.remote_graph(5))
-    began = time.monotonic()  # of one rank alone, and all hear of it at once
+    began = time.monotonic()  # an error of one rank alone, and all are notified at once
     tried("one type", lambda: garner.torch.remote_graph(5 if first else whole))
     tried("kinds", lambda: garner.torch.remote_graph(([0], []) if first else whole))
     tried("weights of one", lambda: garner.torch.remote_graph(([0], [], []) if first else ([0], [])))

@@ -1,4 +1,4 @@
-"""garner.torch.remote_rows: mini-batches whose rows are split over ranks are the same as of a table at home, and each row comes once a window."""
+"""garner.torch.remote_rows: mini-batches whose rows are split over ranks equal those of a local table, and each row comes once per window."""
 import hashlib
 import os
 import time
@@ -26,7 +26,7 @@ def table(kind=None):
 
 
 def block(rows, rank, ranks):
-    """Of unequal sizes; of four ranks the second has none."""
+    """Blocks of unequal sizes; of four ranks the second has none."""
     ends = [0, *[vertices * k * k // (ranks * ranks) for k in range(1, ranks)], vertices]
     if ranks == 4:
         ends[2] = ends[1]
@@ -61,7 +61,7 @@ def gathers(rank, said):
 
 
 def batches(rank, said):
-    """What a loader over split rows hands out, beside one over a table at home: the same; and what an epoch brought."""
+    """A loader over split rows gives the mini-batches of one over a local table; and the traffic of an epoch."""
     g, rows, labels = garner.generate("kron", 9, undirected=True), table()[:512], torch.arange(512)
     x = garner.torch.remote_rows(block(rows, rank, 3) if rank < 2 else rows[vertices * 4 // 9:])
     assert len(x) == 512
@@ -79,7 +79,7 @@ def batches(rank, said):
             size = options.get("loading", {}).get("window", 8)
             once = sum(len(torch.unique(torch.cat([b.n_id for b in remote[k:k + size]]))) for k in range(0, len(remote), size))
             assert x.report["rows"] - before["rows"] == once and x.report["windows"] - before["windows"] == -(-len(remote) // size)
-        for k, batch in enumerate(of[1]):  # who stops in the middle begins the next epoch well
+        for k, batch in enumerate(of[1]):  # a loop that stops in the middle leaves the next epoch intact
             if k == 4:
                 break
         del batch
@@ -89,7 +89,7 @@ def batches(rank, said):
 
 
 def at_once(rank, said):
-    """Several who iterate over the same rows, and rows that are asked for between."""
+    """Several loops over the same rows, with requests for single rows between."""
     g, rows = garner.generate("kron", 9, undirected=True), table()[:512]
     x = garner.torch.remote_rows(rows[512 * rank // 3:512 * (rank + 1) // 3])
     one, other = (garner.torch.loader(graph, [5, 4], x=x, batch_size=4, seed=7, shuffle=True, ranks="torchrun", loading={"window": 2})

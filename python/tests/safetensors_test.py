@@ -14,7 +14,7 @@ try:
 except ImportError:
     safetensors = None
 
-# The test program of the reader and writer, which stands beside `garner`.
+# The test program of the reader and writer, in the folder of `garner`.
 copies = pathlib.Path(os.environ.get("GARNER_PROGRAM", "garner")).parent / "tests/safetensors_test"
 
 

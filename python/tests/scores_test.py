@@ -24,7 +24,7 @@ class Scores(unittest.TestCase):
         scores = garner.score(g, train=[3], fanouts=[1, 1])
         np.testing.assert_array_equal(scores > 0, [False, True, True, True, False, False])
         np.testing.assert_array_equal(garner.score(g, train=np.array([3, 3]), fanouts=(1, 1)), scores)
-        for fanouts in ([0], [0, 1]):  # none are drawn: the training vertex alone
+        for fanouts in ([0], [0, 1]):  # the first fanout is 0: the training vertex alone
             np.testing.assert_array_equal(garner.score(g, train=[3], fanouts=fanouts, rule="last"), [0, 0, 0, 1, 0, 0])
         self.assertEqual(garner.score(g, train=0.5).shape, (6,))
 

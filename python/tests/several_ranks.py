@@ -26,7 +26,7 @@ class Ran:
 
 
 class Fork:
-    """Of subprocess.Popen what is used here."""
+    """The part of subprocess.Popen that is used here."""
 
     def __init__(self, function, env, out, err):
         sys.stdout.flush(), sys.stderr.flush()
@@ -69,7 +69,7 @@ class Fork:
 
 
 def run(file, part, ranks, *, timeout=100, meet="127.0.0.1", before=(), then=None, env=None, **said):
-    """The function of this name of this file, part(rank, said), in so many processes: what each returned (told) and said, and its exit.
+    """The function of this name of this file, part(rank, said), in this many processes: the result of each, its stderr (said) and its exit.
 
     before: of each rank what stands before its command. then: called with the processes once they run. Whoever has not ended in `timeout`
     seconds is killed, which is an AssertionError."""
@@ -135,7 +135,7 @@ def end_of_store(store, of):
 
 
 def told(found):
-    """What all told, who must have ended well."""
+    """The results of all ranks, each of which must have ended well."""
     for rank, one in enumerate(found):
         if one.code:
             raise AssertionError(f"rank {rank} ended with {one.code}:\n{one.said}")

@@ -1,4 +1,4 @@
-"""garner.torch.shard and aggregate over parts: several ranks on this machine over gloo, against one process; who differs is named."""
+"""garner.torch.shard and aggregate over parts: several ranks on this machine over gloo, against one process; a rank that differs is named."""
 import hashlib
 import os
 import sys
@@ -43,7 +43,7 @@ def matrix(g, how, weighted):
 
 
 def sums(rank, said):
-    """Every way of adding up with 1 to 4 ranks, against f64; digests of the deterministic ones."""
+    """Every strategy of reduction with 1 to 4 ranks, against f64; digests of the deterministic ones."""
     digests = {}
     groups = {n: dist.new_group(list(range(n))) for n in (1, 2, 3, 4)}
     for undirected in (True, False):

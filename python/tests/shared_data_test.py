@@ -127,7 +127,7 @@ class SharedData(unittest.TestCase):
         self.assertFalse(file_of(name).exists() or file_of(name + "-graph").exists())
 
     def test_adjacency_is_made_once(self):
-        """Of the very edge_index that was shared; of another one each makes its own."""
+        """Once for the very edge_index that was shared; for another one each process makes its own."""
         data = garner.shared(unused("once"), made())
         seen = garner.shared(unused("once"))
         self.assertNotEqual(seen.x.data_ptr(), data.x.data_ptr())  # mapped twice here

@@ -1,4 +1,4 @@
-"""One table for several processes: who creates it, who attaches, who is killed, what is left in the end."""
+"""One table for several processes: its creator, processes that attach or are killed, and what is left in the end."""
 import gc
 import multiprocessing
 import os

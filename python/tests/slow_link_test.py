@@ -1,7 +1,7 @@
 """Two ranks in network namespaces with a slow link between them: mini-batches and whole graphs as without, what of the exchange is hidden behind
 steps, and a link that breaks.
 
-The link is a pair of veth, slowed by `tc netem` (rate and delay), or where the kernel has none by `tc tbf` (rate alone). -v tells the times.
+The link is a pair of veth, slowed by `tc netem` (rate and delay), or where the kernel has none by `tc tbf` (rate alone). -v prints the times.
 """
 import os
 import shutil

@@ -44,7 +44,7 @@ class Stub(unittest.TestCase):
         self.assertEqual(golden.read_text(), now)
 
     def test_keywords_are_those_that_are_taken(self):
-        """Signatures are written by hand where options are keywords: the code must take each that is told, with its default."""
+        """Signatures are written by hand where options are keywords: the code must take each that the stub has, with its default."""
         g = garner.build([0, 1], [1, 2], [3, 4], undirected=True)
         calls = {"bfs": [g, 0], "sssp": [g, 0], "components": [g], "pagerank": [g], "score": [g], "build": [[0], [1]], "generate": ["kron", 4],
                  "BfsSearch": [g], "SsspSearch": [g], "BlockSampler": [g, [1]], "Loader": [garner.BlockSampler(g, [1]), [0]],

@@ -339,7 +339,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
                             (dict(device="moon"), garner.UsageError), (dict(device=-1), garner.UsageError), (dict(peers="x"), TypeError)]:
             with self.assertRaises(kind):
                 garner.tiered(features, **wrong)
-        for place in ("simulated:x", "simulated:", "simulated:-1", "simulated:1x", "simulated:99999999999"):  # in the words that were said
+        for place in ("simulated:x", "simulated:", "simulated:-1", "simulated:1x", "simulated:99999999999"):  # as the caller wrote it
             self.assertRaisesRegex(garner.UsageError, f"device is '{place}'", garner.tiered, features, device=place)
         t = garner.tiered(features)
         self.assertRaises(garner.UsageError, garner.tiered, t)

@@ -112,7 +112,7 @@ class Threads(unittest.TestCase):
                         np.testing.assert_array_equal(b.rows(0), self.rows[b.of_type(0).ids])
                         del b
                         loader.stop()
-                except garner.UsageError as e:  # whoever comes second is told
+                except garner.UsageError as e:  # the second caller gets an error
                     self.assertIn("samples with this sampler", str(e))
 
         together(work)
@@ -245,9 +245,9 @@ class Threads(unittest.TestCase):
             try:
                 run.evaluate()  # waits for the epoch
             except KeyboardInterrupt:
-                print("heard", flush=True)
+                print("interrupted", flush=True)
         """)], capture_output=True, text=True, timeout=120)
-        self.assertIn("heard", done.stdout, done.stderr)
+        self.assertIn("interrupted", done.stdout, done.stderr)
 
     def test_loaders_that_come_and_go_while_the_interpreter_ends(self):
         script = textwrap.dedent("""

@@ -1,4 +1,4 @@
-"""garner.torch.loader over several types of nodes, and from links: beside brute force, and beside the loaders of garner.pyg."""
+"""garner.torch.loader over several types of nodes, and from links: against brute force, and against the loaders of garner.pyg."""
 import unittest
 
 import numpy as np
@@ -55,7 +55,7 @@ class Case(unittest.TestCase):
         return self.into[kind].get(node, set())
 
     def truthful(self, batch, fanouts, seeds_of, trees=False, replace=False):
-        """Nodes and edges beside the edges that there are. fanouts: by relation; seeds_of: by type."""
+        """Nodes and edges against the edges of the graph. fanouts: by relation; seeds_of: by type."""
         n_id = {t: ids.cpu() for t, ids in batch.n_id.items()}
         for t, ids in n_id.items():
             self.assertEqual((ids.dtype, ids.numel()), (torch.int64, sum(batch.num_sampled_nodes[t])))
@@ -191,7 +191,7 @@ class Hetero(Case):
                         if "edge_ids" in options:
                             for kind, ids in batch.e_id.items():
                                 pairs = n_id[kind[0]][batch.edge_index[kind][0]], n_id[kind[2]][batch.edge_index[kind][1]]
-                                of = sorted(self.edges[kind], key=lambda edge: edge[::-1])  # in-lists, one after the other
+                                of = sorted(self.edges[kind], key=lambda edge: edge[::-1])  # in-edges, target after target
                                 self.assertEqual(list(zip(*(end.tolist() for end in pairs))), [of[k] for k in ids.tolist()])
             self.assertEqual(*told)
 
@@ -500,7 +500,7 @@ class Links(Case):
 
     @unittest.skipIf(NeighborLoader is None, "needs PyG (torch_geometric)")
     def test_seeds_are_those_of_pyg(self):
-        """links.seeds_of beside PyG's edge_sample: nodes, times, positions, labels and negatives."""
+        """links.seeds_of against PyG's edge_sample: nodes, times, positions, labels and negatives."""
         row, col, time, label = torch.randint(60, (21,)), torch.randint(60, (21,)), torch.randint(5, 40, (21,)), torch.arange(21.0)
         of_nodes = torch.arange(90) % 50
         for kind in (None, writes, cites):

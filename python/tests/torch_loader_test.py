@@ -113,7 +113,7 @@ class Loader(unittest.TestCase):
             loader.load_state_dict({"generator": 1})
 
     def test_what_is_written_in_place_is_seen(self):
-        """Copies of rows lie near, and labels are another tensor in the next epoch."""
+        """GPU memory holds copies of rows, and labels are another tensor in the next epoch."""
         x, y = torch.arange(300.)[:, None].repeat(1, 3), torch.arange(300)
         loader = garner.torch.loader(self.g, [3], x=x, y=y, batch_size=50, device="simulated")
         for shift in (0, 1000):
@@ -122,7 +122,7 @@ class Loader(unittest.TestCase):
                 self.assertTrue(torch.equal(batch.y, batch.n_id[:50] + shift))
             x += 1000
             y += 1000
-        for wrong in ({"feature_cache": "much"}, {"reserve": 1.5}, {"reserve": "x"}):  # where no GPU asks for them too
+        for wrong in ({"feature_cache": "much"}, {"reserve": 1.5}, {"reserve": "x"}):  # also where no GPU uses them
             with self.assertRaisesRegex(garner.UsageError, f"{next(iter(wrong))} is"):
                 garner.torch.loader(self.g, [3], x=x, **wrong)
 

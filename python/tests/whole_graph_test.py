@@ -35,7 +35,7 @@ def epochs(text):
     return [[float(n) for n in re.findall(r"(?:loss|validation|test) +([0-9.]+)", line)] for line in text.splitlines() if line.startswith("epoch")]
 
 
-@unittest.skipUnless(example.exists(), "needs the examples beside the tests")
+@unittest.skipUnless(example.exists(), "needs the folder of examples")
 @unittest.skipIf(torch is None, "needs torch")
 class WholeGraph(unittest.TestCase):
     def test_any_number_of_ranks_learns_the_same(self):
