@@ -95,7 +95,7 @@ TEST(traversal, patterns_send_what_figure_2_5_says) {
 
 // A device with memory for the state but not for the adjacency: rows with the reason, and later measurements still run.
 TEST(traversal, near_edges_that_do_not_fit_are_told) {
-  if (!device::count()) GTEST_SKIP() << "near edges need a device";
+  if (!device::count()) GTEST_SKIP() << "edges in GPU memory need a GPU";
   traversal_options o = small(place_kind::device);
   o.kinds = {generator::uniform};
   o.scale = 14;

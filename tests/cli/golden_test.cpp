@@ -427,7 +427,7 @@ TEST(golden, bad_input) {
                 {"garner generate kron --scale 8 g.gnr > log",
                  "garner bfs missing.gnr",
                  "garner bfs .",
-                 "printf 'no container at all' > text.gnr; garner bfs text.gnr",
+                 "printf 'not a graph file' > text.gnr; garner bfs text.gnr",
                  ": > empty.gnr; garner bfs empty.gnr",
                  "head -c 9000 g.gnr > cut.gnr; garner bfs cut.gnr; garner stats cut.gnr --check",
                  "cp g.gnr flipped.gnr; printf XX | dd of=flipped.gnr bs=1 seek=9001 conv=notrunc 2>log; garner bfs flipped.gnr",

@@ -11,7 +11,7 @@ TEST(host_memory, is_that_of_the_container) {
   if (sanitized) GTEST_SKIP() << "a sanitizer keeps books of its own";
   folder const at;
   outcome const made = at.shell(
-      "garner generate kron --scale 20 plain.gnr && garner convert plain.gnr packed.gnr --compress && garner generate kron --scale 4 "
+      "garner generate kron --scale 20 plain.gnr && garner convert plain.gnr compressed.gnr --compress && garner generate kron --scale 4 "
       "tiny.gnr");
   ASSERT_EQ(made.code, 0) << made.err;
   std::uint64_t const vertices = std::uint64_t{1} << 20;
@@ -22,7 +22,7 @@ TEST(host_memory, is_that_of_the_container) {
       return o.peak_bytes;
     };
     std::uint64_t const alone = peak("tiny.gnr");
-    for (std::string const file : {"plain.gnr", "packed.gnr"}) {
+    for (std::string const file : {"plain.gnr", "compressed.gnr"}) {
       double const ratio =
           static_cast<double>(peak(file) - alone - 8 * vertices) / static_cast<double>(std::filesystem::file_size(at / file));
       EXPECT_LT(ratio, 1.1) << file << " " << variant;

@@ -327,7 +327,7 @@ TEST(place, device_gives_what_the_host_gives) {
     }
   }
   ASSERT_EQ(at.shell("garner generate kron --scale 14 --device cuda d.gnr").code, 0);
-  EXPECT_EQ(at.shell("cmp k.gnr d.gnr").code, 0) << "a generated graph has the same bits at every place";
+  EXPECT_EQ(at.shell("cmp k.gnr d.gnr").code, 0) << "a generated graph has the same bits on every device";
   outcome const o = at.shell("garner bfs k.gnr --device cuda --tier device --device-memory 64K");
   EXPECT_EQ(o.code, 1);
   expect_one_line(o.err);

@@ -26,8 +26,8 @@ std::string refused(folder const& at, std::string const& line, int code = 2) {
 TEST(spread_program, files_are_those_of_one_place) {
   folder const at;
   at.shell("garner generate kron --scale 13 plain.gnr");
-  at.shell("garner reorder plain.gnr packed.gnr --by degree --compress");
-  for (std::string const graph : {"plain.gnr", "packed.gnr"})
+  at.shell("garner reorder plain.gnr compressed.gnr --by degree --compress");
+  for (std::string const graph : {"plain.gnr", "compressed.gnr"})
     for (std::string const job : {"bfs", "components", "pagerank"}) {
       std::string const out = job == "bfs" ? " --out one.npy" : " --out one.txt",
                         again = job == "bfs" ? " --out two.npy" : " --out two.txt";

@@ -50,10 +50,10 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
   EXPECT_EQ(ran(at, "garner train " + files + "--full --model gcn --hidden 4 --epochs 3 --shards 2 -o near")["shards"]["features"],
             "local");
   EXPECT_EQ(read_text(at / "tiers"), read_text(at / "near"));
-  json const packed = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 2 --shard-adjacency compressed -o packed");
+  json const packed = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 2 --shard-adjacency compressed -o coded");
   EXPECT_EQ(packed["shards"]["adjacency"], "compressed");
   EXPECT_EQ(rounded["shards"]["adjacency"], "plain");
-  EXPECT_EQ(read_text(at / "packed"), first);
+  EXPECT_EQ(read_text(at / "coded"), first);
   EXPECT_THAT(at.shell("garner train " + files + "--full --epochs 1 --shards 2 --shard-adjacency compressed").out,
               HasSubstr("reduction deterministic, compressed adjacency\n"));
   outcome const words = at.shell("garner train " + files + "--full --epochs 1 --shards 3 --shard-strategy bulk");

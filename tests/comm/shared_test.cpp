@@ -138,7 +138,7 @@ TEST_F(shared_tables, are_a_users_own_and_paid_for_once) {
     EXPECT_FALSE(again.created_here());
     EXPECT_EQ(host_budget().used() - used_, 135168u);
   }
-  EXPECT_TRUE(fs::exists(file_)) << "who attached in the same process must not let go of it";
+  EXPECT_TRUE(fs::exists(file_)) << "a table attached in the same process must not remove the file";
 }
 
 TEST_F(shared_tables, are_not_changed_by_umask) {

@@ -54,7 +54,7 @@ TEST(as_error, needs_no_memory) {
 #endif
   std::string const word(100, 'x');
   for (auto const& f :
-       std::vector<std::function<void()>>{[&] { fail(errc::input, "{} is no word", word); }, [&] { fail_id("{} is no word", word); },
+       std::vector<std::function<void()>>{[&] { fail(errc::input, "{} is not a word", word); }, [&] { fail_id("{} is not a word", word); },
                                           [&] { as_error([] { throw std::runtime_error("a message that is long enough"); }); },
                                           [&] { as_error([] { throw std::bad_alloc(); }); }}) {
     for (int k = 0; k < 6; ++k) {  // for the message and for the exception itself

@@ -93,7 +93,7 @@ class contract : public in_a_folder {
 #if GARNER_THREAD_SANITIZED
     GTEST_SKIP() << "ThreadSanitizer brings its own operator new";
 #endif
-    if (!counts_requests()) GTEST_SKIP() << "kernels ask for no memory, and what stands in for them does";
+    if (!counts_requests()) GTEST_SKIP() << "kernels allocate nothing, but their stand-ins on the CPU do";
     SCOPED_TRACE(name);
     left = -1;
     double const want = entry();

@@ -168,7 +168,7 @@ TEST(training_plan, says_what_an_evaluation_takes_besides) {
   for (place_kind const kind : {place_kind::host, place_kind::simulated})
     for (label_kind const labels : {label_kind::one_class, label_kind::yes_or_no})
       for (auto const& [classes, all_train] : {std::pair{1u, false}, {2u, false}, {5u, false}, {2u, true}, {5u, true}}) {
-        SCOPED_TRACE(std::string(to_string(place{kind, 0})) + (labels == label_kind::one_class ? " one of " : " yes or no of ") +
+        SCOPED_TRACE(std::string(to_string(place{kind, 0})) + (labels == label_kind::one_class ? " single-label " : " multi-label ") +
                      std::to_string(classes));
         generate_options how;
         how.scale = 10;
@@ -239,7 +239,7 @@ TEST(training_plan, grows_with_what_is_asked) {
 read_by_tier const& read_of(training_plan const& p, std::string_view what) {
   for (read_by_tier const& r : p.reads)
     if (r.what == what) return r;
-  throw std::runtime_error("nothing is told of " + std::string(what));
+  throw std::runtime_error("the plan reads nothing called " + std::string(what));
 }
 
 // Planned row reads equal a training's counts, by tier; adjacency is read in its tier.

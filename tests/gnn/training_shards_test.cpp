@@ -179,11 +179,11 @@ TEST_P(training_shards, recorded_steps_learn_bit_for_bit_as_those_that_are_not) 
                {"alone", model_kind::sage, of(1)},
                {"quick", model_kind::gcn, of(4, shard_sums::quick), true},
                {"collective", model_kind::gcn, of(2, shard_sums::exact, shard_way::collective), false, true},
-               {"lists far", model_kind::sage, of(3), true},
+               {"remote adjacency", model_kind::sage, of(3), true},
                {"rounded", model_kind::gcn, of(3)},
                {"mgg", model_kind::gcn, of(3, shard_sums::quick, shard_way::mgg)},
-               {"lists packed", model_kind::sage, of(3), true},
-               {"lists packed and far", model_kind::gcn, of(2), true}};
+               {"compressed adjacency", model_kind::sage, of(3), true},
+               {"compressed remote adjacency", model_kind::gcn, of(2), true}};
   for (int const k : {4, 7, 8}) cases[k].o.list_window = 512;
   cases[4].o.far_lists = cases[8].o.far_lists = true;
   cases[7].o.packed_lists = cases[8].o.packed_lists = true;
@@ -347,8 +347,8 @@ TEST(training_over_shards, a_hub_and_empty_parts_change_nothing) {
   shard_options packed = of(16);
   for (bool const far : {false, true}) {
     packed.packed_lists = true, packed.far_lists = far;
-    expect_same(t.by(packed), t.by(of(1)), "mostly empty, packed");
-    expect_same(s.by(packed), one, "by 16, packed");
+    expect_same(t.by(packed), t.by(of(1)), "mostly empty, compressed");
+    expect_same(s.by(packed), one, "by 16, compressed");
   }
 }
 

@@ -164,7 +164,7 @@ TEST_F(ldbc_files, one_finds_the_others) {
   }
   build_options one_way;
   one_way.undirected = false;
-  EXPECT_EQ(converted("g.e", one_way).info.edges, 1u) << "what is said on the command line goes before the properties";
+  EXPECT_EQ(converted("g.e", one_way).info.edges, 1u) << "options of the command line override the properties";
   fs::remove(at("g.v"));
   errc code{};
   EXPECT_THAT(error_of([&] { converted("g.e"); }, &code), HasSubstr("g.v: there is no such file, nor with .gz or .zst"));

@@ -674,7 +674,7 @@ TEST_P(loader_at, goes_on_at_the_very_mini_batch_when_there_is_memory_again) {
 // --- ranks: threads, of which one fails, and processes, of which one is killed
 // -------------------------------------------------------------
 TEST_P(loader_at, goes_on_in_its_thread_when_that_of_another_rank_fails) {
-  if (runs_later(where())) GTEST_SKIP() << "the budget of the host is what runs out here, and there is no other epoch ahead";
+  if (runs_later(where())) GTEST_SKIP() << "this test exhausts the host budget; here no later epoch is loaded ahead";
   world w(where());
   loader_options o;
   o.batch = 50, o.ranks = 2, o.ahead = 1, o.window = 1;

@@ -4,7 +4,7 @@
 # Without WHEEL it is that of wheel_test.sh. TEST: graphs for python/tests/graphs_test.py, which are run over the installed package too.
 set -euo pipefail
 build=$(cd "$1" && pwd) here=$(cd "$(dirname "$0")/../.." && pwd)
-[[ $# -ge 2 || -e $build/python/ready ]] || { printf '[  SKIPPED ]\nSkipped\n%s\n' 'needs the wheel, whose test says why there is none'; exit 77; }
+[[ $# -ge 2 || -e $build/python/ready ]] || { printf '[  SKIPPED ]\nSkipped\n%s\n' 'needs the wheel; the test that builds it says why it is missing'; exit 77; }
 at=$(mktemp -d)
 trap 'rm -rf "$at"' EXIT
 python=${PYTHON:-$build/python/venv/bin/python}
@@ -33,7 +33,7 @@ for rows in (garner.tiered(table), garner.tiered(table, device="simulated", feat
     got = rows[[7, 3, 999, 3]]
     assert (got == table[[7, 3, 999, 3]]).all(), got
 
-# One version, wherever it is asked for.
+# One version, wherever it is looked up.
 said = {"CMakeLists.txt": sys.argv[1], "garner.__version__": garner.__version__, "metadata": importlib.metadata.version("garner-graph")}
 assert len(set(said.values())) == 1, said
 

@@ -4,7 +4,7 @@
 set -euo pipefail
 build=$(cd "$1" && pwd) file=$(realpath "$2")
 skip() { printf '[  SKIPPED ]\nSkipped\n%s\n' "$1"; exit 77; }
-[[ -e $build/python/ready ]] || skip 'needs the wheel, whose test says why there is none'
+[[ -e $build/python/ready ]] || skip 'needs the wheel; the test that builds it says why it is missing'
 cd "$build/python"  # nothing of the sources lies beside it
 status=0
 said=$(PYTHONPATH= GARNER_PROGRAM=${GARNER_PROGRAM:-$build/garner} venv/bin/python -X faulthandler "$file" -v 2>&1) || status=$?

@@ -1116,7 +1116,7 @@ TEST(blocks_of_a_file, are_those_of_lists_in_memory) {
         for (std::uint64_t window : {std::uint64_t{16} << 10, std::uint64_t{0}})
           for (bool together : {false, true}) {
             SCOPED_TRACE(
-                fmt::format("packed {} ids {} undirected {} window {} together {}", packed, id_bytes, undirected, window, together));
+                fmt::format("compressed {} ids {} undirected {} window {} together {}", packed, id_bytes, undirected, window, together));
             how.edges = tier::file, how.window_bytes = window;
             graph_handle const far = graph_access::wrap(load_graph(file, how));
             how.edges = tier::host;

@@ -283,7 +283,8 @@ TEST(scores, are_those_of_lists_in_memory_where_these_stay_in_their_file) {
             for (place const where : {place{}, place{place_kind::simulated, 0}})
               for (score_kind const by : all_scores) {
                 if (by == score_kind::sampled && !in_lists) continue;
-                SCOPED_TRACE(fmt::format("{} packed {} ids {} window {} {}", to_string(by), packed, id_bytes, window, to_string(where)));
+                SCOPED_TRACE(
+                    fmt::format("{} compressed {} ids {} window {} {}", to_string(by), packed, id_bytes, window, to_string(where)));
                 score_options o;
                 o.where = where, o.by = by;
                 o.train = draw_training_set(here, 0.1);

@@ -45,7 +45,7 @@ def kernel_of(build):
 
 
 def entry(name, mode, data=b"", inode=[0]):
-    """One file of an archive that the kernel unpacks (cpio, newc)."""
+    """One file of an archive that the kernel extracts (cpio, newc)."""
     inode[0] += 1
     raw = name.encode() + b"\0"
     head = "070701" + "".join(f"{v:08X}" for v in (inode[0], mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(raw), 0))
@@ -72,7 +72,7 @@ def archive(program, folder):
 
     put(program, "/init")
     for library in sorted(libraries):
-        # Those beside the build are looked for where the loader looks anyway.
+        # Libraries of the build go to a folder that the dynamic loader searches by default.
         put(library, library if library.startswith(("/lib", "/usr/lib")) else "/usr/lib/" + os.path.basename(library))
     return gzip.compress(made + entry("TRAILER!!!", 0), 1)
 

@@ -325,7 +325,7 @@ class all_interleavings {
       l.left = 0;
       return;
     }
-    hold(w_.answered >> l.number & 1, "done before the drive answered");
+    hold(w_.answered >> l.number & 1, "done before the drive completed the request");
     hold(l.request.status == status_of(l.number), "another request's status");
     hold(w_.m.answers[l.request.slot] == answer_of(l.number), "another request's answer");
     l.part = lane::gives_back;

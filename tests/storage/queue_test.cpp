@@ -253,7 +253,7 @@ struct failing final : drive_set {
   struct engine_of : read_engine {
     engine_of(std::unique_ptr<read_engine> e, std::atomic<int>& fails) : inner(std::move(e)), fails(fails) {}
     void look() const {
-      if (fails == 1) fail(errc::io, "the ring is gone");
+      if (fails == 1) fail(errc::io, "the ring has failed");
       if (fails == 2) throw std::bad_alloc();
     }
     bool start(engine_read const& read) override { return inner->start(read); }

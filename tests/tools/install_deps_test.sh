@@ -1,5 +1,5 @@
 #!/bin/bash
-# tools/install_deps against a stand-in system: fake dpkg-query, apt-get, id and sudo that write down what they were asked.
+# tools/install_deps against a stand-in system: fake dpkg-query, apt-get, id and sudo that record their arguments.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)

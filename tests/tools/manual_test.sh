@@ -53,7 +53,7 @@ touch "$at/file"
 expect 'a folder' "$at/folder" "$(completes garner convert in.el out.gnr --scratch "$at/f")"
 expect 'a number' '' "$(completes garner bfs kron:10 --source 1)"
 
-# What is offered is what help says; and what the program lists where it is told something else.
+# Completion offers the values that help names, which are those that the program lists when it refuses another one.
 verb= offered=0
 cd "$at/folder"  # which has no folders
 while IFS= read -r line; do

@@ -65,7 +65,7 @@ objects = {
     },
 }
 jobs = {"JSON of " + job for job in ("bfs", "sssp", "components", "pagerank")}  # their common keys stand under a heading of their own
-# Keys that only another command prints: a device, beside arithmetic. Each stands on the page all the same.
+# Keys that only another command prints: on a GPU, or while arithmetic runs. Each stands on the page all the same.
 elsewhere = {
     "docs/reference/json.md": {"share", "rest", "gather_alone_gbs", "whole_ms", "rest_ms", "beside_ms", "slower", "slower_than_alone", "copy_gbs",
                                "zero_copy_gbs", "paged_gbs", "line_requests_giga", "sector_requests_giga"},
@@ -75,7 +75,7 @@ elsewhere = {
 class block:
     def __init__(self, page, line, info, text):
         self.where, self.info, self.text = f"{page}:{line}", info, text
-        # A name that all processes of a user share; two runs of this test beside each other must not meet in it.
+        # All processes of a user share this name; each of two concurrent runs of this test needs its own.
         if info.startswith(("python", "cpp")):
             self.text = text.replace('"papers"', f'"papers-{os.getpid()}"')
         self.language = info.split()[0] if info else ""
@@ -186,7 +186,7 @@ def compile_page(page, blocks, prefix, compiler, flags, folder):
 
 
 def run_page(page, text, build, mode, tools, failures):
-    """Runs what `mode` asks for; counts."""
+    """Runs the examples that `mode` selects; counts them."""
     blocks, count = blocks_of(page, text), 0
     asked = ("sh", "python") if mode == "python" else ("sh",)
     if mode != "sh" and not any(one.language == mode and one.runs for one in blocks):
@@ -285,7 +285,7 @@ def check_objects(texts, build, failures):
             return subprocess.run(command.split(), cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
 
         run("garner generate kron --scale 8 --random-weights 1:9 g.gnr")
-        for name, width in (("x.npy", 4), ("y.npy", 0)):  # rows of 1; labels and parts of a split alike
+        for name, width in (("x.npy", 4), ("y.npy", 0)):  # rows of 1; labels and parts of a split have no width
             shape = f"(256, {width})" if width else "(256,)"
             head = f"{{'descr': '|i1', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
             with open(f"{folder}/{name}", "wb") as file:
@@ -355,7 +355,7 @@ def self_test():
     expect("such a page in mode sh", run_page("p", files, "/nowhere", "sh", {}, failures) == 0 and not failures)
     check_reasons({"p": files}, failures)
     check_reasons({"p": needs}, failures)
-    expect(f"needs a module, which is no reason: {failures}", not failures)
+    expect(f"a missing module needs no further reason: {failures}", not failures)
     check_reasons({"p": "```sh not-run\n```\n"}, failures)
     check_reasons({"p": "```sh not-run: laziness\n```\n"}, failures)
     check_reasons({"p": "```sh not-run: data\n```\n" * (reasons["data"] + 1)}, failures)
@@ -388,7 +388,7 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as installed:
         if mode == "python":
             if not os.path.exists(f"{build}/python/ready"):
-                return skip("needs the wheel, whose test says why there is none")
+                return skip("needs the wheel; the test that builds it says why it is missing")
             tools["python"] = f"{build}/python/venv/bin/python"
         if mode == "cpp":
             cache = open(f"{build}/CMakeCache.txt", encoding="utf-8").read()

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The steps `traffic`, `memory` and `peers` of tools/prove_gpu, rehearsed at place host. Traffic with an ncu that counts what the model counts, but for the
+# The steps `traffic`, `memory` and `peers` of tools/prove_gpu, rehearsed on the CPU. Traffic with an ncu that counts what the model counts, but for the
 # strided searches, where it counts half as much again: the differences in traffic.json must be 0 there and a third here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -65,11 +65,11 @@ grep -qF '| 9, bfs, `paged` | over PCIe ' "$work/said"
 grep -q "traffic: 12 rows, 2 further apart than 5 % (strided 15 %): FAILED" "$work/said"
 [[ -z $(ls "$work/store") ]] || { echo "left behind: $(ls "$work/store")"; exit 1; }
 
-# Out of time it leaves out what is left, and says so.
+# When its time runs out it leaves out the remaining runs, and reports each.
 PATH=$work/path:$PATH STEPS=traffic TRAFFIC_SCALES=8 TRAFFIC_SECONDS=0 PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/short" > "$work/said" 2>&1
 [[ $(grep -c "left out, no time" "$work/said") == 8 && $(cat "$work/short/traffic.json") == "[]" ]] || { cat "$work/said"; exit 1; }
 
-# Counters of an earlier run beside a new model, with no ncu at all: the same differences.
+# Counters of an earlier run with a new model, while ncu is missing: the same differences.
 STEPS=traffic TRAFFIC_SCALES="8 9" L2_SIZES="1MiB" COUNTED=$work/proof/traffic.json PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/again" > "$work/said" 2>&1
 python3 - "$work/proof/traffic.json" "$work/again/traffic.json" << 'PY' || { cat "$work/said"; exit 1; }
 import json, sys
@@ -86,7 +86,7 @@ for r in rows: assert r["device_took"] == r["device_planned"] == 0 < r["host_too
 PY
 grep -q "memory, packed: 8 runs, " "$work/said"
 
-# The step `peers`, with tests that pass, skip and fail, and a sanitizer that runs what it is given: all of it is counted and told.
+# The step `peers`, with tests that pass, skip and fail, and a sanitizer that runs what it is given: all of it is counted and reported.
 mkdir "$work/bundle/tests"
 cat > "$work/bundle/tests/device_test" << 'TEST'
 #!/bin/bash

@@ -23,7 +23,7 @@ expect 1 'of this machine' "$root/tools/check_wheel" "$at/$wheel-linux_x86_64.wh
 truncate -s 61MB "$at/$wheel-manylinux_2_31_x86_64.whl"
 expect 1 'has 61 MB' "$root/tools/check_wheel" "$at/$wheel-manylinux_2_31_x86_64.whl"
 
-# A cuobjdump that says what a file tells it to.
+# A stand-in for cuobjdump: it prints a file that is named like its option.
 mkdir "$at/bin"
 printf '#!/bin/sh\ncat "%s/$1"\n' "$at" > "$at/bin/cuobjdump"
 chmod +x "$at/bin/cuobjdump"

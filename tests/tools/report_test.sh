@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `garner report` draws can be read in a browser, on a phone and on a wide screen, light and dark; and tools/check_page says so when a
+# What `garner report` draws can be read in a browser, on a phone and on a wide screen, light and dark; and tools/check_page fails when a
 # page cannot. Without Chromium this is skipped, visibly.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -48,7 +48,7 @@ for graph in run["graphs"]:
 json.dump(run, open("tiering-names.json", "w"))
 PY
 "$garner" bench gather --device simulated --table-bytes 1MiB --ids 50,100 --trials 1 --out gathers.json >> said
-# As a GPU would have written it: with times, shares, rows of devices and arithmetic beside gathers.
+# As a GPU would have written it: with times, shares, rows of devices and arithmetic during gathers.
 python3 - <<'PY'
 import json
 run = json.load(open("gathers.json"))
@@ -82,7 +82,7 @@ run["device"] = "W" * 90
 json.dump(run, open("rows-names.json", "w"))
 PY
 "$garner" bench load --device simulated --scale 10 --fanout 5,4 --rule last --batch 64 --share 100% --feature-bytes 64 --batches 32 --out loads-simulated.json >> said
-# As a GPU would have written it: near rows, multiprocessors, two devices, times and what ran when.
+# As a GPU would have written it: local rows, multiprocessors, two devices, times and what ran when.
 python3 - <<'PY'
 import json
 run = json.load(open("loads-simulated.json"))
@@ -113,7 +113,7 @@ for r in rows:
 json.dump(run, open("loads-names.json", "w"))
 PY
 "$garner" bench train --device simulated --scale 9 --fanout 4,3 --batch 20 --share 100% --feature-bytes 64 --hidden 8 --batches 4 --widths 32,128,4096 --epochs 1 --out trainings-simulated.json >> said
-# As a GPU would have written it: near rows, two devices, times by stage.
+# As a GPU would have written it: local rows, two devices, times by stage.
 python3 - <<'PY'
 import json
 run = json.load(open("trainings-simulated.json"))

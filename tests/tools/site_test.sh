@@ -1,6 +1,6 @@
 #!/bin/bash
 # `make docs` builds the site without a warning, and headless Chromium finds nothing to complain about: no broken link, nothing from other
-# hosts, no page wider than the screen, light and dark; and tools/check_page says so when there is. Without Chromium or the packages of
+# hosts, no page wider than the screen, light and dark; and tools/check_page fails when there is one. Without Chromium or the packages of
 # PyPI this is skipped, visibly.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)

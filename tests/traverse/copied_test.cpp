@@ -71,7 +71,7 @@ class copied : public at_place {
           graph const g = made(id_bytes + undirected, id_bytes, undirected, kind, packed, where());
           ASSERT_EQ(g.info.packed, packed);
           for (std::uint64_t block : {std::uint64_t{1}, std::uint64_t{1024}, std::uint64_t{64} << 20}) {  // 1: a line
-            SCOPED_TRACE(fmt::format("undirected {} ids {} packed {} block {}", undirected, id_bytes, packed, block));
+            SCOPED_TRACE(fmt::format("undirected {} ids {} compressed {} block {}", undirected, id_bytes, packed, block));
             Options o;
             o.where = where();
             o.access = access_mode::copied;

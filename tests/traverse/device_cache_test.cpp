@@ -70,7 +70,7 @@ class device_cache : public at_place {
           ASSERT_EQ(g.info.packed, packed);
           for (access_mode how : {access_mode::aligned, access_mode::merged, access_mode::strided})
             for (std::uint64_t budget : {std::uint64_t{0}, std::uint64_t{6'000}, std::uint64_t{40'000}, std::uint64_t{10'000'000}}) {
-              SCOPED_TRACE(fmt::format("seed {} ids {} packed {} access {} budget {}", seed, id_bytes, packed, to_string(how), budget));
+              SCOPED_TRACE(fmt::format("seed {} ids {} compressed {} access {} budget {}", seed, id_bytes, packed, to_string(how), budget));
               f(g, seed, how, budget);
               if (HasFatalFailure()) return;
             }

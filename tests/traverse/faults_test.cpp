@@ -188,12 +188,12 @@ TEST_P(faults, a_budget_that_refuses_each_allocation_in_turn) {
 // The standard library's own memory, refused at the k-th request for every k (for a selection of thousands).
 TEST_P(faults, the_kth_new_fails) {
   if (!counts_requests() && where().kind == place_kind::simulated)
-    GTEST_SKIP() << "kernels ask for no memory, and what stands in for them does";
+    GTEST_SKIP() << "kernels allocate nothing, but their stand-ins on the CPU do";
 #if GARNER_THREAD_SANITIZED
   GTEST_SKIP() << "ThreadSanitizer brings its own operator new";
 #endif
   if (where().kind == place_kind::device)
-    GTEST_SKIP() << "the CUDA runtime in this program would be refused too, and is not asked to bear it";
+    GTEST_SKIP() << "allocations of the CUDA runtime in this program would fail too, which it need not survive";
   graph_handle const g = bring_to(sample(6), where(), tier::host);
   for (task const& t : jobs) {
     SCOPED_TRACE(t.name);

@@ -87,7 +87,8 @@ struct file_tier_at : file_tier, ::testing::WithParamInterface<place_kind> {
           graph const near = load(file, where(), tier::host);
           for (std::uint64_t window : {std::uint64_t{kind == weight_kind::none ? 96u : 300u} << 10, std::uint64_t{0}})
             for (bool check : {true, false}) {
-              SCOPED_TRACE(fmt::format("undirected {} ids {} packed {} window {} checked {}", undirected, id_bytes, packed, window, check));
+              SCOPED_TRACE(
+                  fmt::format("undirected {} ids {} compressed {} window {} checked {}", undirected, id_bytes, packed, window, check));
               f(near, load(file, where(), tier::file, window, {}, check));
               if (HasFatalFailure()) return;
             }
@@ -545,7 +546,7 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
             if (auto* const ranks = std::get_if<pagerank_options>(&o)) ranks->weighted = kind != weight_kind::none;
             if (reads_weights(o) != (kind != weight_kind::none)) continue;
             std::visit([](auto& job) { job.edges = tier::file; }, o);
-            SCOPED_TRACE(fmt::format("{} packed {} undirected {} left {}", to_string(of), packed, undirected, more));
+            SCOPED_TRACE(fmt::format("{} compressed {} undirected {} left {}", to_string(of), packed, undirected, more));
             host.set_limit(was);
             std::uint64_t least = make_plan(h.info, o, stored_in(h)).host_bytes();
             if (more != was) {  // buffers of the remaining size then

@@ -415,7 +415,7 @@ TEST_P(pagerank, the_certificate_finds_what_is_wrong) {
   o.weighted = true;
   std::vector<double> const heavy = serial_pull(original, o, 300).rank;
   EXPECT_EQ(verdict(heavy, true), "right");
-  EXPECT_NE(verdict(exact, true).find("wrong"), std::string::npos) << "edges that count alike";
+  EXPECT_NE(verdict(exact, true).find("wrong"), std::string::npos) << "all edges have the same weight";
   EXPECT_NE(verdict(changed(heavy, 40, 2e-4), true).find("vertex 40"), std::string::npos);
   weighted = false;
   EXPECT_NE(verdict(heavy, true).find("wrong"), std::string::npos);

@@ -316,7 +316,7 @@ TEST(plan, a_copy_by_degree_keeps_nothing_out) {
   o.by_degree = false;
   std::uint64_t const without = make_plan(info, o).device_bytes();
   EXPECT_GE(with, without + info.edges * 4);
-  EXPECT_TRUE(room_by_degree(info, o, {}, without)) << "there is none";
+  EXPECT_TRUE(room_by_degree(info, o, {}, without)) << "no copy by degree was requested";
   o.by_degree.reset(), o.edges.reset();
   EXPECT_EQ(automatic_tier(info, o, {}, without + without / 15 + 1), tier::device);
   EXPECT_EQ(automatic_tier(info, o, {}, without), tier::host);

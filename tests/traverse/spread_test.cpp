@@ -68,7 +68,7 @@ void each_case(place where, F const& f) {
         graph const g = readable(sample_graph(3 + packs, undirected, packs, id_bytes), where);
         for (tier const t : tiers_at(where))
           for (std::uint32_t const n : counts) {
-            SCOPED_TRACE(fmt::format("{} packed {} ids {} tier {} shards {}", undirected ? "undirected" : "directed", packs, id_bytes,
+            SCOPED_TRACE(fmt::format("{} compressed {} ids {} tier {} shards {}", undirected ? "undirected" : "directed", packs, id_bytes,
                                      to_string(t), n));
             f(g, t, n);
           }

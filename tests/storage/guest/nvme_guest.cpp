@@ -41,7 +41,7 @@ std::string error_of(F f) {
   }
   throw std::runtime_error("no error was thrown");
 }
-void hold_said(std::string const& said, char const* part) { hold(said.find(part) != said.npos, said + " does not tell: " + part); }
+void hold_said(std::string const& said, char const* part) { hold(said.find(part) != said.npos, said + " does not contain: " + part); }
 
 void read_and_compare(executor& x, request_queues& queues, std::uint64_t n, std::uint64_t seed) {
   std::vector<std::uint64_t> pages(n);
