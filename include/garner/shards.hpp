@@ -130,5 +130,7 @@ struct shard_link {
   std::vector<std::string> passed_over;
 };
 shard_link link_of(shard_group const& shards);
+// The barriers that a thread's shard has reached so far: a shard whose count stands still hangs.
+std::uint64_t barriers_of(shard_group const& shards, std::uint32_t shard);
 
 }  // namespace garner

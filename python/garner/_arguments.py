@@ -34,7 +34,7 @@ renamed: dict[str, tuple[str, ...]] = {
     "spread": ("init_scale",), "alone": ("per_rank",), "wait_seconds": ("timeout",), "draws": ("first_number",),
     "about": ("summary",), "beside": ("for_device",), "keep": ("save_checkpoint", "cache"), "put_lists": ("put_adjacency",), "resume": ("load_checkpoint",), "take_best": ("load_best",),
     "over": ("finished",), "give": ("submit",), "far_rows": ("remote_rows",), "far_bytes": ("remote_bytes",), "of_lists": ("of_arrays",),
-    "draw": ("sample",), "asks": ("requests",), "take": ("complete",), "window": ("gather_many",),
+    "tell": ("all_gather",), "alike": ("require_same",), "draw": ("sample",), "asks": ("requests",), "take": ("complete",), "window": ("gather_many",),
 }
 _values: dict[str, Callable[[Any], Any]] = {"sums": lambda said: said == "exact"}
 # What the module was called to give before 0.2.

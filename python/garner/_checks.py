@@ -18,6 +18,11 @@ from .errors import Error, IdError, InputError, KindError, UsageError
 Ids = npt.NDArray[np.int64]
 
 
+def device(value: Any) -> Any:
+    """A plain number is that GPU, by any name of whole numbers."""
+    return f"cuda:{operator.index(value)}" if hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_)) else value
+
+
 def installed(module: str, *packages: str) -> None:
     """Asked before a module imports what it is made for: one sentence in place of a traceback through files of Garner's."""
     if lacks := [package for package in packages if importlib.util.find_spec(package) is None]:

@@ -140,10 +140,12 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
     'automatic', 'none', 'sum' or 'length', num_classes, weighted, side 'in', seed 1, evaluate_every 1, patience, cuda_graph True, math 'tf32', device,
     prefetch, window, strategy, window_bytes, cache, reads, merge_reads, multiprocessors: as the program's `train` has them
     (docs/reference/options.md).
-    devices: several in place of device, as [0, 1]: each trains on a part of the whole graph (fanouts=None), as `garner train --full --devices 0,1`.
-    Any number of them gives the same bits; deterministic=False: sums are in the order that is fastest.
+    devices: several in place of device, as [0, 1] (0 is 'cuda:0') or ["cpu", "cpu"]: each trains on a part of the whole graph (fanouts=None), as
+    `garner train --full --devices 0,1`. Any number of them gives the same bits, [0] too, which device=0 gives within rounding; where one GPU is
+    faster than all, it trains alone. deterministic=False: sums are in the order that is fastest. timeout: seconds (300) without a sign after which
+    a device hangs: the call ends with DeviceError, which names it, and a new process has to begin anew.
     Result: Training: .epochs has the figures of each epoch, .model is that of the best one, .evaluate() measures it.
-    Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, Interrupted: then use Training, whose save_checkpoint() keeps what there is.
+    Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, DeviceError, Interrupted: then use Training, whose save_checkpoint() keeps what there is.
     """
     run = Training(graph, features, labels, split, **options)
     for _ in run:

@@ -25,6 +25,7 @@ import torch
 import torch.distributed as dist
 
 from . import _garner
+from ._arguments import has_old_names
 from .errors import Error, RankError, UsageError
 
 _beat_seconds = 0.5
@@ -56,6 +57,7 @@ class Work:
         return self._came.view(self._kind).reshape(-1, *self._shape)
 
 
+@has_old_names
 class Ranks:
     """Made by garner.torch.ranks. All its calls are made by all ranks of the group, in one order."""
 

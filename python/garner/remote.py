@@ -44,7 +44,7 @@ class RemoteRows:
         self.first = int(self.begins[ranks.rank])
         self.dtype = getattr(torch, kinds[0][1].removeprefix("torch."))
         self.shape = torch.Size([int(self.begins[-1]), *kinds[0][0]])
-        self.device, self.wire = torch.device(device), wire or self.dtype
+        self.device, self.wire = torch.device(_checks.device(device)), wire or self.dtype
         self._spare: list[Any] = [ranks.another() if ranks.size > 1 else None]
         self._stream: Any = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None  # type: ignore[no-untyped-call, unused-ignore]
         self.report = {"windows": 0, "requested": 0, "rows": 0, "remote_rows": 0, "bytes": 0, "waited_ms": 0.0}

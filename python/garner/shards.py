@@ -26,7 +26,7 @@ class Shard:
         self.group, self.rank, self.ranks = ranks, ranks.rank, ranks.size
         if device is None:
             device = torch.cuda.current_device() if torch.cuda.is_available() and _garner.info()["devices"] else "cpu"
-        self.device = torch.device("cuda", device) if isinstance(device, int) else torch.device("cpu" if device == "host" else device)
+        self.device = torch.device("cpu" if device == "host" else _checks.device(device))
         self.wire = _wires[wire] if ranks.size > 1 else torch.float32
         self._at: _garner.ShardAggregation = spoken(_garner.ShardAggregation, "torch.shard")(
             graph, ranks.rank, ranks.size, side, weighted, balance, deterministic, self.device)

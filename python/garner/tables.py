@@ -282,7 +282,7 @@ class Tiered(Generic[Rows]):
 
     def to(self, *to: Any, **how: Any) -> Self:
         """Itself, where it is asked to be where it is, and as it is; rows go elsewhere when they are gathered."""
-        for asked in (*to, *how.values()):
+        for asked in (*map(_checks.device, to), *map(_checks.device, how.values())):
             if asked is None or isinstance(asked, bool) or str(asked) in (str(self.device), str(self.dtype), str(self.device).split(":")[0]):
                 continue
             raise UsageError(f"to({asked}): a tiered table stays where it is ({self.device}) and as it is ({self._table.kind}); give ids that "

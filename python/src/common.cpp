@@ -191,7 +191,7 @@ void keywords::done() const {
 place place_of(nb::handle spec) {
   if (spec.is_none()) return default_place();
   int index = 0;
-  if (!nb::isinstance<nb::str>(spec) && nb::try_cast(spec, index)) {
+  if (!nb::isinstance<nb::str>(spec) && !nb::isinstance<nb::bool_>(spec) && nb::try_cast(spec, index)) {
     if (index < 0) refuse(errc::usage, "device " + std::to_string(index) + ": devices count from 0; for the CPU say 'cpu'");
     return {place_kind::device, index};
   }
@@ -206,7 +206,7 @@ place place_of(nb::handle spec) {
     auto const [last, problem] = std::from_chars(number, end, index = 0);
     known = problem == std::errc() && last == end && index >= 0;
   }
-  if (!known) refuse(errc::usage, "device is '" + said + "'; say 'cpu', 'cuda', 'cuda:N' or 'simulated'");
+  if (!known) refuse(errc::usage, "device is '" + said + "'; say 'cpu', 'cuda', 'cuda:N', N or 'simulated'");
   return {gpu ? place_kind::device : simulated ? place_kind::simulated : place_kind::host, index};
 }
 

@@ -3,9 +3,16 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <memory>
+#include <mutex>
+#include <sstream>
+#include <system_error>
 #include <thread>
 
 #include "blocks.hpp"
@@ -50,66 +57,162 @@ nb::dict said_of(evaluation const& e) {
   return d;
 }
 
+// What has become of the threads of one call. They share it with the call, which ends before a thread that hangs does.
+struct device_threads {
+  std::mutex mutex;
+  std::condition_variable ended;
+  std::vector<bool> works;
+  std::exception_ptr first;  // in time: what the others throw is of its making
+};
+
+// An exception of a device's thread, with the device in its message where the failure is that device's own.
+std::exception_ptr at_device(std::string const& name) {
+  try {
+    throw;
+  } catch (error const& e) {
+    bool const of_all = e.code() == errc::usage || e.code() == errc::input || e.code() == errc::interrupted;
+    return of_all ? std::current_exception() : std::make_exception_ptr(error(e.code(), name + ": " + e.what()));
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 // The graph and all else stay as long as it does.
 struct py_training {
-  nb::object graph_object;
-  std::shared_ptr<graph_handle> graph;
-  std::vector<nb::object> kept;
-  py_model model;
-  std::unique_ptr<training> run;
+  nb::object graph_object = {};
+  std::shared_ptr<graph_handle> graph = {};
+  std::vector<nb::object> kept = {};
+  nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu> split = {};  // while trainings are made
+  py_model model = {};
+  std::unique_ptr<training> run = {};
   // Of several devices: those behind the first, which train on a part of the graph each.
   struct follower {
     tiered_tensor table;
     gnn_model model;
     std::unique_ptr<training> run;
   };
-  std::vector<std::unique_ptr<follower>> others;
-  std::shared_ptr<shard_group> shards;
+  std::vector<std::unique_ptr<follower>> others = {};
+  std::shared_ptr<shard_group> shards = {};
+  std::vector<place> devices = {};
+  double timeout = 300;   // seconds
+  std::string hung = {};  // of which device; from then on nothing of this may be called, nor freed: a thread has it
 
-  // A call that all devices make together, each on a thread of its own, without the interpreter's lock; the result is the first one's. What
-  // goes wrong with another is told by the first, which waits for it.
+  py_training() = default;
+  py_training(py_training&&) = default;
+  ~py_training() {
+    if (!hung.empty()) new py_training(std::move(*this));
+  }
+
+  std::string name_of(std::uint32_t k, std::uint32_t count) const {
+    std::string all;  // which one works for all is not known here
+    for (place const one : devices) all += (all.empty() ? "" : ", ") + told(one);
+    return count < devices.size()
+               ? all
+               : told(devices[k]) +
+                     (devices.size() > 1 ? " (rank " + std::to_string(k) + " of " + std::to_string(devices.size()) + ")" : "");
+  }
+  // f(k) on `count` threads, without the interpreter's lock. Throws what was thrown first, or errc::device where no thread has ended or
+  // come to a barrier for `timeout` seconds; f is of nothing that such a call's end would free.
+  template <class F>
+  void on_threads(std::uint32_t count, F const& f) {
+    auto const all = std::make_shared<device_threads>();
+    all->works.assign(count, true);
+    auto const end = [all](std::uint32_t k, std::exception_ptr problem) {
+      std::lock_guard const hold(all->mutex);
+      if (problem && !all->first) all->first = std::move(problem);
+      all->works[k] = false;
+      all->ended.notify_all();
+    };
+    for (std::uint32_t k = 0; k < count; ++k) try {
+        std::thread([end, f, k, name = name_of(k, count)] {
+          pthread_setname_np(pthread_self(), ("garner-device-" + std::to_string(k % 10)).c_str());
+          try {
+            f(k);
+          } catch (...) {
+            return end(k, at_device(name));
+          }
+          end(k, nullptr);
+        }).detach();
+      } catch (std::system_error const& e) {  // no more threads
+        if (shards) leave_shards(*shards, k, e.what());
+        end(k, std::make_exception_ptr(error(errc::memory, name_of(k, count) + ": " + e.what())));
+      }
+    auto const reached = [&](std::uint32_t k) { return shards ? barriers_of(*shards, k) : 0; };
+    auto const sign = [&] {
+      std::uint64_t barriers = 0;
+      for (std::uint32_t k = 0; k < count; ++k) barriers += reached(k);
+      return barriers;
+    };
+    using clock = std::chrono::steady_clock;
+    auto last = sign();
+    auto since = clock::now();
+    std::unique_lock hold(all->mutex);
+    while (std::count(all->works.begin(), all->works.end(), true)) {
+      all->ended.wait_for(hold, std::chrono::milliseconds(100));
+      if (std::uint64_t const now = sign(); std::exchange(last, now) != now) since = clock::now();
+      // Whoever waits at a barrier says first that another is late. Ctrl-C is not kept waiting as long.
+      double const most = interrupted_now() ? std::min(timeout, 10.0) : timeout + 1;
+      if (std::chrono::duration<double>(clock::now() - since).count() < most) continue;
+      std::uint64_t least = ~std::uint64_t{0};
+      for (std::uint32_t k = 0; k < count; ++k)
+        if (all->works[k]) least = std::min(least, reached(k));
+      for (std::uint32_t k = 0; k < count; ++k) {
+        if (!all->works[k] || reached(k) != least) continue;
+        hung += (hung.empty() ? "" : " and ") + name_of(k, count);
+        if (shards) leave_shards(*shards, k, "it hangs");
+      }
+      if (interrupted_now()) refuse(errc::interrupted, "interrupted; " + hung + " did not stop, and the training cannot go on");
+      refuse_hung();
+    }
+    if (all->first) std::rethrow_exception(all->first);
+  }
+  void refuse_hung() const {
+    std::ostringstream seconds;
+    seconds << timeout;
+    refuse(errc::device, hung + ": no sign for " + seconds.str() +
+                             " seconds, and the training cannot go on; see nvidia-smi for a fault, and begin "
+                             "anew, in a new process from the last checkpoint, without that device or with a longer timeout=");
+  }
+  // A call that all devices make together; the result is the first one's.
   template <class Call>
   auto on_all(Call const& call) {
-    std::vector<std::jthread> threads;
-    for (auto const& one : others)
-      threads.emplace_back([&call, &one] {
-        try {
-          call(*one->run);
-        } catch (std::exception const&) {
-          return;
-        }
+    if (!hung.empty()) refuse_hung();
+    if (others.empty()) return call(*run);
+    std::vector<training*> all{run.get()};
+    for (auto const& one : others) all.push_back(one->run.get());
+    auto const count = static_cast<std::uint32_t>(all.size());
+    using result = decltype(call(*run));
+    if constexpr (std::is_void_v<result>) {
+      on_threads(count, [all, call](std::uint32_t k) { call(*all[k]); });
+    } else {
+      auto const found = std::make_shared<std::optional<result>>();
+      on_threads(count, [all, call, found](std::uint32_t k) {
+        result mine = call(*all[k]);
+        if (k == 0) *found = std::move(mine);
       });
-    return call(*run);
+      return std::move(**found);
+    }
   }
   // The trainings, made together.
-  void start(graph_handle const& g, tiered_tensor& table, known_vertices const& known, model_options const& m, training_options t,
-             std::vector<place> const& devices) {
+  void start(tiered_tensor& table, known_vertices const& known, training_options t) {
     t.shards = shards;
-    for (std::size_t k = 1; k < devices.size(); ++k)
-      others.push_back(std::make_unique<follower>(follower{table.beside(devices[k]), gnn_model(devices[k], m), {}}));
-    std::vector<std::exception_ptr> failed(devices.size());
-    std::vector<std::jthread> threads;
-    for (std::uint32_t k = 1; k < devices.size(); ++k)
-      threads.emplace_back([&, k] {
-        follower& mine = *others[k - 1];
-        try {
-          training_options o = t;
-          o.rank = k;
-          mine.run = std::make_unique<training>(mine.model, g, mine.table, known, o);
-        } catch (std::exception const& e) {
-          failed[k] = std::current_exception();
-          leave_shards(*shards, k, e.what());
-        }
-      });
-    try {
-      run = std::make_unique<training>(*model.made, g, table, known, t);
-    } catch (std::exception const& e) {
-      if (shards) leave_shards(*shards, 0, e.what());
-      throw;
+    if (devices.size() <= 1) {
+      run = std::make_unique<training>(*model.made, *graph, table, known, t);
+      return;
     }
-    threads.clear();  // which waits for all
-    for (std::exception_ptr const& problem : failed)
-      if (problem) std::rethrow_exception(problem);
+    std::vector<std::pair<gnn_model*, tiered_tensor*>> of{{model.made.get(), &table}};
+    for (std::size_t k = 1; k < devices.size(); ++k) {
+      others.push_back(std::make_unique<follower>(follower{table.beside(devices[k]), gnn_model(devices[k], model.made->options()), {}}));
+      of.emplace_back(&others.back()->model, &others.back()->table);
+    }
+    auto const made = std::make_shared<std::vector<std::unique_ptr<training>>>(devices.size());
+    on_threads(static_cast<std::uint32_t>(devices.size()), [of, made, known, t, g = graph.get()](std::uint32_t k) {
+      training_options o = t;
+      o.rank = k;
+      (*made)[k] = std::make_unique<training>(*of[k].first, *g, *of[k].second, known, o);
+    });
+    run = std::move((*made)[0]);
+    for (std::size_t k = 1; k < devices.size(); ++k) others[k - 1]->run = std::move((*made)[k]);
   }
 };
 
@@ -122,6 +225,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   place where{};
   std::vector<place> devices;
   bool deterministic = true;
+  double timeout = 300;
   keywords given("train", std::move(options));
   given.take("model", kind);
   given.take("fanouts", t.fanouts);
@@ -147,13 +251,20 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.take("device", where);
   given.take("devices", devices);
   given.take("deterministic", deterministic);
+  given.take("timeout", timeout);
   take_loading(given, t.load);
   given.done();
   if (!devices.empty()) {
     if (!t.fanouts.empty())
       refuse(errc::usage, "devices= and fanouts=: several devices train on the whole graph; set fanouts=None, or device=");
     where = devices[0];
+    for (place const one : devices) {
+      if (one.kind != where.kind) refuse(errc::usage, "devices=: " + told(where) + " and " + told(one) + "; give devices of one kind");
+      if (int const there = device_count(); there && one.kind == place_kind::device && one.index >= there)
+        refuse(errc::device, "devices=: " + told(one) + " does not exist; there are " + std::to_string(there) + ", counted from 0");
+    }
   }
+  if (!(timeout > 0)) refuse(errc::usage, "timeout=" + std::to_string(timeout) + ": say seconds, more than 0");
   m.kind = parse_model_kind(kind);
   m.seed = t.seed;
   if (norm != "automatic" && norm != "none" && norm != "layer") refuse(errc::usage, "norm '" + norm + "': say none, layer or automatic");
@@ -170,6 +281,8 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   new (self) py_training;
   try {
     self->graph_object = graph;
+    self->kept.push_back(labels), self->split = split;
+    self->timeout = timeout;
     self->graph = nb::cast<py_graph&>(graph).use_in_lists(t.side == list_side::in || t.fanouts.empty());
     tiered_tensor& table = table_from(features, where, self->kept).tensor;
     m.inputs = table.width();
@@ -191,16 +304,21 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
     released([&] {
       m.scaling = scaling == "automatic" ? scaling_of(table) : parse_row_scaling(scaling);
       self->model.made = std::make_shared<gnn_model>(where, m);
-      if (devices.size() > 1) {
+      if (!devices.empty()) {
         shard_options o;
         o.shards = static_cast<std::uint32_t>(devices.size());
         o.sums = deterministic ? shard_sums::exact : shard_sums::quick;
-        o = decide_shards(m, *self->graph, t, o, devices).options;
-        devices.resize(o.shards);
-        self->shards = shards_of_threads(o);
+        self->devices = devices;
+        auto const decided = std::make_shared<shard_options>(o);
+        self->on_threads(1, [decided, m, t, devices, g = self->graph.get()](std::uint32_t) {
+          *decided = decide_shards(m, *g, t, *decided, devices).options;
+        });
+        self->devices.resize(decided->shards);
+        self->shards = shards_of_threads(*decided, timeout);
       }
-      self->start(*self->graph, table, known, m, t, devices);
+      self->start(table, known, t);
     });
+    self->kept.erase(self->kept.begin()), self->split = {};
   } catch (...) {
     self->~py_training();
     throw;
@@ -303,14 +421,14 @@ void add_gnn(nb::module_& m) {
           "save_checkpoint",
           [](py_training& t, nb::object file) {
             std::string const path = path_of(file);
-            in_turn(t.model.busy, [&] { t.on_all([&](training& one) { one.keep(path); }); });
+            in_turn(t.model.busy, [&] { t.on_all([path](training& one) { one.keep(path); }); });
           },
           nb::arg("file"), nb::sig("def save_checkpoint(self, file: str | os.PathLike[str]) -> None"))
       .def(
           "load_checkpoint",
           [](py_training& t, nb::object file) {
             std::string const path = path_of(file);
-            in_turn(t.model.busy, [&] { t.on_all([&](training& one) { one.resume(path); }); });
+            in_turn(t.model.busy, [&] { t.on_all([path](training& one) { one.resume(path); }); });
           },
           nb::arg("file"), nb::sig("def load_checkpoint(self, file: str | os.PathLike[str]) -> None"))
       .def("load_best", [](py_training& t) { in_turn(t.model.busy, [&] { t.on_all([](training& one) { one.take_best(); }); }); })

@@ -1,6 +1,13 @@
-"""Models: trained, read and applied from Python; compared with PyG for the same parameters."""
+"""Models: trained, read and applied from Python, on several devices too; compared with PyG for the same parameters."""
 import os
+import pathlib
+import signal
+import subprocess
+import sys
 import tempfile
+import textwrap
+import threading
+import time
 import unittest
 
 import numpy as np
@@ -142,6 +149,158 @@ class Models(unittest.TestCase):
         batch = garner.BlockSampler(g, [-1], device="cpu").sample(np.arange(len(g)), 0)
         ids = torch.from_numpy(np.array(batch.of_type(0).ids))
         return ids[torch.from_numpy(np.array(batch.of_relation(0).edge_index))]
+
+
+# Makes a thread of a device hang as a faulty GPU does: a signal is sent to that thread alone, whose handler waits for ever.
+hanging = """
+    import ctypes, glob, os, signal, sys, threading, time
+    import garner
+    from models_test import problem
+    libc = ctypes.CDLL(None)
+    libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    libc.signal(signal.SIGUSR1, ctypes.cast(libc.pause, ctypes.c_void_p))
+
+    def hang(number):
+        while True:  # one may have been at its end
+            for comm in glob.glob("/proc/self/task/*/comm"):
+                try:
+                    if open(comm).read() == f"garner-device-{number}\\n" and not libc.tgkill(os.getpid(), int(comm.split("/")[4]), signal.SIGUSR1):
+                        time.sleep(0.3)
+                except OSError:  # it has ended
+                    pass
+
+    run = garner.Training(*problem(), fanouts=None, hidden_channels=512, epochs=10**6, patience=10**6, devices=["cpu", "cpu"], timeout=TIMEOUT)
+    epochs = iter(run)
+    for _ in range(3):
+        next(epochs)
+    threading.Thread(target=hang, args=(1,), daemon=True).start()
+    begun = time.monotonic()
+"""
+
+
+class SeveralDevices(unittest.TestCase):
+    how = dict(fanouts=None, hidden_channels=16, epochs=4)
+
+    def test_any_number_of_devices_gives_the_same_bits(self):
+        for directed in (False, True):
+            given = problem(directed)
+            alone = garner.train(*given, device="cpu", **self.how)
+            want = garner.train(*given, devices=["cpu"], **self.how)
+            self.assertEqual(len(want.epochs), 4)
+            for devices in (["cpu"] * 2, ["cpu"] * 3, ["simulated"] * 2, ["simulated:0", "simulated:1"]):
+                found = garner.train(*given, devices=devices, **self.how)
+                self.assertEqual([e["loss"] for e in found.epochs], [e["loss"] for e in want.epochs], devices)
+                self.assertEqual([e["exact"]["validation"] for e in found.epochs], [e["exact"]["validation"] for e in want.epochs], devices)
+                self.assertEqual(found.best_epoch, want.best_epoch)
+                for name, values in want.model.tensors().items():
+                    self.assertTrue(np.array_equal(found.model.tensors()[name], values), (devices, name))
+            # One device without parts, and parts that add in another order, agree within rounding.
+            for found in (alone, garner.train(*given, devices=["cpu", "cpu"], deterministic=False, **self.how)):
+                np.testing.assert_allclose([e["loss"] for e in found.epochs], [e["loss"] for e in want.epochs], rtol=1e-5)
+                np.testing.assert_allclose(found.evaluate()["test"]["loss"], want.evaluate()["test"]["loss"], rtol=1e-4)
+
+    def test_goes_on_from_a_checkpoint(self):
+        given, how = problem(), {**self.how, "devices": ["cpu", "cpu"]}
+        losses = [e["loss"] for e in garner.Training(*given, **how)]
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "c.safetensors")
+            run = garner.Training(*given, **how)
+            for epoch in run:
+                if epoch["epoch"] == 2:
+                    break
+            run.save_checkpoint(file)
+            again = garner.Training(*given, **how)
+            again.load_checkpoint(file)
+            self.assertEqual([e["loss"] for e in again], losses[2:])
+
+    def test_devices_that_cannot_be(self):
+        given = problem()
+        for devices, more, kind, words in (
+                ([], {}, garner.UsageError, r"devices=\[\]; give a list, as \[0, 1\]"), ("cpu", {}, garner.UsageError, "give a list"),
+                (["cpu"], dict(device="cpu"), garner.UsageError, "set one of them"), (["cpu", "cpu"], dict(fanouts=[3, 3]), garner.UsageError, "fanouts=None"),
+                (["cpu", "simulated"], {}, garner.UsageError, "cpu and simulated; give devices of one kind"),
+                (["cpu", 5], {}, garner.UsageError, "cpu and cuda:5; give devices of one kind"), (["cuda:98", "cuda:99"], {}, garner.DeviceError, "98|no GPU support"),
+                (["cpu", -1], {}, garner.UsageError, "count from 0"), (["cpu", True], {}, garner.UsageError, "device is 'True'"),
+                (["cpu", "gpu"], {}, garner.UsageError, "device is 'gpu'"), (["cpu"] * 17, {}, garner.UsageError, "1 to 16"),
+                (["cpu", "cpu"], dict(timeout=0), garner.UsageError, "more than 0"), (["cpu", "cpu"], dict(timeout=float("nan")), garner.UsageError, "more than 0")):
+            with self.assertRaisesRegex(kind, words):
+                garner.train(*given, devices=devices, **{**self.how, **more})
+
+    def test_what_fails_on_one_device_ends_all(self):
+        """The first alone writes a checkpoint; the other waits for it. The error is that of the one, and not that of the one that waits."""
+        run = garner.Training(*problem(), devices=["cpu", "cpu"], **self.how)
+        begun = time.monotonic()
+        with self.assertRaisesRegex(garner.FileError, r"^cpu \(rank 0 of 2\): /nowhere/at/all"):
+            run.save_checkpoint("/nowhere/at/all")
+        with self.assertRaisesRegex(garner.Error, "rank 0 of 2 has stopped: .*/nowhere/at/all"):
+            next(iter(run))
+        self.assertLess(time.monotonic() - begun, 60)
+
+    def run_hanging(self, timeout, rest):
+        program = textwrap.dedent(hanging).replace("TIMEOUT", str(timeout)) + textwrap.dedent(rest)
+        program += "\nsys.stdout.flush()\nos._exit(0)"  # a thread that hangs in a loop of all threads would keep the process from ending
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=pathlib.Path(__file__).parent)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
+    def test_a_device_that_hangs_is_named_in_time(self):
+        said = self.run_hanging(2, """
+            for call in (lambda: [1 for _ in epochs], run.evaluate, lambda: run.save_checkpoint("/nowhere")):
+                try:
+                    call()
+                except garner.DeviceError as error:
+                    print(error)
+            assert 2 < time.monotonic() - begun < 30, time.monotonic() - begun
+            del run, epochs, call
+            print("goes on")
+        """).splitlines()
+        self.assertEqual(len(said), 4, said)
+        self.assertRegex(said[0], r"cpu \(rank 1 of 2\): no sign for 2 seconds.*without that device or with a longer timeout=")
+        self.assertEqual((said[1], said[2], said[3]), (said[0], said[0], "goes on"))
+
+    def test_ctrl_c_does_not_wait_for_a_device_that_hangs(self):
+        said = self.run_hanging(300, """
+            def interrupt():
+                done = -1
+                while done != len(run.epochs):
+                    done = len(run.epochs)
+                    time.sleep(1.5)
+                os.kill(os.getpid(), signal.SIGINT)
+
+            threading.Thread(target=interrupt).start()
+            try:
+                for _ in epochs:
+                    pass
+            except KeyboardInterrupt as error:
+                print(error)
+            assert time.monotonic() - begun < 60
+        """)
+        self.assertRegex(said, r"interrupted; cpu \(rank .* did not stop")
+
+    def test_ctrl_c_ends_all_threads_and_training_goes_on(self):
+        given = problem()
+        run = garner.Training(*given, devices=["cpu", "cpu"], fanouts=None, hidden_channels=16, epochs=10**6, patience=10**6)
+        next(iter(run))
+        there = set(self.threads())  # what the library starts for later work goes on
+        threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            for _ in run:
+                pass
+        deadline = time.monotonic() + 10
+        while set(self.threads()) - there and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(set(self.threads()) - there, set())
+        done = len(run.epochs)
+        self.assertIn(next(iter(run))["epoch"], (done + 1, done + 2))  # the second where Ctrl-C came at the end of an epoch
+
+    @staticmethod
+    def threads():
+        for comm in pathlib.Path("/proc/self/task").glob("*/comm"):
+            try:
+                if comm.read_text().startswith("garner-device"):
+                    yield comm.parent.name
+            except OSError:  # it has ended
+                pass
 
 
 if __name__ == "__main__":

@@ -108,6 +108,12 @@ class OldNames(unittest.TestCase):
         found = self.warns("NeighborLoader(): place=", "device=", lambda: garner.pyg.NeighborLoader(data, [1], place="simulated"))
         self.assertEqual(found.node_sampler.device, "simulated")
 
+    @unittest.skipIf(torch is None, "needs torch")
+    def test_methods_of_ranks(self):
+        ranks = garner.torch.ranks()
+        self.assertEqual(self.warns("Ranks.tell", "all_gather", lambda: ranks.tell([1, 2])), [[1, 2]])
+        self.assertIsNone(self.warns("Ranks.alike", "require_same", lambda: ranks.alike("a number", "1", "give one")))
+
     def test_devices_by_their_old_names(self):
         for old, new in (("host", "cpu"), ("simulated:0", "simulated"), ("cpu", "cpu")):
             self.assertEqual(garner.BlockSampler(self.g, [1], device=old).device, new)

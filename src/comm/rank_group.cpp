@@ -85,7 +85,11 @@ struct rank_group::parts {
     return std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(std::min(wait_seconds, 1e9)));
   }
   board& of(std::uint32_t rank) { return own ? own[rank] : *mine; }
-  std::string named(std::uint32_t rank) const { return fmt::format("rank {} of {}", rank, ranks); }
+  std::string named(std::uint32_t rank) const {
+    // A thread's device is known once the thread has come to a barrier.
+    bool const at_device = own && own[rank].arrived.load(std::memory_order_acquire) && members[rank].where.kind == place_kind::device;
+    return fmt::format("rank {} of {}{}", rank, ranks, at_device ? fmt::format(" (cuda:{})", members[rank].where.index) : "");
+  }
 
   [[noreturn]] void gone(std::uint32_t rank, std::uint32_t root, std::string why) {
     member& m = members[rank];
@@ -296,6 +300,11 @@ bool rank_group::ahead(std::uint32_t rank) const {
   for (std::uint32_t k = 0; k < p.ranks; ++k)
     if (k != rank && p.boards[k]->arrived.load(std::memory_order_acquire) > p.members[rank].met && p.boards[k]->bytes) return true;
   return false;
+}
+
+std::uint64_t rank_group::reached(std::uint32_t rank) const {
+  board const* const b = rank < parts_->ranks ? parts_->boards[rank] : nullptr;
+  return b ? b->arrived.load(std::memory_order_acquire) : 0;
 }
 
 bool rank_group::any(std::uint32_t rank, bool mine) {

@@ -66,6 +66,7 @@ class rank_group : public std::enable_shared_from_this<rank_group> {
   // all.
   void look(std::uint32_t rank);
   bool ahead(std::uint32_t rank) const;
+  std::uint64_t reached(std::uint32_t rank) const;  // barriers, by a rank of this process or by one that has joined
   bool any(std::uint32_t rank, bool mine);
   // values (on x's device): of each number the mean over the ranks, on x's stream; the host does not wait for a device.
   void mean(std::uint32_t rank, executor& x, float* values, std::uint64_t count);

@@ -87,7 +87,11 @@ struct thread_pool::state {
 thread_pool::thread_pool(unsigned threads) : state_(std::make_unique<state>()) {
   unsigned const n = threads ? threads : threads_of_machine();
   try {
-    for (unsigned i = 1; i < n; ++i) state_->members.emplace_back([s = state_.get()] { s->member(); });
+    for (unsigned i = 1; i < n; ++i)
+      state_->members.emplace_back([s = state_.get()] {
+        pthread_setname_np(pthread_self(), "garner-pool");  // and not that of the thread that made the pool
+        s->member();
+      });
   } catch (std::system_error const&) {  // the system gives no more threads: go on with those there are
   } catch (std::bad_alloc const&) {
   }

@@ -119,5 +119,6 @@ std::shared_ptr<shard_group> shards_of_processes(shard_options const& options, s
 shard_link link_of(shard_group const& shards) {
   return as_error([&] { return shards.link(shards.threads()->only().value_or(0)); });
 }
+std::uint64_t barriers_of(shard_group const& shards, std::uint32_t shard) { return shards.threads()->reached(shard); }
 
 }  // namespace garner
