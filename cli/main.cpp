@@ -47,9 +47,9 @@ void catch_signals() {
 
 int run(int argc, char** argv) {
   cli::program program;
-  for (auto* add : {add_generate, add_convert, add_reorder, add_stats,  add_bfs,  add_sssp,   add_components,
-                    add_pagerank, add_score,   add_trace,   add_sample, add_load, add_train,  add_predict,
-                    add_plan,     add_traffic, add_bench,   add_report, add_info, add_doctor, add_demo})
+  for (auto* add : {add_generate, add_convert, add_reorder, add_stats,  add_bfs,   add_sssp,    add_components, add_pagerank,
+                    add_score,    add_trace,   add_sample,  add_load,   add_train, add_predict, add_plan,       add_traffic,
+                    add_bench,    add_report,  add_info,    add_doctor, add_demo,  add_schema})
     add(program);
   bool quiet = false, stats = false;
   program.add_to_all("--quiet", quiet);

@@ -24,6 +24,7 @@ constexpr option_row table[] = {
     {"KIND", "", basic, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)"},
     {"ALGORITHM", "", basic, "bfs, sssp, components or pagerank"},
     {"WHAT", "", basic, "what to measure"},
+    {"VERB", "", basic, "the verb (default: print which verbs write JSON)"},
     {"RUN.json", "", basic, "files that garner bench wrote; several traversal runs with the same settings are drawn as one"},
 
     // --- where a traversal starts ---

@@ -13,6 +13,7 @@
 
 #include "common.hpp"
 #include "core/fail.hpp"
+#include "schema.hpp"
 
 namespace garner::cli {
 
@@ -178,6 +179,7 @@ void program::run(int argc, char** argv, std::string const& version, std::functi
   // For packages: neither help nor reference shows these.
   std::string_view const first = argc > 1 ? argv[1] : "";
   if (argc == 2 && first == "--reference") return write_out(reference());
+  if (argc == 3 && first == "schema" && std::string_view(argv[2]) == "--reference") return write_out(json_reference());
   if (argc == 2 && first == "man") return write_out(manual(*this, version.substr(0, version.find(" ("))));
   if (first == "completion") return write_out(completion(*this, argc == 3 ? argv[2] : ""));
   if (first == "help" && (argc == 2 || (argc == 3 && is_verb(argv[2])))) {  // garner help VERB is garner VERB --help

@@ -26,5 +26,6 @@ void add_report(cli::program& p);
 void add_info(cli::program& p);
 void add_doctor(cli::program& p);
 void add_demo(cli::program& p);
+void add_schema(cli::program& p);
 
 }  // namespace garner

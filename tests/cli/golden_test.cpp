@@ -88,6 +88,18 @@ TEST(golden, options_page) {
   EXPECT_EQ(now, read_text(page)) << "garner --reference > docs/reference/options.md";
 }
 
+// So is the second half of the page of JSON.
+TEST(golden, json_page) {
+  folder const at;
+  std::filesystem::path const page = std::filesystem::path(GARNER_SOURCE_DIR) / "docs/reference/json.md";
+  if (!std::filesystem::exists(page)) GTEST_SKIP() << "needs docs/reference/json.md of the sources";
+  std::string const text = read_text(page), now = at.shell("garner schema --reference").out;
+  std::size_t const begin = text.find(now.substr(0, now.find('\n') + 1));
+  ASSERT_NE(begin, std::string::npos) << "the page has no '" << now.substr(0, now.find('\n')) << "'";
+  if (std::getenv("GARNER_UPDATE_GOLDEN")) std::ofstream(page, std::ios::binary) << text.substr(0, begin) + now;
+  EXPECT_EQ(now, read_text(page).substr(begin)) << "GARNER_UPDATE_GOLDEN=1 writes what garner schema --reference prints";
+}
+
 TEST(golden, help) {
   expect_golden("help", {"garner --version",
                          "garner --help",

@@ -79,6 +79,7 @@ same load kron:4 --width 4 --cache-policy
 same load kron:4 --width 4 --strategy
 expect 'what is generated' "$("$program" generate nonsense x.gnr 2>&1 | refused)" "$(completes garner generate '' | words)"
 expect 'what is measured' "$("$program" bench nonsense --out x.json 2>&1 | refused)" "$(completes garner bench '' | words)"
+expect 'verbs with a schema' "$("$program" schema nonsense 2>&1 | refused)" "$(completes garner schema '' | words)"
 expect 'a flag takes no value' '--json' "$(completes garner bfs --verify --js)"
 
 grep -qF -- "--device[" "$at/_garner" && grep -qF ':DEVICE:(cpu cuda simulated)' "$at/_garner" || wrong 'the completion of zsh lacks the words of --device'

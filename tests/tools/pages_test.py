@@ -14,8 +14,7 @@ A page's examples run in order, in a temporary folder of the page's own, with BU
   ```sh not-run: R  does not run here for one of the reasons below, each of which may be given so often only
 A notebook (examples/notebooks) is a page too: its code cells are Python, or bash where each line begins with `!`. What a cell prints must be the
 output that the notebook keeps, unless the cell has the tag `varies`. Its metadata {"garner": {"needs": M}} name a module that it needs.
-Mode sh runs the shell examples of all pages, of each as far as its first Python, and compares the keys that docs/reference/json.md
-lists with what the program prints as JSON. The other modes run the pages that have such examples.
+Mode sh runs the shell examples of all pages, of each as far as its first Python. The other modes run the pages that have such examples.
 """
 import functools
 import glob
@@ -36,39 +35,6 @@ reasons = {
     "minutes": 8,   # measures for longer than a test should
     "data": 4,      # needs a file that a clone has not
     "fragment": 8,  # a part of something: it shows a name in its place
-}
-# Headings under which a page lists the keys of a JSON object, and the command that prints such an object (or writes it to out.json).
-objects = {
-    "docs/reference/json.md": {
-        "JSON of bfs": "garner bfs g.gnr --device simulated --json",
-        "JSON of sssp": "garner sssp g.gnr --device simulated --json",
-        "JSON of components": "garner components g.gnr --device simulated --json",
-        "JSON of pagerank": "garner pagerank g.gnr --device simulated --json",
-        "JSON of plan": "garner plan g.gnr --algorithm bfs --json",
-        "JSON of traffic": "garner traffic bfs g.gnr --json",
-        "JSON of score": "garner score g.gnr --json",
-        "JSON of trace": "garner trace g.gnr --json",
-        "JSON of sample": "garner sample g.gnr --json",
-        "JSON of load": "garner load g.gnr --width 4 --json",
-        "JSON of plan of load": "garner plan g.gnr --algorithm load --width 4 --json",
-        "JSON of train": "garner train g.gnr --features x.npy --labels y.npy --split y.npy --epochs 1 --full --shards 2 --json -o m.safetensors",
-        "JSON of predict": "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --json",
-        "JSON of plan of train": "garner plan g.gnr --algorithm train --width 4 --classes 3 --full --shards 2 --json",
-        "JSON of stats": "garner stats g.gnr --json",
-        "The file of garner bench traversal": "garner bench traversal --device simulated --scale 8 --kinds kron --out out.json",
-        "The file of garner bench tiering": "garner bench tiering --device simulated --scale 8 --kinds kron --batch 8 --out out.json",
-        "The file of garner bench gather": "garner bench gather --device simulated --table-bytes 1MiB --ids 100,200 --figures orders --out out.json",
-        "The file of garner bench load": "garner bench load --device cpu --scale 8 --fanout 4,3 --batch 20 --share 100% --out out.json",
-        "The file of garner bench train": "garner bench train --device cpu --scale 8 --fanout 4,3 --batch 20 --share 100% --hidden 8 --widths 4 --out out.json",
-        "The file of garner bench storage": "garner bench storage --device cpu --scale 8 --fanout 4,3 --batch 8 --batches 8 --share 100% --figures cold --out out.json",
-        "The file of garner bench shards": "garner bench shards --device cpu --shards 2 --shrink 20000 --trials 1 --out out.json",
-    },
-}
-jobs = {"JSON of " + job for job in ("bfs", "sssp", "components", "pagerank")}  # their common keys stand under a heading of their own
-# Keys that only another command prints: on a GPU, or while arithmetic runs. Each stands on the page all the same.
-elsewhere = {
-    "docs/reference/json.md": {"share", "rest", "gather_alone_gbs", "whole_ms", "rest_ms", "beside_ms", "slower", "slower_than_alone", "copy_gbs",
-                               "zero_copy_gbs", "paged_gbs", "line_requests_giga", "sector_requests_giga"},
 }
 
 
@@ -256,58 +222,6 @@ def check_reasons(texts, failures):
             failures.append(f"{len(places)} examples are not run for the reason '{reason}', {reasons[reason]} may be: {', '.join(places)}")
 
 
-def keys_of(value):
-    """Every key of an object and of those within it. Keys that are numbers name bytes or rates, not fields."""
-    if isinstance(value, list):
-        return set().union(*map(keys_of, value)) if value else set()
-    if not isinstance(value, dict):
-        return set()
-    return {key for key in value if not re.fullmatch(r"[\d.]+", key)} | set().union(*map(keys_of, value.values()))
-
-
-def listed(text, heading):
-    """The words in backticks of the first cells of the tables under a heading, up to the next heading of its rank."""
-    found = re.search(rf"^(#+) {re.escape(heading)}$(.*?)(?=^#|\Z)", text.replace("`", "\0"), re.MULTILINE | re.DOTALL)
-    if not found:
-        return None
-    names = set()
-    for row in re.findall(r"^\|([^|]*)\|", found.group(2), re.MULTILINE):
-        names.update(word for part in re.findall("\0([^\0]*)\0", row) for word in part.split() if re.fullmatch(r"[a-z_]\w*", word))
-    return names
-
-
-def check_objects(texts, build, failures):
-    count = 0
-    with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, PATH=f"{build}:{os.environ['PATH']}")
-
-        def run(command):
-            return subprocess.run(command.split(), cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
-
-        run("garner generate kron --scale 8 --random-weights 1:9 g.gnr")
-        for name, width in (("x.npy", 4), ("y.npy", 0)):  # rows of 1; labels and parts of a split have no width
-            shape = f"(256, {width})" if width else "(256,)"
-            head = f"{{'descr': '|i1', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
-            with open(f"{folder}/{name}", "wb") as file:
-                file.write(b"\x93NUMPY\1\0\x76\0" + head.encode() + b"\1\2\3\1" * (64 * max(width, 1)))
-        for page, headings in objects.items():
-            for heading, command in headings.items():
-                names = listed(texts[page], heading)
-                if names is None:
-                    failures.append(f"{page}: has no heading '{heading}'")
-                    continue
-                if heading in jobs:
-                    names |= listed(texts[page], "JSON of all algorithms") or set()
-                said = run(command)
-                printed = keys_of(json.load(open(f"{folder}/out.json")) if "out.json" in command else json.loads(said))
-                count += 1
-                for name in sorted(printed - names):
-                    failures.append(f"{page}: '{heading}' does not list {name}, which {command} prints")
-                for name in sorted(names - printed - elsewhere.get(page, set())):
-                    failures.append(f"{page}: '{heading}' lists {name}, which {command} does not print")
-    return count
-
-
 def self_test():
     wrong = []
 
@@ -360,8 +274,6 @@ def self_test():
     check_reasons({"p": "```sh not-run: laziness\n```\n"}, failures)
     check_reasons({"p": "```sh not-run: data\n```\n" * (reasons["data"] + 1)}, failures)
     expect(f"three bad reasons, found {failures}", len(failures) == 3)
-    expect("keys within keys", keys_of({"a": [{"b": 1}, {"32": 2, "c": None}]}) == {"a", "b", "c"})
-    expect("listed keys", listed("## X\n\n| key | |\n|---|---|\n| `a b` | `no` |\n\n## Y\n| `c` | |\n", "X") == {"a", "b"})
     print(*wrong or ["examples run, and faults in them are found"], sep="\n")
     return 1 if wrong else 0
 
@@ -404,7 +316,6 @@ def main(arguments):
             count += run_page(page, texts[page], build, mode, tools, failures)
         if mode == "sh" and not arguments[2:]:
             check_reasons(texts, failures)
-            count += check_objects(texts, build, failures)
     print(*failures, sep="\n\n")
     print(f"{count} examples of {len(pages)} pages run, {len(failures)} wrong")
     return 1 if failures or not count else 0
