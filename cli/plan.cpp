@@ -73,7 +73,7 @@ void tell_parts(job_plan& p, std::vector<job_part> const& parts, graph_info cons
   tier const near = on_device ? tier::device : tier::host;
   std::vector<plan_row> rows;
   for (plan_row r : p.rows) {
-    if (r.what == "state" || r.what == "offsets, a copy" || r.what == "packed lists, on their way" || r.what.starts_with("copy of "))
+    if (r.what == "state" || r.what == "offsets, a copy" || r.what == "compressed adjacency, on its way" || r.what.starts_with("copy of "))
       continue;
     if (r.where == tier::device) r.where = tier::host;
     rows.push_back(std::move(r));

@@ -460,7 +460,7 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
     rank, ranks = _checks.ranks(rank, ranks, chosen if of_links is None else torch.cat([of_links.row, of_links.col]), each,
                                 group=graph.group if isinstance(graph, RemoteGraph) else None)
     if drop_last and -(-chosen.numel() // ranks) < batch_size and ranks > 1:
-        raise UsageError(f"{-(-chosen.numel() // ranks)} seeds a rank are no mini-batch of {batch_size}, and drop_last leaves smaller ones out; say a smaller batch_size")
+        raise UsageError(f"{-(-chosen.numel() // ranks)} seeds per rank do not fill one mini-batch of {batch_size}, and drop_last leaves smaller ones out; use a smaller batch_size")
     automatic = device is None
     device = pipeline.device_of(device, [*of_x.values(), *of_y.values()])
     if graph_cache is not None:

@@ -220,7 +220,7 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
         total = sums()
         return over.sum(rows, weights) * per_row(torch.where(total > 0, 1 / total, 0))
     if targets > sources:
-        raise UsageError(f"gcn over {targets} targets and {sources} sources; the first sources are the targets, so there are no fewer")
+        raise UsageError(f"gcn over {targets} targets and {sources} sources; the targets are the first sources; pass at least as many sources")
     if degrees is None and targets != sources:
         raise UsageError(f"gcn over {targets} targets and {sources} sources, and no degrees; give those of the sources in the whole graph")
     root = 1 / torch.sqrt((sums() if degrees is None else degrees) + 1)

@@ -62,7 +62,7 @@ class Rows(unittest.TestCase):
         with self.assertRaisesRegex(garner.UsageError, r"gradients: of shape \(2, 3\)"):
             e.update([1, 2], np.zeros((2, 3)))
         before = e.read()
-        with self.assertRaisesRegex(garner.InputError, "the gradient of row 2 is no finite number"):
+        with self.assertRaisesRegex(garner.InputError, "the gradient of row 2 is not a finite number"):
             e.update([1, 2], [[0, 0, 0, 0], [0, 0, float("nan"), 0]])
         self.assertTrue(np.array_equal(e.read(), before))
         with self.assertRaisesRegex(garner.UsageError, "say sgd, adagrad or adam"):

@@ -145,7 +145,7 @@ class Hetero(unittest.TestCase):
         text = (self.folder / "mag.json").read_text()
         for there, here, words in [('"count": 4', '"count": 5', "vertices 'paper': features: .*has 4 rows for 5 paper"),
                                    ('"arcs": 6', '"arcs": 7', "has 6 rows for 7 arcs"), ('"garner": 1', '"garner": 9', "garner: is 9"),
-                                   ("{", "", "is no JSON there; mend it, or make it again with the program's `convert`$")]:
+                                   ("{", "", "is not JSON there; mend it, or make it again with the program's `convert`$")]:
             (self.folder / "wrong.json").write_text(text.replace(there, here, 1))
             with self.subTest(words=words), self.assertRaisesRegex(garner.InputError, words):
                 garner.open_hetero(self.folder / "wrong.json")

@@ -168,8 +168,8 @@ class Jobs(unittest.TestCase):
                             self.assertEqual((r.run.weighted, "not weighted" in repr(r.run)), (weighted, not weighted))
         plain = garner.build([0, 1], [1, 2], in_edges=True)
         for wrong, words in ((lambda: garner.pagerank(plain, weighted=True), "has no weights; build it with weights"),
-                             (lambda: garner.pagerank(g, weighted=True, variant="emogi"), "weighted, say pull"),
-                             (lambda: garner.pagerank(g, weighted=True, devices=["host", "host"]), "over 2 shards are not there"),
+                             (lambda: garner.pagerank(g, weighted=True, variant="emogi"), "for weights use pull"),
+                             (lambda: garner.pagerank(g, weighted=True, devices=["host", "host"]), "do not run over 2 devices"),
                              (lambda: garner.pagerank(g, weighted="weight"), "weighted"),
                              (lambda: garner.pagerank(g, personalization={0: 0, 1: 0.0}), "are all 0"),
                              (lambda: garner.pagerank(g, personalization={0: -1.0, 1: 2}), "say a number from 0")):

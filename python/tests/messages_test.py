@@ -65,8 +65,8 @@ class Messages(unittest.TestCase):
     def test_the_rest_of_a_message_stays(self):
         for message in ("a.npy: cannot be opened: No such file", "vertex 5 does not exist in --odd--; ids go from 0 to 3"):
             self.assertEqual(in_python(message), message)
-        self.assertEqual(in_python("g: has no in-lists; add them with `garner convert --in-lists`"),
-                         "g: has no in-lists; build or read it with in_edges=True")
+        self.assertEqual(in_python("g: has no in-edges; add them with `garner convert --in-lists`"),
+                         "g: has no in-edges; build or read it with in_edges=True")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ class Shared(unittest.TestCase):
                 ({"peers": None}, garner.UsageError, "budget for peers, and no peers"),
                 ({"peers": None, "peer_cache": None}, garner.UsageError, "a group of processes .* and no peers"),
                 ({"device": "simulated:2"}, garner.UsageError, "peers must name 2"), ({"device": "simulated:x"}, garner.UsageError, "say .cpu."),
-                ({"timeout": -1}, garner.UsageError, "timeout -1"), ({"group": "../x"}, garner.UsageError, "is no name"),
+                ({"timeout": -1}, garner.UsageError, "timeout -1"), ({"group": "../x"}, garner.UsageError, "is not a name"),
                 ({"group": b"x"}, TypeError, "under a name"), ({"timeout": "long"}, TypeError, "")]:
             with self.subTest(how=how), self.assertRaisesRegex(kind, words):
                 group(**how)
@@ -230,7 +230,7 @@ class Shared(unittest.TestCase):
         name = unused("mistakes")
         with self.assertRaisesRegex(TypeError, "name=3: a table is named by a string"):
             garner.shared(3, features)
-        with self.assertRaisesRegex(OSError, "there is no shared table"):
+        with self.assertRaisesRegex(OSError, "shared table '.*' not found"):
             garner.shared(name)
         table = garner.shared(name, features)
         with self.assertRaisesRegex(garner.UsageError, "held"):
@@ -249,7 +249,7 @@ class Shared(unittest.TestCase):
         pickled = pickle.dumps(table)
         del table
         gc.collect()
-        with self.assertRaisesRegex(garner.FileError, "there is no shared table"):
+        with self.assertRaisesRegex(garner.FileError, "shared table '.*' not found"):
             pickle.loads(pickled)
         table = garner.shared(name, features[:9])
         with self.assertRaisesRegex(garner.InputError, "another table"):

@@ -285,7 +285,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
                 (lambda: garner.tiered(features, peers=3), TypeError, "peers=3: give a list of devices"),
                 (lambda: garner.tiered(features, peers=[0], group=3), TypeError, "group=3: .* a string"),
                 (lambda: garner.tiered(features, group="g"), garner.UsageError, "'g'. and no peers"),
-                (lambda: garner.tiered(features, peers=[0], group="a/b", device="simulated"), garner.UsageError, "is no name"),
+                (lambda: garner.tiered(features, peers=[0], group="a/b", device="simulated"), garner.UsageError, "is not a name"),
                 (lambda: garner.tiered(features.astype(">f4")), TypeError, "ndarray of >f4 is no array .* byte order"),
                 (lambda: garner.tiered([[1.0], [2.0, 3.0]]), TypeError, "features is .*; give an array, a tensor or a list of numbers"),
                 (lambda: garner.shared("garner-test-ragged", [[1.0], [2.0, 3.0]]), TypeError, "shared is .*; give an array, a tensor or a list of numbers"),
@@ -449,7 +449,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
             self.assertRaisesRegex(garner.UsageError, "elements of 4 bytes .* bf16, which takes 2", garner.tiered, floats.view("V4"), dtype="bf16")
             np.save(file, floats)
             self.assertRaisesRegex(garner.UsageError, "t.npy: elements of 4 bytes .* bf16, which takes 2", garner.tiered, file, dtype="bf16")
-            self.assertRaisesRegex(garner.UsageError, "'f64' is no element", garner.tiered, file, dtype="f64")
+            self.assertRaisesRegex(garner.UsageError, "'f64' is not a known element type", garner.tiered, file, dtype="f64")
             np.save(file, words.view("u1")[:, :5])
             self.assertRaisesRegex(garner.UsageError, "rows of 5 bytes", garner.tiered, file, dtype="bf16")
             np.testing.assert_array_equal(garner.tiered(floats, dtype=np.uint8)[[3]], floats[[3]].view("u1"))

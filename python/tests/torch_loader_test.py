@@ -195,7 +195,7 @@ class Loader(unittest.TestCase):
             loader, plain = garner.torch.loader(self.g, [2], batch_size=10, ranks="torchrun"), garner.torch.loader(self.g, [2], batch_size=10)
         self.assertEqual((loader.rank, loader.ranks, len(loader), len(plain)), (1, 3, 10, 30))
         for wrong, words in ((dict(rank=1), "ranks is not"), (dict(rank=2, ranks=2), "rank 2 of 2"),
-                             (dict(rank=0, ranks=20, batch_size=100, drop_last=True), "15 seeds a rank are no mini-batch of 100")):
+                             (dict(rank=0, ranks=20, batch_size=100, drop_last=True), "15 seeds per rank do not fill one mini-batch of 100")):
             with self.assertRaisesRegex(garner.UsageError, words):
                 garner.torch.loader(self.g, [2], **wrong)
 

@@ -15,8 +15,8 @@ void require_combination(place where, tier edges, access_mode how) {
   bool const fits = (how == access_mode::paged) == (edges == tier::managed) && (how != access_mode::copied || edges == tier::host);
   if (known && fits) return;
   fail(errc::usage,
-       "access {} does not go with tier {} at place {}; what goes: strided, merged, aligned with tier host or file (any place), device or "
-       "peer (place device); paged with tier managed, copied with tier host (any place)",
+       "access {} does not go with tier {} on {}; strided, merged and aligned read tier host or file, and on a GPU device or peer; paged "
+       "reads tier managed; copied reads tier host",
        to_string(how), to_string(edges), to_string(where));
 }
 
@@ -24,10 +24,10 @@ std::string why_not_readable_at(std::string const& name, tier edges, int device,
   if (where.kind == place_kind::device)
     return device == where.index || (edges == tier::host && device >= 0)  // pinned, it is mapped for all devices
                ? ""
-               : fmt::format("{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", name,
+               : fmt::format("{}: its edges are not readable on {}; open the graph for that device, or bring_to() it there", name,
                              to_string(where));
   if (!in_device_memory(edges)) return "";
-  return fmt::format("{}: its edges lie on device {}{}; run the job at place device {}, or bring_to() the graph to place {}", name, owner,
+  return fmt::format("{}: its edges are on device {}{}; run the algorithm on cuda:{}, or bring_to() the graph to {}", name, owner,
                      owner == device ? "" : fmt::format(", for device {} to read", device), device, to_string(where));
 }
 void require_readable_at(std::string const& name, memory_block const& edges, place where) {

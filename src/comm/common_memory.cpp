@@ -85,8 +85,8 @@ common_memory::found common_memory::open(bool pinned, std::string_view head) {
     std::string const at = fmt::format("/proc/{}/fd/{}", n.process, n.descriptor);
     m.fd = segment_file::descriptor(::open(at.c_str(), O_RDWR | O_CLOEXEC));
     if (m.fd.fd < 0)
-      fail(errc::io, "{}: what process {} holds for all of '{}' cannot be opened: {}; start all as one user, in one container", at,
-           n.process, said_.name, std::strerror(errno));
+      fail(errc::io, "{}: the memory of process {} for '{}' cannot be opened: {}; start all processes as one user, in one Docker container",
+           at, n.process, said_.name, std::strerror(errno));
     m.bytes = n.bytes;
     m.map(said_.device >= 0);  // pages that may be written are pinned everywhere
     m.fd = {};

@@ -73,7 +73,7 @@ struct peer_group::meeting {
   std::vector<std::pair<void*, std::size_t>> opened;  // of others; on a device without their bytes
 
   meeting(std::string const& n, terms const& t) : name(n), file(peer_group::file(n)), said(t) {
-    if (!(t.wait_seconds >= 0)) fail(errc::usage, "wait_seconds {}: say seconds, 0 or more", t.wait_seconds);  // no number too
+    if (!(t.wait_seconds >= 0)) fail(errc::usage, "timeout {}: use seconds, 0 or more", t.wait_seconds);  // no number too
     until = std::chrono::steady_clock::now() +
             std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(std::min(t.wait_seconds, 1e9)));
   }

@@ -162,7 +162,7 @@ std::optional<common_memory::terms> rank_group::common(int device) {
 namespace {
 void check(std::uint32_t ranks, double wait_seconds) {
   if (ranks < 1 || ranks > rank_group::most_ranks) fail(errc::usage, "{} ranks: say 1 to {}", ranks, rank_group::most_ranks);
-  if (!(wait_seconds >= 0)) fail(errc::usage, "wait_seconds {}: say seconds, 0 or more", wait_seconds);
+  if (!(wait_seconds >= 0)) fail(errc::usage, "timeout {}: use seconds, 0 or more", wait_seconds);
 }
 }  // namespace
 
@@ -199,7 +199,7 @@ void rank_group::take(std::uint32_t rank, executor const& x, std::uint64_t numbe
       fail(errc::usage, "{} has {} parameters and others have {} to {}; give all ranks one model", p.named(rank), numbers, least[0],
            ~least[1]);
     std::size_t const bytes = page_bytes + numbers * sizeof(float);
-    void* const at = p.processes->make(bytes, bytes, "what ranks tell each other");
+    void* const at = p.processes->make(bytes, bytes, "messages between ranks");
     p.mine = new (at) board;
     p.mine->state.store(board::there, std::memory_order_release);
     auto const all = p.processes->open();

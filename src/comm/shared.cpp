@@ -66,7 +66,7 @@ std::filesystem::path shared_file(std::string const& name) {
   bool good = !name.empty() && name.size() <= 200;
   for (char c : name)
     good = good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.');
-  if (!good) fail(errc::usage, "'{}' is no name for a shared table; say 1 to 200 letters, digits, '-', '_' or '.'", name);
+  if (!good) fail(errc::usage, "'{}' is not a name for a shared table; use 1 to 200 letters, digits, '-', '_' or '.'", name);
   return std::filesystem::path(folder) / fmt::format("garner-{}-{}", ::geteuid(), name);
 }
 
@@ -201,7 +201,7 @@ shared_table shared_table::create(std::string const& name, std::uint64_t rows, s
   host_budget().take(pages, "a shared table");
   s->data_bytes = pages, s->charged = true;
   if (::fchmod(s->fd.fd, 0600) != 0 || ::ftruncate(s->fd.fd, static_cast<::off_t>(all)) != 0)
-    fail(errc::memory, "{}: {} bytes refused by the system: {}; ask for less", file.string(), all, std::strerror(errno));
+    fail(errc::memory, "{}: {} bytes refused by the system: {}; share a smaller table", file.string(), all, std::strerror(errno));
   s->map(h.bytes);
 #ifdef MADV_POPULATE_WRITE
   if (::madvise(s->data, page_bytes, MADV_POPULATE_WRITE) == 0) touch_pages(s->data, pages, true);
@@ -250,14 +250,14 @@ void check_header(shared_header const& h, std::filesystem::path const& file, std
 
 shared_table shared_table::attach(std::string const& name, shared_options const& options) try {
   std::filesystem::path const file = shared_file(name);
-  if (!(options.wait_seconds >= 0)) fail(errc::usage, "wait_seconds {}: say seconds, 0 or more", options.wait_seconds);  // no number too
+  if (!(options.wait_seconds >= 0)) fail(errc::usage, "timeout {}: use seconds, 0 or more", options.wait_seconds);  // no number too
   auto const until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options.wait_seconds);
   while (true) {
     check_interrupted();
     descriptor d = segment_file::open(file);
     if (d.fd < 0)
-      fail(errc::io, "{}: there is no shared table '{}'; its creator has not made it, or the last that held it has ended", file.string(),
-           name);
+      fail(errc::io, "{}: shared table '{}' not found; its creator has not made it, or the last process that held it has ended",
+           file.string(), name);
     struct ::stat status {};
     ::fstat(d.fd, &status);
     shared_header h;
@@ -277,8 +277,8 @@ shared_table shared_table::attach(std::string const& name, shared_options const&
         fail_stale(file, d.fd, "its creator ended before it was filled");
       }
       if (std::chrono::steady_clock::now() >= until)
-        fail(errc::io, "{}: process {} has not filled the table '{}' in {} seconds; wait longer (wait_seconds)", file.string(), h.creator,
-             name, options.wait_seconds);
+        fail(errc::io, "{}: process {} has not filled the table '{}' in {} seconds; wait longer (timeout)", file.string(), h.creator, name,
+             options.wait_seconds);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       continue;
     }

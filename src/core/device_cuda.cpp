@@ -203,7 +203,8 @@ namespace {
   cudaGetLastError();
   std::size_t free_bytes = 0, total = 0;
   ignore(cudaMemGetInfo(&free_bytes, &total));
-  fail(errc::memory, "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget) or free some",
+  fail(errc::memory,
+       "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (graph_cache, feature_cache) or free some",
        index, bytes, cudaGetErrorString(status), free_bytes, total);
 }
 }  // namespace

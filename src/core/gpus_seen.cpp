@@ -120,7 +120,7 @@ gpu_problem problem_of(gpus_seen const& seen, gpu_build const& build) {
             "install the wheel for GPUs, or build with CUDA=1"};
   if (seen.cuda == 0)
     return {fmt::format("there is a GPU ({}), and the driver's library libcuda.so.1 cannot be opened", seen.what()),
-            "install the NVIDIA driver, or start the container with --gpus all"};
+            "install the NVIDIA driver, or start the Docker container with --gpus all"};
   int const needed = std::atoi(build.toolkit.c_str());
   if (seen.cuda / 1000 < needed)
     return {fmt::format("the GPU's driver{}{} is for CUDA {}.{}, and this build of Garner needs CUDA {}", seen.driver.empty() ? "" : " ",
@@ -142,7 +142,7 @@ std::string hidden_by() {
 gpu_problem why_no_gpu(gpus_seen const& seen, gpu_build const& build) {
   if (gpu_problem p = problem_of(seen, build); !p.why.empty()) return p;
   if (build.toolkit.empty()) return {"this build has no GPU support", "build with CUDA=1"};
-  if (!seen.any()) return {"no NVIDIA GPU is visible here: there is no /dev/nvidia0", "start a container with --gpus all"};
+  if (!seen.any()) return {"no NVIDIA GPU is visible here: /dev/nvidia0 does not exist", "start a Docker container with --gpus all"};
   if (hides_gpus(seen)) return {hidden_by(), "unset it, or set it to numbers of GPUs"};
   return {};
 }

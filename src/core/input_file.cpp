@@ -25,7 +25,7 @@ input_file::input_file(std::filesystem::path const& file)
   }
   ::close(fd_);
   if (problem) fail(errc::io, "{}: {}", name_, std::strerror(problem));
-  fail(errc::input, "{}: is no regular file; name one", name_);
+  fail(errc::input, "{}: is not a regular file; name one", name_);
 }
 input_file::~input_file() { ::close(fd_); }
 

@@ -51,8 +51,8 @@ opened_library::opened_library(char const* variable, std::string const& name, st
       if (std::optional<opened_library> found = of_file(file, where, &why)) {
         for (auto const& [key, value] : settings)
           if (std::string const is = said(key); is != value)
-            fail(errc::device, "{} is {}; {} must be told by it not to use NVLink multicast; start the process with {}={}", key,
-                 is.empty() ? "not set" : is, file, key, value);
+            fail(errc::device, "{} is {}; {} would use NVLink multicast; start the process with {}={}", key, is.empty() ? "not set" : is,
+                 file, key, value);
         *this = *std::move(found);
         return;
       }

@@ -15,7 +15,7 @@ template <class Enum, std::size_t N>
 Enum parse_name(std::array<std::string_view, N> const& names, std::string_view text, char const* what, char const* choices) {
   for (std::size_t i = 0; i < N; ++i)
     if (names[i] == text) return static_cast<Enum>(i);
-  fail(errc::usage, "'{}' is no {}; say one of {}", text, what, choices);
+  fail(errc::usage, "'{}' is not a known {}; use one of {}", text, what, choices);
 }
 }  // namespace
 

@@ -76,15 +76,14 @@ pending_file::pending_file(std::filesystem::path target, naming named) : target_
   std::filesystem::file_status const there = std::filesystem::status(target_, none);
   if (std::filesystem::is_directory(there)) fail(errc::io, "{}: is a folder; name a file in it", target_.string());
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
-    fail(errc::io, "{}: is no regular file, and a result is written whole or not at all; name a file", target_.string());
+    fail(errc::io, "{}: is not a regular file; a result is written whole or not at all; name a file", target_.string());
   // By hand, since what std::filesystem offers does not follow a link that leads to no file yet.
   place_ = target_;
   for (int links = 0;; ++links) {
     // There /dev/stdout may lead to a regular file, and yet must not be replaced by one.
     std::string const folder = std::filesystem::weakly_canonical(std::filesystem::absolute(place_).parent_path(), none).string() + "/";
     if (folder == "/dev/" || folder.starts_with("/proc/"))
-      fail(errc::io, "{}: is no place for a result, which is written whole or not at all; name a file in a folder of yours",
-           target_.string());
+      fail(errc::io, "{}: cannot hold a result, which is written whole or not at all; name a file in a folder of yours", target_.string());
     if (!std::filesystem::is_symlink(std::filesystem::symlink_status(place_, none))) break;
     if (links == 40) fail(errc::io, "{}: cannot be written: {}; mend the link", target_.string(), std::strerror(ELOOP));
     place_ = place_.parent_path() / std::filesystem::read_symlink(place_, none);

@@ -37,7 +37,7 @@ sm_share parse_share(std::string_view text) {
     bool const alone = kind == text && (s.kind == share_kind::all || s.kind == share_kind::mps);
     if (alone || (counted && s.kind != share_kind::all)) return s;
   }
-  fail(errc::usage, "'{}' is no share of a device; say all, 8 (multiprocessors), grid:8, partition:8, mps or mps:8", text);
+  fail(errc::usage, "'{}' is not a share of a device; use all, 8 (multiprocessors), grid:8, partition:8, mps or mps:8", text);
 }
 
 mps_state mps_here() {
@@ -62,7 +62,9 @@ void require_mps(mps_state const& s) {
   if (!s.runs) fail(errc::device, "no Multi-Process Service runs here (no process answers in {}); {}", s.folder, how);
   double const percent = number(s.percentage);
   if (!(percent > 0 && percent <= 100))
-    fail(errc::device, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is '{}', which is no share; it counts when a process first uses the device: {}",
+    fail(errc::device,
+         "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is '{}'; a share is above 0, and 100 at most; it counts when a process first uses the device: "
+         "{}",
          s.percentage, how);
 }
 
@@ -97,7 +99,8 @@ device_share::device_share(int device, sm_share const& wanted) : device_(device)
       partition_ = made.share, others_ = made.others;
       multiprocessors_ = made.multiprocessors;
       rest_ = others_ ? made.rest : all;  // rounded up to the whole device: concurrent work has no part of its own
-      about_ = fmt::format("partition: {} multiprocessors ({} asked), {} for others", multiprocessors_, wanted.multiprocessors, made.rest);
+      about_ =
+          fmt::format("partition: {} multiprocessors ({} requested), {} for others", multiprocessors_, wanted.multiprocessors, made.rest);
       return;
     }
     if (kind_ == share_kind::partition)

@@ -109,7 +109,7 @@ class simulator final : public device::stream_backend {
   void* allocate(std::size_t bytes) {
     device::require_unrecorded(device::simulated, bytes);
     void* const at = std::aligned_alloc(page, (bytes + page - 1) / page * page);
-    if (!at) fail(errc::memory, "the simulated device: {} bytes refused by the system; ask for less", bytes);
+    if (!at) fail(errc::memory, "the simulated device: {} bytes refused by the system; allocate less", bytes);
     std::memset(at, poison, bytes);
     std::lock_guard const hold(mutex_);
     blocks_[static_cast<char*>(at)] = {bytes};
@@ -214,7 +214,7 @@ class simulator final : public device::stream_backend {
     if (!p) return;
     if (p->in_recording) {  // the stream takes part in that recording
       recorded* const into = p->on->into;
-      if (!into || (on.into && on.into != into)) fail(errc::device, "an event of a recording that has ended is waited for");
+      if (!into || (on.into && on.into != into)) fail(errc::device, "a stream waits for an event of a capture that has ended");
       if (!on.into) on.into = into, into->streams.push_back(&on);
       return;
     }
@@ -225,8 +225,7 @@ class simulator final : public device::stream_backend {
   double elapsed_ms(void* first, void* last) override {
     std::lock_guard const hold(mutex_);
     point_ref const a = static_cast<event*>(first)->last, b = static_cast<event*>(last)->last;
-    if (!a || !b || !a->happened || !b->happened)
-      fail(errc::device, "the time between two events that have not both happened is asked for");
+    if (!a || !b || !a->happened || !b->happened) fail(errc::device, "the time between two events is not known before both have happened");
     return std::chrono::duration<double, std::milli>(b->at - a->at).count();
   }
 
@@ -268,10 +267,12 @@ class simulator final : public device::stream_backend {
  private:
   stream& known(void* s) {
     if (std::none_of(streams_.begin(), streams_.end(), [s](auto const& one) { return one.get() == s; }))
-      fail(errc::usage, "the stream at {} is none of the simulated device's; give it none, it uses its own", s);
+      fail(errc::usage, "the stream at {} does not belong to the simulated device; pass no stream, and it uses its own", s);
     return *static_cast<stream*>(s);
   }
-  [[noreturn]] static void refuse_to_wait() { fail(errc::device, "the host waits for what is being recorded; give it once before"); }
+  [[noreturn]] static void refuse_to_wait() {
+    fail(errc::device, "the host waits for work that is being captured; submit it once before the capture");
+  }
   static void require_outside(point const& p) {
     if (p.in_recording) refuse_to_wait();
   }

@@ -125,8 +125,7 @@ doctor_check uring_check() {
   std::string why;
   if (make_uring_engine({{}}, 8, why)) return {"io_uring", "usable", ""};
   return {"io_uring", "not usable: " + why,
-          "threads read feature files instead, with more processor time; use kernel 5.11 or newer, and allow io_uring in the container's "
-          "seccomp "
+          "threads read feature files instead, with more processor time; use kernel 5.11 or newer, and allow io_uring in Docker's seccomp "
           "profile"};
 }
 doctor_check nccl_check(int gpus) {

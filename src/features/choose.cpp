@@ -130,7 +130,7 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
 
   std::string way, order;
   if (run.order != gather_order::automatic) {
-    order = fmt::format("order {} as asked", to_string(run.order));
+    order = fmt::format("order {} as requested", to_string(run.order));
   } else if (run.order = gather_order::none; staged) {
     order = "the host takes ids as they come";
   } else if (q.where.kind == place_kind::host) {
@@ -149,7 +149,7 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
                                                 figures.measured ? "measured here" : "shipped figures")
                                   : std::string("too few to matter");
     std::string const shared = run.order == gather_order::sorted && repeats
-                                   ? fmt::format("ask for some {} rows, each of which crosses once", grouped(different))
+                                   ? fmt::format("request some {} rows, each of which crosses once", grouped(different))
                                    : fmt::format("share {} translations{}", pays ? "some" : "few or need none of these",
                                                  !pays && insures ? ", but what repeats crosses once for so short a sort" : "");
     order = fmt::format("{}: {} sorted ids {}; {}", rows_text(q), grouped(q.ids), shared, rates);
@@ -169,11 +169,11 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
     order +=
         fmt::format("; ids that repeat are found by a hash table, {}", host           ? "so that each row is read once"
                                                                        : q.far_places ? "and copied from places that are host memory too"
-                                                                                      : "so that their far rows cross once");
+                                                                                      : "so that their remote rows cross once");
   else if (run.duplicates == gather_duplicates::repeat && crosses && !staged) order += "; an id that repeats is fetched again";
 
   if (run.way != gather_way::automatic) {
-    way = fmt::format("{} as asked", to_string(run.way));
+    way = fmt::format("{} as requested", to_string(run.way));
   } else if (engine_on_few) {
     run.way = gather_way::bulk;
     way = fmt::format("with {} multiprocessors the copy engine carries rows of 1 KiB and more best", options.multiprocessors);

@@ -18,7 +18,7 @@ template <class Enum, std::size_t N>
 Enum parse_name(std::array<std::string_view, N> const& names, std::string_view text, char const* what) {
   for (std::size_t i = 0; i < N; ++i)
     if (names[i] == text) return static_cast<Enum>(i);
-  fail(errc::usage, "'{}' is no {}; say one of {}", text, what, fmt::join(names, ", "));
+  fail(errc::usage, "'{}' is not a known {}; use one of {}", text, what, fmt::join(names, ", "));
 }
 }  // namespace
 
@@ -28,13 +28,13 @@ std::string_view to_string(gather_order o) { return orders[static_cast<std::size
 std::string_view to_string(gather_duplicates d) { return duplicates[static_cast<std::size_t>(d)]; }
 std::string_view to_string(cache_policy p) { return policies[static_cast<std::size_t>(p)]; }
 std::string_view to_string(reads_by r) { return readers[static_cast<std::size_t>(r)]; }
-element parse_element(std::string_view text) { return parse_name<element>(elements, text, "element"); }
-gather_way parse_gather_way(std::string_view text) { return parse_name<gather_way>(ways, text, "way to gather"); }
+element parse_element(std::string_view text) { return parse_name<element>(elements, text, "element type"); }
+gather_way parse_gather_way(std::string_view text) { return parse_name<gather_way>(ways, text, "strategy of a gather"); }
 gather_order parse_gather_order(std::string_view text) { return parse_name<gather_order>(orders, text, "order of a gather"); }
 gather_duplicates parse_gather_duplicates(std::string_view text) {
   return parse_name<gather_duplicates>(duplicates, text, "treatment of duplicates");
 }
-cache_policy parse_cache_policy(std::string_view text) { return parse_name<cache_policy>(policies, text, "policy of a cache"); }
-reads_by parse_reads_by(std::string_view text) { return parse_name<reads_by>(readers, text, "way to read a file"); }
+cache_policy parse_cache_policy(std::string_view text) { return parse_name<cache_policy>(policies, text, "cache policy"); }
+reads_by parse_reads_by(std::string_view text) { return parse_name<reads_by>(readers, text, "reader of a file"); }
 
 }  // namespace garner

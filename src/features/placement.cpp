@@ -231,7 +231,7 @@ std::string row_placement::same_for_all(tiered_options const& o) const {
     for (int p : o.peers) peers_are += (peers_are.empty() ? "" : " ") + device::describe(p).pci;
   }
   return fmt::format("{} rows of {} bytes ({}), {}, peers {} ({})", source_.rows, source_.row_bytes(), to_string(source_.kind),
-                     o.scores.empty() ? "no scores" : fmt::format("scores that add up to {:016x}", h), fmt::join(o.peers, ","), peers_are);
+                     o.scores.empty() ? "no scores" : fmt::format("scores with the sum {:016x}", h), fmt::join(o.peers, ","), peers_are);
 }
 
 void row_placement::map_rest() {

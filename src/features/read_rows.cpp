@@ -36,7 +36,7 @@ row_array seen_as(row_array rows, element as) try {
          "elements of {} bytes ({}) cannot be seen as {}, which takes {}: nothing is converted; say u8, an element of {} bytes, or convert "
          "the table first",
          each, said, to_string(as), wanted, each);
-  if (bytes % wanted) fail(errc::usage, "rows of {} bytes ({}) are no whole number of {}; say u8", bytes, said, to_string(as));
+  if (bytes % wanted) fail(errc::usage, "rows of {} bytes ({}) are not a whole number of {}; use u8", bytes, said, to_string(as));
   if (each != wanted) rows.shape.clear();  // other elements than those it counts
   rows.kind = as;
   rows.width = bytes / wanted;

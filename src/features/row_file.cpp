@@ -29,11 +29,11 @@ std::string content_of(npy_layout const& layout, std::string const& head) {
 std::unique_ptr<npy_layout> layout_of(page_file const& pages, std::string const& name) {
   std::string const& content = pages.content();
   std::uint64_t counts[2] = {}, bytes = 0;
-  if (content.size() <= counts_bytes) fail(errc::input, "{}: a file of pages that holds no table of rows", name);
+  if (content.size() <= counts_bytes) fail(errc::input, "{}: a file of pages without a feature table; write one with garner convert", name);
   std::memcpy(counts, content.data(), counts_bytes);
   std::uint64_t const head = content.size() - counts_bytes;
   if (__builtin_mul_overflow(counts[0], counts[1], &bytes) || bytes > ~std::uint64_t{0} - head)
-    fail(errc::input, "{}: {} rows of {} bytes are no table", name, counts[0], counts[1]);
+    fail(errc::input, "{}: {} rows of {} bytes are too many; restore it from a copy, or convert again", name, counts[0], counts[1]);
   auto made = std::make_unique<npy_layout>(name, bytes + head, [&](void* to, std::uint64_t n, std::uint64_t at) {
     if (at > head || n > head - at)
       fail(errc::input, "{}: what it says of its rows ends too soon; restore it from a copy, or convert again", name);

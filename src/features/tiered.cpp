@@ -215,7 +215,8 @@ struct tiered_tensor::parts {
 
   gather_run gather(std::span<id_span const> batches, std::span<row_output const> outs, bool many, gather_options const& o) {
     std::lock_guard const hold(turn);
-    if (batches.size() != outs.size()) fail(errc::usage, "{} batches of ids and {} places for rows", batches.size(), outs.size());
+    if (batches.size() != outs.size())
+      fail(errc::usage, "{} batches of ids and {} outputs; pass one output per batch", batches.size(), outs.size());
     if (o.load_bytes > 16 || (o.load_bytes & (o.load_bytes - 1)) != 0)
       fail(errc::usage, "loads of {} bytes; say 1, 2, 4, 8 or 16", o.load_bytes);
     element const to = written(o);
@@ -227,13 +228,13 @@ struct tiered_tensor::parts {
       require_ids(batches[b]);
       std::uint64_t const count = batches[b].size(), wanted = count * source.width * bytes_of(to);
       n += count;
-      if (count && source.width && !outs[b].data()) fail(errc::usage, "{} ids and no place for their rows", count);
+      if (count && source.width && !outs[b].data()) fail(errc::usage, "{} ids and no output for their rows; pass one", count);
       if (outs[b].bytes() < wanted)
-        fail(errc::usage, "{} rows take {} bytes, and their place has {}; give a larger one", count, wanted, outs[b].bytes());
+        fail(errc::usage, "{} rows take {} bytes, and the output has {}; pass a larger one", count, wanted, outs[b].bytes());
       if (count) require_readable(x, batches[b].data(), "ids");
-      if (count && row_bytes) require_readable(x, outs[b].data(), "places for rows");
+      if (count && row_bytes) require_readable(x, outs[b].data(), "outputs");
       if (to != source.kind && reinterpret_cast<std::uintptr_t>(outs[b].data()) % bytes_of(to) != 0)
-        fail(errc::usage, "a place for {} rows that is not aligned to {} bytes", to_string(to), bytes_of(to));
+        fail(errc::usage, "the output of {} rows is not aligned to {} bytes", to_string(to), bytes_of(to));
     }
     if (to != source.kind && reinterpret_cast<std::uintptr_t>(source.data) % bytes_of(source.kind) != 0)
       fail(errc::usage, "a table of {} that is not aligned to {} bytes", to_string(source.kind), bytes_of(source.kind));

@@ -194,7 +194,7 @@ class by_cublas final : public dense_library {
         }
     std::string all;
     for (std::string const& why : tried) all += (all.empty() ? "" : ", ") + why;
-    fail(errc::device, "device {}: no cuBLAS for dense products (tried {}); install that of CUDA {}, or name its folder in LD_LIBRARY_PATH",
+    fail(errc::device, "device {}: no cuBLAS for GEMM (tried {}); install that of CUDA {}, or name its folder in LD_LIBRARY_PATH",
          x_.device(), all, newest ? "12 or 13" : "12");
   }
   void check(int status, char const* call) const {

@@ -74,7 +74,7 @@ struct block_aggregation<Real>::impl {
 
   void take(edges const& e, aggregation how, stream_ref stream) {
     if (how == aggregation::gcn && e.targets > e.sources)
-      fail(errc::usage, "gcn over {} targets and {} sources; the first sources are the targets, so there are no fewer", e.targets,
+      fail(errc::usage, "gcn over {} targets and {} sources; the targets are the first sources; pass at least as many sources", e.targets,
            e.sources);
     if (e.count && !(e.row && e.col)) fail(errc::usage, "{} edges and no ends", e.count);
     if (how == aggregation::gcn && !e.degrees && e.targets != e.sources)
@@ -119,7 +119,7 @@ struct block_aggregation<Real>::impl {
   void require(Real const* in, Real const* out) {
     if (!ready) fail(errc::usage, "an aggregation without edges; take() some first");
     require_readable(x, in, "rows");
-    require_readable(x, out, "places for rows");
+    require_readable(x, out, "outputs");
   }
 };
 

@@ -185,7 +185,7 @@ shard_decision decide_shards(model_options const& model, graph_handle const& g, 
                              std::vector<place> const& places, bool one_fits) {
   return as_error([&] {
     if (places.size() != asked.shards)
-      fail(errc::usage, "{} shards and {} places: say a place for each shard", asked.shards, places.size());
+      fail(errc::usage, "{} shards and {} devices: name a device for each shard", asked.shards, places.size());
     bool const several = std::any_of(places.begin(), places.end(), [&](place p) { return p.index != places[0].index; });
     std::vector<model_pass> const passes = passes_for(model, t);
     shard_rates const rates = asked.shards > 1 ? measured_rates(places) : known_rates(places[0]);

@@ -150,9 +150,9 @@ struct embedding::impl {
     std::lock_guard const hold(turn);
     require(ids);
     std::uint64_t const wanted = ids.size() * records.rows.row_bytes;
-    if (ids.size() && !out.data()) fail(errc::usage, "{} ids and no place for their rows", ids.size());
+    if (ids.size() && !out.data()) fail(errc::usage, "{} ids and no output for their rows; pass one", ids.size());
     if (out.bytes() < wanted)
-      fail(errc::usage, "{} rows take {} bytes, and their place has {}; give a larger one", ids.size(), wanted, out.bytes());
+      fail(errc::usage, "{} rows take {} bytes, and the output has {}; pass a larger one", ids.size(), wanted, out.bytes());
     bool const sorts = far_rows() > 0;  // what stands several times crosses the link once
     gather_run run;
     run.way = gather_way::aligned;
@@ -161,7 +161,7 @@ struct embedding::impl {
     run.rows = ids.size(), run.row_bytes = records.rows.row_bytes;
     run.why = sorts ? "rows in host memory cross the link in their order, each once" : "all rows are near";
     if (ids.size() == 0) return run;
-    require_readable(x, out.data(), "places for rows");
+    require_readable(x, out.data(), "outputs");
     calls.run(x, stream, [&] {
       model.take();
       batch_list const one = one_batch(ids, out.data());
@@ -215,8 +215,8 @@ struct embedding::impl {
       if (seen.bad_id != none) refuse_id(x, one, seen.bad_id, records.rows.rows);
       if (seen.bad_gradient != none)
         fail(errc::input,
-             "the gradient of row {} is no finite number; nothing of this step was done: look for what is none in the loss, or say a "
-             "smaller rate",
+             "the gradient of row {} is not a finite number; this step changed nothing; look for NaN or infinity in the loss, or use a "
+             "smaller learning rate",
              x.read(g.order.keys + seen.bad_gradient));
       run.rows = seen.rows;
       run.far_rows = o.where.kind == place_kind::host ? 0 : seen.far_rows;
@@ -256,8 +256,8 @@ struct embedding::impl {
     if (what == "weight") return 0;
     for (std::size_t k = 0; k < names.size(); ++k)
       if (what == names[k]) return static_cast<std::uint32_t>(k + 1);
-    fail(errc::usage, "'{}' is no array of an embedding by {}; say weight{}{}", what, to_string(o.optimiser), names.empty() ? "" : " or ",
-         fmt::join(names, ", "));
+    fail(errc::usage, "'{}' is not an array of an embedding by {}; use weight{}{}", what, to_string(o.optimiser),
+         names.empty() ? "" : " or ", fmt::join(names, ", "));
   }
   void check_range(std::uint64_t first, std::uint64_t count, std::uint64_t floats) const {
     if (first > records.rows.rows || count > records.rows.rows - first)

@@ -33,7 +33,7 @@ labelled_parts::labelled_parts(known_vertices const& known, std::string const& g
         fail(errc::input, "vertex at position {} is to train with and has the label {}: no class; take it out of the split", v, label);
       if (label < 0) continue;
       if (static_cast<std::uint64_t>(label) >= o.classes)
-        fail(errc::input, "label {} at position {}, and the model tells {} classes apart, counted from 0; say more classes", label, v,
+        fail(errc::input, "label {} at position {} is not one of the model's {} classes, counted from 0; use more classes", label, v,
              o.classes);
       p.positions.push_back(static_cast<std::int64_t>(v)), p.classes.push_back(label);
       continue;

@@ -31,7 +31,8 @@ void graph_shard::require_rows(shard_options const& o, network<float> const& net
   network<float>::pass p;
   p.rows.assign(net.shape().layers + 1, {1});
   if (o.far_rows && !net.turns_inputs(p))
-    fail(errc::usage, "rows by tier, and the first layer adds rows up as they are, so that all are wanted near; leave the rows near");
+    fail(errc::usage,
+         "tiered features, and the first layer aggregates them unchanged, which needs all in device memory; use local features");
 }
 
 void graph_shard::fill(network<float>::pass& p, network<float>& net, row_scaling scaling, tiered_tensor& features) {

@@ -15,8 +15,8 @@ namespace garner {
 void require_numbers(executor& x, float const* rows, std::uint64_t count, std::uint64_t width,
                      std::function<std::uint64_t(std::uint64_t)> const& position, buffer<std::uint64_t>* in) {
   if (std::uint64_t const bad = first_bad(x, rows, count * width, in); bad != ~std::uint64_t{0})
-    fail(errc::input, "element {} of row {} of the features is no finite number; mend the table, or replace such numbers by 0", bad % width,
-         position(bad / width));
+    fail(errc::input, "element {} of row {} of the features is not a finite number; mend the table, or replace such numbers by 0",
+         bad % width, position(bad / width));
 }
 void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to,
                take_room* kept, std::int64_t const* which) {

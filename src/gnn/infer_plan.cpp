@@ -173,21 +173,21 @@ std::string layer_plan::about() const {
   std::string text;
   switch (way) {
     case layer_way::rows:
-      text = "all rows near";
+      text = "all rows local";
       break;
     case layer_way::products:
-      text = fmt::format("products of the rows near{}", own_near ? ", own rows' too" : "");
+      text = fmt::format("transformed rows local{}", own_near ? ", own rows too" : "");
       break;
     case layer_way::columns:
-      text = fmt::format("{} columns near at a time, and the sums", columns);
+      text = fmt::format("{} columns local at a time, and the sums", columns);
       break;
     case layer_way::far_sums:
-      text = fmt::format("{} columns near at a time, sums in host memory", columns);
+      text = fmt::format("{} columns local at a time, sums in host memory", columns);
       break;
   }
   if (relaid) text += ", the table laid out by columns first";
-  if (list_bytes) text += ", lists in parts";
-  return text + (out_near ? "; the result stays near" : "");
+  if (list_bytes) text += ", adjacency in parts";
+  return text + (out_near ? "; the result stays local" : "");
 }
 
 inference_plan plan_layers(inference_sizes const& of, std::uint64_t near) {

@@ -87,7 +87,8 @@ std::vector<std::uint8_t> read_split(std::filesystem::path const& file) {
     row_array const from = read_rows(file);
     std::uint64_t const width = from.type.empty() ? from.width : from.width / std::max<std::uint64_t>(from.type_bytes, 1);
     if (width > 1)
-      fail(errc::input, "{}: rows of {}, and a split is one number a vertex: 1 train, 2 validation, 3 test, 0 none", file.string(), width);
+      fail(errc::input, "{}: rows of {}, and a split is one number per vertex: 1 train, 2 validation, 3 test, 0 none", file.string(),
+           width);
     std::vector<std::uint8_t> split(from.rows);
     each_number(file.string(), from, "parts of a split", [&](std::uint64_t k, std::int64_t v) {
       if (v < 0 || v > 3)

@@ -62,7 +62,7 @@ layered_inference::layered_inference(executor& x, whole_graph const& g, model_op
 inference_report layered_inference::planned() const {
   inference_report r;
   if (o_.residual) {
-    std::string const how = plan_.encoded_near ? "the product before the layers; it stays near" : "the product before the layers";
+    std::string const how = plan_.encoded_near ? "the product before the layers; it stays local" : "the product before the layers";
     r.layers.push_back({how, plan_.encode_in, plan_.encode_out, 0, 0, 0, 0});
   }
   for (layer_plan const& l : plan_.layers) r.layers.push_back({l.about(), l.bytes_in, l.bytes_out, l.list_bytes, 0, 0, 0});

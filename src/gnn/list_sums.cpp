@@ -335,7 +335,7 @@ void require(executor& x, lists const& l, shape const& s, void const* in, void c
   if (l.loops > l.items) fail(errc::usage, "{} loops of {} lists; give as many lists", l.loops, l.items);
   if (s.heads == 0) fail(errc::usage, "rows of 0 heads; set heads to 1 or more");
   require_readable(x, in, "rows");
-  require_readable(x, out, "places for rows");
+  require_readable(x, out, "outputs");
 }
 
 }  // namespace

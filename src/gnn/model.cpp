@@ -108,12 +108,12 @@ void require_table(gnn_model::parts const& m, tiered_tensor const& features, std
   if (features.rows() < vertices)
     fail(errc::input, "{}: {} rows of features for {} vertices{}; give each vertex one row", graph, features.rows(), vertices, of);
   if (!(features.where() == m.x.where()))
-    fail(errc::usage, "{}: features{} are gathered at place {} and the model lies at place {}; give both the same", graph, of,
+    fail(errc::usage, "{}: features{} are gathered on {} and the model is on {}; give both the same device", graph, of,
          to_string(features.where()), to_string(m.x.where()));
 }
 void require_table(gnn_model::parts const& m, tiered_tensor const& features, graph_handle const& g) {
   if (!types_in(m.net.shape()).names.empty())
-    fail(errc::usage, "{}: one type, and the model is of several; give it the manifest, or make it without types", g.name());
+    fail(errc::usage, "{}: has one type, and the model has several; open the dataset file, or make the model without types", g.name());
   require_table(m, features, g.info().vertices, m.options.inputs, g.name());
 }
 
@@ -133,7 +133,7 @@ model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered
   for (std::size_t k = 0; k < types.size(); ++k) {
     if (!features[k])
       fail(errc::input,
-           "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
+           "{}: '{}' has no features; name a table with one row per vertex in the dataset file (random numbers where features are unknown)",
            g.name(), types[k].name);
     widths.push_back(features[k]->width());
   }
@@ -258,7 +258,7 @@ gnn_model gnn_model::read(std::filesystem::path const& path, place where) try {
     std::vector<float> const& values = c.values<float>(p.name, p.shape);
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!std::isfinite(values[i]))
-        fail(errc::input, "{}: element {} of '{}' in layer {} is no finite number; train anew", c.file, i, p.name, p.layer + 1);
+        fail(errc::input, "{}: element {} of '{}' in layer {} is not a finite number; train again", c.file, i, p.name, p.layer + 1);
     for (std::uint64_t r = 0; r < p.rows; ++r)
       std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(r * p.columns), p.columns,
                   all.begin() + static_cast<std::ptrdiff_t>(p.offset + r * p.stride));

@@ -193,7 +193,7 @@ training_plan plan_training(training_question const& q) {
       take("codes of a window of lists", static_cast<double>(packed_chunk::most_bytes(whole(items_near), whole(arcs_near), 2,
                                                                                       whole(rows_of_items), whole(all), whole(window))));
     if (far && device) p.reads.push_back({"lists of shards", 0, 0, lists_of / directions * aggregations});
-    else take(packed ? "packed lists of a shard, at the most" : "lists of a shard", lists_of, packed);
+    else take(packed ? "compressed adjacency of a shard, at most" : "adjacency of a shard", lists_of, packed);
     take("rows that a shard needs", bulk ? directions * 4 * needed : 0);
     auto const row = static_cast<double>(s.inputs[0]) * number;
     if (of.how.far_rows) {

@@ -81,7 +81,7 @@ tensor_head head_of(std::string const& file, std::span<file_tensor const> tensor
     try {
       return quoted(what);
     } catch (json::exception const&) {
-      fail(errc::usage, "{}: {} {}: is no UTF-8; say it in UTF-8", file, whose, shown(what));
+      fail(errc::usage, "{}: {} {}: is not UTF-8; write it in UTF-8", file, whose, shown(what));
     }
   };
   if (!metadata.empty()) {
@@ -191,7 +191,7 @@ class tensor_file::header {
     return true;
   }
   bool parse_error(std::size_t position, std::string const&, json::exception const&) {
-    bad(fmt::format("its header is no JSON at byte {}", length_bytes + position - 1));
+    bad(fmt::format("its header is not JSON at byte {}", length_bytes + position - 1));
   }
 
  private:
@@ -202,7 +202,7 @@ class tensor_file::header {
   [[noreturn]] void wrong(std::string const& said) const {
     switch (at_) {
       case state::file:
-        bad("its header is no object");
+        bad("its header is not an object");
       case state::tensors:
         bad(fmt::format("{} {}: is {} and no object", key_ == metadata_key ? "metadata" : "tensor", shown(key_), said));
       case state::metadata:
@@ -210,7 +210,7 @@ class tensor_file::header {
       case state::tensor:
         bad(fmt::format("{}: {} is {} and no {}", here(), key_, said, key_ == "dtype" ? "text" : "list"));
       case state::shape:
-        bad(fmt::format("{}: its shape holds {}, which is no whole number from 0 up", here(), said));
+        bad(fmt::format("{}: its shape holds {}, which is not a whole number from 0 up", here(), said));
       case state::offsets:
         break;
     }
@@ -256,7 +256,7 @@ tensor_file::tensor_file(std::filesystem::path const& file) : file_(file) {
   std::string_view const text = std::string_view(head_).substr(length_bytes);
   if (text.substr(0, 1) != "{") bad("its header does not begin with {");       // nlohmann passes over marks of byte order
   if (std::size_t const end = text.find('\0'); end != std::string_view::npos)  // which it takes for the end
-    bad(fmt::format("its header is no JSON at byte {}", length_bytes + end));
+    bad(fmt::format("its header is not JSON at byte {}", length_bytes + end));
   header words(*this);
   json::sax_parse(text.begin(), text.end(), &words);
   place();
@@ -272,13 +272,14 @@ void tensor_file::place() {
   std::uint64_t at = 0;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     tensor_info const& t = tensors_[i];
-    if (t.begin > at) bad(t, fmt::format("begins at byte {} of the data, and bytes {} to {} are no tensor's", t.begin, at, t.begin - 1));
+    if (t.begin > at)
+      bad(t, fmt::format("begins at byte {} of the data, and bytes {} to {} belong to no tensor", t.begin, at, t.begin - 1));
     if (t.begin < at) bad(t, fmt::format("begins at byte {} of the data, within tensor {}", t.begin, shown(tensors_[i - 1].name)));
     at = t.begin + t.bytes;
     if (at > size) bad(t, fmt::format("ends at byte {} of the data, which have {}; was the file cut off?", at, size));
     by_name_[t.name] = i;
   }
-  if (at != size) header::bad(name(), fmt::format("the last {} of its {} bytes are no tensor's", size - at, file_.size()));
+  if (at != size) header::bad(name(), fmt::format("the last {} of its {} bytes belong to no tensor", size - at, file_.size()));
 }
 
 tensor_info const* tensor_file::find(std::string const& name) const {

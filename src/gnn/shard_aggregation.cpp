@@ -37,7 +37,7 @@ struct shard_aggregation::impl {
 
   void require(float const* in, float const* brought, float const* out) {
     require_readable(x, in, "rows");
-    require_readable(x, out, "places for rows");
+    require_readable(x, out, "outputs");
     require_readable(x, brought, "rows of other shards");
   }
 };

@@ -194,7 +194,7 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
   if (options().way == shard_way::mgg) {
     mgg_lists const made(given, parts_, shard_, options().mgg.whole_lists ? ~std::uint32_t{0} : options().mgg.ps);
     to.local = bring(x, made.local, "partitions of a shard"), to.remote = bring(x, made.remote, "partitions of a shard");
-    to.ends = bring(x, made.ends, "lists of a shard"), to.weights = bring(x, made.weights, "weights of a shard");
+    to.ends = bring(x, made.ends, "adjacency of a shard"), to.weights = bring(x, made.weights, "weights of a shard");
     to.brought = made.remote_edges;
   } else {
     shard_lists made(given, parts_, shard_, options().sums, all ? shard_lists::numbered::by_graph : shard_lists::numbered::by_arrival,
@@ -213,8 +213,8 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
       if (options().packed_lists) {
         c.packed = packed_chunk(x, from, c.windows, options().far_lists);
       } else {
-        c.items = keep(x, from.items, "lists of a shard"), c.offsets = keep(x, from.offsets, "lists of a shard");
-        c.ends = keep(x, from.ends, "lists of a shard");
+        c.items = keep(x, from.items, "adjacency of a shard"), c.offsets = keep(x, from.offsets, "adjacency of a shard");
+        c.ends = keep(x, from.ends, "adjacency of a shard");
       }
       c.weights = keep(x, from.weights, "weights of a shard");
       c.needs = bring(x, made.needs[k], "rows that a shard needs");
@@ -224,7 +224,7 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
     }
     if (all) to.brought = parts_.vertices() - rows_;
     if (!all && group_) to.demand = group_->ask(shard_, x, made.needs);
-    to.long_lists = bring(x, made.long_lists, "long lists of a shard");
+    to.long_lists = bring(x, made.long_lists, "long adjacency of a shard");
     to.slices = made.slices;
     if (!group_) to.needed = std::move(made.needs);
   }

@@ -438,7 +438,8 @@ struct training::impl {
     for (parameter const& p : net.parameters())
       for (std::uint64_t r = 0; r < p.rows; ++r)
         if (first_bad(x, net.values() + p.offset + r * p.stride, p.columns) != ~std::uint64_t{0})
-          fail(errc::input, "parameter {} of layer {} holds what is no finite number; begin with another model file", p.name, p.layer + 1);
+          fail(errc::input, "parameter {} of layer {} holds a number that is not finite; begin with another model file", p.name,
+               p.layer + 1);
     constexpr std::uint64_t some = 1u << 16;
     std::string of_rows;  // ranks may have read different tables
     try {
@@ -806,7 +807,7 @@ training::training(gnn_model& model, graph_handle const& g, tiered_tensor& featu
 training::training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, known_vertices const& known,
                    training_options const& options)
     : impl_(told_to(ranks_of(options), options.rank, [&] {
-        if (g.types().empty()) fail(errc::input, "{}: there are no vertices to train with", g.name());
+        if (g.types().empty()) fail(errc::input, "{}: has no vertices to train with", g.name());
         std::uint32_t const target =
             std::min<std::uint32_t>(model.inside().net.shape().target, static_cast<std::uint32_t>(g.types().size()) - 1);
         return std::make_unique<impl>(model, training_ground{nullptr, &g, std::move(features), target}, known, options);

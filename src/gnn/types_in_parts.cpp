@@ -103,7 +103,7 @@ types_plan plan_types(network_shape const& s, types_sizes const& of, std::uint64
       told.rows_in += in_table[t] ? of_table(t) : stored(l, t);
       if (l + 1 < s.layers) told.rows_out += stored(l + 1, t);
     }
-    told.how = narrow ? "some columns of a relation's rows near at a time" : "the rows of a relation near at a time";
+    told.how = narrow ? "some columns of a relation's rows local at a time" : "the rows of a relation local at a time";
     if (far) told.how += ", sums in host memory";
     if (!alone) told.how += "; the next come meanwhile";
     p.layers.push_back(std::move(told));

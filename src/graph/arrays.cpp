@@ -32,7 +32,7 @@ void check_rows(std::string const& name, std::uint64_t rows, array_rules const& 
 void check_below(std::string const& name, std::uint64_t row, std::int64_t value, array_rules const& rules) {
   if (!rules.below) return;
   if (value < 0 || static_cast<std::uint64_t>(value) >= *rules.below)
-    fail(errc::input, "{}: row {} is {}; there is no {} {}, they go from 0 to {}", name, row, value, rules.of, value,
+    fail(errc::input, "{}: row {} is {}; {} {} does not exist, they go from 0 to {}", name, row, value, rules.of, value,
          std::max<std::uint64_t>(*rules.below, 1) - 1);
 }
 void check_column(npy_layout const& a) {
@@ -119,10 +119,11 @@ text_table each_row(std::filesystem::path const& file, Row const& row) {
       auto const [rest, problem] = std::from_chars(p, last, value);
       if constexpr (std::is_floating_point_v<T>) {
         if (p == last) value = std::numeric_limits<T>::quiet_NaN();  // pandas writes missing values as empty fields
-        else if (rest != last || problem == std::errc::invalid_argument) text.complain(p, fmt::format("{} is no number", shown({p, last})));
+        else if (rest != last || problem == std::errc::invalid_argument)
+          text.complain(p, fmt::format("{} is not a number", shown({p, last})));
         else if (problem != std::errc{}) text.complain(p, fmt::format("{} is beyond the range of its float", shown({p, last})));
       } else if (p == last || rest != last || problem != std::errc{}) {
-        text.complain(p, fmt::format("{} is no whole number of 64 bits", shown({p, last})));
+        text.complain(p, fmt::format("{} is not a whole number of 64 bits", shown({p, last})));
       }
       fields.push_back(value);
       if (stop == end) break;

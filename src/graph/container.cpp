@@ -211,7 +211,7 @@ class section_reader {
     if (!far) return;
     for (packed_array* p : {&lists.packed_targets, &lists.packed_weights}) {
       if (p->empty()) continue;
-      memory_block there(how.edges, p->words.bytes(), how.device, "packed lists");
+      memory_block there(how.edges, p->words.bytes(), how.device, "compressed adjacency");
       void* const stream = device::make_stream(how.device);
       device::copy(how.device, stream, there.data(), p->words.data(), there.bytes());
       device::wait(how.device, stream);
@@ -284,7 +284,7 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   g.info = reader.header.info;
   g.checked = how.check;
   if (how.in_lists && g.info.directed && !g.info.in_lists)
-    fail(errc::input, "{}: has no in-lists; add them with `garner convert --in-edges`", g.name);
+    fail(errc::input, "{}: has no in-edges; add them with `garner convert --in-edges`", g.name);
   if (how.weights && g.info.weights == weight_kind::none)
     fail(errc::input,
          "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --random-weights 1:255`",
@@ -318,7 +318,7 @@ std::uint64_t list_bytes(container_header const& header, load_options const& how
 buffer<std::uint64_t> load_offsets(std::filesystem::path const& file, bool of_in_lists, bool check) {
   section_reader reader(file);
   container_section const* s = reader.find(of_in_lists ? section_kind::in_offsets : section_kind::out_offsets);
-  if (!s) fail(errc::input, "{}: has no in-lists; add them with `garner convert --in-edges`", file.string());
+  if (!s) fail(errc::input, "{}: has no in-edges; add them with `garner convert --in-edges`", file.string());
   reader.bar.emplace("loading", s->bytes);
   return reader.read_offsets(*s, check);
 }

@@ -65,8 +65,7 @@ container_file::container_file(std::filesystem::path const& path) : name_(path.s
   int const failed = ::fstat(fd_, &status);
   if (failed != 0 || !S_ISREG(status.st_mode)) {
     ::close(fd_);
-    fail(errc::io, "{}: is {}; a container is read from a regular file", name_,
-         S_ISDIR(status.st_mode) ? "a folder" : "not a regular file");
+    fail(errc::io, "{}: is {}; a graph file is a regular file", name_, S_ISDIR(status.st_mode) ? "a folder" : "not a regular file");
   }
   bytes_ = static_cast<std::uint64_t>(status.st_size);
 }
@@ -117,15 +116,15 @@ container_header parse(container_file const& file) {
   raw_header raw{};
   std::uint64_t const have = std::min(file.bytes(), page);
   file.read(0, &raw, have);
-  if (have == 0) fail(errc::input, "{}: is empty; a container begins with a header of {} bytes", name, page);
+  if (have == 0) fail(errc::input, "{}: is empty; a graph file begins with a header of {} bytes", name, page);
   if (std::uint64_t const n = std::min<std::uint64_t>(have, 8); std::memcmp(&raw, magic_bytes.data(), n) != 0) {
     if (std::memcmp(reinterpret_cast<char const*>(&raw) + 1, "GNR", std::min<std::uint64_t>(have - 1, 3)) == 0 && have > 3)
       fail(errc::input, "{}: byte 0: the mark of a graph file is damaged, as by a transfer as text; copy the file again in binary", name);
-    fail(errc::input, "{}: byte 0: is not a Garner container; make one with `garner convert {} OUT.gnr`", name, name);
+    fail(errc::input, "{}: byte 0: is not a Garner graph file; make one with `garner convert {} OUT.gnr`", name, name);
   }
   if (have < page) fail(errc::input, "{}: ends at byte {}, within the header of {} bytes; copy or convert it again", name, have, page);
   if (raw.version != version_now)
-    fail(errc::input, "{}: byte 8: is a container of version {}, this Garner reads version {}; use the Garner that wrote it", name,
+    fail(errc::input, "{}: byte 8: is a graph file of version {}, this Garner reads version {}; use the Garner that wrote it", name,
          raw.version, version_now);
   if (std::uint64_t const sum = header_checksum(raw); sum != raw.checksum)
     fail(errc::input,
@@ -138,7 +137,7 @@ container_header parse(container_file const& file) {
   if (raw.header_bytes != page)
     bad(offsetof(raw_header, header_bytes), fmt::format("the header has {} bytes, not {}", raw.header_bytes, page));
   if (raw.file_bytes != file.bytes())
-    fail(errc::input, "{}: byte {}: the header tells of {} bytes but the file has {}; it was {}, copy it again", name,
+    fail(errc::input, "{}: byte {}: the header says {} bytes but the file has {}; it was {}, copy it again", name,
          offsetof(raw_header, file_bytes), raw.file_bytes, file.bytes(), file.bytes() < raw.file_bytes ? "cut short" : "added to");
   if (raw.id_bytes != 4 && raw.id_bytes != 8)
     bad(offsetof(raw_header, id_bytes), fmt::format("vertex ids of {} bytes; 4 or 8 are possible", raw.id_bytes));
@@ -146,7 +145,7 @@ container_header parse(container_file const& file) {
   if (raw.flags & ~flags_known)
     bad(offsetof(raw_header, flags), fmt::format("unknown flags {:#x}, perhaps of a newer Garner", raw.flags & ~flags_known));
   bool const directed = raw.flags & flag_directed, in_lists = raw.flags & flag_in_lists, id_map = raw.flags & flag_id_map;
-  if (in_lists && !directed) bad(offsetof(raw_header, flags), "in-lists of an undirected graph");
+  if (in_lists && !directed) bad(offsetof(raw_header, flags), "in-edges of an undirected graph");
   bool const reordered = raw.flags & flag_reordered;
   if (reordered && !id_map) bad(offsetof(raw_header, flags), "reordered without an id map");
   if (reordered && (raw.order == 0 || raw.order > static_cast<std::uint32_t>(vertex_order::score)))
@@ -158,7 +157,8 @@ container_header parse(container_file const& file) {
   if (!packed && raw.edges > raw.file_bytes / raw.id_bytes)
     bad(offsetof(raw_header, edges), fmt::format("{} edges are more than a file of {} bytes can hold", raw.edges, raw.file_bytes));
   if (packed && raw.edges / 8 > raw.file_bytes)  // a directory has 4 bytes per 32 edges
-    bad(offsetof(raw_header, edges), fmt::format("{} packed edges are more than a file of {} bytes can hold", raw.edges, raw.file_bytes));
+    bad(offsetof(raw_header, edges),
+        fmt::format("{} compressed edges are more than a file of {} bytes can hold", raw.edges, raw.file_bytes));
   if (packed && raw.id_bytes != 4) bad(offsetof(raw_header, id_bytes), fmt::format("compressed ids of {} bytes; must be 4", raw.id_bytes));
   bool const weighted = raw.weights != 0;
   std::uint64_t const* const words = &raw.words.out_targets;
@@ -207,7 +207,7 @@ container_header parse(container_file const& file) {
     std::size_t const at = offsetof(raw_header, table) + i * sizeof(raw_section);
     auto const same = [&](std::size_t byte, char const* what, std::uint64_t is, std::uint64_t expected) {
       if (is != expected)
-        bad(at + byte, fmt::format("section {} ('{}'): {} {} where the counts ask for {}", i, s.name, what, is, expected));
+        bad(at + byte, fmt::format("section {} ('{}'): {} {} where the counts require {}", i, s.name, what, is, expected));
     };
     same(offsetof(raw_section, kind), "kind", r.kind, static_cast<std::uint32_t>(s.kind));
     same(offsetof(raw_section, element_bytes), "element bytes", r.element_bytes, s.element_bytes);

@@ -114,9 +114,9 @@ bool can_sort_by_parts(convert_plan const& plan) {
 
 std::string why_not_by_parts(convert_plan const& plan) {
   if (plan.from == file_format::gnr)
-    return " (of what is larger only an edge list is sorted by parts, since a container is taken apart and built again in memory)";
+    return " (only an edge list may need more and is sorted by parts; a graph file is built again in memory)";
   if (plan.to != file_format::gnr)
-    return fmt::format(" (what is larger is sorted by parts into a container, a .gnr; a .{} is written of a graph in memory)",
+    return fmt::format(" (a larger graph is sorted by parts into a graph file, a .gnr; a .{} is written from a graph in memory)",
                        to_string(plan.to));
   return fmt::format(" (from {} on it is sorted by parts)", format_bytes(large_graph_least));
 }
@@ -198,19 +198,19 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
     fail(errc::usage, "{}: {} is read but not written; el, wel, mtx, metis, sg, wsg, bel and gnr are (name one with --to)", out.string(),
          to_string(plan.to));
   if (plan.to == file_format::gnr && strip_compression(out).compression != "")
-    fail(errc::usage, "{}: a container is not compressed, since it is read in place; drop the ending {}", out.string(),
+    fail(errc::usage, "{}: a graph file has no .gz or .zst, since it is read in place; drop the ending {}", out.string(),
          strip_compression(out).compression);
   bool const weighted = plan.to == file_format::wel || plan.to == file_format::wsg;
   bool const none = plan.from == file_format::el || plan.from == file_format::sg || plan.from == file_format::npy ||
                     plan.from == file_format::npz || options.read.ignore_weights ||
                     (plan.from == file_format::gnr && info_of(in).weights == weight_kind::none);
   if (weighted && none && !b.draw_weights)
-    fail(errc::usage, "{}: there are no weights, which a .{} needs; write a .{} or draw some with --random-weights", out.string(),
+    fail(errc::usage, "{}: has no weights, which a .{} needs; write a .{} or draw some with --random-weights", out.string(),
          to_string(plan.to), to_string(plan.to).substr(1));
   if (plan.from == file_format::gnr) {
     if (!options.read.columns.empty())
-      fail(errc::usage, "{}: --columns is for text in columns, and this is a container; leave it out", in.string());
-    if (options.read.skip_lines) fail(errc::usage, "{}: --skip-lines is for text, and this is a container; leave it out", in.string());
+      fail(errc::usage, "{}: --columns is for text in columns, and this is a graph file; leave it out", in.string());
+    if (options.read.skip_lines) fail(errc::usage, "{}: --skip-lines is for text, and this is a graph file; leave it out", in.string());
   }
   look_at(in, options, plan);
   std::uint64_t const allowed = host_budget().limit();

@@ -86,9 +86,9 @@ std::vector<std::pair<std::string, std::string>> named_row(fs::path const& file)
   }
   if (line.size() > 1 || !line[0].empty()) lines.push_back(std::move(line));
   while (!lines.empty() && lines.back() == std::vector<std::string>{""}) lines.pop_back();
-  if (lines.size() > 2) fail(errc::input, "{}: tells of {} graphs; one is converted", file.string(), lines.size() - 1);
+  if (lines.size() > 2) fail(errc::input, "{}: describes {} graphs; one is converted", file.string(), lines.size() - 1);
   if (lines.size() != 2 || lines[0].size() != lines[1].size())
-    fail(errc::input, "{}: is no line of names above a line of as many words", file.string());
+    fail(errc::input, "{}: is not a line of names above a line of as many words", file.string());
   std::vector<std::pair<std::string, std::string>> all;
   for (std::size_t i = 0; i < lines[0].size(); ++i) all.emplace_back(lines[0][i], lines[1][i]);
   return all;
@@ -113,7 +113,7 @@ std::vector<std::pair<std::string, std::uint64_t>> counts_in(fs::path const& fil
 std::uint64_t one_count(array_source const& from) {
   std::vector<std::int64_t> const all = whole_numbers(from, {});
   if (all.size() != 1 || all[0] < 0)
-    fail(errc::input, "{}: tells of {} graphs; one is converted, with a count from 0 up", from.file.string(), all.size());
+    fail(errc::input, "{}: describes {} graphs; one is converted, with a count from 0 up", from.file.string(), all.size());
   return static_cast<std::uint64_t>(all[0]);
 }
 std::optional<std::uint64_t> count_in(fs::path const& folder, std::initializer_list<char const*> names) {
@@ -179,7 +179,7 @@ data_set ogb_of_types(fs::path const& root, fs::path const& raw, std::string con
   for (fs::path const& folder : folders_of(raw / "relations")) {
     std::string const name = folder.filename().string();
     auto e = named(name);
-    if (!e) fail(errc::input, "{}: is no FROM___RELATION___TO", folder.string());
+    if (!e) fail(errc::input, "{}: is not named FROM___RELATION___TO", folder.string());
     for (std::string const& end : {e->from, e->to})
       if (std::none_of(d.types.begin(), d.types.end(), [&](auto const& t) { return t.name == end; }))
         fail(errc::input, "{}: {} has no vertices '{}'", folder.string(), counts.filename().string(), end);
@@ -277,7 +277,7 @@ data_set lone_index(fs::path const& root, array_source const& index, std::string
 }  // namespace
 
 data_set look_into(fs::path const& folder, std::string const& split) {
-  if (!is_folder(folder)) fail(errc::io, "{}: is no folder, or cannot be read", folder.string());
+  if (!is_folder(folder)) fail(errc::io, "{}: is not a folder, or cannot be read", folder.string());
   fs::path const raw = is_folder(folder / "raw") ? folder / "raw" : folder,
                  processed = is_folder(folder / "processed") ? folder / "processed" : folder;
   if (is_folder(raw / "relations")) return ogb_of_types(folder, raw, split);
@@ -300,9 +300,8 @@ std::vector<std::pair<std::string, std::uint64_t>> read_counts(fs::path const& f
     if (e.name == "data.pkl" || e.name.ends_with("/data.pkl")) data = &e;
   auto const bad = [&](std::string const& what) {
     fail(errc::input,
-         "{}: {}; a dictionary of names and counts is read, as torch.save writes it; or write num-node-dict.csv beside it, a line of names "
-         "and "
-         "one of counts",
+         "{}: {}; a dictionary of names and counts is read, as torch.save writes it; or write num-node-dict.csv in its folder, a line of "
+         "names and one of counts",
          file.string(), what);
   };
   if (!data) bad("holds no data.pkl");
@@ -322,16 +321,16 @@ std::vector<std::pair<std::string, std::uint64_t>> read_counts(fs::path const& f
   std::vector<std::uint64_t> numbers;
   bool dictionary = false;
   auto const take = [&] {
-    if (names.size() != numbers.size()) bad("its data.pkl is no such dictionary");
+    if (names.size() != numbers.size()) bad("its data.pkl is not such a dictionary");
     for (std::size_t i = 0; i < names.size(); ++i) counts.emplace_back(std::move(names[i]), numbers[i]);
     names.clear(), numbers.clear();
   };
   auto const put = [&](std::uint64_t n) {
-    if (numbers.size() + 1 != names.size()) bad("its data.pkl is no such dictionary");
+    if (numbers.size() + 1 != names.size()) bad("its data.pkl is not such a dictionary");
     numbers.push_back(n);
   };
   auto const text = [&](std::uint64_t bytes) {
-    if (names.size() != numbers.size() || code.size() - at < bytes) bad("its data.pkl is no such dictionary");
+    if (names.size() != numbers.size() || code.size() - at < bytes) bad("its data.pkl is not such a dictionary");
     names.push_back(code.substr(at, bytes));
     at += bytes;
   };
@@ -385,11 +384,11 @@ std::vector<std::pair<std::string, std::uint64_t>> read_counts(fs::path const& f
       }
       case 's':
       case 'u':
-        if (!dictionary) bad("its data.pkl is no such dictionary");
+        if (!dictionary) bad("its data.pkl is not such a dictionary");
         take();
         break;  // SETITEM, SETITEMS
       case '.':
-        if (!dictionary || !names.empty()) bad("its data.pkl is no such dictionary");
+        if (!dictionary || !names.empty()) bad("its data.pkl is not such a dictionary");
         return counts;
       default:
         bad("its data.pkl holds something else");

@@ -163,7 +163,7 @@ generator parse_generator(std::string_view name) {
   if (name == "kron") return generator::kron;
   if (name == "uniform") return generator::uniform;
   if (name == "web") return generator::web;
-  fail(errc::usage, "'{}' is no generator; say kron, uniform or web", name);
+  fail(errc::usage, "'{}' is not a generator; use kron, uniform or web", name);
 }
 std::string_view to_string(generator g) { return g == generator::kron ? "kron" : g == generator::uniform ? "uniform" : "web"; }
 

@@ -81,7 +81,7 @@ tier tier_for(place where, std::optional<tier> edges, graph_info const& info, st
     return t;
   }
   if (t != tier::host && t != tier::managed && !(in_device_memory(t) && on_device(where)))
-    fail(errc::usage, "edges in tier {} cannot be read at place {}; say host, managed, file, or for a device device or peer", to_string(t),
+    fail(errc::usage, "edges in tier {} cannot be read on {}; use host, managed, file, or on a GPU device or peer", to_string(t),
          to_string(where));
   if (!on_device(where)) return tier::host;
   device::require(where.index);
@@ -99,7 +99,7 @@ std::optional<memory_block> copied(executor& x, memory_block const& from, tier t
   bool const readable = x.on_device() ? from.where() == to && from.device() == x.device() : !in_device_memory(from.where());
   if (from.bytes() == 0 || readable) return {};
   if (in_device_memory(from.where()) && from.device() != x.device() && x.on_device())
-    fail(errc::usage, "edges go from device {} to device {} by way of the host; bring the graph to place host first", from.device(),
+    fail(errc::usage, "edges move from device {} to device {} through host memory; bring the graph to cpu first", from.device(),
          x.device());
   if (from.owner() && to == tier::host && x.on_device()) {  // shared memory is pinned in its present location
     struct held {
@@ -178,7 +178,7 @@ graph_handle open_in_common(std::filesystem::path const& file, open_options cons
 
 graph_handle read_graph(std::filesystem::path const& file, build_options const& options, build_report* report) {
   return as_error([&] {
-    if (format_of(file) == file_format::gnr) fail(errc::usage, "{}: is a container; open_graph opens it", file.string());
+    if (format_of(file) == file_format::gnr) fail(errc::usage, "{}: is a graph file; open_graph opens it", file.string());
     build_report mine;
     edge_list edges = read_edges(file, {}).edges;
     require_vertices(edges, options.allow_empty);
@@ -198,7 +198,7 @@ graph_handle make_in_lists(graph_handle&& handle) {
     graph& g = graph_access::change(handle);
     if (!g.info.directed || g.info.in_lists) return std::move(handle);
     if (g.in_file)
-      fail(errc::input, "{}: has no in-lists, and lists that stay in the file make none; add them with `garner convert --in-edges`",
+      fail(errc::input, "{}: has no in-edges, and edges that stay in the file build none; add them with `garner convert --in-edges`",
            g.name);
     memory_block const& lists = g.info.packed ? g.out.packed_targets.words : g.out.targets;
     bool const far = in_device_memory(lists.where());
@@ -217,8 +217,7 @@ graph_handle make_in_lists(std::shared_ptr<graph_handle const> const& handle) {
         std::make_shared<std::shared_ptr<graph_handle const>>(handle);  // shared by all copies: the handle's use count shows other users
     auto const shared = [&](memory_block const& b) {
       if (in_device_memory(b.where()))
-        fail(errc::usage, "{}: its edges are on a device and in use; release the other handles, or open it with in_lists = true",
-             from.name);
+        fail(errc::usage, "{}: its edges are on a device and in use; release the other handles, or open it with its in-edges", from.name);
       return b.bytes() ? memory_block(owner, b.data(), b.bytes(), b.device()) : memory_block();
     };
     auto const share = [&]<class T>(buffer<T>& to, buffer<T> const& b) {
@@ -263,7 +262,7 @@ graph_handle bring_to(graph_handle&& handle, place where, std::optional<tier> ed
     for (edge_lists* lists : {&g.out, &g.in}) {
       bring(lists->targets, "edge list");
       bring(lists->weights, "weights");
-      for (packed_array* p : {&lists->packed_targets, &lists->packed_weights}) bring(p->words, "packed lists");
+      for (packed_array* p : {&lists->packed_targets, &lists->packed_weights}) bring(p->words, "compressed adjacency");
     }
     bring_offsets_near(g, x.on_device() ? x.device() : -1);
     for (auto& [from, block] : there) *from = std::move(block);

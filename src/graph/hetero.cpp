@@ -54,7 +54,7 @@ class field {
     if (!value_.is_object()) wrong("an object");
     for (auto const& [key, value] : value_.items())
       if (std::find(keys.begin(), keys.end(), key) == keys.end())
-        fail(errc::input, "{}: {}: there is no such key; {}has {}", file_, in(key), where_.empty() ? "a manifest " : "it ",
+        fail(errc::input, "{}: {}: is not a known key; {}has {}", file_, in(key), where_.empty() ? "a dataset file " : "it ",
              fmt::join(keys, ", "));
     return *this;
   }
@@ -110,7 +110,7 @@ json parse(std::string_view text, std::string const& file) {
       return true;
     });
   } catch (json::parse_error const& e) {
-    fail(errc::input, "{}: byte {}: is no JSON there; mend it, or make it again with `garner convert FOLDER {}`", file, e.byte,
+    fail(errc::input, "{}: byte {}: is not JSON there; mend it, or make it again with `garner convert FOLDER {}`", file, e.byte,
          fs::path(file).filename().string());
   } catch (json::out_of_range const&) {
     fail(errc::input, "{}: holds a number beyond what a number can be; mend it", file);
@@ -184,9 +184,9 @@ void check_files(hetero_manifest const& m, std::string const& file) {
 // Checks that need the adjacency itself.
 void check_lists(graph const& g, edge_type const& e, std::uint64_t from, std::uint64_t to) {
   if (g.out.offsets[to] != g.info.edges)
-    fail(errc::input, "{}: {} arcs stand in lists beyond the {} of '{}'", g.name, g.info.edges - g.out.offsets[to], to, e.to);
+    fail(errc::input, "{}: {} edges are of vertices beyond the {} of '{}'", g.name, g.info.edges - g.out.offsets[to], to, e.to);
   std::uint64_t const bad = first_beyond(g, from);
-  if (bad != g.info.edges) fail(errc::input, "{}: arc {} leads beyond the {} of '{}'", g.name, bad, from, e.from);
+  if (bad != g.info.edges) fail(errc::input, "{}: edge {} leads beyond the {} of '{}'", g.name, bad, from, e.from);
   if (!g.info.directed || g.in.offsets.empty()) return;
   if (g.in.offsets[from] != g.info.edges || first_beyond(g, to, true) != g.info.edges)
     fail(errc::input, "{}: its in-edges and out-edges differ; convert the dataset again", g.name);
@@ -221,7 +221,7 @@ void check_names(hetero_manifest const& m, std::string const& file) {
     for (auto const& [key, name] : {std::pair("from", &e.from), std::pair("to", &e.to)})
       if (!types.count(*name))
         fail(errc::input, "{}: edges[{}].{}: no vertices are called '{}'; {}", file, i, key, *name,
-             types.empty() ? "there are none" : fmt::format("there are '{}'", fmt::join(types, "', '")));
+             types.empty() ? "the file has no types" : fmt::format("there are '{}'", fmt::join(types, "', '")));
     if (!edges.insert({e.from, e.relation, e.to}).second) fail(errc::input, "{}: edges[{}]: '{}' stands twice", file, i, name_of(e));
   }
 }
@@ -232,7 +232,7 @@ hetero_manifest parse_manifest(std::string_view text, fs::path const& path) {
   document<json> const read{parse(text, file)};
   field const whole = field(read.all, "", file).object({"garner", "vertices", "edges"});
   if (std::uint64_t const is = whole["garner"].count(); is != version)
-    fail(errc::input, "{}: garner: is {}; this Garner reads manifests of version {}", file, is, version);
+    fail(errc::input, "{}: garner: is {}; this Garner reads dataset files of version {}", file, is, version);
   hetero_manifest m;
   for (field const& f : whole["vertices"].items()) {
     f.object({"name", "count", "features", "labels", "times", "train", "valid", "test"});

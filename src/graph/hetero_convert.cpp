@@ -57,7 +57,7 @@ class new_folder {
     if (!fs::create_directory(path_, problem))
       fail(problem ? errc::io : errc::usage, "{}: {}; {}", path_.string(),
            problem ? "cannot be made: " + problem.message() : "is there already",
-           problem ? "check that the folder it lies in exists and is yours" : "remove it, or name another manifest");
+           problem ? "check that the folder it lies in exists and is yours" : "remove it, or name another dataset file");
   }
   ~new_folder() {
     std::error_code ignored;
@@ -168,7 +168,7 @@ class conversion {
     for (std::string const& name : {e.from, e.relation, e.to}) require_name(name, from_);
     std::unique_ptr<edge_source> const edges = open(e);
     if (e.count && *e.count != edges->count())
-      fail(errc::input, "{}: has {} edges, and the data set tells of {}", edges->name(), edges->count(), *e.count);
+      fail(errc::input, "{}: has {} edges, and the dataset counts {}", edges->name(), edges->count(), *e.count);
     std::string const stem = e.from + "___" + e.relation + "___" + e.to;
     std::optional<fs::path> features;
     array_rules rules;
@@ -234,7 +234,8 @@ hetero_report convert_hetero(fs::path const& folder, fs::path const& manifest, h
   return as_error([&] {
     phase const timed{"graph.convert_hetero"};
     if (manifest.extension() != ".json") fail(errc::usage, "{}: a dataset file's name ends in .json", manifest.string());
-    if (options.packed && options.id_bytes == 8) fail(errc::usage, "packed lists have ids of 4 bytes; leave out one of the two");
+    if (options.packed && options.id_bytes == 8)
+      fail(errc::usage, "compressed edges have ids of 4 bytes; leave out compression or ids of 8 bytes");
     { pending_file const there(manifest); }  // fails early if it is not writable
     return conversion(folder, manifest, options).run(manifest);
   });

@@ -144,7 +144,7 @@ struct input_stream::state {
         continue;
       }
       if (seen_member && static_cast<unsigned char>(raw[raw_begin]) != 0x1f)
-        fail(errc::input, "{}: byte {} follows the end of the gzip data and is none itself; the file is damaged, fetch it again", name,
+        fail(errc::input, "{}: byte {} follows the end of the gzip data and is not gzip data; the file is damaged, fetch it again", name,
              raw_read - (raw_end - raw_begin));
       ::inflateReset(&inflater);
       between = false;

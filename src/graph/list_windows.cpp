@@ -138,11 +138,10 @@ struct list_windows::state {
     budget& host = host_budget();
     std::uint64_t const free = host.limit() - std::min(host.limit(), host.used());
     if (!file.window_bytes() && free < least_bytes(g.info))
-      fail(
-          errc::memory,
-          "{}: two windows of lists want {} of host memory at the least, beside what the job itself takes, and {} are left; raise the host "
-          "budget",
-          g.name, format_bytes(least_bytes(g.info)), format_bytes(free));
+      fail(errc::memory,
+           "{}: two staging buffers for edges need {} of host memory, besides what the algorithm takes, and {} are left; raise the host "
+           "budget",
+           g.name, format_bytes(least_bytes(g.info)), format_bytes(free));
     room_sizes const sizes = sizes_of(g.info, file.window_bytes() ? file.window_bytes() : window_within(g.info, free));
     most_items = sizes.items;
     auto made = std::make_shared<rooms>();
@@ -249,8 +248,8 @@ struct list_windows::state {
       }
     });
     if (arc != list_file::none)
-      fail(errc::input, "{}: arc {} leads to no vertex, of which there are {}; the file is damaged, copy or convert it again", g.name,
-           arc.load(), g.info.vertices);
+      fail(errc::input, "{}: edge {} leads beyond the {} vertices; the file is damaged, copy or convert it again", g.name, arc.load(),
+           g.info.vertices);
   }
   // The first edge of block b with an invalid target, or none.
   std::uint64_t beyond(edge_lists const& lists, std::uint64_t at, std::uint64_t b) const {

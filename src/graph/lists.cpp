@@ -67,10 +67,10 @@ void const* plain(memory_block const& there, packed_array const& packed, std::ui
     return words;
   }
   packed_array near;  // decompressed by the host
-  near.words = memory_block(tier::host, packed.words.bytes(), -1, "packed lists");
+  near.words = memory_block(tier::host, packed.words.bytes(), -1, "compressed adjacency");
   bring(packed.words, near.words.data());
-  near.blocks = buffer<std::uint32_t>(tier::host, packed.blocks.size(), -1, "directory of packed lists");
-  near.groups = buffer<std::uint64_t>(tier::host, packed.groups.size(), -1, "directory of packed lists");
+  near.blocks = buffer<std::uint32_t>(tier::host, packed.blocks.size(), -1, "directory of compressed adjacency");
+  near.groups = buffer<std::uint64_t>(tier::host, packed.groups.size(), -1, "directory of compressed adjacency");
   std::copy_n(packed.blocks.data(), packed.blocks.size(), near.blocks.data());
   std::copy_n(packed.groups.data(), packed.groups.size(), near.groups.data());
   unpack_values(near, edges, words);
@@ -108,7 +108,7 @@ graph_lists lists_inside(graph_handle const& handle, bool in) {
   return as_error([&] {
     graph const& g = graph_access::of(handle);
     if (in && g.info.directed && g.info.edges && !g.info.in_lists)
-      fail(errc::input, "{}: this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
+      fail(errc::input, "{}: this directed graph has no in-edges; open it with its in-edges, which builds them", g.name);
     edge_lists const& of = in && g.info.in_lists ? g.in : g.out;
     std::uint64_t const m = g.info.edges;
     auto const made = std::make_shared<copies>();

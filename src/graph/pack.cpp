@@ -140,14 +140,14 @@ packed_array pack_values(std::uint32_t const* values, std::uint64_t count, std::
   packed_array to;
   array_of_lists const of{count, offsets, vertices};
   std::uint64_t const blocks = blocks_of(count), groups = blocks / per_group + 1;
-  to.blocks = buffer<std::uint32_t>(tier::host, blocks + 1, device, "directory of packed lists");
-  to.groups = buffer<std::uint64_t>(tier::host, groups, device, "directory of packed lists");
+  to.blocks = buffer<std::uint32_t>(tier::host, blocks + 1, device, "directory of compressed adjacency");
+  to.groups = buffer<std::uint64_t>(tier::host, groups, device, "directory of compressed adjacency");
   // Processes groups in parallel; their words are counted first, so that all can be written at once.
   measure_groups(values, of, 0, groups, to.blocks.data(), to.groups.data());
   std::uint64_t all = 0;
   for (auto& g : to.groups) all += std::exchange(g, all);
   to.blocks[blocks] = static_cast<std::uint32_t>(all - to.groups[blocks / per_group]);
-  to.words = memory_block(where, (all + 1) * 4, device, "packed lists");
+  to.words = memory_block(where, (all + 1) * 4, device, "compressed adjacency");
   auto* const words = static_cast<std::uint32_t*>(to.words.data());
   words[all] = 0;
   write_groups(values, of, 0, groups, to.groups.data(), to.blocks.data(), words);

@@ -53,7 +53,7 @@ class placed_lists {
     if (low == 0) return 0;
     first_arcs_ = low * 32;
     auto const take = [&](memory_block& to, memory_block const& plain, packed_array const& packed, std::uint64_t n) {
-      to = memory_block(x.near(), n, x.device(), "first arcs");
+      to = memory_block(x.near(), n, x.device(), "first edges");
       x.copy(to.data(), packed.empty() ? plain.data() : packed.words.data(), n);
     };
     take(first_targets_, lists_->targets, lists_->packed_targets, bytes_of_targets(first_arcs_));

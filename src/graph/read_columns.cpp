@@ -46,7 +46,7 @@ struct comment_facts {
     if (konect == "bip")
       text.complain(
           line.data(),
-          "KONECT calls it bipartite: a left and a right vertex of one number are two vertices, which one graph cannot tell apart; "
+          "KONECT calls it bipartite: a left and a right vertex of one number are two vertices, which one graph would merge; "
           "make a folder of two types, LEFT__to__RIGHT/edge_index.npy, or give right vertices other numbers and remove this line");
     undirected = undirected || konect == "sym" || lower.find("undirected graph") != std::string::npos;
     if (auto const at = lower.find("edges:"); at != std::string::npos && lower.find("nodes:") != std::string::npos) {
@@ -73,7 +73,7 @@ class picked_columns {
   picked_columns(std::vector<std::string> const& wanted, std::string const& file, file_format format)
       : wanted_(wanted), at_(wanted.size()), csv_(format == file_format::csv) {
     if (wanted.size() != 2 && wanted.size() != 3)
-      fail(errc::usage, "{}: {} columns were asked for; name source, target and perhaps weight, as src,dst or 1,2,4", file, wanted.size());
+      fail(errc::usage, "{}: {} columns are named; name source, target and perhaps weight, as src,dst or 1,2,4", file, wanted.size());
   }
   bool weighted() const { return at_.size() == 3; }
 
@@ -102,7 +102,7 @@ class picked_columns {
       std::uint64_t number = 0;
       auto const [rest, problem] = std::from_chars(w.data(), w.data() + w.size(), number);
       if (problem == std::errc{} && rest == w.data() + w.size()) {
-        if (number == 0) fail(errc::usage, "{}: column 0 was asked for; they are counted from 1", text.name());
+        if (number == 0) fail(errc::usage, "{}: column 0 does not exist; they are counted from 1", text.name());
         at_[k] = number - 1;
       } else {
         named = true;
@@ -117,7 +117,7 @@ class picked_columns {
           text.complain(first, fmt::format("two columns are called {}; say its number", shown(w)));
       }
       for (std::size_t i = 0; i < k; ++i)
-        if (at_[i] == at_[k]) fail(errc::usage, "{}: column {} was asked for twice", text.name(), at_[k] + 1);
+        if (at_[i] == at_[k]) fail(errc::usage, "{}: column {} is named twice", text.name(), at_[k] + 1);
     }
     last_ = *std::max_element(at_.begin(), at_.end());
     text.reads_columns(blanks_ ? std::nullopt : std::optional(rule_));
@@ -153,10 +153,10 @@ class picked_columns {
         if (q == stop) throw bad_line{q, fmt::format("column {} is empty; an edge needs a number there", column + 1)};
         if (k == 2) parse_weight(q, stop, rule, out);
         else if (*q != '"') (k ? a.target : a.source) = parse_id(q, stop);
-        if (q != stop) throw bad_line{q, fmt::format("{} is no number", shown(field))};
+        if (q != stop) throw bad_line{q, fmt::format("{} is not a number", shown(field))};
       }
     if (column <= last_)
-      throw bad_line{begin, fmt::format("{} column{} where number {} was asked for", column, column == 1 ? "" : "s", last_ + 1)};
+      throw bad_line{begin, fmt::format("{} column{} where number {} is needed", column, column == 1 ? "" : "s", last_ + 1)};
     // Unclosed quotes would swallow the following lines.
     if (p && find_char(p, end, '"') != end)
       for (std::string_view field; next(p, end, field);) continue;

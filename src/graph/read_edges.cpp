@@ -33,7 +33,8 @@ std::optional<std::filesystem::path> find_any(std::string const& name) {
       if (problem) fail(errc::io, "{}: cannot be opened: {}", path.string(), problem.message());
       continue;
     }
-    if (found) fail(errc::input, "{}: {} lies beside it; remove the one that is not meant", found->string(), path.filename().string());
+    if (found)
+      fail(errc::input, "{}: {} is in the same folder; remove the one that is not meant", found->string(), path.filename().string());
     found = path;
   }
   return found;
@@ -55,8 +56,7 @@ bel_files open_bel(std::filesystem::path const& path) {
   std::string const stem = bel_stem(path);
   auto const open = [&](char const* part) {
     auto const found = find_any(stem + part);
-    if (!found)
-      fail(errc::io, "{}{}: there is no such file, nor with .gz or .zst; a .bel is {}.col, .dst and perhaps .val", stem, part, stem);
+    if (!found) fail(errc::io, "{}{}: not found, nor with .gz or .zst; a .bel is {}.col, .dst and perhaps .val", stem, part, stem);
     return input_stream(*found, false);
   };
   bel_files files{open(".col"), open(".dst"), std::nullopt};
@@ -73,8 +73,8 @@ struct ldbc_files {
 std::filesystem::path find_ldbc(std::string const& stem, char const* part) {
   auto const found = find_any(stem + part);
   if (!found)
-    fail(errc::io, "{}{}: there is no such file, nor with .gz or .zst; an LDBC graph is {}.v and .e (a list of edges alone: say --from)",
-         stem, part, stem);
+    fail(errc::io, "{}{}: not found, nor with .gz or .zst; an LDBC graph is {}.v and .e (a list of edges alone: say --from)", stem, part,
+         stem);
   return *found;
 }
 
@@ -87,7 +87,8 @@ ldbc_files open_ldbc(std::filesystem::path const& path) {
 
 file_format chosen(std::filesystem::path const& path, read_options const& options) {
   file_format const format = options.from ? *options.from : format_of(path);
-  if (format == file_format::gnr) fail(errc::usage, "{}: is a container of Garner and no edge list; it needs no conversion", path.string());
+  if (format == file_format::gnr)
+    fail(errc::usage, "{}: is a Garner graph file and not an edge list; it needs no conversion", path.string());
   return format;
 }
 
@@ -115,7 +116,7 @@ std::string_view to_string(file_format format) { return names.at(static_cast<std
 file_format parse_format(std::string_view name) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (name == names[i]) return static_cast<file_format>(i);
-  fail(errc::usage, "'{}' is no format; choose {}", name, fmt::join(names, ", "));
+  fail(errc::usage, "'{}' is not a format; use {}", name, fmt::join(names, ", "));
 }
 
 bare_name strip_compression(std::filesystem::path const& path) {
@@ -159,7 +160,7 @@ file_format format_of(std::filesystem::path const& path) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] != "snap" && names[i] != "ldbc" && ends("." + std::string(names[i]))) return static_cast<file_format>(i);
   fail(errc::usage,
-       "{}: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph .sg "
+       "{}: its ending names no format; endings are .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph .sg "
        ".wsg .bel .v .e .npy .npz .gnr (also with .gz or .zst), or say --from FORMAT or --to FORMAT",
        path.string());
 }

@@ -12,31 +12,30 @@ read_result read_gr(input_stream& in, read_options const& options) {
   bool arcs = true;  // else undirected edges
   for (std::string_view line;;) {
     if (!text.next_line(line))
-      fail(errc::input, "{}: the line 'p sp VERTICES ARCS' or 'p edge VERTICES EDGES' is missing; is this another format? Then say --from",
+      fail(errc::input, "{}: the line 'p sp VERTICES EDGES' or 'p edge VERTICES EDGES' is missing; is this another format? Then say --from",
            in.name());
     char const *p = skip_blanks(line.data(), line.data() + line.size()), *const end = line.data() + line.size();
     if (p == end) continue;
     std::string_view const kind = word_at(p, end);
     if (kind.starts_with('c')) continue;
-    if (kind == "a" || kind == "e") text.complain(p, "an edge stands before the line 'p sp VERTICES ARCS' or 'p edge VERTICES EDGES'");
+    if (kind == "a" || kind == "e") text.complain(p, "an edge stands before the line 'p sp VERTICES EDGES' or 'p edge VERTICES EDGES'");
     if (kind != "p") text.complain(p, fmt::format("{} begins the line; DIMACS lines begin with c, p, a or e", shown(kind)));
     p = skip_blanks(p + 1, end);
     std::string_view const problem = word_at(p, end);
     if (problem != "sp" && problem != "edge" && problem != "col")
       text.complain(p,
-                    fmt::format("problem {} is not read; 'p sp VERTICES ARCS', 'p edge VERTICES EDGES' and 'p col' are", shown(problem)));
+                    fmt::format("problem {} is not read; 'p sp VERTICES EDGES', 'p edge VERTICES EDGES' and 'p col' are", shown(problem)));
     arcs = problem == "sp";
     p += problem.size();
     try {
       n = parse_id(p = skip_blanks(p, end), end);
       m = parse_id(p = skip_blanks(p, end), end);
     } catch (bad_line const& c) {
-      text.complain(c.at, fmt::format("{} where the number of vertices or {} should stand: p {} VERTICES {}",
-                                      c.at == end ? "the line ends" : shown(word_at(c.at, end)), arcs ? "arcs" : "edges", problem,
-                                      arcs ? "ARCS" : "EDGES"));
+      text.complain(c.at, fmt::format("{} where the number of vertices or edges should stand: p {} VERTICES EDGES",
+                                      c.at == end ? "the line ends" : shown(word_at(c.at, end)), problem));
     }
     if ((p = skip_blanks(p, end)) != end)
-      text.complain(p, fmt::format("{} follows the counts of vertices and {}", shown(word_at(p, end)), arcs ? "arcs" : "edges"));
+      text.complain(p, fmt::format("{} follows the counts of vertices and edges", shown(word_at(p, end))));
     break;
   }
 
@@ -65,13 +64,13 @@ read_result read_gr(input_stream& in, read_options const& options) {
     if (arcs) parse_weight(p, end, rule, out);
     p = skip_blanks(p, end);
     if (p != end) [[unlikely]]
-      throw bad_line{p, arcs ? fmt::format("{} follows the weight; an arc is 'a FROM TO WEIGHT'", shown(word_at(p, end)))
+      throw bad_line{p, arcs ? fmt::format("{} follows the weight; an edge is 'a FROM TO WEIGHT'", shown(word_at(p, end)))
                              : fmt::format("{} follows the edge, which is 'e ONE OTHER'", shown(word_at(p, end)))};
     out.arcs.push_back({a.source - 1, a.target - 1});  // id_base restores the user's ids
   });
   if (read != m)
-    fail(errc::input, "{}: line {}: the file ends after {} {} where its header promises {}; it was cut short or its header lies", in.name(),
-         text.line(), read, arcs ? "arcs" : "edges", m);
+    fail(errc::input, "{}: line {}: the file ends after {} edges where its header promises {}; it was cut short or its header lies",
+         in.name(), text.line(), read, m);
   return result;
 }
 

@@ -123,7 +123,7 @@ read_result read_metis(input_stream& in, read_options const& options) {
          "{}: its lists have {} entries where its header promises {} edges, which stand twice; it was cut short or its header lies",
          in.name(), marks.kept, m);
   if (marks.forward != marks.backward)
-    fail(errc::input, "{}: some edge does not stand in the lists of both its ends alike; it is damaged", in.name());
+    fail(errc::input, "{}: some edge is not the same in the adjacency of both its ends; it is damaged", in.name());
   if (passed) result.notes.push_back(fmt::format("{}: weights and sizes of vertices are not read", in.name()));
   return result;
 }

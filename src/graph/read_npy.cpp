@@ -37,7 +37,7 @@ edge_index::form edge_index::form_of(npy_layout const& array, bool rows_if_eithe
   auto const& s = array.shape();
   std::string const& type = array.type();
   if (s.size() != 2 || (s[0] != 2 && s[1] != 2))
-    fail(errc::input, "{}: an array ({}) is no edge index; (2, E) or (E, 2) is", array.name(), fmt::join(s, ", "));
+    fail(errc::input, "{}: an array ({}) is not an edge index; (2, E) or (E, 2) is", array.name(), fmt::join(s, ", "));
   form is;
   is.either = s[0] == 2 && s[1] == 2 && !rows_if_either;
   bool const above = s[0] == 2 && !(s[1] == 2 && rows_if_either);

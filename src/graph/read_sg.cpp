@@ -19,14 +19,14 @@ std::vector<std::uint64_t> read_offsets(input_stream& in, reading_room& room, st
       if (items[i] < last)
         fail(errc::input, "{}: its {} fall from {} to {} at vertex {}; it is damaged", in.name(), what, last, items[i], first + i);
       if (edges && items[i] > *edges)
-        fail(errc::input, "{}: offset {} of vertex {} is past the {} arcs; it is damaged", in.name(), items[i], first + i, *edges);
+        fail(errc::input, "{}: offset {} of vertex {} is past the {} edges; it is damaged", in.name(), items[i], first + i, *edges);
       last = items[i];
     }
     room.grow(offsets, n);
     offsets.insert(offsets.end(), items, items + n);
   });
   if (edges && last != *edges)
-    fail(errc::input, "{}: its {} end at {}, its header says {} arcs; it is damaged", in.name(), what, last, *edges);
+    fail(errc::input, "{}: its {} end at {}, its header says {} edges; it is damaged", in.name(), what, last, *edges);
   return offsets;
 }
 
@@ -53,7 +53,7 @@ void read_lists(input_stream& in, std::uint64_t vertices, std::uint64_t arcs, bo
           for (std::size_t i = 0; i < n; ++i) {
             check(first + i, items[i].v);
             if (items[i].w < 0)
-              fail(errc::input, "{}: weight {} of the arc {} -> {} is negative; weights are numbers from 0", in.name(), items[i].w,
+              fail(errc::input, "{}: weight {} of the edge {} -> {} is negative; weights are numbers from 0", in.name(), items[i].w,
                    incoming ? static_cast<std::uint64_t>(items[i].v) : u, incoming ? u : static_cast<std::uint64_t>(items[i].v));
             take(u, static_cast<std::uint64_t>(items[i].v), static_cast<std::uint32_t>(items[i].w));
           }
@@ -83,11 +83,11 @@ read_result read_sg(input_stream& in, bool weighted, read_options const& options
     fail(errc::input, "{}: the header says {} vertices, a {} has 0 to 2147483648; it is damaged or another format", in.name(), counts[1],
          ending);
   if (counts[0] < 0 || counts[0] > (std::int64_t{1} << 56))
-    fail(errc::input, "{}: the header says {} arcs; it is damaged or another format", in.name(), counts[0]);
+    fail(errc::input, "{}: the header says {} edges; it is damaged or another format", in.name(), counts[0]);
   auto const arcs = static_cast<std::uint64_t>(counts[0]), vertices = static_cast<std::uint64_t>(counts[1]);
   std::uint64_t const half = 8 * (vertices + 1) + (weighted ? 8 : 4) * arcs, size = 17 + (directed ? 2 : 1) * half;
   if (in.plain_size() && *in.plain_size() != size)
-    fail(errc::input, "{}: has {} bytes, a {} {} of {} vertices and {} arcs has {}; it was cut short, its header lies, or it is a {}",
+    fail(errc::input, "{}: has {} bytes, a {} {} of {} vertices and {} edges has {}; it was cut short, its header lies, or it is a {}",
          in.name(), *in.plain_size(), directed ? "directed" : "undirected", ending, vertices, arcs, size, weighted ? ".sg" : ".wsg");
 
   read_result result;
@@ -118,9 +118,8 @@ read_result read_sg(input_stream& in, bool weighted, read_options const& options
                [&](std::uint64_t v, std::uint64_t u, std::uint32_t w) { backward += fingerprint(u, v, w); });
   expect_end(in);
   if (forward != backward)
-    fail(
-        errc::input, "{}: {}; it is damaged", in.name(),
-        directed ? "its in-neighbours are not those that its neighbours give" : "it is marked undirected and some arc has no equal mirror");
+    fail(errc::input, "{}: {}; it is damaged", in.name(),
+         directed ? "its in-neighbors are not those that its neighbors give" : "it is marked undirected and some edge has no equal mirror");
   return result;
 }
 

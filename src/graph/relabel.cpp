@@ -158,10 +158,10 @@ edge_lists relabel_near(executor& x, graph const& g, edge_lists const& old, buff
   lists.targets = memory_block(x.near(), m * g.info.id_bytes, device, "edge list");
   if (weighted) lists.weights = memory_block(x.near(), m * 4, device, "weights");
   if (m == 0) return lists;
-  buffer<std::uint32_t> const blocks = near_of(x, old.packed_targets.blocks, "directory of packed lists"),
-                              weight_blocks = near_of(x, old.packed_weights.blocks, "directory of packed weights");
-  buffer<std::uint64_t> const groups = near_of(x, old.packed_targets.groups, "directory of packed lists"),
-                              weight_groups = near_of(x, old.packed_weights.groups, "directory of packed weights");
+  buffer<std::uint32_t> const blocks = near_of(x, old.packed_targets.blocks, "directory of compressed adjacency"),
+                              weight_blocks = near_of(x, old.packed_weights.blocks, "directory of compressed weights");
+  buffer<std::uint64_t> const groups = near_of(x, old.packed_targets.groups, "directory of compressed adjacency"),
+                              weight_groups = near_of(x, old.packed_weights.groups, "directory of compressed weights");
 
   // Chunks of new lists.
   std::vector<std::uint64_t> cuts{0};

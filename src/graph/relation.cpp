@@ -46,9 +46,9 @@ void keep_most(std::atomic<std::uint64_t>& most, std::uint64_t value) {
   edges.check(bad, number);
   bool const source = bad.source >= of.sources;
   std::uint64_t const count = source ? of.sources : of.targets;
-  fail(errc::input, "{}: edge {}: {} -> {}: there is no {} {}; {}", edges.name(), number, bad.source, bad.target,
+  fail(errc::input, "{}: edge {}: {} -> {}: {} {} does not exist; {}", edges.name(), number, bad.source, bad.target,
        source ? of.source_name : of.target_name, source ? bad.source : bad.target,
-       count ? fmt::format("of {} they go from 0 to {}", count, count - 1) : "there are none");
+       count ? fmt::format("of {} they go from 0 to {}", count, count - 1) : "this type is empty");
 }
 
 [[noreturn]] void refuse_change(edge_source const& edges) { fail(errc::input, "{}: changed while it was read; do it again", edges.name()); }

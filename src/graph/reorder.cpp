@@ -68,7 +68,7 @@ table by_score(executor& x, graph const& g, std::span<float const> scores) {
   std::uint64_t const n = g.info.vertices;
   if (scores.size() != n) fail(errc::usage, "{}: {} scores for {} vertices; give each vertex one", g.name, scores.size(), n);
   each(n, [&](std::uint64_t r) {
-    if (std::isnan(scores[r])) fail(errc::input, "{}: the score of vertex {} is no number", g.name, g.user_id(g.at_rank(r)));
+    if (std::isnan(scores[r])) fail(errc::input, "{}: the score of vertex {} is not a number", g.name, g.user_id(g.at_rank(r)));
   });
   return order_by_score(x, g, scores);
 }
@@ -246,7 +246,7 @@ graph reorder_near(graph g, reorder_options const& options, place where) {
   memory_block const& far = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
   bool const on_device = where.kind == place_kind::device;
   if (far.bytes() && (on_device ? far.device() != where.index : in_device_memory(far.where())))
-    fail(errc::usage, "{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", g.name,
+    fail(errc::usage, "{}: its edges are not readable on {}; open the graph for that device, or bring_to() it there", g.name,
          to_string(where));
   g.cached_neighbours = {};
   g.cached_per_vertex = 0;

@@ -81,7 +81,7 @@ graph graph_source::load(load_options const& how) {
   if (how.edges == tier::file && generated_)
     fail(errc::usage, "{}: is made in memory, so it lies in no file; write it with garner generate, or say tier host", name_.string());
   if (how.edges == tier::file && makes)
-    fail(errc::input, "{}: has no in-lists, and lists that stay in the file make none; add them with `garner convert --in-edges`",
+    fail(errc::input, "{}: has no in-edges, and edges that stay in the file build none; add them with `garner convert --in-edges`",
          name_.string());
   if (!generated_ && !makes) return load_graph(name_, how);
   graph g;

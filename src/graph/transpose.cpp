@@ -25,9 +25,9 @@ edge_lists transposed(executor& x, graph_info const& info, edge_lists const& fro
   auto const* const targets = static_cast<Id const*>(from.targets.data());
   auto const* const weights = static_cast<std::uint32_t const*>(from.weights.data());
   edge_lists to;
-  to.offsets = buffer<std::uint64_t>(tier::host, n + 1, -1, "offsets of in-lists");
-  to.targets = memory_block(tier::host, m * sizeof(Id), -1, "in-lists");
-  if (weighted) to.weights = memory_block(tier::host, m * 4, -1, "weights of in-lists");
+  to.offsets = buffer<std::uint64_t>(tier::host, n + 1, -1, "offsets of in-edges");
+  to.targets = memory_block(tier::host, m * sizeof(Id), -1, "in-edges");
+  if (weighted) to.weights = memory_block(tier::host, m * 4, -1, "weights of in-edges");
   auto* const sources = static_cast<Id*>(to.targets.data());
   auto* const to_weights = static_cast<std::uint32_t*>(to.weights.data());
   buffer<std::uint64_t> next(tier::host, n, -1, "next entries of in-edges");

@@ -166,7 +166,7 @@ void write_bel(csr_arrays const& g, std::filesystem::path const& path) {
       std::string const other = stem + part + ending;
       std::error_code none;  // an inaccessible file is reported by the pending file
       if ((ending != compression || (part == std::string_view(".val") && !g.weights)) && std::filesystem::exists(other, none))
-        fail(errc::usage, "{}: stands beside the .bel to be written and would be read with it; remove it first", other);
+        fail(errc::usage, "{}: is in the folder of the .bel to be written and would be read with it; remove it first", other);
     }
   progress bar("writing", g.vertices + 1 + g.edges * (g.weights ? 2 : 1));
   auto const header = [](std::uint64_t count) {

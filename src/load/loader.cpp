@@ -222,8 +222,8 @@ struct loader::impl {
       seed_count = from.size();
       count_epoch();
       if (a_epoch == 0)
-        fail(errc::input, "{} seeds a rank are no mini-batch of {}, and drop_last leaves smaller ones out; say a smaller batch", share,
-             o.batch);
+        fail(errc::input, "{} seeds per rank do not fill one mini-batch of {}, and drop_last leaves smaller ones out; use a smaller batch",
+             share, o.batch);
       seeds = near(from);
     }
     fingerprint = s.inside().fingerprint;
@@ -355,7 +355,7 @@ struct loader::impl {
   void check_tables() const {
     for (std::size_t k = 0; k < tables.size(); ++k) {
       loaded_table const& t = tables[k];
-      if (!t.table) fail(errc::usage, "table {} is none", k);
+      if (!t.table) fail(errc::usage, "table {} is missing", k);
       if (t.relation) {
         std::uint64_t const edges = sampler.inside().edges(*t.relation);
         if (!t.by && t.table->rows() < edges)
@@ -372,7 +372,7 @@ struct loader::impl {
                vertices);
       }
       if (!(t.table->where() == sampler.where()))
-        fail(errc::usage, "table {} is gathered at place {} and the sampler works at place {}; give both the same", k,
+        fail(errc::usage, "table {} is gathered on {} and the sampler works on {}; give both the same device", k,
              to_string(t.table->where()), to_string(sampler.where()));
       tensor_access::written(*t.table, t.to);
     }

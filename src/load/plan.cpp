@@ -306,7 +306,7 @@ load_plan plan_load(load_question const& q) {
     double const ids = room * vertices * window;
     double const wanted = std::min({room * 2 * vertices * window, static_cast<double>(of.vertices - std::min(of.vertices, of.rows_kept)),
                                     of.row_bytes ? most / row_bytes : 0});
-    take(of_type("window: far rows", t), wanted * row_bytes);
+    take(of_type("window: remote rows", t), wanted * row_bytes);
     take(of_type("window: which rows it has", t), static_cast<double>(of.vertices) * 4 + wanted * 21 + ids * 37);
   }
   if (host) return p;

@@ -27,7 +27,7 @@ void budget::take(std::uint64_t bytes, char const* what) {
   do {
     std::uint64_t const allowed = limit();
     if (bytes > allowed || used > allowed - bytes)
-      fail(errc::memory, "{}: {} bytes ({}) for {} are over the budget: {} of {} bytes are in use; raise {} or ask for less", name_, bytes,
+      fail(errc::memory, "{}: {} bytes ({}) for {} are over the budget: {} of {} bytes are in use; raise {} or use less", name_, bytes,
            format_bytes(bytes), what, used, allowed, remedy_);
   } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
   std::uint64_t peak = peak_.load(std::memory_order_relaxed);
@@ -165,7 +165,7 @@ std::uint64_t parse_bytes(std::string const& text) try {
     binary *= 1024, decimal *= 1000;
   }
   if (problem != std::errc() || factor == 0 || !(value >= 0) || value * factor >= 0x1p63)
-    fail(errc::usage, "'{}' is no number of bytes; say for example 8GiB, 512 MB or 4096 (GiB and G are 2^30, GB is 10^9)", text);
+    fail(errc::usage, "'{}' is not a number of bytes; use for example 8GiB, 512 MB or 4096 (GiB and G are 2^30, GB is 10^9)", text);
   std::uint64_t whole = 0;  // a double would round numbers beyond 2^53
   if (factor == 1 && std::from_chars(text.data(), end, whole).ptr == end) return whole;
   return static_cast<std::uint64_t>(value * factor);

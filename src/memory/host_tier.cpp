@@ -63,7 +63,7 @@ std::string what_helps(std::size_t bytes) {
   ::rlimit limit{};
   return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes
              ? fmt::format("`ulimit -v` is {} KiB, raise it", limit.rlim_cur / 1024)
-             : "ask for less, end other programs or take a larger machine";
+             : "use less, end other programs or take a larger machine";
 }
 }  // namespace
 

@@ -27,11 +27,11 @@ void* managed_tier::allocate(std::size_t bytes, int device) {
   std::uint64_t const free = device::memory(device).free_bytes, before = given(device).fetch_add(bytes);
   if (bytes > free / 2 || before > free / 2 - bytes) {
     given(device) -= bytes;
-    fail(errc::memory,
-         "managed memory: {} bytes ({}) asked with {} in use, and no more than half of the {} bytes ({}) free on device {} are given, "
-         "since a program "
-         "that oversubscribes can hang the GPU; say tier host",
-         bytes, format_bytes(bytes), before, free, format_bytes(free), device);
+    fail(
+        errc::memory,
+        "managed memory: {} bytes ({}) requested with {} in use, and no more than half of the {} bytes ({}) free on device {} are granted, "
+        "since a program that oversubscribes can hang the GPU; use tier host",
+        bytes, format_bytes(bytes), before, free, format_bytes(free), device);
   }
   void* p = nullptr;
   try {

@@ -82,7 +82,8 @@ void pin_registry::pin_ours(std::uintptr_t begin, std::uintptr_t end, parts& mad
   if (answer.result == device::pin_result::refused) fail(errc::memory, "{}", why_refused(begin, end - begin, answer.why));
   if (!step)
     fail(errc::memory,
-         "host memory: {} bytes at {} are pinned in part by somebody else, who does not tell which; unpin them there, or copy them",
+         "host memory: {} bytes at {} are pinned in part by other code, and the driver does not report which; unpin them there, or copy "
+         "them",
          end - begin, as_pointer(begin));
   // Some bytes in between are pinned by others: pin those before, between and after them.
   for (std::uintptr_t at = begin; at < end;) {

@@ -98,7 +98,7 @@ struct block_sampler::parts::impl {
       memory_block const& words = r.lists->packed_targets.empty() ? r.lists->targets : r.lists->packed_targets.words;
       p.far = r.g->in_file || (x.asynchronous() && !r.elsewhere && !in_device_memory(words.where()));
       if (r.g->in_file) p.windows = std::make_unique<list_windows>(x, *r.g);
-      if (o.weighted && x.on_device() && p.lists.directory_bytes(true)) p.lists.cache_directory(x, true, "directory of packed weights");
+      if (o.weighted && x.on_device() && p.lists.directory_bytes(true)) p.lists.cache_directory(x, true, "directory of compressed weights");
       if (o.device_budget && !p.windows && (p.far || where.kind == place_kind::simulated)) {
         std::uint64_t const budget = *o.device_budget / map.relations;
         std::span<float const> const scores = of_types[r.to].scores;

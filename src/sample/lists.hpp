@@ -45,14 +45,14 @@ inline tier require_readable(graph const& g, place where, access_mode how, std::
 inline edge_lists const& lists_of_side(graph const& g, list_side side) {
   if (!g.info.directed || g.info.edges == 0 || side == list_side::out) return g.out;
   if (g.info.in_lists) return g.in;
-  fail(errc::input,
-       "{}: sampling draws in-neighbours, and this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
+  fail(errc::input, "{}: sampling reads in-edges, and this directed graph has no in-edges; open it with its in-edges, which builds them",
+       g.name);
 }
 
 // One direction, with the directories of compressed lists on the device too.
 inline placed_lists near_lists(executor& x, graph const& g, edge_lists const& lists) {
   placed_lists placed(x, g, lists, "offsets");
-  if (x.on_device() && placed.directory_bytes(false)) placed.cache_directory(x, false, "directory of packed lists");
+  if (x.on_device() && placed.directory_bytes(false)) placed.cache_directory(x, false, "directory of compressed adjacency");
   return placed;
 }
 

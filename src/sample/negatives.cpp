@@ -109,7 +109,7 @@ vertex_pairs draw_negatives(std::uint64_t number, std::span<std::int64_t const> 
     if (!(o.amount > 0) || !std::isfinite(o.amount) || (triplet && o.amount != std::floor(o.amount)))
       fail(errc::usage, "{} negatives an edge: say a number above 0{}", o.amount, triplet ? ", whole where each source gets as many" : "");
     if (!sources.empty() && (source_vertices == 0 || target_vertices == 0))
-      fail(errc::usage, "negatives between {} and {} vertices; there are none to draw", source_vertices, target_vertices);
+      fail(errc::usage, "negatives between {} and {} vertices: both counts must be above 0", source_vertices, target_vertices);
     for (std::size_t i = 0; i < sources.size(); ++i)
       if (static_cast<std::uint64_t>(sources[i]) >= source_vertices)
         fail_id("source {} at position {} of mini-batch {}: there are vertices 0 to {}", sources[i], i, number, source_vertices - 1);
@@ -122,7 +122,7 @@ vertex_pairs draw_negatives(std::uint64_t number, std::span<std::int64_t const> 
         fail(errc::usage, "{}: its edges lie in tier {}, and the host looks for them; keep them in host memory", g->name,
              to_string(lists.where()));
       if (std::max(source_vertices, target_vertices) > g->info.vertices)
-        fail(errc::input, "{}: has {} vertices, and negatives are drawn between {} and {}; give the graph of these", g->name,
+        fail(errc::input, "{}: has {} vertices, and negatives are sampled between {} and {}; pass the graph of these", g->name,
              g->info.vertices, source_vertices, target_vertices);
     }
     auto const edge = [&](std::uint64_t u, std::uint64_t v) {

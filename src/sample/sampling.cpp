@@ -22,7 +22,7 @@ namespace garner {
 void check_sampling(sample_options const& o) {
   if (o.fanouts.empty() || o.fanouts.size() > 6) fail(errc::usage, "{} hops: say 1 to 6 fanouts, as 12,12,12", o.fanouts.size());
   for (std::uint32_t const f : o.fanouts)
-    if (f > 1024) fail(errc::usage, "fanout {}: say 1 to 1,024 neighbours a hop, or 0 for none", f);
+    if (f > 1024) fail(errc::usage, "fanout {}: use 1 to 1,024 neighbors per hop, or 0 for none", f);
   if (o.batch < 1 || o.batch > 1u << 24) fail(errc::usage, "mini-batches of {} training vertices: say 1 to 16,777,216", o.batch);
 }
 
@@ -37,8 +37,8 @@ std::vector<std::uint64_t> training_ids(graph const& g, vertex_set const& users)
 
 void require_pulled_lists(std::string const& name, graph_info const& info) {
   if (info.directed && info.edges > 0 && !info.in_lists)
-    fail(errc::input,
-         "{}: sampling pulls in-neighbours, and this directed graph has no in-lists; add them with `garner convert --in-edges`", name);
+    fail(errc::input, "{}: sampling reads in-edges, and this directed graph has no in-edges; add them with `garner convert --in-edges`",
+         name);
 }
 edge_lists const& pulled_lists(graph const& g) {
   require_pulled_lists(g.name, g.info);

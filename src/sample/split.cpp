@@ -252,7 +252,7 @@ std::uint64_t graph_part::bytes() const {
 }
 void graph_part::bring_to(place where, std::optional<tier> edges) {
   there(parts_);
-  if (parts_.use_count() > 1) fail(errc::usage, "this part is drawn from; bring it elsewhere before samplers are made of it");
+  if (parts_.use_count() > 1) fail(errc::usage, "this part has samplers; bring it elsewhere before samplers are made of it");
   parts_->lists = garner::bring_to(std::move(parts_->lists), where, edges);
 }
 
@@ -273,7 +273,7 @@ void require_split(block_options const& o) {
                             : o.disjoint             ? "disjoint trees"
                             : o.temporal             ? "temporal sampling"
                             : o.induced              ? "the induced subgraph"
-                            : o.device_budget        ? "a budget of lists kept near"
+                            : o.device_budget        ? "a graph cache"
                                                      : nullptr;
   if (other) fail(errc::usage, "{}: not over a graph that is split by vertices; leave it out, or open the whole graph", other);
   require_options(o);
@@ -329,12 +329,12 @@ list_draws split_sampler::draw(std::uint64_t number, std::uint32_t hop, std::spa
   return as_error([&] {
     std::uint64_t const first = parts_->part->first, count = parts_->part->lists.info().vertices;
     if (vertices.size() != batches.size())
-      fail(errc::usage, "{} mini-batches for {} vertices that are asked for; give each one", batches.size(), vertices.size());
+      fail(errc::usage, "{} mini-batches for {} requested vertices; pass one per vertex", batches.size(), vertices.size());
     std::vector<std::int64_t> own(vertices.size());
     for (std::size_t i = 0; i < own.size(); ++i) {
       own[i] = vertices[i] - static_cast<std::int64_t>(first);
       if (static_cast<std::uint64_t>(own[i]) >= count)
-        fail_id("vertex {} is asked for: this part has {} from {} on", vertices[i], count, first);
+        fail_id("vertex {} is requested: this part has {} from {} on", vertices[i], count, first);
     }
     return parts_->owner->draw(number, hop, own, batches);
   });
@@ -368,7 +368,7 @@ void split_sampler::take(list_draws came) {
     std::uint64_t const drawn = std::accumulate(came.counts.begin(), came.counts.end(), std::uint64_t{0});
     if (came.counts.size() != asked.vertices.size() || came.neighbours.size() != drawn ||
         came.edges.size() != (p.edge_ids ? came.neighbours.size() : 0))
-      fail(errc::input, "{} counts, {} neighbours and {} edges came for {} vertices that drew {}", came.counts.size(),
+      fail(errc::input, "{} counts, {} neighbors and {} edges came for {} vertices with {} sampled neighbors", came.counts.size(),
            came.neighbours.size(), came.edges.size(), asked.vertices.size(), drawn);
     std::uint64_t const n = p.part->all_vertices;
     for (std::int64_t const v : came.neighbours)

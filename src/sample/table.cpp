@@ -36,7 +36,7 @@ void check_table(std::filesystem::path const& file, std::uint64_t vertices, std:
 
 std::vector<float> read_score_file(std::filesystem::path const& file) {
   npy_file const in(file);
-  if (in.shape().size() != 1) fail(errc::input, "{}: has {} dimensions; scores are one number a vertex", in.name(), in.shape().size());
+  if (in.shape().size() != 1) fail(errc::input, "{}: has {} dimensions; scores are one number per vertex", in.name(), in.shape().size());
   std::vector<float> score(in.rows());
   std::string_view const kind = std::string_view(in.type()).substr(1);
   if (kind == "f4") widen<float>(in, score);

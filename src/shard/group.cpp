@@ -232,7 +232,7 @@ void shard_group::take(std::uint32_t shard, executor& x) {
   for (std::string const& said : all) places.push_back(said.substr(1));
   for (std::uint32_t k = 0; k < options_.shards; ++k)
     if (all[k][0] != all[shard][0] || (!on_device && places[k] != mine))
-      fail(errc::usage, "shard {} at {} and shard {} at {}: give all shards places of one kind", shard, mine, k, places[k]);
+      fail(errc::usage, "shard {} at {} and shard {} at {}: give all shards devices of one kind", shard, mine, k, places[k]);
   if (shard == 0 || of_processes()) devices_ = places;
   threads_->meet(shard);
 

@@ -66,9 +66,9 @@ packed_array codes_of(executor& x, std::vector<std::uint32_t> const& values, std
   packed_array made = pack_values(values.data(), values.size(), offsets, lists, tier::host, moves ? -1 : x.device());
   if (!moves) return made;
   packed_array near;
-  near.words = memory_block(x.near(), made.words.bytes(), x.device(), "packed lists of a shard");
-  near.blocks = buffer<std::uint32_t>(x.near(), made.blocks.size(), x.device(), "packed lists of a shard");
-  near.groups = buffer<std::uint64_t>(x.near(), made.groups.size(), x.device(), "packed lists of a shard");
+  near.words = memory_block(x.near(), made.words.bytes(), x.device(), "compressed adjacency of a shard");
+  near.blocks = buffer<std::uint32_t>(x.near(), made.blocks.size(), x.device(), "compressed adjacency of a shard");
+  near.groups = buffer<std::uint64_t>(x.near(), made.groups.size(), x.device(), "compressed adjacency of a shard");
   x.copy(near.words.data(), made.words.data(), made.words.bytes());
   x.copy(near.blocks.data(), made.blocks.data(), made.blocks.bytes());
   x.copy(near.groups.data(), made.groups.data(), made.groups.bytes());

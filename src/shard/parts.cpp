@@ -13,23 +13,25 @@ void check_shard_options(shard_options const& o, std::uint32_t most_shards) {
   };
   range("shards", o.shards, most_shards);
   if (o.sums == shard_sums::exact && o.shards > shard_parts::exact_blocks)
-    fail(errc::usage, "{} shards with exact sums: say 1 to {}, or sums quick", o.shards, shard_parts::exact_blocks);
+    fail(errc::usage, "{} shards with the deterministic reduction: use 1 to {}, or the fast reduction", o.shards,
+         shard_parts::exact_blocks);
   range("neighbours of a partition (ps)", o.mgg.ps, mgg_limits::ps);
-  range("pairs of partitions a warp (dist)", o.mgg.dist, mgg_limits::dist);
-  range("warps a block (wpb)", o.mgg.wpb, mgg_limits::wpb);
+  range("pairs of partitions per warp (dist)", o.mgg.dist, mgg_limits::dist);
+  range("warps per block (wpb)", o.mgg.wpb, mgg_limits::wpb);
   if (o.wire != element::f32 && o.wire != element::bf16 && o.wire != element::f16)
     fail(errc::usage, "rows of {} between shards: say f32, bf16 or f16", to_string(o.wire));
   if (o.far_lists && o.way == shard_way::mgg)
-    fail(errc::usage, "lists in host memory and mgg, which has its partitions near; say another way, or lists on the device");
+    fail(errc::usage,
+         "adjacency in host memory and mgg, whose partitions are on the device; use another strategy, or adjacency on the device");
   if (o.packed_lists && o.way == shard_way::mgg)
-    fail(errc::usage, "packed lists and mgg, which has its partitions plain; say another way, or plain lists");
+    fail(errc::usage, "compressed adjacency and mgg, whose partitions are plain; use another strategy, or plain adjacency");
   if (o.far_rows && (o.sums == shard_sums::quick || o.way == shard_way::mgg))
-    fail(errc::usage, "rows by tier come a block of the exact sums at a time; say exact sums, and not mgg");
+    fail(errc::usage, "tiered features come in blocks of the deterministic reduction; use that reduction, and another strategy than mgg");
   if (o.list_window < 512) fail(errc::usage, "windows of {} edges: say 512 or more", o.list_window);  // a slice
   if (o.packed_lists && o.list_window >= std::uint64_t{1} << 30)
-    fail(errc::usage, "windows of {} edges, packed: say less than 2^30", o.list_window);
+    fail(errc::usage, "windows of {} edges, compressed: use less than 2^30", o.list_window);
   if (o.wire != element::f32 && o.way == shard_way::mgg)
-    fail(errc::usage, "rows of {} between shards by mgg, which reads rows where they lie; say another way, or f32", to_string(o.wire));
+    fail(errc::usage, "rows of {} between shards by mgg, which reads rows where they lie; use another strategy, or f32", to_string(o.wire));
 }
 
 shard_parts::shard_parts(std::uint64_t const* offsets, std::uint64_t vertices, shard_options const& o, std::string const& graph,

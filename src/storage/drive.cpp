@@ -78,7 +78,7 @@ void open_one(one_drive& d, std::string const& path, direct_reads direct) {
   if (::fstat(d.cached.get(), &d.opened) != 0) fail(errc::io, "{}: {}", path, std::strerror(errno));
   if (S_ISBLK(d.opened.st_mode)) {
     if (::ioctl(d.cached.get(), BLKGETSIZE64, &d.facts.size) != 0)
-      fail(errc::io, "{}: its size is not told: {}", path, std::strerror(errno));
+      fail(errc::io, "{}: its size is unknown: {}", path, std::strerror(errno));
   } else if (S_ISREG(d.opened.st_mode)) {
     d.facts.size = static_cast<std::uint64_t>(d.opened.st_size);
   } else {

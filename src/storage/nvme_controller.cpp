@@ -127,7 +127,7 @@ std::uint32_t nvme_controller::state() {
   std::uint32_t const s = registers_.read(nvme::state);
   if (s == gone) {
     enabled_ = false;
-    fail(errc::io, "{}: is gone: its registers read as ones", name_);
+    fail(errc::io, "{}: does not respond: its registers read as ones", name_);
   }
   return s;
 }
@@ -174,7 +174,7 @@ std::uint32_t nvme_controller::try_admin(nvme_command const& command, std::uint3
     back_off(tries);
   }
   if (r.status & (queue_request::timed_out | queue_request::stopped))
-    fail(errc::io, "{}: admin command {:02x}h was not answered within {} s", name_, nvme::opcode_of(command), options_.time_out_seconds);
+    fail(errc::io, "{}: admin command {:02x}h did not complete within {} s", name_, nvme::opcode_of(command), options_.time_out_seconds);
   answer = admin_view_.answer(r);
   admin_view_.give_back(r);
   return r.status;

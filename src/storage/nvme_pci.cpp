@@ -51,7 +51,7 @@ std::vector<std::string> nvme_addresses(std::string const& root) {
 pci_registers::pci_registers(std::string const& address, std::string const& root) : folder_(root + "/" + address) {
   std::error_code none;
   if (address.empty() || address.find('/') != address.npos || !std::filesystem::exists(folder_ + "/class", none))
-    fail(errc::usage, "{}: there is no such device; {} shows those that are", address, root);
+    fail(errc::usage, "{}: not found; {} lists the devices of this machine", address, root);
   if (std::uint32_t const c = class_of(folder_); c != nvme_class) fail(errc::usage, "{}: is of class {:06x}, no drive of NVMe", address, c);
   if (auto const driver = std::filesystem::read_symlink(folder_ + "/driver", none); !driver.empty())
     fail(errc::usage, "{}: is held by the driver {}; where nothing on it is in use, `echo {} > {}/driver/unbind` frees it", address,
@@ -119,7 +119,7 @@ std::byte* physical_memory::allocate(std::size_t bytes, char const* what) {
     auto const where = static_cast<::off_t>(reinterpret_cast<std::uintptr_t>(page) / 4096 * 8);
     if (map.number < 0 || ::pread(map.number, &entry, 8, where) != 8 || !(entry & present) || !(entry & frame_bits)) {
       ::munmap(at, n * huge);
-      fail(errc::io, "/proc/self/pagemap: does not tell where pages lie; that takes root (CAP_SYS_ADMIN)");
+      fail(errc::io, "/proc/self/pagemap: does not show where pages lie; that takes root (CAP_SYS_ADMIN)");
     }
     pages[k] = (entry & frame_bits) * 4096;
   }

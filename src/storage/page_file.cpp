@@ -94,15 +94,15 @@ std::string page_head::written() const {
 
 page_head page_head::parse(std::string const& name, std::uint64_t size, source const& read) {
   auto const bad = [&](std::string const& what) {
-    fail(errc::input, "{}: no whole row file: {}; restore it from a copy, or convert again", name, what);
+    fail(errc::input, "{}: damaged feature file: {}; restore it from a copy, or convert again", name, what);
   };
   std::string text(std::min<std::uint64_t>(size, fixed_bytes), '\0');
   read(text.data(), text.size(), 0);
   if (!begins_as_page_file(std::as_bytes(std::span(text))))
-    fail(errc::input, "{}: is no row file (.gnt); write one with garner convert", name);
+    fail(errc::input, "{}: is not a feature file (.gnt); write one with garner convert", name);
   if (size < block) bad(fmt::format("{} bytes, the head alone has {} or more", size, block));
   if (std::uint32_t const v = take<std::uint32_t>(text, 8); v != version)
-    fail(errc::input, "{}: is a row file of version {}; this Garner reads version {}", name, v, version);
+    fail(errc::input, "{}: is a feature file of version {}; this Garner reads version {}", name, v, version);
   std::uint32_t const head = take<std::uint32_t>(text, 12);
   if (head % block || head == 0 || head > most_bytes || head > size) bad(fmt::format("a head of {} bytes in a file of {}", head, size));
   text.resize(head);
@@ -285,8 +285,8 @@ page_file::page_file(std::filesystem::path const& file, reader_options options, 
     if (!std::filesystem::exists(names_[k], none)) {
       std::filesystem::path const beside = file.parent_path() / std::filesystem::path(names_[k]).filename();
       if (!std::filesystem::exists(beside, none))
-        fail(errc::input, "{}: its stripe {} is missing: {} is not there, nor beside it; mount its drive, or convert again", name_, k,
-             names_[k]);
+        fail(errc::input, "{}: its stripe {} is missing: {} does not exist, nor is it in this folder; mount its drive, or convert again",
+             name_, k, names_[k]);
       names_[k] = beside.string();
     }
     page_head const& own = heads.emplace_back(head_of(input_file(names_[k])));

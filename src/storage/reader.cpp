@@ -314,7 +314,7 @@ struct read_queue::state {
   void submit(std::span<read_request const> requests) {
     for (read_request const& r : requests)
       if (r.offset > size || r.bytes > size - r.offset)
-        fail(errc::usage, "{} bytes at byte {} are asked of {}, which has {}", r.bytes, r.offset,
+        fail(errc::usage, "{} bytes at byte {} are requested of {}, which has {}", r.bytes, r.offset,
              lanes.size() == 1 ? drives->drives()[0].name : fmt::format("{} files", lanes.size()), size);
     std::uint64_t asked = 0;
     for (read_request const& r : requests) {

@@ -936,7 +936,7 @@ void bfs_job::require_runnable(std::string const& name, graph_info const& info, 
     fail(errc::usage, "{} vertices a team: say 1 to 1024", o.paper.vertices_per_team);
   require_spread(name, info, o.shards, o.edges, o.access);
   if (o.shards.size() > 1 && o.variant == bfs_variant::emogi)
-    fail(errc::usage, "variant emogi is the paper's program, of one place; over {} shards say levels or direction", o.shards.size());
+    fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use levels or direction", o.shards.size());
   if (o.shards.size() > 1 && o.cached_neighbours.value_or(0) == most_cached_neighbours)
     fail(errc::usage, "{} cached neighbours a vertex over {} shards: say 0 to {}", *o.cached_neighbours, o.shards.size(),
          most_cached_neighbours - 1);

@@ -196,8 +196,8 @@ inline std::uint32_t cached_in_file(job_setting& job, std::optional<std::uint32_
   graph const& g = job.g;
   if (asked && *asked && *asked != g.cached_per_vertex)
     fail(errc::usage,
-         "{}: {} best neighbours of every vertex are asked for, and of lists that stay in a file there are those that it keeps, {}; "
-         "leave it open, or say 0",
+         "{}: {} cached neighbors per vertex are requested, and for edges that stay in a file there are those that it keeps, {}; leave "
+         "the number open, or use 0",
          g.name, *asked, g.cached_per_vertex);
   if (asked.value_or(1) == 0 || (job.x.on_device() && cached_neighbour_bytes(g.info, g.cached_per_vertex) > job.left())) return 0;
   return g.cached_per_vertex;

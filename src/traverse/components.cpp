@@ -742,7 +742,7 @@ components_job::components_job(graph const& g, components_options const& asked) 
 void components_job::require_runnable(std::string const& name, graph_info const& info, components_options const& o) {
   require_spread(name, info, o.shards, o.edges, o.access);
   if (o.shards.size() > 1 && is_emogi(o))
-    fail(errc::usage, "variant emogi is the paper's program, of one place; over {} shards say afforest", o.shards.size());
+    fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use afforest", o.shards.size());
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
   if (o.paper.vertices_per_team == 0 || o.paper.vertices_per_team > 1024)
     fail(errc::usage, "{} vertices a team: say 1 to 1024", o.paper.vertices_per_team);

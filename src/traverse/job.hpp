@@ -64,12 +64,12 @@ struct job_setting {
       left_ = device_budget.value_or(default_device_budget(g.info));
     if (x.on_device()) self_test(x.device());
     out_ = {x, g, g.out, "offsets"};
-    if (g.info.in_lists) in_ = {x, g, g.in, "offsets of in-lists"};
+    if (g.info.in_lists) in_ = {x, g, g.in, "offsets of in-edges"};
     if (!x.on_device()) return;
-    cache_directory(out_, false, "directory of packed lists");
-    if (weighted) cache_directory(out_, true, "directory of packed weights");
-    if (in_) cache_directory(in_, false, "directory of packed in-lists");
-    if (in_ && weighted) cache_directory(in_, true, "directory of packed weights of in-lists");
+    cache_directory(out_, false, "directory of compressed adjacency");
+    if (weighted) cache_directory(out_, true, "directory of compressed weights");
+    if (in_) cache_directory(in_, false, "directory of compressed in-edges");
+    if (in_ && weighted) cache_directory(in_, true, "directory of compressed weights of in-edges");
     x.wait();
   }
 
@@ -117,7 +117,7 @@ struct job_setting {
     std::uint64_t const bytes = lists.cache_first_arcs(x, left_, weighted);
     if (!bytes) return;
     x.wait();
-    took(fmt::format("first {} of {} arcs{}", lists.first_arcs(), g.info.edges, &lists == &in_ ? " of in-lists" : ""), bytes,
+    took(fmt::format("first {} of {} edges{}", lists.first_arcs(), g.info.edges, &lists == &in_ ? " of in-edges" : ""), bytes,
          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
 

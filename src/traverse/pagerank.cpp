@@ -736,10 +736,10 @@ void pagerank_job::require_runnable(std::string const& name, graph_info const& i
   bool const pulls = o.variant == pagerank_variant::pull;
   require_spread(name, info, o.shards, o.edges, o.access);
   if (o.shards.size() > 1 && !pulls)
-    fail(errc::usage, "variant emogi is the paper's program, of one place; over {} shards say pull", o.shards.size());
-  if (o.weighted && !pulls) fail(errc::usage, "variant emogi is the paper's program, whose edges count alike; weighted, say pull");
+    fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use pull", o.shards.size());
+  if (o.weighted && !pulls) fail(errc::usage, "variant emogi is the paper's program, whose edges all count the same; for weights use pull");
   if (o.weighted && o.shards.size() > 1)
-    fail(errc::usage, "weighted ranks over {} shards are not there; say one place, or leave weighted out", o.shards.size());
+    fail(errc::usage, "weighted ranks do not run over {} devices; use one device, or leave weighted out", o.shards.size());
   if (o.weighted && info.weights == weight_kind::none)
     fail(errc::input,
          "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --random-weights 1:255`, or "

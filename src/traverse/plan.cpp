@@ -442,7 +442,7 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
   };
   if ((far || in_file) && info.packed && now.where.kind == place_kind::device)
     for (int k = 0; k < (weighted ? 2 : 1) * (in ? 2 : 1); ++k)
-      take(weighted && k % 2 ? "the directory of packed weights" : "the directory of packed lists", directory_bytes(info), 0);
+      take(weighted && k % 2 ? "the directory of compressed weights" : "the directory of compressed adjacency", directory_bytes(info), 0);
   if (kind_of(o) == job_kind::bfs && variant == "direction" && !in_file)
     take_cached_neighbours(std::get<bfs_options>(o).cached_neighbours.value_or(cached_neighbours_within(info, s.cached_neighbours, left)),
                            std::get<bfs_options>(o).cached_neighbours.has_value());
@@ -460,7 +460,7 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
       take("the shortest lists", lists + places, lists);
     } else if (!places) {
       std::uint64_t const first = std::min(left, codes) / 128 * 128;
-      take("the first arcs", first, first);
+      take("the first edges", first, first);
     }
   }
   return all;
@@ -503,18 +503,18 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   tier const far = on_device || s.edges == tier::file ? s.edges : tier::host, near = on_device ? tier::device : tier::host;
 
   p.rows.push_back({"offsets", tier::host, (info.vertices + 1) * 8});
-  if (in) p.rows.push_back({"offsets of in-lists", tier::host, (info.vertices + 1) * 8});
+  if (in) p.rows.push_back({"offsets of in-edges", tier::host, (info.vertices + 1) * 8});
   if (std::uint64_t const ids = bytes_of_ids(info)) p.rows.push_back({"ids", tier::host, ids});
   p.rows.push_back({"targets", far, target_bytes(info, s_)});
-  if (in) p.rows.push_back({"targets of in-lists", far, target_bytes(info, s_, true)});
+  if (in) p.rows.push_back({"targets of in-edges", far, target_bytes(info, s_, true)});
   if (weighted) p.rows.push_back({"weights", far, weight_bytes(info, s_)});
-  if (weighted && in) p.rows.push_back({"weights of in-lists", far, weight_bytes(info, s_, true)});
+  if (weighted && in) p.rows.push_back({"weights of in-edges", far, weight_bytes(info, s_, true)});
   if (far == tier::file) {
-    p.rows.push_back({"checksums of the lists in the file", tier::host, list_file::memory_bytes(s_.file_bytes, info.edges)});
+    p.rows.push_back({"checksums of the edges in the file", tier::host, list_file::memory_bytes(s_.file_bytes, info.edges)});
     if (std::uint64_t const directories = file_directory_bytes(info, in, weighted))
-      p.rows.push_back({"directories of packed lists", tier::host, directories});
+      p.rows.push_back({"directories of compressed adjacency", tier::host, directories});
   }
-  if (info.packed && in_device_memory(far)) p.rows.push_back({"packed lists, on their way", tier::host, p.bytes(far)});
+  if (info.packed && in_device_memory(far)) p.rows.push_back({"compressed adjacency, on its way", tier::host, p.bytes(far)});
   std::uint64_t const state = state_bytes(info, o), copied_offsets = on_device ? (info.vertices + 1) * (in ? 16 : 8) : 0;
   if (on_device) p.rows.push_back({"offsets, a copy", near, copied_offsets});
   p.rows.push_back({"state", near, state - std::min(state, copied_offsets)});

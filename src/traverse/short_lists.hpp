@@ -82,7 +82,7 @@ class short_lists {
     scan(x, spare, first_.data(), words);
     for_each_item<8>(x, words, detail::copy_short_lists<Id>{g, rule, first_.data(), targets_.data(), weights_.data()});
     x.wait();
-    job.took(fmt::format("{} arcs of lists of up to {}", arcs, rule.most + (rule.more_below ? 1 : 0)),
+    job.took(fmt::format("{} edges of lists of up to {}", arcs, rule.most + (rule.more_below ? 1 : 0)),
              first_.bytes() + targets_.bytes() + weights_.bytes(),
              std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }

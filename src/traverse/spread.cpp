@@ -65,7 +65,7 @@ void require_spread(std::string const& name, graph_info const& info, std::vector
     fail(errc::usage, "{} shards, and {} has {} vertices; say at most as many", shards.size(), name, info.vertices);
   for (place const& where : shards)
     if (where.kind != shards[0].kind)
-      fail(errc::usage, "a shard at {} and one at {}: give all shards places of one kind", to_string(shards[0]), to_string(where));
+      fail(errc::usage, "a shard at {} and one at {}: give all shards devices of one kind", to_string(shards[0]), to_string(where));
   if (shards.size() == 1) return;
   if (edges && *edges != tier::host && *edges != tier::device)
     fail(errc::usage,

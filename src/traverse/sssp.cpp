@@ -308,7 +308,7 @@ weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where
          g.name, g.user_id(from), g.user_id(to[0]), Measure::weight(static_cast<std::uint32_t>(to[1])));
   }
   if (std::is_same_v<Measure, real_distance> && all.largest * static_cast<double>(g.info.vertices) > 1.7e38)
-    fail(errc::input, "{}: weights up to {} over {} vertices could add up to more than f32 holds; scale them down", g.name, all.largest,
+    fail(errc::input, "{}: weights up to {} over {} vertices could sum to more than f32 holds; scale them down", g.name, all.largest,
          g.info.vertices);
   return all;
 }

@@ -61,11 +61,11 @@ char const* words(fault f) {
     case fault::stray_parent:
       return "it is not reached and yet has a parent";
     case fault::bad_parent:
-      return "its parent is no vertex";
+      return "its parent is not a vertex";
     case fault::parent_depth:
       return "its parent is not one level above";
     case fault::no_such_arc:
-      return "no arc leads from its parent to it";
+      return "no edge leads from its parent to it";
     case fault::none:
       break;
   }
@@ -98,8 +98,8 @@ void verify_bfs(executor& x, bfs_tree<Id> const& tree, graph const& g, access_mo
   for_each_item<1>(x, n, check_vertices<Id>{tree, confirmed.data(), first.data()});
   std::uint64_t const found = x.read(first.data());
   if (found == ~std::uint64_t{0}) return;
-  fail(errc::internal, "{}: BFS from {} at place {}, access {}: wrong at vertex {}: {}; {}", g.name, g.user_id(tree.source),
-       to_string(x.where()), to_string(how), g.user_id(found >> 8), words(static_cast<fault>(found & 0xff)), what_to_do(g));
+  fail(errc::internal, "{}: BFS from {} on {}, access {}: wrong at vertex {}: {}; {}", g.name, g.user_id(tree.source), to_string(x.where()),
+       to_string(how), g.user_id(found >> 8), words(static_cast<fault>(found & 0xff)), what_to_do(g));
 }
 
 template void verify_bfs(executor&, bfs_tree<std::uint32_t> const&, graph const&, access_mode, list_windows*);

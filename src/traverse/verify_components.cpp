@@ -125,13 +125,13 @@ struct greatest_size {
 char const* words(fault f) {
   switch (f) {
     case fault::no_vertex:
-      return "its label is no vertex";
+      return "its label is not a vertex";
     case fault::not_smallest:
       return "its label is larger than itself";
     case fault::not_its_own:
       return "its label does not bear its own label";
     case fault::differs:
-      return "an arc leads from it to a vertex with another label";
+      return "an edge leads from it to a vertex with another label";
   }
   return "";
 }
@@ -152,7 +152,7 @@ void verify_components(executor& x, csr_view<Id> view, Id const* label, std::uin
   buffer<outcome> near(x.near(), 1, x.device(), "verification");
   x.fill(near.data(), 0, sizeof(outcome));
   x.fill(&near.data()->first_fault, 0xff, sizeof(std::uint64_t));
-  auto const where = [&] { return fmt::format("{}: components at place {}, access {}", g.name, to_string(x.where()), to_string(how)); };
+  auto const where = [&] { return fmt::format("{}: components on {}, access {}", g.name, to_string(x.where()), to_string(how)); };
   for_each_item<1>(x, n, check_labels<Id>{label, n, above.data(), &near.data()->first_fault});
   for_each_list<32>(x, windows, view, g, false, how, true, [&](csr_view<Id> const& lists, indices only) {
     return check_arcs<Id>{lists, label, above.data(), &near.data()->first_fault, only};
@@ -169,7 +169,7 @@ void verify_components(executor& x, csr_view<Id> view, Id const* label, std::uin
     fail(errc::internal, "{}: {} labels, but a union-find over the edges finds {} components; {}", where(), seen.found.labels,
          seen.found.roots, what_to_do(g));
   if (seen.found.labels != components || seen.most != largest)
-    fail(errc::internal, "{}: {} components, the largest of {} vertices, were told, but there are {}, the largest of {}; {}", where(),
+    fail(errc::internal, "{}: {} components, the largest of {} vertices, were reported, but there are {}, the largest of {}; {}", where(),
          components, largest, seen.found.labels, seen.most, what_to_do(g));
 }
 

@@ -131,7 +131,7 @@ void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& 
   double const distance = x.read(l1);
   if (found != ~std::uint64_t{0})
     fail(
-        errc::internal, "{}: PageRank at place {}, access {}: wrong at vertex {}: its rank is {} and its neighbours give it {}; {}", g.name,
+        errc::internal, "{}: PageRank on {}, access {}: wrong at vertex {}: its rank is {} and its neighbours give it {}; {}", g.name,
         to_string(x.where()), to_string(how), g.user_id(found), x.read(claim.rank + found),
         [&] {
           double const jump = claim.jump ? static_cast<double>(x.read(claim.jump + found)) : claim.jump_all;
@@ -140,8 +140,8 @@ void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& 
         }(),
         what_to_do(g));
   if (!(distance <= claim.l1))
-    fail(errc::internal, "{}: PageRank at place {}, access {}: wrong: one more step moves the ranks by {} (L1), where {} is allowed; {}",
-         g.name, to_string(x.where()), to_string(how), distance, claim.l1, what_to_do(g));
+    fail(errc::internal, "{}: PageRank on {}, access {}: wrong: one more step moves the ranks by {} (L1), where {} is allowed; {}", g.name,
+         to_string(x.where()), to_string(how), distance, claim.l1, what_to_do(g));
 }
 
 template void verify_pagerank(executor&, pagerank_claim<std::uint32_t> const&, graph const&, access_mode, list_windows*);

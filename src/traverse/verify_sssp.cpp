@@ -113,7 +113,7 @@ char const* words(fault f) {
     case fault::source:
       return "the source is not at distance 0";
     case fault::relaxes:
-      return "an arc leads to it on a shorter way";
+      return "an edge leads to it on a shorter path";
     case fault::no_tight_arc:
       return "no path from the source is as short as its distance";
     case fault::none:
@@ -166,7 +166,7 @@ void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph c
   }
   std::uint64_t const fault_found = x.read(first_fault);
   if (fault_found == none) return;
-  fail(errc::internal, "{}: shortest paths from {} at place {}, access {}: wrong at vertex {}: {}; {}", g.name, g.user_id(result.source),
+  fail(errc::internal, "{}: shortest paths from {} on {}, access {}: wrong at vertex {}: {}; {}", g.name, g.user_id(result.source),
        to_string(x.where()), to_string(how), g.user_id(fault_found >> 8), words(static_cast<fault>(fault_found & 0xff)), what_to_do(g));
 }
 

@@ -172,7 +172,7 @@ TEST(matrix, what_goes_with_what) {
     require_combination(host, tier::host, how);
     require_combination(gpu, tier::host, how);
     require_combination(gpu, tier::device, how);
-    EXPECT_NE(error_of([&] { require_combination(gpu, tier::managed, how); }).find("paged with tier managed"), std::string::npos);
+    EXPECT_NE(error_of([&] { require_combination(gpu, tier::managed, how); }).find("paged reads tier managed"), std::string::npos);
     EXPECT_NE(error_of([&] { require_combination(host, tier::device, how); }), "");
   }
   require_combination(gpu, tier::managed, access_mode::paged);
@@ -192,10 +192,10 @@ TEST(matrix, says_on_which_card_edges_lie) {
   EXPECT_EQ(why_not_readable_at("g", tier::host, 0, 0, second), "");
   EXPECT_EQ(why_not_readable_at("g", tier::peer, 0, 1, first), "");
   std::string const own = why_not_readable_at("g", tier::device, 0, 0, host), peer = why_not_readable_at("g", tier::peer, 0, 1, host);
-  EXPECT_NE(own.find("lie on device 0; run the job at place device 0"), std::string::npos) << own;
-  EXPECT_NE(peer.find("lie on device 1, for device 0 to read; run the job at place device 0"), std::string::npos) << peer;
-  EXPECT_NE(why_not_readable_at("g", tier::device, 0, 0, second).find("not readable at place cuda:1"), std::string::npos);
-  EXPECT_NE(why_not_readable_at("g", tier::host, -1, -1, first).find("not readable at place cuda:0"), std::string::npos);
+  EXPECT_NE(own.find("are on device 0; run the algorithm on cuda:0"), std::string::npos) << own;
+  EXPECT_NE(peer.find("are on device 1, for device 0 to read; run the algorithm on cuda:0"), std::string::npos) << peer;
+  EXPECT_NE(why_not_readable_at("g", tier::device, 0, 0, second).find("not readable on cuda:1"), std::string::npos);
+  EXPECT_NE(why_not_readable_at("g", tier::host, -1, -1, first).find("not readable on cuda:0"), std::string::npos);
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST(pagerank_program, weights_are_used_where_that_is_said) {
   }
   json const plan = json::parse(at.shell("garner plan w.gnr --algorithm pagerank --weighted --device simulated --json").out);
   std::string rows = plan["memory"].dump();
-  EXPECT_NE(rows.find("\"weights of in-lists\""), std::string::npos) << rows;
+  EXPECT_NE(rows.find("\"weights of in-edges\""), std::string::npos) << rows;
   EXPECT_EQ(at.shell("garner plan w.gnr --algorithm bfs --weighted --device cpu").code, 2);
 }
 

@@ -51,7 +51,7 @@ TEST(target, among_devices_and_processes_is_refused) {
     outcome const o = at.shell("garner convert k.gnr --to el " + name + " > out.txt");
     EXPECT_EQ(o.code, 1) << name;
     expect_one_line(o.err);
-    EXPECT_NE(o.err.find("is no place for a result"), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find("cannot hold a result"), std::string::npos) << o.err;
   }
 }
 

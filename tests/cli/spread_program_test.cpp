@@ -70,7 +70,7 @@ TEST(spread_program, what_does_not_go_together_is_refused) {
   EXPECT_THAT(refused(at, "garner bfs s.gnr --shards 4"), HasSubstr("4 shards, and s.gnr has 3 vertices; say at most as many"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --tier file"), HasSubstr("edges in tier file over 2 shards"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --access paged"), HasSubstr("over 2 shards"));
-  EXPECT_THAT(refused(at, "garner components k.gnr --shards 2 --variant emogi"), HasSubstr("over 2 shards say afforest"));
+  EXPECT_THAT(refused(at, "garner components k.gnr --shards 2 --variant emogi"), HasSubstr("over 2 devices use afforest"));
   EXPECT_THAT(refused(at, "garner pagerank k.gnr --shards 2 --by-degree yes"), HasSubstr("by_degree over 2 shards"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --devices 0,1"), HasSubstr("--shards"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --devices 0,1 --device simulated"),

@@ -201,9 +201,9 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   EXPECT_LT(at_home, bytes_of(plain["memory"], "array", "adjacency of shards"));
   EXPECT_GT(bytes_of(packed["memory"], "array", "codes of a window of lists"), 0);
   json const held = ran(at, what + "--devices 0,1 --device-memory 1GiB --shard-adjacency compressed");
-  EXPECT_GT(bytes_of(held["memory"], "array", "packed lists of a shard, at the most"), 0);
-  EXPECT_LT(bytes_of(held["memory"], "array", "packed lists of a shard, at the most"),
-            bytes_of(devices["memory"], "array", "lists of a shard"));
+  EXPECT_GT(bytes_of(held["memory"], "array", "compressed adjacency of a shard, at most"), 0);
+  EXPECT_LT(bytes_of(held["memory"], "array", "compressed adjacency of a shard, at most"),
+            bytes_of(devices["memory"], "array", "adjacency of a shard"));
   EXPECT_EQ(ran(at, what)["shards"].size(), 0u);
   outcome const no = at.shell(what + "--devices 0,1 --device-memory 100KiB > /dev/null");
   EXPECT_EQ(no.code, 1);
@@ -308,11 +308,12 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--full --shards 2 --shard-balance x", 2, "edges or vertices");
   says("--full --shards 2 --shard-adjacency x", 2, "--shard-adjacency x: use plain or compressed");
   says("--full --shard-adjacency compressed", 2, "--shard-adjacency goes with shards");
-  says("--full --shards 2 --shard-adjacency compressed --shard-strategy mgg", 2, "packed lists and mgg");
+  says("--full --shards 2 --shard-adjacency compressed --shard-strategy mgg", 2, "compressed adjacency and mgg");
   says("--full --shards 2 --shard-features x", 2, "--shard-features x: use local or tiered");
   says("--full --shard-features tiered", 2, "--shard-features goes with shards");
-  says("--full --shards 2 --shard-features tiered --shard-reduction fast", 2, "rows by tier come a block of the exact sums at a time");
-  says("--full --shards 2 --shard-features tiered --model gin", 2, "the first layer adds rows up as they are");
+  says("--full --shards 2 --shard-features tiered --shard-reduction fast", 2,
+       "tiered features come in blocks of the deterministic reduction");
+  says("--full --shards 2 --shard-features tiered --model gin", 2, "the first layer aggregates them unchanged");
   says("--full --shards 2 --mgg 1,1,1", 2, "--mgg goes with --shard-strategy mgg");
   says("--full --shards 2 --shard-strategy mgg --mgg 1,1", 2, "--mgg of 2 numbers");
   says("--full --shards 2 --shard-strategy mgg --mgg 33,1,1", 2, "33 neighbours of a partition (ps): say 1 to 32");

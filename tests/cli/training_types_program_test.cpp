@@ -127,7 +127,7 @@ TEST(training_types_program, refuses_what_does_not_go_together) {
   ASSERT_EQ(at.shell("garner generate kron --scale 5 k.gnr && " + at.train + "--epochs 1 -o m").code, 0);
   says("garner train k.gnr", 2, "--features is required");
   says("garner predict k.gnr --model m -o s.npy", 2, "--features is required");
-  says("garner predict k.gnr --features in/processed/paper/node_feat.npy --model m -o s.npy", 2, "the model is of several");
+  says("garner predict k.gnr --features in/processed/paper/node_feat.npy --model m -o s.npy", 2, "the model has several");
   says("tr -d '\\n' < g.json | sed 's/, *\"features\": \"[^\"]*\"//g' > h.json; garner train h.json --fanout 5,5", 1,
        "'author' has no features");
   says("tr -d '\\n' < g.json | sed 's/, *\"labels\": \"[^\"]*\"//g' > l.json; garner train l.json --fanout 5,5", 1, "no type has labels");

@@ -149,7 +149,7 @@ TEST_F(peer_groups, who_does_not_come_is_named) {
 TEST_F(peer_groups, a_wait_that_is_no_time_is_refused) {
   for (double seconds : {std::numeric_limits<double>::quiet_NaN(), -1.0}) {
     errc code{};
-    EXPECT_NE(error_of([&] { meet(name_, 3, 1, 10, seconds); }, &code).find("say seconds, 0 or more"), std::string::npos);
+    EXPECT_NE(error_of([&] { meet(name_, 3, 1, 10, seconds); }, &code).find("use seconds, 0 or more"), std::string::npos);
     EXPECT_EQ(code, errc::usage);
   }
   EXPECT_FALSE(fs::exists(file_));

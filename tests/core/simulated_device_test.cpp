@@ -206,14 +206,14 @@ TEST(simulated_device, what_waits_is_not_recorded) {
     x.wait();
   };
   for (int k = 0; k < 3; ++k) r.run(x, step);
-  EXPECT_EQ(r.refused(), "the host waits for what is being recorded; give it once before");
+  EXPECT_EQ(r.refused(), "the host waits for work that is being captured; submit it once before the capture");
   EXPECT_EQ(x.read(b.data()), 3u);
 }
 TEST(simulated_device, a_stream_of_others_is_refused) {
   streams_as const late("late");
   executor x(simulated);
   int other = 0;
-  EXPECT_NE(error_of([&] { device::wait(x.device(), &other); }).find("none of the simulated device's"), std::string::npos);
+  EXPECT_NE(error_of([&] { device::wait(x.device(), &other); }).find("does not belong to the simulated device"), std::string::npos);
 }
 
 }  // namespace

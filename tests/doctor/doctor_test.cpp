@@ -149,7 +149,8 @@ TEST_F(doctor, one_reason_is_given_everywhere) {
   auto const why = [&](gpu_build const& b) { return told(why_no_gpu(see_gpus(), b)); };
   EXPECT_EQ(why(cpu), "this build has no GPU support; build with CUDA=1, or use device cpu or simulated");
   EXPECT_EQ(why(build),
-            "no NVIDIA GPU is visible here: there is no /dev/nvidia0; start a container with --gpus all, or use device cpu or simulated");
+            "no NVIDIA GPU is visible here: /dev/nvidia0 does not exist; start a Docker container with --gpus all, or use device cpu or "
+            "simulated");
   there_is("nvidia0");
   ::setenv("GARNER_DRIVER_LIBRARY", "/no/such/library.so", 1);
   EXPECT_THAT(why(build), HasSubstr("libcuda.so.1 cannot be opened; install the NVIDIA driver"));

@@ -318,7 +318,7 @@ TEST(cache_plan, begins_anew_where_a_mini_batch_has_no_room) {
   }
   expect_error(errc::usage, "no mini-batch has entered", [] { cache_plan(4, cache_policy::clock).next(); });
   expect_error(errc::usage, "a cache of 0 rows", [] { cache_plan(0, cache_policy::clock); });
-  expect_error(errc::usage, "say one of next-use, window, clock, pinned", [] { parse_cache_policy("lru"); });
+  expect_error(errc::usage, "use one of next-use, window, clock, pinned", [] { parse_cache_policy("lru"); });
   for (cache_policy const p : all_cache_policies) EXPECT_EQ(parse_cache_policy(to_string(p)), p);
 }
 

@@ -81,7 +81,7 @@ TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_th
   EXPECT_EQ(ask(40000, 512, 1).duplicates, repeat);
   EXPECT_EQ(ask(56000, 512, 1).order, gather_order::none);
   EXPECT_EQ(ask(56000, 512, 1).duplicates, once);
-  EXPECT_THAT(ask(56000, 512, 1).why, HasSubstr("; ids that repeat are found by a hash table, so that their far rows cross once; "));
+  EXPECT_THAT(ask(56000, 512, 1).why, HasSubstr("; ids that repeat are found by a hash table, so that their remote rows cross once; "));
   EXPECT_EQ(ask(1000, 512, 32).duplicates, repeat);
   EXPECT_THAT(ask(1000, 512, 32).why, HasSubstr("; an id that repeats is fetched again; "));
   EXPECT_EQ(ask(std::uint64_t{1} << 32, 512, 32).duplicates, repeat);  // too many to sort or to find
@@ -112,7 +112,7 @@ TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_th
             "a staged gather sends a row for each id; say duplicates repeat or another way than staged");
   EXPECT_EQ(parse_gather_duplicates("once"), once);
   EXPECT_EQ(error_of([] { parse_gather_duplicates("twice"); }),
-            "'twice' is no treatment of duplicates; say one of automatic, once, repeat");
+            "'twice' is not a known treatment of duplicates; use one of automatic, once, repeat");
 }
 
 TEST(choice_of_duplicates, once_where_there_are_more_ids_than_far_rows) {
@@ -120,7 +120,7 @@ TEST(choice_of_duplicates, once_where_there_are_more_ids_than_far_rows) {
   gather_question q{{place_kind::simulated, 0}, 300000, 64, 500, 500, false, false, false};
   gather_run run = choose(q, {}, shipped);
   EXPECT_EQ(run.duplicates, gather_duplicates::once);
-  EXPECT_THAT(run.why, HasSubstr("300,000 sorted ids ask for some 500 rows, each of which crosses once; sorted "));
+  EXPECT_THAT(run.why, HasSubstr("300,000 sorted ids request some 500 rows, each of which crosses once; sorted "));
   gather_options o;
   o.duplicates = gather_duplicates::repeat;
   EXPECT_EQ(choose(q, o, shipped).duplicates, gather_duplicates::repeat);

@@ -202,12 +202,12 @@ TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
   EXPECT_EQ(error_of([&] { t.hits({as_given.data(), 2, 8}); }), "id -1 at position 1: this table has rows 0 to 99");
   EXPECT_EQ(error_of([&] { t.gather({nullptr, 1, 8}, {}); }), "1 ids and no data");
   std::int64_t const id = 0;
-  EXPECT_EQ(error_of([&] { t.gather({&id, 1, 8}, {}); }), "1 ids and no place for their rows");
+  EXPECT_EQ(error_of([&] { t.gather({&id, 1, 8}, {}); }), "1 ids and no output for their rows; pass one");
   std::vector<std::uint8_t> small(t.row_bytes() - 1);
   EXPECT_EQ(error_of([&] {
               t.gather({&id, 1, 8}, small);
             }),
-            fmt::format("1 rows take {} bytes, and their place has {}; give a larger one", t.row_bytes(), small.size()));
+            fmt::format("1 rows take {} bytes, and the output has {}; pass a larger one", t.row_bytes(), small.size()));
 }
 
 TEST_P(gather, tables_of_no_and_one_row_and_no_ids) {

@@ -145,7 +145,8 @@ TEST_F(npy, bf16_is_what_the_caller_says) {
   EXPECT_THAT(error_of([&] { read_rows(file, element::bf16); }), ::testing::HasSubstr("elements of 3 bytes (|V3)"));
   EXPECT_EQ(read_rows(file, element::u8).width, 3u);
   write(bytes(header("|u1", "(4, 3)"), data));
-  EXPECT_THAT(error_of([&] { read_rows(file, element::bf16); }), ::testing::HasSubstr("rows of 3 bytes (u8) are no whole number of bf16"));
+  EXPECT_THAT(error_of([&] { read_rows(file, element::bf16); }),
+              ::testing::HasSubstr("rows of 3 bytes (u8) are not a whole number of bf16"));
 }
 
 TEST_F(npy, a_row_is_all_but_the_first_dimension) {

@@ -112,7 +112,7 @@ TEST(decide_shards, what_fails_on_one_shard_is_what_is_told) {
                 measure_way(g, list_side::in, false, aggregation::sum, passes_of(model_of(model_kind::gcn, 8), 0), o,
                             {place{}, place{}, place{place_kind::simulated, 0}});
               }),
-              HasSubstr("give all shards places of one kind"));
+              HasSubstr("give all shards devices of one kind"));
 }
 
 // Two shards on one GPU: no choice between devices, all strategies are available.

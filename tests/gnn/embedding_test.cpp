@@ -274,7 +274,7 @@ TEST_P(embedding_test, what_is_wrong_is_named_and_changes_nothing) {
     b.gradients[12 * 9 + 8] = bad;
     errc code{};
     EXPECT_THAT(error_of([&] { step(x, e, b, {}); }, &code),
-                ::testing::StartsWith(fmt::format("the gradient of row {} is no finite number; nothing of this step was done", b.ids[12])));
+                ::testing::StartsWith(fmt::format("the gradient of row {} is not a finite number; this step changed nothing", b.ids[12])));
     EXPECT_EQ(code, errc::input);
     unchanged();
   }

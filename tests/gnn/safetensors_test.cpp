@@ -159,20 +159,20 @@ TEST_F(safetensors, whose_length_lies) {
   errc code{};
   error_of([&] { tensor_file{at("none")}; }, &code);
   EXPECT_EQ(code, errc::io);
-  EXPECT_THAT(error_of([&] { tensor_file{folder}; }), HasSubstr("is no regular file"));
+  EXPECT_THAT(error_of([&] { tensor_file{folder}; }), HasSubstr("is not a regular file"));
 }
 
 TEST_F(safetensors, whose_header_is_no_json) {
   EXPECT_EQ(of_header(""), "its header does not begin with {");
   EXPECT_EQ(of_header(" {}"), "its header does not begin with {");
   EXPECT_EQ(of_header("\xef\xbb\xbf{}"), "its header does not begin with {");
-  EXPECT_EQ(of_header("{"), "its header is no JSON at byte 9");
-  EXPECT_EQ(of_header("{]"), "its header is no JSON at byte 9");
-  EXPECT_EQ(of_header("{}x"), "its header is no JSON at byte 10");
-  EXPECT_EQ(of_header("{} {}"), "its header is no JSON at byte 11");
-  EXPECT_EQ(of_header(std::string("{}\0\0", 4)), "its header is no JSON at byte 10");
-  EXPECT_THAT(of_header("{\"\xff\":{}}"), StartsWith("its header is no JSON at byte 10"));
-  EXPECT_THAT(of_header("{\"t\":{\"shape\":[1e999]}}"), StartsWith("its header is no JSON at byte"));
+  EXPECT_EQ(of_header("{"), "its header is not JSON at byte 9");
+  EXPECT_EQ(of_header("{]"), "its header is not JSON at byte 9");
+  EXPECT_EQ(of_header("{}x"), "its header is not JSON at byte 10");
+  EXPECT_EQ(of_header("{} {}"), "its header is not JSON at byte 11");
+  EXPECT_EQ(of_header(std::string("{}\0\0", 4)), "its header is not JSON at byte 10");
+  EXPECT_THAT(of_header("{\"\xff\":{}}"), StartsWith("its header is not JSON at byte 10"));
+  EXPECT_THAT(of_header("{\"t\":{\"shape\":[1e999]}}"), StartsWith("its header is not JSON at byte"));
   EXPECT_EQ(of_header(R"({"t":)" + std::string(1'000'000, '[')), "tensor 't': is a list and no object");
 }
 
@@ -200,7 +200,7 @@ TEST_F(safetensors, whose_header_says_what_cannot_be) {
               StartsWith("tensor 't': its dtype is 'F99', and Garner knows F32, F64, F16, BF16, I64, I32, U8, BOOL"));
   for (char const* n : {"-1", "1.0", "1e2", "18446744073709551616", "null", "false"})
     EXPECT_THAT(of_tensor(fmt::format(R"("shape":[{}])", n)), StartsWith("tensor 't': its shape holds ")) << n;
-  EXPECT_EQ(of_tensor(R"("shape":[-7])"), "tensor 't': its shape holds -7, which is no whole number from 0 up");
+  EXPECT_EQ(of_tensor(R"("shape":[-7])"), "tensor 't': its shape holds -7, which is not a whole number from 0 up");
   EXPECT_EQ(of_tensor(R"("data_offsets":[0,1.5])"), "tensor 't': data_offsets hold 1.5; they are two whole numbers from 0 up");
   EXPECT_EQ(of_tensor(R"("data_offsets":[0,-1])"), "tensor 't': data_offsets hold -1; they are two whole numbers from 0 up");
   EXPECT_EQ(of_tensor(R"("data_offsets":[0,1,2])"), "tensor 't': data_offsets hold 2; they are two whole numbers from 0 up");
@@ -221,8 +221,8 @@ TEST_F(safetensors, whose_tensors_do_not_fill_the_data) {
                                  b - a, a, b, d - c, c, d),
                      data);
   };
-  EXPECT_EQ(two(0, 4, 5, 8, 8), "tensor 'b': begins at byte 5 of the data, and bytes 4 to 4 are no tensor's");
-  EXPECT_EQ(two(1, 4, 4, 8, 8), "tensor 'a': begins at byte 1 of the data, and bytes 0 to 0 are no tensor's");
+  EXPECT_EQ(two(0, 4, 5, 8, 8), "tensor 'b': begins at byte 5 of the data, and bytes 4 to 4 belong to no tensor");
+  EXPECT_EQ(two(1, 4, 4, 8, 8), "tensor 'a': begins at byte 1 of the data, and bytes 0 to 0 belong to no tensor");
   EXPECT_EQ(two(0, 4, 3, 8, 8), "tensor 'b': begins at byte 3 of the data, within tensor 'a'");
   EXPECT_EQ(two(0, 8, 4, 4, 8), "tensor 'b': begins at byte 4 of the data, within tensor 'a'");
   EXPECT_EQ(two(0, 4, 0, 4, 4), "tensor 'b': begins at byte 0 of the data, within tensor 'a'");
@@ -251,8 +251,8 @@ TEST_F(safetensors, that_cannot_be_written) {
   EXPECT_THAT(said({{"a", "F33", {1}, &one}}), HasSubstr("x: tensor 'a': its dtype is 'F33'; say one of F32"));
   EXPECT_THAT(said({{"a", "F32", {}, &one}, {"a", "F32", {1}, &one}}), HasSubstr("x: tensor 'a': two are called so; name it otherwise"));
   EXPECT_THAT(said({{"__metadata__", "F32", {}, &one}}), HasSubstr("the name is that of the metadata"));
-  EXPECT_THAT(said({{"a\xff", "F32", {}, &one}}), HasSubstr("x: tensor 'a\\xff': is no UTF-8"));
-  EXPECT_THAT(said({}, {{"a", "\xff"}}), HasSubstr("x: metadata '\\xff': is no UTF-8"));
+  EXPECT_THAT(said({{"a\xff", "F32", {}, &one}}), HasSubstr("x: tensor 'a\\xff': is not UTF-8"));
+  EXPECT_THAT(said({}, {{"a", "\xff"}}), HasSubstr("x: metadata '\\xff': is not UTF-8"));
   EXPECT_THAT(said({{"a", "F64", {1ull << 32, 1ull << 32}, &one}}), HasSubstr("x: tensor 'a': F64 [4294967296, 4294967296] is more than"));
   EXPECT_THAT(said({{"a", "U8", {1ull << 63}, &one}, {"b", "U8", {1ull << 63}, &one}}), HasSubstr("x: tensor 'b': with it they are more"));
   EXPECT_THAT(said({}, {{"a", std::string(100'000'000, 'x')}}), HasSubstr("a header has at most 100000000; write several files"));

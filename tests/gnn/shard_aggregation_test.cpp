@@ -78,7 +78,7 @@ TEST(shard_aggregation, says_what_is_wrong) {
   shard_options o;
   o.shards = 49;
   EXPECT_THAT(error_of([&] { shard_aggregation(g, list_side::in, false, o, 0, {}); }),
-              ::testing::HasSubstr("49 shards with exact sums: say 1 to 48"));
+              ::testing::HasSubstr("49 shards with the deterministic reduction: use 1 to 48"));
   o.sums = shard_sums::quick;
   EXPECT_EQ(shard_aggregation(g, list_side::in, false, o, 48, {}).needs(true).size(), 49u);
   EXPECT_THAT(error_of([&] { shard_aggregation(g, list_side::in, false, o, 49, {}); }),

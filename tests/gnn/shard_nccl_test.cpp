@@ -102,7 +102,7 @@ TEST_F(shard_nccl, absent_or_another_library_is_passed_over) {
 TEST_F(shard_nccl, one_that_may_use_multicast_is_passed_over_and_the_environment_stays) {
   nccl.say("NCCL_NVLS_ENABLE", "2");
   EXPECT_EQ(passed_over(), "nccl (shard 0: NCCL_NVLS_ENABLE is 2; " + nccl.file.string() +
-                               " must be told by it not to use NVLink multicast; start the process with NCCL_NVLS_ENABLE=0)");
+                               " would use NVLink multicast; start the process with NCCL_NVLS_ENABLE=0)");
   EXPECT_STREQ(std::getenv("NCCL_NVLS_ENABLE"), "2");
   ::unsetenv("NCCL_NVLS_ENABLE");
   EXPECT_THAT(passed_over(), HasSubstr("nccl (shard 0: NCCL_NVLS_ENABLE is not set; "));

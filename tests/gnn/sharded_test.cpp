@@ -208,7 +208,7 @@ TEST_P(sharded_at, lists_in_host_memory_give_the_same_bits) {
   }
   shard_options o;
   o.shards = 2, o.far_lists = true, o.way = shard_way::mgg;
-  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("lists in host memory and mgg"));
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("adjacency in host memory and mgg"));
   o.way = shard_way::bulk, o.list_window = 511;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("windows of 511 edges: say 512 or more"));
 }
@@ -237,9 +237,9 @@ TEST_P(sharded_at, packed_lists_give_the_same_bits) {
   }
   shard_options o;
   o.shards = 2, o.packed_lists = true, o.way = shard_way::mgg;
-  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("packed lists and mgg"));
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("compressed adjacency and mgg"));
   o.way = shard_way::bulk, o.list_window = 1u << 30;
-  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("windows of 1073741824 edges, packed"));
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("windows of 1073741824 edges, compressed"));
 }
 
 TEST_P(sharded_at, backward_adds_to_what_is_there) {

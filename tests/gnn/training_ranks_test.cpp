@@ -296,7 +296,7 @@ TEST(training_ranks, a_row_that_one_rank_alone_reads_wrong_is_told_by_all) {
     mine.ranks = ranks, mine.rank = k, mine.fanouts = {-1, -1}, mine.evaluate_every = 0;
     all[k].begin({}, g, mine).next();
   });
-  for (std::string const& said : threw) EXPECT_THAT(said, HasSubstr("rank 1: element 0 of row 7 of the features is no finite number"));
+  for (std::string const& said : threw) EXPECT_THAT(said, HasSubstr("rank 1: element 0 of row 7 of the features is not a finite number"));
   EXPECT_TRUE(all[0].values() == all[1].values());
 }
 TEST(training_ranks, ranks_that_differ_are_refused) {

@@ -264,9 +264,9 @@ TEST(training_over_shards, rows_by_tier_are_refused_where_all_are_wanted_near) {
   o.far_rows = true;
   std::vector<std::string> threw;
   s.by(o, &threw);
-  EXPECT_THAT(threw[0] + threw[1], HasSubstr("the first layer adds rows up as they are"));
+  EXPECT_THAT(threw[0] + threw[1], HasSubstr("the first layer aggregates them unchanged"));
   o.sums = shard_sums::quick;
-  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("rows by tier come a block of the exact sums at a time"));
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("tiered features come in blocks of the deterministic reduction"));
 }
 
 // Errors are the same as for local rows.
@@ -280,7 +280,7 @@ TEST(training_over_shards, a_row_by_tier_that_is_no_number_is_named) {
   o.far_rows = true;
   std::vector<std::string> threw;
   s.by(o, &threw);
-  EXPECT_THAT(threw[0] + threw[1] + threw[2], HasSubstr("element 5 of row 77 of the features is no finite number"));
+  EXPECT_THAT(threw[0] + threw[1] + threw[2], HasSubstr("element 5 of row 77 of the features is not a finite number"));
 }
 
 // AUC uses scores that the host sees block by block; with an interrupt, a checkpoint and its resumption in between.

@@ -282,8 +282,8 @@ TEST_P(types_training, scores_in_parts_are_those_of_one_piece) {
       EXPECT_GT(parts, 3u);
       EXPECT_LT(before, 100000u);
       for (char const* const how :
-           {"the rows of a relation near at a time", "the rows of a relation near at a time; the next come meanwhile",
-            "some columns of a relation's rows near at a time, sums in host memory"})
+           {"the rows of a relation local at a time", "the rows of a relation local at a time; the next come meanwhile",
+            "some columns of a relation's rows local at a time, sums in host memory"})
         EXPECT_TRUE(hows.contains(how)) << how << ", not in " << ::testing::PrintToString(hows);
     }
   lesson one({}), other({place_kind::simulated});
@@ -446,7 +446,7 @@ TEST(types_training, refuses_what_does_not_go_together) {
       },
       "say sage");
   std::vector<float> scores(papers * classes);
-  says([&] { infer(*l.model, l.g.lists(0), l.tables[0], scores); }, "the model is of several");
+  says([&] { infer(*l.model, l.g.lists(0), l.tables[0], scores); }, "the model has several");
   l.model.emplace(place{}, m);
   says([&] { l.begin(options()); }, "the model is of one");
   auto types = types_of(l.g, 1, l.features());

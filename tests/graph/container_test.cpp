@@ -257,8 +257,8 @@ TEST_F(container, loads_only_what_is_asked_for) {
   save_graph(random_graph({50, 300, 4, none, true}), at("b.gnr"));
   load_options how;
   how.in_lists = true;
-  EXPECT_THAT(message_of([&] { load_graph(at("b.gnr"), how); }), HasSubstr("has no in-lists"));
-  EXPECT_THAT(message_of([&] { load_offsets(at("b.gnr"), true); }), HasSubstr("has no in-lists"));
+  EXPECT_THAT(message_of([&] { load_graph(at("b.gnr"), how); }), HasSubstr("has no in-edges"));
+  EXPECT_THAT(message_of([&] { load_offsets(at("b.gnr"), true); }), HasSubstr("has no in-edges"));
   how = {};
   how.weights = true;
   EXPECT_THAT(message_of([&] { load_graph(at("b.gnr"), how); }), HasSubstr("has no weights"));
@@ -341,25 +341,25 @@ TEST_F(container, each_wrong_field_of_the_header_has_its_message) {
   std::vector<fault> const faults{
       {0, 1, 'G', "transfer as text"},
       {4, 1, '\n', "transfer as text"},
-      {0, 4, 0x46464952, "not a Garner container"},
-      {8, 4, 2, "byte 8: is a container of version 2, this Garner reads version 1"},
+      {0, 4, 0x46464952, "not a Garner graph file"},
+      {8, 4, 2, "byte 8: is a graph file of version 2, this Garner reads version 1"},
       {12, 4, 8192, "byte 12: the header has 8192 bytes"},
-      {16, 8, 8192, "byte 16: the header tells of 8192 bytes but the file has 16384; it was added to"},
-      {16, 8, huge, "byte 16: the header tells of 18446744073709551615 bytes but the file has 16384; it was cut short"},
+      {16, 8, 8192, "byte 16: the header says 8192 bytes but the file has 16384; it was added to"},
+      {16, 8, huge, "byte 16: the header says 18446744073709551615 bytes but the file has 16384; it was cut short"},
       {24, 8, huge, "byte 24: 18446744073709551615 vertices are more than a file of 16384 bytes can hold"},
       {24, 8, std::uint64_t{1} << 61, "vertices are more than"},
-      {24, 8, 2000, "section 0 ('out offsets'): bytes 168 where the counts ask for 16008"},
+      {24, 8, 2000, "section 0 ('out offsets'): bytes 168 where the counts require 16008"},
       {24, 8, 0, "byte 32: 60 edges but no vertex"},
       {32, 8, huge, "byte 32: 18446744073709551615 edges are more than"},
       {32, 8, std::uint64_t{1} << 62, "edges are more than"},
-      {32, 8, 61, "section 1 ('out targets'): bytes 240 where the counts ask for 244"},
+      {32, 8, 61, "section 1 ('out targets'): bytes 240 where the counts require 244"},
       {40, 4, 0, "byte 40: vertex ids of 0 bytes; 4 or 8 are possible"},
-      {40, 4, 8, "section 1 ('out targets'): element bytes 4 where the counts ask for 8"},
+      {40, 4, 8, "section 1 ('out targets'): element bytes 4 where the counts require 8"},
       {44, 4, 3, "byte 44: unknown kind of weights 3"},
       {44, 4, 0, "byte 52: 3 sections where such a graph has 2"},
       {48, 4, 8, "byte 48: reordered without an id map"},
       {48, 4, 1u << 31, "byte 48: unknown flags 0x80000000"},
-      {48, 4, 2, "byte 48: in-lists of an undirected graph"},
+      {48, 4, 2, "byte 48: in-edges of an undirected graph"},
       {48, 4, 3, "byte 52: 3 sections where such a graph has 6"},
       {52, 4, 0, "byte 52: 0 sections where such a graph has 3"},
       {52, 4, 4, "byte 320: unknown section of kind 0"},
@@ -370,12 +370,12 @@ TEST_F(container, each_wrong_field_of_the_header_has_its_message) {
       {112, 1, 1, "byte 112: a reserved byte is 0x1"},
       {127, 1, 1, "byte 127: a reserved byte"},
       {128, 4, 2, "byte 128: section 0 ('out offsets'): kind 2 where"},
-      {132, 4, 4, "byte 132: section 0 ('out offsets'): element bytes 4 where the counts ask for 8"},
-      {128 + 64 + 8, 8, 4096, "byte 200: section 1 ('out targets'): offset 4096 where the counts ask for 8192"},  // overlaps section 0
+      {132, 4, 4, "byte 132: section 0 ('out offsets'): element bytes 4 where the counts require 8"},
+      {128 + 64 + 8, 8, 4096, "byte 200: section 1 ('out targets'): offset 4096 where the counts require 8192"},  // overlaps section 0
       {128 + 64 + 8, 8, 16384, "byte 200: section 1 ('out targets'): 240 bytes at 16384 pass the end of the file at 16384"},
       {128 + 64 + 8, 8, huge, "pass the end of the file"},
       {128 + 64 + 16, 8, huge, "pass the end of the file"},
-      {128 + 128 + 16, 8, 236, "byte 272: section 2 ('out weights'): bytes 236 where the counts ask for 240"},
+      {128 + 128 + 16, 8, 236, "byte 272: section 2 ('out weights'): bytes 236 where the counts require 240"},
       {128 + 32, 1, 1, "byte 160: a reserved byte"},
       {128 + 3 * 64, 1, 1, "byte 320: a reserved byte"},
       {4087, 1, 1, "byte 4087: a reserved byte"},
@@ -539,7 +539,7 @@ TEST_F(container, a_file_that_is_none_is_refused) {
   ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
   EXPECT_THAT(message_of([&] { read_header(at("pipe")); }, errc::io), HasSubstr("not a regular file"));
   put(at("text.el"), {'0', ' ', '1', '\n'});
-  EXPECT_THAT(message_of([&] { read_header(at("text.el")); }), HasSubstr("not a Garner container; make one with `garner convert"));
+  EXPECT_THAT(message_of([&] { read_header(at("text.el")); }), HasSubstr("not a Garner graph file; make one with `garner convert"));
   save_graph(random_graph({5, 5}), at("a.gnr"));
   fs::permissions(at("a.gnr"), fs::perms::none);
   if (::geteuid() != 0) {

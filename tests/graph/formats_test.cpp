@@ -201,7 +201,7 @@ TEST(format_names, endings_are_told_through_compression) {
   EXPECT_EQ(format_of("b.e.zst"), file_format::ldbc);
   EXPECT_EQ(format_of("b.gnr"), file_format::gnr);
   EXPECT_EQ(message(errc::usage, [] { format_of("graph.dat"); }),
-            "graph.dat: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph "
+            "graph.dat: its ending names no format; endings are .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph "
             ".sg .wsg .bel .v .e .npy .npz .gnr (also with .gz or .zst), or say --from FORMAT or --to FORMAT");
   EXPECT_EQ(bel_stem("x/y.bel.dst.zst"), "x/y.bel");
   EXPECT_EQ(ldbc_stem("x/y.v.gz"), "x/y");
@@ -212,7 +212,7 @@ TEST(format_names, every_name_parses_back) {
   for (int i = 0; i <= static_cast<int>(file_format::gnr); ++i)
     EXPECT_EQ(parse_format(to_string(static_cast<file_format>(i))), static_cast<file_format>(i));
   EXPECT_EQ(message(errc::usage, [] { parse_format("graphml"); }),
-            "'graphml' is no format; choose el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, npz, gnr");
+            "'graphml' is not a format; use el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, npz, gnr");
 }
 
 // --- columns ---------------------------------------------------------------------------------------------------------------
@@ -534,23 +534,23 @@ TEST(gr, arcs_with_weights) {
 TEST(gr, bad_files_are_named) {
   auto const bad = [](std::string const& text) { return complaint(file_format::gr, text); };
   EXPECT_EQ(bad("c\n"),
-            "g.gr: the line 'p sp VERTICES ARCS' or 'p edge VERTICES EDGES' is missing; is this another format? Then say --from");
-  EXPECT_EQ(bad("a 1 2 3\n"), "g.gr: line 1, byte 0: an edge stands before the line 'p sp VERTICES ARCS' or 'p edge VERTICES EDGES'");
+            "g.gr: the line 'p sp VERTICES EDGES' or 'p edge VERTICES EDGES' is missing; is this another format? Then say --from");
+  EXPECT_EQ(bad("a 1 2 3\n"), "g.gr: line 1, byte 0: an edge stands before the line 'p sp VERTICES EDGES' or 'p edge VERTICES EDGES'");
   EXPECT_EQ(bad("1 2\n"), "g.gr: line 1, byte 0: '1' begins the line; DIMACS lines begin with c, p, a or e");
   EXPECT_EQ(bad("p max 3 1\n"),
-            "g.gr: line 1, byte 2: problem 'max' is not read; 'p sp VERTICES ARCS', 'p edge VERTICES EDGES' and 'p col' are");
-  EXPECT_EQ(bad("p sp 3\n"), "g.gr: line 1, byte 6: the line ends where the number of vertices or arcs should stand: p sp VERTICES ARCS");
-  EXPECT_EQ(bad("p sp 3 x\n"), "g.gr: line 1, byte 7: 'x' where the number of vertices or arcs should stand: p sp VERTICES ARCS");
-  EXPECT_EQ(bad("p sp 3 1 1\n"), "g.gr: line 1, byte 9: '1' follows the counts of vertices and arcs");
+            "g.gr: line 1, byte 2: problem 'max' is not read; 'p sp VERTICES EDGES', 'p edge VERTICES EDGES' and 'p col' are");
+  EXPECT_EQ(bad("p sp 3\n"), "g.gr: line 1, byte 6: the line ends where the number of vertices or edges should stand: p sp VERTICES EDGES");
+  EXPECT_EQ(bad("p sp 3 x\n"), "g.gr: line 1, byte 7: 'x' where the number of vertices or edges should stand: p sp VERTICES EDGES");
+  EXPECT_EQ(bad("p sp 3 1 1\n"), "g.gr: line 1, byte 9: '1' follows the counts of vertices and edges");
   EXPECT_EQ(bad("p sp 3 1\np sp 3 1\n"), "g.gr: line 2, byte 9: a second line 'p'; a file holds one graph");
   EXPECT_EQ(bad("p sp 3 1\ne 1 2\n"), "g.gr: line 2, byte 9: 'e' begins the line; DIMACS lines begin with c or a here");
   EXPECT_EQ(bad("p sp 3 1\na 1 4 1\n"), "g.gr: line 2, byte 13: vertex 4 is outside 1 to 3");
   EXPECT_EQ(bad("p sp 3 1\na 0 1 1\n"), "g.gr: line 2, byte 11: vertex 0 is outside 1 to 3; DIMACS counts from 1");
   EXPECT_EQ(bad("p sp 3 1\na 1 2\n"), "g.gr: line 2, byte 14: a weight is missing; expected a number after the two vertices");
-  EXPECT_EQ(bad("p sp 3 1\na 1 2 3 4\n"), "g.gr: line 2, byte 17: '4' follows the weight; an arc is 'a FROM TO WEIGHT'");
+  EXPECT_EQ(bad("p sp 3 1\na 1 2 3 4\n"), "g.gr: line 2, byte 17: '4' follows the weight; an edge is 'a FROM TO WEIGHT'");
   EXPECT_EQ(bad("p sp 3 1\na 1 2 3.5\n"), "g.gr: line 2, byte 15: '3.5' is not a weight; expected a whole number");
   EXPECT_EQ(bad("p sp 3 2\na 1 2 3\n"),
-            "g.gr: line 2: the file ends after 1 arcs where its header promises 2; it was cut short or its header lies");
+            "g.gr: line 2: the file ends after 1 edges where its header promises 2; it was cut short or its header lies");
   EXPECT_EQ(bad("p sp 3 1\na 1 2 3\na 1 3 3\n"), "g.gr: line 3, byte 17: entry 2 where the header promises 1; mend the header or the file");
 }
 
@@ -625,23 +625,23 @@ TEST(sg, what_is_wrong_is_named) {
             "g.sg: its first byte is 2, a .sg begins with 0 (undirected) or 1 (directed); is it another format? Then say --from");
   EXPECT_EQ((gap{.vertices = -1}.complaint()),
             "g.sg: the header says -1 vertices, a .sg has 0 to 2147483648; it is damaged or another format");
-  EXPECT_EQ((gap{.arcs = -1}.complaint()), "g.sg: the header says -1 arcs; it is damaged or another format");
+  EXPECT_EQ((gap{.arcs = -1}.complaint()), "g.sg: the header says -1 edges; it is damaged or another format");
   EXPECT_EQ(
       (gap{.arcs = 1000000000000}.complaint()),
-      "g.sg: has 105 bytes, a directed .sg of 3 vertices and 1000000000000 arcs has 8000000000081; it was cut short, its header lies, or "
+      "g.sg: has 105 bytes, a directed .sg of 3 vertices and 1000000000000 edges has 8000000000081; it was cut short, its header lies, or "
       "it is a .wsg");
   EXPECT_EQ((gap{.offsets = {1, 2, 3, 3}}.complaint()), "g.sg: its offsets begin at 1 and not at 0; it is damaged or another format");
   EXPECT_EQ((gap{.offsets = {0, 2, 1, 3}}.complaint()), "g.sg: its offsets fall from 2 to 1 at vertex 2; it is damaged");
-  EXPECT_EQ((gap{.offsets = {0, 2, 4, 3}}.complaint()), "g.sg: offset 4 of vertex 2 is past the 3 arcs; it is damaged");
-  EXPECT_EQ((gap{.offsets = {0, 2, 2, 2}}.complaint()), "g.sg: its offsets end at 2, its header says 3 arcs; it is damaged");
+  EXPECT_EQ((gap{.offsets = {0, 2, 4, 3}}.complaint()), "g.sg: offset 4 of vertex 2 is past the 3 edges; it is damaged");
+  EXPECT_EQ((gap{.offsets = {0, 2, 2, 2}}.complaint()), "g.sg: its offsets end at 2, its header says 3 edges; it is damaged");
   EXPECT_EQ((gap{.targets = {1, 2, 3}}.complaint()), "g.sg: neighbour 3 of vertex 1 is outside 0 to 2; it is damaged");
   EXPECT_EQ((gap{.targets = {1, -2, 2}}.complaint()), "g.sg: neighbour -2 of vertex 0 is outside 0 to 2; it is damaged");
-  EXPECT_EQ((gap{.in_targets = {0, 1, 1}}.complaint()), "g.sg: its in-neighbours are not those that its neighbours give; it is damaged");
+  EXPECT_EQ((gap{.in_targets = {0, 1, 1}}.complaint()), "g.sg: its in-neighbors are not those that its neighbors give; it is damaged");
   EXPECT_EQ((gap{.weighted = true, .weights = {5, -6, 7}}.complaint()),
-            "g.wsg: weight -6 of the arc 0 -> 2 is negative; weights are numbers from 0");
+            "g.wsg: weight -6 of the edge 0 -> 2 is negative; weights are numbers from 0");
   EXPECT_EQ((gap{.weighted = true, .in_weights = {5, 6, 8}}.complaint()),
-            "g.wsg: its in-neighbours are not those that its neighbours give; it is damaged");
-  EXPECT_EQ((gap{.directed = 0}.complaint()), "g.sg: it is marked undirected and some arc has no equal mirror; it is damaged");
+            "g.wsg: its in-neighbors are not those that its neighbors give; it is damaged");
+  EXPECT_EQ((gap{.directed = 0}.complaint()), "g.sg: it is marked undirected and some edge has no equal mirror; it is damaged");
 }
 
 TEST(sg, every_truncation_and_any_excess_is_found_plain_and_packed) {
@@ -723,10 +723,10 @@ TEST_F(formats, bel_bad_files_are_named) {
   fs::remove(at("g.bel.val"));
   file("g.bel.col.zst", zst(col));
   EXPECT_EQ(message(errc::input, [&] { read_edges(at("g.bel"), {}); }),
-            stem + ".col: g.bel.col.zst lies beside it; remove the one that is not meant");
+            stem + ".col: g.bel.col.zst is in the same folder; remove the one that is not meant");
   fs::remove(at("g.bel.col.zst")), fs::remove(at("g.bel.dst"));
   EXPECT_EQ(message(errc::io, [&] { read_edges(at("g.bel"), {}); }),
-            stem + ".dst: there is no such file, nor with .gz or .zst; a .bel is " + stem + ".col, .dst and perhaps .val");
+            stem + ".dst: not found, nor with .gz or .zst; a .bel is " + stem + ".col, .dst and perhaps .val");
 }
 
 // --- compression -----------------------------------------------------------------------------------------------------------
@@ -772,7 +772,7 @@ TEST_F(formats, damaged_packed_files_are_named) {
   std::string flipped = g;
   flipped[flipped.size() - 6] = static_cast<char>(flipped[flipped.size() - 6] ^ 1);  // the checksum
   EXPECT_THAT(bad("e.el.gz", flipped), HasSubstr("damaged gzip data near byte"));
-  EXPECT_THAT(bad("f.el.gz", g + "junk"), HasSubstr("follows the end of the gzip data and is none itself"));
+  EXPECT_THAT(bad("f.el.gz", g + "junk"), HasSubstr("follows the end of the gzip data and is not gzip data"));
   EXPECT_THAT(bad("f.el.zst", z + "junk"), HasSubstr("damaged zstd data near byte"));
   // The first error of the file is reported: a bad line before the truncation.
   EXPECT_THAT(bad("g.el.gz", gz("0 x\n" + text).substr(0, g.size() / 2), {.block_bytes = 1000}),
@@ -785,7 +785,7 @@ TEST_F(formats, files_that_cannot_be_read) {
   EXPECT_EQ(message(errc::io, [&] { read_edges(folder, {.from = file_format::el}); }),
             folder.string() + ": is a folder; name a file in it");
   EXPECT_EQ(message(errc::usage, [&] { read_edges(file("g.gnr", ""), {}); }),
-            at("g.gnr").string() + ": is a container of Garner and no edge list; it needs no conversion");
+            at("g.gnr").string() + ": is a Garner graph file and not an edge list; it needs no conversion");
 }
 
 TEST_F(formats, reading_can_be_interrupted) {
@@ -944,7 +944,7 @@ TEST_F(formats, what_cannot_be_written_is_refused_and_leaves_nothing) {
   EXPECT_THAT(write_edges(large.view, at("g.el"), el),
               ElementsAre(at("g.el").string() + ": a .el has no weights; those of the graph are left out"));
   write_edges(large.view, at("g.bel"), bel);
-  EXPECT_EQ(refused(plain, "g.bel", bel), ".val: stands beside the .bel to be written and would be read with it; remove it first");
+  EXPECT_EQ(refused(plain, "g.bel", bel), ".val: is in the folder of the .bel to be written and would be read with it; remove it first");
   EXPECT_EQ(message(errc::io, [&] { write_edges(plain.view, at("no/g.el"), el); }).substr(0, at("no/g.el").string().size()),
             at("no/g.el").string());
 }
@@ -1098,8 +1098,8 @@ TEST(metis, bad_files_are_named) {
   EXPECT_THAT(said("2 1\n0\n1\n"), HasSubstr("METIS counts from 1"));
   EXPECT_THAT(said("2 1\n2\n"), HasSubstr("ends after the lists of 1 vertices where its header promises 2"));
   EXPECT_THAT(said("2 1\n2\n1\n1\n"), HasSubstr("a list follows that of vertex 2"));
-  EXPECT_THAT(said("3 2\n2 3\n1\n2\n"), HasSubstr("does not stand in the lists of both its ends alike"));
-  EXPECT_THAT(said("2 1 1\n2 5\n1 6\n"), HasSubstr("both its ends alike"));
+  EXPECT_THAT(said("3 2\n2 3\n1\n2\n"), HasSubstr("is not the same in the adjacency of both its ends"));
+  EXPECT_THAT(said("2 1 1\n2 5\n1 6\n"), HasSubstr("of both its ends"));
   EXPECT_THAT(said("2 1 1\n2\n1 6\n"), HasSubstr("line 2, byte 7: a weight is missing"));
 }
 
@@ -1211,7 +1211,8 @@ TEST(picked, quotes_are_those_of_rfc_4180) {
     EXPECT_EQ(complaint(file_format::csv, "a,b,n\n1,2,\"x\n3,4,y\n", {.columns = {"a", "b"}, .block_bytes = block}),
               "g.csv: line 2, byte 10: the quote that opens here is not closed; close it, or double a quote that is text inside of quotes");
   }
-  EXPECT_THAT(complaint(file_format::csv, "a,b\n\"1\"2,3\n", {.columns = {"a", "b"}}), HasSubstr("line 2, byte 4: '\"1\"2' is no number"));
+  EXPECT_THAT(complaint(file_format::csv, "a,b\n\"1\"2,3\n", {.columns = {"a", "b"}}),
+              HasSubstr("line 2, byte 4: '\"1\"2' is not a number"));
   EXPECT_THAT(complaint(file_format::csv, "a,\"b\n1,2\n", {.columns = {"a", "b"}}), HasSubstr("line 1, byte 2: the quote that opens here"));
   std::string const open = "a,b,n\n1,2,\"x" + std::string(3u << 20, '\n');
   EXPECT_EQ(complaint(file_format::csv, open, {.columns = {"a", "b"}, .block_bytes = 1000}),
@@ -1220,7 +1221,7 @@ TEST(picked, quotes_are_those_of_rfc_4180) {
 
 TEST(columns, what_has_vertices_of_two_types_is_refused) {
   std::string const said =
-      "KONECT calls it bipartite: a left and a right vertex of one number are two vertices, which one graph cannot tell apart; make a "
+      "KONECT calls it bipartite: a left and a right vertex of one number are two vertices, which one graph would merge; make a "
       "folder "
       "of two types, LEFT__to__RIGHT/edge_index.npy, or give right vertices other numbers and remove this line";
   for (char const* head : {"% bip unweighted\n", "%bip\r\n", "% 1 2\n% bip posweighted\n"})
@@ -1237,15 +1238,15 @@ TEST(picked, what_is_wrong_is_named) {
   auto const said = [](errc code, std::string const& text, std::vector<std::string> columns) {
     return message(code, [&] { picked(csv, text, columns); });
   };
-  EXPECT_THAT(said(errc::usage, "1,2\n", {"1"}), HasSubstr("1 columns were asked for"));
-  EXPECT_THAT(said(errc::usage, "1,2\n", {"0", "1"}), HasSubstr("column 0 was asked for"));
-  EXPECT_THAT(said(errc::usage, "1,2\n", {"1", "1"}), HasSubstr("asked for twice"));
+  EXPECT_THAT(said(errc::usage, "1,2\n", {"1"}), HasSubstr("1 columns are named"));
+  EXPECT_THAT(said(errc::usage, "1,2\n", {"0", "1"}), HasSubstr("column 0 does not exist"));
+  EXPECT_THAT(said(errc::usage, "1,2\n", {"1", "1"}), HasSubstr("is named twice"));
   EXPECT_THAT(said(errc::input, "a,b\n1,2\n", {"a", "c"}),
               HasSubstr("g.csv: line 1, byte 0: no column is called 'c'; the line names 'a', 'b'"));
   EXPECT_THAT(said(errc::input, "a,a\n1,2\n", {"a", "2"}), HasSubstr("two columns are called 'a'"));
-  EXPECT_THAT(said(errc::input, "1,2,3\n1,2\n", {"1", "3"}), HasSubstr("line 2, byte 6: 2 columns where number 3 was asked for"));
+  EXPECT_THAT(said(errc::input, "1,2,3\n1,2\n", {"1", "3"}), HasSubstr("line 2, byte 6: 2 columns where number 3 is needed"));
   EXPECT_THAT(said(errc::input, "1,2,3\n1,2,z\n", {"1", "3"}), HasSubstr("'z' is not a vertex id"));
-  EXPECT_THAT(said(errc::input, "1,2,3\n1,2,3 4\n", {"1", "3"}), HasSubstr("'3 4' is no number"));
+  EXPECT_THAT(said(errc::input, "1,2,3\n1,2,3 4\n", {"1", "3"}), HasSubstr("'3 4' is not a number"));
   EXPECT_THAT(message(errc::usage, [] { picked(mtx, "", {"1", "2"}); }), HasSubstr("--columns is for text in columns"));
 }
 
@@ -1271,8 +1272,8 @@ TEST_F(formats, an_edge_index_is_read_in_both_shapes) {
   EXPECT_THAT(said("<i8", "(2, 2)", std::vector<std::int64_t>{5, 0, -7, 2}), HasSubstr("edge 0: vertex -7 is negative"));
   EXPECT_THAT(said("<i4", "(2, 2)", std::vector<std::int32_t>{5, 0, 7, -2}), HasSubstr("edge 1: vertex -2 is negative"));
   EXPECT_THAT(said("<u8", "(1, 2)", std::vector<std::uint64_t>{5, ~std::uint64_t{0}}), HasSubstr("is too large for a vertex id"));
-  EXPECT_THAT(said("<i8", "(3, 3)", std::vector<std::int64_t>(9)), HasSubstr("an array (3, 3) is no edge index"));
-  EXPECT_THAT(said("<i8", "(4,)", std::vector<std::int64_t>(4)), HasSubstr("is no edge index"));
+  EXPECT_THAT(said("<i8", "(3, 3)", std::vector<std::int64_t>(9)), HasSubstr("an array (3, 3) is not an edge index"));
+  EXPECT_THAT(said("<i8", "(4,)", std::vector<std::int64_t>(4)), HasSubstr("is not an edge index"));
   EXPECT_THAT(said("<f4", "(2, 1)", std::vector<float>(2)), HasSubstr("elements are <f4"));
   EXPECT_THAT(said("<i8", "(2, 3)", std::vector<std::int64_t>(5)), HasSubstr("shorter than its header says"));
 }
@@ -1296,7 +1297,7 @@ TEST_F(formats, an_archive_gives_its_edge_index) {
   auto const said = [&](std::string const& bytes) { return message(errc::input, [&] { read_edges(file("g.npz", bytes), {}); }); };
   EXPECT_THAT(said(handmade::zipped({{"a.npy", nine}, {"b.npy", nine}})), HasSubstr("holds no array 'edge_index'; its arrays are a, b"));
   EXPECT_THAT(said(handmade::zipped({})), HasSubstr("its arrays are none"));
-  EXPECT_THAT(said(handmade::zipped({{"edge_index.npy", nine}})), HasSubstr("g.npz: edge_index: an array (1) is no edge index"));
+  EXPECT_THAT(said(handmade::zipped({{"edge_index.npy", nine}})), HasSubstr("g.npz: edge_index: an array (1) is not an edge index"));
   EXPECT_THAT(said(handmade::zipped({{"edge_index.npy", index}, {"num_nodes_list.npy", handmade::npy<std::int64_t>("<i8", "(1,)", {7})}})),
               HasSubstr("edge 2: 7 -> 7: of 7 vertices, as num_nodes_list counts them, the ids end at 6"));
   EXPECT_THAT(

@@ -109,10 +109,10 @@ TEST(relation, the_first_edge_that_cannot_be_is_named) {
   pairs edges = draw(200000, 50, 60, 3);
   edges[150000] = {50, 0}, edges[199999] = {0, 60};
   auto const said = [&] { return error_of([&] { make_relation(some_edges(edges), {"author", "paper", 50, 60}, direction::pulled); }); };
-  EXPECT_EQ(said(), "some edges: edge 150000: 50 -> 0: there is no author 50; of 50 they go from 0 to 49");
+  EXPECT_EQ(said(), "some edges: edge 150000: 50 -> 0: author 50 does not exist; of 50 they go from 0 to 49");
   edges[150000] = {0, 0};
-  EXPECT_EQ(said(), "some edges: edge 199999: 0 -> 60: there is no paper 60; of 60 they go from 0 to 59");
-  EXPECT_THAT(error_of([] { make_relation(some_edges({{0, 0}}), {"a", "b", 0, 1}, direction::pulled); }), HasSubstr("there are none"));
+  EXPECT_EQ(said(), "some edges: edge 199999: 0 -> 60: paper 60 does not exist; of 60 they go from 0 to 59");
+  EXPECT_THAT(error_of([] { make_relation(some_edges({{0, 0}}), {"a", "b", 0, 1}, direction::pulled); }), HasSubstr("this type is empty"));
   EXPECT_THAT(error_of([] { make_relation(some_edges({}), {"a", "b", 0xffffffffull, 1}, direction::pulled); }), HasSubstr("2^32 - 2"));
 }
 
@@ -305,7 +305,7 @@ TEST_F(hetero, edges_both_ways_and_packed) {
   EXPECT_EQ(numbers(w.edges()[c].times).size(), w.edges()[c].arcs);
   EXPECT_EQ(w.lists(0).info().id_bytes, 8u);
   how.packed = true;
-  EXPECT_THAT(error_of([&] { convert_hetero(at("mag"), at("x.json"), how); }), HasSubstr("packed lists have ids of 4 bytes"));
+  EXPECT_THAT(error_of([&] { convert_hetero(at("mag"), at("x.json"), how); }), HasSubstr("compressed edges have ids of 4 bytes"));
 }
 
 TEST_F(hetero, ogb_of_one_type_as_text_and_as_archive) {
@@ -413,8 +413,8 @@ TEST_F(hetero, mag240m) {
                       "cposix\nsystem\n."),
               HasSubstr("its data.pkl holds something else"));
   EXPECT_THAT(refused("}(X"), HasSubstr("cut"));
-  EXPECT_THAT(refused("."), HasSubstr("no such dictionary"));
-  EXPECT_THAT(refused("}(K\x01u."), HasSubstr("no such dictionary"));
+  EXPECT_THAT(refused("."), HasSubstr("not such a dictionary"));
+  EXPECT_THAT(refused("}(K\x01u."), HasSubstr("not such a dictionary"));
   put("meta.pt", zipped({{"archive/x", ""}}));
   EXPECT_THAT(error_of([&] { read_counts(at("meta.pt")); }), HasSubstr("holds no data.pkl"));
 }
@@ -476,25 +476,25 @@ TEST_F(hetero, a_folder_that_is_wrong_leaves_nothing) {
   auto const put_anew = [&](std::string const& name, std::string const& text) { return [=, this] { put("mag/" + name, text); }; };
   auto const gone = [&](std::string const& name) { return [=, this] { fs::remove_all(at("mag/" + name)); }; };
   EXPECT_THAT(said(put_anew("raw/relations/author___writes___paper/edge.csv.gz", "0,0\n30,1\n")),
-              HasSubstr("author___writes___paper/edge.csv.gz: edge 1: 30 -> 1: there is no author 30; of 30"));
+              HasSubstr("author___writes___paper/edge.csv.gz: edge 1: 30 -> 1: author 30 does not exist; of 30"));
   EXPECT_THAT(said(put_anew("raw/relations/author___writes___paper/edge.csv.gz", "0,0,1\n")), HasSubstr("has 3 columns"));
   EXPECT_THAT(said(put_anew("raw/relations/author___writes___venue/edge.csv.gz", "0,0\n")),
               HasSubstr("num-node-dict.csv.gz has no vertices 'venue'"));
-  EXPECT_THAT(said(put_anew("raw/relations/author_writes/edge.csv.gz", "0,0\n")), HasSubstr("is no FROM___RELATION___TO"));
+  EXPECT_THAT(said(put_anew("raw/relations/author_writes/edge.csv.gz", "0,0\n")), HasSubstr("is not named FROM___RELATION___TO"));
   EXPECT_THAT(said(gone("raw/relations/author___writes___paper/edge.csv.gz")), HasSubstr("holds no edge.csv.gz"));
   EXPECT_THAT(said(gone("raw/num-node-dict.csv.gz")), HasSubstr("num-node-dict.csv.gz: cannot be opened"));
-  EXPECT_THAT(said(put_anew("raw/num-node-dict.csv.gz", "author,institution,paper\n30,4,50\n30,4,50\n")), HasSubstr("tells of 2 graphs"));
-  EXPECT_THAT(said(put_anew("raw/num-node-dict.csv.gz", "author,institution,paper\n30,4\n")), HasSubstr("is no line of names above"));
+  EXPECT_THAT(said(put_anew("raw/num-node-dict.csv.gz", "author,institution,paper\n30,4,50\n30,4,50\n")), HasSubstr("describes 2 graphs"));
+  EXPECT_THAT(said(put_anew("raw/num-node-dict.csv.gz", "author,institution,paper\n30,4\n")), HasSubstr("is not a line of names above"));
   EXPECT_THAT(said(put_anew("raw/num-node-dict.csv.gz", "author,institution,paper\n30,x,50\n")), HasSubstr("'institution' has x vertices"));
   EXPECT_THAT(said(put_anew("raw/relations/author___affiliated_with___institution/num-edge-list.csv.gz", "61\n")),
-              HasSubstr("has 60 edges, and the data set tells of 61"));
+              HasSubstr("has 60 edges, and the dataset counts 61"));
   EXPECT_THAT(said(gone("raw/node-label/paper/node-label.csv.gz")), HasSubstr("'paper' has labels, says nodetype-has-label.csv.gz"));
   EXPECT_THAT(said(put_anew("raw/node-feat/paper/node-feat.csv.gz", "1,2\n3,4\n")), HasSubstr("node-feat.csv.gz: has 2 rows for 50 paper"));
   EXPECT_THAT(said(put_anew("raw/node-feat/paper/node-feat.csv.gz", "1,2\n3\n")),
               HasSubstr("line 2, byte 4: 1 columns where the first row has 2"));
-  EXPECT_THAT(said(put_anew("raw/node-feat/paper/node-feat.csv.gz", "1,2\n3,x\n")), HasSubstr("line 2, byte 6: 'x' is no number"));
-  EXPECT_THAT(said(put_anew("raw/node-feat/paper/node_year.csv.gz", "1.5\n")), HasSubstr("'1.5' is no whole number"));
-  EXPECT_THAT(said(put_anew("split/time/paper/train.csv.gz", "1\n50\n")), HasSubstr("train.csv.gz: row 1 is 50; there is no paper 50"));
+  EXPECT_THAT(said(put_anew("raw/node-feat/paper/node-feat.csv.gz", "1,2\n3,x\n")), HasSubstr("line 2, byte 6: 'x' is not a number"));
+  EXPECT_THAT(said(put_anew("raw/node-feat/paper/node_year.csv.gz", "1.5\n")), HasSubstr("'1.5' is not a whole number"));
+  EXPECT_THAT(said(put_anew("split/time/paper/train.csv.gz", "1\n50\n")), HasSubstr("train.csv.gz: row 1 is 50; paper 50 does not exist"));
   EXPECT_THAT(said(put_anew("raw/relations/paper___cites___paper/edge_year.csv.gz", "1\n")),
               HasSubstr("edge_year.csv.gz: has 1 rows for 700 edges"));
   EXPECT_THAT(said(put_anew("split/random/paper/train.csv.gz", "1\n")),
@@ -505,7 +505,7 @@ TEST_F(hetero, a_folder_that_is_wrong_leaves_nothing) {
   EXPECT_EQ(shown(*read_manifest(at("random.json")).types[2].train), "<i8 (1) 1");
   how.split = "scaffold";
   EXPECT_THAT(error_of([&] { convert_hetero(at("mag"), at("x.json"), how); }), HasSubstr("has no folder 'scaffold'; it has random, time"));
-  EXPECT_THAT(error_of([&] { convert_hetero(at("none"), at("x.json")); }), HasSubstr("is no folder"));
+  EXPECT_THAT(error_of([&] { convert_hetero(at("none"), at("x.json")); }), HasSubstr("is not a folder"));
   fs::create_directory(at("empty"));
   EXPECT_THAT(error_of([&] { convert_hetero(at("empty"), at("x.json")); }), HasSubstr("no layout of a data set; looked for relations/"));
   EXPECT_THAT(error_of([&] { convert_hetero(at("mag"), at("x.gnr")); }), HasSubstr("ends in .json"));
@@ -549,12 +549,12 @@ TEST_F(hetero, a_manifest_that_is_wrong_is_refused_by_key) {
     EXPECT_THAT(words, ::testing::StartsWith(at("wrong.json").string() + ": "));
     return words.substr(at("wrong.json").string().size() + 2);
   };
-  EXPECT_THAT(said("{", "["), HasSubstr("is no JSON there"));
-  EXPECT_THAT(said("\"garner\": 1", "\"garner\": 2"), HasSubstr("garner: is 2; this Garner reads manifests of version 1"));
+  EXPECT_THAT(said("{", "["), HasSubstr("is not JSON there"));
+  EXPECT_THAT(said("\"garner\": 1", "\"garner\": 2"), HasSubstr("garner: is 2; this Garner reads dataset files of version 1"));
   EXPECT_EQ(said("\"garner\": 1,", ""), "garner: is missing");
   EXPECT_THAT(said("\"garner\": 1", "\"garner\": 1, \"colour\": 2"),
-              HasSubstr("colour: there is no such key; a manifest has garner, vertices, edges"));
-  EXPECT_THAT(said("\"count\": 30", "\"count\": 30, \"weight\": 1"), HasSubstr("vertices[0].weight: there is no such key; it has name"));
+              HasSubstr("colour: is not a known key; a dataset file has garner, vertices, edges"));
+  EXPECT_THAT(said("\"count\": 30", "\"count\": 30, \"weight\": 1"), HasSubstr("vertices[0].weight: is not a known key; it has name"));
   EXPECT_EQ(said("\"count\": 30", "\"count\": -1"), "vertices[0].count: is -1 and not a whole number from 0 up");
   EXPECT_THAT(said("\"count\": 30", "\"count\": 2e999"), HasSubstr("holds a number beyond what a number can be"));
   EXPECT_EQ(said("\"count\": 30", "\"count\": 30, \"count\": 31"), "the key \"count\" stands twice in one object");
@@ -567,7 +567,7 @@ TEST_F(hetero, a_manifest_that_is_wrong_is_refused_by_key) {
       said("\"relation\": \"writes\",\n      \"to\": \"paper\"", "\"relation\": \"affiliated_with\",\n      \"to\": \"institution\""),
       HasSubstr("edges[1]: 'author affiliated_with institution' stands twice"));
   EXPECT_THAT(said("\"count\": 4\n", "\"count\": 31\n"), HasSubstr("has 30 vertices for 30 of 'author' and 31 of 'institution'"));
-  EXPECT_THAT(said("\"count\": 4\n", "\"count\": 3\n"), HasSubstr("arcs stand in lists beyond the 3 of 'institution'"));
+  EXPECT_THAT(said("\"count\": 4\n", "\"count\": 3\n"), HasSubstr("edges are of vertices beyond the 3 of 'institution'"));
   EXPECT_THAT(said("\"count\": 30\n", "\"count\": 29\n"), HasSubstr("has 30 vertices for 29 of 'author'"));
   EXPECT_THAT(said("\"count\": 50", "\"count\": 49"), HasSubstr("vertices 'paper': features: "));
   EXPECT_THAT(said("\"arcs\": 60", "\"arcs\": 61, \"edges\": 60"), HasSubstr("has 60 rows for 61 arcs"));
@@ -583,7 +583,7 @@ TEST_F(hetero, a_manifest_that_is_wrong_is_refused_by_key) {
   std::string const author = R"({"garner": 1, "vertices": [{"name": "a", "count": 30}, {"name": "b", "count": 50}], "edges": [
     {"from": "a", "relation": "r", "to": "b", "arcs": 1, "lists": "beyond.gnr"}]})";
   put("beyond.json", author);
-  EXPECT_THAT(error_of([&] { hetero_graph::open(at("beyond.json")); }), HasSubstr("beyond.gnr: arc 0 leads beyond the 30 of 'a'"));
+  EXPECT_THAT(error_of([&] { hetero_graph::open(at("beyond.json")); }), HasSubstr("beyond.gnr: edge 0 leads beyond the 30 of 'a'"));
 }
 
 }  // namespace

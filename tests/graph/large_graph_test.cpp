@@ -301,12 +301,12 @@ TEST_F(large, the_budget_decides) {
   ASSERT_TRUE(parts.by_parts);
   EXPECT_GT(parts.by_parts->runs, 0u);
   EXPECT_TRUE(bytes_of(at("whole.gnr")) == bytes_of(at("parts.gnr")));
-  EXPECT_THAT(refusal(errc::memory, [&] { plan_conversion(at("g.el"), at("h.sg"), o); }), HasSubstr("sorted by parts into a container"));
+  EXPECT_THAT(refusal(errc::memory, [&] { plan_conversion(at("g.el"), at("h.sg"), o); }), HasSubstr("sorted by parts into a graph file"));
   convert_options again;
   again.build.in_lists = true;
   host_budget().set_limit(host_budget().used() + (std::uint64_t{1} << 20));
   EXPECT_THAT(refusal(errc::memory, [&] { plan_conversion(at("whole.gnr"), at("h.gnr"), again); }),
-              HasSubstr("only an edge list is sorted"));
+              HasSubstr("only an edge list may need more"));
   EXPECT_THAT(refusal(errc::memory, [&] { plan_conversion(at("g.el"), at("h.gnr"), o); }),
               HasSubstr("from 32.0 MiB on it is sorted by parts"));
   host_budget().set_limit(was);

@@ -66,7 +66,7 @@ TEST(lists_of, of_the_other_side_hold_who_leads_to_each) {
   std::vector<edge> const two{{0, 1}, {1, 2}};
   graph_handle const without = build_graph({two});
   errc code{};
-  EXPECT_NE(error_of([&] { lists_of(without, true); }, &code).find("no in-lists"), std::string::npos);
+  EXPECT_NE(error_of([&] { lists_of(without, true); }, &code).find("no in-edges"), std::string::npos);
   EXPECT_EQ(code, errc::input);
 }
 

@@ -22,9 +22,8 @@ TEST(budget, takes_up_to_its_limit_and_no_byte_more) {
   b.take(40, "two");
   EXPECT_EQ(b.used(), 100u);
   errc code{};
-  EXPECT_EQ(
-      error_of([&] { b.take(1, "the edges"); }, &code),
-      "host memory: 1 bytes (1 B) for the edges are over the budget: 100 of 100 bytes are in use; raise --host-budget or ask for less");
+  EXPECT_EQ(error_of([&] { b.take(1, "the edges"); }, &code),
+            "host memory: 1 bytes (1 B) for the edges are over the budget: 100 of 100 bytes are in use; raise --host-budget or use less");
   EXPECT_EQ(code, errc::memory);
   EXPECT_EQ(b.used(), 100u);
   b.give_back(60);

@@ -200,7 +200,7 @@ TEST(pins, small_parts_of_somebody_else_are_found_or_said) {
   EXPECT_EQ(model.pinned.size(), 3u);
   model.pin_foreign(base + 2 * page + 1, base + 2 * page + 9);  // finer than the search
   std::string const text = error_of([&] { r.hold(at(base), 5 * page); });
-  EXPECT_NE(text.find("pinned in part by somebody else"), std::string::npos) << text;
+  EXPECT_NE(text.find("pinned in part by other code"), std::string::npos) << text;
   EXPECT_EQ(model.pinned.size(), 4u);
   EXPECT_EQ(model.wrong, 0);
 }

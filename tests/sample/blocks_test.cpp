@@ -1086,7 +1086,7 @@ TEST(blocks, refuse_options_that_contradict_each_other) {
   EXPECT_NE(refused([](auto&) {}, {-2}).find("fanout -2"), std::string::npos);
   std::vector<arc> const arcs{{0, 1}, {1, 2}};
   graph_handle const directed = graph_access::wrap(make_graph(arcs, false));
-  EXPECT_NE(error_of([&] { block_sampler s({}, directed, {2}); }).find("in_lists = true"), std::string::npos);
+  EXPECT_NE(error_of([&] { block_sampler s({}, directed, {2}); }).find("open it with its in-edges"), std::string::npos);
   for (std::uint64_t const vertices : {1u, 2u}) {  // fewer than the targets in the lists
     sampled_relation lists{.lists = &directed, .side = list_side::out, .fanouts = {2}};
     std::vector<sampled_type> const types(1, sampled_type{.vertices = vertices});

@@ -237,7 +237,7 @@ TEST_P(split_at, go_on_when_a_part_is_moved_or_goes) {
   if (where().kind == place_kind::device) part->bring_to(where(), tier::host);
   split_sampler s(where(), *part, {5, 5}, {});
   errc code{};
-  EXPECT_NE(error_of([&] { part->bring_to({}); }, &code).find("this part is drawn from"), std::string::npos);
+  EXPECT_NE(error_of([&] { part->bring_to({}); }, &code).find("this part has samplers"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   auto const again = [&] {
     s.begin(8, {std::span(seeds)}, std::vector<blocks>(1));
@@ -277,7 +277,7 @@ TEST(graph_parts, refuse_what_cannot_be) {
   graph_handle const whole = graph_access::wrap(random_graph(1003, true));
   EXPECT_TRUE(refused(errc::usage, "part 2 of 2", [&] { graph_part(whole, 2, 2); }));
   graph_handle const outwards = graph_access::wrap(make_graph({{0, 1}, {1, 2}}, false, 3));
-  EXPECT_TRUE(refused(errc::input, "this directed graph has no in-lists", [&] { graph_part(outwards, 0, 2); }));
+  EXPECT_TRUE(refused(errc::input, "this directed graph has no in-edges", [&] { graph_part(outwards, 0, 2); }));
   part_options heavy;
   heavy.weights = true;
   EXPECT_TRUE(refused(errc::input, "sampling by weights", [&] { graph_part(whole, 0, 2, heavy); }));
@@ -290,7 +290,7 @@ TEST(graph_parts, refuse_what_cannot_be) {
   std::vector<std::uint32_t> const batch{0};
   EXPECT_TRUE(
       refused(errc::input, "seed 1003 at position 0 of mini-batch 4", [&] { s.begin(4, {std::span(seed)}, std::vector<blocks>(1)); }));
-  EXPECT_TRUE(refused(errc::input, "vertex 0 is asked for: this part has", [&] { s.draw(0, 0, other, batch); }));
+  EXPECT_TRUE(refused(errc::input, "vertex 0 is requested: this part has", [&] { s.draw(0, 0, other, batch); }));
   s.begin(4, {std::span(other)}, std::vector<blocks>(1));
   EXPECT_TRUE(refused(errc::usage, "hop 0 is still to be drawn", [&] { s.finish(); }));
   EXPECT_TRUE(refused(errc::input, "2 counts, 1 neighbours", [&] { s.take({{1, 0}, {5}, {}}); }));

@@ -139,8 +139,8 @@ TEST(windows, places_of_two_kinds_are_named) {
         group.take(s, x);
       },
       [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); });
-  EXPECT_EQ(threw[0], "shard 0 at cpu and shard 1 at simulated: give all shards places of one kind");
-  EXPECT_EQ(threw[1], "shard 1 at simulated and shard 0 at cpu: give all shards places of one kind");
+  EXPECT_EQ(threw[0], "shard 0 at cpu and shard 1 at simulated: give all shards devices of one kind");
+  EXPECT_EQ(threw[1], "shard 1 at simulated and shard 0 at cpu: give all shards devices of one kind");
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ TEST(Nvme, WhatGoesWrongWhileItIsOpened) {
   d.emulated.faults = [](unsigned, nvme_command const& c) { return nvme::opcode_of(c) == 6 ? fault{fault::lost} : fault{}; };
   nvme_options o;
   o.time_out_seconds = 0.3;
-  EXPECT_EQ(error_of([&] { d.open(o); }), "d: admin command 06h was not answered within 0.3 s");
+  EXPECT_EQ(error_of([&] { d.open(o); }), "d: admin command 06h did not complete within 0.3 s");
   d.emulated.faults = {};
   d.open();
 }
@@ -190,8 +190,8 @@ TEST_F(NvmeOnPci, IsFoundMappedAndLetGo) {
 TEST_F(NvmeOnPci, WhatIsInTheWay) {
   device("a", "0x010802");
   auto const said = [&](std::string const& name) { return error_of([&] { pci_registers(name, folder); }); };
-  EXPECT_THAT(said("b"), HasSubstr("b: there is no such device"));
-  EXPECT_THAT(said("../a"), HasSubstr("there is no such device"));
+  EXPECT_THAT(said("b"), HasSubstr("b: not found"));
+  EXPECT_THAT(said("../a"), HasSubstr("../a: not found"));
   device("c", "0x020000");
   EXPECT_EQ(said("c"), "c: is of class 020000, no drive of NVMe");
   std::filesystem::create_symlink("../drivers/nvme", folder / "a" / "driver");
@@ -221,7 +221,7 @@ TEST(PhysicalMemory, AddressesOrOneError) {
     said = e.what();
   }
   if (!at) {  // without huge pages or root: the guest of nvme_qemu_test.py has both
-    EXPECT_THAT(said, ::testing::AnyOf(HasSubstr("2 huge pages for a test"), HasSubstr("does not tell where pages lie")));
+    EXPECT_THAT(said, ::testing::AnyOf(HasSubstr("2 huge pages for a test"), HasSubstr("does not show where pages lie")));
     return;
   }
   EXPECT_EQ(memory.address(at) % (2 << 20), 0u);

@@ -125,7 +125,8 @@ TEST_F(pages, what_may_happen_to_stripes) {
 
   fs::rename(t[1], path("aside"));
   EXPECT_EQ(problem_of(path()),
-            fmt::format("{}: its stripe 1 is missing: {} is not there, nor beside it; mount its drive, or convert again", path(), t[1]));
+            fmt::format("{}: its stripe 1 is missing: {} does not exist, nor is it in this folder; mount its drive, or convert again",
+                        path(), t[1]));
   fs::copy_file(u[1], t[1]);
   EXPECT_NE(problem_of(path()).find("stripes of two tables are mixed"), std::string::npos);
   fs::remove(t[1]);
@@ -146,9 +147,9 @@ TEST_F(pages, what_may_happen_to_stripes) {
             fmt::format("{}: is shorter than its head says: {} bytes, {} are due; restore it from a copy, or convert again", t[1], size - 1,
                         size));
   fs::resize_file(t[1], 100);
-  EXPECT_NE(problem_of(path()).find("no whole row file"), std::string::npos);
+  EXPECT_NE(problem_of(path()).find("damaged feature file"), std::string::npos);
   fs::resize_file(t[1], 0);
-  EXPECT_NE(problem_of(path()).find("is no row file"), std::string::npos);
+  EXPECT_NE(problem_of(path()).find("is not a feature file"), std::string::npos);
 
   // Moved together: found next to the list.
   fs::create_directory(folder / "moved");

@@ -555,7 +555,7 @@ TEST_P(driven, a_drive_that_is_pulled_out) {
   };
   request_queues queues(x, *r.provider, with(4096, 300, 0.1));
   EXPECT_EQ(error_of([&] { read_and_compare(x, queues, some_pages(300, queues.pages(), 1)); }),
-            "drive 0: is gone: its registers read as ones");
+            "drive 0: does not respond: its registers read as ones");
   r.left_behind = 1;  // the frames
 }
 

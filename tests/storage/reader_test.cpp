@@ -198,7 +198,7 @@ TEST_P(reading, requests_outside_of_the_file_take_none_with_them) {
   std::vector<std::byte> to(6000);
   std::vector<read_request> const asked{{0, 100, to.data(), 0}, {4000, 1001, to.data() + 100, 1}};
   errc code{};
-  EXPECT_EQ(error_of([&] { queue.submit(asked); }, &code), "1001 bytes at byte 4000 are asked of " + file + ", which has 5000");
+  EXPECT_EQ(error_of([&] { queue.submit(asked); }, &code), "1001 bytes at byte 4000 are requested of " + file + ", which has 5000");
   EXPECT_EQ(code, errc::usage);
   EXPECT_EQ(queue.under_way(), 0u);
   EXPECT_TRUE(queue.wait(10).empty());

@@ -426,7 +426,7 @@ TEST(bfs_options, are_checked) {
   o = {};
   o.access = access_mode::paged;
   o.edges = tier::host;
-  EXPECT_NE(error_of([&] { bfs_job(g, o); }).find("paged with tier managed"), std::string::npos);
+  EXPECT_NE(error_of([&] { bfs_job(g, o); }).find("paged reads tier managed"), std::string::npos);
 }
 
 }  // namespace

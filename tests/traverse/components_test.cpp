@@ -295,12 +295,12 @@ TEST_P(components, the_certificate_finds_what_is_wrong) {
     return "right";
   };
   EXPECT_EQ(verdict(right, 4, 3), "right");
-  EXPECT_NE(verdict(right, 3, 3).find("3 components, the largest of 3 vertices, were told, but there are 4"), std::string::npos);
+  EXPECT_NE(verdict(right, 3, 3).find("3 components, the largest of 3 vertices, were reported, but there are 4"), std::string::npos);
   EXPECT_NE(verdict(right, 4, 4).find("the largest of 3"), std::string::npos);
-  EXPECT_NE(verdict({0, 0, 0, 3, 3, 5, 6, 7}, 5, 3).find("vertex 4: an arc leads"), std::string::npos);  // split
-  EXPECT_NE(verdict({0, 0, 0, 0, 0, 0, 6, 7}, 3, 6).find("union-find"), std::string::npos);              // two merged into one
-  EXPECT_NE(verdict({0, 0, 0, 3, 3, 3, 6, 6}, 3, 3).find("union-find"), std::string::npos);              // isolated ones too
-  EXPECT_NE(verdict({0, 0, 0, 3, 3, 3, 6, 900}, 4, 3).find("vertex 7: its label is no vertex"), std::string::npos);
+  EXPECT_NE(verdict({0, 0, 0, 3, 3, 5, 6, 7}, 5, 3).find("vertex 4: an edge leads"), std::string::npos);  // split
+  EXPECT_NE(verdict({0, 0, 0, 0, 0, 0, 6, 7}, 3, 6).find("union-find"), std::string::npos);               // two merged into one
+  EXPECT_NE(verdict({0, 0, 0, 3, 3, 3, 6, 6}, 3, 3).find("union-find"), std::string::npos);               // isolated ones too
+  EXPECT_NE(verdict({0, 0, 0, 3, 3, 3, 6, 900}, 4, 3).find("vertex 7: its label is not a vertex"), std::string::npos);
   EXPECT_NE(verdict({1, 1, 1, 3, 3, 3, 6, 7}, 4, 3).find("vertex 0: its label is larger"), std::string::npos);
   EXPECT_NE(verdict({0, 0, 0, 3, 3, 3, 6, 1}, 4, 3).find("vertex 7: its label does not bear"), std::string::npos);
 }
@@ -398,7 +398,7 @@ TEST(components_options, are_checked) {
   o = {};
   o.access = access_mode::paged;
   o.edges = tier::host;
-  EXPECT_NE(error_of([&] { components_job(g, o); }).find("paged with tier managed"), std::string::npos);
+  EXPECT_NE(error_of([&] { components_job(g, o); }).find("paged reads tier managed"), std::string::npos);
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ TEST(copied_usage, what_does_not_go) {
   b.variant = bfs_variant::levels;
   for (tier t : {tier::managed, tier::device, tier::file}) {
     b.edges = t;
-    EXPECT_NE(refusal([&] { bfs_job(g, b); }).find("copied with tier host"), std::string::npos) << to_string(t);
+    EXPECT_NE(refusal([&] { bfs_job(g, b); }).find("copied reads tier host"), std::string::npos) << to_string(t);
   }
 }
 

@@ -163,7 +163,7 @@ TEST(short_lists, leave_the_long_ones_far) {
     auto const [r, kept] = run(places + arcs * 8);
     ASSERT_EQ(kept.size(), 1u);
     EXPECT_EQ(kept[0].bytes, places + arcs * 8);
-    EXPECT_EQ(kept[0].what, fmt::format("{} arcs of lists of up to {}", arcs, most));
+    EXPECT_EQ(kept[0].what, fmt::format("{} edges of lists of up to {}", arcs, most));
     EXPECT_EQ(r.distance_sum, all_far.distance_sum);
     EXPECT_EQ(r.edges, all_far.edges);
     EXPECT_EQ(all_far.link.bytes_useful - r.link.bytes_useful >= arcs_of(2, most) * 6, true);  // most of them are reached

@@ -320,8 +320,7 @@ TEST(contract, a_job_reads_where_the_edges_lie_or_says_so) {
   o.where = {place_kind::device, 0};
   std::string const why = error_of([&] { bfs(g, 0, o); }, &code);
   bool const there = device::count() > 0;
-  EXPECT_NE(why.find(there ? "not readable at place cuda:0; open the graph with that place" : device::why_none()), std::string::npos)
-      << why;
+  EXPECT_NE(why.find(there ? "not readable on cuda:0; open the graph for that device" : device::why_none()), std::string::npos) << why;
   EXPECT_EQ(code, there ? errc::usage : errc::device);
   error_of([&] { bring_to(make(shapes[0]), {}, tier::device); }, &code);
   EXPECT_EQ(code, errc::usage);
@@ -380,9 +379,9 @@ TEST(contract, edges_lie_on_a_peer_of_device) {
       for (std::size_t k = 0; k < expected.size(); ++k) ASSERT_NEAR(score[k], expected[k], 1e-4 * (1 + expected[k]));
       // The card that holds them: the owner's, not the reader's.
       errc code{};
-      EXPECT_NE(error_of([&] { bfs(*g, 5); }, &code).find("lie on device 1, for device 0 to read"), std::string::npos);
+      EXPECT_NE(error_of([&] { bfs(*g, 5); }, &code).find("are on device 1, for device 0 to read"), std::string::npos);
       EXPECT_EQ(code, errc::usage);
-      EXPECT_NE(error_of([&] { scores(*g, h); }).find("lie on device 1, for device 0 to read"), std::string::npos);
+      EXPECT_NE(error_of([&] { scores(*g, h); }).find("are on device 1, for device 0 to read"), std::string::npos);
     }
 }
 

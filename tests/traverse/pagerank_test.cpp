@@ -527,11 +527,11 @@ TEST(pagerank_options, are_checked) {
   graph weighted = make_graph({{0, 1}, {1, 2}}, true);
   put_weights(weighted, weight_kind::u32);
   o.variant = pagerank_variant::emogi;
-  EXPECT_NE(error_of([&] { pagerank_job(weighted, o); }, &code).find("weighted, say pull"), std::string::npos);
+  EXPECT_NE(error_of([&] { pagerank_job(weighted, o); }, &code).find("for weights use pull"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   o.variant = pagerank_variant::pull;
   o.shards = {o.where, o.where};
-  EXPECT_NE(error_of([&] { pagerank_job(weighted, o); }, &code).find("weighted ranks over 2 shards are not there"), std::string::npos);
+  EXPECT_NE(error_of([&] { pagerank_job(weighted, o); }, &code).find("weighted ranks do not run over 2 devices"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   o = {};
   o.by_degree = true;
@@ -543,7 +543,7 @@ TEST(pagerank_options, are_checked) {
   o = {};
   o.access = access_mode::paged;
   o.edges = tier::host;
-  EXPECT_NE(error_of([&] { pagerank_job(both, o); }).find("paged with tier managed"), std::string::npos);
+  EXPECT_NE(error_of([&] { pagerank_job(both, o); }).find("paged reads tier managed"), std::string::npos);
 }
 
 }  // namespace

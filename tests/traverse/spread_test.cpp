@@ -271,9 +271,9 @@ TEST(spread_errors, what_does_not_go_together_is_said) {
   };
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.shards.resize(17); }), "17 shards: say 1 to 16");
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.shards[1].kind = place_kind::simulated; }),
-            "a shard at cpu and one at simulated: give all shards places of one kind");
+            "a shard at cpu and one at simulated: give all shards devices of one kind");
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.variant = bfs_variant::emogi; }),
-            "variant emogi is the paper's program, of one place; over 2 shards say levels or direction");
+            "variant emogi is the paper's program, for one device; over 2 devices use levels or direction");
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.access = access_mode::copied, o.variant = bfs_variant::levels; }),
             "access copied over 2 shards: say strided, merged or aligned");
   EXPECT_NE(
@@ -283,10 +283,11 @@ TEST(spread_errors, what_does_not_go_together_is_said) {
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.cached_neighbours = 4; }), "4 cached neighbours a vertex over 2 shards: say 0 to 3");
   components_options c;
   c.shards = shards_at({}, 2), c.variant = components_variant::emogi;
-  EXPECT_EQ(error_of([&] { components_job job(g, c); }), "variant emogi is the paper's program, of one place; over 2 shards say afforest");
+  EXPECT_EQ(error_of([&] { components_job job(g, c); }),
+            "variant emogi is the paper's program, for one device; over 2 devices use afforest");
   pagerank_options p;
   p.shards = shards_at({}, 2), p.variant = pagerank_variant::emogi;
-  EXPECT_EQ(error_of([&] { pagerank_job job(g, p); }), "variant emogi is the paper's program, of one place; over 2 shards say pull");
+  EXPECT_EQ(error_of([&] { pagerank_job job(g, p); }), "variant emogi is the paper's program, for one device; over 2 devices use pull");
   p.variant = pagerank_variant::pull, p.by_degree = true;
   EXPECT_EQ(error_of([&] { pagerank_job job(g, p); }), "by_degree over 2 shards is not there; leave it out");
   graph const small = make_graph({{0, 1}, {1, 2}}, true, 3);

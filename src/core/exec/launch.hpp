@@ -156,7 +156,7 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
     fail(errc::device, "device {}: a kernel could not be started: {}; was this build made for this GPU?", x.device(),
          cudaGetErrorString(status));
 #else
-  fail(errc::device, "this build has no GPU support; build with CUDA=1, or say --place host or simulated");
+  fail(errc::device, "this build has no GPU support; build with CUDA=1, or use device cpu or simulated");
 #endif
 }
 

@@ -183,7 +183,7 @@ void all() {
     std::ofstream(driver + "/unbind") << address;
   }
   hold_said(error_of([] { pci_registers const other("0000:00:00.0"); }), "no drive of NVMe");
-  hold_said(error_of([] { pci_registers const none("0000:77:00.0"); }), "there is no such device");
+  hold_said(error_of([] { pci_registers const none("0000:77:00.0"); }), "not found");
   sound_drive(found[0]);
   failing_drive(found[1]);
   slow_drive(found[2]);
