@@ -56,7 +56,7 @@ int complain(error const& e) {
 }
 
 std::string with_flags(std::string message) {
-  for (auto const& [budget, flag] : {std::pair<std::string, std::string>{"raise the host budget", " (--host-budget)"},
+  for (auto const& [budget, flag] : {std::pair<std::string, std::string>{"raise the host budget", " (--memory-limit)"},
                                      std::pair<std::string, std::string>{"raise its budget", " (--device-memory)"}})
     if (std::size_t const at = message.find(budget); at != std::string::npos && message.compare(at + budget.size(), flag.size(), flag) != 0)
       message.insert(at + budget.size(), flag);
@@ -131,7 +131,7 @@ void require_id_bytes(std::uint32_t id_bytes) {
 }
 
 void budget_arguments::add(verb& v, bool with_device) {
-  v.add("--host-budget", host);
+  v.add("--memory-limit", host);
   if (with_device) v.add("--device-memory", device);
 }
 

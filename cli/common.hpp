@@ -54,7 +54,7 @@ struct weight_arguments {
 
 void require_id_bytes(std::uint32_t id_bytes);  // 0 (unset), 4 or 8
 
-// --host-budget, --device-memory
+// --memory-limit, --device-memory
 struct budget_arguments {
   std::string host, device;
   void add(verb& v, bool with_device);

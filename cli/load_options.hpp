@@ -30,7 +30,7 @@ struct row_arguments {
 
 struct load_arguments : loading_arguments, row_arguments {
   std::string features, labels, budget, way = "automatic", window_bytes;
-  std::string cache = "next-use", reads = "ahead", merge_reads;
+  std::string cache = "next-use", reads = "prefetch", merge_reads;
   std::optional<std::uint64_t> width;
   std::optional<std::uint32_t> window;  // unset: chosen
   std::uint32_t ahead = 2, multiprocessors = 8;

@@ -69,7 +69,7 @@ int guarded(int argc, char** argv) {
   } catch (cli::output_error const& e) {
     return complain_of_output(e.code);
   } catch (std::bad_alloc const&) {
-    return cli::complain(failed, "out of host memory; free some, take a smaller graph, or set --host-budget to be told before it starts");
+    return cli::complain(failed, "out of host memory; free some, take a smaller graph, or set --memory-limit to be told before it starts");
   } catch (std::system_error const& e) {
     return e.code().value() == EPIPE ? failed : cli::complain(failed, e.what());
   } catch (std::exception const& e) {

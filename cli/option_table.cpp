@@ -43,9 +43,9 @@ constexpr option_row table[] = {
     {"--l2-bytes", "BYTES", paper, "size of the simulated L2 cache in front of the link, as 50MiB (default: none)"},
     {"--graph-cache", "BYTES", basic,
      "GPU memory that caches remote adjacency, as 800MiB (default: a tenth of the edge list, if there is room)"},
-    {"--host-budget", "BYTES", basic, "limit of host memory, as 8GiB (default: what the machine has)"},
+    {"--memory-limit", "BYTES", basic, "limit of host memory, as 8GiB (default: what the machine has)"},
     {"--scratch", "FOLDER", basic,
-     "folder on a disk with free space, for sorting a graph that is larger than --host-budget (default: that of OUT)"},
+     "folder on a disk with free space, for sorting a graph that is larger than --memory-limit (default: that of OUT)"},
     {"--device-memory", "BYTES", basic, "limit of GPU memory, as 8GiB (default: what is free)"},
 
     // --- how it searches ---
@@ -67,7 +67,7 @@ constexpr option_row table[] = {
     {"--iterations", "N", basic, "exact number of iterations"},
     {"--by-degree", "YES", basic, "yes or no: copy local adjacency in order of degree, for cache locality (default: if it pays and fits)"},
     {"--dangling", "WHAT", basic, "rank of vertices without out-edges: redistribute (default) or drop"},
-    {"--personal", "FILE", basic, "personalization: a file of vertex ids, each with an optional weight of at least 0"},
+    {"--personalization", "FILE", basic, "vertices to jump to: a file of vertex ids, each with an optional weight of at least 0"},
 
     // --- what comes out ---
     {"--verify", "", basic, "check the result against the graph"},
@@ -136,7 +136,7 @@ constexpr option_row table[] = {
     {"--batches", "N", basic, "stop after this many mini-batches"},
     {"--presample", "N", advanced, "epochs sampled in advance, with their own seed"},
     {"--epochs", "N", basic, "passes over the training set, shuffled each time"},
-    {"--keep-rows", "", basic, "also keep the feature rows of every mini-batch, in a .gtr"},
+    {"--keep-features", "", basic, "also keep the feature rows of every mini-batch, in a .gtr"},
 
     // --- features ---
     {"--features", "FILE", basic, "feature table (.npy, one row per node by ascending id)"},
@@ -155,8 +155,8 @@ constexpr option_row table[] = {
     {"--cache-policy", "POLICY", basic,
      "which features of the file stay cached: next-use, window (GIDS), clock (BaM) or pinned (by score)"},
     {"--reads", "BY", paper,
-     "what reads features of the file: ahead, a thread that knows the coming mini-batches; or kernels, which request the pages they miss "
-     "and wait, as BaM does, with --cache-policy clock (default: ahead)"},
+     "what reads features of the file: prefetch, a thread that knows the coming mini-batches; or kernels, which request the pages they "
+     "miss and wait, as BaM does, with --cache-policy clock (default: prefetch)"},
     {"--feature-cache", "BYTES", basic,
      "GPU memory that caches features, as 8GiB, or a share of all, as 10% (default: what fits the GPU; simulated: 0)"},
     {"--local-bytes", "BYTES", advanced, "limit of GPU memory for one part, as 8GiB; larger work is split (default: what is free)"},
@@ -280,7 +280,7 @@ constexpr option_values values[] = {
     {"--side", "in out"},
     {"--feature-tier", "host file"},
     {"--cache-policy", "next-use window clock pinned"},
-    {"--reads", "ahead kernels"},
+    {"--reads", "prefetch kernels"},
     {"--strategy", "window tiered zero_copy staged automatic"},
     {"--model", "gcn sage gin"},
     {"--norm", "none layer automatic"},
@@ -338,10 +338,13 @@ constexpr old_name were_options[] = {
     {"--shard-provider", "--shard-transport"},
     {"--shard-lists", "--shard-adjacency"},
     {"--shard-rows", "--shard-features"},
+    {"--host-budget", "--memory-limit"},
+    {"--personal", "--personalization"},
+    {"--keep-rows", "--keep-features"},
 };
 constexpr old_name of_device[] = {{"host", "cpu"}, {"device", "cuda"}}, of_tier[] = {{"memory", "host"}},
                    of_reduction[] = {{"exact", "deterministic"}, {"quick", "fast"}}, of_adjacency[] = {{"packed", "compressed"}},
-                   of_features[] = {{"near", "local"}, {"tiers", "tiered"}};
+                   of_features[] = {{"near", "local"}, {"tiers", "tiered"}}, of_reads[] = {{"ahead", "prefetch"}};
 
 }  // namespace
 
@@ -352,6 +355,7 @@ std::span<old_name const> old_values(std::string_view name) {
   if (name == "--shard-reduction") return of_reduction;
   if (name == "--shard-adjacency") return of_adjacency;
   if (name == "--shard-features") return of_features;
+  if (name == "--reads") return of_reads;
   return {};
 }
 

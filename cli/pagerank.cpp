@@ -110,7 +110,7 @@ void rank_vertices(pagerank_arguments& a) {
   o.variant = parse_pagerank_variant(a.variant);
   bool const pulls = o.variant == pagerank_variant::pull;
   if (!pulls && !a.dangling.empty()) fail(errc::usage, "--dangling goes with --variant pull; the paper's variant drops what ends nowhere");
-  if (!pulls && !a.personal.empty()) fail(errc::usage, "--personal goes with --variant pull; the paper's variant starts everywhere");
+  if (!pulls && !a.personal.empty()) fail(errc::usage, "--personalization goes with --variant pull; the paper's variant starts everywhere");
   if (!a.by_degree.empty() && a.by_degree != "yes" && a.by_degree != "no")
     fail(errc::usage, "--by-degree '{}': say yes or no", a.by_degree);
   if (!a.by_degree.empty()) o.by_degree = a.by_degree == "yes";
@@ -186,7 +186,7 @@ void add_pagerank(cli::program& p) {
         "stop at this L1 change per iteration (default 1e-4); emogi: residual of a vertex (default 0.001)");
   v.add("--iterations", a->how.iterations, "exact number of iterations; emogi: at most");
   v.add("--dangling", a->dangling);
-  v.add("--personal", a->personal);
+  v.add("--personalization", a->personal);
   v.add("--weighted", a->how.weighted, "follow edges in proportion to their weights (default: uniformly)");
   v.add("--by-degree", a->by_degree);
   a->add_place(v);

@@ -34,9 +34,9 @@ void trace_file(trace_arguments& a) {
   o.epochs = a.epochs;
   o.keep_rows = a.rows;
   result_format const format = result_format_of(a.out);
-  if (a.rows && a.out.empty()) fail(errc::usage, "--keep-rows: keeps feature rows in a trace; add -o FILE.gtr");
+  if (a.rows && a.out.empty()) fail(errc::usage, "--keep-features: keeps feature rows in a trace; add -o FILE.gtr");
   if (a.rows && format != result_format::text)
-    fail(errc::usage, "{}: holds how often each row was read and nothing else; for --keep-rows let the name end in .gtr", a.out);
+    fail(errc::usage, "{}: holds how often each row was read and nothing else; for --keep-features let the name end in .gtr", a.out);
   if (!a.out.empty()) cli::check_outputs(a.file, {{"--out", a.out}});
   a.budgets.apply(o.where);
   graph_source from(a.file);
@@ -99,7 +99,7 @@ void add_trace(cli::program& p) {
   v.add("--epochs", a->epochs);
   a->add_place(v);
   v.add("-o,--out", a->out, "file to write: a trace (.gtr), or how often each feature row was read (.npy, .tsv)");
-  v.add("--keep-rows", a->rows);
+  v.add("--keep-features", a->rows);
   a->add_rest(v);
   v.ends_with("Example: garner trace kron20.gnr --train 1% --fanout 12,12,12 --epochs 1 -o kron20.gtr");
   v.runs([a] { trace_file(*a); });

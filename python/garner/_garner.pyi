@@ -1363,7 +1363,7 @@ class Loader:
     While it works nothing else can use its sampler. Threads may share it: each mini-batch is one's.
     """
 
-    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, edge_tables: Sequence[tuple[object, ...]] = (), batch_size: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, prefetch: int = 2, window: int = 0, strategy: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | str | None = None, times: object = None, dtype: str | None = None) -> None:
+    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, edge_tables: Sequence[tuple[object, ...]] = (), batch_size: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, prefetch: int = 2, window: int = 0, strategy: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'prefetch', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | str | None = None, times: object = None, dtype: str | None = None) -> None:
         """
         seeds: positions of nodes of type seed_type, each once, or a bool each node. tables: one or a list, a row a node: of
         garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of nodes: (table, type).
@@ -1378,7 +1378,7 @@ class Loader:
         device, for remote rows; 0: all.
         strategy: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows
         stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). reads: who reads
-        them: 'ahead', or 'kernels', which request pages as BaM does. merge_reads: of such tables mini-batches
+        them: 'prefetch', or 'kernels', which request pages as BaM does. merge_reads: of such tables mini-batches
         are read together until they need so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.
         keep_times: for so many mini-batches report() has the times of each stage.
         rank, ranks: this one of several processes takes its share of the seeds, which all of them are given alike; ranks='torchrun': as

@@ -19,11 +19,11 @@ import torch.utils.data
 import torch.utils.dlpack
 
 from . import _checks, _garner, tables
-from ._arguments import caller_level, renew
+from ._arguments import caller_level, renew, warn_of
 from .errors import DeviceError, Error, KindError, OutOfMemory, UsageError, in_python
 
 loading_options = ("prefetch", "window", "strategy", "window_bytes", "cache", "reads", "merge_reads", "multiprocessors", "keep_times")
-_choices = {"strategy": ("automatic", "window", "tiered", "zero_copy", "staged"), "cache": ("next-use", "window", "clock", "pinned"), "reads": ("ahead", "kernels")}
+_choices = {"strategy": ("automatic", "window", "tiered", "zero_copy", "staged"), "cache": ("next-use", "window", "clock", "pinned"), "reads": ("prefetch", "kernels")}
 _plain = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool}
 _said: set[str] = set()
 
@@ -56,6 +56,9 @@ def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
         said_as = f"loading: {name}"
         if name not in loading_options:
             raise UsageError(f"loading: there is no '{name}'; it has {', '.join(loading_options)}")
+        if (name, value) == ("reads", "ahead"):
+            warn_of("loading: reads='ahead'", "reads='prefetch'")
+            found[name] = value = "prefetch"
         if name in _choices and value not in _choices[name]:
             raise UsageError(f"{said_as} is {_checks.told(value)}; say {', '.join(_choices[name][:-1])} or {_choices[name][-1]}")
         if name in ("prefetch", "window", "multiprocessors", "keep_times"):

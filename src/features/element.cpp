@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 6> ways{"automatic", "staged", "naive", "
 constexpr std::array<std::string_view, 4> orders{"automatic", "none", "sorted", "bucketed"};
 constexpr std::array<std::string_view, 3> duplicates{"automatic", "once", "repeat"};
 constexpr std::array<std::string_view, 4> policies{"next-use", "window", "clock", "pinned"};
-constexpr std::array<std::string_view, 2> readers{"ahead", "kernels"};
+constexpr std::array<std::string_view, 2> readers{"prefetch", "kernels"};
 
 template <class Enum, std::size_t N>
 Enum parse_name(std::array<std::string_view, N> const& names, std::string_view text, char const* what) {
@@ -35,6 +35,8 @@ gather_duplicates parse_gather_duplicates(std::string_view text) {
   return parse_name<gather_duplicates>(duplicates, text, "treatment of duplicates");
 }
 cache_policy parse_cache_policy(std::string_view text) { return parse_name<cache_policy>(policies, text, "cache policy"); }
-reads_by parse_reads_by(std::string_view text) { return parse_name<reads_by>(readers, text, "reader of a file"); }
+reads_by parse_reads_by(std::string_view text) {
+  return parse_name<reads_by>(readers, text == "ahead" ? readers[0] : text, "reader of a file");  // "ahead": its name before 0.2
+}
 
 }  // namespace garner

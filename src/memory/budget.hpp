@@ -13,7 +13,7 @@ namespace garner {
 class budget {
  public:
   static constexpr std::uint64_t unlimited = ~std::uint64_t{0};
-  // `name` ("host", "device 0") and `remedy` ("--host-budget") go into the message.
+  // `name` ("host", "device 0") and `remedy` ("--memory-limit") go into the message.
   explicit budget(std::string name, std::string remedy, std::uint64_t limit = unlimited);
 
   void take(std::uint64_t bytes, char const* what);  // errc::memory when it would pass the limit
@@ -28,7 +28,7 @@ class budget {
   std::atomic<std::uint64_t> limit_, used_{0}, peak_{0};
 };
 
-budget& host_budget();  // limit at start: what the control group leaves, else what is installed (see host_memory); --host-budget overrides
+budget& host_budget();  // limit at start: what the control group leaves, else what is installed (see host_memory); --memory-limit overrides
 budget& device_budget(int index);  // limit at start: unlimited (the device itself refuses)
 
 // The host's memory as the system reports it. MemTotal and MemAvailable are reported, never used as a limit: on machines that set their

@@ -135,7 +135,7 @@ TEST(bench_program, refuses_with_one_line_and_writes_nothing) {
            {"garner bench traversal --device cpu --kinds none --out r.json", 2},
            {"garner bench traversal --device cpu --graph-cache 1G --out r.json", 2},
            {"garner bench traversal --device cpu --kinds none --graph missing.gnr --pattern-bytes 64KiB --out r.json", 1},
-           {"garner bench traversal --device cpu --scale 20 --host-budget 10M --pattern-bytes 64KiB --out r.json", 1},
+           {"garner bench traversal --device cpu --scale 20 --memory-limit 10M --pattern-bytes 64KiB --out r.json", 1},
            {"garner report", 2},
            {"garner report none.json --out r.html", 1},
            {"garner report bad.json --out r.html", 1},

@@ -103,7 +103,7 @@ TEST(components_program, refuses_what_cannot_be) {
     EXPECT_NE(o.err.find(words), std::string::npos) << o.err;
     EXPECT_EQ(o.out, "");
   }
-  for (std::string const line : {"none.gnr", "k.gnr --host-budget 64K", "k.gnr --out /no/such/folder/c.txt"}) {
+  for (std::string const line : {"none.gnr", "k.gnr --memory-limit 64K", "k.gnr --out /no/such/folder/c.txt"}) {
     outcome const o = at.shell("garner components " + line);
     EXPECT_EQ(o.code, 1) << line;
     expect_one_line(o.err);

@@ -152,7 +152,7 @@ TEST(golden, generate) {
                              "garner generate kron --scale 8 --random-weights 9:1 r.gnr",
                              "garner generate kron --scale 8 --random-weights 1.5:2 r.gnr",
                              "garner generate kron --scale 8 --random-weights 1:2 --random-weights-f32 1:2 r.gnr",
-                             "garner generate kron --scale 8 --host-budget 4K r.gnr",
+                             "garner generate kron --scale 8 --memory-limit 4K r.gnr",
                              "garner generate kron --scale 8 --device-memory 4K r.gnr",
                              "ls"});
 }
@@ -269,7 +269,7 @@ TEST(golden, hetero) {
        "garner convert mag mag.gnr",
        "garner convert mag x.json --compact",
        "garner convert mag x.json --split random",
-       "garner convert mag x.json --host-budget 100",
+       "garner convert mag x.json --memory-limit 100",
        "garner convert mag nowhere/x.json",
        "garner convert mag.garner x.json",
        "garner convert mag.json x.gnr",
@@ -289,7 +289,7 @@ TEST(golden, sources) {
        "garner pagerank d.gnr --verify --out d.txt | grep -v time",
        "garner pagerank in.gnr --out in.txt > log && cmp d.txt in.txt",
        "garner pagerank d.gnr --json | grep in_lists_made_ms | sed 's/: [0-9.e-]*/: #/'",
-       "garner pagerank d.gnr --device simulated --host-budget 300",
+       "garner pagerank d.gnr --device simulated --memory-limit 300",
        "garner bfs d.gnr --variant direction --source 0 --verify | grep -v bottom-up",
        "garner trace d.gnr --train 100% --fanout 2 | grep -v time",
        "garner score d.gnr --by sampled --train 100% --fanout 2 | grep in-lists",
@@ -306,7 +306,7 @@ TEST(golden, sources) {
        "garner bfs kron:40",
        "garner bfs ./kron:8",
        "garner sssp kron:8",
-       "garner bfs kron:20 --host-budget 1MiB",
+       "garner bfs kron:20 --memory-limit 1MiB",
        "ls"});
 }
 
@@ -348,7 +348,7 @@ TEST(golden, reorder) {
                  "garner reorder t.gnr t.gnr",
                  "garner reorder t.gnr x.el",
                  "garner reorder t.wel x.gnr",
-                 "garner reorder t.gnr x.gnr --host-budget 256",
+                 "garner reorder t.gnr x.gnr --memory-limit 256",
                  "ls"});
 }
 
@@ -429,7 +429,7 @@ TEST(golden, plan) {
        "garner plan k.gnr --algorithm components --device simulated --access strided",
        "garner plan k.gnr --algorithm pagerank --device simulated --iterations 20",
        "garner plan k.gnr --algorithm bfs --device simulated --access paged", "garner plan k.gnr --algorithm bfs --device cpu",
-       "garner plan k.gnr --algorithm bfs --device cpu --host-budget 100K", "garner plan k.gnr --algorithm components --variant pull",
+       "garner plan k.gnr --algorithm bfs --device cpu --memory-limit 100K", "garner plan k.gnr --algorithm components --variant pull",
        "garner traffic bfs k.gnr --source 1", "garner traffic sssp k.gnr --source 1", "garner traffic components k.gnr --variant emogi",
        "garner traffic pagerank k.gnr --l2-bytes 8K"});
 }
@@ -465,8 +465,8 @@ TEST(golden, bad_input) {
                  "garner bfs g.gnr --slice 33",
                  "garner bfs g.gnr --vertices-per-team 0",
                  "garner bfs g.gnr --l2-bytes 6M",
-                 "garner bfs g.gnr --host-budget 8K",
-                 "garner bfs g.gnr --host-budget many",
+                 "garner bfs g.gnr --memory-limit 8K",
+                 "garner bfs g.gnr --memory-limit many",
                  "garner bfs g.gnr --device-memory 1G",
                  "garner bfs g.gnr --out nowhere/o.txt",
                  "garner bfs g.gnr --out /dev/null",
@@ -481,7 +481,7 @@ TEST(golden, bad_input) {
                  "garner convert e.el m.gnr.gz",
                  "garner convert e.el m.el --from gnr",
                  "garner convert e.el m.gnr --directed --undirected",
-                 "garner convert e.el m.gnr --host-budget 1K",
+                 "garner convert e.el m.gnr --memory-limit 1K",
                  "garner convert e.el m.gnr --id-bytes 3",
                  "garner convert e.el m.wel",
                  "printf '0 x\\n' > x.el; garner convert x.el m.gnr",

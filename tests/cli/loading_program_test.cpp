@@ -177,7 +177,7 @@ TEST(loading_program, refuses) {
     says(verb + "--batches 0", 2, "--batches 0");
     says(verb + "--access copied", 2, "copied");
     says(verb + "--tier device", 2, "device");
-    says(verb + "--host-budget 4KiB", 1, "needs about");
+    says(verb + "--memory-limit 4KiB", 1, "needs about");
   }
   says("garner load k.gnr", 2, "--features FILE.npy");
   says("garner load k.gnr --width 0", 2, "--width 0");
@@ -240,10 +240,10 @@ TEST(loading_program, plans_before_it_loads) {
   says("k.gnr --algorithm load --width 3 --window 65", 2, "--window 65");
   says("k.gnr --algorithm bfs --feature-cache 10%", 2, "--feature-cache goes with --algorithm load");
   says("d.gnr --algorithm load --width 3 --weighted", 1, "has no weights");
-  says("k.gnr --algorithm load --width 4096 --host-budget 8MiB", 1, "k.gnr: needs about");
+  says("k.gnr --algorithm load --width 4096 --memory-limit 8MiB", 1, "k.gnr: needs about");
   says("k.gnr --algorithm load --width 4096 --device-memory 8MiB", 1, "k.gnr: needs about");
   // The command refuses like its plan does, before it allocates anything.
-  outcome const o = at.shell("garner load k.gnr --width 16 --device simulated --host-budget 1MiB");
+  outcome const o = at.shell("garner load k.gnr --width 16 --device simulated --memory-limit 1MiB");
   EXPECT_EQ(o.code, 1);
   EXPECT_EQ(o.err.find("garner: k.gnr: needs about"), 0u) << o.err;
 }

@@ -86,25 +86,25 @@ TEST(pagerank_program, personal_start_and_what_is_refused) {
   at.write("d.el", "10 11\n11 12\n12 10\n13 10\n");
   ASSERT_EQ(at.shell("garner convert d.el d.gnr --undirected").code, 0);
   at.write("p.txt", "# start\n13 2.5\n\n12\n");
-  json const all = ranks_of(at, "d.gnr --personal p.txt --damping 0.1");
+  json const all = ranks_of(at, "d.gnr --personalization p.txt --damping 0.1");
   EXPECT_EQ(all["top"][0]["vertex"], 13);
   EXPECT_EQ(all["personal"], 2);
   for (std::string const bad : {"x", "12 x", "12 -1", "12 1 1", "12 0", "-1", "# none"}) {
     at.write("bad.txt", bad + "\n");
-    outcome const o = at.shell("garner pagerank d.gnr --personal bad.txt");
+    outcome const o = at.shell("garner pagerank d.gnr --personalization bad.txt");
     EXPECT_EQ(o.code, 1) << bad;
     expect_one_line(o.err);
   }
   at.write("bad.txt", "99\n");
-  EXPECT_NE(at.shell("garner pagerank d.gnr --personal bad.txt").err.find("99"), std::string::npos);
+  EXPECT_NE(at.shell("garner pagerank d.gnr --personalization bad.txt").err.find("99"), std::string::npos);
   for (std::string const bad :
        {"--variant x", "--dangling x", "--damping 1", "--damping -1", "--tolerance 0", "--iterations 0", "--device x",
-        "--access paged --tier host", "--l2-bytes 1MiB", "--variant emogi --dangling drop", "--variant emogi --personal p.txt"}) {
+        "--access paged --tier host", "--l2-bytes 1MiB", "--variant emogi --dangling drop", "--variant emogi --personalization p.txt"}) {
     outcome const o = at.shell("garner pagerank d.gnr " + bad);
     EXPECT_EQ(o.code, 2) << bad;
     expect_one_line(o.err);
   }
-  outcome const o = at.shell("garner pagerank d.gnr --host-budget 10");
+  outcome const o = at.shell("garner pagerank d.gnr --memory-limit 10");
   EXPECT_EQ(o.code, 1);
   EXPECT_NE(o.err.find("host-budget"), std::string::npos) << o.err;
 }

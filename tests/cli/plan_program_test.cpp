@@ -65,7 +65,7 @@ TEST(plan_program, memory_is_what_the_job_takes_of_any_file) {
       for (std::string const place : {"cpu", "simulated"}) {
         SCOPED_TRACE(job + " " + file + " " + place);
         auto const planned = run(at, "plan " + file + " --algorithm " + job + " --device " + place).at("host_bytes").get<double>();
-        outcome const ran = at.shell("garner " + job + " " + file + " --device " + place + " --stats --quiet --host-budget " +
+        outcome const ran = at.shell("garner " + job + " " + file + " --device " + place + " --stats --quiet --memory-limit " +
                                      std::to_string(static_cast<std::uint64_t>(planned * 1.01 + 4096)));
         ASSERT_EQ(ran.code, 0) << ran.err;
         std::size_t const peak_at = ran.err.find("memory.host_peak");
@@ -114,12 +114,12 @@ TEST(traffic_program, knows_what_packed_lists_take) {
   folder const at;
   ASSERT_EQ(at.shell("garner generate uniform --scale 13 --compress p.gnr").code, 0);
   std::uint64_t const planned = run(at, "plan p.gnr --algorithm bfs --variant levels --device simulated --graph-cache 0").at("host_bytes");
-  outcome const o = at.shell("garner traffic bfs p.gnr --host-budget " + std::to_string(planned * 3 / 4));
+  outcome const o = at.shell("garner traffic bfs p.gnr --memory-limit " + std::to_string(planned * 3 / 4));
   EXPECT_EQ(o.code, 1);
   EXPECT_NE(o.err.find("p.gnr: needs about"), std::string::npos) << o.err;  // at the start, not at some later allocation
-  EXPECT_EQ(at.shell("garner traffic bfs p.gnr --host-budget " + std::to_string(planned * 11 / 10)).code, 0);
+  EXPECT_EQ(at.shell("garner traffic bfs p.gnr --memory-limit " + std::to_string(planned * 11 / 10)).code, 0);
   // Also scores and traces: compressed adjacency takes less than uncompressed.
-  EXPECT_EQ(at.shell("garner score p.gnr --by degree --host-budget " + std::to_string(planned * 11 / 10)).code, 0);
+  EXPECT_EQ(at.shell("garner score p.gnr --by degree --memory-limit " + std::to_string(planned * 11 / 10)).code, 0);
 }
 
 // A direction-optimizing search: an estimate, and for comparison the reads of a search by levels.
@@ -146,7 +146,7 @@ TEST(plan_program, refuses_in_the_words_of_the_job) {
     for (std::string const place : {"cpu", "simulated"})
       for (std::string const variant : {"", " --variant emogi"}) {
         if (job == "bfs" && !variant.empty()) continue;
-        std::string const setting = " --host-budget 100K --device " + place + variant;
+        std::string const setting = " --memory-limit 100K --device " + place + variant;
         SCOPED_TRACE(job + setting);
         outcome const planned = at.shell("garner plan k.gnr --algorithm " + job + setting);
         outcome const refused = at.shell("garner " + job + " k.gnr" + setting);
@@ -160,10 +160,10 @@ TEST(plan_program, refuses_in_the_words_of_the_job) {
   // The planned memory is exact: the command runs with it, and fails with a byte less.
   json const j = run(at, "plan k.gnr --algorithm bfs --device cpu");
   auto const needed = j.at("host_bytes").get<std::uint64_t>();
-  EXPECT_EQ(at.shell("garner bfs k.gnr --host-budget " + std::to_string(needed + needed / 50)).code, 0);
-  EXPECT_EQ(at.shell("garner bfs k.gnr --host-budget " + std::to_string(needed - 1)).code, 1);
+  EXPECT_EQ(at.shell("garner bfs k.gnr --memory-limit " + std::to_string(needed + needed / 50)).code, 0);
+  EXPECT_EQ(at.shell("garner bfs k.gnr --memory-limit " + std::to_string(needed - 1)).code, 1);
   // In JSON too.
-  outcome const o = at.shell("garner plan k.gnr --algorithm pagerank --device cpu --host-budget 100K --json");
+  outcome const o = at.shell("garner plan k.gnr --algorithm pagerank --device cpu --memory-limit 100K --json");
   EXPECT_EQ(o.code, 1);
   json const refused = json::parse(o.out);
   EXPECT_FALSE(refused.at("fits"));

@@ -52,13 +52,13 @@ TEST(sampling_program, scores_as_json_and_file) {
 TEST(sampling_program, traces_and_reorders_with_the_table) {
   folder const at;
   ASSERT_EQ(at.shell("garner generate kron --scale 9 k.gnr && printf '3\\n# none\\n7 # seven\\n\\n' > train.txt").code, 0);
-  outcome const o = at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --keep-rows --json -o t.gtr");
+  outcome const o = at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --keep-features --json -o t.gtr");
   ASSERT_EQ(o.code, 0) << o.err;
   json const all = json::parse(o.out);
   EXPECT_EQ(all["training_nodes"], 2);
   EXPECT_EQ(all["batches"], 3);
   EXPECT_EQ(read_text(at / "t.gtr").substr(0, 8), "GARNERTR");
-  EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --keep-rows -o u.gtr && cmp t.gtr u.gtr").code, 0);
+  EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --keep-features -o u.gtr && cmp t.gtr u.gtr").code, 0);
   EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt -o t.npy").code, 0);
   EXPECT_EQ(read_text(at / "t.npy").substr(1, 5), "NUMPY");
   // Counts form a table of 512 rows like any other.
@@ -129,7 +129,7 @@ TEST(sampling_program, refuses) {
   at.write("t.npy", std::string("\x93NUMPY\x01\0", 8));  // lists of ids are text
   says("garner trace k.gnr --train t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not a node id");
   says("garner bfs k.gnr --sources t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not a vertex id");
-  says("garner pagerank k.gnr --personal t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is none");
+  says("garner pagerank k.gnr --personalization t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is none");
   says("garner trace k.gnr --fanout 2,2,2,2,2,2,2", 2, "7 hops");
   says("garner trace k.gnr --fanout 2,x", 2, "2,x");
   says("garner trace k.gnr --train 0%", 2, "0%");
@@ -140,8 +140,8 @@ TEST(sampling_program, refuses) {
   says("garner trace k.gnr --batch 0", 2, "--batch 0");
   says("garner trace k.gnr --epochs 0", 2, "0 epochs");
   says("garner trace k.gnr --rule most", 2, "all");
-  says("garner trace k.gnr --keep-rows -o c.npy", 2, ".gtr");
-  says("garner trace k.gnr --keep-rows", 2, "-o FILE.gtr");
+  says("garner trace k.gnr --keep-features -o c.npy", 2, ".gtr");
+  says("garner trace k.gnr --keep-features", 2, "-o FILE.gtr");
   says("printf '{}' > e.json && garner report e.json", 1, "what garner bench and tools/measure_sampling write");
   says("garner report k.gnr", 1, "is no JSON (byte 1)");
   EXPECT_NE(at.shell("garner trace d.gnr --train 100%").out.find("in-edges: not in the file; built in"), std::string::npos);
@@ -150,8 +150,8 @@ TEST(sampling_program, refuses) {
   says("garner score k.gnr --by sampled --presample 0", 2, "0 epochs");
   EXPECT_EQ(at.shell("garner score k.gnr --by expected --presample 0").code, 0);  // that score does not use it
   // Before any allocation.
-  says("garner score k.gnr --by sampled --train 100% --host-budget 120KiB", 1, "k.gnr: needs about");
-  says("garner trace k.gnr --train 100% --host-budget 120KiB", 1, "k.gnr: needs about");
+  says("garner score k.gnr --by sampled --train 100% --memory-limit 120KiB", 1, "k.gnr: needs about");
+  says("garner trace k.gnr --train 100% --memory-limit 120KiB", 1, "k.gnr: needs about");
   EXPECT_NE(at.shell("garner score d.gnr --by sampled --train 100%").out.find("in-edges: not in the file; built in"), std::string::npos);
   says("garner bench tiering --presample 8,0 --device cpu --out r.json", 2, "--presample 0");
   says("garner bench tiering --presample 8,1,8 --device cpu --out r.json", 2, "8 stands twice");

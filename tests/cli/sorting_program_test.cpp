@@ -1,4 +1,4 @@
-// Graphs larger than --host-budget: the same file, within the budget, and no other file left however the program ends.
+// Graphs larger than --memory-limit: the same file, within the budget, and no other file left however the program ends.
 #include <gmock/gmock.h>
 
 #include "program.hpp"
@@ -22,7 +22,7 @@ TEST(sorting_program, memory_stays_within_the_budget) {
   folder in;
   ASSERT_EQ(in.garner({"generate", "uniform", "whole.gnr", "--scale", "18", "--random-weights", "1:9"}).code, 0);
   for (char const* budget : {"40MiB", "96MiB"}) {
-    outcome const o = in.garner({"generate", "uniform", "parts.gnr", "--scale", "18", "--random-weights", "1:9", "--host-budget", budget});
+    outcome const o = in.garner({"generate", "uniform", "parts.gnr", "--scale", "18", "--random-weights", "1:9", "--memory-limit", budget});
     ASSERT_EQ(o.code, 0) << o.err;
     EXPECT_THAT(o.out, HasSubstr("are allowed: sorted by parts, with about "));
     EXPECT_THAT(o.out, HasSubstr("of disk in the folder of"));
@@ -32,7 +32,7 @@ TEST(sorting_program, memory_stays_within_the_budget) {
   ASSERT_EQ(in.garner({"convert", "whole.gnr", "g.wel", "--directed"}).code, 0);
   outcome const whole = in.garner({"convert", "g.wel", "whole.gnr", "--in-edges", "--compress"});
   outcome const parts =
-      in.garner({"convert", "g.wel", "parts.gnr", "--in-edges", "--compress", "--host-budget", "40MiB", "--scratch", "."});
+      in.garner({"convert", "g.wel", "parts.gnr", "--in-edges", "--compress", "--memory-limit", "40MiB", "--scratch", "."});
   ASSERT_EQ(parts.code, 0) << parts.err;
   EXPECT_EQ(same(in, "whole.gnr", "parts.gnr"), "same\n");
   EXPECT_LT(parts.peak_bytes, 40 * mib + constant);
@@ -45,7 +45,7 @@ TEST(sorting_program, a_pipe_is_sorted_as_the_file_is) {
   ASSERT_EQ(in.garner({"generate", "kron", "k.gnr", "--scale", "16"}).code, 0);
   ASSERT_EQ(in.garner({"convert", "k.gnr", "k.el"}).code, 0);
   ASSERT_EQ(in.garner({"convert", "k.el", "whole.gnr"}).code, 0);
-  for (char const* budget : {"", " --host-budget 40MiB"}) {
+  for (char const* budget : {"", " --memory-limit 40MiB"}) {
     outcome const o = in.shell(std::string("cat k.el | garner convert - parts.gnr --from el") + budget);
     ASSERT_EQ(o.code, 0) << o.err;
     EXPECT_EQ(o.out.find("sorted: ") != std::string::npos, budget[0] != 0);
@@ -60,7 +60,7 @@ TEST(sorting_program, what_is_killed_leaves_nothing) {
   for (char const* signal : {"INT", "KILL", "TERM"})
     for (char const* seconds : {"0.05", "0.3", "0.8"}) {
       outcome const o = in.shell(std::string("timeout -s ") + signal + " " + seconds + " \"" + program() +
-                                 "\" generate kron old.gnr --scale 20 --host-budget 64MiB --compress");
+                                 "\" generate kron old.gnr --scale 20 --memory-limit 64MiB --compress");
       EXPECT_NE(o.code, 0);
       EXPECT_THAT(in.names(), UnorderedElementsAre("old.gnr")) << signal << " after " << seconds;
       EXPECT_EQ(read_text(in / "old.gnr"), "not touched");
@@ -69,7 +69,7 @@ TEST(sorting_program, what_is_killed_leaves_nothing) {
 
 TEST(sorting_program, a_disk_that_is_too_small_is_told_before_it_starts) {
   folder in;
-  outcome o = in.garner({"generate", "kron", "k.gnr", "--scale", "31", "--edge-factor", "4096", "--host-budget", "1GiB"});
+  outcome o = in.garner({"generate", "kron", "k.gnr", "--scale", "31", "--edge-factor", "4096", "--memory-limit", "1GiB"});
   EXPECT_EQ(o.code, 1);
   expect_one_line(o.err);
   EXPECT_THAT(o.err, HasSubstr("sorting needs about 140737488355328 bytes of disk there and "));
@@ -77,7 +77,7 @@ TEST(sorting_program, a_disk_that_is_too_small_is_told_before_it_starts) {
   // A disk that fills up during the run, emulated by a file size limit.
   how_to_run how;
   how.file_bytes = 8 * mib;
-  o = in.garner({"generate", "kron", "k.gnr", "--scale", "18", "--host-budget", "48MiB"}, how);
+  o = in.garner({"generate", "kron", "k.gnr", "--scale", "18", "--memory-limit", "48MiB"}, how);
   EXPECT_EQ(o.code, 1);
   expect_one_line(o.err);
   EXPECT_THAT(o.err, HasSubstr("sorting needs about "));

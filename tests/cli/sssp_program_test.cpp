@@ -82,7 +82,7 @@ TEST(sssp_program, says_what_to_try) {
         wrong{"garner sssp w.gnr --variant dijkstra", "near-far or emogi", 2}, wrong{"garner sssp w.gnr --delta 0", "above 0", 2},
         wrong{"garner sssp w.gnr --variant emogi --delta 4", "leave out --delta", 2}, wrong{"garner sssp w.gnr --source 99", "99", 1},
         wrong{"garner sssp w.gnr --access paged --tier host", "paged reads tier managed", 2},
-        wrong{"garner sssp w.gnr --host-budget 100", "--host-budget", 1}}) {
+        wrong{"garner sssp w.gnr --memory-limit 100", "--memory-limit", 1}}) {
     outcome const o = at.shell(w.line);
     EXPECT_EQ(o.code, w.code) << w.line << ": " << o.err;
     expect_one_line(o.err);

@@ -145,7 +145,7 @@ TEST(file_edges_program, tells_what_it_read) {
     for (std::string const job : {"bfs", "sssp", "components", "pagerank"}) {
       SCOPED_TRACE(job + " " + file);
       auto const run = [&](std::string const& tier) {
-        outcome const o = at.garner({job, file, "--tier", tier, "--verify", "--json", "--host-budget", "64MB"});
+        outcome const o = at.garner({job, file, "--tier", tier, "--verify", "--json", "--memory-limit", "64MB"});
         EXPECT_EQ(o.code, 0) << o.err;
         return nlohmann::json::parse(o.out);
       };
@@ -164,7 +164,7 @@ TEST(file_edges_program, tells_what_it_read) {
       EXPECT_NE(said.out.find("edges in tier file"), std::string::npos) << said.out;
       EXPECT_NE(said.out.find("file    "), std::string::npos) << said.out;
     }
-  outcome const small = at.garner({"bfs", "g.gnr", "--tier", "file", "--host-budget", "200KiB"});
+  outcome const small = at.garner({"bfs", "g.gnr", "--tier", "file", "--memory-limit", "200KiB"});
   EXPECT_EQ(small.code, 1);
   EXPECT_NE(small.err.find("raise the host budget"), std::string::npos) << small.err;
   outcome const made = at.garner({"bfs", "kron:8", "--tier", "file"});

@@ -248,13 +248,13 @@ TEST(training_shards_program, refuses_what_does_not_fit_before_loading) {
   folder const at;
   write_communities(at, communities(20'000, 3, 8));
   for (char const* const more : {"--shards 3 ", ""}) {
-    outcome const o = at.shell("garner train " + files + "--full --hidden 512 --stats --epochs 1 --host-budget 40MiB " + more);
+    outcome const o = at.shell("garner train " + files + "--full --hidden 512 --stats --epochs 1 --memory-limit 40MiB " + more);
     EXPECT_EQ(o.code, 1) << more;
     EXPECT_THAT(o.err, HasSubstr("garner: g.gnr: needs about ")) << more;
     EXPECT_THAT(o.err, HasSubstr("and 40.0 MiB (41943040 bytes) are allowed")) << more;
     expect_one_line(o.err);
   }
-  json const few = ran(at, "garner train " + files + "--full --hidden 8 --epochs 1 --shards 3 --host-budget 40MiB");
+  json const few = ran(at, "garner train " + files + "--full --hidden 8 --epochs 1 --shards 3 --memory-limit 40MiB");
   EXPECT_EQ(few["shards"]["decided"]["rates_measured"], false);
 }
 

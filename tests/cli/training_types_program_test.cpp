@@ -246,7 +246,7 @@ TEST(training_types_program, is_planned_before_it_loads) {
   says("--algorithm train --weighted", 1, "this graph has no weights");
   says("--algorithm train --target author", 1, "--target author: g.json has no labels of these");
   says("--algorithm load --target x", 1, "has no vertices 'x'; it has 'author', 'paper'");
-  says("--algorithm load --device cpu --host-budget 8KiB", 1, "g.json: needs");
+  says("--algorithm load --device cpu --memory-limit 8KiB", 1, "g.json: needs");
   says("--algorithm train --device-memory 8KiB", 1, "g.json: needs");
   outcome const one = at.shell("garner plan kron:8 --algorithm load --width 8 --target x");
   EXPECT_EQ(one.code, 2);

@@ -17,13 +17,13 @@ using testing::error_of;
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
 TEST(budget, takes_up_to_its_limit_and_no_byte_more) {
-  budget b("host memory", "--host-budget", 100);
+  budget b("host memory", "--memory-limit", 100);
   b.take(60, "one");
   b.take(40, "two");
   EXPECT_EQ(b.used(), 100u);
   errc code{};
   EXPECT_EQ(error_of([&] { b.take(1, "the edges"); }, &code),
-            "host memory: 1 bytes (1 B) for the edges are over the budget: 100 of 100 bytes are in use; raise --host-budget or use less");
+            "host memory: 1 bytes (1 B) for the edges are over the budget: 100 of 100 bytes are in use; raise --memory-limit or use less");
   EXPECT_EQ(code, errc::memory);
   EXPECT_EQ(b.used(), 100u);
   b.give_back(60);
