@@ -78,7 +78,7 @@ void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int
           }
           found = low < begin + degree && target(low) == static_cast<std::uint64_t>(neighbour);
         }
-        if (!found) wrong(fmt::format("edge {} from {} to {} is none of the graph", edge, neighbour, id));
+        if (!found) wrong(fmt::format("edge {} from {} to {} is not in the graph", edge, neighbour, id));
         mine.push_back(neighbour);
       }
       std::int64_t const f = fanouts_[h];
@@ -86,7 +86,7 @@ void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int
                                  : o_.replace && degree ? static_cast<std::uint64_t>(f)
                                                         : std::min<std::uint64_t>(degree, static_cast<std::uint64_t>(f));
       if (mine.size() > most || (mine.size() < most && !o_.weighted && !o_.temporal))
-        wrong(fmt::format("vertex {} of {} neighbours drew {} at hop {}, and {} are to be drawn", id, degree, mine.size(), h, most));
+        wrong(fmt::format("node {} with {} neighbors has {} sampled at hop {}; expected {}", id, degree, mine.size(), h, most));
       // A multigraph may repeat an edge; otherwise sampling without replacement gives distinct neighbors.
       if (o_.replace && f >= 0) continue;
       std::sort(mine.begin(), mine.end());
@@ -94,7 +94,7 @@ void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int
         if (mine[k] == mine[k - 1]) {
           std::uint64_t times = 0;
           for (std::uint64_t j = begin; j < begin + degree; ++j) times += target(j) == static_cast<std::uint64_t>(mine[k]);
-          if (times < 2) wrong(fmt::format("vertex {} drew {} twice at hop {}", id, mine[k], h));
+          if (times < 2) wrong(fmt::format("node {} sampled {} twice at hop {}", id, mine[k], h));
         }
     }
     if (edge != end) wrong(fmt::format("edge {} of hop {} belongs to no vertex that draws there", edge, h));

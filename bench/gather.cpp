@@ -91,8 +91,8 @@ class bench_of_gathers {
         {"beside", &bench_of_gathers::beside},         {"copies", &bench_of_gathers::copies}};
     for (auto const& [name, run] : all)
       if (figure == name) return run;
-    fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies",
-         figure);
+    fail(errc::usage,
+         "'{}' is not a figure of gathers; pass some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies", figure);
   }
 
  private:
@@ -263,7 +263,7 @@ class bench_of_gathers {
   }
   // CPU: a gather, with its id check, versus one memcpy per row of the same ids by the same threads, alternating.
   void copies() {
-    if (o_.where.kind != place_kind::host) return left_out("copies", "a gather beside a memcpy a row");
+    if (o_.where.kind != place_kind::host) return left_out("copies", "a gather versus one memcpy per row");
     for (std::uint64_t row : {128u, 256u, 512u, 1024u, 2408u, 4096u})
       time_beside_copies({"copies", fmt::format("{} B, gathered", row), row, usual()});
   }

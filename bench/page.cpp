@@ -509,7 +509,7 @@ figure pages::id_width() const {
                              "With 8-byte ids \xE2\x80\x98"
                              "aligned\xE2\x80\x99 sends {} times the bytes (geometric mean; counted, not timed).",
                              times(geometric_mean(gains)));
-  if (f.charts.empty()) f.absent = "No job was measured with both widths.";
+  if (f.charts.empty()) f.absent = "No algorithm was measured with both widths.";
   return f;
 }
 
@@ -592,13 +592,13 @@ figure pages::far_over_near() const {
   f.said =
       "The same algorithm on the same graph in the same run, with the same defaults. First: a whole run including its preparation "
       "(state and device cache); both exclude loading the edges into their tier.";
-  if (!finding.empty()) f.finding = "How many times as long with far edges as with near ones: " + finding + ".";
+  if (!finding.empty()) f.finding = "Slowdown with remote edges over local ones: " + finding + ".";
   if (!f.charts.empty()) return f;
   auto const skipped = std::find_if(r_.jobs.begin(), r_.jobs.end(), [](job_row const& j) { return j.way == "near" && !j.skipped.empty(); });
   f.absent = r_.machine.place.rfind("device", 0) != 0 && r_.machine.place.rfind("cuda", 0) != 0
-                 ? "Only a device has memory of its own; measure at place device."
+                 ? "Only a GPU has memory of its own; measure with --device cuda."
              : skipped != r_.jobs.end() ? skipped->skipped
-                                        : "No job was measured with both ways; measure with the ways default and near.";
+                                        : "No algorithm was measured with both strategies; measure with default and near.";
   return f;
 }
 
@@ -663,7 +663,7 @@ std::vector<figure> pages::all_times() const {
 }
 
 figure pages::not_measured() const {
-  figure f{"", "Not measured, not drawn", "", "", "", "", {}, ""};
+  figure f{"", "Not measured, so not shown", "", "", "", "", {}, ""};
   f.numbers.head = {"<what", "<why"};
   auto const why = [](std::string const& skipped, bool verified) {
     return !skipped.empty() ? skipped : verified ? "" : "the result was not verified";

@@ -172,7 +172,7 @@ class gather_pages {
     f.charts = draw(c);
     // If the choice fetched duplicates too (on the CPU), both differ by noise only. In older files sorted implies once.
     if (timed_ && once && each && (once->duplicates == "once" || (once->duplicates.empty() && once->order == "sorted")))
-      f.finding = fmt::format("Rows of {} B that are each asked for twice: {} GB/s, {} where each position is a read.",
+      f.finding = fmt::format("Rows of {} B that are each requested twice: {} GB/s, {} where each position is a read.",
                               grouped(once->row_bytes), number(value(*once)), number(value(*each)));
     return f;
   }
@@ -231,7 +231,7 @@ class gather_pages {
     }
     for (gather_row const* r : of("copies")) {
       bool const own = r->way != "copies";
-      add(host, fmt::format("{} B", grouped(r->row_bytes)), own ? "gathered" : "a memcpy a row", *r, own);
+      add(host, fmt::format("{} B", grouped(r->row_bytes)), own ? "gathered" : "one memcpy per row", *r, own);
       f.numbers.rows.push_back(cells({r->label}, *r));
     }
     f.charts = draw(c) + draw(near) + draw(host);
@@ -240,7 +240,7 @@ class gather_pages {
 
   figure beside() const {
     figure f{"",
-             "Arithmetic beside a gather",
+             "Arithmetic during a gather",
              "",
              "",
              "Slower: a kernel of arithmetic on the multiprocessors that the gather leaves, against all of them; and against the same ones "
@@ -269,7 +269,7 @@ class gather_pages {
   }
 
   figure not_measured() const {
-    figure f{"", "Not measured, not drawn", "", "", "", "", {}, ""};
+    figure f{"", "Not measured, so not shown", "", "", "", "", {}, ""};
     f.numbers.head = {"<what", "<why"};
     for (gather_row const& r : f_.rows)
       if (!r.skipped.empty()) f.numbers.rows.push_back({r.figure + ": " + r.label, r.skipped});
@@ -297,7 +297,7 @@ class gather_pages {
     return n >= 10000 ? short_number(static_cast<double>(n) / 1e3) + " k" : grouped(n);
   }
   static std::string name_of(gather_row const& r) {
-    return r.way == "copies" ? "a copy a row" : r.label.ends_with("automatic") ? "automatic: " + r.way : r.way;
+    return r.way == "copies" ? "one copy per row" : r.label.ends_with("automatic") ? "automatic: " + r.way : r.way;
   }
   bar_chart chart(std::string title) const {
     bar_chart c{std::move(title), fmt::format("{} of each", unit()), {}, {}, {}, 0};
@@ -311,7 +311,7 @@ class gather_pages {
     c.groups.back().bars.push_back({name, {value(r)}, number(value(r)), own});
   }
   std::vector<std::string> head(std::vector<std::string> names) const {
-    for (char const* more : {"GB/s", "ms", f_.link_measured ? "% of the link" : "% of a copy a row", "requests"}) names.push_back(more);
+    for (char const* more : {"GB/s", "ms", f_.link_measured ? "% of the link" : "% of one copy per row", "requests"}) names.push_back(more);
     return names;
   }
   std::vector<std::string> cells(std::vector<std::string> names, gather_row const& r) const {

@@ -272,8 +272,8 @@ class storage_pages {
 
   // The targets.
   figure asked() const {
-    figure f = titled("", "what was asked, and what came");
-    f.numbers.head = {"<what", "measured", "asked"};
+    figure f = titled("", "targets and measurements");
+    f.numbers.head = {"<what", "measured", "target"};
     storage_row const *clock = find("window", "BaM", 0), *gids = find("window", "GIDS", 8), *own = find("window", "Garner", 8);
     if (gids && own && clock && gids->hits > 0 && clock->hits > 0) {
       f.numbers.rows.push_back({"hits of next-use over those of a window of 8", times(own->hits / gids->hits), "1 x or more"});
@@ -287,7 +287,7 @@ class storage_pages {
         f.numbers.rows.push_back({"metadata bytes per cached row", short_number(*own->metadata_bytes), "16 or fewer"});
         f.numbers.rows.push_back({"... all of it",
                                   format_bytes(static_cast<std::uint64_t>(*own->metadata_bytes * static_cast<double>(own->slots))),
-                                  "BaM, 32 a page of the drive: " + format_bytes(32 * large_->rows)});
+                                  "BaM, 32 per page of the drive: " + format_bytes(32 * large_->rows)});
       }
     }
     if (double const quotient = four_of_one(); quotient > 0)

@@ -306,7 +306,7 @@ figure learned_rows(std::vector<trainable_row> const& rows) {
       at->bars.push_back({r.optimiser, {*r.gather_ms, *r.update_ms}, short_number(*r.gather_ms + *r.update_ms), true});
     else if (!timed) at->bars.push_back({r.optimiser, {mb}, short_number(mb), true});
     if (r.kept == 0 && r.of_floor())
-      f.finding += fmt::format("{}{}: {}", f.finding.empty() ? "Of the floor of far rows an update takes by " : "; ", r.optimiser,
+      f.finding += fmt::format("{}{}: {}", f.finding.empty() ? "Time of an update over the floor of remote rows: " : "; ", r.optimiser,
                                percent(*r.of_floor()));
   }
   if (!f.finding.empty()) f.finding += ".";

@@ -116,9 +116,9 @@ run_file parse_run(std::string const& text, std::string const& name) {
   try {
     all = json::parse(text);
   } catch (json::parse_error const& e) {
-    fail(errc::input, "{}: is no JSON (byte {}); pass a file that garner bench wrote", name, e.byte);
+    fail(errc::input, "{}: is not JSON (byte {}); pass a file that garner bench wrote", name, e.byte);
   } catch (json::exception const& e) {
-    fail(errc::input, "{}: is no JSON ({}); pass a file that garner bench wrote", name, e.what());
+    fail(errc::input, "{}: is not JSON ({}); pass a file that garner bench wrote", name, e.what());
   }
   if (!all.is_object() || !all.contains("schema") || all["schema"] != run_file::schema.name)
     fail(errc::input,

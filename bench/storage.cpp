@@ -374,7 +374,7 @@ class measuring {
         storage_row row;
         row.graph = g.told().name, row.figure = "sampling", row.way = device ? "device" : "host";
         if (device && o_.where.kind != place_kind::device) {
-          row.skipped = "place " + std::string(to_string(o_.where)) + " is no device";
+          row.skipped = "device " + std::string(to_string(o_.where)) + " is not a GPU";
         } else {
           row.sample_ms = device ? g.sample(o_.where, false) : by_host;
           row.batches = std::min<std::uint64_t>(o_.batches, 8);

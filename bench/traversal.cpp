@@ -411,7 +411,7 @@ void check(traversal_options const& o) {
     });
   for (std::string const& way : o.ways)
     if (std::find(names.begin(), names.end(), way) == names.end())
-      fail(errc::usage, "'{}' is no way; say some of {}", way, fmt::join(names, ", "));
+      fail(errc::usage, "'{}' is not a strategy; pass some of {}", way, fmt::join(names, ", "));
   bool any = false;
   for (std::string const& job : o.jobs) each_way(job, [&](auto const& w) { any = any || goes(o, w); });
   if (!any)

@@ -39,15 +39,15 @@ struct bench_arguments {
   bench::gather_bench_options rows;
   std::string table;
   bool explain = false;
-  // Of load and train.
+  // load and train.
   std::string share = "1%", load_score = "degree";
   std::optional<std::uint64_t> batches;
   std::vector<std::uint64_t> peers;
   double compute_ms = 0;
-  // Of train.
+  // train.
   bench::train_bench_options train;
   cli::storage_arguments storage;
-  // Of shards.
+  // shards.
   bench::shards_bench_options shards;
   std::string provider;
   std::uint32_t parts = 2;
@@ -108,7 +108,7 @@ void measure_gathers(bench_arguments& a) {
   a.budgets.apply(o.where);
   cli::say("device {}, a table of {} in host memory, medians of {}; each way's rows compared first; percent of {}\n", to_string(o.where),
            format_bytes(o.table_bytes), o.trials,
-           o.where.kind == place_kind::device ? "what the link carries" : "a copy a row, where measured");
+           o.where.kind == place_kind::device ? "what the link carries" : "one memcpy per row, where measured");
   cli::flush_out();
   bench::gather_file const run = bench::measure_gathers(o, say_row);
   write(a.out, bench::to_json(run));
@@ -176,7 +176,7 @@ void say_load(bench::load_file const& f, bench::load_row const& r) {
   cli::flush_out();
 }
 
-// Of --figures; empty: nothing was said.
+// --figures; empty: it is not set.
 std::vector<std::string> figures_of(bench_arguments const& a) {
   return a.rows.figures != bench::gather_bench_options{}.figures ? a.rows.figures : std::vector<std::string>();
 }
@@ -219,7 +219,7 @@ void measure_loads(bench_arguments const& a, place where) {
   o.command = cli::command_line();
   check_target(a.out);
   a.budgets.apply(where);
-  cli::say("device {}, fanouts {}, mini-batches of {}, rows of {} B; each setting's first mini-batches are checked; ms a mini-batch\n",
+  cli::say("device {}, fanouts {}, mini-batches of {}, rows of {} B; each setting's first mini-batches are checked; ms per mini-batch\n",
            to_string(where), a.tiering.training.fanout, o.batch, o.row_bytes);
   cli::flush_out();
   bench::load_file const run = bench::measure_loads(o, say_load);
@@ -271,7 +271,7 @@ void measure_trainings(bench_arguments const& a, place where) {
   o.command = cli::command_line();
   check_target(a.out);
   a.budgets.apply(where);
-  cli::say("device {}, GraphSAGE, fanouts {}, mini-batches of {}, {} hidden, {} classes; what is learned is compared; ms an epoch\n",
+  cli::say("device {}, GraphSAGE, fanouts {}, mini-batches of {}, {} hidden, {} classes; what is learned is compared; ms per epoch\n",
            to_string(where), a.tiering.training.fanout, o.batch, o.hidden, o.classes);
   cli::flush_out();
   bench::train_told told;

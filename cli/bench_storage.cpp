@@ -35,12 +35,13 @@ void say_storage(bench::storage_file const& f, bench::storage_row const& r) {
 
 void storage_arguments::measure(bench::storage_bench_options o, std::string const& out) const {
   if (o.where.kind == place_kind::simulated)
-    fail(errc::usage, "--device simulated: drives are simulated at place host, or where a device samples; say one of these");
+    fail(errc::usage, "--device simulated: drives are simulated on the CPU, or while a GPU samples; pass cpu or cuda");
   if (link_gbs && !(*link_gbs > 0 && *link_gbs <= 1e6)) fail(errc::usage, "--link-gbs {}: say more than 0", *link_gbs);
   for (std::string const& folder : drives)
-    if (!std::filesystem::is_directory(folder)) fail(errc::usage, "--drives {}: is no folder that a table could be made in", folder);
+    if (!std::filesystem::is_directory(folder))
+      fail(errc::usage, "--drives {}: is not a folder; name one that a table can be written to", folder);
   o.cache_batches = cache_batches, o.link_gbs = link_gbs, o.folders = drives;
-  say("device {}, fanouts {}, mini-batches of {}; simulated drives in counted time; rows compared; ms a mini-batch\n", to_string(o.where),
+  say("device {}, fanouts {}, mini-batches of {}; simulated drives in counted time; rows compared; ms per mini-batch\n", to_string(o.where),
       fmt::join(o.fanouts, ","), o.batch);
   flush_out();
   bench::storage_file const run = bench::measure_storage(o, say_storage);

@@ -1,4 +1,4 @@
-// `garner bench storage`: what it has beside the options that all benches share.
+// `garner bench storage`: its own options, in addition to those that all benches share.
 #pragma once
 #include <optional>
 #include <string>

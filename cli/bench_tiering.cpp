@@ -13,8 +13,8 @@ namespace garner::cli {
 void tiering_arguments::add(verb& v) {
   training.add_training(v, false);
   v.add("--presample", presample,
-        "of tiering: epochs that the score sampled counts beforehand; the first is drawn, others stand in the tables (at depths "
-        "of 4.10: one epoch)");
+        "tiering: epochs that the score sampled counts in advance; the figures show the first, the tables all (at the depths of "
+        "4.10: one epoch)");
   v.add("--epochs", epochs,
         "of tiering: the training set so many times (default: 1); train: of a setting, the first to get warm (default: 3)");
   v.add("--feature-bytes", row_bytes);
@@ -25,7 +25,7 @@ void tiering_arguments::add(verb& v) {
 }
 
 namespace {
-// Of each score a line: ms, or bytes where nothing is timed, for each share kept.
+// One line per score: ms, or bytes if nothing is timed, for each share that is cached.
 void say_gathers(bench::tiering_run const& r, bench::tiering_graph const& g) {
   bench::tier_trace const& t = g.traces.front();
   if (!t.no_gathers.empty()) return say("{:<12} no gathers: {}\n", g.name, with_flags(t.no_gathers));

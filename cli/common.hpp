@@ -17,7 +17,7 @@
 
 namespace garner::cli {
 
-// Standard output could not be written. Quiet where the reader has gone (a closed pipe): that is no news to the user.
+// Standard output could not be written. After a closed pipe (the reader has ended) the program prints nothing.
 struct output_error {
   int code;
 };
@@ -49,7 +49,7 @@ struct weight_arguments {
   std::string whole, real;
   std::uint64_t seed = 1;
   void add(verb& v);
-  std::optional<build_options::random_weights> parse() const;  // errc::usage where a range is none
+  std::optional<build_options::random_weights> parse() const;  // errc::usage if a range is not one
 };
 
 void require_id_bytes(std::uint32_t id_bytes);  // 0 (unset), 4 or 8
@@ -60,11 +60,11 @@ struct budget_arguments {
   void add(verb& v, bool with_device);
   void apply(place where) const;  // sets the limits; for a device also makes sure that it is there and reads host memory rightly
 };
-// A line on standard error for each of these options, and what was given for it, that asks for device memory where the host runs.
+// A warning for each of these options (with its value) that limits device memory, if the CPU runs the work.
 void warn_without_gpu(place where, std::vector<std::pair<char const*, std::string>> const& option_and_value);
-// Bytes that may be taken now on the device of `where`: its budget, or what is free.
+// Bytes that may be allocated now on the device `where`: its budget, or what is free.
 std::uint64_t device_limit(place where);
-// Bytes of a device cache that nobody asked for, where `taken` of `limit` bytes of the device are needed for the rest.
+// Bytes of a device cache of default size, if `taken` of `limit` bytes of the device are needed for the rest.
 inline std::uint64_t device_cache_that_fits(std::uint64_t wanted, std::uint64_t limit, std::uint64_t taken) {
   return std::min(wanted, limit - std::min(limit, taken));
 }

@@ -1,4 +1,4 @@
-// garner convert: from any graph format to any other, and tables of rows to files of pages.
+// garner convert: from any graph format to any other, and feature tables to paged files.
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,7 +36,7 @@ struct convert_arguments {
   std::uint32_t page_bytes = 4096;
 };
 
-// Options that speak of edges, and were said; "" where none was.
+// The first option that is set and concerns edges, or "".
 std::string of_edges(convert_arguments const& a) {
   build_options const& b = a.how.build;
   for (auto const& [said, option] :
@@ -51,8 +51,8 @@ std::string of_edges(convert_arguments const& a) {
   return "";
 }
 
-// What goes to standard output is written whole beside it first, so that nothing half made goes there; what the program says goes to
-// standard error.
+// A result for standard output is first written whole to a temporary file, so that no partial result goes there. The program's own lines go
+// to standard error.
 struct standard_output {
   std::string path;
   standard_output() {
@@ -152,17 +152,17 @@ std::string has(Files const&... files) {
   return names.empty() ? "" : fmt::format(", with {}", fmt::join(names, ", "));
 }
 
-// The folder of a data set to a manifest and its containers.
+// The folder of a data set to a dataset file and its graph files.
 void convert_folder(convert_arguments const& a) {
   auto const start = std::chrono::steady_clock::now();
   build_options const& b = a.how.build;
   if (std::string const option = of_edges(a); !option.empty())
     fail(errc::usage, "{}: is a folder, whose edges and ids all stay; leave out {}", a.in, option);
-  if (!a.out.ends_with(".json")) fail(errc::usage, "{}: is a folder; it becomes a manifest, whose name ends in .json", a.in);
+  if (!a.out.ends_with(".json")) fail(errc::usage, "{}: is a folder; it becomes a dataset file, whose name ends in .json", a.in);
   cli::require_id_bytes(b.id_bytes);
   a.pack.require_narrow(b.id_bytes);
   a.budgets.apply({});
-  cli::say("{} (folder) -> {} (manifest)\ndirection: {}; duplicates, loops and ids: as they are\n", a.in, a.out,
+  cli::say("{} (folder) -> {} (dataset file)\ndirection: {}; duplicates, loops and ids: as they are\n", a.in, a.out,
            a.undirected ? "undirected" : "directed");
   cli::flush_out();
   hetero_report const r = convert_hetero(a.in, a.out, {a.undirected, a.pack.compress, b.id_bytes, a.split});
@@ -181,7 +181,7 @@ void convert_folder(convert_arguments const& a) {
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
-// A table of rows: .npy to .gnt, and back.
+// A feature table: .npy to .gnt, and back.
 void convert_table(convert_arguments const& a) {
   auto const start = std::chrono::steady_clock::now();
   std::string option = of_edges(a);
@@ -194,7 +194,7 @@ void convert_table(convert_arguments const& a) {
   page_file_options how;
   how.folders = a.stripe;
   how.page_bytes = a.page_bytes;
-  // At least 64 KiB lie together: who reads in order reads so much at once.
+  // At least 64 KiB are contiguous: a sequential reader reads so much at once.
   how.unit_pages = std::max<std::uint32_t>((64u << 10) / std::max(a.page_bytes, 1u), 1);
   rows_converted const r = convert_rows(a.in, a.out, how);
   std::string pages;
@@ -210,8 +210,9 @@ void convert_file(convert_arguments& a) {
   if (std::filesystem::is_directory(a.in)) return convert_folder(a);
   if (a.out.ends_with(".gnt") || a.in.ends_with(".gnt")) return convert_table(a);
   if (!a.stripe.empty()) fail(errc::usage, "{}: is one file; --stripe is for a .gnt", a.out);
-  if (a.out.ends_with(".json")) fail(errc::usage, "{}: a manifest is made of a folder, and {} is none", a.out, a.in);
-  if (!a.split.empty()) fail(errc::usage, "--split {}: is for a folder, and {} is none; leave it out", a.split, a.in);
+  if (a.out.ends_with(".json"))
+    fail(errc::usage, "{}: a dataset file is made from a folder, and {} is not one; pass the data set's folder", a.out, a.in);
+  if (!a.split.empty()) fail(errc::usage, "--split {}: is for a folder, and {} is not one; leave it out", a.split, a.in);
   if (!a.from.empty()) a.how.read.from = parse_format(a.from);
   if (!a.to.empty()) a.how.to = parse_format(a.to);
   std::optional<standard_output> stream;
@@ -224,7 +225,7 @@ void convert_file(convert_arguments& a) {
     if (!a.how.to) fail(errc::usage, "-: standard output has no ending; say its format with --to");
     if (*a.how.to == file_format::bel) fail(errc::usage, "-: a .bel is three files; name them");
     if (::isatty(STDOUT_FILENO) && (*a.how.to == file_format::gnr || *a.how.to == file_format::sg || *a.how.to == file_format::wsg))
-      fail(errc::usage, "-: {} is no text, and standard output is a terminal; lead it into a file", to_string(*a.how.to));
+      fail(errc::usage, "-: {} is binary, and standard output is a terminal; redirect it to a file", to_string(*a.how.to));
     cli::say_on_standard_error();
     stream.emplace();
   }

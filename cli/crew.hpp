@@ -1,5 +1,5 @@
-// The threads that work beside the one that tells: each ends soon after another has failed. One that does not, since a device or a file
-// keeps it, cannot be ended from outside: who asks learns that, and the program ends without it.
+// The threads that work while the main one reports: each ends soon after another has failed. A thread that a device or a file blocks cannot
+// be ended from outside: the caller is notified, and the program exits without it.
 #pragma once
 #include <chrono>
 #include <condition_variable>

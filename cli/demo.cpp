@@ -1,6 +1,6 @@
-// `garner demo`: the whole in one call, for `make demo`. Generates a Kronecker graph, writes it as a container, runs BFS from the file at
-// every place and in every access mode that this machine has, verifies each run, and prints one table. Then it trains on a graph of
-// communities with its rows in every tier that there is, compares what was learned, and prints another.
+// `garner demo`: everything in one call, for `make demo`. Generates a Kronecker graph, writes a graph file, runs BFS from it on every
+// device and in every access mode that this machine has, verifies each run, and prints one table. Then it trains on a graph of
+// communities with the features in every available tier, compares the models, and prints another table.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -105,7 +105,7 @@ void run_demo(settings const& s) {
       o.where = where;
       o.access = m.access;
       o.paper.vertices_per_team = m.per_team;
-      o.variant = bfs_variant::levels;  // the same arcs in all modes, and nothing of them near
+      o.variant = bfs_variant::levels;  // the same edges in all modes, and none of them cached
       o.device_budget = 0;
       o.check_certificate = true;
       load_options load;
@@ -116,7 +116,7 @@ void run_demo(settings const& s) {
       edge_bytes = g.info.edges * g.info.id_bytes;
       source = pick_sources(g, 1, 1).at(0);
       bfs_job job(g, o);
-      // A trace does not depend on time, and one cold run of UVM tells enough.
+      // A trace does not depend on time, and one cold run of UVM is enough.
       int const times = m.access == access_mode::paged || where.kind == place_kind::simulated ? 1 : 5;
       rows.push_back({to_string(where), m.name, median_run(job, source, times)});
     }
@@ -143,8 +143,7 @@ void run_demo(settings const& s) {
   if (gpu) cli::say("% link: of the {:.1f} GB/s that aligned reads of host memory reach here.\n", link_gbs);
   else
     cli::say(
-        "There is no link to fill here, so the requests come from simulated runs: the same\nprogram on 32 simulated lanes, which shows "
-        "what a "
+        "This machine has no GPU, so the requests come from simulated runs: the same\nprogram on 32 simulated lanes, which counts what a "
         "GPU would send.\n");
   auto const requests_of = [&](std::string_view access) -> std::uint64_t {
     for (row const& r : rows)

@@ -77,7 +77,7 @@ void add_doctor(cli::program& p) {
   v.add("--device", s->where, "device to test: cpu, cuda, cuda:N or simulated (default: every GPU, else cpu)");
   v.add("--json", s->as_json);
   v.ends_with(
-      "Exits with 1 where a GPU is there and cannot be used, or a self-test fails; GPUs that are hidden are no fault.\n"
+      "Exits with 1 if a GPU is present but not usable, or if a self-test fails; hidden GPUs do not count.\n"
       "In Python garner.doctor() also reports whether torch sees the GPU. Example: garner doctor");
   v.runs([s] { examine(s->where, s->as_json); });
 }

@@ -16,7 +16,7 @@ struct drive_times {
   std::uint64_t gap_bytes = 0;                       // reader_options::gap_bytes that pays there
   std::vector<read_rate> reads;
 };
-// Of a file, a block device, or a folder: then of a file without a name that is made there. quick: a tenth of the time.
+// Times reads of a file, a block device, or a folder (in which it makes an unnamed file). quick: a tenth of the time.
 drive_times measure_drive(std::string const& path, bool quick);
 
 }  // namespace garner

@@ -1,4 +1,4 @@
-// garner generate: a graph from nothing, into a container or any other format.
+// garner generate: a synthetic graph, as a graph file or in any other format.
 #include <chrono>
 #include <memory>
 
@@ -37,7 +37,7 @@ void make_graph(generate_arguments& a) {
   cli::require_id_bytes(a.how.build.id_bytes);
   a.pack.require_narrow(a.how.build.id_bytes);
   if ((to == file_format::wel || to == file_format::wsg) && !a.how.build.draw_weights)
-    fail(errc::usage, "{}: there are no weights, which a .{} needs; add some with --random-weights LOW:HIGH", a.out, to_string(to));
+    fail(errc::usage, "{}: the graph has no weights, and a .{} needs them; add some with --random-weights LOW:HIGH", a.out, to_string(to));
   a.budgets.apply(where);
 
   check_target(to == file_format::bel ? bel_stem(a.out) + ".col" : a.out);

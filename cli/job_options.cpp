@@ -14,7 +14,7 @@ namespace {
 
 link_shown what_crosses(place where, tier edges) {
   if (where.kind == place_kind::simulated) return {true, false};
-  // The driver moves managed pages and tells nobody how many.
+  // The driver moves managed pages and does not report how many.
   return {where.kind == place_kind::device && (edges == tier::host || edges == tier::file), true};
 }
 
@@ -109,7 +109,7 @@ job_ground job_arguments::load(graph_source& from, job_ground ground) const {
 
 job_ground::memory job_ground::bytes() const {
   memory all;
-  if (!parts.empty()) {  // the whole lists in host memory, and parts' offsets beside its own
+  if (!parts.empty()) {  // all edges in host memory, and the offsets of the parts in addition to its own
     all.host = (info.vertices + 1) * 16 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info) + making_bytes + far_bytes();
     (on_device() ? all.device : all.host) += near_bytes(parts, on_device() ? edges : garner::tier::host);
     return all;

@@ -1,5 +1,5 @@
-// What the verbs that run a job share, from the command line to the head of what they print: where the job runs and how it reads, its graph
-// loaded for that within the budgets, what is said of the link, and the file for its result. Each verb adds its own options and figures.
+// What the verbs that run an algorithm share, from the command line to the first lines of their output: the device and how it reads, the
+// graph loaded within the budgets, the link, and the file for the result. Each verb adds its own options and figures.
 #pragma once
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@
 #include "traverse/results.hpp"
 
 namespace garner {
-struct cached_part;  // traverse/job.hpp
+struct cached_part;  // `traverse/job.hpp`
 }
 
 namespace garner::cli {
@@ -37,12 +37,12 @@ ordered_json or_null(bool there, T value) {
   return there ? ordered_json(value) : ordered_json(nullptr);
 }
 
-// What a job reads of its graph, and what it keeps beside it.
+// What an algorithm reads of its graph, and its own memory.
 struct job_needs {
   bool in_lists = false, weights = false;
-  std::uint64_t state_bytes = 0;             // near the place that runs
-  std::uint64_t device_cache_bytes = 0;      // cache of far data there, and what they may take
-  std::uint64_t cached_neighbour_bytes = 0;  // of the file's cached neighbours, from which one is taken
+  std::uint64_t state_bytes = 0;             // in the memory of its device
+  std::uint64_t device_cache_bytes = 0;      // cache of remote data there, and its limit
+  std::uint64_t cached_neighbour_bytes = 0;  // the file's cached neighbors, from which one is read
   std::uint64_t device_budget = 0;
 };
 
@@ -52,7 +52,7 @@ ordered_json json_of(file_reads const& f, std::uint64_t list_bytes);
 ordered_json json_of(std::vector<job_shard> const& shards);
 double share_of(file_reads const& f, std::uint64_t list_bytes);
 
-// A job's graph, loaded where it is to lie, and how it is read. The one place where memory is added up before it is taken.
+// An algorithm's graph, loaded into its tier, and how it is read. All memory is summed here before it is allocated.
 struct job_ground {
   std::string file;
   graph_info info;  // of the file; g.info says what was loaded
@@ -63,12 +63,12 @@ struct job_ground {
   std::uint64_t l2_bytes;
   job_needs needs;
   bool checked;
-  bool tier_chosen;                // nobody said where the edges are to lie
-  std::uint64_t device_limit = 0;  // with place device
+  bool tier_chosen;                // no tier was set for the edges
+  std::uint64_t device_limit = 0;  // on a GPU
   link_shown link;
-  std::uint64_t making_bytes = 0;       // of host memory, where in-lists are made while the graph is loaded ...
-  std::optional<double> in_lists_ms{};  // ... and what that took
-  std::vector<job_part> parts{};        // over several places: the shards, as planned
+  std::uint64_t making_bytes = 0;       // of host memory, if in-edges are built while the graph is loaded ...
+  std::optional<double> in_lists_ms{};  // ... and the time for that
+  std::vector<job_part> parts{};        // over several devices: the shards, as planned
   graph g{};
 
   bool on_device() const { return where.kind == place_kind::device; }
@@ -125,7 +125,7 @@ struct job_arguments {
   void add_out(verb& v, char const* help);  // `help`: what a line of the text holds
   void add_rest(verb& v);
 
-  // Into the job's options, which are refused where they do not go together; sets the budgets. `files`: other files it will write.
+  // Sets the algorithm's options, which fail if they conflict, and the budgets. `files`: other files it will write.
   template <class Options>
   void resolve(Options& o, std::vector<std::pair<char const*, std::string>> files = {}) const {
     std::vector<garner::place> const places = shard_places(place, shards, devices);
@@ -140,7 +140,7 @@ struct job_arguments {
     if (!device_cache.empty()) o.device_budget = parse_bytes(device_cache);
     check(places, o.l2_bytes, std::move(files));
   }
-  // errc::memory before anything is taken where the budgets are too small. Copies that nobody asked for are fewer where memory is short.
+  // errc::memory before anything is allocated if the budgets are too small. Default copies are fewer where memory is short.
   template <class Options>
   job_ground load(graph_source& from, Options& o, job_needs const& needs) const {
     graph_info const& info = from.info();
@@ -179,7 +179,7 @@ void check_vertices_per_team(std::uint32_t n);
 void check_slice(std::uint32_t n);
 
 std::string spread_of(std::vector<double> const& ms);  // "ms least 1.000, median 2.000, most 3.000"
-std::string prepared_in(double ms);                    // "; 4.000 ms before it, once a job", or nothing
+std::string prepared_in(double ms);                    // "; 4.000 ms before it, once per graph", or nothing
 double median_of(std::vector<double> ms);
 template <class Run>
 std::vector<double> times_of(std::vector<Run> const& runs) {
@@ -187,7 +187,7 @@ std::vector<double> times_of(std::vector<Run> const& runs) {
   for (Run const& r : runs) ms.push_back(r.ms);
   return ms;
 }
-// What the first run of a job takes with all that comes before it, and what each after takes: both are always told.
+// The time of an algorithm's first run with all that precedes it, and that of each later run: both are always printed.
 template <class Run>
 std::string first_and_after(std::vector<Run> const& runs) {
   return fmt::format("first {:.3f} ms, {:.3f} of these before its clock; each after, {}", runs[0].prepare_ms + runs[0].ms,

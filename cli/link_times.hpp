@@ -22,8 +22,8 @@ struct named_link {
 };
 inline constexpr std::array<named_link, 3> named_links{{{"12.3", 12.3}, {"24", 24}, {"51", 51}}};
 
-// The link of the device that `where` names (elsewhere of device 0); none without a device. Measured before, else measured now or, where
-// nothing shall run on the device beside what does already, or too little memory is allowed to measure it, none.
+// The link of the device `where`, or that of device 0 for others. It is read from the cache, else measured now. Empty without a GPU,
+// if other work on the GPU must not be disturbed, or if too little memory is allowed for the measurement.
 inline std::optional<link_rates> link_here(place where, bool measure) {
   int const index = where.kind == place_kind::device ? where.index : 0;
   if (index >= device::count()) return std::nullopt;
@@ -43,7 +43,7 @@ inline std::string why_no_link(place where) {
   return "the link was not measured yet; garner info does";
 }
 
-// `ms(rates)` gives what is predicted, or nothing where that cannot be said.
+// `ms(rates)` returns the prediction, or empty if it is unknown.
 template <class F>
 nlohmann::ordered_json times_of(std::optional<link_rates> const& here, F ms) {
   auto const or_null = [](std::optional<double> t) { return t ? nlohmann::ordered_json(*t) : nlohmann::ordered_json(nullptr); };

@@ -1,4 +1,4 @@
-// garner load: a training without a model. Mini-batches with their rows are handed out as to a training, and what each stage took is told.
+// garner load: a training without a model. Mini-batches with features are delivered as to a training, and each stage's time is printed.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -50,7 +50,7 @@ std::optional<double> link_gbs(place where) {
   return link ? std::optional(link->zero_copy_gbs) : std::nullopt;
 }
 
-// Of an epoch, or of all.
+// The figures of one epoch, or of all.
 json figures(bench::dry_epoch const& e, std::optional<double> link, bool timed) {
   auto const time = [&](double ms) { return timed ? json(ms) : json(nullptr); };
   return {{"batches", e.batches},

@@ -9,11 +9,11 @@
 
 namespace garner::cli {
 
-// Of an .npy file or a row file, what its header says: rows and the bytes of one.
+// What the header of an .npy or feature file holds: rows and the bytes of one.
 struct table_size {
   std::uint64_t rows = 0, row_bytes = 0;
 };
-// Where the rows of a table are that are not kept near.
+// The tier of the rows of a table that are not cached in GPU memory.
 struct row_arguments {
   std::string rows, host_rows, file_cache;
   void add_file_rows(verb& v);
@@ -21,9 +21,9 @@ struct row_arguments {
   bool in_file(std::string const& table) const;  // its rows stay there
   // A table as --feature-tier has it; what does not stay in its file is read into memory for a device, by processes `together` once.
   row_array open_table(std::string const& table, place where, rank_group* together = nullptr) const;
-  // Of a table that stays in its file: what of it lies in host memory.
+  // For a table that stays in its file: how much of it is in host memory.
   file_shares file_shares_of(table_size const& table) const;
-  // Of host memory, for its rows; all of them, where they do not stay in the file.
+  // Host memory for its rows: all of them, unless they stay in the file.
   std::uint64_t host_bytes(std::string const& table, std::uint64_t table_bytes) const;
   void set_file_budgets(tiered_options& o, row_array const& table) const;
 };

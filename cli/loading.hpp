@@ -29,15 +29,15 @@ struct loading_arguments : sample_arguments {
   void add_sampling(verb& v, char const* scored = lists_scored);
   void add_run(verb& v);  // --epochs, --batches, --verify
 
-  std::vector<std::int64_t> fanouts() const;  // -1: all; errc::usage where it is none
+  std::vector<std::int64_t> fanouts() const;  // -1: all; errc::usage if it is not a fanout
   list_side lists() const;
-  bool wants_in_lists() const { return full || lists() == list_side::in || score == "sampled"; }  // which pulls
+  bool wants_in_lists() const { return full || lists() == list_side::in || score == "sampled"; }  // it pulls
   block_options blocks() const;
-  std::uint64_t kept_list_bytes(std::uint64_t all) const;  // of so many bytes of lists, where they lie far; errc::usage
+  std::uint64_t kept_list_bytes(std::uint64_t all) const;  // of so many bytes of remote adjacency; errc::usage
   // By --score, in the order of ids().
   std::vector<float> scores_of(graph_handle const& g, training_vertices const& train, std::optional<garner::tier> edges) const;
   void check() const;  // what can be refused before there is a graph
-  // errc::memory before anything is taken; in-lists are made where they are asked for and there are none.
+  // errc::memory before anything is allocated; missing in-edges are built if they are needed.
   graph_handle load_lists(graph_source& from, std::optional<garner::tier>& edges, std::uint64_t near_bytes, std::uint64_t host_bytes) const;
 };
 
@@ -50,9 +50,9 @@ training_vertices training_of(graph_handle const& g, loading_arguments const& a)
 std::uint64_t share_of(std::string const& text, std::uint64_t of);  // of --share; errc::usage
 // "8GiB" or "10%", of so many bytes of `what`; errc::usage.
 std::uint64_t bytes_or_share(char const* option, char const* what, std::string const& text, std::uint64_t of);
-std::uint64_t drawn_list_bytes(graph_source const& from, loading_arguments const& a);  // of the lists that are drawn from
+std::uint64_t drawn_list_bytes(graph_source const& from, loading_arguments const& a);  // of the adjacency that is sampled
 
-// Lines and keys that both verbs begin with.
+// The first lines and keys of both verbs.
 void say_sampling(graph_source const& from, loading_arguments const& a, garner::tier edges, training_vertices const& t,
                   std::uint64_t batches);
 nlohmann::ordered_json sampling_json(graph_source const& from, loading_arguments const& a, garner::tier edges, training_vertices const& t,

@@ -1,6 +1,6 @@
 // The program `garner`: adds the verbs, runs one, and turns what it threw into one line on stderr and an exit code.
-// Exit codes: 0 done, 1 failed, 2 the command line asks for what cannot be.
-// Ctrl-C asks the work to stop, which then removes its temporary files; a second one ends the program at once.
+// Exit codes: 0 done, 1 failed, 2 the command line is invalid.
+// Ctrl-C stops the work, which then removes its temporary files; a second one ends the program at once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 enum exit_code { done = 0, failed = 1 };
 
-// A reader that has gone (garner ... | head) is no news.
+// A reader that has ended (garner ... | head) is not an error to report.
 int complain_of_output(int code) {
   if (code == EPIPE) return failed;
   return cli::complain(failed, fmt::format("standard output: {}; make room or write elsewhere", std::strerror(code)));
@@ -42,7 +42,7 @@ void catch_signals() {
     sigaction(s, nullptr, &now);
     if (now.sa_handler != SIG_IGN) sigaction(s, &action, nullptr);  // nohup stays nohup
   }
-  for (int s : {SIGPIPE, SIGXFSZ}) std::signal(s, SIG_IGN);  // the write says so instead
+  for (int s : {SIGPIPE, SIGXFSZ}) std::signal(s, SIG_IGN);  // the write returns an error instead
 }
 
 int run(int argc, char** argv) {
@@ -69,7 +69,8 @@ int guarded(int argc, char** argv) {
   } catch (cli::output_error const& e) {
     return complain_of_output(e.code);
   } catch (std::bad_alloc const&) {
-    return cli::complain(failed, "out of host memory; free some, take a smaller graph, or set --memory-limit to be told before it starts");
+    return cli::complain(
+        failed, "out of host memory; free some, use a smaller graph, or set --memory-limit, which is checked before the work starts");
   } catch (std::system_error const& e) {
     return e.code().value() == EPIPE ? failed : cli::complain(failed, e.what());
   } catch (std::exception const& e) {

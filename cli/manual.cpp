@@ -211,7 +211,7 @@ print the options of daily use,
 .B \-\-help\-all
 all of them.
 .SH EXIT STATUS
-0: done. 1: failed, and one line on standard error says why. 2: the command line asks for what cannot be.
+0: done. 1: failed, and one line on standard error says why. 2: the command line is invalid.
 .SH VERBS
 )",
                                  "\"" + roff(version) + "\"");

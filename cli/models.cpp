@@ -88,8 +88,8 @@ std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::opt
 std::string features_of(std::string const& file, vertex_type const& t) {
   if (!t.features)
     fail(errc::input,
-         "{}: '{}' has no features; name a table with one row per node in the dataset file (random numbers, if there are no features)",
-         file, t.name);
+         "{}: '{}' has no features; name a table with one row per node in the dataset file (of random numbers, if it has none)", file,
+         t.name);
   return t.features->string();
 }
 std::size_t target_of(std::vector<vertex_type> const& types, std::string const& file, std::string const& said, bool labelled) {

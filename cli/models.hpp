@@ -1,4 +1,4 @@
-// What garner train, garner predict and garner plan --algorithm train say alike of models, and of what those are given.
+// What garner train, garner predict and garner plan --algorithm train share: options of models and their inputs.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,7 +24,7 @@ struct shard_arguments {
   bool packs_lists() const { return lists == "compressed"; }
   bool decides() const { return !way || *way == "auto"; }  // which way is decided by measuring
   shard_options options(std::uint32_t n) const;
-  void refuse_all(char const* why) const;  // errc::usage names one that was said, but for --shards
+  void refuse_all(char const* why) const;  // errc::usage names one that is set, except --shards
   double late_seconds() const { return wait.value_or(300); }
 };
 
@@ -32,17 +32,17 @@ struct shard_arguments {
 std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, shard_arguments const& split,
                              place where, bool full);
 
-// The labels' kind and how many classes they tell apart: so many, or as the highest says.
+// The kind of labels and the number of classes: as set, or the highest label plus one.
 void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std::string const& file, model_options& m);
 
 // --- several types ---
-std::string features_of(std::string const& file, vertex_type const& t);  // errc::input names a type without
-// The type with training vertices (and labels, where `labelled`), or the one that was said.
+std::string features_of(std::string const& file, vertex_type const& t);  // errc::input names a type that has none
+// The type with training nodes (and labels, if `labelled`), or the one that is set.
 std::size_t target_of(std::vector<vertex_type> const& types, std::string const& file, std::string const& said, bool labelled);
-// Bytes of --feature-cache, of each table; unset: nobody said. errc::usage where it, or --graph-cache, is nothing for several types.
+// Bytes of --feature-cache per table, if it is set. errc::usage if it, or --graph-cache, does not apply to several types.
 std::optional<std::uint64_t> budget_of_types(load_arguments const& a);
 
-// A graph of several types, with the tables that its manifest names.
+// A graph of several types, with the tables that its dataset file names.
 struct opened_types {
   hetero_graph g;
   std::vector<row_array> rows;
@@ -58,8 +58,8 @@ struct pulled_lists {  // of each relation
   bool weighted = false, both = false;  // both: whole-graph steps go back too
 };
 open_options types_options(place where, std::string const& tier, pulled_lists const& how);
-// `budget`: bytes of each table that are kept near. `together`: processes that have lists and rows in host memory once. errc::input names
-// a type without features.
+// `budget`: cached bytes of each table. `together`: processes that share one copy of adjacency and features in host memory. errc::input
+// names a type without features.
 opened_types open_types(std::string const& file, place where, std::string const& tier, pulled_lists const& how,
                         std::optional<std::uint64_t> budget, row_arguments const& rows, rank_group* together = nullptr);
 

@@ -65,7 +65,7 @@ constexpr option_row table[] = {
     {"--damping", "D", basic, "damping factor: the probability to follow an edge"},
     {"--tolerance", "T", basic, "stops at this L1 change per iteration"},
     {"--iterations", "N", basic, "exact number of iterations"},
-    {"--by-degree", "YES", basic, "yes or no: copy local adjacency in order of degree, for cache locality (default: if it pays and fits)"},
+    {"--by-degree", "YES", basic, "yes: copy local adjacency in order of degree, for cache locality; or no (default: if it pays and fits)"},
     {"--dangling", "WHAT", basic, "rank of vertices without out-edges: redistribute (default) or drop"},
     {"--personalization", "FILE", basic, "vertices to jump to: a file of vertex ids, each with an optional weight of at least 0"},
 

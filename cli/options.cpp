@@ -1,4 +1,4 @@
-// Verbs and options, given to CLI11 and asked back from it.
+// Verbs and options: declared to CLI11, and read back from it.
 #include "options.hpp"
 
 #include <fmt/format.h>
@@ -21,13 +21,13 @@ std::string not_a_count(std::string const& text, std::uint64_t most) {
   std::uint64_t value = 0;
   auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code == std::errc{} && end == text.data() + text.size() && value <= most) return "";
-  return fmt::format("'{}' is no whole number from 0 to {}", text, most);
+  return fmt::format("'{}' is not a whole number from 0 to {}", text, most);
 }
 
 std::string set_number(std::string const& text, double& to) {
   double value = 0;
   auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return fmt::format("'{}' is no number", text);
+  if (code != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return fmt::format("'{}' is not a number", text);
   to = value;
   return "";
 }
@@ -236,8 +236,8 @@ void program::run(int argc, char** argv, std::string const& version, std::functi
         }
         fail(errc::usage, "{}; see garner {} --help", what, v.what->name());
       }
-    if (argc < 2) fail(errc::usage, "nothing asked for; say one of {}, or --help", names());
-    fail(errc::usage, "'{}' is no verb; say one of {}, or --help", argv[first == "help" && argc > 2 ? 2 : 1], names());
+    if (argc < 2) fail(errc::usage, "the command line has no verb; pass one of {}, or --help", names());
+    fail(errc::usage, "'{}' is not a verb; pass one of {}, or --help", argv[first == "help" && argc > 2 ? 2 : 1], names());
   }
   before();
   asked->what->run();

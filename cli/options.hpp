@@ -1,5 +1,5 @@
-// What the program may be told: verbs and their options, in the one vocabulary of option_table.cpp. No parser's header is needed here; the
-// parser (CLI11) stands behind options.cpp alone, since its header takes longer to compile than most verbs.
+// The command line: verbs and their options, in the one vocabulary of option_table.cpp. No parser's header is needed here; only options.cpp
+// includes the parser (CLI11), since its header takes longer to compile than most verbs.
 // Invariant: an option means the same, takes the same and stands in the same group in every verb that has it; a verb may say more exactly
 // what it does there.
 #pragma once
@@ -31,7 +31,7 @@ struct option_row {
   std::string_view help;
 };
 option_row const& row_of(std::string_view name);  // errc::internal where the table has none
-// The words that an option takes, separated by spaces, which shells complete; empty where they are no few words.
+// The words that an option takes, separated by spaces, for completion in shells; empty if any value may be passed.
 std::string_view values_of(std::string_view name);
 
 // An option or a value that had another name before 0.1.0. Both are still accepted; help, completions and pages do not show the old one.

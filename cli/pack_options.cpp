@@ -21,7 +21,7 @@ void say_packed(std::uint64_t plain, std::uint64_t packed, double bits, double w
   if (info.weights != weight_kind::none) say(" and {:.2f} of weights", weight_bits);
 }
 
-// Where nobody asked for them.
+// Says why they are missing, if they were not requested.
 void say_none_cached(graph_info const& info) {
   if (info.directed && !info.in_lists) say("cached neighbors: none, since a directed graph needs in-edges for them (--in-edges)\n");
   else

@@ -1,4 +1,4 @@
-// --compress, --keep-cached-neighbors and --no-cached-neighbors: what the verbs that write containers can do to a graph on its way.
+// --compress, --keep-cached-neighbors and --no-cached-neighbors: what the verbs that write graph files can do to a graph on its way.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,8 +17,8 @@ struct pack_arguments {
 
   void add(verb& v);
   void require_container(std::string const& out, bool is_container) const;  // errc::usage: other formats hold neither
-  void require_narrow(std::uint32_t id_bytes) const;                        // errc::usage: packed ids are 4 bytes wide
-  // And says what it did. `container`: what is written can hold it; cached neighbours are kept there unless that was refused.
+  void require_narrow(std::uint32_t id_bytes) const;                        // errc::usage: compressed ids are 4 bytes wide
+  // Applies them and prints what it did. `container`: the format can hold both; cached neighbors are stored there by default.
   void apply(graph& g, place where, bool container) const;
   // The same of a graph that is written by parts: what is to be done to it, of which `beside` must live as long, and what was done.
   std::unique_ptr<beside_lists> by_parts(large_options& how) const;

@@ -56,7 +56,8 @@ std::vector<std::pair<std::uint64_t, double>> read_personal(std::string const& n
       right = *end == 0 && weight >= 0 && weight < 1e300 && !(words >> more);
     }
     if (!right)
-      fail(errc::input, "{}: line {}: {} is none; say a vertex id and perhaps a weight from 0 a line", name, line, garner::shown(text));
+      fail(errc::input, "{}: line {}: {} is not valid; write one vertex id per line, with an optional weight of at least 0", name, line,
+           garner::shown(text));
     all.emplace_back(id, weight);
   }
   if (in.bad()) unreadable();
@@ -112,7 +113,7 @@ void rank_vertices(pagerank_arguments& a) {
   if (!pulls && !a.dangling.empty()) fail(errc::usage, "--dangling goes with --variant pull; the paper's variant drops what ends nowhere");
   if (!pulls && !a.personal.empty()) fail(errc::usage, "--personalization goes with --variant pull; the paper's variant starts everywhere");
   if (!a.by_degree.empty() && a.by_degree != "yes" && a.by_degree != "no")
-    fail(errc::usage, "--by-degree '{}': say yes or no", a.by_degree);
+    fail(errc::usage, "--by-degree is '{}'; it takes yes and no; pass one of them", a.by_degree);
   if (!a.by_degree.empty()) o.by_degree = a.by_degree == "yes";
   if (!a.dangling.empty()) o.dangling = parse_dangling(a.dangling);
   if (!pulls) o.dangling = dangling_mass::drop;

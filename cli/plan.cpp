@@ -1,5 +1,5 @@
-// garner plan: before anything is loaded, what a job will take, what must cross the link and how long that takes, and whether it fits. The
-// text is printed from the JSON object, so that both say the same.
+// garner plan: before anything is loaded, the memory of an algorithm, the bytes that must cross the link and their time, and whether it
+// fits. The text is printed from the JSON object, so that both agree.
 #include <fmt/format.h>
 
 #include <memory>
@@ -39,7 +39,7 @@ struct plan_arguments {
 
 json bytes_or_null(std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); }
 
-// Limits as the job would set them. A device that is not here is planned for all the same: what it has is what the budget says.
+// The limits that the algorithm would set. A device that is not in this machine is planned for too: its memory is the budget.
 bytes_needed allowed_by(cli::budget_arguments const& budgets, place where) {
   bool const there = where.kind != place_kind::device || where.index < device::count();
   if (there) {
@@ -67,7 +67,7 @@ json gather_load(plan_arguments const& a) {
   return cli::plan_of_load(load, a.job == "train" ? &a.train : nullptr, a.file, where, a.tier, a.access, allowed.host, allowed.device);
 }
 
-// Of a job over several places the shards' rows stand for those of one; the whole lists lie in host memory, wherever a shard has its own.
+// With several devices the shards' entries replace those of one; all edges are in host memory, even if each shard has its own.
 void tell_parts(job_plan& p, std::vector<job_part> const& parts, graph_info const& info, tier edges, bool in_lists) {
   bool const on_device = parts[0].where.kind == place_kind::device;
   tier const near = on_device ? tier::device : tier::host;
@@ -147,7 +147,7 @@ json gather(plan_arguments const& a) {
   }
   std::uint64_t const on_one = where.kind == place_kind::device ? near_bytes(parts, edges) : 0;
   auto const device_bytes = [&] { return spread ? on_one : p.device_bytes(); };
-  // As the job does: a cache that nobody asked for is smaller where memory is short.
+  // As the algorithm does: a cache of default size is smaller where memory is short.
   if (!spread && where.kind == place_kind::device && a.device_cache.empty() && p.device_bytes() > allowed.device) {
     std::uint64_t others = p.device_bytes();
     for (planned_part const& c : p.kept) others -= c.bytes;
@@ -212,7 +212,7 @@ json gather(plan_arguments const& a) {
   }
   bool const crosses = !p.crossings.empty();
   all["from_offsets"] = p.from_offsets;
-  all["per"] = p.iterations_known ? "a run" : p.per;
+  all["per"] = p.iterations_known ? "run" : p.per;
   all["bound"] = crosses ? json(to_string(bound)) : json();
   all["bytes_link"] = p.bytes_link();
   all["ms"] = cli::times_of(here, [&](link_rates const& r) -> std::optional<double> {
@@ -260,15 +260,15 @@ void print(json const& all) {
     say("device  {} of {} allowed or free\n", bytes_of(all["device_bytes"]), bytes_of(all["device_allowed"]));
 
   if (json const& read = all["adjacency_reads"]; !read.is_null())
-    say("file    {} {} is read of it {}\n", text(read["bound"]), bytes_of(read["bytes"]), text(read["per"]));
+    say("file    {} {} is read from it per {}\n", text(read["bound"]), bytes_of(read["bytes"]), text(read["per"]));
   if (all["crossings"].empty()) {
-    say("\nlink    nothing crosses it while the job runs\n");
+    say("\nlink    nothing crosses it during a run\n");
   } else {
     say("\nover the link{}\n", all["from_offsets"].get<bool>() ? ", by the offsets of each list" : "");
     for (json const& c : all["crossings"]) {
       std::string const times = c["before"].get<bool>() ? "once, before the clock starts"
-                                : c["times"].is_null()  ? text(all["per"])
-                                : c["times"] == 1       ? "a run"
+                                : c["times"].is_null()  ? "per " + text(all["per"])
+                                : c["times"] == 1       ? "per run"
                                                         : fmt::format("{} times", grouped(c["times"].get<std::uint64_t>()));
       say("  {:<13} {:>11}  {}: {}\n", text(c["bound"]), bytes_of(c["bytes"]), times, text(c["what"]));
     }
@@ -276,11 +276,10 @@ void print(json const& all) {
     for (json const& c : all["graph_cache_parts"]) cached += c["bytes_saved_on_link"].get<std::uint64_t>();
     if (cached) say("  {:<13} {:>11}  each time: reads that hit the graph cache\n", "less", format_bytes(cached));
     json const &ms = all["ms"], &levels = all["levels_at_most"];
-    say("{} {} {}", text(all["bound"]), bytes_of(all["bytes_link"]), text(all["per"]));
-    // Nothing that a plan reads tells whether the neighbours of a vertex know each other, and that is worth a factor of ten.
+    say("{} {} per {}", text(all["bound"]), bytes_of(all["bytes_link"]), text(all["per"]));
+    // A plan does not read whether the neighbors of a vertex are neighbors of each other, and that is worth a factor of ten.
     if (!levels.is_null())
-      say(" where edges lead anywhere (Kronecker, uniform graphs), up to {} where they stay near (web, roads)",
-          bytes_of(levels["bytes_link"]));
+      say(" if edges lead anywhere (Kronecker, uniform graphs), up to {} if they are local (web, roads)", bytes_of(levels["bytes_link"]));
     say("; the link alone needs, in ms\n");
     auto const beside = [&](char const* link) {
       return levels.is_null() || levels["ms"][link].is_null() ? "" : fmt::format(" to {}", cli::shown_ms(levels["ms"][link]));

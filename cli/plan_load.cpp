@@ -161,16 +161,16 @@ part_counts parts_in(std::string const& file, std::string const& graph, std::uin
   if (parts[1] == 0) fail(errc::input, "{}: no vertex is to train with: the split has no 1; mark some", file);
   return parts;
 }
-// A table of rows, of a type of vertices or of all.
+// A feature table, of one node type or of all nodes.
 struct planned_table {
-  std::string type, file;  // file: none where rows are made
+  std::string type, file;  // file: empty if rows are generated
   table_size size;
-  std::uint64_t kept = 0;              // rows near
-  std::optional<file_shares> in_file;  // where it stays in its file
+  std::uint64_t kept = 0;              // cached rows
+  std::optional<file_shares> in_file;  // if it stays in its file
 
   std::string named(char const* what) const { return type.empty() ? what : fmt::format("{} of '{}'", what, type); }
 };
-// What is planned for: one container and its table, or those of a manifest.
+// What is planned for: one graph file and its table, or those of a dataset file.
 struct planned_ground {
   std::string told;
   std::uint64_t vertices = 0, edges = 0;
@@ -181,7 +181,7 @@ struct planned_ground {
   part_counts parts{};
   model_types types;         // none: one type
   std::uint64_t inputs = 0;  // of one type
-  model_options labels;      // their kind and classes, where the manifest tells them
+  model_options labels;      // their kind and classes, if the dataset file has them
 
   bool several() const { return !types.names.empty(); }
   std::uint64_t near_lists() const {
@@ -304,7 +304,7 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
     load_options how;
     how.weights = a.weighted, how.in_lists = in_lists;
     std::uint64_t const bytes = list_bytes(from.header(), how), at = (info.vertices + 1) * 8 * (in_lists && info.directed ? 2 : 1);
-    // Each that still has room lies near, as open_graph has it.
+    // Each part that still fits is local, as open_graph decides.
     tier where_it_lies = chooses_tier(a.tier) ? default_tier(where, access) : parse_tier(a.tier);
     if (chooses_tier(a.tier) && on_device && device_allowed != budget::unlimited) {
       std::uint64_t const free = device_allowed - std::min(device_allowed, near);
@@ -372,7 +372,7 @@ training_question question_of(plan_train_arguments const& t, std::vector<place> 
   return all;
 }
 
-// Of each shard what lies near and what it reads, by the offsets where they are known: rows of others at the most.
+// For each shard its local data and what it reads, by the offsets if they are known: at most, for rows of others.
 struct planned_shard {
   std::uint64_t first = 0;
   training_question::part part;
@@ -421,7 +421,7 @@ planned_split plan_shards(training_question q, shard_options const& o, graph_sou
   shard_rates const rates = known_rates(places[0]);
   split.ways = ways_of(of, o, q.load.weighted, passes, rates, several);
   if (o.sums == shard_sums::quick) return split;
-  shard_options quick = o;  // mgg is told all the same
+  shard_options quick = o;  // mgg is reported too
   quick.sums = shard_sums::quick;
   for (shard_decision::considered const& w : ways_of(of, quick, q.load.weighted, passes, rates, false))
     if (w.way == shard_way::mgg) split.ways.push_back(w);
@@ -434,7 +434,7 @@ bool windows_near(shard_options const& o, bool device, bool processes) {
   if (!device) return host || processes;
   return !host && (processes || o.provider == shard_provider::nccl || o.provider == shard_provider::nvshmem);
 }
-// Of several shards at one place: what all of them have there.
+// The arrays of several shards on one device: what all of them have there.
 std::vector<load_array> sum_of(std::vector<planned_shard> const& shards) {
   std::vector<load_array> all;
   for (planned_shard const& s : shards)
@@ -556,7 +556,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   }
 
   tier const near = on_device ? tier::device : tier::host;
-  // Each rank has its own of what lies near; lists in host memory and the table are of all.
+  // Each rank has its own local data; adjacency in host memory and the table are shared.
   std::vector<plan_row> memory = g.lists;
   for (plan_row& r : memory)
     if (r.where == tier::device) r.bytes *= together;

@@ -13,7 +13,7 @@
 
 namespace garner::cli {
 
-// What `garner load` is told too; unset: its default.
+// Options that `garner load` has too; unset: its default.
 struct plan_load_arguments {
   std::optional<std::string> fanout, share, rule, side, features, budget, keep_lists, way, window_bytes, rows, host_rows, file_cache,
       target;
@@ -23,7 +23,7 @@ struct plan_load_arguments {
   void add(verb& v);
   void require_unset(std::string const& job, bool may_be_weighted = false) const;  // errc::usage: they go with --algorithm load
 };
-// What `garner train` is told besides; unset: its default.
+// Options that `garner train` has in addition; unset: its default.
 struct plan_train_arguments {
   std::optional<std::string> model, norm, split;
   std::optional<std::uint64_t> classes, layers, hidden;
@@ -35,12 +35,12 @@ struct plan_train_arguments {
   void add(verb& v);
   void require_unset(std::string const& job, bool shards_too = true) const;  // errc::usage: they go with --algorithm train
 };
-// What a loader of these arguments is asked to do, by the offsets of `from` where they are known; `device_allowed`: bytes of the device.
+// What a loader of these arguments has to do, by the offsets of `from` if they are known; `device_allowed`: bytes of the device.
 load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed);
-std::uint64_t near_bytes(load_question const& q);  // what it takes there, rows kept too
-// errc::memory, before lists are read, where a training on the whole graph, or by these shards, cannot fit in any case: without the room
-// that a plan leaves for growing, and as if no shard needed a row of others. `q`: of whole-graph steps. `process`: shards are processes,
-// and this is that one; devices have one each.
+std::uint64_t near_bytes(load_question const& q);  // its local memory, cached rows included
+// errc::memory, before adjacency is read, if full-graph training, or training by these shards, cannot fit in any case: without the spare
+// memory that a plan leaves for growth, and as if no shard needed rows of others. `q`: of full-graph steps. `process`: shards are
+// processes, and this is that one; devices have one each.
 void require_whole(training_question q, shard_options const* split, graph_source const& from, std::string const& file, bool in,
                    std::vector<place> const& places, std::optional<std::uint32_t> process = {});
 // `allowed`: host and device memory, in bytes, of each device. `train`: of a training, null: of mini-batches alone.

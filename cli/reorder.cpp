@@ -1,4 +1,4 @@
-// garner reorder: the vertices of a container in another order, with the user's ids kept.
+// garner reorder: the vertices of a graph file in another order, with the user's ids kept.
 #include <chrono>
 #include <memory>
 
@@ -69,12 +69,12 @@ void reorder_file(reorder_arguments& a) {
     fail(errc::usage, "--map {}: is the table of --features, which is read after it; give it a name of its own", a.map);
   graph_source from(a.in);
   cli::say("{}: {}\n", a.in, cli::describe(from.info()));
-  // Lent for the samples; the file gets none that it was not asked to keep.
+  // Built for sampling only; the written file has in-edges only if the input has.
   bool const lends = scored && a.score == to_string(score_kind::sampled) && from.info().directed && !from.info().in_lists;
   if (lends) from.want_in_lists();
   graph_info const info = from.info();
   if (!a.table.empty()) {
-    // Its rows may have followed the vertices of the first reorder, or not: nothing in the file tells, and a guess garbles them.
+    // The features may already be in the order of the first reorder: the file does not record it, and a wrong guess scrambles them.
     if (info.order != vertex_order::natural)
       fail(errc::usage,
            "--features {}: {} is in {} order already, and whether the rows of the table are too is not known; reorder the graph as it was "

@@ -1,4 +1,4 @@
-// What the verbs that search from sources share beside job_options.hpp: options of the walk, the choice of sources, and running them all.
+// What the verbs that search from sources share in addition to job_options.hpp: search options, the choice of sources, and the runs.
 #pragma once
 #include <optional>
 #include <string>
@@ -25,7 +25,7 @@ struct search_arguments : job_arguments {
   void add_sources(verb& v);
   void add_walk(verb& v, char const* join = "");  // a team's share, splitting, joining
 
-  // To the options of the library, checked; budgets and target files too. join_lists stays unset unless it was asked for.
+  // Sets the library's options, checked, and the budgets and output files. join_lists is set only by its options.
   template <class Options>
   void apply(Options& o) const {
     resolve(o, {{"--save-sources", save_sources}});
@@ -38,10 +38,10 @@ struct search_arguments : job_arguments {
     if (trials && (*trials == 0 || *trials > 1'000'000)) fail(errc::usage, "--trials {}: say 1 to 1000000", *trials);
   }
 
-  sources_chosen choose_sources(graph const& g) const;  // saved where that was asked for
+  sources_chosen choose_sources(graph const& g) const;  // saved with --save-sources
   static void say_sources(sources_chosen const& sources);
 
-  // Runs the job from every source. Each run is said as it ends: in full where there is one source or every step is wanted, else in a row.
+  // Runs the algorithm from every source and prints each run as it ends: in full for one source or with every step, else as a table row.
   template <class Job, class Head, class Row, class Full>
   auto run_all(Job& job, sources_chosen const& sources, Head const& say_row_head, Row const& say_row, Full const& say_full) const {
     bool const in_rows = sources.many() && !steps;

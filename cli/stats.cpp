@@ -1,4 +1,4 @@
-// garner stats: what a container holds, from its header and its offsets; with --check after every byte of it was checked.
+// garner stats: what a graph file holds, from its header and its offsets; with --check, after every byte was checked.
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -93,7 +93,7 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
       say("{:>23} {:>8.2f} % {}\n", grouped(p.degree), 100 * p.share, std::string(static_cast<std::size_t>(50 * p.share), '#'));
 
   if (!h.version) return;
-  // Checksums that nobody compared say nothing of the data.
+  // Unverified checksums do not describe the data.
   say("\n{:<12} {:>16} {:>12}{}\n", "section", "begins at byte", "size", o.check ? "   checksum" : "");
   for (auto const& x : h.sections)
     say("{:<17} {:>11} {:>12}{}\n", x.name, x.offset, format_bytes(x.bytes), o.check ? fmt::format("   {:016x}", x.checksum) : "");
@@ -101,7 +101,7 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
   else say("\nread: header and offsets; --check reads every section and compares its checksum\n");
 }
 
-// A manifest: its types, and of each which files there are.
+// A dataset file: its types, and the files of each.
 template <class Files>
 std::string names_of(Files const& files) {
   std::string all;
@@ -164,8 +164,7 @@ void add_stats(cli::program& p) {
       return print_manifest(*o, {g.types(), g.edges()});
     }
     graph_source const from(o->file);
-    if (o->check && from.is_generated())
-      fail(errc::usage, "{}: is made in memory, and there is no file to check; leave out --check", o->file);
+    if (o->check && from.is_generated()) fail(errc::usage, "{}: is generated in memory; --check is for files; leave it out", o->file);
     if (o->check) check_container(o->file);
     auto const in_offsets = from.info().in_lists ? from.offsets(true, !o->check) : buffer<std::uint64_t>{};
     graph_summary const summary =

@@ -1,5 +1,5 @@
-// garner traffic: what a job would send over the link in each access mode, counted by a simulated run, and how long links would need for
-// it: the dissertation's figures of requests, amplification and link scaling, without its machines.
+// garner traffic: what an algorithm would send over the link in each access mode, counted by a simulated run, and the time links would
+// need: the dissertation's figures of requests, amplification and link scaling, without its machines.
 #include <fmt/format.h>
 
 #include <memory>
@@ -36,7 +36,7 @@ struct traffic_arguments {
   cli::budget_arguments budgets;
 };
 
-// What one job sent, and the arcs it looked at. `steps`: levels, rounds, iterations or phases, and what each read of the file.
+// What one run sent, and the edges it read. `steps`: levels, rounds, iterations or phases, and what each read of the file.
 struct counted {
   access_mode how;
   traffic link;
@@ -149,7 +149,7 @@ json gather(traffic_arguments const& a) {
   if (in_file) std::visit([](auto& job) { job.edges = tier::file; }, o);
   std::uint64_t const l2 = parse_bytes(a.l2);
   std::visit([&](auto& job) { job.where = where, job.l2_bytes = l2, job.device_budget = parse_bytes(a.device_cache); }, o);
-  // The same algorithm in every mode: BFS turns round only where it is told to.
+  // The same algorithm in every mode: BFS changes direction only if that variant is set.
   if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_variant::levels;
   if (auto* const p = std::get_if<pagerank_options>(&o)) {
     // Every iteration of pull reads the same; rounds of emogi differ, so all of them count.

@@ -115,7 +115,7 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   if (a.no_recording && !a.full) fail(errc::usage, "--no-cuda-graphs: only --full captures its steps; leave it out, or add --full");
   return {m, t};
 }
-// Of how many ranks, or shards, this process has those at `places`, or with --group one.
+// The number of all ranks, or shards; this process has those on `places`, or with --group one.
 std::uint32_t join_ranks(train_arguments& a, std::vector<place> const& places, training_options& t) {
   std::uint32_t all_ranks = static_cast<std::uint32_t>(places.size());
   if (!a.group.empty()) t.rank = train_arguments::of_environment("RANK"), all_ranks = train_arguments::of_environment("WORLD_SIZE");
@@ -163,7 +163,7 @@ void follow(train_arguments const& a, training& run) {
   run.take_best();
   run.evaluate();
 }
-// What is told of a training besides its steps.
+// What is printed of a training in addition to its steps.
 struct subject {
   json head;
   std::vector<std::string> lines;
@@ -190,9 +190,9 @@ json json_of(shard_decision const& d) {
                                  {"refused", w.refused.empty() ? json(nullptr) : json(w.refused)}});
   return all;
 }
-// --shard-strategy auto, and where nothing was said: what is the fastest here; a training that goes on keeps what it began with.
-// Fewer places, where one is faster.
-// `files`: what all processes must have alike.
+// --shard-strategy auto (the default): what is the fastest here; a resumed training keeps what it began with.
+// Fewer devices, if one is faster.
+// `files`: must be equal in all processes.
 void decide(train_arguments& a, model_options const& m, training_options& t, graph_handle const& g, std::vector<place>& places) {
   if (!t.shards || !a.split_into.decides()) return;
   if (!a.group.empty()) {
@@ -419,7 +419,7 @@ std::string named_files(train_arguments const& a, hetero_graph const& g) {
 void train_types(train_arguments& a) {
   for (auto const& [name, said] : {std::pair("--features", a.features), std::pair("--labels", a.labels), std::pair("--split", a.split)})
     if (!said.empty()) fail(errc::usage, "{} {}: {} names features, labels and splits itself; leave it out", name, said, a.file);
-  if (a.full) a.fanout = "1";  // nothing is drawn
+  if (a.full) a.fanout = "1";  // nothing is sampled
   std::optional<std::uint64_t> const budget = cli::budget_of_types(a);
   a.features = "of the dataset file";  // for check()
   a.check();
@@ -444,7 +444,7 @@ void train_types(train_arguments& a) {
   for (auto const& file : {type.train, type.valid, type.test}) {
     ++part;
     if (!file) continue;
-    row_array const vertices = read_labels(*file);  // held against the manifest when it was opened
+    row_array const vertices = read_labels(*file);  // checked when the dataset file was opened
     for (std::uint64_t k = 0; k < vertices.rows; ++k)
       split[static_cast<std::size_t>(static_cast<std::int64_t const*>(vertices.data)[k])] = part;
   }
@@ -519,7 +519,7 @@ void train_file(train_arguments& a) {
   if (!a.target.empty()) fail(errc::usage, "--target {}: {} has one node type; leave it out", a.target, a.file);
   if (a.full && !a.keep_lists.empty())
     fail(errc::usage, "--graph-cache {} and --full: full-graph training reads all edges; leave it out", a.keep_lists);
-  if (a.full) a.fanout = "1";  // nothing is drawn
+  if (a.full) a.fanout = "1";  // nothing is sampled
   a.check();
   auto options = options_of(a);
   model_options& m = options.first;
@@ -548,7 +548,7 @@ void train_file(train_arguments& a) {
 
   std::string const files = a.group.empty() ? "" : named_files(a, from);
   std::optional<tier> edges;
-  if (t.shards && on_device && cli::chooses_tier(a.tier)) a.tier = "host";  // each shard copies its own lists near
+  if (t.shards && on_device && cli::chooses_tier(a.tier)) a.tier = "host";  // each shard copies its own adjacency to its device
   if (a.wants_in_lists()) from.want_in_lists();
   std::uint64_t const needs =
       cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
@@ -609,7 +609,7 @@ void train_file(train_arguments& a) {
     if (*there != *edges)
       fail(errc::memory, "{}: its adjacency fits {} and not {}; use --tier host", a.file, to_string(where), to_string(places[k]));
   }
-  cli::crew others;  // rank 0 tells what went wrong there
+  cli::crew others;  // rank 0 reports their errors
   for (std::uint32_t k = 1; k < places.size(); ++k)
     others.start([&, k] {
       try {

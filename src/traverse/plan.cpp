@@ -138,7 +138,7 @@ class lists {
 };
 
 void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists const& out) {
-  p.per = "a run";
+  p.per = "run";
   p.iterations_known = true;
   bool const turns = o.variant == bfs_variant::direction;
   traffic const once = out.each();
@@ -182,7 +182,7 @@ crossing all_weights(graph_info const& info, access_mode how, char const* what) 
 }
 
 void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists const& out) {
-  p.per = "a run";
+  p.per = "run";
   p.iterations_known = true;
   bool const leaves = info.directed || o.variant == sssp_variant::emogi;  // lists of one edge are not read otherwise
   p.crossings.push_back({bound::at_least, "lists and weights, each as often as it is relaxed, if all is reached",
@@ -192,11 +192,11 @@ void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists
 
 void plan_components(job_plan& p, graph_info const& info, components_options const& o, lists const& out, std::uint64_t const* offsets) {
   if (o.variant == components_variant::emogi) {
-    p.per = "a round";
+    p.per = "round";
     p.crossings.push_back({bound::at_most, "the lists of active vertices; in the first round all", out.each(), std::nullopt});
     return;
   }
-  p.per = "a run";
+  p.per = "run";
   p.iterations_known = true;
   if (info.directed || o.first_neighbours == 0 || o.access == access_mode::copied || o.edges == tier::file) {
     bool const joined = o.access == access_mode::aligned && o.paper.vertices_per_team == 1 && o.where.kind != place_kind::host;
@@ -228,7 +228,7 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
 
 void plan_pagerank(job_plan& p, graph_info const& info, pagerank_options const& o, lists const& in) {
   bool const pulls = o.variant == pagerank_variant::pull;
-  p.per = pulls ? "an iteration" : "a round";
+  p.per = pulls ? "iteration" : "round";
   p.iterations = o.iterations.value_or(1);
   p.iterations_known = o.iterations.has_value();
   std::optional<std::uint64_t> const times = o.access == access_mode::paged ? 1 : o.iterations;  // cached pages stay

@@ -90,7 +90,7 @@ struct job_plan {
   // For comparison with an estimate: every list once, the most that a pure top-down search reads (variant levels). Not an upper bound for
   // the estimate: bottom-up levels may read a list several times.
   std::optional<traffic> levels_at_most;
-  std::string_view per;           // unit of the traffic: "an iteration", "a round", or "a run"
+  std::string_view per;           // unit of the traffic: "iteration", "round", or "run"
   std::uint64_t iterations = 1;   // requested number of `per` units
   bool iterations_known = false;  // false: the totals are those of one
 

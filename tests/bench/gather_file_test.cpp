@@ -93,15 +93,15 @@ TEST(gather_file, page_shows_every_figure) {
                            "Rows of 512 B of eight",
                            "Ids that repeat",
                            "2408 B, each twice",
-                           "Rows of 2,408 B that are each asked for twice: ",
+                           "Rows of 2,408 B that are each requested twice: ",
                            "(figure 3.12, 3.13)",
-                           "Arithmetic beside a gather",
+                           "Arithmetic during a gather",
                            "8 + 124",
                            "7.10 %",
                            "2.00 %",
                            "of another device",
                            "what the link carries: 51.1 GB/s",
-                           "Not measured, not drawn",
+                           "Not measured, so not shown",
                            "use --device cuda",
                            "&lt;small&gt;",
                            "versus one memcpy per row",
@@ -110,19 +110,19 @@ TEST(gather_file, page_shows_every_figure) {
     EXPECT_NE(page.find(text), std::string::npos) << text;
   EXPECT_EQ(page.find("<small>"), std::string::npos);
   EXPECT_NE(page.find("% of the link"), std::string::npos);
-  EXPECT_EQ(page.find("% of a copy a row"), std::string::npos);
+  EXPECT_EQ(page.find("% of one copy per row"), std::string::npos);
   // On the CPU each position is a read in any mode, and a share is one of copies.
   gather_file host = whole_file();
   host.link_measured = false;
   for (gather_row& r : host.rows)
     if (!r.duplicates.empty()) r.duplicates = "repeat";
   std::string const at_host = page_of({}, {}, {{"g.json", host}});
-  EXPECT_EQ(at_host.find("that are each asked for twice: "), std::string::npos);
-  EXPECT_NE(at_host.find("% of a copy a row"), std::string::npos);
+  EXPECT_EQ(at_host.find("that are each requested twice: "), std::string::npos);
+  EXPECT_NE(at_host.find("% of one copy per row"), std::string::npos);
   EXPECT_EQ(at_host.find("% of the link"), std::string::npos);
   for (gather_row& r : host.rows)  // like an H200's older file without duplicates
     if (!std::exchange(r.duplicates, "").empty() && r.label.ends_with(", automatic")) r.order = "sorted";
-  EXPECT_NE(page_of({}, {}, {{"g.json", host}}).find("that are each asked for twice: "), std::string::npos);
+  EXPECT_NE(page_of({}, {}, {{"g.json", host}}).find("that are each requested twice: "), std::string::npos);
   gather_file none;
   EXPECT_NE(page_of({}, {}, {{"g.json", none}}).find("</html>"), std::string::npos);
 }

@@ -90,9 +90,9 @@ TEST(batch_check, finds_what_is_wrong) {
   finds(ids[v.count - 1], static_cast<std::int64_t>(n), "does not exist");
   finds(v.by_hop[1], v.by_hop[1] + 1, "the vertices of its hops");
   finds(e.by_hop[1], e.by_hop[1] + 1, "the edges of its hops");
-  finds(row[0], row[e.count - 1], "none of the graph");
+  finds(row[0], row[e.count - 1], "is not in the graph");
   finds(row[0], static_cast<std::int64_t>(v.count), "comes from local number");
-  finds(at[0], at[e.count - 1], "none of the graph");
+  finds(at[0], at[e.count - 1], "is not in the graph");
   finds(col[0], std::int64_t{29}, "drew");
   finds(col[e.count - 1], std::int64_t{0}, "drew");
   finds(const_cast<std::int64_t*>(b->positions())[0], std::int64_t{-1}, "seed -1");

@@ -24,7 +24,7 @@ TEST(page, shows_every_figure_with_the_papers_value) {
   EXPECT_TRUE(holds(page,
                     "Speed in multiples of UVM&#39;s: \xE2\x80\x98"
                     "aligned\xE2\x80\x99 5.67 on kron 10; Garner&#39;s own way 8.50."));
-  EXPECT_TRUE(holds(page, "No job was measured with both widths."));
+  EXPECT_TRUE(holds(page, "No algorithm was measured with both widths."));
   // 80,000 bytes at 51 GB/s are 0.00157 ms: 0.1 % of 1.5 ms.
   EXPECT_TRUE(holds(page, "% of the floor"));
   EXPECT_TRUE(holds(page, "<td>0.105</td>"));
@@ -33,7 +33,7 @@ TEST(page, shows_every_figure_with_the_papers_value) {
 // Remote 1.0 ms, local 0.375: 2.67 times; the first runs include preparation: 0.5 + 1.5 and 0.25 + 1.25.
 TEST(page, divides_far_by_near) {
   std::string page = page_of({{"run.json", sample_run()}});
-  EXPECT_TRUE(holds(page, "How many times as long with far edges as with near ones: bfs 2.67 on kron 10.</p>"));
+  EXPECT_TRUE(holds(page, "Slowdown with remote edges over local ones: bfs 2.67 on kron 10.</p>"));
   EXPECT_TRUE(holds(page,
                     "<td class=\"name\">bfs</td><td class=\"name\">kron 10</td><td>4 B</td><td>1.00</td><td>0.375</td><td>2.67</td>"
                     "<td>2.00</td><td>1.50</td></tr>"));
@@ -53,7 +53,7 @@ TEST(page, divides_far_by_near) {
 TEST(page, says_why_far_over_near_is_absent) {
   auto const absent = [](bench::run_file const& r, std::string const& why) {
     std::string const page = page_of({{"run.json", r}});
-    EXPECT_FALSE(holds(page, "with far edges as with near ones"));
+    EXPECT_FALSE(holds(page, "Slowdown with remote edges"));
     EXPECT_TRUE(holds(page, "and in the device&#39;s</td><td class=\"name\">" + why)) << page;
   };
   bench::run_file r = sample_run();
@@ -61,10 +61,10 @@ TEST(page, says_why_far_over_near_is_absent) {
   absent(r, "no room on the device</td>");
   r = sample_run();
   r.jobs[4].verified = false;  // without a remote one to divide by
-  absent(r, "No job was measured with both ways");
+  absent(r, "No algorithm was measured with both strategies");
   r = sample_run();
   r.jobs.pop_back();
-  absent(r, "No job was measured with both ways");
+  absent(r, "No algorithm was measured with both strategies");
   r.machine.place = "host";
   absent(r, "Only a device has memory of its own");
 }
@@ -121,7 +121,7 @@ TEST(page, escapes_what_the_file_says) {
 TEST(page, draws_an_empty_run) {
   bench::run_file r = sample_run();
   r.graphs.clear(), r.patterns.clear(), r.jobs.clear();
-  EXPECT_TRUE(holds(page_of({{"run.json", r}}), "Not measured, not drawn"));
+  EXPECT_TRUE(holds(page_of({{"run.json", r}}), "Not measured, so not shown"));
 }
 
 TEST(page, survives_the_largest_and_the_smallest) {

@@ -378,7 +378,7 @@ TEST(train_bench, page_shows_every_figure) {
   EXPECT_NE(page.find("Windows are 4.00 times as fast as staged with rows of 3 floats, 4.00 times with 16."), std::string::npos);
   EXPECT_NE(page.find("Zero_copy is 2.00 times as fast as staged; a tenth kept by degree, way window, is 2.40 times as fast again."),
             std::string::npos);
-  EXPECT_NE(page.find("Of the floor of far rows an update takes by sgd: 120 %; adagrad: 120 %; adam: 120 %."), std::string::npos);
+  EXPECT_NE(page.find("Time of an update over the floor of remote rows: sgd: 120 %; adagrad: 120 %; adam: 120 %."), std::string::npos);
   EXPECT_NE(page.find("<td>120 %</td><td>133 %</td>"), std::string::npos);  // 6 of 5, 8 of 6
   // 1 + 2 + 3 + 6 ms of stages in 12 with nothing cached: stages run in sequence; in 8, a third overlaps if all rows are local.
   EXPECT_NE(

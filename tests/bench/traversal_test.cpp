@@ -177,7 +177,9 @@ TEST(traversal, measures_the_ways_that_are_asked_for) {
   o.ways = {"default", "sideways"};
   std::string const wrong = error_of([&] { measure_traversal(o, {}, {}); }, &code);
   EXPECT_EQ(code, errc::usage);
-  EXPECT_EQ(wrong, "'sideways' is no way; say some of uvm, strided, merged, aligned, copied, aligned-x8, levels, direction, default, near");
+  EXPECT_EQ(
+      wrong,
+      "'sideways' is not a strategy; pass some of uvm, strided, merged, aligned, copied, aligned-x8, levels, direction, default, near");
   // Nothing to measure: local edges need a device, and only bfs has levels.
   o.ways = {"near"};
   EXPECT_NE(error_of([&] { measure_traversal(o, {}, {}); }, &code).find("at place simulated"), std::string::npos);

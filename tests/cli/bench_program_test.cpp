@@ -64,7 +64,7 @@ TEST(bench_program, gathers_are_measured_into_a_file) {
   outcome const misspelt = at.shell("garner bench gather --figures unaligned,foo --table 1MiB --device cpu --out x.json");
   EXPECT_EQ(misspelt.code, 2);
   EXPECT_EQ(misspelt.out.find("unaligned"), std::string::npos) << misspelt.out;  // nothing is measured first
-  EXPECT_NE(misspelt.err.find("'foo' is no figure"), std::string::npos) << misspelt.err;
+  EXPECT_NE(misspelt.err.find("'foo' is not a figure"), std::string::npos) << misspelt.err;
   EXPECT_EQ(at.shell("garner bench gather --ids 0 --table 1MiB --device cpu --out x.json").code, 2);
   EXPECT_EQ(at.shell("ls").out, "cpu.json\nsimulated.json\n");
   outcome const o = at.shell("garner report simulated.json cpu.json --out page.html");

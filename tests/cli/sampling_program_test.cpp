@@ -129,7 +129,7 @@ TEST(sampling_program, refuses) {
   at.write("t.npy", std::string("\x93NUMPY\x01\0", 8));  // lists of ids are text
   says("garner trace k.gnr --train t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not a node id");
   says("garner bfs k.gnr --sources t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not a vertex id");
-  says("garner pagerank k.gnr --personalization t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is none");
+  says("garner pagerank k.gnr --personalization t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not valid");
   says("garner trace k.gnr --fanout 2,2,2,2,2,2,2", 2, "7 hops");
   says("garner trace k.gnr --fanout 2,x", 2, "2,x");
   says("garner trace k.gnr --train 0%", 2, "0%");
@@ -143,7 +143,7 @@ TEST(sampling_program, refuses) {
   says("garner trace k.gnr --keep-features -o c.npy", 2, ".gtr");
   says("garner trace k.gnr --keep-features", 2, "-o FILE.gtr");
   says("printf '{}' > e.json && garner report e.json", 1, "what garner bench and tools/measure_sampling write");
-  says("garner report k.gnr", 1, "is no JSON (byte 1)");
+  says("garner report k.gnr", 1, "is not JSON (byte 1)");
   EXPECT_NE(at.shell("garner trace d.gnr --train 100%").out.find("in-edges: not in the file; built in"), std::string::npos);
   says("garner trace k.gnr -o k.gnr", 2, "the graph itself");
   says("garner score k.gnr --by size", 2, "wrpr");

@@ -173,7 +173,7 @@ TEST(file_edges_program, tells_what_it_read) {
   outcome const loaded = at.garner({"load", "g.gnr", "--tier", "file", "--width", "8", "--batches", "2", "--verify"});
   EXPECT_EQ(loaded.code, 0) << loaded.err;
   outcome const planned = at.garner({"plan", "p.gnr", "--algorithm", "pagerank", "--device", "cpu", "--tier", "file"});
-  EXPECT_NE(planned.out.find("is read of it an iteration"), std::string::npos) << planned.out;
+  EXPECT_NE(planned.out.find("is read from it per iteration"), std::string::npos) << planned.out;
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ expect 'garner help' "$("$program" --help)" "$("$program" help)"
 expect 'garner help bfs' "$("$program" bfs --help)" "$("$program" help bfs)"
 status=0
 said=$("$program" help bsf 2>&1) || status=$?
-expect 'garner help of no verb' "2 garner: 'bsf' is no verb" "$status ${said%%;*}"
+expect 'garner help of an unknown verb' "2 garner: 'bsf' is not a verb" "$status ${said%%;*}"
 
 if command -v zsh > /dev/null; then zsh -n "$at/_garner" || wrong 'zsh cannot read its completion'; fi
 if command -v mandoc > /dev/null; then
