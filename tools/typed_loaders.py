@@ -1,5 +1,5 @@
-"""The cases in Python of tools/prove_typed, which starts this in a process of its own: a line of JSON a case. Of each row all bits are compared with
-a function of its node's id, of each edge its ends, its number and that it may be there; on the device, on the stream that the user has."""
+"""The cases in Python of tools/prove_typed, which starts this in a process of its own: a line of JSON per case. All bits of each row are compared with
+a function of its node's id; each edge by its ends, its number and whether it may be there; on the device, on the stream that the user has."""
 import functools
 import gc
 import json
@@ -9,8 +9,8 @@ import sys
 import time
 import types
 
-place = os.environ.get("PLACE", "device")
-gpu = place == "device"
+place = os.environ.get("DEVICE", "cuda")
+gpu = place == "cuda"
 
 
 def said(name, of_gpu, of_rehearsal):
@@ -31,7 +31,7 @@ plant = os.environ.get("PLANT")
 def columns(device, width):
     import torch
     at = torch.arange(width, dtype=torch.int32, device=device)
-    return 2 * at - 1640531535, at * -2048144789  # odd factors, so that each column alone tells ids below 2^30 apart
+    return 2 * at - 1640531535, at * -2048144789  # odd factors, so that each column alone is unique for ids below 2^30
 
 
 def content(ids, width=width, half=False, shift=0):
@@ -119,7 +119,7 @@ class Edges:
 
 
 class World:
-    """What the cases of one process share, made when it is asked for."""
+    """What the cases of one process share, made on first use."""
 
     def __init__(self, folder, rank=None):
         import garner
@@ -130,7 +130,7 @@ class World:
         self.device = torch.device("cuda", rank or 0) if gpu else torch.device("cpu")
         if gpu:
             torch.cuda.set_device(self.device)
-        # In a rehearsal tables and loaders are told where they are; on a GPU a user says nothing.
+        # In a rehearsal tables and loaders get a device; on a GPU a user sets nothing.
         self.at = {"device": "simulated"} if place == "simulated" else {}
         self.on = {"device": "simulated"} if place == "simulated" else {}
 
@@ -347,7 +347,7 @@ def hetero(w):
 
 
 def pairs_of(w, pairs, key=None):
-    """Looks at the pairs that a loader of links was given, which come before those that it drew."""
+    """Checks the pairs that a loader of links was given, which come before its negative samples."""
     def also(tally, batch, ids):
         store = batch if key is None else batch[key]
         given = pairs[:, store.input_id.cpu()].to(w.device)
@@ -385,7 +385,7 @@ def stores_of(w, graph=None):
 
 
 case("pyg.NeighborLoader, stores")(lambda w: by_pyg(w, stores_of(w), w.edges, input_nodes=w.seeds[:len(w.seeds) // 4]))
-case("pyg.NeighborLoader, stores, place")(lambda w: by_pyg(w, stores_of(w, w.opened(**({"device": "cuda"} if gpu else {}))), w.edges, device="cuda" if gpu else place))
+case("pyg.NeighborLoader, stores, place")(lambda w: by_pyg(w, stores_of(w, w.opened(**({"device": "cuda"} if gpu else {}))), w.edges, device=place))
 
 
 @case("PyG's NodeLoader, pyg.NeighborSampler")
@@ -505,8 +505,8 @@ def walks(w):
 @case("two GPUs, threads, rows on both")
 def two_threads(w):
     import concurrent.futures
-    where = [dict(device=r) if gpu else dict(device=f"simulated:{r}" if place == "simulated" else "host") for r in range(2)]
-    apart = {} if place == "host" else dict(peers=[0, 1], peer_cache=nbytes // 4, feature_cache=0)
+    where = [dict(device=r) if gpu else dict(device=f"simulated:{r}" if place == "simulated" else "cpu") for r in range(2)]
+    apart = {} if place == "cpu" else dict(peers=[0, 1], peer_cache=nbytes // 4, feature_cache=0)
     tables = [w.garner.tiered(w.x, **where[0], **apart)]
     tables.append(tables[0].for_device(where[1]["device"]))
     worlds = [World(w.folder, r) for r in range(2)]
@@ -531,8 +531,8 @@ def of_rank(folder, rank, how):
     """One of two processes, as torchrun starts them."""
     w = World(folder, rank)
     if how == "peers":
-        apart = {} if place == "host" else dict(peers=[0, 1], peer_cache=nbytes // 4, feature_cache=0, group=f"typed-{os.getppid()}")
-        device = rank if gpu else "host" if place == "host" else f"simulated:{rank}"
+        apart = {} if place == "cpu" else dict(peers=[0, 1], peer_cache=nbytes // 4, feature_cache=0, group=f"typed-{os.getppid()}")
+        device = rank if gpu else "cpu" if place == "cpu" else f"simulated:{rank}"
         x = w.garner.tiered(w.x, device=device, **apart)
         found = by_torch(w, x, ranks="torchrun")
     else:

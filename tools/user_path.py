@@ -4,7 +4,7 @@
                                                      these words
   SCALE=12 BATCHES=5 ... a rehearsal on a machine without a GPU
 
-Graphs are Kronecker graphs (16 undirected edges a node, as Graph500 has them), made here; row k of the features is a function of k, of which each row that is
+Graphs are Kronecker graphs (16 undirected edges per node, as Graph500 has them), made here; row k of the features is a function of k, of which each row that is
 handed out is compared, and each edge with the edge list. Times: BATCHES mini-batches behind 40 that warm up, by the wall clock around a loop
 that ends with a wait for the GPU; the median of three such loops.
 """
@@ -70,7 +70,7 @@ def table(nodes, width=width):
 
 
 class Wrong:
-    """Rows and edges that differ from what they should be; counted on the device, told at the end."""
+    """Rows and edges that differ from what they should be; counted on the device, reported at the end."""
 
     def __init__(self):
         self.count = torch.zeros(2, dtype=torch.int64, device=device)
@@ -90,7 +90,7 @@ class Wrong:
 
 
 def timed(loader, look, learn=None, checked=3):
-    """(ms a mini-batch, rows of one, s to the first, wrong rows, wrong edges)."""
+    """(ms per mini-batch, rows of one, s to the first, wrong rows, wrong edges)."""
     wrong, found, first, seen = Wrong(), [], None, 0
     for loop in range(4 if learn is None else 2):  # the first compares
         it, begun = iter(loader), time.perf_counter()
@@ -499,7 +499,7 @@ def wholegraph():
 
 
 def ddp():
-    """PyG's SAGE under DistributedDataParallel on one GPU and on two, of CPU ranks where there is none: the same script, of which each rank is a process."""
+    """PyG's SAGE under DistributedDataParallel on one GPU and on two, or on CPU ranks without a GPU: the same script, of which each rank is a process."""
     found = {}
     for ranks in (1, 2):
         name = f"ddp, {'GPUs' if gpu else 'CPU ranks'}: {ranks}"
@@ -518,7 +518,7 @@ def ddp():
         say(script=name, **row)
         small = row["scale"] < 18  # then what torch takes is more than the data
         if not small and not row["private_bytes"] < 0.5 * row["shared_bytes"] or ranks == 2 and not abs(row["loss"] - row.get("loss_of_one", row["loss"])) < 0.1 * row["loss"]:
-            say(script=name, failed=f"{row['private_bytes']} private bytes beside {row['shared_bytes']} shared ones, losses {row['loss']} and {row.get('loss_of_one')}")
+            say(script=name, failed=f"{row['private_bytes']} private bytes next to {row['shared_bytes']} shared ones, losses {row['loss']} and {row.get('loss_of_one')}")
 
 
 def ddp_rank():

@@ -39,7 +39,7 @@ class Tools(unittest.TestCase):
             self.assertTrue(all(a["exchange_ms"] < b["exchange_ms"] for a, b in zip(found[part], found[part][1:])))
         self.assertLess(found["once"], found["asked"])
         # By hand: of 64 machines, 63 of 64 rows that come once, and an id of 8 bytes each, at 10 GB/s and no cost of messages.
-        _, found = self.run_tool("weak_scaling", *options, "--asked", "1000", "--once", "0.5", "--network", "10", "--reach", "1", "--message", "0", "--row", "92")
+        _, found = self.run_tool("weak_scaling", *options, "--requested", "1000", "--once", "0.5", "--network", "10", "--reach", "1", "--message", "0", "--row", "92")
         self.assertAlmostEqual(found["mini_batches"][-1]["exchange_ms"], 500 * 63 / 64 * 100 / 10e6)
         self.assertEqual(said.count("| 64 |"), 2)
 

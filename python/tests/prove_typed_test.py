@@ -33,7 +33,7 @@ class ProveTyped(unittest.TestCase):
         (bundle / "bin").mkdir(parents=True), (bundle / "python/garner").mkdir(parents=True)
         (bundle / "bin/garner").symlink_to(program), (bundle / "python/garner/_garner.so").touch()
         (bundle / "commit").write_text("abc\n")
-        found = self.proof([tools / "prove_gpu", bundle, self.folder / "out"], "out/gpu-proof.json", 0, STEPS="typed", PLACE="simulated",
+        found = self.proof([tools / "prove_gpu", bundle, self.folder / "out"], "out/gpu-proof.json", 0, STEPS="typed", DEVICE="simulated",
                            GARNER_STREAMS="late")
         self.assertEqual((found["wrong"], found["commit"], found["device"]), (0, "abc", "none: device simulated"))
         self.assertGreater(len(found["cases"]), 30)
@@ -50,15 +50,15 @@ class ProveTyped(unittest.TestCase):
     def test_what_is_spoiled_is_found(self):
         for what, case in (("rows", "torch.loader, torch.unified"), ("edges", "pyg.NeighborLoader, HeteroData"), ("loss", "garner train over two")):
             found = self.proof([sys.executable, tools / "prove_typed", "--garner", program, "--out", self.folder / "out.json", case], "out.json", 1,
-                               PLACE="host", PLANT=what)
+                               DEVICE="cpu", PLANT=what)
             self.assertEqual([(row["case"].startswith(case), row["wrong"]) for row in found["cases"]], [(True, 1)])
             self.assertEqual(found["wrong"], 1)
 
     def test_what_fails_and_what_has_no_time_is_recorded(self):
         prove = [sys.executable, tools / "prove_typed", "--garner", "/bin/false", "--out", self.folder / "out.json"]
-        self.assertNotEqual(subprocess.run(prove, capture_output=True, env={**os.environ, "PLACE": "host"}).returncode, 0)
+        self.assertNotEqual(subprocess.run(prove, capture_output=True, env={**os.environ, "DEVICE": "cpu"}).returncode, 0)
         prove[3] = program
-        found = self.proof([*prove, "--seconds", "0", "torch.loader"], "out.json", 1, PLACE="host")
+        found = self.proof([*prove, "--seconds", "0", "torch.loader"], "out.json", 1, DEVICE="cpu")
         self.assertEqual({row["left_out"] for row in found["cases"]}, {"no time"})
 
 

@@ -40,7 +40,7 @@ for id in 0, 1:
 NCU
 chmod +x "$work/path/ncu"
 
-PATH=$work/path:$PATH STEPS=traffic TRAFFIC_SCALES="8 9" L2_SIZES="1MiB" PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/proof" > "$work/said" 2>&1 ||
+PATH=$work/path:$PATH STEPS=traffic TRAFFIC_SCALES="8 9" L2_SIZES="1MiB" DEVICE=cpu STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/proof" > "$work/said" 2>&1 ||
   { cat "$work/said"; exit 1; }
 python3 - "$work/proof/traffic.json" << 'PY' || { cat "$work/said" "$work/proof/proof.log"; exit 1; }
 import json, sys
@@ -66,18 +66,18 @@ grep -q "traffic: 12 rows, 2 further apart than 5 % (strided 15 %): FAILED" "$wo
 [[ -z $(ls "$work/store") ]] || { echo "left behind: $(ls "$work/store")"; exit 1; }
 
 # When its time runs out it leaves out the remaining runs, and reports each.
-PATH=$work/path:$PATH STEPS=traffic TRAFFIC_SCALES=8 TRAFFIC_SECONDS=0 PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/short" > "$work/said" 2>&1
+PATH=$work/path:$PATH STEPS=traffic TRAFFIC_SCALES=8 TRAFFIC_SECONDS=0 DEVICE=cpu STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/short" > "$work/said" 2>&1
 [[ $(grep -c "left out, no time" "$work/said") == 8 && $(cat "$work/short/traffic.json") == "[]" ]] || { cat "$work/said"; exit 1; }
 
 # Counters of an earlier run with a new model, while ncu is missing: the same differences.
-STEPS=traffic TRAFFIC_SCALES="8 9" L2_SIZES="1MiB" COUNTED=$work/proof/traffic.json PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/again" > "$work/said" 2>&1
+STEPS=traffic TRAFFIC_SCALES="8 9" L2_SIZES="1MiB" COUNTED=$work/proof/traffic.json DEVICE=cpu STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/again" > "$work/said" 2>&1
 python3 - "$work/proof/traffic.json" "$work/again/traffic.json" << 'PY' || { cat "$work/said"; exit 1; }
 import json, sys
 first, again = (sorted(json.load(open(f)), key=str) for f in sys.argv[1:])
 assert first == again and len(first) == 16
 PY
 
-STEPS=memory MEMORY_SCALE=14 PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/memory" > "$work/said" 2>&1
+STEPS=memory MEMORY_SCALE=14 DEVICE=cpu STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/memory" > "$work/said" 2>&1
 python3 - "$work/memory/memory.json" << 'PY' || { cat "$work/said"; exit 1; }
 import json, sys
 rows = json.load(open(sys.argv[1]))
@@ -98,7 +98,7 @@ cp "$work/bundle/tests/device_test" "$work/bundle/tests/tier_test"
 cp "$work/bundle/tests/device_test" "$work/bundle/tests/tiered_test"
 printf '#!/bin/bash\nwhile [[ $1 != /* ]]; do shift; done\nexec "$@"\n' > "$work/path/compute-sanitizer"
 chmod +x "$work/bundle"/tests/* "$work/path/compute-sanitizer"
-PATH=$work/path:$PATH STEPS=peers PEER_TABLE=1MiB PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/peers" > "$work/said" 2>&1
+PATH=$work/path:$PATH STEPS=peers PEER_TABLE=1MiB DEVICE=cpu STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/peers" > "$work/said" 2>&1
 [[ $(grep -c ": exit 1: 1 passed, 1 skipped, 1 failed" "$work/said") == 3 && $(grep -c "1 needs two GPUs" "$work/said") == 3 ]] || { cat "$work/said"; exit 1; }
 grep -q "512 B rows of another device: NOT measured" "$work/said" || { cat "$work/said"; exit 1; }
 [[ $(grep -c memcheck "$work/said") == 3 && $(wc -l < "$work/bundle/tests/asked") == 6 ]] || { cat "$work/said"; exit 1; }
