@@ -97,7 +97,7 @@ void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int
           if (times < 2) wrong(fmt::format("node {} sampled {} twice at hop {}", id, mine[k], h));
         }
     }
-    if (edge != end) wrong(fmt::format("edge {} of hop {} belongs to no vertex that draws there", edge, h));
+    if (edge != end) wrong(fmt::format("edge {} of hop {} belongs to no node that samples there", edge, h));
   }
 }
 

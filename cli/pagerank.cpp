@@ -113,7 +113,7 @@ void rank_vertices(pagerank_arguments& a) {
   if (!pulls && !a.dangling.empty()) fail(errc::usage, "--dangling goes with --variant pull; the paper's variant drops what ends nowhere");
   if (!pulls && !a.personal.empty()) fail(errc::usage, "--personalization goes with --variant pull; the paper's variant starts everywhere");
   if (!a.by_degree.empty() && a.by_degree != "yes" && a.by_degree != "no")
-    fail(errc::usage, "--by-degree is '{}'; it takes yes and no; pass one of them", a.by_degree);
+    fail(errc::usage, "--by-degree is '{}'; say no or yes", a.by_degree);
   if (!a.by_degree.empty()) o.by_degree = a.by_degree == "yes";
   if (!a.dangling.empty()) o.dangling = parse_dangling(a.dangling);
   if (!pulls) o.dangling = dangling_mass::drop;

@@ -93,8 +93,8 @@ TEST(batch_check, finds_what_is_wrong) {
   finds(row[0], row[e.count - 1], "is not in the graph");
   finds(row[0], static_cast<std::int64_t>(v.count), "comes from local number");
   finds(at[0], at[e.count - 1], "is not in the graph");
-  finds(col[0], std::int64_t{29}, "drew");
-  finds(col[e.count - 1], std::int64_t{0}, "drew");
+  finds(col[0], std::int64_t{29}, "sampled");
+  finds(col[e.count - 1], std::int64_t{0}, "sampled");
   finds(const_cast<std::int64_t*>(b->positions())[0], std::int64_t{-1}, "seed -1");
   auto* const bytes = static_cast<unsigned char*>(b->of_table(0).data);
   finds(bytes[12 * (v.count - 1) + 5], static_cast<unsigned char>(bytes[12 * (v.count - 1) + 5] + 1), "is not that of vertex");

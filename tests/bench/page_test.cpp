@@ -66,7 +66,7 @@ TEST(page, says_why_far_over_near_is_absent) {
   r.jobs.pop_back();
   absent(r, "No algorithm was measured with both strategies");
   r.machine.place = "host";
-  absent(r, "Only a device has memory of its own");
+  absent(r, "Only a GPU has memory of its own");
 }
 
 TEST(page, is_self_contained) {

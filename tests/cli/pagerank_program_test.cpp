@@ -106,7 +106,7 @@ TEST(pagerank_program, personal_start_and_what_is_refused) {
   }
   outcome const o = at.shell("garner pagerank d.gnr --memory-limit 10");
   EXPECT_EQ(o.code, 1);
-  EXPECT_NE(o.err.find("host-budget"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("--memory-limit"), std::string::npos) << o.err;
 }
 
 TEST(pagerank_program, weights_are_used_where_that_is_said) {

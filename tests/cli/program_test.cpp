@@ -299,13 +299,13 @@ TEST(options, that_had_other_names_are_still_taken) {
       is_now("--shard-sums", "--shard-reduction") + is_now("--shard-lists", "--shard-adjacency"));
   same("bench gather --explain --device cpu --ids 100 --table-bytes 1MiB", "bench gather --explain --place host --ids 100 --table 1MiB",
        is_now("--place", "--device") + is_now("--table", "--table-bytes"));
-  same("plan kron:8 --algorithm load --device cpu --width 4 --fanout 3 --memory-limit 1GiB --reads prefetch",
-       "plan kron:8 --algorithm load --device cpu --width 4 --fanout 3 --host-budget 1GiB --reads=ahead",
+  same("plan kron:8 --algorithm bfs --memory-limit 1GiB", "plan kron:8 --algorithm bfs --host-budget 1GiB",
        is_now("--host-budget", "--memory-limit"));
   at.write("p.txt", "1\n");
   for (auto const& [before, note] :
        {std::pair<std::string, std::string>{"pagerank kron:8 --personal p.txt", is_now("--personal", "--personalization")},
-        {"trace kron:8 --train 100% --epochs 1 --keep-rows -o t.gtr", is_now("--keep-rows", "--keep-features")}}) {
+        {"trace kron:8 --train 100% --epochs 1 --keep-rows -o t.gtr", is_now("--keep-rows", "--keep-features")},
+        {"load kron:8 --device cpu --width 4 --fanout 3 --share 100% --batches 1 --reads=ahead --quiet", ""}}) {
     outcome const b = at.shell("garner " + before);
     EXPECT_EQ(b.code, 0) << b.err;
     EXPECT_EQ(b.err, note) << before;

@@ -133,7 +133,7 @@ TEST(storage_bench_program, measures_every_figure_and_report_draws_it) {
   says("--device cpu --drives s.json", "s.json");
   says("--device cpu --kinds kron,web", "one kind");
   says("--device cpu --graph g.gnr", "leave it out");
-  says("--device simulated", "say one of these");
+  says("--device simulated", "pass cpu or cuda");
 }
 
 // Adjacency in the file: the figures of the same run over host memory, and the bytes read.
