@@ -1,4 +1,4 @@
-"""Arguments by name. A call that does not fit a function of _garner is answered by a sentence: which argument, and what it takes. Names of
+"""Arguments by name. A call that does not fit a function of _garner raises one sentence: which argument, and what it takes. Names of
 before 0.2 are accepted with a DeprecationWarning. What arrays and numbers may be: _checks.py."""
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ renamed_here = {"VertexType": "NodeType", "Blocks": "SampledSubgraph", "BlockVer
 
 
 def caller_level() -> int:
-    """Of the line outside this package that led here, as warnings.warn takes it where it is called."""
+    """The stack level of the line outside this package that led here, as warnings.warn takes it where it is called."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "garner":
         frame, level = frame.f_back, level + 1
@@ -137,7 +137,7 @@ def _reason(name: str, signature: str, args: tuple[Any, ...], kwargs: dict[str, 
     takes = takes[1:] if takes and takes[0].arg == "self" else takes
     names = [one.arg for one in takes]
     if len(args) > len(names):
-        return f"takes {len(names)} arguments and was given {len(args)}" + (", options are said by name" if parsed.args.kwonlyargs else "")
+        return f"takes {len(names)} arguments and was given {len(args)}" + ("; pass options by name" if parsed.args.kwonlyargs else "")
     given = dict(zip(names, args))
     for one in takes:
         if one.arg in kwargs and one.arg in given:
@@ -155,9 +155,9 @@ def _reason(name: str, signature: str, args: tuple[Any, ...], kwargs: dict[str, 
         wanted = ast.unparse(one.annotation) if one.annotation else "object"
         takes_none = {"None", "object"} & set(re.findall(r"\w+", wanted)) and not (wanted == "object" and one in required)
         if one.arg in given and given[one.arg] is None and not takes_none:
-            return f"{one.arg}=None is no {wanted}" if wanted != "object" else f"{one.arg}=None; give one"
+            return f"{one.arg}=None; give " + (f"a value of type {wanted}" if wanted != "object" else "one")
         if one.arg in given and not _fits(given[one.arg], wanted):
-            return f"{one.arg}={told(given[one.arg])} is no {wanted}" + (f"; {_makers[wanted]}" if wanted in _makers else "")
+            return f"{one.arg}={told(given[one.arg])} is not " + (f"a {wanted}; {_makers[wanted]}" if wanted in _makers else f"of type {wanted}")
         if one.arg in given and wanted == "int" and operator.index(given[one.arg]) < 0:
             return f"{one.arg}={told(given[one.arg])}: say 0 or more"
     return "an argument is of the wrong type or too large"
@@ -181,7 +181,7 @@ def spoken(function: Callable[..., Any], name: str, method: bool = False) -> Cal
                 raise
             signature = signature_of()
             reason = _reason(name, signature, args[1:] if method else args, kwargs)
-        raise TypeError(f"{name}(): {reason}; help(garner.{name}) tells more")
+        raise TypeError(f"{name}(): {reason}; see help(garner.{name})")
 
     return call
 

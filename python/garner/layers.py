@@ -1,4 +1,4 @@
-"""Of garner.torch: layers of one's own. Rows that are learned, as a module; aggregation over blocks, with gradients; models as state_dicts."""
+"""The part of garner.torch for layers of one's own: learned rows as a module; aggregation over blocks, with gradients; models as state_dicts."""
 from __future__ import annotations
 
 import os
@@ -38,14 +38,14 @@ class Embedding(torch.nn.Module):
         emb = garner.torch.Embedding(len(g), 64, optimizer="adam", lr=0.01)
         loss = f(model(emb(batch.n_id), batch.edge_index))
         loss.backward()
-        emb.step()                                            # beside optimizer.step() of all else
+        emb.step()                                            # as optimizer.step() does all else
 
     It has no parameters, so no optimizer of torch's sees it: backward() collects the gradients of the rows that forward() gave, step() applies
     those of all backward() since the last step() to these rows alone, zero_grad() forgets them. state_dict() holds 'weight', 'steps' and what
     the optimizer keeps, as copies in host memory; .table.save() and .table.load() do without.
     Over the ranks of torch.distributed step() is for all of them together: each brings its gradients, their mean over the ranks is applied, as
-    DistributedDataParallel has it of parameters, and all ranks hold the same rows, bit for bit, each in memory of its own. All ranks make the table
-    alike and call step() as often. per_rank: this rank's rows are its own, whatever others do.
+    DistributedDataParallel has it of parameters, and all ranks hold the same rows, bit for bit, each in memory of its own. All ranks make
+    the same table and call step() as often. per_rank: this rank's rows are its own, whatever others do.
     lr, betas, eps, lr_decay: as garner.Embedding.update has them; attributes, which may change. options: of garner.embedding.
     Errors: RankError where ranks have made other tables, or one does not come to step().
     """
@@ -69,8 +69,8 @@ class Embedding(torch.nn.Module):
         return _Rows.apply(self._anchor, self, ids)  # type: ignore[no-any-return, no-untyped-call, unused-ignore]
 
     def step(self) -> _garner.UpdateRun | None:
-        """Applies the gradients that have come; None: there were none. Errors: InputError for a row whose gradient is no finite number; then no
-        row has changed, and the gradients are forgotten."""
+        """Applies the gradients that have come; None: none had. Errors: InputError for a row whose gradient is not finite; then no row has changed, and
+        the gradients are forgotten."""
         some, self._gradients = self._gradients, []
         over_ranks = not self.per_rank and dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
         if not some and not over_ranks:
@@ -90,7 +90,7 @@ class Embedding(torch.nn.Module):
         group = group_of()
         if not self._compared:
             group.require_same("garner.torch.Embedding", f"{self.table.shape[0]} rows of {self.table.shape[1]}, {self.table.optimizer}, {self.table.steps} steps, {self._first}",
-                        "make the table alike in all ranks, or say per_rank=True")
+                        "make the same table in all ranks, or pass per_rank=True")
             self._compared = True
         at = torch.device("cuda", torch.cuda.current_device()) if group.on_devices else torch.device("cpu")
         size, count = group.size, ids.numel()
@@ -182,7 +182,7 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
     how: 'sum', 'mean', or 'gcn' (a row's own too; each counts by 1 / sqrt((d + 1) (d' + 1))). weights: one an edge, with gradients.
     degrees: 'gcn': of each source, how many neighbors it has in the graph (of a target with fewer here each counts for those left out); with
     weights: the sum of its edges' weights, as PyG's gcn_norm takes them; None: those of these edges, where all sources are targets.
-    Result: shape (targets, ...), as rows; 0 for who has no neighbors. Sums of 16 bits are added up in float32. Errors: IdError for an edge whose
+    Result: shape (targets, ...), as rows; 0 for a target without neighbors. 16-bit rows are summed in float32. Errors: IdError for an edge whose
     ends are not there (on a GPU an assertion of the device's, as of torch's own indexing).
     """
     if not isinstance(rows, torch.Tensor) or rows.dtype not in kinds or rows.dim() < 1 or rows.layout != torch.strided:
@@ -213,7 +213,7 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
         return factors.to(rows.dtype).reshape(-1, *[1] * (rows.dim() - 1))
 
     def sums() -> torch.Tensor:
-        """Of each target those of its edges' weights, or how many these are."""
+        """The sum of each target's edge weights, or how many edges it has."""
         return over.lists()[0].diff().to(real) if weights is None else over.sum(weights.new_ones(sources, 1), weights).squeeze(1)
 
     if how == "mean":
@@ -242,6 +242,6 @@ def load_model(file: str | os.PathLike[str]) -> dict[str, torch.Tensor]:
     model = read_model(file)
     state = {name: torch.from_numpy(np.array(values)) for name, values in model.tensors().items()}
     if model.options["kind"] == "gin":  # which PyG keeps although it is not learned
-        for layer in range(model.options["layers"]):
+        for layer in range(model.options["num_layers"]):
             state[f"convs.{layer}.eps"] = torch.zeros(1)
     return state

@@ -28,12 +28,12 @@ def _labels(labels: Any) -> Any:
         if found.dtype.kind == "f":
             found = np.where(np.isnan(found), -1, found)
             if not np.array_equal(found, np.floor(found)):
-                raise UsageError("labels: are no whole numbers; give a class a vertex, or a row of 0 and 1")
+                raise UsageError("labels: have a fraction; give a class per node, or a row of 0 and 1")
         elif found.dtype.kind not in "iub":
-            raise UsageError(f"labels: of {found.dtype}; give a class a vertex, or a row of 0 and 1")
+            raise UsageError(f"labels: of {found.dtype}; give a class per node, or a row of 0 and 1")
         return np.ascontiguousarray(found, np.int64)
     if found.ndim != 2 or not np.isin(found, (0, 1)).all():
-        raise UsageError(f"labels: of shape {found.shape} and {found.dtype}; give a class a vertex, or a row of 0 and 1")
+        raise UsageError(f"labels: of shape {found.shape} and {found.dtype}; give a class per node, or a row of 0 and 1")
     return np.ascontiguousarray(found, np.uint8)
 
 
@@ -49,7 +49,7 @@ def _split(split: Any, vertices: int) -> Any:
         return found
     found = _host(split, "split")
     if found.ndim != 1 or found.dtype.kind not in "iu" or found.size and not 0 <= int(found.min()) <= int(found.max()) <= 3:
-        raise UsageError("split: give a number a vertex: 1 train, 2 validation, 3 test, 0 none; or a dict of masks")
+        raise UsageError("split is not a number from 0 to 3 per node; give 1 for train, 2 validation, 3 test, 0 none, or a dict of masks")
     return np.ascontiguousarray(found, np.uint8)
 
 
@@ -70,7 +70,7 @@ class Training:
     def __init__(self, graph: Graph, features: Any, labels: Any, split: Any, *, model: str = "sage", fanouts: Any = (15, 10),
                  num_layers: int | None = None, device: Any = None, devices: Any = None, **options: Any) -> None:
         if not isinstance(graph, Graph):
-            raise TypeError(f"train(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate")
+            raise TypeError(f"train(): graph={_checks.told(graph)} is not a Graph; make one with garner.build, open, read or generate")
         hops = [] if fanouts is None else _checks.fanouts(fanouts)
         if hops and num_layers is not None and num_layers != len(hops):
             raise UsageError(f"num_layers={num_layers} and {len(hops)} fanouts; say a fanout for each layer")
@@ -156,7 +156,7 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
 
 def read_model(file: str | os.PathLike[str], device: Any = "cpu") -> Model:
     """A model file of `garner train -o` or Model.save: .options, .tensors() as NumPy arrays. device: runs predict().
-    Errors: InputError for a file that is none, or a damaged one."""
+    Errors: InputError for a file of another kind, or a damaged one."""
     return _garner._read_model(file, device)
 
 

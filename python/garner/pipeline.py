@@ -29,19 +29,19 @@ _said: set[str] = set()
 
 
 def warn_once(message: str) -> None:
-    """Of what slows a loader down, or has no part in it: once a process."""
+    """Warns once per process of what slows a loader down, or has no effect on it."""
     if message not in _said:
         _said.add(message)
         warnings.warn(message, RuntimeWarning, stacklevel=caller_level())
 
 
 def gpu_memory(device: Any, **options: int | str | None) -> bool:
-    """Whether this device has a use for options that ask for GPU memory; where the CPU samples and gathers a warning names each that does ask."""
+    """Whether this device has a use for options on GPU memory; where the CPU samples and gathers, a warning names each that is set."""
     if str(device) != "cpu":
         return True
     for name, value in options.items():
         if value not in (None, "auto") and bytes_of(value, name) > 0:
-            warn_once(f"{name} has no effect on the CPU, which has no GPU memory; run on a GPU (garner.doctor() tells whether one can be used), or "
+            warn_once(f"{name} has no effect on the CPU, which has no GPU memory; run on a GPU (garner.doctor() reports whether one can be used), or "
                       f"leave {name} out")
     return False
 
@@ -55,7 +55,7 @@ def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
     for name, value in found.items():
         said_as = f"loading: {name}"
         if name not in loading_options:
-            raise UsageError(f"loading: there is no '{name}'; it has {', '.join(loading_options)}")
+            raise UsageError(f"loading has no option '{name}'; its options are {', '.join(loading_options)}")
         if (name, value) == ("reads", "ahead"):
             warn_of("loading: reads='ahead'", "reads='prefetch'")
             found[name] = value = "prefetch"
@@ -71,7 +71,7 @@ def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def device_of(asked: Any, values: Sequence[Any], name: str = "device") -> Any:
-    """Where a loader samples and gathers: as it is asked for by the keyword `name`; None: where the first of these tables or
+    """Where a loader samples and gathers: as the keyword `name` sets it; None: where the first of these tables or
     tensors on a GPU lies, 'cpu' where a table was made for it, else torch's current GPU; without a GPU, and in a worker of torch, 'cpu'."""
     if asked is not None:
         return _there_is(asked, name)
@@ -125,7 +125,7 @@ def named(field: Field) -> str:
 
 class Budget:
     """GPU memory for copies of what lies in host memory. `cache`: bytes, or "auto": what is free but for `reserve` (None: a quarter of all) and an
-    eighth, which mini-batches under way take; asked for at the first take(), when the adjacency is where it stays. Both are checked here."""
+    eighth, which mini-batches under way take; allocated at the first take(), when the adjacency is where it stays. Both are checked here."""
 
     def __init__(self, device: Any, cache: Any = "auto", reserve: Any = None) -> None:
         self.device = device
@@ -256,7 +256,7 @@ class Ahead:
         self.loader.open(0, draws)
 
     def run(self, given: Iterator[tuple[list[Any], Any]]) -> Iterator[tuple[Any, Any]]:
-        """Of (seeds of each type, anything) each mini-batch of the epoch that was begun, with that."""
+        """Each mini-batch of the epoch that was begun, for (seeds of each type, anything), and that anything."""
         loader, waiting, failed, ended = self.loader, collections.deque[Any](), None, False
         try:
             while True:
@@ -318,7 +318,7 @@ def torch_device(name: str) -> torch.device:
 
 
 def own_rows(batch: Any, table: int, stream: int | None = None) -> torch.Tensor:
-    """Rows of a mini-batch. Short ones are copied: who keeps labels shall not keep the buffers of the features."""
+    """Rows of a mini-batch. Short ones are copied, so that labels which are kept do not keep the buffers of the features."""
     rows = tensor_of(batch.rows(table), stream)
     return rows if rows[:1].nbytes > 64 else rows.clone()
 

@@ -118,7 +118,7 @@ void remember(py_sampler& s, place where, std::vector<sampled_type> types, std::
 int64s seeds_of(py_sampler const& s, nb::handle from, std::uint32_t type) {
   if (type >= s.types)
     refuse(errc::usage, "seeds of type " + std::to_string(type) + ": of " + std::to_string(s.types) + ", counted from 0");
-  if (from.is_none()) refuse(errc::usage, "seeds is None; give vertices of type " + std::to_string(type) + ", or an empty list");
+  if (from.is_none()) refuse(errc::usage, "seeds=None; give nodes of type " + std::to_string(type) + ", or an empty list");
   return positions_of(from, "seeds", s.sampler->vertices(type), s.sampler->where());
 }
 
@@ -415,7 +415,8 @@ void add_blocks(nb::module_& m) {
         std::shared_ptr<graph_handle> g;
         if (!graph.is_none()) {
           py_graph* held = nullptr;
-          if (!nb::try_cast(graph, held)) throw nb::type_error("sample_negatives(): graph is no Graph; make one with garner.build or open");
+          if (!nb::try_cast(graph, held))
+            throw nb::type_error("sample_negatives(): graph is not a Graph; make one with garner.build or open");
           g = held->use();
         }
         vertex_pairs drawn = released([&] { return draw_negatives(number, from.seen, source_vertices, target_vertices, o, g.get()); });

@@ -61,7 +61,7 @@ struct py_blocks {
   }
 };
 
-// What one type or one relation drew; `of`, the Blocks or MiniBatch, stays alive with it.
+// The sampled nodes of one type, or edges of one relation; `of`, the Blocks or MiniBatch, stays alive with it.
 struct py_vertices {
   nb::object of;
   place at;
@@ -78,8 +78,8 @@ struct py_edges {
 py_vertices vertices_of(nb::object of, blocks const& drawn, std::size_t types, std::uint32_t type);
 py_edges edges_of(nb::object of, blocks const& drawn, std::size_t relations, std::uint32_t relation, bool edge_ids);
 
-// What a mini-batch hands over where NumPy cannot: on a device, or of bfloat16. Whoever reads it by another stream than the mini-batch was
-// handed over to names that stream to DLPack, and the mini-batch hears of it.
+// An array that a mini-batch hands over where NumPy cannot: on a device, or of bfloat16. A consumer on another stream than the one that the
+// mini-batch was handed over to passes that stream to DLPack, which notifies the mini-batch.
 struct py_batch_array {
   nb::object of, exported;
   bool on_device;

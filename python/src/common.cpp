@@ -45,7 +45,7 @@ PyObject* class_of(errc code) {
 std::string in_python(std::string const& message) {
   try {
     return nb::cast<std::string>(nb::module_::import_("garner.errors").attr("in_python")(message));
-  } catch (std::exception const&) {  // a name of a file that is no text, or the interpreter ends: as it is
+  } catch (std::exception const&) {  // the name of a file is not valid text, or the interpreter ends: the message stays as it is
     PyErr_Clear();
     return message;
   }
@@ -55,7 +55,7 @@ void translate(std::exception_ptr const& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (error const& e) {
-    // A handler of the user's own for Ctrl-C is heard first; what it raises stands.
+    // The user's own handler for Ctrl-C runs first; an exception that it raises stands.
     if (e.code() == errc::interrupted && PyErr_CheckSignals() != 0) {
       if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) return;
       PyErr_Clear();
@@ -108,7 +108,7 @@ interruptible::~interruptible() {
   guarded = false;
   if (!asked) return;
   clear_interrupt();
-  PyErr_SetInterrupt();  // Python hears of it now: where the work had ended before it could stop, KeyboardInterrupt follows it
+  PyErr_SetInterrupt();  // notifies Python now: where the work had ended before it could stop, KeyboardInterrupt follows it
 }
 
 bool interrupted_now() { return asked; }
@@ -143,7 +143,7 @@ keywords::keywords(char const* call, nb::args const& positional, nb::kwargs give
     : call_(call), given_(std::move(given)) {
   if (positional.size() > names.size())
     throw nb::type_error((std::string(call_) + "() takes " + std::to_string(names.size()) + " arguments by position and was given " +
-                          std::to_string(positional.size()) + "; options are said by name, and help(garner." + call_ + ") lists them")
+                          std::to_string(positional.size()) + "; pass options by name, as help(garner." + call_ + ") lists them")
                              .c_str());
   for (std::size_t k = 0; k < positional.size(); ++k) {
     nb::str const name(names.begin()[k]);
@@ -154,8 +154,7 @@ keywords::keywords(char const* call, nb::args const& positional, nb::kwargs give
 
 nb::object keywords::need(char const* name) {
   nb::object value = find(name);
-  if (!value.is_valid())
-    throw nb::type_error((std::string(call_) + "(): " + name + " is missing; help(garner." + call_ + ") tells more").c_str());
+  if (!value.is_valid()) throw nb::type_error((std::string(call_) + "(): " + name + " is missing; see help(garner." + call_ + ")").c_str());
   return value;
 }
 
@@ -177,7 +176,7 @@ std::string keywords::text(char const* name, nb::handle value) const {
 
 void keywords::wrong(char const* name, nb::handle value) const {
   std::string const message =
-      std::string(call_) + "(): " + name + "=" + shown(value) + " is of the wrong type; help(garner." + call_ + ") tells which it takes";
+      std::string(call_) + "(): " + name + "=" + shown(value) + " is of the wrong type; help(garner." + call_ + ") names the right one";
   throw nb::type_error(message.c_str());
 }
 
@@ -275,7 +274,7 @@ array host_array(nb::handle from, char const* name) {
     auto const text = [&](nb::object const& of) { return std::string(nb::str(nb::handle(of)).c_str()); };
     std::string message = std::string(name) + ": a " + text(from.type().attr("__name__"));
     if (nb::hasattr(from, "dtype")) message += " of " + text(from.attr("dtype"));
-    message += " is no array that DLPack can hand over; give a NumPy array or a tensor of numbers, in this machine's byte order";
+    message += " is not an array that DLPack can hand over; give a NumPy array or a tensor of numbers, in this machine's byte order";
     throw nb::type_error(message.c_str());
   }
   int const where = a.device_type();
@@ -329,7 +328,7 @@ std::uint64_t id_of(nb::handle from, char const* name) {
   nb::object const whole = nb::steal(PyBool_Check(from.ptr()) ? nullptr : PyNumber_Index(from.ptr()));
   if (!whole.is_valid()) {
     PyErr_Clear();
-    throw nb::type_error((std::string(name) + "=" + shown(from) + " is no id; give one whole number").c_str());
+    throw nb::type_error((std::string(name) + "=" + shown(from) + " is not an id; give one whole number").c_str());
   }
   std::uint64_t id = 0;
   if (!nb::try_cast(whole, id))
@@ -356,7 +355,7 @@ nb::object dlpack_of(nb::object const& exported, nb::kwargs const& how, bool on_
     if ((!stream.is_none() && !nb::try_cast(stream, address)) || address < -1 || address == 0)
       throw nb::buffer_error(
           (std::string("__dlpack__(): stream=") + shown(stream) +
-           " is no stream of CUDA; say its address, 1 for the legacy default one, 2 for that of the thread, -1 for no order")
+           " is not a CUDA stream; pass its address, 1 for the legacy default one, 2 for that of the thread, -1 for no order")
               .c_str());
     if (order && address != -1) order(static_cast<std::uint64_t>(address));
   }
@@ -369,7 +368,7 @@ void warn(std::string const& message) {
 void warn_without_gpu(place where, char const* option, std::optional<std::uint64_t> bytes) {
   if (where.kind != place_kind::host || bytes.value_or(0) == 0) return;
   warn(std::string(option) +
-       " has no effect on the CPU, which has no GPU memory; run on a GPU (garner.doctor() tells whether one can be used), or leave " +
+       " has no effect on the CPU, which has no GPU memory; run on a GPU (garner.doctor() reports whether one can be used), or leave " +
        option + " out");
 }
 

@@ -54,7 +54,7 @@ nb::object checked(char const* by, Args&&... args) {
 }
 inline std::string shown(nb::handle value) { return nb::cast<std::string>(checked("told", value)); }  // in a few words
 
-// While it lives, in the main thread, Ctrl-C asks Garner to stop; then Python's own handler is back, and told if there was one.
+// While it lives, in the main thread, Ctrl-C requests that Garner stops. Then Python's own handler is back, and notified of a Ctrl-C.
 class interruptible {
  public:
   interruptible();
@@ -113,11 +113,11 @@ struct in_turns : T {
 
 place place_of(
     nb::handle spec);   // "cpu", "cuda", "cuda:1", "simulated", "simulated:1", 1, torch.device(...), and "host", "device:1" of before
-place default_place();  // device 0, of a process of torchrun that of LOCAL_RANK; the host where there is none
+place default_place();  // device 0, of a process of torchrun that of LOCAL_RANK; the CPU without a GPU
 std::string told(place where);         // as place_of() takes it
 std::string told_memory(place where);  // the device whose memory it computes in: a simulated one has the CPU's
-// What torchrun says of this process in its environment: RANK, WORLD_SIZE, LOCAL_RANK. None where it is not there; errc::usage for no
-// number.
+// A number that torchrun set in this process's environment: RANK, WORLD_SIZE, LOCAL_RANK; std::nullopt where it is unset, errc::usage
+// where its value is not a number.
 std::optional<std::uint32_t> from_environment(char const* name);
 std::optional<std::uint64_t> bytes_of(nb::handle amount);  // 4096, "8GiB", None
 
@@ -161,7 +161,7 @@ class keywords {
   void take(char const* name, std::optional<tier>& into) {
     if (nb::object const value = find(name); value.is_valid() && !value.is_none()) into = parse_tier(text(name, value));
   }
-  // One of a few names; what it may be is told when it is none of them. None leaves it as it is.
+  // One of a few names; the error for another one lists them. None leaves `into` as it is.
   template <class Enum, class Into>
   void choose(char const* name, Into& into, std::map<std::string, Enum> const& choices) {
     nb::object const value = find(name);
@@ -192,7 +192,7 @@ class keywords {
   nb::kwargs given_;
 };
 
-// What Loader and train are told alike of a loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors.
+// Options of a loader that Loader and train share: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors.
 void take_loading(keywords& given, loader_options& into);
 
 // Any array of the host's: NumPy, torch, anything with DLPack or a buffer; a list becomes a NumPy array. Never copied otherwise.
@@ -200,8 +200,8 @@ using array = nb::ndarray<nb::ro>;
 array host_array(nb::handle from, char const* name);
 std::string kind_of(nb::dlpack::dtype type);  // "int64", "float32"
 
-// One-dimensional whole numbers of any width and stride; errc::usage otherwise. write_ids puts them `step` entries apart; errc::input names
-// a negative one and its position.
+// One-dimensional whole numbers of any width and stride; errc::usage otherwise. write_ids writes to every `step`-th entry; errc::input
+// names a negative one and its position.
 array whole_numbers(nb::handle from, char const* name);
 void write_ids(array const& from, char const* name, std::uint64_t* to, std::size_t step = 1);
 
@@ -215,7 +215,7 @@ numpy_array<T> to_numpy(std::vector<T>&& values) {
   return numpy_array<T>(kept->data(), {kept->size()}, owner);
 }
 
-// One float32 a row, of numbers of any kind; none of None. `kept` holds them.
+// One float32 per row, from numbers of any kind; empty for None. `kept` holds them.
 std::span<float const> floats(nb::handle from, char const* name, array& kept);
 
 // One id: an int, or what stands for one. TypeError, or IdError for a negative one.
@@ -223,13 +223,13 @@ std::uint64_t id_of(nb::handle from, char const* name);
 // The same numbers as int64, which all of torch, SciPy and PyG take; what is not there (2^64 - 1) is -1. Nothing is copied.
 numpy_array<std::int64_t> to_int64(std::vector<std::uint64_t>&& values, char const* what);
 
-// __dlpack__ of what nanobind exports, behind the consumer's stream as the protocol has it. `order` is told the stream of a device; none:
-// no work is under way. BufferError for a stream of the host's arrays, and for one that is none.
+// __dlpack__ of what nanobind exports, ordered before the consumer's stream as the protocol has it. `order` receives the stream of a
+// device; empty: no work is under way. BufferError for a stream given for an array of the host, and for an invalid one.
 nb::object dlpack_of(nb::object const& exported, nb::kwargs const& how, bool on_device,
                      std::function<void(std::uint64_t)> const& order = {});
 
 void warn(std::string const& message);  // a Python RuntimeWarning
-// That an option asks for GPU memory where the host runs. No bytes: nobody asked.
+// Warns of an option that needs GPU memory where the CPU runs. No bytes: the option is unset.
 void warn_without_gpu(place where, char const* option, std::optional<std::uint64_t> bytes);
 
 }  // namespace garner::python

@@ -20,13 +20,13 @@ bool is(nb::dlpack::dtype t, code c, unsigned bits) { return t.code == static_ca
 
 int device_of(place where) { return where.kind == place_kind::device ? where.index : -1; }
 
-// Where the rows travel as bytes, what they are is told in messages.
+// Names the elements of rows that travel as bytes, for messages.
 void name_type(host_table& t) {
   if (t.rows.kind != element::u8 || is(t.type, code::UInt, 8)) return;
   t.rows.type = kind_of(t.type), t.rows.type_bytes = (t.type.bits + 7u) / 8u;
 }
 
-// `device` (-1: none) will read it: a shared table is pinned for it first, as a mapping that may not be written cannot be everywhere.
+// `device` (-1: none) will read it: a shared table is pinned for it first, since a read-only mapping cannot be pinned everywhere.
 host_table table_of(nb::handle from, char const* name, int device) {
   if (nb::isinstance<py_shared>(from)) {
     auto& s = nb::cast<py_shared&>(from);
@@ -60,9 +60,9 @@ host_table table_of(nb::handle from, char const* name, int device) {
   return t;
 }
 
-// A file: its rows stay in it where that is asked for and in a row file; else of .npy mapped where the host reads them, or read into memory
-// that a device can. What Garner has no element for keeps its
-// type here, as an array of it would; what DLPack has none for (void, text, long double) comes as bytes, and a warning says so.
+// A file: rows of a feature file stay in it, as do others with `stays`. Else an .npy file is mapped where the host reads it, or read into
+// memory that a device reads. A type that Garner has no element for is kept here, as an array of it would keep it; one that DLPack has none
+// for (void, text, long double) comes as bytes, with a warning.
 host_table table_of_file(nb::handle file, bool mapped, std::optional<element> as, bool stays) {
   std::string const path = path_of(file);
   host_table t;
@@ -125,7 +125,7 @@ struct py_unified {
   }
 };
 
-// What a gather is asked, kept while it runs.
+// The arguments of a gather, kept while it runs.
 struct asked {
   gather_options options;
   array scales;
@@ -181,7 +181,7 @@ std::map<std::string, std::uint64_t> by_tier(rows_by_tier const& rows) {
 void add_features(nb::module_& m) {
   nb::class_<py_unified>(
       m, "Unified",
-      "A host array that a device reads in place: pinned and mapped until its last owner lets go (the array itself, and\n"
+      "A host array that a device reads in place: pinned and mapped until its last owner is released (the array itself, and\n"
       "all that was made of it by DLPack). torch.from_dlpack, cupy.from_dlpack and numpy.from_dlpack take it. Chapter 3 of\n"
       "Min's dissertation (PyTorch-Direct, PVLDB 14(11) 2021).")
       .def(
@@ -242,7 +242,7 @@ void add_features(nb::module_& m) {
       .def_ro("file_rows", &gather_run::file_rows, "a table in a file: rows that stay there ...")
       .def_ro("file_reads", &gather_run::file_reads, "... and how many of them were read for this")
       .def_ro("why", &gather_run::why, "how the way and the order were chosen")
-      .def_ro("link", &gather_run::link, "simulated: what reading the host's rows asks of the link")
+      .def_ro("link", &gather_run::link, "simulated: traffic on the link for the host's rows")
       .def("__repr__", [](gather_run const& r) {
         return "<garner.GatherRun " + gather_name(r.way) + ", " + std::string(to_string(r.order)) + ", " + std::to_string(r.rows) +
                " rows>";
@@ -324,8 +324,8 @@ void add_features(nb::module_& m) {
               "= None, "
               "multiprocessors: int = 0, stream: "
               "int = 0) -> GatherRun"),
-          "Rows of ids at (address, count, bytes of an id, whether unsigned) to addresses, at the place that gathers. Nothing here knows "
-          "how long they are.")
+          "Copies the rows of ids at (address, count, bytes of an id, whether unsigned) to addresses on the device that gathers. Nothing\n"
+          "here knows how long they are.")
       .def(
           "explain",
           [](py_table const& t, std::uint64_t ids, std::uint64_t batches, nb::kwargs how) {

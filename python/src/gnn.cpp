@@ -1,4 +1,4 @@
-// Models, trained and asked: a door over garner/gnn.hpp. What labels and splits are as arrays is the business of garner/models.py.
+// Models and trainings: a door over garner/gnn.hpp. garner/models.py makes the arrays of labels and splits.
 #include "garner/gnn.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -38,7 +38,7 @@ matrix owned(std::vector<float>&& values, std::vector<std::size_t> const& shape)
 nb::dict options_of(model_options const& o) {
   nb::dict d;
   d["kind"] = std::string(to_string(o.kind));
-  d["inputs"] = o.inputs, d["hidden"] = o.hidden, d["classes"] = o.classes, d["layers"] = o.layers;
+  d["inputs"] = o.inputs, d["hidden_channels"] = o.hidden, d["num_classes"] = o.classes, d["num_layers"] = o.layers;
   d["layer_norm"] = o.layer_norm, d["residual"] = o.residual;
   d["labels"] = o.labels == label_kind::one_class ? "single_label" : "multi_label";
   d["scaling"] = std::string(to_string(o.scaling));
@@ -85,7 +85,7 @@ struct py_training {
   nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu> split = {};  // while trainings are made
   py_model model = {};
   std::unique_ptr<training> run = {};
-  // Of several devices: those behind the first, which train on a part of the graph each.
+  // Devices behind the first, each of which trains on a part of the graph.
   struct follower {
     tiered_tensor table;
     gnn_model model;
@@ -338,7 +338,7 @@ nb::dict next_of(py_training& t) {
   return d;
 }
 
-// What a training tells of itself, when no epoch is under way.
+// A property of a training, read while no epoch is under way.
 template <auto Member>
 auto told_in_turn() {
   return [](py_training& t) { return in_turn(t.model.busy, [&] { return (t.run.get()->*Member)(); }); };
@@ -351,7 +351,7 @@ void add_gnn(nb::module_& m) {
                        "A graph network that Garner trained: GCN, GraphSAGE or GIN. garner.read_model reads one, garner.train makes one.")
       .def_prop_ro(
           "options", [](py_model const& p) { return options_of(p.made->options()); }, nb::sig("def options(self) -> dict[str, typing.Any]"),
-          "'kind', 'inputs', 'hidden', 'classes', 'layers', 'layer_norm', 'residual', 'labels', 'scaling'")
+          "'kind', 'inputs', 'hidden_channels', 'num_classes', 'num_layers', 'layer_norm', 'residual', 'labels', 'scaling'")
       .def_prop_ro("parameters", [](py_model const& p) { return p.made->parameters(); })
       .def_prop_ro(
           "device", [](py_model const& p) { return told(p.made->where()); }, "where its parameters lie: 'cpu', 'cuda:0', 'simulated'")

@@ -1,4 +1,4 @@
-// Graphs: opened, read, built from arrays, generated; told about, brought to a device, reordered, saved.
+// Graphs: opened, read, built from arrays, generated; described, brought to a device, reordered, saved.
 #include "blocks.hpp"
 
 #include <nanobind/stl/pair.h>
@@ -279,7 +279,7 @@ py_graph& graph_in(keywords& given, char const* call) {
   nb::object const found = given.need("graph");
   if (!nb::isinstance<py_graph>(found))
     throw nb::type_error(
-        (std::string(call) + "(): graph=" + shown(found) + " is no Graph; make one with garner.build, open, read or generate").c_str());
+        (std::string(call) + "(): graph=" + shown(found) + " is not a Graph; make one with garner.build, open, read or generate").c_str());
   return nb::cast<py_graph&>(found);  // which the caller's arguments keep
 }
 
@@ -314,9 +314,9 @@ bool py_graph::in_use() const {  // this one and the graph's own; the arrays' of
 }
 
 void py_graph::replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work) {
-  if (in_use()) refuse(errc::usage, std::string("the graph is in use by a search or by another thread; let go of them before ") + what);
+  if (in_use()) refuse(errc::usage, std::string("the graph is in use by a search or by another thread; release them before ") + what);
   graph_handle taken = std::move(*handle_);
-  handle_.reset();  // whoever looks at it meanwhile is told
+  handle_.reset();  // a thread that uses the graph meanwhile gets an error
   try {
     graph_handle done = released([&] { return work(std::move(taken)); });
     handle_ = std::make_shared<graph_handle>(std::move(done));
@@ -350,7 +350,7 @@ void add_graphs(nb::module_& m) {
       .def_ro("directed", &graph_info::directed)
       .def_ro("in_edges", &graph_info::in_lists, "a directed graph that also holds its in-edges (CSC)")
       .def_ro("id_map", &graph_info::id_map, "internal ids differ from the user's by a table")
-      .def_ro("id_base", &graph_info::id_base, "user id = internal id + id_base, where there is no table")
+      .def_ro("id_base", &graph_info::id_base, "user id = internal id + id_base, unless there is a table")
       .def_prop_ro(
           "order", [](graph_info const& i) { return name_in(orders, i.order); }, "'natural', 'degree', 'bfs', 'random' or 'score'")
       .def_ro("compressed", &graph_info::packed, "targets and weights are compressed");
@@ -394,7 +394,7 @@ void add_graphs(nb::module_& m) {
       .def(
           "position", [](py_graph const& g, nb::object id) { return g.use()->position(id_of(id, "vertex")); }, nb::arg("id"),
           nb::sig("def position(self, id: int) -> int"),
-          "The k with ids()[k] == id: where this node stands in every result. Errors: IdError where there is none.")
+          "The k with ids()[k] == id: where this node stands in every result. Errors: IdError for an id that does not exist.")
       .def(
           "save",
           [](py_graph const& g, nb::object file) {
@@ -403,7 +403,7 @@ void add_graphs(nb::module_& m) {
             return released([&] { return save_graph(*held, path); });
           },
           nb::arg("file"), nb::sig("def save(self, file: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> list[str]"),
-          "Writes the graph, whole or not at all: a container (.gnr) keeps everything, other endings are those of `garner convert`.\n"
+          "Writes the graph, whole or not at all: a graph file (.gnr) keeps everything, other endings are those of `garner convert`.\n"
           "Returns what the format could not keep. Errors: FileError, UsageError where such a file is not written.")
       .def(
           "to",
@@ -437,7 +437,8 @@ void add_graphs(nb::module_& m) {
             auto const found = orders.find(by);
             if (found == orders.end()) refuse(errc::usage, "by '" + by + "': say one of bfs, degree, natural, random, score");
             if ((found->second == vertex_order::score) == scores.is_none())
-              refuse(errc::usage, "reorder: by='score' and scores=, one a vertex as garner.score gives them, are said together");
+              refuse(errc::usage,
+                     "reorder: by='score' and scores= go together; pass both, with one score per node as garner.score returns them");
             array kept;
             std::span<float const> const given = floats(scores, "scores", kept);
             nb::cast<py_graph&>(self).replace("reorder()", [&](graph_handle&& g) {
@@ -471,19 +472,19 @@ void add_graphs(nb::module_& m) {
           "where\n"
           "no node has edges.");
 
-  m.def(
-      "open", &open, nb::arg("file"), nb::arg("options"),
-      nb::sig("def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, device: object = 'cpu', edges: str | None = None, "
-              "weights: bool | None = None, "
-              "in_edges: bool | None = None, check: bool = True) -> Graph"),
-      "Opens a container (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or KIND:SCALE:EDGE_FACTOR).\n"
-      "\n"
-      "device: that will run the algorithms: 'cpu', 'cuda', 'cuda:1', 'simulated'\n"
-      "edges: memory tier of the edges: 'host' (mapped for the device), 'device', 'managed', 'file' (left there); None: 'device' where\n"
-      "  they and the state of an algorithm fit, else 'host'\n"
-      "weights, in_edges: None: where the file has them; True: InputError where it has no weights, in-edges are made\n"
-      "check: the checksums; offsets and targets are checked in any case\n"
-      "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
+  m.def("open", &open, nb::arg("file"), nb::arg("options"),
+        nb::sig("def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, device: object = 'cpu', edges: str | None = None, "
+                "weights: bool | None = None, "
+                "in_edges: bool | None = None, check: bool = True) -> Graph"),
+        "Opens a graph file (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or "
+        "KIND:SCALE:EDGE_FACTOR).\n"
+        "\n"
+        "device: that will run the algorithms: 'cpu', 'cuda', 'cuda:1', 'simulated'\n"
+        "edges: memory tier of the edges: 'host' (mapped for the device), 'device', 'managed', 'file' (left there); None: 'device' where\n"
+        "  they and the state of an algorithm fit, else 'host'\n"
+        "weights, in_edges: None: where the file has them; True: InputError where it has no weights, in-edges are made\n"
+        "check: the checksums; offsets and targets are checked in any case\n"
+        "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
   m.def("read", &read, nb::arg("file"), nb::arg("options"),
         nb::sig("def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, " BUILD_OPTIONS ") -> Graph"),
         "Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .tsv .edgelist .edges\n"

@@ -15,7 +15,7 @@ class py_graph {
   py_graph(graph_handle&& g, shared_table in) : py_graph(std::move(g)) { lies_in = std::move(in); }
   // Whoever works on it holds this meanwhile. All copies are made under the interpreter's lock.
   std::shared_ptr<graph_handle> use() const;
-  // The same with the in-lists of a directed graph, which are made where it has none, once; unless `wanted` is false.
+  // The same with the in-edges of a directed graph, which are made once where it has none; unless `wanted` is false.
   std::shared_ptr<graph_handle> use_in_lists(bool wanted = true);
   bool in_use() const;  // by somebody else
   // The graph becomes what work() makes of it; refused while somebody else holds it. Where work() throws, it is what work() left of it.
@@ -26,11 +26,11 @@ class py_graph {
 
  private:
   std::shared_ptr<graph_handle> handle_;
-  std::weak_ptr<graph_handle> shared_;  // what it was before its in-lists were made beside it, and shares arrays with
-  turns making_;                        // its in-lists
+  std::weak_ptr<graph_handle> shared_;  // what it was before its in-edges were made, and shares arrays with
+  turns making_;                        // its in-edges
 };
 
-// The graph of a call's keywords; TypeError where it is none.
+// The graph of a call's keywords; TypeError for another object.
 py_graph& graph_in(keywords& given, char const* call);
 std::string path_of(nb::handle file);  // str, bytes or PathLike
 // The keywords of garner.open and garner.open_hetero.

@@ -1,4 +1,4 @@
-// Graphs of several types, as a manifest binds them: names, counts, where arrays lie, and the lists of each edge type as a Graph.
+// Graphs of several types, as a dataset file binds them: names, counts, where arrays lie, and the lists of each edge type as a Graph.
 #include <nanobind/stl/vector.h>
 
 #include "garner/hetero.hpp"
@@ -85,7 +85,7 @@ void add_hetero(nb::module_& m) {
       "to) row v is a node of type `to`, and holds its neighbors of type `from`, as a CSC of PyG.")
       .def_prop_ro(
           "name", [](py_hetero const& g) { return path_text(g.held->name()); }, nb::sig("def name(self) -> str"),
-          "of its manifest, as messages call it")
+          "of its dataset file, as messages call it")
       .def_prop_ro("node_types", [](py_hetero const& g) { return g.held->types(); })
       .def_prop_ro("edge_types", [](py_hetero const& g) { return g.held->edges(); })
       .def("adjacency", &py_hetero::lists, nb::arg("edge_type"),
@@ -100,10 +100,10 @@ void add_hetero(nb::module_& m) {
   m.def("open_hetero", &open, nb::arg("file"), nb::arg("options"),
         nb::sig("def open_hetero(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, device: object = 'cpu', edges: str | None = "
                 "None, weights: bool | None = None, in_edges: bool | None = None, check: bool = True) -> HeteroGraph"),
-        "Opens a manifest, as the program's `convert FOLDER NAME.json` makes it of OGB's, MAG240M's and IGB's folders.\n"
+        "Opens a dataset file, as the program's `convert FOLDER NAME.json` makes it of OGB's, MAG240M's and IGB's folders.\n"
         "\n"
         "device, edges, weights, in_edges, check: of every edge type, as of open()\n"
-        "Errors: FileError, InputError (it names the manifest, the key and the file), OutOfMemory.");
+        "Errors: FileError, InputError (it names the dataset file, the key and the file), OutOfMemory.");
 }
 
 }  // namespace garner::python

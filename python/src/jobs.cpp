@@ -1,4 +1,4 @@
-// The jobs: keywords to options, vectors to NumPy arrays.
+// Algorithms: keywords to options, vectors to NumPy arrays.
 #include <nanobind/stl/map.h>
 
 #include <array>
@@ -18,7 +18,7 @@ std::map<std::string, components_variant> const components_variants{{"afforest",
 std::map<std::string, pagerank_variant> const pagerank_variants{{"pull", pagerank_variant::pull}, {"emogi", pagerank_variant::emogi}};
 std::map<std::string, dangling_mass> const danglings{{"redistribute", dangling_mass::redistribute}, {"drop", dangling_mass::drop}};
 
-// What all jobs ask, and how their help tells it.
+// Options that all algorithms share, and their help.
 template <class Options>
 void take_common(keywords& given, Options& o) {
   given.take("device", o.where);
@@ -116,12 +116,11 @@ struct pagerank_out {
   nb::object rank;
 };
 
-// Whether a job needs the in-lists of a directed graph.
+// Whether an algorithm needs the in-edges of a directed graph.
 bool pulls(bfs_options const& o) { return o.variant == bfs_variant::direction; }
 bool pulls(sssp_options const&) { return false; }
 
-// A search and the graph that it runs on, which must outlive it. Used by one thread at a time; Python's threads are told so rather than let
-// through.
+// A search and the graph that it runs on, which must outlive it. One thread at a time may use it; a second one gets an error.
 template <class Search>
 class held_search {
  public:
@@ -260,8 +259,8 @@ void add_jobs(nb::module_& m) {
                            nb::sig("def run(self, source: int) -> BfsRun"))
       .def(
           "depths", [](held_search<bfs_search>& s) { return depths_of(s.of_last_run([](bfs_search& b) { return b.depths(); })); },
-          "Of the last run: as BfsResult.depth.")
-      .def("parents", &held_search<bfs_search>::parents, "Of the last run: as BfsResult.parent.");
+          "As BfsResult.depth, of the last run.")
+      .def("parents", &held_search<bfs_search>::parents, "As BfsResult.parent, of the last run.");
 
   nb::class_<sssp_round>(m, "SsspRound", "One round of a search.")
       .def_ro("frontier", &sssp_round::frontier, "vertices whose lists were read")
@@ -313,8 +312,8 @@ void add_jobs(nb::module_& m) {
             auto both = s.of_last_run([](sssp_search& d) { return std::pair(d.distances(), d.real_distances()); });
             return distances_of(std::move(both.first), std::move(both.second));
           },
-          nb::sig("def distances(self) -> " DISTANCE_TYPE), "Of the last run: as SsspResult.distance.")
-      .def("parents", &held_search<sssp_search>::parents, "Of the last run: as BfsResult.parent; one more read of the edges.");
+          nb::sig("def distances(self) -> " DISTANCE_TYPE), "As SsspResult.distance, of the last run.")
+      .def("parents", &held_search<sssp_search>::parents, "As BfsResult.parent, of the last run; reads the edges once more.");
 
   nb::class_<components_phase>(m, "ComponentsPhase", "A round of 'emogi', or a step of 'afforest'.")
       .def_prop_ro("what",
@@ -327,7 +326,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("link", &components_phase::link)
       .def_ro("bytes_exchanged", &components_phase::bytes_exchanged, "that shards read of each other")
       .def_ro("ms", &components_phase::ms);
-  nb::class_<components_run>(m, "ComponentsRun", "What the job did; times in ms, until every vertex has its label.")
+  nb::class_<components_run>(m, "ComponentsRun", "What the algorithm did; times in ms, until every vertex has its label.")
       .def_ro("components", &components_run::components, "weak ones; an isolated vertex is one of its own")
       .def_ro("largest", &components_run::largest, "vertices in the largest")
       .def_ro("edges", &components_run::edges, "edges looked at")
@@ -374,10 +373,10 @@ void add_jobs(nb::module_& m) {
       .def_ro("bytes_link", &pagerank_round::bytes_link)
       .def_ro("bytes_exchanged", &pagerank_round::bytes_exchanged, "that shards read of each other")
       .def_ro("ms", &pagerank_round::ms);
-  nb::class_<pagerank_run>(m, "PagerankRun", "What the job did; times in ms, all iterations.")
+  nb::class_<pagerank_run>(m, "PagerankRun", "What the algorithm did; times in ms, all iterations.")
       .def_ro("iterations", &pagerank_run::iterations)
       .def_ro("converged", &pagerank_run::converged, "the tolerance was reached")
-      .def_ro("weighted", &pagerank_run::weighted, "edges counted by their weights; else all alike, whatever weights the graph has")
+      .def_ro("weighted", &pagerank_run::weighted, "edges counted by their weights; False: all equally, whatever weights the graph has")
       .def_ro("rank_sum", &pagerank_run::rank_sum)
       .def_ro("l1_change", &pagerank_run::l1_change, "pull: of the last iteration; emogi: the residual that was left")
       .def_ro("edges", &pagerank_run::edges, "edges looked at")
@@ -428,8 +427,8 @@ void add_jobs(nb::module_& m) {
       "tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)\n"
       "iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'\n"
       "personal: ids and weights from 0: where it starts and jumps to, as NetworkX's personalization\n"
-      "weighted: a vertex gives to its neighbors in proportion to the weights of the edges (pull, on one device); False: to all alike,\n"
-      "whatever weights the graph has (NetworkX uses them unless weight=None), and run.weighted says so\n" SHARDS_TOLD COMMON_TOLD);
+      "weighted: a vertex gives to its neighbors in proportion to the weights of the edges (pull, on one device); False: to all\n"
+      "equally, whatever weights the graph has (NetworkX uses them unless weight=None); run.weighted reports it\n" SHARDS_TOLD COMMON_TOLD);
 }
 
 }  // namespace garner::python

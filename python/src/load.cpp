@@ -38,7 +38,7 @@ struct py_loader {
   std::vector<nb::object> kept;  // tables
   std::shared_ptr<std::vector<row_face>> faces = std::make_shared<std::vector<row_face>>();
   std::unique_ptr<loader> made;
-  turns busy;                         // all that is said of it here
+  turns busy;                         // over all members below
   bool entered = false, own = false;  // the epoch: by an iterator; of the caller's seeds
   bool own_alone = false;             // all of them
   std::uint64_t iteration = 0;        // the last alone goes on
@@ -62,7 +62,7 @@ struct py_loader {
     if (sampler.lent == this) sampler.lent = nullptr;
   }
 
-  // Of the host: the loader copies them.
+  // In host memory: the loader copies them.
   int64s seeds_of(nb::handle from, std::uint32_t type) const {
     if (type >= sampler.types)
       refuse(errc::usage, "seed_type " + std::to_string(type) + ": of " + std::to_string(sampler.types) + ", counted from 0");
@@ -124,7 +124,7 @@ nb::object next_of(py_loader& l, std::optional<std::uint64_t> on) {
     for (;;) try {
         return from.next(stream);
       } catch (error const& e) {
-        // The thread of the loader was stopped by a Ctrl-C that Python has been told of before: it begins where it stopped.
+        // A Ctrl-C of which Python was notified before stopped the loader's thread: it continues where it stopped.
         if (e.code() != errc::interrupted || std::exchange(again, true) || interrupted_now()) throw;
       }
   });
@@ -195,7 +195,7 @@ void make(py_loader* self, nb::args positional, nb::kwargs options) {
 
   if (!nb::isinstance<py_sampler>(sampler))
     throw nb::type_error(
-        (std::string("Loader(): sampler=") + shown(sampler) + " is no BlockSampler; make one with garner.BlockSampler").c_str());
+        (std::string("Loader(): sampler=") + shown(sampler) + " is not a BlockSampler; make one with garner.BlockSampler").c_str());
   new (self) py_loader(std::move(sampler));
   try {
     place const where = self->sampler.sampler->where();
@@ -217,7 +217,7 @@ void make(py_loader* self, nb::args positional, nb::kwargs options) {
     auto const each = [&](nb::object const& some, char const* name, bool seeds_only) {  // a list of tables, or one
       if (nb::hasattr(some, "shape")) return add(some, seeds_only);
       if (!PySequence_Check(some.ptr()))
-        throw nb::type_error((std::string("Loader(): ") + name + "=" + shown(some) + " is no list of tables").c_str());
+        throw nb::type_error((std::string("Loader(): ") + name + "=" + shown(some) + " is not a sequence; give a list of tables").c_str());
       for (nb::handle one : some) add(one, seeds_only);
     };
     each(tables, "tables", false);
@@ -282,7 +282,7 @@ nb::object rows_of(nb::object self, std::size_t k) {
 nb::dict told_of(load_report const& r) {
   nb::dict d;
   d["batches"] = r.batches, d["seeds"] = r.seeds;
-  d["vertices"] = r.vertices, d["edges"] = r.edges;
+  d["nodes"] = r.vertices, d["edges"] = r.edges;
   d["ms"] = r.ms, d["sample_ms"] = r.sample_ms, d["fetch_ms"] = r.fetch_ms, d["gather_ms"] = r.gather_ms;
   d["loader_waited_ms"] = r.loader_waited_ms, d["caller_waited_ms"] = r.caller_waited_ms;
   d["rows"] = by_tier(r.rows);
@@ -296,7 +296,7 @@ nb::dict told_of(load_report const& r) {
     times.append(one);
   }
   d["times"] = times;
-  d["window_rows"] = r.window_rows, d["fetched_rows"] = r.fetched_rows, d["far_bytes"] = r.far_bytes, d["window"] = r.window;
+  d["window_rows"] = r.window_rows, d["fetched_rows"] = r.fetched_rows, d["remote_bytes"] = r.far_bytes, d["window"] = r.window;
   d["file_hits"] = r.file_hits, d["file_reads"] = r.file_reads, d["file_bytes"] = r.file_bytes;
   d["file_waited_ms"] = r.file_waited_ms;
   return d;
@@ -305,7 +305,7 @@ nb::dict told_of(load_report const& r) {
 void add_load(nb::module_& m) {
   auto const batches = [](py_loader& l) { return in_turn(l.busy, [&] { return l.here().batches(); }); };
   nb::class_<py_mini_batch>(m, "MiniBatch",
-                            "What garner.Loader hands over. Its buffers go back to the loader when it and all arrays of it are gone.")
+                            "What garner.Loader hands over. Its buffers return to the loader once it and all its arrays are released.")
       .def_prop_ro("epoch", [](py_mini_batch const& b) { return b.made.epoch(); })
       .def_prop_ro(
           "index", [](py_mini_batch const& b) { return b.made.index(); }, "in its epoch")
@@ -319,7 +319,7 @@ void add_load(nb::module_& m) {
             return array_of(self, b.where(), b.made.positions(), b.made.seeds());
           },
           nb::sig("def positions(self) -> typing.Any"),
-          "Of each seed among those that the loader was given. int64. None: they were the caller's own, by submit().")
+          "Each seed's position among those that the loader was given. int64. None: the caller passed these seeds to submit().")
       .def(
           "of_type",
           [](nb::object self, std::uint32_t type) {
@@ -335,20 +335,17 @@ void add_load(nb::module_& m) {
           },
           nb::arg("relation"), nb::sig("def of_relation(self, relation: int) -> SampledEdges"))
       .def("rows", &rows_of, nb::arg("table"), nb::sig("def rows(self, table: int) -> typing.Any"),
-           "Of a table: of all nodes of its type, of one of the labels those of the seeds; labels count on behind tables. NumPy's, or "
-           "of\n"
-           "the device (DLPack).")
+           "Rows of a table, for all nodes of its type; of a table of labels, for the seeds. Labels count on behind tables. An array of\n"
+           "NumPy's, or of the device (DLPack).")
       .def(
           "use_on",
           [](py_mini_batch& b, std::uint64_t stream) {
             in_turn(b.busy, [&] { b.made.use_on(stream_ref::of_address(reinterpret_cast<void*>(stream))); });
           },
           nb::arg("stream"),
-          "One more stream (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) uses it, beside that which it was handed "
-          "over to:\n"
-          "its rows are there when the stream has come so far, and its buffers are reused when the work has happened that all of them "
-          "were\n"
-          "given before the last array went. torch.from_dlpack and others by DLPack say so themselves.")
+          "Adds a stream that uses it (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) to the one that it was handed\n"
+          "over to. Work put on the stream from now on finds its rows. Its buffers are reused once the work is done that all these\n"
+          "streams had been given before the last array was released. torch.from_dlpack and other consumers of DLPack call it.")
       .def_prop_ro(
           "device", [](py_mini_batch const& b) { return told_memory(b.where()); }, "where its arrays lie: 'cpu', 'cuda:0'")
       .def("__repr__", [](py_mini_batch const& b) {
@@ -393,7 +390,7 @@ void add_load(nb::module_& m) {
               "None, times: object = "
               "None, dtype: str | None = "
               "None) -> None"),
-          "seeds: positions of nodes of type seed_type, each once, or a bool each node. tables: one or a list, a row a node: of\n"
+          "seeds: positions of nodes of type seed_type, each once, or a bool per node. tables: one or a list, a row per node: of\n"
           "garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of nodes: (table, type).\n"
           "labels: the same, of which the rows of the seeds come. edge_tables: (table, relation): of the edges, by SampledEdges.edge, rows "
           "behind\n"
@@ -410,14 +407,13 @@ void add_load(nb::module_& m) {
           "device, for remote rows; 0: all.\n"
           "strategy: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which "
           "rows\n"
-          "stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). reads: who reads\n"
-          "them: 'prefetch', or 'kernels', which request pages as BaM does. merge_reads: of such tables mini-batches\n"
+          "stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). reads: what\n"
+          "reads them: 'prefetch', or 'kernels', which request pages as BaM does. merge_reads: of such tables mini-batches\n"
           "are read together until they need so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.\n"
           "keep_times: for so many mini-batches report() has the times of each stage.\n"
-          "rank, ranks: this one of several processes takes its share of the seeds, which all of them are given alike; ranks='torchrun': "
-          "as\n"
+          "rank, ranks: this one of several processes takes its share of the seeds, which must be the same in all; ranks='torchrun': as\n"
           "torch.distributed says, or else the environment (RANK, WORLD_SIZE). None: all of the seeds are this process's own.\n"
-          "Errors: UsageError, InputError for seeds twice or a table with fewer rows than nodes, IdError for a seed that is no node.")
+          "Errors: UsageError, InputError for seeds twice or a table with fewer rows than nodes, IdError for a seed that does not exist.")
       .def_prop_ro("batches", batches, "an epoch")
       .def("__len__", batches)
       .def(
@@ -500,11 +496,10 @@ void add_load(nb::module_& m) {
       .def(
           "report", [](py_loader& l) { return told_of(in_turn(l.busy, [&] { return l.here().report(); })); },
           nb::sig("def report(self) -> dict[str, typing.Any]"),
-          "Since begin(), resume() or the making: mini-batches and seeds handed over, what each stage took in ms (they overlap), who "
-          "waited\n"
-          "for whom, rows by tier, those of the window, bytes that crossed the link. times: of the first keep_times mini-batches when "
-          "each\n"
-          "stage began and ended, in ms since the loader was made; sample and fetch are told of the first of those done together.")
+          "Since begin(), resume() or the making: mini-batches and seeds handed over, what each stage took in ms (they overlap), how long\n"
+          "the loader and its caller waited for each other, rows by tier, those of the window, bytes that crossed the link. times: when\n"
+          "each stage of the first keep_times mini-batches began and ended, in ms since the loader was made; sample and fetch of\n"
+          "mini-batches made together are in the first one, 0 in the others.")
       .def_prop_ro(
           "nbytes", [](py_loader& l) { return in_turn(l.busy, [&] { return l.here().bytes(); }); },
           "bytes of memory on its device that it and its sampler hold now")
@@ -515,7 +510,7 @@ void add_load(nb::module_& m) {
 
   // No thread is left when the interpreter ends, whoever still holds its loader.
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
-    // While one stops other threads run, which may make loaders and let go of them.
+    // While one stops other threads run, which may make loaders and release them.
     std::set<py_loader*> const some = all_loaders();
     for (py_loader* l : some) {
       nb::object const kept = all_loaders().contains(l) ? nb::find(*l) : nb::object();

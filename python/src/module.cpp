@@ -48,17 +48,18 @@ NB_MODULE(_garner, m) {
   m.doc() = "Garner's binding; import garner instead.";
   // Without a look at the devices: CUDA begun by an import would not work in a child by fork.
   m.def("_version", [] { return garner::version(); });
-  nb::set_leak_warnings(false);  // a process of a loader ends while its tables are in use, and that is no leak of anybody's
+  nb::set_leak_warnings(false);  // a loader's process may end while its tables are in use, which is not a leak
   add_errors();
   m.def(
       "info", &info, nb::sig("def info() -> dict[str, object]"),
       "What this Garner is: 'version', 'cuda' (built for GPUs), 'devices' (a dict each: name, memory_bytes, free_bytes, ...), 'no_device'\n"
-      "(why there is none, and what to try; None where there is one).");
+      "(why no GPU can be used, and what to try; else None).");
   m.def("_examine_machine", &examine, nb::arg("device").none(), nb::arg("more"),
         nb::sig("def _examine_machine(device: object, more: list[tuple[str, str, str]]) -> tuple[bool, list[tuple[str, str, str]], str]"),
         "The checks, `more` behind them: whether all is usable; name, found and advice of each; and the text.");
   m.def(
-      "_why_gpu_unusable", [] { return garner::why_gpu_unusable(); }, "Begins no CUDA. Empty: there is no GPU, or it can be used.");
+      "_why_gpu_unusable", [] { return garner::why_gpu_unusable(); },
+      "Does not initialize CUDA. Empty: a GPU can be used, or the machine lacks one.");
   m.def(
       "parse_bytes", [](nb::object bytes) { return bytes_of(bytes).value_or(0); }, nb::arg("bytes"),
       nb::sig("def parse_bytes(bytes: int | str) -> int"),

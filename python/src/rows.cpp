@@ -128,7 +128,7 @@ void add_shard_aggregation(nb::module_& m) {
       .def_prop_ro("symmetric", &shard_aggregation::symmetric, "backward needs the rows that forward needs")
       .def_prop_ro("bytes", &shard_aggregation::bytes)
       .def(
-          "positions", [](part const& a) { return to_numpy(a.positions()); }, "Of its nodes, among Graph.ids().")
+          "positions", [](part const& a) { return to_numpy(a.positions()); }, "Where its nodes stand among Graph.ids().")
       .def(
           "needs",
           [](part const& a, bool back) {
@@ -164,7 +164,7 @@ void add_rows(nb::module_& m) {
       .def_ro("rows", &update_run::rows, "different ones that were stepped")
       .def_ro("remote_rows", &update_run::far_rows, "of these, in host memory")
       .def_ro("remote_bytes", &update_run::far_bytes, "with their state: so many are read over the link, and as many written")
-      .def_ro("link", &update_run::link, "simulated: what reading them asks of the link; what is written back are the same bytes");
+      .def_ro("link", &update_run::link, "simulated: traffic on the link for reading them; the same bytes are written back");
 
   nb::class_<embedding>(m, "LearnedTable", "A trainable table, by addresses; garner.embedding is its face.")
       .def(

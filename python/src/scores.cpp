@@ -40,7 +40,7 @@ nb::object score(py_graph& g, nb::kwargs options) {
   if (!fanouts.is_none()) {
     o.sampling.fanouts.clear();
     for (std::int64_t const f : nb::cast<std::vector<std::int64_t>>(checked("fanouts", fanouts))) {
-      if (f < 0) refuse(errc::usage, "fanout " + std::to_string(f) + ": say 1 to 1,024 neighbors a hop, or 0 for none");
+      if (f < 0) refuse(errc::usage, "fanout " + std::to_string(f) + " is negative; pass 1 to 1,024 neighbors per hop, or 0 for none");
       o.sampling.fanouts.push_back(static_cast<std::uint32_t>(std::min<std::int64_t>(f, UINT32_MAX)));
     }
   }

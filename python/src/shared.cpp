@@ -20,10 +20,11 @@ py_shared created(std::string const& name, std::vector<std::size_t> shape, code_
   if (shape.empty()) refuse(errc::usage, name + ": a shared table has rows; give an array, or a shape of at least one dimension");
   std::uint64_t width = 1;
   for (std::size_t d = 1; d < shape.size(); ++d)
-    if (__builtin_mul_overflow(width, shape[d], &width)) refuse(errc::memory, name + ": a row is larger than any memory; ask for less");
+    if (__builtin_mul_overflow(width, shape[d], &width))
+      refuse(errc::memory, name + ": a row is larger than any memory; give a smaller shape");
   element const kind = element_of(type);
   if (kind == element::u8 && __builtin_mul_overflow(width, bytes_of_one(type), &width))
-    refuse(errc::memory, name + ": a row is larger than any memory; ask for less");
+    refuse(errc::memory, name + ": a row is larger than any memory; give a smaller shape");
   shared_options options;
   options.replace_stale = replace_stale;
   return {released([&] { return shared_table::create(name, shape[0], width, kind, options); }), std::move(shape), type};
@@ -40,7 +41,8 @@ py_shared attached(std::string const& name, std::optional<code_and_bits> of, std
   nb::dlpack::dtype const type = of ? made_of(*of) : type_of(rows.kind);
   if (!shape) {
     if (row_bytes % bytes_of_one(type))
-      refuse(errc::usage, name + ": rows of " + std::to_string(row_bytes) + " bytes are no whole number of " + kind_of(type));
+      refuse(errc::usage, name + ": rows of " + std::to_string(row_bytes) + " bytes do not divide into elements of " + kind_of(type) +
+                              "; attach without dtype=, or with one that fits");
     shape = {rows.rows, rows.rows ? row_bytes / bytes_of_one(type) : rows.width};
   }
   std::uint64_t bytes = bytes_of_one(type);
@@ -105,7 +107,7 @@ void add_shared(nb::module_& m) {
   nb::class_<py_shared>(
       m, "Shared",
       "One table in host memory for several processes of a user; garner.shared makes it or attaches to it. Gone with the\n"
-      "last process that holds it; here it is held until its last owner lets go (this object, and all that was made of it:\n"
+      "last process that holds it; here it is held until its last owner is released (this object, and all that was made of it:\n"
       "arrays, tables of garner.tiered and garner.unified). Section 3.3 of Min's dissertation.",
       nb::is_weak_referenceable())
       .def_prop_ro(
@@ -130,7 +132,7 @@ void add_shared(nb::module_& m) {
             return reinterpret_cast<std::uint64_t>(released([&] { return s.table.map_for(at.index); }));
           },
           nb::arg("device"), nb::sig("def map_for(self, device: object) -> int"),
-          "Pins it for a device of this process, once, until the last owner lets go; its address as that device reads it.\n"
+          "Pins it for a device of this process, once, until the last owner is released; its address as that device reads it.\n"
           "garner.tiered and garner.unified do so themselves. Errors: OutOfMemory, DeviceError; UsageError in a child by fork.")
       .def("__len__", [](py_shared const& s) { return s.shape[0]; })
       .def(
@@ -146,7 +148,7 @@ void add_shared(nb::module_& m) {
             return nb::make_tuple(nb::module_::import_("garner.tables").attr("_attach"),
                                   nb::make_tuple(s.table.name(), code_and_bits(s.type.code, s.type.bits), nb::tuple(nb::cast(s.shape))));
           },
-          nb::sig("def __reduce__(self) -> tuple[object, ...]"), "Pickled, it is its name: who unpickles it attaches.")
+          nb::sig("def __reduce__(self) -> tuple[object, ...]"), "Pickled, it is its name: unpickling attaches to it.")
       .def("__repr__", [](py_shared const& s) {
         return "<garner.Shared '" + s.table.name() + "' " + nb::str(nb::tuple(nb::cast(s.shape))).c_str() + " " + kind_of(s.type) +
                (s.table.created_here() ? s.table.published() ? ", created here>" : ", not published yet>" : ", attached>");

@@ -100,7 +100,8 @@ void add_split(nb::module_& m) {
             nb::object const part = given.need("part");
             if (!nb::isinstance<py_part>(part))
               throw nb::type_error(
-                  (std::string("SplitSampler(): part=") + shown(part) + " is no GraphPart; garner.torch.remote_graph makes one").c_str());
+                  (std::string("SplitSampler(): part=") + shown(part) + " is not a GraphPart; garner.torch.remote_graph makes one")
+                      .c_str());
             auto& p = nb::cast<py_part&>(part);
             std::vector<std::int64_t> fanouts = fanouts_of(given.need("fanouts"));
             place where;
@@ -150,7 +151,7 @@ void add_split(nb::module_& m) {
             released([&] { s.sampler->begin(number, all, std::move(into)); });
           },
           nb::arg("seeds"), nb::arg("number"), nb::sig("def begin(self, seeds: collections.abc.Sequence[object], number: int) -> None"),
-          "Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that is no node.")
+          "Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that does not exist.")
       .def(
           "requests",
           [](py_split const& s) -> nb::object {
@@ -182,7 +183,7 @@ void add_split(nb::module_& m) {
               all.append(nb::cast(py_blocks(std::move(b), 1, 1, s.edge_ids, s.spare)));
             return all;
           },
-          nb::sig("def finish(self) -> list[SampledSubgraph]"), "The mini-batches, once requests() is None.")
+          nb::sig("def finish(self) -> list[SampledSubgraph]"), "The mini-batches, once requests() returns None.")
       .def_prop_ro(
           "device", [](py_split const& s) { return told(s.sampler->where()); }, "that samples: 'cpu', 'cuda:0', 'simulated'")
       .def_prop_ro(

@@ -63,7 +63,7 @@ class Loaders(unittest.TestCase):
                         self.assertEqual(seen == sorted(seen), options.get("shuffle") is False)
                     report = loader.report()
                     self.assertEqual((report["batches"], report["seeds"]), (2 * loader.batches, 2 * len(seen)))
-                    self.assertEqual(sum(report["rows"].values()), report["vertices"])
+                    self.assertEqual(sum(report["rows"].values()), report["nodes"])
 
     def test_arrays_keep_their_mini_batch(self):
         loader = self.loader(shuffle=False)
@@ -179,8 +179,8 @@ class Loaders(unittest.TestCase):
         with self.assertRaisesRegex(garner.InputError, "table 0 has 10 rows"):
             garner.Loader(garner.BlockSampler(self.g, [2]), [1], [self.rows[:10]])
         sampler = garner.BlockSampler(self.g, [2])
-        for wrong, words in ((lambda: garner.Loader(self.g, [1]), "is no BlockSampler"), (lambda: garner.Loader(sampler, [1], 3), "tables=3 is no list"),
-                             (lambda: garner.Loader(sampler, [1], [None]), "None is no table")):
+        for wrong, words in ((lambda: garner.Loader(self.g, [1]), "is not a BlockSampler"), (lambda: garner.Loader(sampler, [1], 3), "tables=3 is not a sequence"),
+                             (lambda: garner.Loader(sampler, [1], [None]), "features=None; give")):
             with self.assertRaisesRegex(TypeError, words):
                 wrong()
         loader = garner.Loader(sampler, None)
@@ -273,7 +273,7 @@ class Loaders(unittest.TestCase):
             np.testing.assert_array_equal(rows.cpu().numpy(), self.rows[ids.cpu().numpy()])
         array = loader.next().rows(0)
         for stream in (0, -2, "x", 1.5):
-            with self.assertRaisesRegex(BufferError, "no stream of CUDA"):
+            with self.assertRaisesRegex(BufferError, "not a CUDA stream"):
                 array.__dlpack__(stream=stream)
         for stream in (None, 1, 2, -1, other.cuda_stream):
             array.__dlpack__(stream=stream)
@@ -288,7 +288,7 @@ class Loaders(unittest.TestCase):
             os.environ["WORLD_SIZE"] = "2"
             with self.assertRaisesRegex(garner.UsageError, "the environment has WORLD_SIZE alone"):
                 self.loader(ranks="torchrun")
-        for how, words in (({"rank": 1}, "rank is said and ranks is not"), ({"ranks": "mpi"}, "say two numbers, or ranks='torchrun' alone"),
+        for how, words in (({"rank": 1}, "rank is set and ranks is not"), ({"ranks": "mpi"}, "say two numbers, or ranks='torchrun' alone"),
                            ({"rank": 1, "ranks": "torchrun"}, "ranks='torchrun' alone"), ({"rank": 2, "ranks": 2}, "rank 2 of 2")):
             with self.assertRaisesRegex(garner.UsageError, words):
                 self.loader(**how)

@@ -46,7 +46,7 @@ class Models(unittest.TestCase):
             found = run.evaluate()
             self.assertGreater(found["test"]["accuracy"], 0.5 if kind == "gin" else 0.8, kind)
             self.assertEqual(found["validation"], run.epochs[run.best_epoch - 1]["exact"]["validation"])
-            self.assertEqual((run.model.options["kind"], run.model.options["classes"], run.model.options["inputs"]), (kind, 3, 12))
+            self.assertEqual((run.model.options["kind"], run.model.options["num_classes"], run.model.options["inputs"]), (kind, 3, 12))
             scores = garner.predict(run.model, g, features)
             self.assertEqual((scores.shape, scores.dtype), ((300, 3), np.float32))
             of_test = split == 3
@@ -101,7 +101,7 @@ class Models(unittest.TestCase):
                             (dict(side="both"), "say in"), (dict(learning_rate=1), "learning_rate")):
             with self.assertRaisesRegex((garner.UsageError, TypeError), text):
                 garner.train(g, features, labels, split, **{"device": "host", **wrong})
-        with self.assertRaisesRegex(garner.UsageError, "0 or more|a number a vertex"):
+        with self.assertRaisesRegex(garner.UsageError, "0 or more|a number from 0 to 3 per node"):
             garner.train(g, features, labels, split + 9, device="cpu")
         with self.assertRaisesRegex(garner.InputError, "299|300"):
             garner.train(g, features[:299], labels, split, device="cpu")

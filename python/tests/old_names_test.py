@@ -68,7 +68,7 @@ class OldNames(unittest.TestCase):
             run = garner.train(self.g, self.x, labels, split, fanouts=[1], hidden=4, batch=2, epochs=1, device="cpu", classes=3)
         self.assertEqual(sorted(str(one.message).split(" is now ")[1].split(";")[0] for one in found if "is now" in str(one.message)),
                          ["batch_size=", "hidden_channels=", "num_classes="])
-        self.assertEqual((run.model.options["hidden"], run.model.options["classes"]), (4, 3))
+        self.assertEqual((run.model.options["hidden_channels"], run.model.options["num_classes"]), (4, 3))
 
     def test_attributes_and_methods(self):
         table = garner.tiered(self.x, device="cpu")

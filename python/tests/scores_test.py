@@ -63,7 +63,7 @@ class Scores(unittest.TestCase):
                 (lambda: garner.score(g), garner.UsageError, "say train="), (lambda: garner.score(g, train=[9]), garner.IdError, "9 does not exist"),
                 (lambda: garner.score(g, train=[]), garner.InputError, "empty"), (lambda: garner.score(g, train=1.5), garner.UsageError, "share"),
                 (lambda: garner.score(g, by="heat"), garner.UsageError, "heat"), (lambda: garner.score(g, train=[0], fanouts=[1025]), garner.UsageError, "1025"),
-                (lambda: garner.score(g, speed=1), TypeError, "no option 'speed'"), (lambda: garner.score(1), TypeError, "graph=1 is no Graph"),
+                (lambda: garner.score(g, speed=1), TypeError, "no option 'speed'"), (lambda: garner.score(1), TypeError, "graph=1 is not a Graph"),
                 (lambda: g.reorder("score"), garner.UsageError, "scores="), (lambda: g.reorder("degree", scores=np.zeros(3, "f4")), garner.UsageError, "scores="),
                 (lambda: g.reorder("score", scores=np.zeros(2, "f4")), garner.UsageError, "2")]:
             with self.assertRaisesRegex(kind, words):

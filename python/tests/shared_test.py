@@ -235,7 +235,7 @@ class Shared(unittest.TestCase):
         table = garner.shared(name, features)
         with self.assertRaisesRegex(garner.UsageError, "held"):
             garner.shared(name, features)
-        with self.assertRaisesRegex(garner.UsageError, "no whole number of int64"):
+        with self.assertRaisesRegex(garner.UsageError, "do not divide into elements of int64"):
             garner.shared(name, dtype="i8")
         for wrong in ((), (3, -1), (2, 0.5), np.float32(3), np.array(["a"])):
             with self.subTest(wrong=wrong):

@@ -280,13 +280,13 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
     def test_wrong_types_are_told_in_words(self):
         features = table("f4")
         for call, kind, words in [
-                (lambda: garner.tiered(None), TypeError, "features: None is no table"),
+                (lambda: garner.tiered(None), TypeError, "features=None; give a NumPy array"),
                 (lambda: garner.tiered(features, peers="abc"), TypeError, "peers='abc': give a list of devices"),
                 (lambda: garner.tiered(features, peers=3), TypeError, "peers=3: give a list of devices"),
                 (lambda: garner.tiered(features, peers=[0], group=3), TypeError, "group=3: .* a string"),
                 (lambda: garner.tiered(features, group="g"), garner.UsageError, "'g'. and no peers"),
                 (lambda: garner.tiered(features, peers=[0], group="a/b", device="simulated"), garner.UsageError, "is not a name"),
-                (lambda: garner.tiered(features.astype(">f4")), TypeError, "ndarray of >f4 is no array .* byte order"),
+                (lambda: garner.tiered(features.astype(">f4")), TypeError, "ndarray of >f4 is not an array .* byte order"),
                 (lambda: garner.tiered([[1.0], [2.0, 3.0]]), TypeError, "features is .*; give an array, a tensor or a list of numbers"),
                 (lambda: garner.shared("garner-test-ragged", [[1.0], [2.0, 3.0]]), TypeError, "shared is .*; give an array, a tensor or a list of numbers"),
                 (lambda: garner.tiered(features).explain(-1), garner.UsageError, "explain: -1 ids")]:
@@ -473,7 +473,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
                 self.assertEqual((near.ctypes.data, near.dtype, near.shape), (features.ctypes.data, features.dtype, features.shape))
                 del u
                 np.testing.assert_array_equal(near, features)  # what was made of it keeps it
-        with self.assertRaisesRegex(BufferError, "no stream of CUDA" if devices else "host memory"):
+        with self.assertRaisesRegex(BufferError, "not a CUDA stream" if devices else "host memory"):
             garner.unified(features).__dlpack__(stream=0)
         self.assertRaises(garner.UsageError, garner.unified, np.zeros((0, 3)))
 
