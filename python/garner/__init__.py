@@ -7,7 +7,7 @@
     features = garner.tiered(features, feature_cache="8GiB")
     rows = features[ids]                      # a torch tensor on the device of ids, else a NumPy array
 
-garner.info() tells version, GPU support and devices; print(garner.doctor()) what works here, and what helps where it does not.
+garner.info() has version, GPU support and devices; print(garner.doctor()) reports what works here, and what helps where it does not.
 Errors are garner.Error; docs/reference/python.md lists the modules.
 """
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any

@@ -1,5 +1,6 @@
 """What comes in, looked at once, at the door: what kind of numbers, of which shape, how many. Everything of garner, garner.torch, garner.pyg and
-the binding that takes ids, masks, pairs, times, fanouts or rows asks here. No value changes: floats are no ids, and bools are no numbers."""
+the binding that takes ids, masks, pairs, times, fanouts or rows is checked here. No value changes: a float does not count as an id, nor a bool as a
+number."""
 from __future__ import annotations
 
 import hashlib
@@ -24,7 +25,7 @@ def device(value: Any) -> Any:
 
 
 def installed(module: str, *packages: str) -> None:
-    """Asked before a module imports what it is made for: one sentence in place of a traceback through files of Garner's."""
+    """Called before a module imports its packages: one sentence in place of a traceback through files of Garner's."""
     if lacks := [package for package in packages if importlib.util.find_spec(package) is None]:
         raise ModuleNotFoundError(f"{module} needs {' and '.join(lacks)}, which {'are' if lacks[1:] else 'is'} not installed here; "
                                   f"install with: pip install {' '.join(lacks)}", name=lacks[0])
@@ -120,7 +121,7 @@ def masked(values: Any, name: str, count: int, what: str = "vertices") -> tuple[
 
 
 def positions(values: Any, name: str, count: int) -> Ids:
-    """Of nodes: numbers, or a bool each. Whether the numbers exist the library says."""
+    """Positions of nodes, from numbers or a bool per node. The library checks whether the nodes exist."""
     return masked(values, name, count)[1]
 
 
@@ -232,7 +233,7 @@ def fanouts(given: Any, name: str = "fanouts") -> list[int]:
     found = [number(f, f"{name}[{k}]", "say a whole number of neighbors, 0 for none or -1 for all of them") for k, f in enumerate(given)]
     for k, f in enumerate(found):
         if not -1 <= f <= 1 << 20:
-            raise UsageError(f"{name}[{k}] is {f}; say 0 (none) to 1048576 neighbors a hop, or -1 for all of them")
+            raise UsageError(f"{name}[{k}] is {f}; pass 0 (none) to 1048576 neighbors per hop, or -1 for all of them")
     return found
 
 
@@ -273,7 +274,7 @@ def ranks(rank: Any, ranks: Any, seeds: Any, what: str = "seeds", group: Any = N
     compare their seeds: those that the caller split already would be split twice. group: a garner.torch.Ranks that is known."""
     if not isinstance(ranks, str):
         if (rank is None) != (ranks is None):
-            raise UsageError(f"{'rank' if ranks is None else 'ranks'} is said and {'ranks' if ranks is None else 'rank'} is not; say both, or none of them")
+            raise UsageError(f"{'rank' if ranks is None else 'ranks'} is set and {'ranks' if ranks is None else 'rank'} is not; pass both, or leave both out")
         rank, ranks = (0, 1) if rank is None else (counted(rank, "rank"), counted(ranks, "ranks"))
     elif ranks != "torchrun" or rank is not None:
         raise UsageError(f"rank={told(rank)}, ranks='{ranks}': say two numbers, or ranks='torchrun' alone")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def window_alone(said: Mapping[str, Any]) -> None:
-    """Of such options over a graph that is split, where garner.Loader has no part."""
+    """Refuses options of garner.Loader for a graph that is split over ranks, which samples without it."""
     for name in said:
         if name != "window":
             raise UsageError(f"loading: '{name}' is not over a graph that is split; say window alone")
@@ -146,7 +146,7 @@ class Loader(Generic[Batch]):
         return whole + (rest > 0 and not self.drop_last)
 
     def __iter__(self) -> Iterator[Batch]:
-        # All ranks must shuffle alike, and those over a split graph count alike; torch's generators need not be.
+        # All ranks need the same order, and over a split graph the same numbers; torch's generators may differ.
         shared = 0 if self.ranks > 1 or self.draws is not None else None
         known = shared if self.seed is None else self.seed
         with self._beginning:
@@ -192,7 +192,7 @@ class Loader(Generic[Batch]):
 
     @property
     def window(self) -> int:
-        """Of rows and lists that others have: how many mini-batches ask for them together."""
+        """How many mini-batches request rows and adjacency of other ranks together."""
         return self.loading.get("window") or 8
 
     def _epoch(self, seed: int, first: int) -> Iterator[Batch]:
@@ -211,7 +211,7 @@ class Loader(Generic[Batch]):
         return order[torch.arange(self.rank, self.rank + -(-count // self.ranks) * self.ranks, self.ranks) % count]  # as garner.Loader shares them
 
     def _windows(self, seed: int) -> Iterator[list[tuple[Any, torch.Tensor]]]:
-        """Of a graph that is split."""
+        """The windows of an epoch over a graph that is split."""
         assert self.draws is not None
         return self.draws.windows(self.seeds, self._order(seed)[:len(self) * self.batch_size], self.batch_size, self.window, mixed(seed, 0))
 
@@ -387,7 +387,7 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
     seeds: positions of nodes among graph.ids() (of a graph without gaps its ids), or a bool per node; None: all.
     x, y: one row per node: a tensor, a NumPy array, a table of garner.tiered; x also garner.torch.remote_rows, over several machines. x comes of all nodes of a mini-batch, y of the seeds.
     seed: the order and the samples of an epoch are a function of it and of the epoch; None: of torch's generator, as it is when the epoch begins,
-    with several ranks: 0, since all of them must shuffle alike.
+    with several ranks: 0, since all of them need the same order.
     rank, ranks: this one of several processes takes its share of the seeds, which all of them get whole, and as many mini-batches as the
     others. ranks="torchrun": as torch.distributed says where it is initialized (of a remote_graph those of its group), else RANK and WORLD_SIZE of the
     environment; where it is initialized the ranks compare their seeds, and seeds that differ are a RankError, since they were split already;
@@ -406,11 +406,12 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
     loading: options of garner.Loader: prefetch, window, strategy, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     options: of garner.BlockSampler: side (of one type), times, replace, disjoint, weighted, temporal, edge_ids, induced, graph_cache, scores ...; over a
     remote_graph: replace, weighted, edge_ids, and of loading window, up to 64.
-    Result: Loader, which yields MiniBatch, or HeteroMiniBatch. Errors: UsageError, IdError for a seed that is no node; RankError.
+    Result: Loader, which yields MiniBatch, or HeteroMiniBatch. Errors: UsageError, IdError for a seed that does not exist; RankError.
     """
     several = isinstance(graph, (HeteroGraph, Mapping))
     if not several and not isinstance(graph, (Graph, RemoteGraph)):
-        raise TypeError(f"loader(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate, or give a dict of them by (from, relation, to)")
+        raise TypeError(f"loader(): graph={_checks.told(graph)} is not a Graph; make one with garner.build, open, read or generate, or give a dict of them "
+                        "by (from, relation, to)")
     relations = hetero.relations_of(graph, x, y, num_nodes) if several else None
     if relations is None:
         if num_nodes is not None:
@@ -451,7 +452,8 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
         if options.get("temporal") is not None and seed_times is None and isinstance(times, Mapping) and kind not in times:
             raise UsageError(f"temporal: seeds of type {kind!r} have no times; give seed_times=, one a seed")
     if not chosen.numel():
-        raise UsageError("seeds: there are none; give at least one vertex" if of_links is None else "edge_label_index: there are no links; give at least one")
+        raise UsageError("seeds: the list is empty; give at least one node" if of_links is None else
+                         "edge_label_index: the list is empty; give at least one pair")
     for t in of_y:
         if t not in (of_links.types if of_links is not None else (kind,)):
             raise UsageError(f"y: its rows are of the seeds, and none is of type {t!r}; give y of {kind!r}, and rows of others in x")
@@ -496,7 +498,7 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
 
 
 def _require_kinds(graph: Any, options: dict[str, Any], **flags: Any) -> None:
-    """That options are what they are taken for, and not without the others that they go with."""
+    """Checks the types of options, and that those which go together are set together."""
     mine = inspect.signature(loader).parameters
     taken = {*keywords_of(BlockSampler), *(keywords_of(SplitSampler) if isinstance(graph, RemoteGraph) else ())} - set(mine)
     renew("garner.torch.loader", taken, options)
@@ -520,7 +522,7 @@ def _links(graph: Any, relations: hetero.Relations | None, num_nodes: Mapping[An
     if given is None:
         for value, name in ((label, "edge_label"), (neg_sampling, "neg_sampling")):
             if value is not None:
-                raise UsageError(f"{name}: without edge_label_index there are no links; give their pairs")
+                raise UsageError(f"{name} is set and edge_label_index is not; give the pairs of the links there")
         return None
     if seeds is not None:
         raise UsageError("seeds and edge_label_index: mini-batches begin at nodes or at links; give one of the two")

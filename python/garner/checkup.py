@@ -13,7 +13,7 @@ from . import _garner
 
 @dataclass(frozen=True)
 class DoctorCheck:
-    """One line of a report. advice: what helps; None where nothing is amiss."""
+    """One line of a report. advice: what helps; None where all is well."""
 
     name: str
     found: str
@@ -38,7 +38,7 @@ def doctor(device: Any = None) -> Doctor:
         print(garner.doctor())
 
     It looks at the driver, each GPU and whether this build has code for it, limits of pinned and shared memory, io_uring, cuBLAS, NCCL, torch and
-    PyG. A self-test gathers rows and runs BFS on each GPU (on the CPU where there is none) and compares, and the link to each GPU is measured.
+    PyG. A self-test gathers rows and runs BFS on each GPU (on the CPU of a machine that lacks one) and compares, and the link to each GPU is measured.
     device: whose self-test runs: 0, 'cuda:1', 'cpu', 'simulated'; None: that of every GPU. Imports torch where it is installed.
     Result: Doctor. A fault is a line of the report, not an exception. Begins CUDA, as garner.info() does.
     """
@@ -53,7 +53,7 @@ def _torch() -> tuple[str, str, str]:
         import torch
         found = f"{torch.__version__}, " + (f"CUDA {torch.version.cuda}" if torch.version.cuda else "for the CPU alone")
         sees = torch.cuda.is_available()
-    except Exception as e:  # torch's own libraries may be missing: no reason to report nothing
+    except Exception as e:  # torch's own libraries may be missing: the report goes on
         return "torch", f"cannot be imported: {e}", "install torch again"
     there = bool(_garner.info()["devices"])
     advice = "install torch for CUDA: it does not see the GPU that Garner sees" if there and not sees else ""

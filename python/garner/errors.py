@@ -1,15 +1,15 @@
-"""What Garner raises: one class a kind, each also of the class that Python has for it; the message is the library's: one line that says
+"""What Garner raises: one class per kind, each also of the class that Python has for it; the message is the library's: one line that says
 what, the values, where, and what to try."""
 
 import re as _re
 
 
 class Error(RuntimeError):
-    """Of every kind but Interrupted."""
+    """The base class of all kinds but Interrupted."""
 
 
 class UsageError(Error, ValueError):
-    """The call contradicts itself, or asks for what does not exist."""
+    """The call contradicts itself, or names what does not exist."""
 
 
 class KindError(UsageError, TypeError):
@@ -37,7 +37,7 @@ class DeviceError(Error):
 
 
 class RankError(Error, ConnectionError):
-    """A rank of a group of torch.distributed is gone, late, or differs from the others; the message names it."""
+    """A rank of a group of torch.distributed is dead, timed out, or differs from the others; the message names it."""
 
 
 class InternalError(Error):

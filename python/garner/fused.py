@@ -94,7 +94,7 @@ def _gin_again(rows: torch.Tensor, eps: torch.Tensor, edges: Edges) -> torch.Ten
 
 
 class _Gat(torch.autograd.Function):
-    """Rows of shape (nodes, heads, columns), added up by attention. loops: whether each node has one edge to itself, whatever the edges have. dropout:
+    """Rows of shape (nodes, heads, columns), aggregated by attention. loops: whether each node has one edge to itself, whatever the edges have. dropout:
     of attention's weights."""
 
     @staticmethod
@@ -152,7 +152,7 @@ def _gat_again(rows: torch.Tensor, by_source: torch.Tensor, by_target: torch.Ten
 
 
 def _step(function: Any, inputs: Sequence[torch.Tensor | None], *options: Any) -> torch.Tensor:
-    """Without gradients a step learns of no parameter that wants one, so that it makes no lists for a way back."""
+    """Applies a step; where gradients are off it sees no parameter as trained, so that it makes no lists for backward."""
     if not torch.is_grad_enabled():
         inputs = [part if part is None else part.detach() for part in inputs]
     found: torch.Tensor = function.apply(*inputs, *options)

@@ -30,7 +30,7 @@ def build(source: Any, target: Any = None, weights: Any = None, *, num_nodes: in
     undirected: each edge in both directions; None: directed, unless NetworkX says otherwise
     keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
     in_edges: also the in-edges of a directed graph (CSC); else they are made at their first use
-    numbering: 'keep' (gaps become isolated nodes), 'compact' (ids without edges do not exist) or 'automatic' (compact where nearly all are
+    numbering: 'keep' (gaps become isolated nodes), 'compact' (ids that have no edge are left out) or 'automatic' (compact where nearly all are
     unused); id_bytes: 4, 8, or 0 for what fits
     random_weights: (low, high), whole numbers for u32 weights, else f32, random by weight_seed
     memory_limit: most bytes of host memory to take, as "8GiB"
@@ -40,7 +40,7 @@ def build(source: Any, target: Any = None, weights: Any = None, *, num_nodes: in
     if target is None:
         source, target, weights, num_nodes, undirected = _edges_of(source, weights, num_nodes, undirected)
     if isinstance(weights, (str, bool)):
-        raise TypeError(f"build(): weights={_checks.told(weights)}: give an array, one number an edge")
+        raise TypeError(f"build(): weights={_checks.told(weights)}; give an array, one number per edge")
     if num_nodes is not None:
         num_nodes = _checks.number(num_nodes, "num_nodes", "say how many there are, a whole number")
         if num_nodes < 0:
@@ -55,7 +55,7 @@ def _edges_of(given: Any, weights: Any, num_nodes: int | None, undirected: bool 
     sparse = type(given).__module__.split(".")[0] == "torch" and str(getattr(given, "layout", "torch.strided")) != "torch.strided"
     if sparse or hasattr(given, "tocoo"):  # torch, SciPy
         if given.ndim != 2 or given.shape[0] != given.shape[1]:
-            raise UsageError(f"a matrix of shape {tuple(given.shape)} is no graph's; give a square one")
+            raise UsageError(f"the matrix is of shape {tuple(given.shape)}; a graph's is square")
         if num_nodes not in (None, given.shape[0]):
             raise UsageError(f"num_nodes={num_nodes} of a matrix with {given.shape[0]} rows; leave it out")
         if sparse:  # entries that stand twice are one
@@ -119,7 +119,7 @@ def random_walk(graph: Graph, start: Any, walk_length: int, p: float = 1.0, q: f
 
     start: positions of nodes among graph.ids(), or a bool each; a walk from each, in this order
     p, q: 0.001 to 1000. A step from v, where t was before, goes to t with a chance in proportion to 1 / p, to neighbors that lead to t to 1, to
-    others to 1 / q; 1, 1: to each neighbor alike. A walk stays at a node without neighbors.
+    others to 1 / q; 1, 1: to each neighbor with the same. A walk stays at a node without neighbors.
     side: 'out': along edges; 'in': against them. seed: a walk is a function of it and of its position in start, the same on every device
     device: walks: 'cpu', 'cuda', 'simulated'; access, edges: as of garner.bfs
     Result: shape (starts, walk_length + 1), int64; return_edge_indices (of a graph in natural order): also where each edge stands in csr()

@@ -40,7 +40,7 @@ class Relations:
 
     def type_of(self, kind: Any, name: str) -> Any:
         if kind not in self.num_nodes:
-            raise UsageError(f"{name}: there are no nodes of type {_checks.told(kind)}; the types are {list(self.num_nodes)}")
+            raise UsageError(f"{name}: the graphs have no nodes of type {_checks.told(kind)}; the types are {list(self.num_nodes)}")
         return kind
 
     def tables(self, given: Any, name: str) -> dict[Any, Any]:
@@ -57,7 +57,7 @@ class Relations:
         """edge_attr, by relation."""
         for kind, table in _by(given, "edge_attr", "a table for each relation that has one").items():
             if kind not in self.graphs:
-                raise UsageError(f"edge_attr: there is no relation {_checks.told(kind)}; they are {list(self.graphs)}")
+                raise UsageError(f"edge_attr: the graphs have no relation {_checks.told(kind)}; they are {list(self.graphs)}")
             edges = self.of_edges[kind].num_edges if kind in self.of_edges else self.graphs[kind].info.num_edges
             _checks.rows(table, f"edge_attr of {kind}", edges, "edges")
         return dict(given)
@@ -68,14 +68,14 @@ class Relations:
         return {kind: np.load(file) for kind, file in files.items() if file is not None}
 
     def seeds(self, given: Any, name: str = "seeds") -> tuple[Any, Any]:
-        """Of ('paper', nodes or a mask), or 'paper' for all: the type, and positions; None: all."""
+        """The type, and positions (None: all), from ('paper', nodes or a mask), or 'paper' for all."""
         kind, which = (given, None) if isinstance(given, str) else given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, None)
         if not isinstance(kind, str):
             raise UsageError(f"{name} is {_checks.told(given)}; there are several types of nodes, so give one of them, as ('paper', mask)")
         return self.type_of(kind, name), which
 
     def links(self, given: Any) -> tuple[Any, Any]:
-        """Of (relation, pairs) both. The relation may be one that the graphs have not."""
+        """The relation and the pairs of (relation, pairs). The relation may be one that the graphs have not."""
         kind: Any
         kind, which = given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, None)
         if not _is_edge_type(kind):
@@ -86,7 +86,7 @@ class Relations:
         return tuple(kind), which
 
     def make_sampler(self, fanouts: Any, device: Any, options: Mapping[str, Any]) -> Callable[[], BlockSampler]:
-        """fanouts: a list, or by relation. Of options `times` and `scores` are by type, and times of edges by relation."""
+        """fanouts: a list, or by relation. Options: `times` and `scores` are by type, times of edges by relation."""
         hops = fanouts
         if isinstance(fanouts, Mapping):
             if set(fanouts) != set(self.graphs):
@@ -138,10 +138,10 @@ def relations_of(given: Any, x: Any, y: Any, num_nodes: Any) -> Relations:
         return Relations({t.name: t.count for t in given.node_types}, {e.key: given.adjacency(e.key) for e in given.edge_types}, "out",
                          {e.key: e for e in given.edge_types})
     if not given:
-        raise UsageError("graph: there are no relations; give at least one, as {('author', 'writes', 'paper'): graph}")
+        raise UsageError("graph: the dict is empty; give at least one relation, as {('author', 'writes', 'paper'): graph}")
     for kind, graph in given.items():
         if not _is_edge_type(kind):
-            raise UsageError(f"graph: the relation {_checks.told(kind)} is none; name each by its types, as ('author', 'writes', 'paper')")
+            raise UsageError(f"graph: {_checks.told(kind)} does not name a relation; name each by its types, as ('author', 'writes', 'paper')")
         if not isinstance(graph, Graph):
             raise KindError(f"graph: the relation {kind} is {_checks.told(graph)}; give a Graph, as garner.build and garner.open make it")
         if graph.info.id_map:

@@ -18,8 +18,8 @@ from .errors import UsageError
 
 
 class NegativeSampling:
-    """As torch_geometric.sampler.NegativeSampling. mode 'binary': `amount` pairs a link, of random ends; 'triplet': so many random targets for the
-    source of each link. src_weight, dst_weight: shape (nodes,), how often a node is sampled; None: all alike."""
+    """As torch_geometric.sampler.NegativeSampling. mode 'binary': `amount` pairs per link, of random ends; 'triplet': so many random targets for the
+    source of each link. src_weight, dst_weight: shape (nodes,), how often a node is sampled; None: all equally often."""
 
     def __init__(self, mode: Any, amount: float = 1, src_weight: Any = None, dst_weight: Any = None) -> None:
         self.mode = getattr(mode, "value", mode)  # PyG has an enum
@@ -51,7 +51,7 @@ class NegativeSampling:
 
 
 def weights_of(negatives: Any, ends: tuple[int, int]) -> dict[str, torch.Tensor]:
-    """src_weight and dst_weight, where they are said: one per node, looked at. ends: how many nodes there are for each."""
+    """src_weight and dst_weight, where they are set: one per node, checked. ends: how many nodes there are for each."""
     found = {}
     for name, nodes in zip(("src_weight", "dst_weight"), ends):
         if (weight := getattr(negatives, name, None)) is not None:
@@ -106,7 +106,7 @@ def drawing(number: int) -> Iterator[None]:
 
 def seeds_of(row: torch.Tensor, col: torch.Tensor, label: torch.Tensor | None, time: torch.Tensor | None, types: tuple[Any, Any],
              num_nodes: tuple[int, int], node_time: tuple[Any, Any], disjoint: bool, negatives: Any, number: int) -> Seeds:
-    """Of links between nodes of these types (the same twice where there is one). node_time: of the nodes of both types, or None; `time`: of the
+    """Seeds of links between nodes of these types (the same twice where there is one). node_time: of the nodes of both types, or None; `time`: of the
     links, which negatives obey too. The negatives are a function of the number. Disjoint: each end is a seed of its own; else each node is one."""
     links = row.numel()
     src, dst, src_time, dst_time = row, col, time, time
@@ -169,7 +169,7 @@ def _negatives(negatives: Any, end: str, links: int, time: torch.Tensor | None, 
 
 
 def of_links(tree: torch.Tensor, trees: tuple[int, int]) -> torch.Tensor:
-    """Of disjoint trees of seeds the links that these belong to. Trees of sources come first, then as many of targets, then those of more negatives."""
+    """The links that disjoint trees of seeds belong to. Trees of sources come first, then as many of targets, then those of more negatives."""
     ends, links = trees
     if tree.is_cpu:  # by NumPy: threads that torch wakes for this spin for a while on the cores that sample the next mini-batch
         found = tree.numpy()

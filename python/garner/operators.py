@@ -1,6 +1,6 @@
 """Sums over adjacency lists as operators of torch, torch.ops.garner: with gradients, fake tensors for torch.compile, and no wait for a GPU.
 
-`lists` groups edges by one of their ends, `sum` adds up rows over lists, `dot` is the gradient of sum's weights. An order of no elements is that
+`lists` groups edges by one of their ends, `sum` sums rows over lists, `dot` is the gradient of sum's weights. An order of no elements is that
 of the lists themselves. scale: 0: as they are; 1: a sum is divided by the length of its list; 2: a row by that of its own list, among those of
 the other end, which takes gradients of means back.
 """
@@ -33,7 +33,7 @@ _idle: dict[torch.device, list[_garner.ListSums]] = {}
 
 
 def real_of(kind: torch.dtype) -> torch.dtype:
-    """What rows are added up in, and weights are of."""
+    """The type in which rows are summed, and weights are held."""
     return torch.float64 if kind == torch.float64 else torch.float32
 
 
@@ -43,7 +43,7 @@ def _refuse(ends: torch.Tensor, others: torch.Tensor, count: int, others_count: 
 
 
 def _lists(ends: torch.Tensor, others: torch.Tensor, count: int, others_count: int, grouped: bool) -> Lists:
-    """Of edges to `ends` < count from `others`: offsets of each end's edges, their other ends, and which edge each is."""
+    """Offsets of the edges of each end, their other ends, and which edge each is, for edges to `ends` < count from `others`."""
     edges = ends.numel()
     if max(edges, count, others_count) >= 1 << 31:
         raise UsageError(f"{edges} edges between {others_count} sources and {count} targets; sums are over less than 2^31 of each; split them")
@@ -85,7 +85,7 @@ def _sound_lists(ends: torch.Tensor, others: torch.Tensor, count: int, grouped: 
 
 
 def _begins(ends: torch.Tensor, count: int) -> torch.Tensor:
-    """Of ascending ends < count: where those of each begin, and how many there are."""
+    """Where the edges of each end begin, and how many there are, for ascending ends < count."""
     found: torch.Tensor = torch._convert_indices_from_coo_to_csr(ends, count)  # type: ignore[attr-defined, unused-ignore]
     return found
 
@@ -254,14 +254,14 @@ def summed(*inputs: Any) -> torch.Tensor:
 
 
 class Edges:
-    """Edges from row[e] < sources to col[e] < targets, over which rows on a device are summed. Of views of `known`, a tensor: each layer, and
-    backward, takes the lists that were made of them, until it changes or nobody has it; within torch.compile the compiler sees to that."""
+    """Edges from row[e] < sources to col[e] < targets, over which rows on a device are summed. row and col are views of `known`, a tensor: each
+    layer, and backward, reuses the lists made of them until the tensor changes or is released; within torch.compile the compiler does that."""
 
     _made: Any = WeakTensorKeyDictionary()
     _pair: torch.Tensor
     _source: int
     _sampled: dict[int, tuple[Any, ...]] = {}  # by where they lie, since a compiled graph makes views of its own
-    _most = 256  # of these, before those that are gone are taken out
+    _most = 256  # of these, before those of released tensors are taken out
 
     @staticmethod
     def are_sampled(edge_index: torch.Tensor, nodes: tuple[Sequence[int], Sequence[int]], edges: Sequence[int]) -> None:
@@ -283,7 +283,7 @@ class Edges:
 
     @staticmethod
     def reach(row: torch.Tensor, col: torch.Tensor) -> tuple[int, int] | None:
-        """Of the first of edges that the sampler made: among how many nodes their ends are; of others None."""
+        """Among how many nodes the ends of these edges are, if they are the first of edges that the sampler made; else None."""
         known, version, of_sources, of_targets, edges = Edges._sampled.get(row.data_ptr(), (None,) * 5)
         whole, count = None if known is None else known(), row.numel()
         if whole is None or version != whole._version or count > edges[-1] or whole.dtype != row.dtype or whole.device != row.device or (
@@ -301,7 +301,7 @@ class Edges:
 
     @classmethod
     def of(cls, edge_index: torch.Tensor, source: int, targets: int, sources: int, device: torch.device) -> Edges:
-        """Of a pair whose row `source` has the sources. Where lists of them are kept, no views of it are made."""
+        """Edges of a pair whose row `source` has the sources. Where their lists are kept, no views of it are made."""
         self = cls.__new__(cls)
         self._pair, self._source = edge_index, source
         self.targets, self.sources, self.device, self.grouped, self.kept = targets, sources, device, False, {}
@@ -311,7 +311,7 @@ class Edges:
             self._keep(known, (edge_index.data_ptr(), edge_index.stride(), edge_index.shape[1], source, targets, sources))
         return self
 
-    def __getattr__(self, name: str) -> Any:  # of a pair, once it is asked for
+    def __getattr__(self, name: str) -> Any:  # makes the views of a pair at their first use
         if name not in ("row", "col"):
             raise AttributeError(name)
         self.row, self.col = self._pair[self._source], self._pair[1 - self._source]
@@ -327,7 +327,7 @@ class Edges:
         self.kept = entries.setdefault((*part, self.device, _stream(self.device), torch.is_inference_mode_enabled()), self.kept)
 
     def reached(self) -> Edges:
-        """Of edges that the sampler made: to no more targets than have some."""
+        """Edges that the sampler made, to no more targets than have some."""
         if "reached" not in self.kept:
             self.kept["reached"] = Edges.reach(self.row, self.col), {}
         least, kept = self.kept["reached"]

@@ -127,7 +127,7 @@ def _pages(count: int) -> int:
 
 
 def _adjacency_of(data: Any, writer: _Writes, weight_attr: Any, time_attr: str | None) -> list[dict[str, Any]]:
-    """Of each edge_index the adjacency by which loaders sample, made here once."""
+    """The adjacency by which loaders sample, made here once from each edge_index."""
     from .pyg import source
     if not any("edge_index" in store for store in data.stores) or data.num_nodes is None:
         return []

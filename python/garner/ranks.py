@@ -1,7 +1,7 @@
-"""The processes of a group of torch.distributed: that they are alike, how rows go from each to each, and which one is gone or late.
+"""The processes of a group of torch.distributed: checks that they fit together, exchanges rows, and finds a rank that is dead or timed out.
 
-Each says a number twice a second to the store by which the group met, and how many exchanges it has begun. Nobody reads that until something
-fails. Then whose number stands still is gone, and whose exchanges are behind is late; who knows it first says it for all.
+Twice per second each rank writes a number and how many exchanges it has begun to the group's store. The ranks read that only when something
+fails. A rank whose number stands still is dead, and one whose exchanges are behind timed out. The first rank that finds it writes it for all.
 """
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Ranks:
             return
         self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
         if self.rank < 0:
-            raise UsageError("this process is no rank of the group; call it in the group's ranks alone")
+            raise UsageError("this process is outside of the group; call it in the group's ranks alone")
         if self.size == 1:
             return
         self.names = [f"rank {k}" for k in range(self.size)]
@@ -141,7 +141,7 @@ class Ranks:
         return work
 
     def named(self) -> _Named:
-        """Around what fails where another rank is gone or late: the error is a RankError then."""
+        """A context for work that fails when another rank is dead or timed out: the error is a RankError then."""
         return _Named(self)
 
     def __enter__(self) -> Ranks:
@@ -154,7 +154,7 @@ class Ranks:
             raise self.why(error) from error
         _within(3, lambda: self._say(f"{self.names[self.rank]}: has stopped: {type(error).__name__}: {error}"))
 
-    # --- who is gone or late
+    # --- ranks that are dead or timed out
 
     def why(self, error: BaseException) -> RankError:
         """An error of a collective, once one has looked at the others."""
@@ -163,7 +163,8 @@ class Ranks:
             return self._failed or self._say(said)
 
         self._failed = _within(self.silence + 3, found) or (
-            "the store by which the ranks met does not answer: the process that keeps it is gone (rank 0, or torchrun on its machine), or the way there")
+            "the store of torch.distributed does not respond; the process that keeps it (rank 0, or torchrun on its machine) is dead or cannot be reached; "
+            "begin anew, from the last checkpoint")
         return RankError(self._failed)
 
     def _named(self, ranks: Sequence[int]) -> str:
@@ -176,7 +177,7 @@ class Ranks:
         try:
             self._store.set(f"left/{self.rank}", verdict)
             return str(self._store.compare_set("verdict", "", verdict).decode())
-        except Exception:  # the store is gone
+        except Exception:  # the store is dead
             return verdict
 
     def _verdict(self) -> str:
@@ -186,12 +187,12 @@ class Ranks:
         return bool(self._store.check([f"left/{rank}"]))
 
     def _beats(self) -> list[list[int]]:
-        """Of each rank how often it has said something, and its exchanges."""
+        """How often each rank has written to the store, and how many exchanges it has begun."""
         keys = [f"beat/{k}" for k in range(self.size)]
         return [[int(n) for n in self._store.get(key).decode().split()] if self._store.check([key]) else [0, 0] for key in keys]
 
     def _silent(self) -> str:
-        """Who says nothing for `silence` seconds; empty: all that have not left say something."""
+        """Names the ranks that write nothing for `silence` seconds; empty: all write that have not left."""
         first, began = self._beats(), time.monotonic()
         while True:
             time.sleep(_beat_seconds / 2)
@@ -200,7 +201,7 @@ class Ranks:
             if said or not still:
                 return said
             if time.monotonic() - began > self.silence:
-                return f"{self._named(still)}: gone, without a sign for {self.silence:g} s; begin anew, from the last checkpoint"
+                return f"{self._named(still)}: dead, without a sign for {self.silence:g} s; begin anew, from the last checkpoint"
 
     def _late(self) -> str:
         left = [k for k in range(self.size) if k != self.rank and self._left(k)]
@@ -209,11 +210,11 @@ class Ranks:
         behind = [(k, at) for k, (_, at) in enumerate(self._beats()) if k != self.rank and at < self.exchanges]
         if not behind:
             return ""
-        return (f"{self._named([k for k, _ in behind])}: late by {self.timeout:g} s, in exchange {behind[0][1]} while {self.names[self.rank]} waits in "
-                f"{self.exchanges}; see what it does, or say a longer timeout=")
+        return (f"{self._named([k for k, _ in behind])}: timed out after {self.timeout:g} s, in exchange {behind[0][1]} while {self.names[self.rank]} waits in "
+                f"{self.exchanges}; see what it does, or set a longer timeout=")
 
     def look_at_devices(self) -> None:
-        """NCCL waits on the device for who is gone, for ever: stop it, and the next call says who."""
+        """NCCL waits on the device for a dead rank, for ever: stop it, and the next call names the rank."""
         now = time.monotonic()
         if not self.on_devices or self._failed or all(work.done() for work in list(self._under_way)):
             self._waits_since = now
@@ -246,7 +247,7 @@ def _beat(of: weakref.ref[Ranks], store: Any, rank: int, ended: threading.Event)
         try:
             store.set(f"beat/{rank}", f"{number} {me.exchanges}")
             me.look_at_devices()
-        except Exception:  # the store is gone: who waits for somebody will find out
+        except Exception:  # the store is dead: a rank that waits for another will find out
             if ended.wait(_beat_seconds):
                 return
         del me
@@ -260,7 +261,7 @@ def _end(of: weakref.ref[Ranks]) -> None:
         return
     me._ended.set()
     _within(3, lambda: me._store.set(f"left/{me.rank}", "it has ended"))
-    # Gloo's threads let go of tensors, for which they need the interpreter: while it ends that is std::terminate. They end with their groups, here.
+    # Gloo's threads release tensors, for which they need the interpreter: while it ends that is std::terminate. They end with their groups, here.
     me.group = me.world = me._tell = me._rows = None
     gc.collect()  # of DistributedDataParallel too, which is a cycle
 
@@ -301,14 +302,14 @@ _of_group: dict[Any, Ranks] = {}
 
 
 def ranks(group: Any = None, *, timeout: float = 60, silence: float = 5) -> Ranks:
-    """The processes of a group of torch.distributed, which name the one that is gone, late, or differs.
+    """The processes of a group of torch.distributed, which name the one that is dead, timed out, or differs.
 
         with garner.torch.ranks(timeout=120):             # around a training; also what torch's own collectives throw is a RankError then
             ...
 
     Made once for a group: garner.torch.shard and remote_rows take the same, with the options of the first call. It sees to it that all ranks have
     the same Garner. group: None: all ranks; without torch.distributed this process alone. timeout: seconds that an exchange waits for a rank
-    that lives. silence: seconds without a sign after which a rank is gone. Every rank calls it.
+    that lives. silence: seconds without a sign after which a rank counts as dead. Every rank calls it.
     Result: Ranks: rank, size, names. Errors: UsageError where torch.distributed has not begun; RankError.
     """
     found = _of_group.get(group)

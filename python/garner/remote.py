@@ -1,4 +1,4 @@
-"""Of garner.torch: feature rows that are split over the ranks of a group, or over machines, and come as mini-batches need them."""
+"""The part of garner.torch for feature rows that are split over the ranks of a group, or over machines, and come as mini-batches need them."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -29,7 +29,7 @@ class _Asked:
 @has_old_names
 class RemoteRows:
     """Made by garner.torch.remote_rows: a table of `shape`, of which this rank has the rows from `first` on. `report`: since it was made: windows,
-    ids that were requested, rows of them that came once a window, of these those of others, their bytes, and ms that the caller waited."""
+    ids that were requested, rows of them that came (once per window), of these those of others, their bytes, and ms that the caller waited."""
 
     def __init__(self, mine: Any, ranks: Ranks, device: Any, wire: torch.dtype | None) -> None:
         self._mine, self.group = mine, ranks
@@ -65,7 +65,7 @@ class RemoteRows:
 
     def prefetch(self, batches: Iterator[Any], window: int = 8) -> Iterator[Any]:
         """The same mini-batches, their rows as `x`, by `n_id`: while those of one window are learned from, the rows of the next come, and the ids of
-        the one behind it are drawn and exchanged by a thread. All ranks have as many mini-batches, and stop behind the same one."""
+        the one behind it are sampled and exchanged by a thread. All ranks have as many mini-batches, and stop behind the same one."""
         for batch, (x,) in rows_ahead([self], ((batch, [batch.n_id]) for batch in batches), window):
             batch.x = x
             yield batch
@@ -134,7 +134,7 @@ class RemoteRows:
 
 
 def rows_ahead(tables: Sequence[RemoteRows], batches: Iterator[tuple[Any, Sequence[torch.Tensor]]], window: int) -> Iterator[tuple[Any, list[torch.Tensor]]]:
-    """Of mini-batches and ids in each of the tables: the mini-batches and their rows. As RemoteRows.prefetch."""
+    """The mini-batches and their rows, from mini-batches and ids in each of the tables. As RemoteRows.prefetch."""
     first = tables[0]
 
     def drawn() -> list[_Asked] | None:
@@ -172,13 +172,13 @@ def remote_rows(mine: Any, group: Any = None, *, by: str = "rank", wire: str | N
 
         x = garner.torch.remote_rows(torch.from_numpy(block))                  # this rank's rows; under torchrun
         for batch in garner.torch.loader(g, [15, 10, 5], train, x=x, y=labels, batch_size=1024):
-            ...                                           # batch.x as ever; each row crosses once a window of mini-batches, while others are learned from
+            ...                                           # batch.x as ever; each row crosses once per window of mini-batches, while others are learned from
 
     mine: this rank's block: a tensor, a NumPy array, a table of garner.tiered. by='machine': the block is the machine's: its processes give the same
-    one (of garner.shared, over peers), and each asks for rows of other machines at the process there that has its LOCAL_RANK.
+    one (of garner.shared, over peers), and each requests rows of other machines from the process there that has its LOCAL_RANK.
     wire: 'bf16', 'f16': what float32 rows are rounded to while they cross. device: where rows come to: None: with NCCL torch's current GPU, else
     the CPU. timeout: as of garner.torch.ranks. The loader's loading=dict(window=16) says how many mini-batches are a window.
-    Result: RemoteRows; its calls are made by all ranks. Errors: RankError, UsageError; IdError for an id that is no row.
+    Result: RemoteRows; its calls are made by all ranks. Errors: RankError, UsageError; IdError for an id outside the table.
     """
     if by not in ("rank", "machine"):
         raise UsageError(f"by={_checks.told(by)}: say rank or machine")

@@ -49,7 +49,7 @@ class Embedding:
         return f"<garner.Embedding {self._table.summary()}>"
 
     def gather(self, ids: Any) -> Any:
-        """Rows of ids (whole numbers of any shape): of the library of ids, on their device. Errors: IdError names an id that is no row."""
+        """Rows of ids (whole numbers of any shape): of the library of ids, on their device. Errors: IdError names an id outside the table."""
         library = _library(ids)
         ids = library.ids(ids, len(self))
         (at,), (out,), stream, done = library.bring(self._table.device_index, [ids], [None], [(*ids.shape, self._table.width)], "float32")
@@ -60,9 +60,9 @@ class Embedding:
 
     def update(self, ids: Any, gradients: Any, *, lr: float = 0.01, lr_decay: float = 0, betas: tuple[float, float] = (0.9, 0.999),
                eps: float | None = None) -> UpdateRun:
-        """One step: gradients[k], of shape (*ids.shape, width), is of the row ids[k]; those of one row are added up in the order of their positions.
+        """One step: gradients[k], of shape (*ids.shape, width), is of the row ids[k]; those of one row are summed in the order of their positions.
         Only these rows change. lr_decay: of adagrad; betas: of adam; eps: None: as torch (adagrad 1e-10, adam 1e-8).
-        Errors: IdError for an id that is no row, InputError for a row whose gradient is no finite number; then nothing has changed."""
+        Errors: IdError for an id outside the table, InputError for a row whose gradient is not finite; then nothing has changed."""
         library = _library(gradients, ids)
         ids = library.ids(ids, len(self))
         gradients = library.floats(gradients, "gradients")
@@ -102,7 +102,7 @@ def embedding(rows: int, width: int, *, optimizer: str = "adam", device: Any = N
         table.update(ids, gradients, lr=0.01)             # gradients of table.gather(ids)
 
     optimizer: 'sgd', 'adagrad' or 'adam' (as torch.optim.SparseAdam: rows without a gradient stay as they are, all count the same steps).
-    device: gathers and steps: 'cuda:1', 'cpu', 'simulated'; None: the first GPU, or 'cpu' where there is none.
+    device: gathers and steps: 'cuda:1', 'cpu', 'simulated'; None: the first GPU, else 'cpu'.
     feature_cache: bytes of rows, with their state, in GPU memory; None: half of what is free. scores: one per row: the hottest are those.
     All others lie in host memory, where the device reads, steps and writes them in place.
     init: 'normal' (init_scale: the standard deviation), 'uniform' (from -init_scale to init_scale) or 'zero': a function of seed, row and column.

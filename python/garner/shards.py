@@ -1,4 +1,4 @@
-"""Of garner.torch: a part of a graph in each process of a group of torch.distributed, and aggregation over all parts."""
+"""The part of garner.torch for a graph split over processes: a part of it in each process of a group of torch.distributed, and aggregation over all parts."""
 from __future__ import annotations
 
 import math
@@ -118,7 +118,7 @@ def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool =
     Result: Shard. Errors: RankError names ranks with another Garner or another graph; UsageError.
     """
     if not isinstance(graph, Graph):
-        raise TypeError(f"shard(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate")
+        raise TypeError(f"shard(): graph={_checks.told(graph)} is not a Graph; make one with garner.build, open, read or generate")
     all_ranks = ranks_of(group, timeout=timeout)
     all_ranks.require_same("graph", f"{graph.info.num_nodes} vertices and {graph.info.num_edges} edges, digest {graph.digest():016x}", "open the same file in all")
     all_ranks.require_same("shard()", f"{side} {balance} {'deterministic' if deterministic else 'fast'} {wire}{' weighted' if weighted else ''}", "say the same in all")

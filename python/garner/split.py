@@ -1,7 +1,7 @@
-"""Of garner.torch: a graph whose lists are split over the ranks of a group, and the mini-batches that are taken from all of it.
+"""The part of garner.torch for a graph whose adjacency is split over the ranks of a group, and for mini-batches sampled from all of it.
 
-A hop of a window of mini-batches is four exchanges: how many nodes each rank is asked for, which, how many neighbors each drew, and these.
-What a node draws is a function of seed, mini-batch, hop and node, whoever has its list: mini-batches are those of the graph in one place.
+A hop of a window of mini-batches is four exchanges: how many nodes are requested from each rank, which, how many neighbors each node gets, and these.
+The sample of a node is a function of seed, mini-batch, hop and node, whichever rank has its list: mini-batches are those of the graph in one place.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ most_together = 64  # mini-batches of a window
 @has_old_names
 class RemoteGraph:
     """Made by garner.torch.remote_graph: a graph of len() nodes, of which this rank has the lists of `count` from `first` on, by their positions
-    among Graph.ids(). `report`: since it was made: windows, nodes that were asked for, of these those of others, and the bytes that crossed."""
+    among Graph.ids(). `report`: since it was made: windows, nodes that were requested, of these those of others, and the bytes that crossed."""
 
     def __init__(self, part: GraphPart, ranks: Ranks, ends: list[int]) -> None:
         self.part, self.group = part, ranks
@@ -66,11 +66,11 @@ class Draws:
         ranks.same("loader()", made[1], "say the same in all")
         self._ids = ranks.another() if ranks.size > 1 else None
         self._edge_ids = bool(options.get("edge_ids"))
-        self._one = threading.Lock()  # who iterates at the same time has a thread of his own
+        self._one = threading.Lock()  # iterators at the same time have a thread each
 
     def window(self, seeds: Sequence[torch.Tensor], number: int) -> list[SampledSubgraph]:
-        """Mini-batches number, number + 1 ... of these seeds, drawn together. Ranks may meet in windows of different epochs: each draws by the
-        numbers that it is asked for, and all have as many hops."""
+        """Mini-batches number, number + 1 ... of these seeds, sampled together. Ranks may be in windows of different epochs at the same time: each
+        samples by the numbers of a request, and all have as many hops."""
         with self._one:
             self.graph.report["windows"] += 1
             self.sampler.begin([one.numpy() for one in seeds], number)
@@ -80,14 +80,14 @@ class Draws:
             return list(self.sampler.finish())
 
     def windows(self, seeds: torch.Tensor, order: torch.Tensor, batch_size: int, window: int, number: int) -> Iterator[list[tuple[SampledSubgraph, torch.Tensor]]]:
-        """Of an epoch that takes the seeds in this order: what each mini-batch of a window drew, and which of the seeds it is of. number: of the first."""
+        """The windows of an epoch that takes the seeds in this order: each mini-batch's sample, and which of the seeds it is of. number: of the first."""
         taken = torch.split(order, batch_size) if len(order) else ()
         for first in range(0, len(taken), window):
             some = taken[first:first + window]
             yield list(zip(self.window([seeds[which] for which in some], number + first), some))
 
     def _drawn(self, number: int, hop: int, vertices: torch.Tensor, batches: torch.Tensor) -> tuple[Any, Any, Any]:
-        """What the owners of these nodes draw for them, in their order; this rank draws for all that ask it."""
+        """The samples of these nodes from their owners, in the order of the nodes; this rank samples for all requests that it gets."""
         graph, ranks = self.graph, self.graph.group
         each = [1] * ranks.size
         owner = torch.searchsorted(graph.begins, vertices, right=True) - 1
@@ -122,7 +122,7 @@ class Draws:
         return of_vertex.numpy(), drawn[:, 0].contiguous().numpy(), drawn[:, 1].contiguous().numpy()
 
     def _for_all(self, numbers: list[int], hop: int, vertices: torch.Tensor, batches: torch.Tensor, each: list[int]) -> list[torch.Tensor]:
-        """Drawn together where the mini-batches of all have the same numbers, as those of garner.torch.loader have; else a rank's after the other."""
+        """Samples together where the mini-batches of all have the same numbers, as those of garner.torch.loader have; else one rank after the other."""
         if len(set(numbers)) == 1:
             numbers, each = numbers[:1], [len(vertices)]
         drawn = [self.sampler.sample(number, hop, of.numpy(), which.numpy())
@@ -131,7 +131,7 @@ class Draws:
 
 
 def _sums(numbers: torch.Tensor, counts: list[int]) -> list[int]:
-    """Of the first counts[0] of them, the next counts[1] ..."""
+    """Sums of the first counts[0] of them, the next counts[1] ..."""
     return [int(some.sum()) for some in torch.split(numbers, counts)]
 
 
@@ -201,7 +201,7 @@ def _given(mine: Any) -> Any:
 
 
 def _made_alike(ranks: Ranks, make: Callable[[], Any], say: Callable[[Any], Any]) -> tuple[Any, list[Any]]:
-    """What one makes that all need, and what each says of its own. Where one cannot make it all hear why, and nobody waits for it."""
+    """The object that each rank makes, and the descriptions of all. Where one rank fails to make it, all raise its error, and no rank waits."""
     made, mistake, mine = None, None, None
     try:
         made = make()

@@ -158,7 +158,7 @@ def _is_torch(array: Any) -> bool:
 
 
 def _library(*arrays: Any) -> Any:
-    """Of the first of them that belongs to one; NumPy's for lists and numbers."""
+    """The library of the first array that belongs to one; NumPy's for lists and numbers."""
     for array in arrays:
         if _is_torch(array):
             from .torch import library
@@ -175,7 +175,7 @@ def addressed(address: int, ids: Any) -> tuple[int, int, int, bool]:
 
 
 def _conversion(dtype: Any, kind: str) -> tuple[str | None, str]:
-    """A dtype of any library as what the gather is asked for: (None, 'f32' or 'bf16'; the kind of the rows)."""
+    """A dtype of any library as the gather takes it: (None, 'f32' or 'bf16'; the kind of the rows)."""
     if dtype is None:
         return None, kind
     name = {"f32": "float32", "bf16": "bfloat16"}.get(str(dtype)) or str(getattr(dtype, "__name__", dtype)).rsplit(".", 1)[-1]
@@ -213,7 +213,7 @@ class Tiered(Generic[Rows]):
     it is; where torch is imported it also is a torch.Tensor, so that PyG takes it for features. What would need all rows at one place is
     refused: numpy.asarray (say numpy() for a copy of all rows), arithmetic, other dimensions, writing.
     It goes to other processes, files and copies by name: made of a .npy file, or of a garner.shared table.
-    Errors: IdError (an InputError and an IndexError) for an id outside the table, UsageError for what is no id.
+    Errors: IdError (an InputError and an IndexError) for an id outside the table, UsageError for another type than an id's.
     """
 
     def __init__(self, table: _garner.Table, source: Any, made: dict[str, Any]) -> None:
@@ -230,7 +230,7 @@ class Tiered(Generic[Rows]):
 
     @property
     def dtype(self) -> Any:
-        """Of the library that the table was made of; 'bfloat16' where NumPy knows none."""
+        """A dtype of the library that the table was made of; 'bfloat16' where NumPy knows none."""
         try:
             return self._source.row_type(self._table.kind)
         except UsageError:
@@ -281,7 +281,7 @@ class Tiered(Generic[Rows]):
         return self.gather(index)
 
     def to(self, *to: Any, **how: Any) -> Self:
-        """Itself, where it is asked to be where it is, and as it is; rows go elsewhere when they are gathered."""
+        """Itself, for its own device and dtype; rows go elsewhere when they are gathered."""
         for asked in (*map(_checks.device, to), *map(_checks.device, how.values())):
             if asked is None or isinstance(asked, bool) or str(asked) in (str(self.device), str(self.dtype), str(self.device).split(":")[0]):
                 continue
@@ -308,8 +308,8 @@ class Tiered(Generic[Rows]):
 
     @staticmethod
     def _refuse(what: str) -> NoReturn:
-        raise UsageError(f"{what}: a tiered table is no whole tensor, its rows lie in several memories; gather what you need, table[ids], or "
-                         "say table.numpy() for a copy of all rows")
+        raise UsageError(f"{what}: a tiered table is not one tensor, its rows lie in several memories; gather what you need, table[ids], or "
+                         "call table.numpy() for a copy of all rows")
 
     def __dlpack__(self, **how: Any) -> NoReturn:
         self._refuse("__dlpack__")
@@ -357,7 +357,7 @@ class Tiered(Generic[Rows]):
         """The same table for another device of this process, as 1 or 'cuda:1': a Tiered.
 
         The rows kept on the device are copied to that one; those on peers and in host memory are shared, each released with the last table
-        that reads it. A device without fast links to the peers reads their rows from host memory, and summary() says so.
+        that reads it. A device without fast links to the peers reads their rows from host memory, as summary() reports.
         Errors: UsageError between a GPU, the CPU and the simulated device, and for a table whose peers are processes (group); OutOfMemory, DeviceError.
         Source: figure 4.6 and Listing 4.1 of Min's dissertation.
         """
@@ -444,7 +444,7 @@ class Tiered(Generic[Rows]):
         """What a gather of so many ids would choose, and why: a GatherRun. batches: the ids are of so many mini-batches (gather_many())."""
         count = operator.index(ids)
         if not 0 <= count < 1 << 64:
-            raise UsageError(f"explain: {count} ids; say how many ids a gather has, 0 or more")
+            raise UsageError(f"explain: {count} ids; give the number of ids per gather, 0 or more")
         return self._table.explain(count, operator.index(batches), strategy=strategy, order=order, duplicates=duplicates,
                                    to=_conversion(dtype, self._table.kind)[0], multiprocessors=multiprocessors)
 
@@ -474,7 +474,7 @@ class Tiered(Generic[Rows]):
 
 
 def _contiguous(array: Any, what: str) -> Any:
-    """Itself, or a copy, which is said."""
+    """Itself, or a copy, with a warning."""
     _checks.table(array, what)
     if _is_torch(array):
         whole, copy = array.is_contiguous(), array.contiguous
@@ -493,7 +493,7 @@ def unified(array: Any, device: Any = None) -> Unified:
     """A host array that a device reads in place: pinned and mapped, not copied.
 
     array: of the host: NumPy, a CPU tensor of torch, anything with DLPack, a garner.Shared; any numbers, any shape; one that is not
-    contiguous is copied, and a RuntimeWarning says so. device: 0, 'cuda:1', ...; None: device 0, or the host alone where there is none.
+    contiguous is copied, with a RuntimeWarning. device: 0, 'cuda:1', ...; None: device 0, or the host alone on a machine that lacks one.
     Result: Unified, which torch.from_dlpack, cupy.from_dlpack (as an array of the device) and numpy.from_dlpack(..., device="cpu") take;
     garner.torch.unified gives the tensor at once. The memory is unpinned with its last owner.
     Errors: OutOfMemory where the system refuses to pin (the message names the limit), UsageError for an empty array, DeviceError.
@@ -528,15 +528,15 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
     """A feature table whose hottest rows lie in GPU memory and the rest in host memory: features[ids] as before, at the speed of the link.
 
     features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy or .gnt file;
-    one that is not contiguous is copied, and a RuntimeWarning says so. f32, f16, bf16, i8, i64 and bytes are known; f16, bf16 and i8 can be
-    converted by a gather. Rows of other numbers come bit for bit, in their dtype. A file of what is no number (void, text) comes as uint8,
-    and a RuntimeWarning says so.
+    one that is not contiguous is copied, with a RuntimeWarning. f32, f16, bf16, i8, i64 and bytes are known; f16, bf16 and i8 can be
+    converted by a gather. Rows of other numbers come bit for bit, in their dtype. A file of other elements (void, text) comes as uint8,
+    with a RuntimeWarning.
     dtype: what the elements are, whatever the array or file calls them: 'f32', 'f16', 'bf16', 'i8', 'i64' or 'u8', of as many bytes (or
     from or to bytes); nothing is converted. NumPy's files have no name for bfloat16 (ml_dtypes writes '<V2'): say 'bf16'.
     feature_cache: bytes of rows kept in GPU memory, as "8GiB"; None: from what is free. peers, peer_cache: devices with fast links to each
     other, and the bytes of rows that each holds for all. scores: shape (rows,), float32: which rows are the hottest; None: the first.
     host_cache: for a file: so many bytes of its hottest rows are kept in host memory, the others stay in the file; of these file_cache bytes (None: a
-    quarter) are for rows that come from the file and stay a while. A row file (.gnt) always stays. None: an .npy file is read or mapped.
+    quarter) are for rows that come from the file and stay a while. The rows of a feature file (.gnt) always stay in it. None: an .npy file is read or mapped.
     scales: i8: shape (rows,), float32. device: where gathers run: 'cuda:1', 'cpu', 'simulated'; None: the first GPU, else 'cpu'.
     group: a name: the peers are processes, one a device: each calls this with the same table, scores, peers and group and its own device, and
     holds its share of the rows. They wait for each other, at most timeout for all to come. Finish together (a barrier) before the first
@@ -550,7 +550,7 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
     if hasattr(features, "__fspath__"):
         features = os.fspath(features)
     if features is None:
-        raise TypeError("features: None is no table; give a NumPy array, a tensor of numbers, or the name of an .npy file")
+        raise TypeError("features=None; give a NumPy array, a tensor of numbers, or the name of an .npy file")
     if peers is not None:
         try:
             peers = [operator.index(peer) for peer in peers]
@@ -582,7 +582,7 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
 
 
 def _face(table: _garner.Table, library: Any, made: dict[str, Any]) -> Tiered[Any]:
-    """A Tiered over it: where torch is imported one that is a torch.Tensor too, so that its users see rows and not nothing."""
+    """A Tiered over it: where torch is imported one that is a torch.Tensor too, so that torch's functions see its rows."""
     if "torch" in sys.modules:
         from . import torch
         if (kind := torch.known(table.kind)) is not None:
@@ -660,11 +660,11 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
     dtype: of NumPy or torch, or 'bfloat16': creating: None: of the array, float32 for a shape; attaching: how to see the bytes of a row;
     None: f32, f16, bf16, i8 and i64 are known, others come as bytes (uint8). A row has one dimension then: only a pickled table, as an
     argument of a process, keeps shape and dtype. Graphs and data come as they were.
-    weight_attr, time_attr: of data, as loaders of garner.pyg are told to sample by them: the adjacency is made for these.
+    weight_attr, time_attr: of data, as loaders of garner.pyg take them: the adjacency is made for these.
     replace_stale: remove a table of that name whose processes were all killed. timeout: for the creator to publish it.
-    Result: Shared; .array is the table itself (NumPy), garner.tiered and garner.unified take it in place. It is gone with the last process
-    that holds it, or any part of it; who attached to it may read it alone. Errors: UsageError for a bad name or one that is held, FileError for a
-    table that is not there, is stale or never filled, InputError for a file that is none, OutOfMemory where shared memory is short (in a
+    Result: Shared; .array is the table itself (NumPy), garner.tiered and garner.unified take it in place. It is removed with the last process
+    that holds it, or any part of it; a process that attached to it may only read it. Errors: UsageError for a bad name or one that is held, FileError for a
+    table that is not there, is stale or never filled, InputError for a file of another kind, OutOfMemory where shared memory is short (in a
     container: --shm-size).
     Source: section 3.3 of Min's dissertation.
     """
@@ -680,13 +680,13 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
         return there if whole is None else whole
     if pieces.takes(features):
         if dtype is not None:
-            raise UsageError(f"shared: dtype={dtype} is for a table of rows; data and graphs keep theirs")
+            raise UsageError(f"shared: dtype={dtype} is for a table of numbers; leave it out, data and graphs keep theirs")
         return pieces.create(name, features, bool(replace_stale), weight_attr, time_attr)
     if isinstance(features, tuple):
         try:
             shape = [operator.index(n) for n in features]
         except TypeError:
-            raise UsageError(f"{features} is no shape; for a table of these numbers give an array") from None
+            raise UsageError(f"{features} is not a shape; for a table of these numbers give an array") from None
         if any(n < 0 for n in shape):
             raise UsageError(f"shape {features}: say 0 or more")
         return _garner._create_shared(name, shape, _code(np.float32 if dtype is None else dtype), bool(replace_stale))

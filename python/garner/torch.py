@@ -50,7 +50,7 @@ class _Torch:
         for i, out in zip(ids, outs):
             if out is not None and out.device != i.device:
                 raise UsageError(f"out lies on {out.device}, ids on {i.device}; give both on one")
-        if device >= 0 and not torch.cuda.is_available():  # a torch of the CPU beside a Garner of the GPU: as NumPy's arrays
+        if device >= 0 and not torch.cuda.is_available():  # torch for the CPU with a Garner for the GPU: as NumPy's arrays
             rows = [torch.empty(shape, dtype=self.row_type(kind)) if out is None else out for out, shape in zip(outs, shapes)]
             bytes_of = [[t.reshape(-1).view(torch.uint8).numpy() for t in some] for some in (ids, rows)]
             at, to, stream, done = tables._numpy.bring(device, bytes_of[0], bytes_of[1], shapes, kind)
@@ -100,7 +100,7 @@ class TieredTensor(tables.Tiered[Any], torch.Tensor):  # type: ignore[misc, over
 
     @property
     def __cuda_array_interface__(self) -> Any:
-        raise AttributeError("a tiered table is no array of a device")
+        raise AttributeError("a tiered table is not an array of a device")
 
     def is_floating_point(self) -> bool:
         return self.row_kind().is_floating_point
@@ -153,7 +153,7 @@ class TieredTensor(tables.Tiered[Any], torch.Tensor):  # type: ignore[misc, over
         cls._refuse(f"torch's {function}")
 
 
-# Of torch.Tensor: attributes that say what a tensor is, operations that Tiered has, and what is always so.
+# From torch.Tensor: attributes that say what a tensor is, operations that Tiered has, and what is always so.
 _facts = {"requires_grad", "is_leaf", "is_sparse", "is_sparse_csr", "is_cuda", "is_cpu", "is_meta", "is_nested", "is_quantized", "is_mkldnn", "is_mps",
           "is_xpu", "is_xla", "is_vulkan", "is_ipu", "is_maia", "is_ort", "layout", "itemsize", "names", "grad", "grad_fn", "_backward_hooks"}
 _asked = {"index_select", "masked_select", "narrow", "numel", "is_floating_point", "is_complex"}
@@ -161,7 +161,7 @@ _constants = {"is_contiguous": True, "is_pinned": False, "is_shared": False, "is
 
 
 class _NoStorage:
-    """Of a table: its rows are in no storage of torch's; but new ones can be made of its kind."""
+    """The storage of a table: its rows are in no storage of torch's, but new ones can be made of its kind."""
 
     def __init__(self, table: TieredTensor) -> None:
         self._table = table

@@ -71,7 +71,7 @@ EVERY = [  # of all loaders: name, values, the error of each
     ("graph_cache", ("many", -1, 2.5, True), "graph_cache is .*bytes"),
     ("reserve", ("many", -1, 2.5, True), "reserve is .*bytes"),
     ("loading", (3, "window", ["window"]), "loading is .*dict"),
-    ("loading", ({"batch": 3},), "loading: there is no 'batch'"),
+    ("loading", ({"batch": 3},), "loading has no option 'batch'"),
     ("loading", ({"window": -1}, {"window": 2.5}), "loading: window is"), ("loading", ({"prefetch": -1}, {"prefetch": "2"}), "loading: prefetch is"),
     ("loading", ({"multiprocessors": -1},), "loading: multiprocessors is"), ("loading", ({"keep_times": -1},), "loading: keep_times is"),
     ("loading", ({"strategy": "fast"}, {"strategy": 3}), "loading: strategy is .*window"), ("loading", ({"reads": "x"},), "loading: reads is .*kernels"),

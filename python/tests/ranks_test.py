@@ -95,14 +95,14 @@ class Ranks(unittest.TestCase):
         return found
 
     def test_a_rank_that_is_killed(self):
-        self.told_by_others("killed", "gone, without a sign for 2 s; begin anew", silence)
+        self.told_by_others("killed", "dead, without a sign for 2 s; begin anew", silence)
 
     def test_a_rank_that_is_killed_while_torch_reduces(self):
-        self.told_by_others("killed", "gone, without a sign for 2 s; begin anew", silence, all_reduce=True)
+        self.told_by_others("killed", "dead, without a sign for 2 s; begin anew", silence, all_reduce=True)
 
     def test_a_rank_that_is_late(self):
-        found = self.told_by_others("late", r"late by 6 s, in exchange \d+ while rank [02] .* waits in \d+; see what it does, or say a longer timeout=", timeout + 2)
-        self.assertRegex(found[1].told[0], "^rank 1 .* late by 6 s")  # that rank gets the same message
+        found = self.told_by_others("late", r"timed out after 6 s, in exchange \d+ while rank [02] .* waits in \d+; see what it does, or set a longer timeout=", timeout + 2)
+        self.assertRegex(found[1].told[0], "^rank 1 .* timed out after 6 s")  # that rank gets the same message
 
     def test_a_rank_that_raises(self):
         found = self.told_by_others("raises", "has stopped: ValueError: no such column", silence)
@@ -114,7 +114,7 @@ class Ranks(unittest.TestCase):
     def test_a_rank_that_stands_still(self):
         found = several_ranks.run(__file__, "exchanging", 3, timeout=100, wrong="stopped", then=self.kill_when_others_end)
         for rank in (0, 2):
-            self.assertRegex(found[rank].told[0], r"^rank 1 \(.*\): gone, without a sign for 2 s")
+            self.assertRegex(found[rank].told[0], r"^rank 1 \(.*\): dead, without a sign for 2 s")
             self.assertLess(found[rank].told[1], timeout + silence + 4)
 
     def kill_when_others_end(self, processes):
@@ -124,7 +124,7 @@ class Ranks(unittest.TestCase):
 
     def test_a_rank_that_never_comes(self):
         found = several_ranks.told(several_ranks.run(__file__, "never_comes", 2, seconds=8))
-        self.assertRegex(found[0][0], "^rank 1: (gone|late)")
+        self.assertRegex(found[0][0], "^rank 1: (dead|timed out)")
         self.assertLess(found[0][1], 8)
 
     def test_no_thread_of_gloo_outlives_the_ranks(self):

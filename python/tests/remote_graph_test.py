@@ -247,7 +247,7 @@ class RemoteGraph(unittest.TestCase):
             self.assertIn("x: 10 rows for 256 vertices", found["x"])
 
     def test_a_rank_that_is_killed_or_ends(self):
-        for how, said in (("killed", "gone, without a sign for 2 s"), ("ends", "ended while others wait")):
+        for how, said in (("killed", "dead, without a sign for 2 s"), ("ends", "ended while others wait")):
             with self.subTest(how):
                 found = several_ranks.run(__file__, "killed", 3, how=how)
                 for rank in (0, 2):

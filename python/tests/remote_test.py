@@ -202,7 +202,7 @@ class RemoteRows(unittest.TestCase):
     def test_a_rank_that_is_killed(self):
         found = several_ranks.run(__file__, "killed", 2)
         self.assertEqual(found[0].code, 0, found[0].said)
-        self.assertRegex(found[0].told[0], r"^rank 1 \(.*\): gone, without a sign for 2 s")
+        self.assertRegex(found[0].told[0], r"^rank 1 \(.*\): dead, without a sign for 2 s")
         self.assertLess(found[0].told[1], 8)
 
 

@@ -237,7 +237,7 @@ class SharedData(unittest.TestCase):
 
     def test_what_is_wrong_is_said(self):
         data = Data(x=torch.ones(5, 2), edge_index=torch.zeros(2, 3, dtype=torch.int64))
-        with self.assertRaisesRegex(garner.UsageError, "dtype=f32 is for a table of rows"):
+        with self.assertRaisesRegex(garner.UsageError, "dtype=f32 is for a table of numbers"):
             garner.shared(unused("dtype"), data, "f32")
         held = garner.shared(unused("held"), data)
         with self.assertRaisesRegex(garner.UsageError, "held"):

@@ -155,8 +155,8 @@ class Slow(unittest.TestCase):
             link.say("ip", "-n", link.ends[1], "link", "set", "gv1", "down")
 
         found = link.run("broken", folder=folder, then=breaks, timeout=120)
-        self.assertRegex(found[0].told[0], r"^rank 1 \(.*\): gone, without a sign for 2 s")
-        self.assertRegex(found[1].told[0], r"^the store by which the ranks met does not answer")
+        self.assertRegex(found[0].told[0], r"^rank 1 \(.*\): dead, without a sign for 2 s")
+        self.assertRegex(found[1].told[0], r"^the store of torch.distributed does not respond")
 
 
 if __name__ == "__main__" and (torch is None or not several_ranks.is_rank()):

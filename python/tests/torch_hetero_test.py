@@ -297,13 +297,13 @@ class Hetero(Case):
             return garner.torch.loader(graphs, fanouts, seeds, **({"num_nodes": n} | options))
 
         for wrong, error, words in [
-                (lambda: loader({}), usage, "no relations"), (lambda: loader({"writes": g[writes]}), usage, "name each by its types"),
+                (lambda: loader({}), usage, "give at least one relation"), (lambda: loader({"writes": g[writes]}), usage, "name each by its types"),
                 (lambda: loader({writes: 3}), kind, "give a Graph"), (lambda: loader(num_nodes=None), usage, "how many nodes of type 'author'"),
                 (lambda: loader(num_nodes={"author": 60, "paper": 91}), usage, "num_nodes=91"),
                 (lambda: loader(num_nodes={"author": 50, "paper": 90}), garner.InputError, "writes.*leads to a vertex beyond the 50"),
                 (lambda: loader(num_nodes=90), kind, "num_nodes is 90"), (lambda: loader(seeds=None), usage, "give one of them, as"),
                 (lambda: loader(seeds="venue"), usage, "no nodes of type 'venue'"), (lambda: loader(seeds=("paper", [90])), garner.IdError, "90 nodes of type 'paper'"),
-                (lambda: loader(seeds=("paper", [])), usage, "there are none"), (lambda: loader(seeds=[1, 2]), usage, "several types"),
+                (lambda: loader(seeds=("paper", [])), usage, "seeds: the list is empty"), (lambda: loader(seeds=[1, 2]), usage, "several types"),
                 (lambda: loader(x=self.x["paper"]), kind, "x is a Tensor.*give a dict"), (lambda: loader(x={"venue": self.x["paper"]}), usage, "no nodes of type 'venue'"),
                 (lambda: loader(x={"paper": self.x["author"]}), usage, "x of 'paper': 60 rows for 90 nodes"),
                 (lambda: loader(y={"author": torch.arange(60)}), usage, "none is of type 'author'"), (lambda: loader(side="out"), usage, "side: "),

@@ -38,7 +38,7 @@ class Loader(unittest.TestCase):
         first = told["None"]
         for others in told.values():
             self.assertTrue(all(torch.equal(a, c) and torch.equal(b, d) for (a, b), (c, d) in zip(first, others, strict=True)))
-        with self.assertRaisesRegex(garner.UsageError, "loading: there is no 'batch'"):
+        with self.assertRaisesRegex(garner.UsageError, "loading has no option 'batch'"):
             garner.torch.loader(g, [4], loading={"batch": 3})
 
     def test_what_comes(self):

@@ -25,7 +25,7 @@ if _TYPE_CHECKING:
 
 
 def _later(name: str) -> _Any:
-    """Those of Lightning, once they are asked for: it takes seconds to import."""
+    """Imports the classes of Lightning at their first use: it takes seconds."""
     if name not in ("LightningLinkData", "LightningNodeData"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import lightning

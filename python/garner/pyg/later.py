@@ -1,7 +1,7 @@
 """Attributes of a mini-batch that are made when somebody reads them: e_id, which takes a look-up an edge and few read.
 
 In PyG's stores they stand like any other: they are among keys() and `in` finds them. to(), cpu() and what else applies a function to all attributes leave
-them for later. Copies share what is not made yet; pickling makes it, and so does Data's keys(), which looks whether attributes are None.
+them for later. Copies share what is not made yet; pickling makes it, and so does Data's keys(), which compares attributes with None.
 """
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class LightningNodeData(datamodule.LightningNodeData):  # type: ignore[misc]
         if not isinstance(node_sampler, NeighborSampler):
             return super().dataloader(input_nodes, input_time, input_id, node_sampler, **kwargs)
         sampler = _placed(node_sampler, self.data, kwargs.get("device"))
-        if input_time is not None and sampler.is_temporal:  # PyG's loader looks whether both are said; the sampler has the times
+        if input_time is not None and sampler.is_temporal:  # PyG's loader checks whether both are set; the sampler has the times
             kwargs["time_attr"] = "time"
         return NeighborLoader(self.data, sampler.num_neighbors, input_nodes, input_time, neighbor_sampler=sampler, input_id=input_id, **kwargs)
 
@@ -56,6 +56,6 @@ class LightningLinkData(datamodule.LightningLinkData):  # type: ignore[misc]
         if not isinstance(link_sampler, NeighborSampler):
             return super().dataloader(input_edges, input_labels, input_time, input_id, link_sampler, **kwargs)
         sampler = _placed(link_sampler, self.data, kwargs.get("device"))
-        if input_time is not None and sampler.is_temporal:  # PyG's loader looks whether both are said; the sampler has the times
+        if input_time is not None and sampler.is_temporal:  # PyG's loader checks whether both are set; the sampler has the times
             kwargs["time_attr"] = "time"
         return LinkNeighborLoader(self.data, sampler.num_neighbors, input_edges, input_labels, input_time, neighbor_sampler=sampler, input_id=input_id, **kwargs)

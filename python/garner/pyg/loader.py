@@ -35,7 +35,7 @@ from .stores import FeatureStore
 
 
 class _Positions(list[int]):
-    """Of a mini-batch among the input, the number that it samples by, and what was sampled ahead."""
+    """The positions of a mini-batch among the input, the number that it samples by, and what was sampled ahead."""
 
     draw: int
     ready: Any = None
@@ -109,7 +109,7 @@ class _Share(DistributedSampler):  # type: ignore[type-arg]
         return order
 
 
-# Whose order is a function of their generator alone, so that all of it can be asked for when an epoch begins.
+# Samplers whose order is a function of their generator alone, so that all of it can be taken when an epoch begins.
 _orders = (torch.utils.data.SequentialSampler, torch.utils.data.RandomSampler, torch.utils.data.SubsetRandomSampler,
            torch.utils.data.WeightedRandomSampler, DistributedSampler, _Share)
 
@@ -129,7 +129,7 @@ class _Joins:
     _index_sampler: Any
     _epoch: list[int]
     _remote: remote.Remote
-    _window: int = 8  # mini-batches that ask for rows of other ranks together
+    _window: int = 8  # mini-batches that request rows of other ranks together
     _input: str = "input nodes"
     transform: Callable[[Any], Any] | None
     transform_sampler_output: Callable[[Any], Any] | None
@@ -169,13 +169,14 @@ class _Joins:
                 neighbor_sampler.graph_cache = None
         self._cache = Budget(device, options["feature_cache"], options["reserve"])
         if kwargs.get("num_workers", 0) and (self._remote.tables or (isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote)):
-            raise UsageError("num_workers: rows and lists of other ranks come to this process, ahead of who learns from them; leave workers out")
+            raise UsageError(f"num_workers={kwargs['num_workers']}; rows and adjacency of other ranks come to this process, ahead of the training; leave "
+                             "workers out")
         if isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote:
             window_alone(self._loading)
         return data, neighbor_sampler
 
     def _split(self, rank: Any, ranks: Any, seeds: Any, count: int | None, kwargs: dict[str, Any]) -> None:
-        """Where ranks are said, the sampler of this rank's share is put among these arguments of torch's loader."""
+        """Where ranks are set, the sampler of this rank's share is put among these arguments of torch's loader."""
         if rank is None and ranks is None:
             return
         for name in ("sampler", "batch_sampler"):
@@ -210,7 +211,7 @@ class _Joins:
         state, self._resumed = self._resumed, None
         source = self.generator if self.generator is not None else torch.default_generator
         before, first = source.get_state(), 0
-        if state is not None:  # the order of the epoch that is gone on with, and the generator as it was
+        if state is not None:  # the order of the epoch that continues, and the generator as it was
             source.set_state(state["generator"])
             first = int(state["handed_over"])
         started = {"generator": before if state is None else state["generator"]}
@@ -231,7 +232,7 @@ class _Joins:
                 made, first = self._ahead(self._indices(self._epoch[0], first), mixed(self._epoch[0], 0) + first), 0
             elif why:
                 pipeline.warn_once(f"{type(self).__name__}: mini-batches are made one after the other, not ahead: {why}")
-            for _ in range(first):  # here, where torch's samplers draw the order that they drew then
+            for _ in range(first):  # here, where torch's samplers make the same order as then
                 next(made, None)
         finally:
             if state is not None:
@@ -303,7 +304,7 @@ class _Joins:
         return None if sampler._engine()[0] is not None else ""
 
     def _indices(self, seed: int, first: int) -> Iterator[_Positions]:
-        """Of each mini-batch from this one on. What torch's samplers draw is drawn when this returns."""
+        """The positions of each mini-batch from this one on. Torch's samplers have made their order when this returns."""
         batches, number = self.batch_sampler, mixed(seed, 0)
         if type(batches) is not torch.utils.data.BatchSampler or type(batches.sampler) not in _orders or type(self)._index_sampler is not _Loader._index_sampler:
             indices: Iterator[_Positions] = iter(self._index_sampler)
@@ -419,7 +420,7 @@ class _Joins:
             return np.pad(found, (0, len(field.value) - len(found)))
 
         made = pipeline.Tables(mine, engine.device, copy.copy(self._cache), scores)
-        for perm in [field for field in made.left if field.name is _perm]:  # without it rows of edges are not found ahead
+        for perm in [field for field in made.left if field.name is _perm]:  # rows of edges need it to be found ahead
             for field in [field for field in made.of if field.of_edges and field.type == perm.type]:
                 made.left[field] = made.left[perm]
                 del made.of[field]
@@ -471,7 +472,7 @@ class _Joins:
         return with_rows if self.transform is None else map(self.transform, with_rows)
 
     def _draws(self, count: int | None) -> Draws | None:
-        """Of a graph that is split over ranks. All of them make it here, and hear whether they have as many mini-batches."""
+        """The sampler over a graph that is split over ranks. All of them make it here, and check that they have as many mini-batches."""
         sampler = self._sampler()
         engine = sampler._engine()[0] if type(sampler) is NeighborSampler and sampler.is_remote else None
         if not isinstance(engine, remote.RemoteSampler):
@@ -589,7 +590,7 @@ class _Joins:
         return made
 
     def _rows(self, out: Any, node: dict[Any, Any], edges: dict[Any, Any]) -> list[tuple[tuple[bool, Any, str], Any]]:
-        """Of a feature store: the rows of all attributes, those of edges by edges. One call for all that were not brought."""
+        """The rows of all attributes of a feature store, those of edges by edges. One call for all that were not brought."""
         features, store = self.data
         hetero = list(node) != [None]
         sizes = (None, None) if hetero else self._sizes()
@@ -858,12 +859,12 @@ def _input_nodes(given: Any, nodes: Any, name: str = "input_nodes") -> Any:
     if not isinstance(kind, str):
         raise UsageError(f"input_nodes is {_checks.told(given)}; there are several types of nodes, so give one of them, as 'paper' or ('paper', mask)")
     if kind not in nodes:
-        raise UsageError(f"input_nodes: there are no nodes of type '{kind}'")
+        raise UsageError(f"input_nodes: the data have no nodes of type '{kind}'; the types are {list(nodes)}")
     return kind, _input_nodes(which, nodes[kind])
 
 
 def _input_edges(data: Any, given: Any, nodes: Any) -> Any:
-    """(type, pairs), as PyG's loader takes them of data of any kind; the type is None where there is one."""
+    """(type, pairs), as PyG's loader takes them of data of any kind; where there is one type, it comes as None."""
     kind: Any = None
     if isinstance(nodes, dict):
         kind, given = (given, None) if isinstance(given, (tuple, list)) and given and isinstance(given[0], str) else \
@@ -874,13 +875,13 @@ def _input_edges(data: Any, given: Any, nodes: Any) -> Any:
         kind = data._to_canonical(*kind) if isinstance(data, HeteroData) else tuple(kind)
         for end in (kind[0], kind[-1]):
             if end not in nodes:
-                raise UsageError(f"edge_label_index: there are no nodes of type '{end}'")
+                raise UsageError(f"edge_label_index: the data have no nodes of type '{end}'; the types are {list(nodes)}")
     elif isinstance(given, (tuple, list)) and len(given) == 2 and given[0] is None:
         given = given[1]
     if given is None:
         stores = not isinstance(data, (Data, HeteroData))
         if kind is not None and kind not in ([tuple(a.edge_type) for a in data[1].get_all_edge_attrs()] if stores else data.edge_types):
-            raise UsageError(f"edge_label_index: there are no edges of type {kind}; give pairs too")
+            raise UsageError(f"edge_label_index: the data have no edges of type {kind}; give pairs too")
         if stores:
             rows, cols, _ = data[1].coo(None if kind is None else [kind])
             given = (rows, cols) if kind is None else (rows[kind], cols[kind])
@@ -893,7 +894,7 @@ def _input_edges(data: Any, given: Any, nodes: Any) -> Any:
 
 
 def _times(given: Any, name: str, count: int, of: str) -> Any:
-    """As they were given, for a mini-batch tells them so."""
+    """As they were given, since a mini-batch hands them over so."""
     times_of(given, name, count, of)
     return _checks.tensor(given, name)
 
@@ -959,7 +960,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                          transform, transform_sampler_output, is_sorted, filter_per_worker, neighbor_sampler, directed, **kwargs)
 
     def _over_ranks(self, draws: Draws, seed: int) -> Iterator[Any]:
-        """Windows of them are drawn by all ranks together, ahead."""
+        """The mini-batches; all ranks sample a window of them together, ahead."""
         batches: Any = self.batch_sampler
         order = _order_of(batches.sampler)
         if batches.drop_last:
@@ -1042,7 +1043,7 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
         source.src_index = out.metadata[1]
         target.dst_pos_index, target.dst_neg_index = out.metadata[2:4]
         source.seed_time = target.seed_time = out.metadata[4]
-        # Of the data's own, which are of other edges.
+        # Remove the data's own, which are of other edges.
         if not hetero or kind in data.edge_types:
             del store.edge_label_index
             del store.edge_label_time

@@ -1,4 +1,4 @@
-"""Of PyG's loaders: rows and lists that other ranks have, asked for by windows of mini-batches, ahead of who learns from them."""
+"""Rows and adjacency of other ranks for PyG's loaders, requested by windows of mini-batches, ahead of the training."""
 from __future__ import annotations
 
 import copy
@@ -21,11 +21,11 @@ class Remote:
     """Rows of a loader's data that other ranks have: by the type of their nodes (None in a graph of one type), and their name."""
 
     tables: dict[tuple[Any, str], RemoteRows]
-    counted: list[Any]  # types whose number of nodes is said for as long as their x is not there
+    counted: list[Any]  # types whose number of nodes is set for as long as their x is not there
 
 
 def remote_of(data: Any) -> tuple[Any, Remote]:
-    """The data, and those of their rows that others have. Of Data and HeteroData a copy, which knows how many nodes there are."""
+    """The data, and those of their rows that others have. Data and HeteroData are copied; the copy knows how many nodes there are."""
     if isinstance(data, (Data, HeteroData)):
         found = Remote({(store._key, name): value for store in data.stores for name, value in store.items() if isinstance(value, RemoteRows)}, [])
         if not found.tables:
@@ -42,7 +42,7 @@ def remote_of(data: Any) -> tuple[Any, Remote]:
             if store.num_nodes > len(rows):
                 raise UsageError(f"{name}: {len(rows)} rows for {store.num_nodes} nodes; give each one a row")
             if "n_id" in store:
-                raise UsageError("n_id: rows of other ranks are asked for by it, and the data have one of their own; name that otherwise")
+                raise UsageError("n_id: rows of other ranks are requested by it, and the data have one of their own; name that otherwise")
         return data, found
     features = data[0] if isinstance(data, (tuple, list)) else None
     return data, Remote(features.remote() if isinstance(features, FeatureStore) else {}, [])
@@ -74,12 +74,12 @@ def with_rows(of: Remote, batches: Iterator[Any], count: int, window: int, input
 
 
 class RemoteSampler:
-    """Of a graph that is split over ranks what garner.pyg asks of a BlockSampler. All ranks make it, and call it alike."""
+    """What garner.pyg needs of a BlockSampler, over a graph that is split over ranks. All ranks make it, and make the same calls."""
 
     lent = False
 
     def __init__(self, graph: RemoteGraph, fanouts: Sequence[int], device: Any, **options: bool) -> None:
-        said = {name: True for name, value in options.items() if value}  # what is not done so is refused where it is said
+        said = {name: True for name, value in options.items() if value}  # an option without support here is refused only where it is set
         self.device = str(device)
         self.draws = Draws(graph, fanouts, device, {**said, "edge_ids": True}, "of garner.pyg")
 

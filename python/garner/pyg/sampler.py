@@ -55,7 +55,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     device: that samples: None: 'cpu'; 'cuda:1', 'simulated'. graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory, as "8GiB": those that
     are read most by scores, a number per node as garner.score gives them (of several types by type; one may lack); None: the first.
     graph: of Data a garner.Graph, as garner.open makes it, in place of an edge_index; as many nodes. Rows of edges stand in the order of its csr().
-    weight_attr: a name; of several types also a dict, a name by type of edges: the others' edges are all alike.
+    weight_attr: a name; of several types also a dict, a name by type of edges: the others' edges weigh the same.
     labor: nodes of a mini-batch keep the same neighbors where they can, so that it has fewer nodes, and each node as many neighbors as else (LABOR-0:
     Balin and Catalyurek, NeurIPS 2023; as GraphBolt's sample_layer_neighbor). Not with replace, weight_attr, time_attr.
     sample_from_nodes and sample_from_edges take number=: the same number samples the same. None: one of torch's generator.
@@ -101,7 +101,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         self._scores = None if scores is None else self._source.scores_of(scores)
         self._made: tuple[Any, BlockSampler | RemoteSampler | None, list[Any]] | None = None
         self._at: Any = None  # where the lists were brought
-        self._permutations: dict[Any, torch.Tensor | None] | None = None  # as int64, once somebody asked
+        self._permutations: dict[Any, torch.Tensor | None] | None = None  # as int64, once one was used
         if self.disjoint and self.subgraph_type == SubgraphType.induced:
             raise UsageError("subgraph_type='induced' of disjoint or temporal trees is not defined; choose one of the two")
 
@@ -146,7 +146,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     @property
     def _index(self) -> torch.dtype:
-        """Of nodes and ends of edges, as the edge_index of the first type of edges has them: int64, or int32."""
+        """The dtype of nodes and ends of edges, as the edge_index of the first type of edges has them: int64, or int32."""
         return torch.int32 if any(lists.narrow for lists in list(self._source.lists.values())[:1]) else torch.int64
 
     @property
@@ -177,7 +177,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     @property
     def edge_permutation(self) -> Any:
-        """Of each entry of the lists the edge of the data, int64; None: entry k is edge k. Made at the first call; edges_of() takes less memory."""
+        """The edge of the data for each entry of the lists, int64; None: entry k is edge k. Made at the first call; edges_of() takes less memory."""
         if self._permutations is None:
             perms = {t: lists.permutation() for t, lists in self._source.lists.items()}
             self._permutations = {t: perm if perm is None or perm.dtype == torch.int64 else perm.to(torch.int64).bitwise_and_(0xffffffff)
@@ -185,7 +185,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         return self._permutations if self.is_hetero else self._permutations[None]
 
     def edges_of(self, entries: torch.Tensor, edge_type: Any = None) -> torch.Tensor:
-        """Of entries of the lists, as `edge` of an output names them, the edges of the data: int64, where the entries lie."""
+        """The edges of the data for entries of the lists, as `edge` of an output names them: int64, where the entries lie."""
         return self._source.lists[edge_type].edges_of(entries)
 
     def sample_from_nodes(self, index: NodeSamplerInput, *, number: int | None = None, **kwargs: Any) -> Any:
@@ -195,7 +195,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         number = drawn_seed() >> 3 if number is None else number
         return self._of(self.plan_edges(EdgeSamplerInput.cast(index), NegativeSampling.cast(neg_sampling), number), number)
 
-    # --- what is sampled, told before it is: by the pipeline ahead, by the calls above at once ---
+    # --- plans of what is sampled: the pipeline carries them out ahead, the calls above at once ---
     def plan_nodes(self, inputs: NodeSamplerInput) -> Plan:
         plan = Plan()
         plan.metadata = node_sample(inputs, lambda seed, time: self._planned(plan, seed, time)).metadata
@@ -249,8 +249,8 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         return out
 
     def _engine(self) -> tuple[BlockSampler | RemoteSampler | None, list[Any]]:
-        """The sampler of this process for the options as they are now, and the relations that it draws from. Neither is there where there is
-        nothing to draw."""
+        """The sampler of this process for the options as they are now, and the relations that it samples; (None, []): none has
+        neighbors to sample."""
         s = self._source
         values = self.num_neighbors.get_values(s.edge_types if self.is_hetero else None)
         fanouts = {t: values[t] if self.is_hetero else values for t in s.edge_types}
@@ -260,7 +260,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         with beginning:
             kept = self._made
             if kept is None or kept[0] != key or (kept[1] is not None and kept[1].lent):
-                self._made = kept = None  # the one before lets go of the graphs
+                self._made = kept = None  # the one before releases the graphs
                 self._made = kept = key, *self._make(fanouts, induced)
         return kept[1], kept[2]
 
@@ -295,7 +295,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         s = self._source
         for t in seed if isinstance(seed, dict) else [None]:
             if t not in s.node_types:
-                raise UsageError(f"seeds: there are no nodes of type {t!r}; the types are {s.node_types}" if s.hetero else
+                raise UsageError(f"seeds: the data have no nodes of type {t!r}; the types are {s.node_types}" if s.hetero else
                                  f"seeds of type {t!r}: there is one type of nodes alone; leave input_type out")
         seeds = {t: _checks.tensor(_checks.int64(v, "seeds"), "seeds") for t, v in (seed if self.is_hetero else {None: seed}).items()}
         times: dict[Any, Any] = {}

@@ -152,7 +152,7 @@ class ClusterData(torch_geometric.loader.ClusterData):  # type: ignore[misc]
 
     The parts are METIS's where PyG finds it (pyg-lib, torch-sparse); else they are grown breadth first from random nodes, of equal sizes, which cuts
     more edges. cluster: shape (nodes,), the part of each node, from a partitioner of your own.
-    The data stay as they are: a copy in the order of the parts, as PyG makes at once, is made where `data`, `partition` or a part is asked for.
+    The data stay as they are: a copy in the order of the parts, as PyG makes at once, is made at the first use of `data`, `partition` or a part.
     log has no part: the library does not print. save_dir, filename: a folder and file in it (cluster.pt) that keep the part of each node for the next time.
     Errors: InputError for a cluster that is not one number in [0, num_parts) a node.
     """
@@ -334,8 +334,8 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
         return found.to(device) if isinstance(found, torch.Tensor) else found
 
     def _edges_of_trees(self, keys: torch.Tensor, n_id: torch.Tensor, tree: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Sources, targets (places among the sorted keys) and entries of the lists. Of all nodes together the edges among them are sampled once; of
-        each node of a graph its edges are looked through for those whose source is in the same graph."""
+        """Sources, targets (positions among the sorted keys) and entries of the lists. The edges among all nodes together are sampled once; those of
+        each node of a graph are then searched for edges whose source is in the same graph."""
         device, empty = keys.device, torch.empty(0, dtype=torch.int64, device=keys.device)
         union, local = torch.unique(n_id, return_inverse=True)
         sampler, _ = self._among._engine()
@@ -361,10 +361,10 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
 class HGTLoader(_Chosen, torch_geometric.loader.HGTLoader, _Loader):  # type: ignore[misc]
     __doc__ = f"""torch_geometric.loader.HGTLoader over Garner (HGSampling: Hu et al., WWW 2020): hop by hop, of each type of nodes num_samples more, without
     replacement, each with a chance in proportion to the square of its budget. The budget of a node grows by 1 / degree for each sampled node that
-    it leads to. Of more than 50 in-edges of a type 50 random ones count, as in PyG. A mini-batch has all edges among its nodes.
-    data: HeteroData, or a feature and a graph store with types. num_samples: a number a hop, or such a list for each type.
+    it leads to. A node with more than 50 in-edges of a type counts 50 random ones, as in PyG. A mini-batch has all edges among its nodes.
+    data: HeteroData, or a feature and a graph store with types. num_samples: a number per hop, or such a list for each type.
     {_told}
-    Errors: UsageError for num_samples that are no whole numbers from 0 on, or of a type that does not exist; IdError for a node that does not exist.
+    Errors: UsageError for num_samples that are not whole numbers from 0 on, or of a type that does not exist; IdError for a node that does not exist.
     """
     _most = 50
 
@@ -380,7 +380,7 @@ class HGTLoader(_Chosen, torch_geometric.loader.HGTLoader, _Loader):  # type: ig
         self.num_samples = {t: _counts(some, f"num_samples[{t!r}]") for t, some in given.items()}
         for t in self.num_samples:
             if t not in sampler.node_types:
-                raise UsageError(f"num_samples: there are no nodes of type '{t}'; the types are {sampler.node_types}")
+                raise UsageError(f"num_samples: the data have no nodes of type '{t}'; the types are {sampler.node_types}")
         self.num_hops = max((len(some) for some in self.num_samples.values()), default=0)
         around = copy.copy(sampler)
         around.num_neighbors, around.subgraph_type = [self._most], SubgraphType.directional
@@ -397,8 +397,8 @@ class HGTLoader(_Chosen, torch_geometric.loader.HGTLoader, _Loader):  # type: ig
         return plan
 
     def _nodes(self, kind: Any, seeds: torch.Tensor, number: int) -> dict[Any, torch.Tensor]:
-        """All nodes of a mini-batch, in the order in which they were sampled. A budget is a sorted array of nodes, and of whole numbers of 2^-32, which
-        add up to the same sum in any order."""
+        """All nodes of a mini-batch, in the order in which they were sampled. A budget is a sorted array of nodes, and of whole numbers of 2^-32, whose
+        sum is the same in any order."""
         types = self.node_sampler.node_types
         sampler: Any
         sampler, drawn = self._around._engine()
@@ -514,5 +514,5 @@ def _rows(value: Any) -> int | None:
 
 def _counts(given: Any, name: str) -> list[int]:
     if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, torch.Tensor, np.ndarray)):
-        raise UsageError(f"{name} is {_checks.told(given)}; give a list, a number a hop")
+        raise UsageError(f"{name} is {_checks.told(given)}; give a list, a number per hop")
     return [_checks.counted(n, name) for n in given]

@@ -29,7 +29,7 @@ class Lists:
     side: str  # of it
     sizes: tuple[int, int]  # vertices of the types of its sources and targets
     perm: torch.Tensor | None = None  # entry k of the lists -> edge, as the user has it; None: k. int32 has the bits of uint32
-    ends: tuple[Any, Any, bool] | None = None  # (row, col, backward) of edges whose perm nobody has asked for yet;
+    ends: tuple[Any, Any, bool] | None = None  # (row, col, backward) of edges whose perm has not been needed yet;
     # as they were given, since a tensor follows its memory where that becomes shared
     times: torch.Tensor | None = None  # one an edge, as the user has it
     by_entry: bool = False  # times are one an entry of the lists
@@ -48,7 +48,7 @@ class Lists:
         return self.perm
 
     def edges_of(self, entries: torch.Tensor) -> torch.Tensor:
-        """Of entries of the lists the edges, as the user has them: int64, where the entries lie."""
+        """The user's edges for entries of the lists: int64, where the entries lie."""
         perm = self.permutation()
         if perm is None:
             return entries.to(torch.int64)
@@ -108,7 +108,7 @@ def _ids(end: Any, name: str) -> Any:
 
 def lists_of(edge_index: tuple[Any, Any], sizes: tuple[int, int], edge_type: EdgeType | None, backward: bool, weights: Any = None,
              times: Any = None, edge_ids: bool = False, node_times: Any = None, device: Any = "cpu") -> Lists:
-    """Of (row, col) the lists of the nodes that sample: col, backward row. edge_ids: which edges the entries are is asked for in any case. times,
+    """The lists of (row, col), by the nodes that sample: col, backward row. edge_ids: the edges of the entries are needed in any case. times,
     node_times: of the edges, or of the nodes that are sampled, by which each list is in order. device: that sorts them."""
     name, order = _who(edge_type), node_times if times is None else times
     if not backward and (found := pieces.adjacency_of(*edge_index, sizes, weights, order)) is not None:  # garner.shared has made it
@@ -141,18 +141,18 @@ class Source:
         return self.node_types != [None]
 
     def draws(self, edge_type: Any, backward: bool) -> tuple[Any, Any]:
-        """The types of who is drawn and of who draws."""
+        """The types of the nodes that are sampled, and of those whose neighbors they are."""
         source, target = _ends(edge_type)
         return (target, source) if backward else (source, target)
 
     def scores_of(self, scores: Any) -> dict[Any, Any]:
-        """Of nodes, by type; those without have none."""
+        """Scores of nodes, by type; types without scores are absent."""
         if self.hetero and not isinstance(scores, Mapping):
             raise UsageError(f"scores: a {type(scores).__name__} for nodes of several types; give a dict, an array a type")
         found = {}
         for t, given in (scores.items() if self.hetero else [(None, scores)]):
             if t not in self.num_nodes:
-                raise UsageError(f"scores: there are no nodes of type '{t}'")
+                raise UsageError(f"scores: the data have no nodes of type '{t}'; the types are {list(self.num_nodes)}")
             if given is None:
                 continue
             found[t] = _checks.scores(given, self.num_nodes[t], "nodes" if t is None else f"nodes of type {t!r}")
@@ -161,7 +161,7 @@ class Source:
 
 def read(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, graph: Any = None, edge_ids: bool = False,
          device: Any = "cpu") -> Source:
-    """Of Data, HeteroData or (FeatureStore, GraphStore). weight_attr: a name, or a name by type of edges. graph: of Data, in place of its
+    """The source of Data, HeteroData or (FeatureStore, GraphStore). weight_attr: a name, or a name by type of edges. graph: of Data, in place of its
     edge_index. edge_ids: of data, as of lists_of. device: that sorts edges."""
     if not (time_attr is None or isinstance(time_attr, str)):
         raise UsageError(f"time_attr is {_checks.told(time_attr)}; give the name of an attribute")
@@ -178,7 +178,7 @@ def read(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, gra
 
 
 def _names_of(weight_attr: Any, edge_types: list[Any]) -> dict[Any, str]:
-    """The attribute that has the weights of each type of edges; those without have none."""
+    """The attribute that has the weights of each type of edges; types without weights are absent."""
     if isinstance(weight_attr, str):
         return dict.fromkeys(edge_types, weight_attr)
     if not isinstance(weight_attr, Mapping) or not all(isinstance(name, str) for name in weight_attr.values()):
@@ -188,7 +188,7 @@ def _names_of(weight_attr: Any, edge_types: list[Any]) -> dict[Any, str]:
         parts = tuple(key.split("__")) if isinstance(key, str) else tuple(key) if isinstance(key, (tuple, list)) else (key,)
         edge_type = (parts[0], "to", parts[1]) if len(parts) == 2 else parts
         if edge_type not in edge_types:
-            raise UsageError(f"weight_attr: there are no edges of type {_checks.told(key)}" + ("; of one type give a name" if edge_types == [None] else ""))
+            raise UsageError(f"weight_attr: the data have no edges of type {_checks.told(key)}" + ("; of one type give a name" if edge_types == [None] else ""))
         found[edge_type] = name
     return found
 
@@ -218,7 +218,7 @@ def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool,
     ends = None if graph is not None else _edges_in(data, None)
     nodes = data.num_nodes
     if nodes is None:
-        raise UsageError("the data do not tell how many nodes there are; set data.num_nodes")
+        raise UsageError("the data do not have their number of nodes; set data.num_nodes")
     if graph is not None and nodes != len(graph):
         raise UsageError(f"data.num_nodes is {nodes}, and the graph has {len(graph)}; give the graph of these data, or set data.num_nodes")
 
@@ -264,7 +264,7 @@ def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: boo
     num_nodes = {}
     for t in node_types:
         if (nodes := data[t].num_nodes) is None:
-            raise UsageError(f"the data do not tell how many nodes of type '{t}' there are; set data['{t}'].num_nodes")
+            raise UsageError(f"the data do not have the number of nodes of type '{t}'; set data['{t}'].num_nodes")
         num_nodes[t] = nodes
     weighted = None if weight_attr is None else {t: data[t][name] for t, name in _names_of(weight_attr, edge_types).items() if name in data[t]}
     if weighted is not None and (not weighted or isinstance(weight_attr, Mapping) and len(weighted) < len(weight_attr)):
@@ -283,7 +283,7 @@ def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: boo
 
 
 def _of_type(weighted: dict[Any, Any] | None, edge_type: Any, edges: int) -> Any:
-    """Weights of a type of edges; where it has none and others have, all are alike."""
+    """Weights of a type of edges; where it has none and others have, all are 1."""
     if weighted is None:
         return None
     return weighted.get(edge_type, torch.ones(edges))
@@ -315,7 +315,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: An
     coo = {t: _coo(store, [a for a in attrs if _group(a.edge_type) == t], t) for t in edge_types}
     held = {t: store.held(t) for t in edge_types if coo[t] is None}
     edges = {t: (edges_of(held[t].graph) if (ends := coo[t]) is None else ends[0].numel()) for t in edge_types}
-    # Sizes: as they were said with the edges, else as the features and the ends of the edges say.
+    # Sizes: as they were given with the edges, else as the features and the ends of the edges show.
     node_types: list[Any] = [None]
     if hetero:
         node_types = list(dict.fromkeys([a.group_name for a in tensors if isinstance(a.group_name, str)] +
@@ -427,8 +427,8 @@ def _of_graph(held: Held, sizes: tuple[int, int], backward: bool, features: bool
 
 
 def edge_attr_of(features: Any, attr: Any, hetero: bool, nodes: Any, edges: Any) -> tuple[bool, Any]:
-    """Whether an attribute of a feature store is of edges, and of which type. In a graph of one type its rows tell, as in PyG's Data. Rows beyond the last
-    node or edge are allowed, as PyG has it. nodes, edges: how many there are, of several types by type; None: its rows have been looked at."""
+    """Whether an attribute of a feature store is of edges, and of which type. In a graph of one type its number of rows decides, as in PyG's Data. Rows
+    beyond the last node or edge are allowed, as PyG has it. nodes, edges: how many there are, of several types by type; None: its rows have been looked at."""
     group = _group(attr.group_name)
     of_edges = isinstance(group, tuple)
     rows = (features.get_tensor_size(attr) or (None,))[0] if nodes is not None else None

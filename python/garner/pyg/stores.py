@@ -1,4 +1,4 @@
-"""What (FeatureStore, GraphStore) of PyG is over Garner: tables of garner.tiered and graphs of garner beside plain tensors."""
+"""What (FeatureStore, GraphStore) of PyG is over Garner: tables of garner.tiered and graphs of garner, next to plain tensors."""
 from __future__ import annotations
 
 import copy
@@ -48,7 +48,7 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
         if isinstance(tensor, (str, bytes, os.PathLike)):
             tensor = tables.tiered(tensor)
         if not isinstance(tensor, (torch.Tensor, np.ndarray, tables.Tiered, RemoteRows)):
-            raise UsageError(f"{key}: a {type(tensor).__name__} is no table of features; give a tensor, an array, a table of garner.tiered or "
+            raise UsageError(f"{key}: a {type(tensor).__name__} is not a table of features; give a tensor, an array, a table of garner.tiered or "
                              "the name of an .npy file")
         if isinstance(tensor, RemoteRows) and isinstance(key[0], tuple):
             raise UsageError(f"{key}: rows of other ranks are those of nodes; give features of edges as a tensor or a table")
@@ -147,8 +147,8 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
     def put_adjacency(self, graph: Graph, edge_type: Sequence[str] | None = None, size: tuple[int, int] | None = None, edge_ids: Any = None,
                   times: Any = None) -> bool:
         """The same of a graph whose list of node v holds the sources of the edges to v, as those of garner.HeteroGraph.lists do.
-        edge_ids: shape (entries,): which edge each entry of the lists is; None: entry k is edge k. times: one an entry, sampled by where
-        time_attr='time' is said."""
+        edge_ids: shape (entries,): which edge each entry of the lists is; None: entry k is edge k. times: one per entry, sampled by where
+        time_attr='time' is set."""
         return self._hold("put_adjacency", Held(graph, True, edge_ids, times), EdgeLayout.CSC, edge_type, size)
 
     def _hold(self, call: str, held: Held, layout: EdgeLayout, edge_type: Sequence[str] | None, size: tuple[int, int] | None) -> bool:
@@ -156,7 +156,7 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
         if isinstance(graph, RemoteGraph) and (edge_type is not None or held.pulled):
             raise UsageError(f"{call}(): a graph that is split over ranks is one of one type, for put_graph() without edge_type=")
         if not isinstance(graph, (Graph, RemoteGraph)):
-            raise TypeError(f"{call}(): graph={_checks.told(graph)} is no Graph; make one with garner.build, open, read or generate")
+            raise TypeError(f"{call}(): graph={_checks.told(graph)} is not a Graph; make one with garner.build, open, read or generate")
         vertices = len(graph)
         size = (vertices, vertices) if size is None else (_checks.number(size[0], "size[0]"), _checks.number(size[1], "size[1]"))
         if max(size) > vertices:
@@ -195,7 +195,7 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
         return self._kept.pop(self._key(edge_attr), None) is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Of graphs of garner that one is there: to another process they go with a sampler."""
+        """Keeps of a graph of garner only that it exists: to another process it goes with a sampler."""
         return {**self.__dict__, "_kept": {key: (None if isinstance(edges, Held) else edges, attr) for key, (edges, attr) in self._kept.items()}}
 
     def get_all_edge_attrs(self) -> list[Any]:
@@ -204,7 +204,7 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
 
 
 def stores_of(graph: HeteroGraph, **tiered: Any) -> tuple[FeatureStore, GraphStore]:
-    """Of garner.open_hetero's graph what PyG's loaders take: its lists where they lie, its arrays under PyG's names: 'x', 'y', 'time' of nodes,
+    """What PyG's loaders take of garner.open_hetero's graph: its lists where they lie, its arrays under PyG's names: 'x', 'y', 'time' of nodes,
     'edge_attr' and 'time' of edges.
 
         data = garner.pyg.stores_of(garner.open_hetero("mag.json"), feature_cache="8GiB")
@@ -212,7 +212,7 @@ def stores_of(graph: HeteroGraph, **tiered: Any) -> tuple[FeatureStore, GraphSto
     tiered: as of garner.tiered, for the features: feature_cache, device ...
     """
     if not isinstance(graph, HeteroGraph):
-        raise TypeError(f"stores_of(): graph={_checks.told(graph)} is no HeteroGraph; garner.open_hetero makes one")
+        raise TypeError(f"stores_of(): graph={_checks.told(graph)} is not a HeteroGraph; garner.open_hetero makes one")
     features, edges = FeatureStore(), GraphStore()
     counts = {t.name: t.count for t in graph.node_types}
     for t in graph.node_types:
