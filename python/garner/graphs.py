@@ -119,7 +119,7 @@ def random_walk(graph: Graph, start: Any, walk_length: int, p: float = 1.0, q: f
 
     start: positions of nodes among graph.ids(), or a bool each; a walk from each, in this order
     p, q: 0.001 to 1000. A step from v, where t was before, goes to t with a chance in proportion to 1 / p, to neighbors that lead to t to 1, to
-    others to 1 / q; 1, 1: to each neighbor with the same. A walk stays at a node without neighbors.
+    others to 1 / q; 1, 1: to each neighbor with the same chance. A walk stays at a node without neighbors.
     side: 'out': along edges; 'in': against them. seed: a walk is a function of it and of its position in start, the same on every device
     device: walks: 'cpu', 'cuda', 'simulated'; access, edges: as of garner.bfs
     Result: shape (starts, walk_length + 1), int64; return_edge_indices (of a graph in natural order): also where each edge stands in csr()

@@ -69,7 +69,7 @@ class Embedding(torch.nn.Module):
         return _Rows.apply(self._anchor, self, ids)  # type: ignore[no-any-return, no-untyped-call, unused-ignore]
 
     def step(self) -> _garner.UpdateRun | None:
-        """Applies the gradients that have come; None: none had. Errors: InputError for a row whose gradient is not finite; then no row has changed, and
+        """Applies the gradients that have come; None: without any. Errors: InputError for a row whose gradient is not finite; then no row has changed, and
         the gradients are forgotten."""
         some, self._gradients = self._gradients, []
         over_ranks = not self.per_rank and dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1

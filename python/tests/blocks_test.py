@@ -246,7 +246,7 @@ class Blocks(unittest.TestCase):
                 (lambda: garner.sample_negatives([0], 4, 4, amount=0), garner.UsageError, "above 0"),
                 (lambda: garner.sample_negatives([0], 4, 4, kind="pairs"), garner.UsageError, "binary, triplet"),
                 (lambda: garner.sample_negatives([0], 4, 4, never_positive=True), garner.UsageError, "need a graph"),
-                (lambda: garner.sample_negatives([0], 4, 4, graph=3), TypeError, "no Graph"),
+                (lambda: garner.sample_negatives([0], 4, 4, graph=3), TypeError, "not a Graph"),
                 (lambda: garner.sample_negatives([0] * 9, 1, 1, kind="triplet", never_positive=True, graph=garner.build([0], [0], keep_loops=True)),
                  garner.InputError, "leave never_positive= out")]:
             with self.assertRaisesRegex(kind, words):

@@ -360,7 +360,7 @@ class Stores(unittest.TestCase):
         self.assertIs(graph.held(None).graph, g)
         self.assertEqual([part.tolist() for part in graph.get_edge_index(None, "csr")], [[0, 1, 3, 3], [2, 0, 2]])
         self.assertEqual([part.tolist() for part in graph.coo()[:2]], [[0, 1, 1], [2, 0, 2]])
-        with self.assertRaisesRegex(TypeError, "no Graph"):
+        with self.assertRaisesRegex(TypeError, "not a Graph"):
             graph.put_graph(3)
         with self.assertRaisesRegex(garner.UsageError, r"size \(4, 1\)"):
             graph.put_graph(g, size=(4, 1))
@@ -429,7 +429,7 @@ class Stores(unittest.TestCase):
                                    (lambda: graph.put_adjacency(lists, t, (5, 9), [1, 2]), garner.UsageError, "2 edge_ids for 40"),
                                    (lambda: graph.put_adjacency(lists, t, (5, 9), np.arange(40) + 0.5), garner.UsageError, "of float64"),
                                    (lambda: graph.put_adjacency(lists, t, (5.5, 9)), garner.UsageError, r"size\[0\] is 5.5"),
-                                   (lambda: graph.put_adjacency(3, t), TypeError, "no Graph"),
+                                   (lambda: graph.put_adjacency(3, t), TypeError, "not a Graph"),
                                    (lambda: NeighborSampler((features, graph), [1], sample_direction="backward"), NotImplementedError, "put_graph"),
                                    (lambda: stores_of(lists), TypeError, "open_hetero")]:
             with self.assertRaisesRegex(kind, words):

@@ -543,7 +543,7 @@ class Links(Case):
 
         for wrong, error, words in [
                 (lambda: loader(seeds=[1]), usage, "one of the two"), (lambda: loader(edge_label_index=pairs.T), usage, "transpose"),
-                (lambda: loader(edge_label_index=pairs + 50), garner.IdError, "edge_label_index.0.: .* 90 nodes"), (lambda: loader(edge_label_index=pairs[:, :0]), usage, "no links"),
+                (lambda: loader(edge_label_index=pairs + 50), garner.IdError, "edge_label_index.0.: .* 90 nodes"), (lambda: loader(edge_label_index=pairs[:, :0]), usage, "edge_label_index: the list is empty"),
                 (lambda: loader(edge_label_index=pairs.float()), usage, "whole numbers"), (lambda: loader(edge_label=[1, 2]), usage, "2 for 500 links"),
                 (lambda: loader(edge_label_index=None, edge_label=[1, 2]), usage, "edge_label: without"), (lambda: loader(edge_label_index=None, neg_sampling=1), usage, "neg_sampling: without"),
                 (lambda: loader(neg_sampling="both"), usage, "say 'binary' or 'triplet'"), (lambda: loader(neg_sampling=0), usage, "amount is 0"),
