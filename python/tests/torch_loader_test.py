@@ -201,7 +201,7 @@ class Loader(unittest.TestCase):
 
     def test_refusals(self):
         for wrong, kind, words in [
-                (lambda: garner.torch.loader(3, [2]), TypeError, "not a Graph"), (lambda: garner.torch.loader(self.g, [2], []), garner.UsageError, "none"),
+                (lambda: garner.torch.loader(3, [2]), TypeError, "not a Graph"), (lambda: garner.torch.loader(self.g, [2], []), garner.UsageError, "list is empty"),
                 (lambda: garner.torch.loader(self.g, [2], [1, 300]), garner.IdError, "300 at position 1"),
                 (lambda: garner.torch.loader(self.g, [2], [0.5]), garner.UsageError, "whole numbers"),
                 (lambda: garner.torch.loader(self.g, [2], torch.ones(7, dtype=torch.bool)), garner.UsageError, "mask"),
