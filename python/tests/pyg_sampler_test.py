@@ -291,7 +291,7 @@ class Stores(unittest.TestCase):
             with self.assertRaisesRegex(KeyError, "holds no attribute 'feat' of 'A'"):
                 missing()
         self.assertIsNone(store.get_tensor_size(attr))
-        with self.assertRaisesRegex(garner.UsageError, "list is no table"):
+        with self.assertRaisesRegex(garner.UsageError, "list is not a table"):
             store.put_tensor([1, 2], "B", "feat", None)
 
     def test_features_come_piece_by_piece(self):
