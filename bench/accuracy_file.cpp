@@ -20,8 +20,8 @@ accuracy_file parse_accuracy(std::string const& text, std::string const& name) {
   file.fanout = f["fanout"].text(), file.batch = f["batch"].count();
   for (field const& r : f["rows"].items()) {
     accuracy_row row;
-    row.set = r["set"].text(), row.model = r["model"].text(), row.way = r["way"].text(), row.measure = r["measure"].text();
-    if (std::find(std::begin(accuracy_ways), std::end(accuracy_ways), row.way) == std::end(accuracy_ways))
+    row.set = r["set"].text(), row.model = r["model"].text(), row.strategy = r["way"].text(), row.measure = r["measure"].text();
+    if (std::find(std::begin(accuracy_ways), std::end(accuracy_ways), row.strategy) == std::end(accuracy_ways))
       r["way"].wrong("whole, shards or sampled");
     row.vertices = r["vertices"].count(), row.arcs = r["arcs"].count();
     row.mean = r["mean"].number(), row.deviation = r["deviation"].number(), row.epoch_ms = r["epoch_ms"].number();

@@ -10,7 +10,7 @@ namespace garner::bench {
 inline constexpr char const* accuracy_ways[] = {"whole", "shards", "sampled"};
 
 struct accuracy_row {
-  std::string set, model, way, measure;  // way: one of the above
+  std::string set, model, strategy, measure;  // way: one of the above
   std::uint64_t vertices = 0, arcs = 0;
   double mean = 0, deviation = 0;  // percentage points, over the seeds
   double epoch_ms = 0;             // the minimum

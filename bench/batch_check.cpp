@@ -21,20 +21,20 @@ std::vector<T> home(executor& x, T const* from, std::uint64_t n) {
 
 }  // namespace
 
-batch_check::batch_check(graph_handle const& g, list_side side, std::vector<std::int64_t> fanouts, block_options const& options)
-    : g_(g), lists_(lists_of(g, side == list_side::in)), fanouts_(std::move(fanouts)), o_(options), seen_(g.info().vertices, 0) {}
+batch_check::batch_check(graph_handle const& g, edge_direction side, std::vector<std::int64_t> fanouts, block_options const& options)
+    : g_(g), lists_(adjacency_of(g, side == edge_direction::in)), fanouts_(std::move(fanouts)), o_(options), seen_(g.info().vertices, 0) {}
 
 std::uint64_t batch_check::target(std::uint64_t e) const {
   return g_.info().id_bytes == 8 ? static_cast<std::uint64_t const*>(lists_.targets)[e]
                                  : static_cast<std::uint32_t const*>(lists_.targets)[e];
 }
 
-void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int64_t const> seeds) {
+void batch_check::blocks_of(executor& x, sampled_subgraph const& drawn, std::span<std::int64_t const> seeds) {
   auto const wrong = [&](std::string const& what) {
     fail(errc::internal, "mini-batch {} of {} seeds is wrong: {}", drawn.number(), drawn.seeds(), what);
   };
-  blocks::vertices const& v = drawn.of_type(0);
-  blocks::edges const& e = drawn.of_relation(0);
+  sampled_subgraph::vertices const& v = drawn.of_type(0);
+  sampled_subgraph::edges const& e = drawn.of_relation(0);
   std::vector<std::int64_t> const ids = home(x, v.ids, v.count);
   if (drawn.seeds() != seeds.size() || v.count < seeds.size() || !std::equal(seeds.begin(), seeds.end(), ids.begin()))
     wrong("its vertices do not begin with its seeds");
@@ -64,22 +64,22 @@ void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int
       for (; edge < end && static_cast<std::uint64_t>(col[edge]) == target_at; ++edge) {
         auto const from = static_cast<std::uint64_t>(row[edge]);
         if (from >= v.count) wrong(fmt::format("edge {} comes from local number {} of {}", edge, from, v.count));
-        std::int64_t const neighbour = ids[from];
+        std::int64_t const neighbor = ids[from];
         bool found = false;
         if (!at.empty()) {
           auto const where = static_cast<std::uint64_t>(at[edge]);
-          found = where >= begin && where < begin + degree && target(where) == static_cast<std::uint64_t>(neighbour);
+          found = where >= begin && where < begin + degree && target(where) == static_cast<std::uint64_t>(neighbor);
         } else {
           std::uint64_t low = begin, high = begin + degree;
           while (low < high) {
             std::uint64_t const mid = low + (high - low) / 2;
-            if (target(mid) < static_cast<std::uint64_t>(neighbour)) low = mid + 1;
+            if (target(mid) < static_cast<std::uint64_t>(neighbor)) low = mid + 1;
             else high = mid;
           }
-          found = low < begin + degree && target(low) == static_cast<std::uint64_t>(neighbour);
+          found = low < begin + degree && target(low) == static_cast<std::uint64_t>(neighbor);
         }
-        if (!found) wrong(fmt::format("edge {} from {} to {} is not in the graph", edge, neighbour, id));
-        mine.push_back(neighbour);
+        if (!found) wrong(fmt::format("edge {} from {} to {} is not in the graph", edge, neighbor, id));
+        mine.push_back(neighbor);
       }
       std::int64_t const f = fanouts_[h];
       std::uint64_t const most = f < 0                  ? degree
@@ -111,8 +111,8 @@ void batch_check::batch(executor& x, mini_batch const& b, std::span<std::int64_t
     if (p < 0 || static_cast<std::uint64_t>(p) >= training.size()) wrong(fmt::format("seed {} of {}", p, training.size()));
     seeds.push_back(training[static_cast<std::size_t>(p)]);
   }
-  blocks_of(x, b.drawn(), seeds);
-  blocks::vertices const& v = b.drawn().of_type(0);
+  blocks_of(x, b.subgraph(), seeds);
+  sampled_subgraph::vertices const& v = b.subgraph().of_type(0);
   std::vector<std::int64_t> const ids = home(x, v.ids, v.count);
   for (std::size_t k = 0; k < tables.size(); ++k) {
     mini_batch::rows const& r = b.of_table(k);

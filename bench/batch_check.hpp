@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/executor.hpp"
-#include "garner/blocks.hpp"
 #include "garner/handle.hpp"
 #include "garner/load.hpp"
+#include "garner/subgraph.hpp"
 
 namespace garner::bench {
 
@@ -19,17 +19,17 @@ class batch_check {
     void const* data = nullptr;  // host-readable; null: rows of make_rows()
     std::uint64_t row_bytes = 0;
   };
-  batch_check(graph_handle const& g, list_side side, std::vector<std::int64_t> fanouts, block_options const& options);
+  batch_check(graph_handle const& g, edge_direction side, std::vector<std::int64_t> fanouts, block_options const& options);
 
   // errc::internal names the wrong mini-batch and the error. `seeds`: the seeds it was sampled from.
-  void blocks_of(executor& x, blocks const& drawn, std::span<std::int64_t const> seeds);
+  void blocks_of(executor& x, sampled_subgraph const& drawn, std::span<std::int64_t const> seeds);
   // `training`: the loader's seeds. `tables`: in its order; the second for seeds only.
   void batch(executor& x, mini_batch const& b, std::span<std::int64_t const> training, std::span<rows_source const> tables);
 
  private:
   std::uint64_t target(std::uint64_t e) const;
   graph_handle const& g_;
-  graph_lists lists_;
+  adjacency_arrays lists_;
   std::vector<std::int64_t> fanouts_;
   block_options o_;
   std::vector<std::uint32_t> seen_;  // per vertex: the last mini-batch with it

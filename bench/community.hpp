@@ -27,7 +27,7 @@ struct community_graph {
   std::vector<std::uint8_t> split;
 
   row_array table() const { return {rows.data(), labels.size(), width, element::f32, {}}; }
-  known_vertices known() const { return {{labels.data(), labels.size(), 1, element::i64, {}}, split}; }
+  labeled_nodes known() const { return {{labels.data(), labels.size(), 1, element::i64, {}}, split}; }
 };
 community_graph make_communities(community_options const& options);  // errc::usage for options out of range
 graph_handle without_edges(std::uint64_t vertices);                  // a model then sees only a vertex's own row

@@ -41,25 +41,25 @@ namespace {
 // Adds the loader's counts between two reports to a sum.
 void add(load_report& to, load_report const& a, load_report const& b) {
   to.batches += b.batches - a.batches, to.seeds += b.seeds - a.seeds;
-  to.vertices += b.vertices - a.vertices, to.edges += b.edges - a.edges;
+  to.nodes += b.nodes - a.nodes, to.edges += b.edges - a.edges;
   to.sample_ms += b.sample_ms - a.sample_ms, to.fetch_ms += b.fetch_ms - a.fetch_ms, to.gather_ms += b.gather_ms - a.gather_ms;
   to.loader_waited_ms += b.loader_waited_ms - a.loader_waited_ms, to.caller_waited_ms += b.caller_waited_ms - a.caller_waited_ms;
   for (std::size_t t = 0; t < tier_count; ++t) to.rows[static_cast<tier>(t)] += b.rows[static_cast<tier>(t)] - a.rows[static_cast<tier>(t)];
   to.window_rows += b.window_rows - a.window_rows, to.fetched_rows += b.fetched_rows - a.fetched_rows;
-  to.far_bytes += b.far_bytes - a.far_bytes;
+  to.remote_bytes += b.remote_bytes - a.remote_bytes;
   to.file_hits += b.file_hits - a.file_hits, to.file_reads += b.file_reads - a.file_reads, to.file_bytes += b.file_bytes - a.file_bytes;
   to.file_waited_ms += b.file_waited_ms - a.file_waited_ms;
 }
 // Per mini-batch.
-dry_epoch each_of(load_report const& all, place where) {
+dry_epoch each_of(load_report const& all, execution_device where) {
   dry_epoch e;
   e.batches = all.batches, e.seeds = all.seeds;
   auto const per = [&](auto sum) { return all.batches ? static_cast<double>(sum) / static_cast<double>(all.batches) : 0.0; };
   e.sample_ms = per(all.sample_ms), e.fetch_ms = per(all.fetch_ms), e.gather_ms = per(all.gather_ms);
-  e.vertices = per(all.vertices), e.edges = per(all.edges);
+  e.vertices = per(all.nodes), e.edges = per(all.edges);
   e.near_rows = per(all.rows[tier::device]), e.peer_rows = per(all.rows[tier::peer]);
-  (where.kind == place_kind::host ? e.near_rows : e.far_rows) = per(all.rows[tier::host]);
-  e.window_rows = per(all.window_rows), e.fetched_rows = per(all.fetched_rows), e.far_bytes = per(all.far_bytes);
+  (where.kind == device_kind::cpu ? e.near_rows : e.far_rows) = per(all.rows[tier::host]);
+  e.window_rows = per(all.window_rows), e.fetched_rows = per(all.fetched_rows), e.remote_bytes = per(all.remote_bytes);
   e.file_rows = per(all.rows[tier::file]), e.file_hit_rows = per(all.file_hits), e.file_reads = per(all.file_reads),
   e.file_bytes = per(all.file_bytes);
   e.file_waited_ms = per(all.file_waited_ms);
@@ -69,7 +69,7 @@ dry_epoch each_of(load_report const& all, place where) {
 
 }  // namespace
 
-dry_result train_dry(loader& l, place where, dry_options const& o) {
+dry_result train_dry(loader& l, execution_device where, dry_options const& o) {
   executor x(where);
   held_model model(x, o.compute_ms);
   dry_result r;

@@ -36,7 +36,7 @@ struct dry_epoch {
   double vertices = 0, edges = 0;
   double near_rows = 0, peer_rows = 0, far_rows = 0;  // by the table's tiers
   double window_rows = 0, fetched_rows = 0;           // of the remote ones: already fetched, newly fetched
-  double far_bytes = 0;
+  double remote_bytes = 0;
   double file_rows = 0, file_hit_rows = 0;                    // tables in a file: requested rows; rows in memory
   double file_reads = 0, file_bytes = 0, file_waited_ms = 0;  // read from the file
   double caller_waited_ms = 0, loader_waited_ms = 0;
@@ -44,9 +44,9 @@ struct dry_epoch {
   double each_ms() const { return batches ? ms / static_cast<double>(batches) : 0; }
   double hits() const { return window_rows + fetched_rows > 0 ? window_rows / (window_rows + fetched_rows) : 0; }
   double file_hits() const { return file_rows > 0 ? file_hit_rows / file_rows : 0; }
-  double file_gbs() const { return each_ms() > 0 ? file_bytes / each_ms() / 1e6 : 0; }  // over the epoch
-  double far_gbs() const { return each_ms() > 0 ? far_bytes / each_ms() / 1e6 : 0; }    // over the epoch
-  double fetch_gbs() const { return fetch_ms > 0 ? far_bytes / fetch_ms / 1e6 : 0; }    // during fetches
+  double file_gbs() const { return each_ms() > 0 ? file_bytes / each_ms() / 1e6 : 0; }   // over the epoch
+  double far_gbs() const { return each_ms() > 0 ? remote_bytes / each_ms() / 1e6 : 0; }  // over the epoch
+  double fetch_gbs() const { return fetch_ms > 0 ? remote_bytes / fetch_ms / 1e6 : 0; }  // during fetches
 };
 
 struct dry_options {
@@ -66,6 +66,6 @@ struct dry_result {
   std::vector<batch_times> times;        // recorded by the loader, in order
 };
 // Exceptions of the loader propagate, after the mini-batches before them.
-dry_result train_dry(loader& l, place where, dry_options const& options);
+dry_result train_dry(loader& l, execution_device where, dry_options const& options);
 
 }  // namespace garner::bench

@@ -7,8 +7,8 @@
 
 namespace garner::bench {
 
-file_head head_of_run(std::string command, place where) {
-  std::string const device = where.kind == place_kind::device ? device::describe(where.index).name : "";
+file_head head_of_run(std::string command, execution_device where) {
+  std::string const device = where.kind == device_kind::cuda ? device::describe(where.index).name : "";
   return {GARNER_VERSION, std::move(command), now_utc(), std::string(to_string(where)), device, shared_pool().threads()};
 }
 

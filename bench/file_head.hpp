@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bench/field.hpp"
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 
 namespace garner::bench {
 
@@ -19,7 +19,7 @@ struct file_schema {
   char const* bench;  // the argument of `garner bench` that writes one
 };
 
-file_head head_of_run(std::string command, place where);  // for a run that begins now
+file_head head_of_run(std::string command, execution_device where);  // for a run that begins now
 json to_json(file_schema const& schema, file_head const& head);
 file_head head_in(field const& file);
 

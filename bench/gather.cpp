@@ -100,15 +100,16 @@ class bench_of_gathers {
   std::uint64_t usual() const { return o_.ids.size() > 1 ? o_.ids[1] : o_.ids[0]; }
 
   // The dissertation's strategies and their rivals: each position reads its row.
-  static void as_given(gather_options& how, gather_way way) {
-    how.way = way, how.order = gather_order::none, how.duplicates = gather_duplicates::repeat;
+  static void as_given(gather_options& how, gather_strategy strategy) {
+    how.strategy = strategy, how.order = gather_order::none, how.duplicates = gather_duplicates::repeat;
   }
   // Figure 3.10: rows of 1,024 to 1,044 B.
   void unaligned() {
     for (std::uint64_t row = 1024; row <= 1044; row += 4)
-      for (gather_way way : {gather_way::staged, gather_way::naive, gather_way::shifted, gather_way::aligned}) {
-        question q{"unaligned", fmt::format("{} B {}", row, to_string(way)), row, usual()};
-        as_given(q.how, way);
+      for (gather_strategy strategy :
+           {gather_strategy::staged, gather_strategy::naive, gather_strategy::shifted, gather_strategy::aligned}) {
+        question q{"unaligned", fmt::format("{} B {}", row, to_string(strategy)), row, usual()};
+        as_given(q.how, strategy);
         measure(q);
       }
   }
@@ -117,22 +118,23 @@ class bench_of_gathers {
     for (std::uint64_t row : {128u, 256u, 512u, 1024u, 2048u, 2408u, 4096u, 8192u, 65536u, 131072u, 262144u, 524288u}) {
       question q{"sizes", fmt::format("{} B, a copy a row", row), row, on_device() ? std::min<std::uint64_t>(usual(), 20000) : usual()};
       q.by = question::by::copies;
-      if (o_.where.kind != place_kind::simulated) measure(q);
+      if (o_.where.kind != device_kind::simulated) measure(q);
       q.by = question::by::gather, q.ids = usual();
       if (row > 8192) {  // only sizes around the crossover
-        as_given(q.how, gather_way::aligned), q.label = fmt::format("{} B aligned", row);
+        as_given(q.how, gather_strategy::aligned), q.label = fmt::format("{} B aligned", row);
         measure(q);
         continue;
       }
-      for (gather_way way : {gather_way::staged, gather_way::naive, gather_way::shifted, gather_way::aligned, gather_way::automatic}) {
+      for (gather_strategy strategy : {gather_strategy::staged, gather_strategy::naive, gather_strategy::shifted, gather_strategy::aligned,
+                                       gather_strategy::automatic}) {
         q.how = {};
-        if (way != gather_way::automatic) as_given(q.how, way);
-        q.label = fmt::format("{} B {}", row, to_string(way));
+        if (strategy != gather_strategy::automatic) as_given(q.how, strategy);
+        q.label = fmt::format("{} B {}", row, to_string(strategy));
         measure(q);
       }
       for (gather_order order : {gather_order::none, gather_order::sorted}) {
         q.how = {};
-        q.how.way = gather_way::bulk, q.how.order = order, q.how.multiprocessors = 4;
+        q.how.strategy = gather_strategy::bulk, q.how.order = order, q.how.multiprocessors = 4;
         q.label = fmt::format("{} B bulk, 4 multiprocessors, {}", row, order == gather_order::sorted ? "sorted" : "as given");
         measure(q);
       }
@@ -144,7 +146,7 @@ class bench_of_gathers {
       for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed, gather_order::automatic}) {
         question q{"orders", fmt::format("{} ids, {}", n, to_string(order)), 512, n};
         q.how.order = order;
-        if (order != gather_order::automatic) q.how.way = gather_way::aligned;
+        if (order != gather_order::automatic) q.how.strategy = gather_strategy::aligned;
         measure(q);
       }
     for (bool skewed : {false, true})
@@ -160,9 +162,9 @@ class bench_of_gathers {
   // Sorted rows, from a few of the table to most of its translations: loads of all multiprocessors, and the copy engine of 4.
   void dense() {
     auto const both = [&](question q, std::string const& what) {
-      for (gather_way way : {gather_way::aligned, gather_way::bulk}) {
-        q.label = fmt::format("{} B, {}, {}", q.row_bytes, what, to_string(way));
-        q.how.way = way, q.how.order = gather_order::sorted, q.how.multiprocessors = way == gather_way::bulk ? 4 : 0;
+      for (gather_strategy strategy : {gather_strategy::aligned, gather_strategy::bulk}) {
+        q.label = fmt::format("{} B, {}, {}", q.row_bytes, what, to_string(strategy));
+        q.how.strategy = strategy, q.how.order = gather_order::sorted, q.how.multiprocessors = strategy == gather_strategy::bulk ? 4 : 0;
         measure(q);
       }
     };
@@ -190,10 +192,10 @@ class bench_of_gathers {
         };
         gather_options how;
         of("automatic", how);
-        how.way = gather_way::aligned;
+        how.strategy = gather_strategy::aligned;
         for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed})
           how.order = order, of(to_string(order), how);
-        as_given(how, gather_way::aligned), of("each a read", how);
+        as_given(how, gather_strategy::aligned), of("each a read", how);
       }
   }
   // f32 rows versus f16 rows of equal width, written as f32.
@@ -216,12 +218,12 @@ class bench_of_gathers {
       if (sms > all) break;
       for (unsigned load : {4u, 8u, 16u}) {
         question q{"share", fmt::format("{} multiprocessors, loads of {} B", sms, load), 4096, usual()};
-        as_given(q.how, gather_way::aligned), q.how.multiprocessors = sms, q.how.load_bytes = load;
+        as_given(q.how, gather_strategy::aligned), q.how.multiprocessors = sms, q.how.load_bytes = load;
         measure(q);
       }
       if (sms > 16) continue;
       question q{"share", fmt::format("{} multiprocessors, copy engine", sms), 4096, usual()};
-      as_given(q.how, gather_way::bulk), q.how.multiprocessors = sms;
+      as_given(q.how, gather_strategy::bulk), q.how.multiprocessors = sms;
       measure(q);
     }
   }
@@ -253,17 +255,17 @@ class bench_of_gathers {
         continue;
       }
       for (std::uint64_t row : {4096u, 2048u, 512u})
-        for (gather_way way : {gather_way::aligned, gather_way::bulk}) {
-          if (row == 512 && way == gather_way::bulk) continue;
-          question q{"beside", fmt::format("{}, {} B {}", share, row, to_string(way)), row, o_.ids.back()};
-          q.how.way = way, q.how.order = row == 512 ? gather_order::sorted : gather_order::none;
+        for (gather_strategy strategy : {gather_strategy::aligned, gather_strategy::bulk}) {
+          if (row == 512 && strategy == gather_strategy::bulk) continue;
+          question q{"beside", fmt::format("{}, {} B {}", share, row, to_string(strategy)), row, o_.ids.back()};
+          q.how.strategy = strategy, q.how.order = row == 512 ? gather_order::sorted : gather_order::none;
           measure(q, [&](question const& asked, gather_row& r) { time_beside(asked, {kind, 8}, r); });
         }
     }
   }
   // CPU: a gather, with its id check, versus one memcpy per row of the same ids by the same threads, alternating.
   void copies() {
-    if (o_.where.kind != place_kind::host) return left_out("copies", "a gather versus one memcpy per row");
+    if (o_.where.kind != device_kind::cpu) return left_out("copies", "a gather versus one memcpy per row");
     for (std::uint64_t row : {128u, 256u, 512u, 1024u, 2408u, 4096u})
       time_beside_copies({"copies", fmt::format("{} B, gathered", row), row, usual()});
   }
@@ -315,10 +317,10 @@ class bench_of_gathers {
   void time(question const& q, gather_row& row) {
     row_array const array{table_.data(), o_.table_bytes / q.row_bytes, q.row_bytes / bytes_of(q.kind), q.kind, {}};
     tiered_options t;
-    t.where = o_.where, t.device_budget = q.from == tier::device ? o_.table_bytes : 0;
+    t.device = o_.where, t.feature_cache = q.from == tier::device ? o_.table_bytes : 0;
     if (q.from == tier::peer) {
       if (device::count() < 2) fail(errc::device, "there is one device");
-      t.peers = {o_.where.index, o_.where.index == 0 ? 1 : 0}, t.peer_budget = o_.table_bytes;
+      t.peers = {o_.where.index, o_.where.index == 0 ? 1 : 0}, t.peer_cache = o_.table_bytes;
     }
     tiered_tensor tensor(array, t);
     if (q.from == tier::peer && tensor.tiers()[tier::peer] < tensor.rows())
@@ -346,17 +348,18 @@ class bench_of_gathers {
       x_.wait();
       double const start = now_ms();
       if (q.by == question::by::copies) {
-        row.way = "copies", row.order = "none";
+        row.strategy = "copies", row.order = "none";
         copy_each(array, ids, static_cast<char*>(out.data()));
       } else {
         gather_run const run = tensor.gather_many(batches, outs, q.how);
-        row.way = to_string(run.way), row.order = to_string(run.order), row.duplicates = to_string(run.duplicates), row.why = run.why;
+        row.strategy = to_string(run.strategy), row.order = to_string(run.order), row.duplicates = to_string(run.duplicates),
+        row.why = run.why;
         row.requests = run.link.request_count();
       }
       double const took = now_ms() - start;
       if (round == 0) check(array, q, ids, out, out_row);
       else ms.push_back(took);
-      if (o_.where.kind == place_kind::simulated) return;  // a trace does not depend on time
+      if (o_.where.kind == device_kind::simulated) return;  // a trace does not depend on time
     }
     double const middle = median(ms), bytes = static_cast<double>(all * out_row);
     row.ms = middle;
@@ -380,7 +383,7 @@ class bench_of_gathers {
     copied.figure = gathered.figure = q.figure;
     copied.label = fmt::format("{} B, a memcpy a row", q.row_bytes), gathered.label = q.label;
     copied.row_bytes = gathered.row_bytes = q.row_bytes, copied.ids = gathered.ids = n;
-    copied.way = "copies", copied.order = "none";
+    copied.strategy = "copies", copied.order = "none";
     std::vector<double> copy_ms, gather_ms, share;
     for (std::uint64_t round = 0; round <= o_.trials; ++round) {
       check_interrupted();
@@ -393,7 +396,8 @@ class bench_of_gathers {
         if (gathers) {
           gather_run const run = tensor.gather({ids.data(), n, 8}, {out.data(), out.bytes()}, q.how);
           took[1] = now_ms() - start;
-          gathered.way = to_string(run.way), gathered.order = to_string(run.order), gathered.duplicates = to_string(run.duplicates);
+          gathered.strategy = to_string(run.strategy), gathered.order = to_string(run.order),
+          gathered.duplicates = to_string(run.duplicates);
           gathered.why = run.why;
         } else {
           copy_each(array, ids, static_cast<char*>(out.data()));
@@ -422,7 +426,7 @@ class bench_of_gathers {
     if (on.share()->kind() != wanted.kind) fail(errc::device, "the device has no more multiprocessors than that: {}", on.share()->about());
     row_array const array{table_.data(), o_.table_bytes / q.row_bytes, q.row_bytes, q.kind, {}};
     tiered_options t;
-    t.where = o_.where, t.device_budget = 0;
+    t.device = o_.where, t.feature_cache = 0;
     std::uint64_t const n = std::max<std::uint64_t>(1, std::min<std::uint64_t>(q.ids, most_delivered / q.row_bytes));
     memory_block const out(tier::device, n * q.row_bytes, x_.device(), "rows that are gathered");
     buffer<std::int64_t> const near(tier::device, n, x_.device(), "ids of a gather");
@@ -446,7 +450,7 @@ class bench_of_gathers {
       gathering.record(on, 0);
       gather_run const run = tensor.gather({near.data(), n, 8}, {out.data(), out.bytes()}, how);
       gathering.record(on, 1);
-      row.way = to_string(run.way), row.order = to_string(run.order), row.why = on.share()->about();
+      row.strategy = to_string(run.strategy), row.order = to_string(run.order), row.why = on.share()->about();
     };
     auto const reckon_on = [&](executor& x, std::uint64_t lanes, std::size_t kernels) {
       for (std::size_t k = 0; k < kernels; ++k) {

@@ -14,7 +14,7 @@
 namespace garner::bench {
 
 struct gather_bench_options {
-  place where;
+  execution_device where;
   std::uint64_t table_bytes = 256ull << 20;
   std::vector<std::uint64_t> ids{100000, 300000, 1000000, 2000000};  // per gather, for orders and density; the other figures use the second
   std::vector<std::string> figures{"unaligned", "sizes", "orders", "dense", "duplicates", "convert", "share", "near", "beside", "copies"};

@@ -31,7 +31,7 @@ std::string to_json(gather_file const& f) {
                            {"row_bytes", r.row_bytes},
                            {"ids", r.ids},
                            {"batches", r.batches},
-                           {"way", r.way},
+                           {"way", r.strategy},
                            {"order", r.order},
                            {"duplicates", r.duplicates},
                            {"multiprocessors", r.multiprocessors},
@@ -77,7 +77,7 @@ gather_file parse_gathers(std::string const& text, std::string const& name) {
     row.row_bytes = r["row_bytes"].count();
     row.ids = r["ids"].count();
     row.batches = r["batches"].count();
-    row.way = r["way"].text();
+    row.strategy = r["way"].text();
     row.order = r["order"].text();
     row.multiprocessors = small(r["multiprocessors"]);
     row.load_bytes = small(r["load_bytes"]);

@@ -23,7 +23,7 @@ struct gather_beside {
 struct gather_row {
   std::string figure, label;
   std::uint64_t row_bytes = 0, ids = 0, batches = 1;
-  std::string way, order, duplicates;  // duplicates: what was done; empty in older files, and for copies per row
+  std::string strategy, order, duplicates;  // duplicates: what was done; empty in older files, and for copies per row
   unsigned multiprocessors = 0, load_bytes = 0;
   std::optional<double> ms, gbs;  // the median; of the bytes delivered
   std::optional<double> rows_a_second;

@@ -23,7 +23,7 @@ constexpr double tenth = 0.1;
 
 struct setting {
   std::string figure;
-  load_way way = load_way::automatic;
+  load_strategy strategy = load_strategy::automatic;
   double kept = 0;
   bool peers = false, keeps_moments = false;
   std::uint32_t window = 8, multiprocessors = 16;
@@ -36,9 +36,9 @@ class ground {
   ground(load_bench_options const& o, std::string name, graph_handle g)
       : o_(o), name_(std::move(name)), g_(std::move(g)), train_(o.training(g_)) {
     std::uint64_t const n = g_.info().vertices;
-    table_ = make_rows(n, o.row_bytes, o.where.kind == place_kind::device ? o.where.index : -1);
+    table_ = make_rows(n, o.row_bytes, o.where.kind == device_kind::cuda ? o.where.index : -1);
     score_options s;
-    s.where = o.where;
+    s.device = o.where;
     s.by = o.score;
     s.sampling.fanouts.assign(o.fanouts.begin(), o.fanouts.end());
     s.sampling.rule = o.rule, s.sampling.batch = o.batch, s.sampling.seed = o.seed;
@@ -50,12 +50,12 @@ class ground {
   load_row measure(setting const& s) {
     load_row row;
     row.graph = name_, row.figure = s.figure;
-    bool const on_device = o_.where.kind == place_kind::device;
-    row.lists = to_string(on_device ? s.lists : tier::host), row.way = to_string(s.way);
+    bool const on_device = o_.where.kind == device_kind::cuda;
+    row.lists = to_string(on_device ? s.lists : tier::host), row.strategy = to_string(s.strategy);
     row.kept = s.kept, row.devices = s.peers ? o_.peers.size() : 1;
     row.window = s.window, row.multiprocessors = s.multiprocessors;
     try {
-      if (on_device) g_ = bring_to(std::move(g_), o_.where, s.lists);  // data already there stays
+      if (on_device) g_ = to_device(std::move(g_), o_.where, s.lists);  // data already there stays
       run(s, row);
     } catch (error const& e) {
       if (e.code() != errc::memory) throw;
@@ -67,17 +67,17 @@ class ground {
  private:
   void run(setting const& s, load_row& row) {
     tiered_options t;
-    t.where = o_.where;
+    t.device = o_.where;
     std::uint64_t const bytes = static_cast<std::uint64_t>(std::llround(s.kept * static_cast<double>(g_.info().vertices))) * o_.row_bytes;
-    t.device_budget = s.peers ? 0 : bytes;
-    if (s.peers) t.peers = o_.peers, t.peer_budget = bytes;
+    t.feature_cache = s.peers ? 0 : bytes;
+    if (s.peers) t.peers = o_.peers, t.peer_cache = bytes;
     if (s.kept > 0 && s.kept < 1) t.scores = scores_;
     tiered_tensor table({table_.data(), g_.info().vertices, o_.row_bytes, element::u8, {}}, t);
     block_options how;
     how.seed = o_.seed, how.rule = o_.rule;
     block_sampler sampler(o_.where, g_, o_.fanouts, how);
     loader_options l;
-    l.batch = o_.batch, l.seed = o_.seed, l.way = s.way, l.window = s.window, l.multiprocessors = s.multiprocessors;
+    l.batch_size = o_.batch, l.seed = o_.seed, l.strategy = s.strategy, l.window = s.window, l.multiprocessors = s.multiprocessors;
     check(sampler, table, l, how);
     dry_options d;
     d.epochs = std::uint64_t{1} << 40;
@@ -87,7 +87,7 @@ class ground {
     l.keep_times = s.keeps_moments ? *d.batches : 0;
     loader load(sampler, {{&table, 0, false, {}}}, train_, l);
     dry_result const r = train_dry(load, o_.where, d);
-    if (o_.where.kind != place_kind::simulated) {
+    if (o_.where.kind != device_kind::simulated) {
       row.ms = r.mean_ms, row.ms_median = r.median_ms;
       row.sample_ms = r.all.sample_ms, row.fetch_ms = r.all.fetch_ms, row.gather_ms = r.all.gather_ms;
       row.caller_waited_ms = r.all.caller_waited_ms, row.loader_waited_ms = r.all.loader_waited_ms;
@@ -95,8 +95,8 @@ class ground {
     row.batches = r.timed;
     row.vertices = r.all.vertices, row.edges = r.all.edges;
     row.near_rows = r.all.near_rows, row.peer_rows = r.all.peer_rows, row.far_rows = r.all.far_rows;
-    row.window_rows = r.all.window_rows, row.fetched_rows = r.all.fetched_rows, row.far_bytes = r.all.far_bytes;
-    if (o_.where.kind != place_kind::simulated) row.moments = moments_of(r.times, r.batches - r.timed, 2 * s.window);
+    row.window_rows = r.all.window_rows, row.fetched_rows = r.all.fetched_rows, row.remote_bytes = r.all.remote_bytes;
+    if (o_.where.kind != device_kind::simulated) row.moments = moments_of(r.times, r.batches - r.timed, 2 * s.window);
   }
   // The timeline of `count` mini-batches after the first `warm`.
   static std::vector<load_moments> moments_of(std::vector<batch_times> const& times, std::uint64_t warm, std::uint64_t count) {
@@ -115,7 +115,7 @@ class ground {
     return all;
   }
   void check(block_sampler& sampler, tiered_tensor& table, loader_options const& how, block_options const& drawn) {
-    batch_check against(g_, list_side::in, o_.fanouts, drawn);
+    batch_check against(g_, edge_direction::in, o_.fanouts, drawn);
     loader l(sampler, {{&table, 0, false, {}}}, train_, how);
     executor x(o_.where);
     batch_check::rows_source const source{nullptr, o_.row_bytes};
@@ -124,7 +124,7 @@ class ground {
       std::optional<mini_batch> const b = l.next(stream_ref::of_address(x.stream()));
       if (!b) break;
       against.batch(x, *b, train_, {&source, 1});
-      blocks::vertices const& v = b->drawn().of_type(0);
+      sampled_subgraph::vertices const& v = b->subgraph().of_type(0);
       std::vector<std::int64_t> ids(v.count);
       x.copy(ids.data(), v.ids, v.count * 8);
       x.wait();
@@ -134,7 +134,7 @@ class ground {
     }
     if (digests_.empty()) digests_ = digests;
     if (digests != digests_)
-      fail(errc::internal, "{}: way {} handed over other mini-batches than the first that was measured", name_, to_string(how.way));
+      fail(errc::internal, "{}: way {} handed over other mini-batches than the first that was measured", name_, to_string(how.strategy));
   }
 
   load_bench_options const& o_;
@@ -152,7 +152,7 @@ load_file measure_loads(load_bench_options const& o, std::function<void(load_fil
   for (std::string const& name : o.figures)
     if (std::find(std::begin(load_figures), std::end(load_figures), name) == std::end(load_figures))
       fail(errc::usage, "--figures {}: say some of ways, window, share, kept", name);
-  bool const on_device = o.where.kind == place_kind::device, host = o.where.kind == place_kind::host;
+  bool const on_device = o.where.kind == device_kind::cuda, host = o.where.kind == device_kind::cpu;
   load_file file;
   static_cast<file_head&>(file) = head_of_run(o.command, o.where);
   if (on_device) file.link_gbs = link_of(o.where.index).zero_copy_gbs;
@@ -171,26 +171,27 @@ load_file measure_loads(load_bench_options const& o, std::function<void(load_fil
       file.rows.push_back(at.measure(s));
       if (told) told(file, file.rows.back());
     };
-    static constexpr load_way ways[] = {load_way::window, load_way::tiered, load_way::zero_copy, load_way::staged};
+    static constexpr load_strategy strategies[] = {load_strategy::window, load_strategy::tiered, load_strategy::zero_copy,
+                                                   load_strategy::staged};
     // On the CPU all rows are local.
-    if (wanted("ways") && (on_device || host)) add({"ways", load_way::tiered, 1, false, true, 8, 16, tier::device});
+    if (wanted("ways") && (on_device || host)) add({"ways", load_strategy::tiered, 1, false, true, 8, 16, tier::device});
     if (host) return;
     if (wanted("ways"))
       for (double const kept : {0.0, tenth})
-        for (load_way const way : ways) add({"ways", way, kept, false, way == load_way::window});
+        for (load_strategy const strategy : strategies) add({"ways", strategy, kept, false, strategy == load_strategy::window});
     if (wanted("window"))
-      for (std::uint32_t const window : {1u, 2u, 4u, 8u, 16u, 32u}) add({"window", load_way::window, 0, false, false, window});
+      for (std::uint32_t const window : {1u, 2u, 4u, 8u, 16u, 32u}) add({"window", load_strategy::window, 0, false, false, window});
     if (wanted("share") && on_device)
       for (std::uint32_t const sms : {1u, 2u, 4u, 8u, 12u, 16u, 24u, 32u, 64u, 0u})
-        add({"share", load_way::window, 0, false, false, 8, sms});
+        add({"share", load_strategy::window, 0, false, false, 8, sms});
     if (wanted("kept"))
       for (bool const peers : {false, true}) {
         if (peers && o.peers.empty()) continue;
-        for (double const kept : {0.0, 0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.5}) add({"kept", load_way::window, kept, peers});
+        for (double const kept : {0.0, 0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.5}) add({"kept", load_strategy::window, kept, peers});
       }
   };
   open_options how;
-  how.edges = tier::host, how.in_lists = true;
+  how.edges = tier::host, how.in_edges = true;
   each_graph(o, o.seed, how, measure);
   return file;
 }

@@ -17,7 +17,7 @@ namespace garner::bench {
 inline constexpr char const* load_figures[] = {"ways", "window", "share", "kept"};
 
 struct load_bench_options {
-  place where;
+  execution_device where;
   std::vector<generator> kinds{generator::kron};
   std::vector<std::filesystem::path> files;
   int scale = 20;

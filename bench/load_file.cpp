@@ -8,7 +8,7 @@ std::optional<double> load_row::hits() const {
 }
 std::optional<double> load_row::fetch_gbs() const {
   std::optional<double> const took = fetch_ms && *fetch_ms > 0 ? fetch_ms : gather_ms;
-  return took && *took > 0 && far_bytes > 0 ? std::optional(far_bytes / *took / 1e6) : std::nullopt;
+  return took && *took > 0 && remote_bytes > 0 ? std::optional(remote_bytes / *took / 1e6) : std::nullopt;
 }
 
 namespace {
@@ -40,7 +40,7 @@ std::string to_json(load_file const& f) {
     all["rows"].push_back({{"graph", r.graph},
                            {"figure", r.figure},
                            {"lists", r.lists},
-                           {"way", r.way},
+                           {"way", r.strategy},
                            {"kept", r.kept},
                            {"devices", r.devices},
                            {"window", r.window},
@@ -60,7 +60,7 @@ std::string to_json(load_file const& f) {
                            {"far_rows", r.far_rows},
                            {"window_rows", r.window_rows},
                            {"fetched_rows", r.fetched_rows},
-                           {"far_bytes", r.far_bytes},
+                           {"far_bytes", r.remote_bytes},
                            {"moments", std::move(moments)},
                            {"skipped", text_or_null(r.skipped)}});
   }
@@ -94,7 +94,7 @@ load_file parse_loads(std::string const& text, std::string const& name) {
     row.graph = r["graph"].text();
     row.figure = r["figure"].text();
     row.lists = r["lists"].text();
-    row.way = r["way"].text();
+    row.strategy = r["way"].text();
     row.kept = r["kept"].number();
     row.devices = r["devices"].count();
     row.window = r["window"].count();
@@ -114,7 +114,7 @@ load_file parse_loads(std::string const& text, std::string const& name) {
     row.far_rows = r["far_rows"].number();
     row.window_rows = r["window_rows"].number();
     row.fetched_rows = r["fetched_rows"].number();
-    row.far_bytes = r["far_bytes"].number();
+    row.remote_bytes = r["far_bytes"].number();
     for (field const& m : r["moments"].items())
       row.moments.push_back({m["index"].count(), span_in(m["sample"]), span_in(m["fetch"]), span_in(m["gather"]), m["handed"].number()});
     row.skipped = r["skipped"].text_or_none();

@@ -22,13 +22,13 @@ struct load_moments {
 
 // One setting. Numbers are per mini-batch.
 struct load_row {
-  std::string graph, figure;  // "ways", "window", "share", "kept"
-  std::string lists, way;     // lists: the memory tier of the adjacency
-  double kept = 0;            // share of the rows in device memory, on each of `devices`
+  std::string graph, figure;    // "ways", "window", "share", "kept"
+  std::string lists, strategy;  // lists: the memory tier of the adjacency
+  double kept = 0;              // share of the rows in device memory, on each of `devices`
   std::uint64_t devices = 1, window = 0, multiprocessors = 0;
   std::uint64_t batches = 0;                                                                                // timed
   std::optional<double> ms, ms_median, sample_ms, fetch_ms, gather_ms, caller_waited_ms, loader_waited_ms;  // empty if nothing is timed
-  double vertices = 0, edges = 0, near_rows = 0, peer_rows = 0, far_rows = 0, window_rows = 0, fetched_rows = 0, far_bytes = 0;
+  double vertices = 0, edges = 0, near_rows = 0, peer_rows = 0, far_rows = 0, window_rows = 0, fetched_rows = 0, remote_bytes = 0;
   std::vector<load_moments> moments;  // a timeline of two windows, if recorded
   std::string skipped;                // the reason for a missing measurement; else empty
 

@@ -20,10 +20,10 @@ struct bench_model {
 };
 struct forward_job {
   bench_model model;
-  std::vector<place> const& places;    // of the shards
-  std::vector<float> const& features;  // of all vertices, `inputs` each
-  std::uint64_t seed = 1, trials = 1;  // for the parameters and the sample
-  bool managed = false;                // rows that shards read of each other lie in managed memory
+  std::vector<execution_device> const& places;  // of the shards
+  std::vector<float> const& features;           // of all vertices, `inputs` each
+  std::uint64_t seed = 1, trials = 1;           // for the parameters and the sample
+  bool managed = false;                         // rows that shards read of each other lie in managed memory
 };
 struct forward_taken {
   double ms = 0;

@@ -52,9 +52,9 @@ class pages {
   figure not_measured() const;
 
  private:
-  job_row const* find(std::string const& graph, std::string const& job, std::string const& way, std::uint32_t id_bytes = 4) const {
+  job_row const* find(std::string const& graph, std::string const& job, std::string const& strategy, std::uint32_t id_bytes = 4) const {
     for (job_row const& j : r_.jobs)
-      if (j.graph == graph && j.job == job && j.way == way && j.id_bytes == id_bytes && j.drawn()) return &j;
+      if (j.graph == graph && j.job == job && j.strategy == strategy && j.id_bytes == id_bytes && j.drawn()) return &j;
     return nullptr;
   }
   // Drawable rows of one algorithm on one graph: of the paper's width with remote edges, or all.
@@ -62,7 +62,7 @@ class pages {
     std::vector<job_row const*> all;
     for (job_row const& j : r_.jobs)
       if (j.graph == graph && j.job == job && (every || (j.id_bytes == 4 && !j.near())) && j.drawn()) all.push_back(&j);
-    std::stable_partition(all.begin(), all.end(), [](job_row const* j) { return j->way == "uvm"; });  // the baseline first
+    std::stable_partition(all.begin(), all.end(), [](job_row const* j) { return j->strategy == "uvm"; });  // the baseline first
     return all;
   }
   // Milliseconds of a run; for PageRank, of an iteration.
@@ -108,7 +108,7 @@ class pages {
   std::vector<std::string> jobs_;
 };
 
-std::string quoted(std::string_view way) { return fmt::format("\xE2\x80\x98{}\xE2\x80\x99", way); }
+std::string quoted(std::string_view strategy) { return fmt::format("\xE2\x80\x98{}\xE2\x80\x99", strategy); }
 
 // One value per graph, as a list in a sentence.
 struct by_graph {
@@ -215,8 +215,8 @@ figure pages::request_sizes() const {
       b.value = percent(b.parts[3]);
       cells.push_back(short_number(static_cast<double>(j->link->bytes_link()) / all));
       f.numbers.rows.push_back(std::move(cells));
-      if (j->way == "merged") merged = b.parts[3];
-      if (j->way == "aligned") aligned = b.parts[3];
+      if (j->strategy == "merged") merged = b.parts[3];
+      if (j->strategy == "aligned") aligned = b.parts[3];
       group.bars.push_back(std::move(b));
     }
     if (merged && aligned) whole_aligned.add(g.name, percent(*aligned)), whole_merged.add(g.name, percent(*merged));
@@ -327,7 +327,7 @@ figure pages::bandwidth() const {
       auto const& link = r_.machine.link;
       f.numbers.rows.push_back({g.name, j->label, short_number(*rate), link ? short_number(100 * *rate / link->copy_gbs) : "-",
                                 link ? short_number(100 * *rate / link->zero_copy_gbs) : "-"});
-      if (j->way != "aligned") continue;
+      if (j->strategy != "aligned") continue;
       rates.add(g.name, short_number(*rate) + " GB/s");
       if (link && link->zero_copy_gbs > 0) parts.add(g.name, percent(*rate / link->zero_copy_gbs));
     }
@@ -365,8 +365,8 @@ figure pages::over_uvm() const {
       auto const ms = ms_of(*j);
       if (!ms || j == uvm) continue;
       double const gain = *base / *ms;
-      if (j->way == "aligned") aligned = gain;
-      if (j->way == "default") own = gain;
+      if (j->strategy == "aligned") aligned = gain;
+      if (j->strategy == "default") own = gain;
       group.bars.push_back({j->label, {gain}, times(gain), !j->paper});
       f.numbers.rows.push_back({g.name, j->label, short_number(*ms), short_number(*base), times(gain)});
     }
@@ -408,8 +408,8 @@ figure pages::amplification() const {
       double const a = *bytes / static_cast<double>(j->data_bytes);
       group.bars.push_back({j->label, {a}, short_number(a), !j->paper});
       f.numbers.rows.push_back({g.name, j->label, short_number(a), j->link->bytes_useful ? short_number(j->link->overfetch()) : "-"});
-      if (j->way == "aligned") of_aligned.add(g.name, short_number(a));
-      if (j->way == "default") of_own.add(g.name, short_number(a));
+      if (j->strategy == "aligned") of_aligned.add(g.name, short_number(a));
+      if (j->strategy == "default") of_own.add(g.name, short_number(a));
     }
     c.groups.push_back(std::move(group));
   }
@@ -484,8 +484,8 @@ figure pages::id_width() const {
   for (std::string const& job : jobs_)
     for (graph_row const& g : r_.graphs) {
       bar_group group{job + ", " + g.name, {}};
-      for (char const* way : {"aligned", "default"}) {
-        job_row const *narrow = find(g.name, job, way, 4), *wide = find(g.name, job, way, 8);
+      for (char const* strategy : {"aligned", "default"}) {
+        job_row const *narrow = find(g.name, job, strategy, 4), *wide = find(g.name, job, strategy, 8);
         if (!narrow || !wide) continue;
         auto const a = timed_ ? ms_of(*narrow) : bytes_of(*narrow), b = timed_ ? ms_of(*wide) : bytes_of(*wide);
         if (!a || !b) continue;
@@ -538,7 +538,7 @@ figure pages::links() const {
                  true};
     for (job_row const* j : rows(g.name, "bfs")) {
       if (j->predicted.size() < 2 || !asks(*j)) continue;
-      bool const chosen = j->way == "merged" || j->way == "aligned" || j->way == "levels" || j->way == "default";
+      bool const chosen = j->strategy == "merged" || j->strategy == "aligned" || j->strategy == "levels" || j->strategy == "default";
       curve l{j->label, {}};
       for (prediction const& p : j->predicted) {
         if (p.ms > 0) l.points.emplace_back(p.gbs, p.ms);
@@ -547,7 +547,7 @@ figure pages::links() const {
         f.numbers.rows.push_back({g.name, j->label, short_number(p.gbs), short_number(p.ms), here && ms ? short_number(*ms) : "-"});
         if (std::find(c.x_ticks.begin(), c.x_ticks.end(), p.gbs) == c.x_ticks.end()) c.x_ticks.push_back(p.gbs);
       }
-      if (j->way == "aligned") {
+      if (j->strategy == "aligned") {
         slowest = short_number(j->predicted.front().gbs), fastest = short_number(j->predicted.back().gbs);
         slow.add(g.name, short_number(j->predicted.front().ms) + " ms"), fast.add(g.name, short_number(j->predicted.back().ms));
       }
@@ -594,7 +594,8 @@ figure pages::far_over_near() const {
       "(state and device cache); both exclude loading the edges into their tier.";
   if (!finding.empty()) f.finding = "Slowdown with remote edges over local ones: " + finding + ".";
   if (!f.charts.empty()) return f;
-  auto const skipped = std::find_if(r_.jobs.begin(), r_.jobs.end(), [](job_row const& j) { return j.way == "near" && !j.skipped.empty(); });
+  auto const skipped =
+      std::find_if(r_.jobs.begin(), r_.jobs.end(), [](job_row const& j) { return j.strategy == "near" && !j.skipped.empty(); });
   f.absent = r_.machine.place.rfind("device", 0) != 0 && r_.machine.place.rfind("cuda", 0) != 0
                  ? "Only a GPU has memory of its own; measure with --device cuda."
              : skipped != r_.jobs.end() ? skipped->skipped
@@ -630,8 +631,8 @@ std::vector<figure> pages::all_times() const {
                                   bytes && j.data_bytes ? short_number(*bytes / per(j) / static_cast<double>(j.data_bytes)) : "-",
                                   format_bytes(j.state_bytes)});
         if (j.id_bytes != 4) continue;
-        if (j.way == "aligned") aligned = ms;
-        if (j.way == "default") {
+        if (j.strategy == "aligned") aligned = ms;
+        if (j.strategy == "default") {
           own = ms;
           if (floor) own_floor = *floor / *ms;
         }

@@ -31,7 +31,7 @@ std::vector<trained> trainings_of(accuracy_file const& f) {
   for (accuracy_row const& r : f.rows) {
     auto at = std::find_if(all.begin(), all.end(), [&](trained const& t) { return t.any().set == r.set && t.any().model == r.model; });
     if (at == all.end()) at = all.insert(all.end(), trained{});
-    (r.way == "whole" ? at->whole : r.way == "shards" ? at->shards : at->sampled) = &r;
+    (r.strategy == "whole" ? at->whole : r.strategy == "shards" ? at->shards : at->sampled) = &r;
   }
   return all;
 }
@@ -40,7 +40,8 @@ struct named_way {
   accuracy_row const* trained::*row;
   char const* name;
 };
-constexpr named_way ways[] = {{&trained::whole, "whole graph"}, {&trained::shards, "over shards"}, {&trained::sampled, "mini-batches"}};
+constexpr named_way strategies[] = {
+    {&trained::whole, "whole graph"}, {&trained::shards, "over shards"}, {&trained::sampled, "mini-batches"}};
 
 figure accuracy(accuracy_file const& f) {
   figure all{"", "accuracy with and without sampling (table 5)", "", "", "", "", {}, ""};
@@ -57,7 +58,7 @@ figure accuracy(accuracy_file const& f) {
     bar_group group{t.name(), {}};
     std::vector<std::string> row{t.name(), count_text(static_cast<double>(t.any().vertices)), count_text(static_cast<double>(t.any().arcs)),
                                  t.any().measure};
-    for (named_way const& w : ways) {
+    for (named_way const& w : strategies) {
       accuracy_row const* const r = t.*w.row;
       row.push_back(r ? fmt::format("{} \u00b1 {}", points(r->mean), points(r->deviation)) : "-");
       if (r) group.bars.push_back({w.name, {r->mean}, points(r->mean), r == t.shards});
@@ -88,7 +89,7 @@ figure times(accuracy_file const& f) {
   for (trained const& t : trainings_of(f)) {
     bar_group group{t.name(), {}};
     std::vector<std::string> row{t.name()};
-    for (named_way const& w : ways) {
+    for (named_way const& w : strategies) {
       accuracy_row const* const r = t.*w.row;
       row.push_back(r ? short_number(r->epoch_ms) : "-");
       if (r) group.bars.push_back({w.name, {r->epoch_ms}, short_number(r->epoch_ms), r == t.shards});

@@ -37,10 +37,10 @@ class gather_pages {
     f.numbers.head = head({"<row", "<way"});
     double naive = 0, aligned = 0, staged = 0;
     for (gather_row const* r : of("unaligned")) {
-      add(c, fmt::format("{} B", grouped(r->row_bytes)), r->way, *r, r->way == "aligned");
-      f.numbers.rows.push_back(cells({fmt::format("{} B", grouped(r->row_bytes)), r->way}, *r));
+      add(c, fmt::format("{} B", grouped(r->row_bytes)), r->strategy, *r, r->strategy == "aligned");
+      f.numbers.rows.push_back(cells({fmt::format("{} B", grouped(r->row_bytes)), r->strategy}, *r));
       if (r->row_bytes != 1044) continue;
-      (r->way == "naive" ? naive : r->way == "staged" ? staged : r->way == "aligned" ? aligned : ignored_) = value(*r);
+      (r->strategy == "naive" ? naive : r->strategy == "staged" ? staged : r->strategy == "aligned" ? aligned : ignored_) = value(*r);
     }
     f.charts = draw(c);
     if (naive > 0 && aligned > 0)
@@ -86,10 +86,10 @@ class gather_pages {
     for (gather_row const* r : rows) {
       f.numbers.rows.push_back(cells({fmt::format("{} B", grouped(r->row_bytes)), name_of(*r), r->order}, *r));
       std::string const key = grouped(r->row_bytes);
-      (r->way == "copies" ? copies[key] : best[key]) = std::max(r->way == "copies" ? copies[key] : best[key], value(*r));
-      if (r->label.ends_with("automatic") || (r->way == "bulk" && r->order == "none") || value(*r) <= 0) continue;
+      (r->strategy == "copies" ? copies[key] : best[key]) = std::max(r->strategy == "copies" ? copies[key] : best[key], value(*r));
+      if (r->label.ends_with("automatic") || (r->strategy == "bulk" && r->order == "none") || value(*r) <= 0) continue;
       if (r->row_bytes <= 8192) add(c, *r);
-      if (beyond && r->row_bytes >= 8192 && (r->way == "copies" || r->way == "aligned")) add(large, *r);
+      if (beyond && r->row_bytes >= 8192 && (r->strategy == "copies" || r->strategy == "aligned")) add(large, *r);
     }
     f.charts = draw(c);
     if (beyond) f.charts += draw(large);
@@ -137,16 +137,17 @@ class gather_pages {
     bar_chart many = chart("Rows of 512 B of eight mini-batches");
     gather_row const *engine = nullptr, *all = nullptr;  // the last of either
     for (gather_row const* r : of("dense")) {
-      bool const bulk = r->way == "bulk", repeated = r->label.find("repeated") != std::string::npos;
+      bool const bulk = r->strategy == "bulk", repeated = r->label.find("repeated") != std::string::npos;
       if (r->batches > 1) {
-        add(many, repeated ? "ids repeated as by sampling" : "random ids", r->way, *r, bulk);
+        add(many, repeated ? "ids repeated as by sampling" : "random ids", r->strategy, *r, bulk);
       } else {
         bar_chart& c = charts.try_emplace(r->row_bytes, chart(fmt::format("Sorted rows of {} B", grouped(r->row_bytes)))).first->second;
-        add(c, fmt::format("{} ids", count_text(r->ids)), r->way, *r, bulk);
+        add(c, fmt::format("{} ids", count_text(r->ids)), r->strategy, *r, bulk);
         (bulk ? engine : all) = r;
       }
       f.numbers.rows.push_back(cells(
-          {fmt::format("{} B", grouped(r->row_bytes)), grouped(r->ids), grouped(r->batches) + (repeated ? ", repeated" : ""), r->way}, *r));
+          {fmt::format("{} B", grouped(r->row_bytes)), grouped(r->ids), grouped(r->batches) + (repeated ? ", repeated" : ""), r->strategy},
+          *r));
     }
     for (auto const& [row, c] : charts) f.charts += draw(c);
     f.charts += draw(many);
@@ -199,7 +200,7 @@ class gather_pages {
     for (gather_row const* r : of("share")) most = std::max(most, value(*r));
     std::map<std::string, unsigned> enough;
     for (gather_row const* r : of("share")) {
-      std::string const name = r->way == "bulk" ? "copy engine" : fmt::format("loads of {} B", r->load_bytes);
+      std::string const name = r->strategy == "bulk" ? "copy engine" : fmt::format("loads of {} B", r->load_bytes);
       auto at = std::find_if(c.curves.begin(), c.curves.end(), [&](curve const& l) { return l.name == name; });
       if (at == c.curves.end() && c.curves.size() < 6) at = c.curves.insert(c.curves.end(), {name, {}});
       if (at != c.curves.end()) at->points.emplace_back(r->multiprocessors, value(*r));
@@ -230,7 +231,7 @@ class gather_pages {
       f.numbers.rows.push_back(cells({r->label}, *r));
     }
     for (gather_row const* r : of("copies")) {
-      bool const own = r->way != "copies";
+      bool const own = r->strategy != "copies";
       add(host, fmt::format("{} B", grouped(r->row_bytes)), own ? "gathered" : "one memcpy per row", *r, own);
       f.numbers.rows.push_back(cells({r->label}, *r));
     }
@@ -255,15 +256,15 @@ class gather_pages {
       if (!r->beside || !r->gbs) continue;
       gather_beside const& b = *r->beside;
       f.numbers.rows.push_back({b.share, fmt::format("{} + {}", r->multiprocessors, b.rest),
-                                r->way + (r->order == "none" ? "" : ", " + r->order), grouped(r->row_bytes) + " B", short_number(*r->gbs),
-                                short_number(b.gather_alone_gbs), short_number(b.beside_ms), short_number(b.whole_ms), percent(b.slower()),
-                                percent(b.slower_than_alone())});
+                                r->strategy + (r->order == "none" ? "" : ", " + r->order), grouped(r->row_bytes) + " B",
+                                short_number(*r->gbs), short_number(b.gather_alone_gbs), short_number(b.beside_ms),
+                                short_number(b.whole_ms), percent(b.slower()), percent(b.slower_than_alone())});
       if (!best || *r->gbs / (1 + b.slower()) > *best->gbs / (1 + best->beside->slower())) best = r;
     }
     if (best)
       f.finding = fmt::format(
           "During arithmetic, a gather of {} B rows on {} multiprocessors ({}, {}) brings {} GB/s, and the arithmetic takes {} longer.",
-          grouped(best->row_bytes), best->multiprocessors, best->beside->share, best->way, short_number(*best->gbs),
+          grouped(best->row_bytes), best->multiprocessors, best->beside->share, best->strategy, short_number(*best->gbs),
           percent(best->beside->slower()));
     return f;
   }
@@ -297,7 +298,7 @@ class gather_pages {
     return n >= 10000 ? short_number(static_cast<double>(n) / 1e3) + " k" : grouped(n);
   }
   static std::string name_of(gather_row const& r) {
-    return r.way == "copies" ? "one copy per row" : r.label.ends_with("automatic") ? "automatic: " + r.way : r.way;
+    return r.strategy == "copies" ? "one copy per row" : r.label.ends_with("automatic") ? "automatic: " + r.strategy : r.strategy;
   }
   bar_chart chart(std::string title) const {
     bar_chart c{std::move(title), fmt::format("{} of each", unit()), {}, {}, {}, 0};

@@ -20,7 +20,7 @@ class load_pages {
     timed_ = std::any_of(rows_.begin(), rows_.end(), [](load_row const* r) { return r->ms.has_value(); });
   }
 
-  figure ways() const {
+  figure strategies() const {
     figure f = titled("", timed_ ? "a mini-batch, in each way" : "bytes over the link a mini-batch, in each way");
     f.said = "Local: adjacency and features in GPU memory. Remote: both in host memory. Each row's mini-batches are the same.";
     bar_chart c{f.title, timed_ ? "ms per mini-batch" : "MB over the link", {}, {}, {}, 0};
@@ -42,17 +42,17 @@ class load_pages {
     std::string finding;
     for (load_row const* r : of("ways")) {
       double const quotient = near && near->ms && r->ms && *near->ms > 0 ? *r->ms / *near->ms : 0;
-      double const value = timed_ ? r->ms.value_or(0) : r->far_bytes / 1e6;
+      double const value = timed_ ? r->ms.value_or(0) : r->remote_bytes / 1e6;
       std::string const group = r->kept == 1   ? "near"
                                 : r->kept == 0 ? "far, nothing kept"
                                                : "far, " + percent(r->kept) + " of the rows kept";
       if (c.groups.empty() || c.groups.back().name != group) c.groups.push_back({group, {}});
-      c.groups.back().bars.push_back({r->way, {value}, short_number(value), r->way == "window" || r->kept == 1});
-      f.numbers.rows.push_back({r->lists, percent(r->kept), r->way, ms_text(r->ms), ms_text(r->ms_median),
+      c.groups.back().bars.push_back({r->strategy, {value}, short_number(value), r->strategy == "window" || r->kept == 1});
+      f.numbers.rows.push_back({r->lists, percent(r->kept), r->strategy, ms_text(r->ms), ms_text(r->ms_median),
                                 quotient > 0 ? short_number(quotient) : "-", ms_text(r->sample_ms), ms_text(r->fetch_ms),
                                 ms_text(r->gather_ms), ms_text(r->caller_waited_ms), ms_text(r->loader_waited_ms),
-                                short_number(r->far_bytes / 1e6), ms_text(r->fetch_gbs())});
-      if (quotient > 0 && r->way == "window")
+                                short_number(r->remote_bytes / 1e6), ms_text(r->fetch_gbs())});
+      if (quotient > 0 && r->strategy == "window")
         finding += fmt::format("{}{} times as long as near with {} of the rows kept", finding.empty() ? "" : ", ", short_number(quotient),
                                r->kept == 0 ? "none" : percent(r->kept));
     }
@@ -70,7 +70,7 @@ class load_pages {
                       "together", "as it ran", "overlapped", "caller waited", "loader waited"};
     std::string charts;
     for (load_row const* r : of("ways")) {
-      if (!r->ms || (r->way != "window" && r->kept != 1)) continue;
+      if (!r->ms || (r->strategy != "window" && r->kept != 1)) continue;
       std::string const name = r->kept == 1 ? "near" : r->kept == 0 ? "far" : "far, " + percent(r->kept) + " kept";
       std::vector<double> const parts{r->sample_ms.value_or(0), r->fetch_ms.value_or(0), r->gather_ms.value_or(0), f_.compute_ms};
       double const sum = parts[0] + parts[1] + parts[2] + parts[3], overlapped = std::max(0.0, sum - *r->ms);
@@ -110,8 +110,8 @@ class load_pages {
     c.unit = "rows a mini-batch";
     f.numbers.head = {"<figure", "<rows kept", "<way", "devices", "window", "on the device", "on peers", "window", "over the link"};
     for (load_row const* r : rows_) {
-      bool const kept = r->figure == "kept", way = r->figure == "ways" && r->way == "window";
-      if (!kept && !way) continue;
+      bool const kept = r->figure == "kept", strategy = r->figure == "ways" && r->strategy == "window";
+      if (!kept && !strategy) continue;
       bool const windows = r->window_rows + r->fetched_rows > 0;
       double const crossed = windows ? r->far_rows - r->window_rows : r->far_rows;
       std::vector<double> const parts{r->near_rows, r->peer_rows, windows ? r->window_rows : 0, std::max(0.0, crossed)};
@@ -120,7 +120,7 @@ class load_pages {
         if (c.groups.empty() || c.groups.back().name != group) c.groups.push_back({group, {}});
         c.groups.back().bars.push_back({percent(r->kept) + " kept", parts, short_number(parts[0] + parts[1] + parts[2] + parts[3])});
       }
-      f.numbers.rows.push_back({r->figure, percent(r->kept), r->way, std::to_string(r->devices), std::to_string(r->window),
+      f.numbers.rows.push_back({r->figure, percent(r->kept), r->strategy, std::to_string(r->devices), std::to_string(r->window),
                                 short_number(parts[0]), short_number(parts[1]), short_number(parts[2]), short_number(parts[3])});
     }
     f.charts = draw(c);
@@ -138,7 +138,7 @@ class load_pages {
       auto const x = static_cast<double>(r->window);
       if (auto const hits = r->hits()) c.curves[0].points.emplace_back(x, *hits), c.x_ticks.push_back(x);
       if (r->ms) times.curves[0].points.emplace_back(x, *r->ms), times.x_ticks.push_back(x);
-      f.numbers.rows.push_back({std::to_string(r->window), r->hits() ? percent(*r->hits()) : "-", short_number(r->far_bytes / 1e6),
+      f.numbers.rows.push_back({std::to_string(r->window), r->hits() ? percent(*r->hits()) : "-", short_number(r->remote_bytes / 1e6),
                                 ms_text(r->ms), ms_text(r->fetch_ms)});
     }
     thin(c.x_ticks), thin(times.x_ticks);
@@ -179,7 +179,7 @@ class load_pages {
   figure kept_bytes() const {
     return against_kept(
         "4.11", "bytes over the link against the share of the rows kept", "MB over the link per mini-batch",
-        [](load_row const& r) { return std::optional(r.far_bytes / 1e6); },
+        [](load_row const& r) { return std::optional(r.remote_bytes / 1e6); },
         "The paper, ogbn-papers100M: 97 % fewer bytes with 25 % kept on one GPU; two hold twice as many.");
   }
   figure kept_times() const {
@@ -191,8 +191,8 @@ class load_pages {
     figure f = titled("", "not measured");
     f.numbers.head = {"<what", "<why"};
     for (load_row const* r : skipped_)
-      f.numbers.rows.push_back({fmt::format("{}: way {}, {} kept on {}, window {}, {} multiprocessors", r->figure, r->way, percent(r->kept),
-                                            r->devices, r->window, r->multiprocessors),
+      f.numbers.rows.push_back({fmt::format("{}: way {}, {} kept on {}, window {}, {} multiprocessors", r->figure, r->strategy,
+                                            percent(r->kept), r->devices, r->window, r->multiprocessors),
                                 r->skipped});
     return f;
   }
@@ -204,9 +204,9 @@ class load_pages {
     std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(all), [&](load_row const* r) { return r->figure == figure; });
     return all;
   }
-  load_row const* find(char const* figure, char const* way, double kept) const {
+  load_row const* find(char const* figure, char const* strategy, double kept) const {
     for (load_row const* r : of(figure))
-      if (r->way == way && r->kept == kept) return r;
+      if (r->strategy == strategy && r->kept == kept) return r;
     return nullptr;
   }
   template <class Value>
@@ -262,7 +262,8 @@ std::string load_sections(std::vector<named_loads> const& runs) {
       load_pages const p(r, g);
       std::string const at =
           fmt::format("{}; {}: {} vertices, {} edges, {} training vertices", setting, g.name, g.vertices, g.edges, g.train);
-      for (figure const& f : {p.ways(), p.stages(), p.tiers(), p.windows(), p.share(), p.kept_bytes(), p.kept_times(), p.not_measured()})
+      for (figure const& f :
+           {p.strategies(), p.stages(), p.tiers(), p.windows(), p.share(), p.kept_bytes(), p.kept_times(), p.not_measured()})
         if (!f.charts.empty() || !f.numbers.rows.empty()) out += html_of(f, at);
     }
     out += "</section>\n";

@@ -11,7 +11,7 @@ namespace garner::bench {
 
 namespace {
 
-std::string shape_text(mgg_shape const& s) { return fmt::format("{}, {}, {}", s.ps, s.dist, s.wpb); }
+std::string shape_text(mgg_tuning const& s) { return fmt::format("{}, {}, {}", s.ps, s.dist, s.wpb); }
 std::string percent_of(std::optional<double> floor_ms, double ms) { return floor_ms ? short_number(100 * *floor_ms / ms) : "-"; }
 std::string ratio_text(std::optional<double> ratio) { return ratio ? short_number(*ratio) : "-"; }
 std::string megabytes(std::uint64_t bytes) { return short_number(static_cast<double>(bytes) / 1e6); }
@@ -62,10 +62,10 @@ class shard_pages {
     f.numbers.head = {"<way",      "<sums",   "<rows of",   "<ps, dist, wpb", "shards",       "ms",          "over one",
                       "floor, ms", "% of it", "MB crossed", "MB, the most",   "MB, one link", "prepared, ms"};
     for (shard_row const* r : rows_) {
-      c.groups[0].bars.push_back({name_of(*r), {r->ms}, short_number(r->ms), r->how.shards > 1 && r->how.way == shard_way::bulk});
-      bool const mgg = r->how.way == shard_way::mgg;
-      f.numbers.rows.push_back({r->way(), mgg ? "-" : std::string(to_string(r->how.sums)), std::string(to_string(r->how.wire)),
-                                mgg ? shape_text(r->how.mgg) : "-", std::to_string(r->how.shards), short_number(r->ms),
+      c.groups[0].bars.push_back({name_of(*r), {r->ms}, short_number(r->ms), r->how.shards > 1 && r->how.strategy == shard_strategy::bulk});
+      bool const mgg = r->how.strategy == shard_strategy::mgg;
+      f.numbers.rows.push_back({r->strategy(), mgg ? "-" : std::string(to_string(r->how.sums)), std::string(to_string(r->how.wire)),
+                                mgg ? shape_text(r->how.tuning) : "-", std::to_string(r->how.shards), short_number(r->ms),
                                 ratio_text(r->against_one), ms_text(r->floor_ms), percent_of(r->floor_ms, r->ms), crossed(*r),
                                 r->managed ? "-" : megabytes(r->most_bytes), one_link(*r), short_number(r->prepare_ms)});
     }
@@ -91,10 +91,10 @@ class shard_pages {
     f.numbers.head = {"<way", "MB crossed"};
     for (shard_row const* r : rows_) {
       if (r->how.shards == 1 || !r->steps.empty() || r->managed ||
-          (r->how.way == shard_way::bulk && r->how.sums == shard_sums::quick && r->how.wire == element::f32))
+          (r->how.strategy == shard_strategy::bulk && r->how.sums == shard_reduction::fast && r->how.wire == element::f32))
         continue;
       double const mb = static_cast<double>(r->bytes) / 1e6;
-      c.groups[0].bars.push_back({name_of(*r), {mb}, short_number(mb), r->how.way == shard_way::bulk});
+      c.groups[0].bars.push_back({name_of(*r), {mb}, short_number(mb), r->how.strategy == shard_strategy::bulk});
       f.numbers.rows.push_back({name_of(*r), megabytes(r->bytes)});
     }
     if (!c.groups[0].bars.empty()) f.charts = draw(c);
@@ -104,33 +104,33 @@ class shard_pages {
   // Bytes that each shard reads of each other, by strategy.
   figure links() const {
     figure f = titled("", "bytes over each link");
-    std::vector<shard_row const*> ways;
+    std::vector<shard_row const*> strategies;
     for (shard_row const* r : rows_)
       if (!r->links.empty() && r->steps.empty() && r->how.wire == element::f32 &&
-          std::none_of(ways.begin(), ways.end(), [&](shard_row const* w) { return w->how.way == r->how.way; }))
-        ways.push_back(r);
-    if (ways.empty()) return f;
+          std::none_of(strategies.begin(), strategies.end(), [&](shard_row const* w) { return w->how.strategy == r->how.strategy; }))
+        strategies.push_back(r);
+    if (strategies.empty()) return f;
     bar_chart c{f.title, "MB an aggregation over the link that carries most", {{"", {}}}, {}, {}, 0};
     c.unit = "MB of the fullest link, smaller is better";
     f.numbers.head = {"<shard", "<reads of"};
     double fullest = 0, sum = 0;
-    for (shard_row const* r : ways) {
-      f.numbers.head.push_back(r->way() + ", MB");
+    for (shard_row const* r : strategies) {
+      f.numbers.head.push_back(r->strategy() + ", MB");
       double const mb = static_cast<double>(largest_link(*r)) / 1e6;
-      c.groups[0].bars.push_back({r->way(), {mb}, short_number(mb), r->how.way == shard_way::bulk});
-      if (r == ways[0]) fullest = mb, sum = static_cast<double>(r->bytes) / 1e6;
+      c.groups[0].bars.push_back({r->strategy(), {mb}, short_number(mb), r->how.strategy == shard_strategy::bulk});
+      if (r == strategies[0]) fullest = mb, sum = static_cast<double>(r->bytes) / 1e6;
     }
-    std::size_t const n = ways[0]->links.size();
+    std::size_t const n = strategies[0]->links.size();
     for (std::size_t k = 0; k < n; ++k)
       for (std::size_t of = 0; of < n; ++of) {
         if (k == of) continue;
         std::vector<std::string> row{std::to_string(k), std::to_string(of)};
-        for (shard_row const* r : ways) row.push_back(megabytes(r->links[k][of]));
+        for (shard_row const* r : strategies) row.push_back(megabytes(r->links[k][of]));
         f.numbers.rows.push_back(std::move(row));
       }
     f.charts = draw(c);
     if (sum > 0 && n > 1)
-      f.finding = fmt::format("By {} the fullest link carries {} times the mean of all.", ways[0]->way(),
+      f.finding = fmt::format("By {} the fullest link carries {} times the mean of all.", strategies[0]->strategy(),
                               short_number(fullest * static_cast<double>(n * (n - 1)) / sum));
     return f;
   }
@@ -144,10 +144,10 @@ class shard_pages {
     for (shard_row const* r : rows_) {
       for (std::size_t k = 0; k < r->steps.size(); ++k) {
         shard_step const& s = r->steps[k];
-        c.groups[0].bars.push_back({shape_text(s.shape), {s.ms}, short_number(s.ms), s.shape == r->how.mgg});
+        c.groups[0].bars.push_back({shape_text(s.shape), {s.ms}, short_number(s.ms), s.shape == r->how.tuning});
         f.numbers.rows.push_back({std::to_string(k + 1), shape_text(s.shape), short_number(s.ms)});
       }
-      if (!r->steps.empty()) f.finding = fmt::format("After {} measurements it says {}.", r->steps.size(), shape_text(r->how.mgg));
+      if (!r->steps.empty()) f.finding = fmt::format("After {} measurements it says {}.", r->steps.size(), shape_text(r->how.tuning));
     }
     if (!c.groups[0].bars.empty()) f.charts = draw(c);
     return f;
@@ -168,13 +168,13 @@ class shard_pages {
       for (shard_row const* r : of_study(study)) {
         if (!r->forward) continue;
         shard_forward const& all = *r->forward;
-        bool const own = r->how.shards > 1 && r->how.way == shard_way::bulk;
+        bool const own = r->how.shards > 1 && r->how.strategy == shard_strategy::bulk;
         whole.bars.push_back({name_of(*r), {all.ms}, short_number(all.ms), own});
         sums.bars.push_back({name_of(*r), {r->ms}, short_number(r->ms), own});
         f.numbers.rows.push_back({name, name_of(*r), std::to_string(r->how.shards), short_number(all.ms), ratio_text(all.against_one),
                                   ms_text(all.floor_ms), percent_of(all.floor_ms, all.ms), short_number(r->ms), ratio_text(r->against_one),
                                   ms_text(r->floor_ms), percent_of(r->floor_ms, r->ms), crossed(*r), one_link(*r)});
-        if (r->how.way == shard_way::mgg) (r->managed ? uvm : mgg) = all.ms;
+        if (r->how.strategy == shard_strategy::mgg) (r->managed ? uvm : mgg) = all.ms;
         if (r->how.shards > 1 && (!best || all.ms < best->forward->ms)) best = r;
         f.said = fmt::format("Rows of {} elements, {} classes.", all.inputs, all.classes);
       }
@@ -211,10 +211,10 @@ class shard_pages {
                                 percent_of(one->floor_ms, one->ms), "0", "0"});
     }
     for (shard_row const* r : all) {
-      std::string const name = r->how.mgg.whole_lists   ? "whole lists"
-                               : r->how.mgg.apart       ? "warps apart"
-                               : r->how.mgg.plain_reads ? "reads waited for"
-                                                        : "as it is";
+      std::string const name = r->how.tuning.whole_lists   ? "whole lists"
+                               : r->how.tuning.apart       ? "warps apart"
+                               : r->how.tuning.plain_reads ? "reads waited for"
+                                                           : "as it is";
       c.groups[0].bars.push_back({name, {r->ms}, short_number(r->ms), name == "as it is"});
       f.numbers.rows.push_back({name, short_number(r->ms), ratio_text(r->against_one), ms_text(r->floor_ms), percent_of(r->floor_ms, r->ms),
                                 crossed(*r), one_link(*r)});
@@ -240,8 +240,8 @@ class shard_pages {
     };
     shard_row const* best = nullptr;
     for (shard_row const* r : all) {
-      f.numbers.rows.push_back(
-          {shape_text(r->how.mgg), short_number(r->ms), ms_text(r->floor_ms), percent_of(r->floor_ms, r->ms), crossed(*r), one_link(*r)});
+      f.numbers.rows.push_back({shape_text(r->how.tuning), short_number(r->ms), ms_text(r->floor_ms), percent_of(r->floor_ms, r->ms),
+                                crossed(*r), one_link(*r)});
       if (!best || r->ms < best->ms) best = r;
     }
     if (!best) return f;
@@ -249,9 +249,9 @@ class shard_pages {
     if (one)
       f.numbers.rows.push_back(
           {name_of(*one), short_number(one->ms), ms_text(one->floor_ms), percent_of(one->floor_ms, one->ms), "0", "0"});
-    std::uint32_t const ps = all.back()->how.mgg.ps;  // the ps for which wpb was raised
+    std::uint32_t const ps = all.back()->how.tuning.ps;  // the ps for which wpb was raised
     for (shard_row const* r : all) {
-      mgg_shape const& s = r->how.mgg;
+      mgg_tuning const& s = r->how.tuning;
       if (s.wpb == 1) put(by_ps, s.dist, s.ps, r->ms), ticks[0].push_back(s.ps);
       if (s.ps == ps) put(by_wpb, s.dist, s.wpb, r->ms), ticks[1].push_back(s.wpb);
     }
@@ -259,10 +259,10 @@ class shard_pages {
     f.charts =
         draw(line_chart{fmt::format("Figure 10: {}, ps and dist", f.title), "ms by ps, a curve a dist", "ps", "ms", by_ps, ticks[0]}) +
         draw(line_chart{fmt::format("Figure 10: {}, wpb and dist", f.title), "ms by wpb, a curve a dist", "wpb", "ms", by_wpb, ticks[1]});
-    f.finding = fmt::format("The fastest is {}: {} ms.", shape_text(best->how.mgg), short_number(best->ms));
+    f.finding = fmt::format("The fastest is {}: {} ms.", shape_text(best->how.tuning), short_number(best->ms));
     for (shard_row const* r : rows_)
       if (!r->steps.empty())
-        f.finding += fmt::format(" The search says {}, after {} of {}.", shape_text(r->how.mgg), r->steps.size(), all.size());
+        f.finding += fmt::format(" The search says {}, after {} of {}.", shape_text(r->how.tuning), r->steps.size(), all.size());
     if (best->floor_ms) f.finding += fmt::format(" Its floor is {} % of that.", percent_of(best->floor_ms, best->ms));
     if (one) f.finding += fmt::format(" One place takes {} ms.", short_number(one->ms));
     f.said = fmt::format("First one warp a block, then partitions of {}.", ps);
@@ -279,9 +279,9 @@ class shard_pages {
   static std::string name_of(shard_row const& r) {
     if (r.how.shards == 1) return "one place";
     if (r.managed) return "uvm";
-    std::string name(to_string(r.how.way));
-    if (r.how.way == shard_way::mgg) return name + (r.steps.empty() ? "" : ", searched");
-    if (r.how.sums == shard_sums::quick) name += ", quick";
+    std::string name(to_string(r.how.strategy));
+    if (r.how.strategy == shard_strategy::mgg) return name + (r.steps.empty() ? "" : ", searched");
+    if (r.how.sums == shard_reduction::fast) name += ", quick";
     if (r.how.wire != element::f32) name += ", " + std::string(to_string(r.how.wire));
     return name;
   }
@@ -310,10 +310,10 @@ figure times_of_graphs(shards_file const& f) {
     for (shard_row const& r : f.rows) {
       bool const searched = !r.steps.empty();
       if (r.graph != g.name || r.study != "ways" || r.how.wire != element::f32) continue;
-      if (r.how.way == shard_way::mgg && !searched && !r.managed) continue;
-      if (r.how.way == shard_way::bulk && r.how.sums == shard_sums::quick) continue;
-      std::string const name = r.how.shards == 1 ? "one place" : r.way();
-      group.bars.push_back({name, {r.ms}, short_number(r.ms), r.how.shards > 1 && r.how.way == shard_way::bulk});
+      if (r.how.strategy == shard_strategy::mgg && !searched && !r.managed) continue;
+      if (r.how.strategy == shard_strategy::bulk && r.how.sums == shard_reduction::fast) continue;
+      std::string const name = r.how.shards == 1 ? "one place" : r.strategy();
+      group.bars.push_back({name, {r.ms}, short_number(r.ms), r.how.shards > 1 && r.how.strategy == shard_strategy::bulk});
       all.numbers.rows.push_back({g.name, name, short_number(g.split_ms + r.prepare_ms), short_number(r.ms), ratio_text(r.against_one),
                                   ms_text(r.floor_ms), percent_of(r.floor_ms, r.ms), crossed(r), one_link(r),
                                   of_paper(&paper_times::dgcl_prepare), of_paper(&paper_times::dgcl), of_paper(&paper_times::mgg_prepare),
@@ -350,7 +350,7 @@ figure models_of_graphs(shards_file const& f) {
       for (shard_row const& r : f.rows)
         if (r.graph == g.name && r.study == m.study && r.forward) {
           if (r.how.shards == 1) one = r.forward->ms;
-          else if (r.how.way == shard_way::mgg) (r.managed ? uvm : mgg) = r.forward->ms;
+          else if (r.how.strategy == shard_strategy::mgg) (r.managed ? uvm : mgg) = r.forward->ms;
         }
       if (!mgg || !uvm || !(*mgg > 0)) continue;
       ratios.push_back(*uvm / *mgg);
@@ -377,15 +377,15 @@ figure ablations_of_graphs(shards_file const& f) {
   all.numbers.head = {"<without", "<graph", "ms", "with all, ms", "over it", "paper, mean"};
   struct left_out {
     char const* name;
-    bool mgg_shape::*what;
+    bool mgg_tuning::*what;
     std::optional<double> paper;
   };
-  for (left_out const& l : {left_out{"partitions", &mgg_shape::whole_lists, 3.47}, left_out{"interleaving", &mgg_shape::apart, 1.32},
-                            left_out{"asynchronous reads", &mgg_shape::plain_reads, {}}}) {
+  for (left_out const& l : {left_out{"partitions", &mgg_tuning::whole_lists, 3.47}, left_out{"interleaving", &mgg_tuning::apart, 1.32},
+                            left_out{"asynchronous reads", &mgg_tuning::plain_reads, {}}}) {
     bar_group group{std::string("without ") + l.name, {}};
     std::vector<double> ratios;
     for (shard_row const& r : f.rows) {
-      if (r.study != "ablation" || !(r.how.mgg.*l.what) || !r.against_one || !(*r.against_one > 0)) continue;
+      if (r.study != "ablation" || !(r.how.tuning.*l.what) || !r.against_one || !(*r.against_one > 0)) continue;
       ratios.push_back(*r.against_one);
       group.bars.push_back({r.graph, {ratios.back()}, short_number(ratios.back())});
       all.numbers.rows.push_back(

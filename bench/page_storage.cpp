@@ -49,7 +49,7 @@ class storage_pages {
         "this. The page cache holds the paper's share of what the training reads, warmed up by the very mini-batches that are timed.";
     double most = 0;
     for (storage_row const* r : of("stages")) {
-      if (r->way != "mmap") continue;
+      if (r->strategy != "mmap") continue;
       add_stages(c, f.numbers, *r, of_paper(like(r->graph)).training_of_mmap);
       most = std::max(most, over(rows_ms(*r), r->ms));
     }
@@ -65,8 +65,8 @@ class storage_pages {
     c.unit = "ms per mini-batch, smaller is better";
     f.numbers.head = {"<graph", "<place", "ms"};
     for (storage_row const* r : of("sampling")) {
-      in_group(c, r->graph).push_back({r->way, {r->sample_ms.value_or(0)}, ms_text(r->sample_ms), r->way == "device"});
-      f.numbers.rows.push_back({r->graph, r->way, ms_text(r->sample_ms)});
+      in_group(c, r->graph).push_back({r->strategy, {r->sample_ms.value_or(0)}, ms_text(r->sample_ms), r->strategy == "device"});
+      f.numbers.rows.push_back({r->graph, r->strategy, ms_text(r->sample_ms)});
     }
     f.charts = draw(c);
     return f;
@@ -90,12 +90,12 @@ class storage_pages {
                    true};
       for (storage_row const* r : of("cold")) {
         if ((r->drive == "file") != real || r->gbs.empty()) continue;
-        curve k{r->way, {}};
+        curve k{r->strategy, {}};
         for (std::size_t i = 0; i < r->gbs.size(); ++i)
           if (r->gbs[i] > 0) k.points.emplace_back(static_cast<double>(i + 1), r->gbs[i]);
-        f.numbers.rows.push_back({r->drive, r->way, short_number(r->gbs.front()), short_number(r->gbs.back()), ms_text(r->ms),
+        f.numbers.rows.push_back({r->drive, r->strategy, short_number(r->gbs.front()), short_number(r->gbs.back()), ms_text(r->ms),
                                   count_text(static_cast<double>(r->compared))});
-        if (!real) firsts += fmt::format("{}{} {}", firsts.empty() ? "" : ", ", r->way, short_number(r->gbs.front()));
+        if (!real) firsts += fmt::format("{}{} {}", firsts.empty() ? "" : ", ", r->strategy, short_number(r->gbs.front()));
         if (k.points.size() > 1 && c.curves.size() < 6) c.curves.push_back(std::move(k));
       }
       std::erase_if(c.x_ticks, [&](double x) { return c.curves.empty() || x > c.curves[0].points.back().first; });
@@ -114,17 +114,17 @@ class storage_pages {
     storage_row const* const clock = find("window", "BaM", 0);
     f.numbers.head = {"<way", "window", "hits", "of BaM's", "of possible", "ms", "faster rows than BaM's"};
     curve possible{"possible", {}}, bam{"BaM", {}};
-    for (char const* way : {"BaM", "GIDS", "Garner"}) {
-      curve k{way, {}};
+    for (char const* strategy : {"BaM", "GIDS", "Garner"}) {
+      curve k{strategy, {}};
       for (storage_row const* r : of("window")) {
-        if (r->way != way) continue;
+        if (r->strategy != strategy) continue;
         auto const x = static_cast<double>(r->window);
-        f.numbers.rows.push_back({r->way, std::to_string(r->window), percent(r->hit_rate()),
+        f.numbers.rows.push_back({r->strategy, std::to_string(r->window), percent(r->hit_rate()),
                                   clock && clock->hits > 0 ? times(r->hits / clock->hits) : "-", of_possible(*r), ms_text(r->ms),
-                                  clock && r->way != "Garner" ? times(over(clock->read_ms, r->read_ms)) : "-"});
+                                  clock && r->strategy != "Garner" ? times(over(clock->read_ms, r->read_ms)) : "-"});
         if (r == clock) continue;
         k.points.emplace_back(x, r->hit_rate());
-        if (r->way != std::string("GIDS")) continue;
+        if (r->strategy != std::string("GIDS")) continue;
         c.x_ticks.push_back(x);
         if (clock) bam.points.emplace_back(x, clock->hit_rate());
         if (r->possible && r->rows > 0) possible.points.emplace_back(x, *r->possible / r->rows);
@@ -156,12 +156,12 @@ class storage_pages {
     storage_row const *pinned = nullptr, *gids = nullptr;
     for (storage_row const* r : of("policies")) {
       bool const own = r->policy == "next-use";
-      c.groups[0].bars.push_back({r->way, {r->ms.value_or(0)}, ms_text(r->ms), own});
-      f.numbers.rows.push_back({r->way, r->policy, ms_text(r->ms), ms_text(r->read_ms), percent(r->hit_rate()),
+      c.groups[0].bars.push_back({r->strategy, {r->ms.value_or(0)}, ms_text(r->ms), own});
+      f.numbers.rows.push_back({r->strategy, r->policy, ms_text(r->ms), ms_text(r->read_ms), percent(r->hit_rate()),
                                 percent(r->rows > 0 ? r->resident / r->rows : 0), of_possible(*r),
                                 r->metadata_bytes ? short_number(*r->metadata_bytes) : "-", count_text(static_cast<double>(r->compared))});
-      if (r->way == "pinned, 40 %") pinned = r;
-      if (r->way == "GIDS") gids = r;
+      if (r->strategy == "pinned, 40 %") pinned = r;
+      if (r->strategy == "GIDS") gids = r;
     }
     f.charts = draw(c);
     if (pinned && gids && over(pinned->ms, gids->ms) > 0)
@@ -220,16 +220,16 @@ class storage_pages {
     line_chart alone{"Rows alone", "GB/s from drives, without sampling and model", "drives", "GB/s from drives, rows alone", {},
                      {1, 2, 3, 4}};
     for (storage_row const* r : of("drives")) {
-      storage_row const* const one = drive(r->drive, r->way, 1);
+      storage_row const* const one = drive(r->drive, r->strategy, 1);
       double const gbs = r->ms && *r->ms > 0 ? r->read_bytes / *r->ms / 1e6 : 0;
-      f.numbers.rows.push_back({r->drive, r->way, std::to_string(r->drives), ms_text(r->ms), one ? times(over(one->ms, r->ms)) : "-",
+      f.numbers.rows.push_back({r->drive, r->strategy, std::to_string(r->drives), ms_text(r->ms), one ? times(over(one->ms, r->ms)) : "-",
                                 short_number(gbs), f_.link_gbs > 0 ? short_number(100 * gbs / f_.link_gbs) : "-"});
       if (r->sample_ms) {
         in_group(c, r->drive)
-            .push_back({fmt::format("{}, {}", r->way, r->drives), {r->ms.value_or(0)}, ms_text(r->ms), r->way == "Garner"});
+            .push_back({fmt::format("{}, {}", r->strategy, r->drives), {r->ms.value_or(0)}, ms_text(r->ms), r->strategy == "Garner"});
         continue;
       }
-      std::string const name = r->way.substr(0, r->way.rfind(',')) + (r->drive == "optane" ? ", 11 us" : ", 324 us");
+      std::string const name = r->strategy.substr(0, r->strategy.rfind(',')) + (r->drive == "optane" ? ", 11 us" : ", 324 us");
       auto at = std::find_if(alone.curves.begin(), alone.curves.end(), [&](curve const& k) { return k.name == name; });
       if (at == alone.curves.end()) at = alone.curves.insert(at, {name, {}});
       at->points.emplace_back(static_cast<double>(r->drives), gbs);
@@ -250,7 +250,7 @@ class storage_pages {
     storage_row const *base = nullptr, *gids = nullptr, *own = nullptr;
     for (storage_row const* r : of("memory")) {
       add_stages(c, f.numbers, *r, std::nullopt);
-      (r->way == "GIDS" ? gids : r->way == "Garner" ? own : base) = r;
+      (r->strategy == "GIDS" ? gids : r->strategy == "Garner" ? own : base) = r;
     }
     f.charts = draw(c);
     if (base && gids && own)
@@ -265,7 +265,7 @@ class storage_pages {
     f.numbers.head = stage_head();
     f.numbers.head.push_back("model, the paper");
     for (storage_row const* r : of("stages"))
-      if (r->drives == 4) add_stages(c, f.numbers, *r, r->way == "GIDS" ? of_paper(like(r->graph)).training_of_gids : 0);
+      if (r->drives == 4) add_stages(c, f.numbers, *r, r->strategy == "GIDS" ? of_paper(like(r->graph)).training_of_gids : 0);
     f.charts = draw(c);
     return f;
   }
@@ -298,7 +298,8 @@ class storage_pages {
   figure not_measured() const {
     figure f = titled("", "not measured");
     f.numbers.head = {"<what", "<why"};
-    for (storage_row const* r : skipped_) f.numbers.rows.push_back({fmt::format("{}: {}, {}", r->figure, r->graph, r->way), r->skipped});
+    for (storage_row const* r : skipped_)
+      f.numbers.rows.push_back({fmt::format("{}: {}, {}", r->figure, r->graph, r->strategy), r->skipped});
     return f;
   }
 
@@ -323,15 +324,15 @@ class storage_pages {
   static std::string of_possible(storage_row const& r) { return r.possible && *r.possible > 0 ? percent(r.hits / *r.possible) : "-"; }
   // `said`: the paper's share of the model; 0: a dash; none: no such column.
   void add_stages(bar_chart& c, table& t, storage_row const& r, std::optional<double> said) const {
-    bool const overlaps = r.way == "Garner";
+    bool const overlaps = r.strategy == "Garner";
     double const all = r.ms.value_or(0), model = r.model_ms.value_or(0);
     std::vector<double> const parts =
         overlaps ? std::vector<double>{0, std::max(0.0, all - model), 0, model}
                  : std::vector<double>{r.sample_ms.value_or(0), r.read_ms.value_or(0), r.copy_ms.value_or(0), model};
-    std::string const name = r.drives > 1 ? fmt::format("{}, {} drives", r.way, r.drives) : r.way;
+    std::string const name = r.drives > 1 ? fmt::format("{}, {} drives", r.strategy, r.drives) : r.strategy;
     in_group(c, r.graph).push_back({name, parts, ms_text(r.ms), overlaps});
     std::vector<std::string> cells{r.graph,
-                                   r.way,
+                                   r.strategy,
                                    std::to_string(r.drives),
                                    ms_text(r.sample_ms),
                                    ms_text(r.read_ms),
@@ -348,19 +349,19 @@ class storage_pages {
     std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(all), [&](storage_row const* r) { return r->figure == figure; });
     return all;
   }
-  storage_row const* find(char const* figure, char const* way, std::uint64_t window) const {
+  storage_row const* find(char const* figure, char const* strategy, std::uint64_t window) const {
     for (storage_row const* r : of(figure))
-      if (r->way == way && r->window == window) return r;
+      if (r->strategy == strategy && r->window == window) return r;
     return nullptr;
   }
-  storage_row const* stage(std::string const& graph, char const* way, std::uint64_t drives) const {
+  storage_row const* stage(std::string const& graph, char const* strategy, std::uint64_t drives) const {
     for (storage_row const* r : of("stages"))
-      if (r->graph == graph && r->way == way && r->drives == drives) return r;
+      if (r->graph == graph && r->strategy == strategy && r->drives == drives) return r;
     return nullptr;
   }
-  storage_row const* drive(std::string const& name, std::string const& way, std::uint64_t drives) const {
+  storage_row const* drive(std::string const& name, std::string const& strategy, std::uint64_t drives) const {
     for (storage_row const* r : of("drives"))
-      if (r->drive == name && r->way == way && r->drives == drives) return r;
+      if (r->drive == name && r->strategy == strategy && r->drives == drives) return r;
     return nullptr;
   }
   double four_of_one() const {

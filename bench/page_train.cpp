@@ -45,7 +45,7 @@ class train_pages {
     unit_ = timed_ ? "ms per epoch" : "MB over the link per epoch";
   }
 
-  figure ways() const {
+  figure strategies() const {
     figure f = titled("3.14", name_ + ": an epoch of training, in each way");
     f.said =
         "Local: adjacency and features in GPU memory. Remote: both in host memory. All learned the same, bit for bit. The paper, one GPU: "
@@ -57,13 +57,13 @@ class train_pages {
     std::string finding;
     for (train_row const* r : of("ways")) {
       std::string const group = r->near() ? "near" : r->kept == 0 ? "far, nothing kept" : "far, " + percent(r->kept) + " of the rows kept";
-      add(c, group, r->way, *r);
+      add(c, group, r->strategy, *r);
       double const q = near ? quotient(r->times.ms, near->times.ms) : 0;
       double const batches = static_cast<double>(std::max<std::uint64_t>(r->batches, 1));
-      f.numbers.rows.push_back({r->lists, percent(r->kept), r->way, ms_text(r->times.ms), ms_text(r->ms_median),
+      f.numbers.rows.push_back({r->lists, percent(r->kept), r->strategy, ms_text(r->times.ms), ms_text(r->ms_median),
                                 r->times.ms ? short_number(*r->times.ms / batches) : "-", times_text(q),
-                                short_number(r->rows.far_bytes / 1e6), short_number(r->loss)});
-      if (q > 0 && r->way == "window")
+                                short_number(r->rows.remote_bytes / 1e6), short_number(r->loss)});
+      if (q > 0 && r->strategy == "window")
         finding += fmt::format("{}{} times as long as near with {} of the rows kept", finding.empty() ? "" : ", ", short_number(q),
                                r->kept == 0 ? "none" : percent(r->kept));
     }
@@ -80,7 +80,8 @@ class train_pages {
     figure f = titled("", name_ + ": an epoch by stage, and what overlapped");
     bar_chart c = stages_chart(f);
     for (train_row const* r : of("ways"))
-      add_stages(c, f.numbers, r->near() ? "near" : fmt::format("{}, {} kept", r->way, r->kept == 0 ? "none" : percent(r->kept)), r->times);
+      add_stages(c, f.numbers, r->near() ? "near" : fmt::format("{}, {} kept", r->strategy, r->kept == 0 ? "none" : percent(r->kept)),
+                 r->times);
     f.charts = draw(c);
     train_row const* const far = find("ways", "window", 0);
     if (far && far->times.ms && far->times.stages() && *far->times.stages() > 0)
@@ -98,13 +99,13 @@ class train_pages {
     std::vector<std::pair<std::uint64_t, double>> gains;
     for (train_row const* r : of("widths")) {
       train_row const *near = at_width("tiered", 1, r->width), *staged = at_width("staged", 0, r->width);
-      std::string const way = r->near() ? "near" : r->way;
-      add(c, fmt::format("{} floats", r->width), way, *r);
+      std::string const strategy = r->near() ? "near" : r->strategy;
+      add(c, fmt::format("{} floats", r->width), strategy, *r);
       double const gain = staged ? quotient(staged->times.ms, r->times.ms) : 0;
-      f.numbers.rows.push_back({std::to_string(r->width), way, ms_text(r->times.ms),
+      f.numbers.rows.push_back({std::to_string(r->width), strategy, ms_text(r->times.ms),
                                 times_text(near ? quotient(r->times.ms, near->times.ms) : 0), times_text(gain),
-                                short_number(r->rows.far_bytes / 1e6)});
-      if (r->way == "window" && gain > 0) gains.emplace_back(r->width, gain);
+                                short_number(r->rows.remote_bytes / 1e6)});
+      if (r->strategy == "window" && gain > 0) gains.emplace_back(r->width, gain);
     }
     f.charts = draw(c);
     if (gains.size() > 1)
@@ -130,15 +131,15 @@ class train_pages {
       std::string const by = r->score.empty() ? "" : r->score;
       if (r->kept == 0 || tenth)
         add(c, r->kept == 0 ? "nothing kept" : "a tenth kept",
-            r->way + (by.empty() ? "" : ", " + by) + (r->devices > 1 ? fmt::format(", {} devices", r->devices) : ""), *r);
-      train_row const* none = find("placement", r->way.c_str(), 0);
-      f.numbers.rows.push_back({r->way, by.empty() ? "-" : by, std::to_string(r->devices), percent(r->kept), ms_text(v),
+            r->strategy + (by.empty() ? "" : ", " + by) + (r->devices > 1 ? fmt::format(", {} devices", r->devices) : ""), *r);
+      train_row const* none = find("placement", r->strategy.c_str(), 0);
+      f.numbers.rows.push_back({r->strategy, by.empty() ? "-" : by, std::to_string(r->devices), percent(r->kept), ms_text(v),
                                 none && quotient(v, value(*none)) > 0 ? percent(quotient(v, value(*none))) : "-",
                                 short_number(r->rows.near), short_number(r->rows.peer), short_number(r->rows.far)});
       if (by.empty() || !v) continue;
-      auto line = std::find_if(lines.begin(), lines.end(), [&](line_chart const& l) { return l.title.ends_with(", way " + r->way); });
+      auto line = std::find_if(lines.begin(), lines.end(), [&](line_chart const& l) { return l.title.ends_with(", way " + r->strategy); });
       if (line == lines.end()) {
-        lines.push_back({f.title + ", way " + r->way, unit_, "% of the rows kept, on each device; way " + r->way, unit_, {}, {}});
+        lines.push_back({f.title + ", way " + r->strategy, unit_, "% of the rows kept, on each device; way " + r->strategy, unit_, {}, {}});
         line = lines.end() - 1;
       }
       std::string const name = by + (r->devices > 1 ? fmt::format(", {} devices", r->devices) : "");
@@ -166,10 +167,10 @@ class train_pages {
       if (r->kept > 0.099 && r->kept < 0.101 && value(*r) && (!best || *value(*r) < *value(*best))) best = r;
     if (staged && zero && best && timed_ && quotient(staged->times.ms, zero->times.ms) > 0 && quotient(zero->times.ms, best->times.ms) > 0)
       f.finding = fmt::format("Zero_copy is {} times as fast as staged; a tenth kept by {}, way {}, is {} times as fast again.",
-                              short_number(quotient(staged->times.ms, zero->times.ms)), best->score, best->way,
+                              short_number(quotient(staged->times.ms, zero->times.ms)), best->score, best->strategy,
                               short_number(quotient(zero->times.ms, best->times.ms)));
     else if (best && zero && quotient(value(*best), value(*zero)) > 0)
-      f.finding = fmt::format("With a tenth kept by {}, way {}, {} of zero_copy's requests remains.", best->score, best->way,
+      f.finding = fmt::format("With a tenth kept by {}, way {}, {} of zero_copy's requests remains.", best->score, best->strategy,
                               percent(quotient(value(*best), value(*zero))));
     return f;
   }
@@ -178,7 +179,7 @@ class train_pages {
     figure f = titled("", name_ + ": not measured");
     f.numbers.head = {"<what", "<why"};
     for (train_row const* r : skipped_)
-      f.numbers.rows.push_back({fmt::format("{}: way {}, {} floats, {} kept{} on {}", r->figure, r->way, r->width, percent(r->kept),
+      f.numbers.rows.push_back({fmt::format("{}: way {}, {} floats, {} kept{} on {}", r->figure, r->strategy, r->width, percent(r->kept),
                                             r->score.empty() ? "" : " by " + r->score, r->devices),
                                 r->skipped});
     return f;
@@ -190,17 +191,17 @@ class train_pages {
     std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(all), [&](train_row const* r) { return r->figure == figure; });
     return all;
   }
-  train_row const* find(std::string const& figure, std::string const& way, double kept) const {
+  train_row const* find(std::string const& figure, std::string const& strategy, double kept) const {
     for (train_row const* r : rows_)
-      if (r->figure == figure && r->way == way && r->kept == kept && r->devices == 1) return r;
+      if (r->figure == figure && r->strategy == strategy && r->kept == kept && r->devices == 1) return r;
     return nullptr;
   }
-  train_row const* at_width(char const* way, double kept, std::uint64_t width) const {
+  train_row const* at_width(char const* strategy, double kept, std::uint64_t width) const {
     for (train_row const* r : rows_)
-      if (r->figure == "widths" && r->way == way && r->kept == kept && r->width == width) return r;
+      if (r->figure == "widths" && r->strategy == strategy && r->kept == kept && r->width == width) return r;
     return nullptr;
   }
-  std::optional<double> value(train_row const& r) const { return timed_ ? r.times.ms : std::optional(r.rows.far_bytes / 1e6); }
+  std::optional<double> value(train_row const& r) const { return timed_ ? r.times.ms : std::optional(r.rows.remote_bytes / 1e6); }
   bar_chart bars(figure& f) const {
     if (!timed_) f.title += ": bytes over the link";
     bar_chart c{f.title, unit_, {}, {}, {}, 0};
@@ -212,7 +213,7 @@ class train_pages {
     if (!v) return;
     auto at = std::find_if(c.groups.begin(), c.groups.end(), [&](bar_group const& g) { return g.name == group; });
     if (at == c.groups.end()) c.groups.push_back({group, {}}), at = c.groups.end() - 1;
-    at->bars.push_back({name, {*v}, short_number(*v), r.way == "window" || r.near()});
+    at->bars.push_back({name, {*v}, short_number(*v), r.strategy == "window" || r.near()});
   }
 
   std::string name_, unit_;
@@ -290,23 +291,23 @@ figure learned_rows(std::vector<trainable_row> const& rows) {
   for (trainable_row const& r : rows) {
     if (!r.skipped.empty()) {
       f.numbers.rows.push_back(
-          {r.optimiser + ", not measured: " + r.skipped, percent(r.kept), "-", "-", "-", "-", "-", "-", "-", "-", "-"});
+          {r.optimizer + ", not measured: " + r.skipped, percent(r.kept), "-", "-", "-", "-", "-", "-", "-", "-", "-"});
       continue;
     }
     auto const over = [](std::optional<double> q) { return q ? percent(*q) : std::string("-"); };
-    f.numbers.rows.push_back({r.optimiser, percent(r.kept), count_text(static_cast<double>(r.step_rows)),
+    f.numbers.rows.push_back({r.optimizer, percent(r.kept), count_text(static_cast<double>(r.step_rows)),
                               count_text(static_cast<double>(r.rows)), ms_text(r.gather_ms), ms_text(r.update_ms),
-                              ms_text(r.update_ms_median), short_number(r.far_bytes / 1e6), ms_text(r.update_floor_ms), over(r.of_floor()),
-                              over(r.of_both_floors())});
+                              ms_text(r.update_ms_median), short_number(r.remote_bytes / 1e6), ms_text(r.update_floor_ms),
+                              over(r.of_floor()), over(r.of_both_floors())});
     std::string const group = r.kept == 1 ? "near" : r.kept == 0 ? "far, nothing kept" : "far, " + percent(r.kept) + " of the rows kept";
     auto at = std::find_if(c.groups.begin(), c.groups.end(), [&](bar_group const& g) { return g.name == group; });
     if (at == c.groups.end()) c.groups.push_back({group, {}}), at = c.groups.end() - 1;
-    double const mb = 2 * r.far_bytes / 1e6;
+    double const mb = 2 * r.remote_bytes / 1e6;
     if (timed && r.gather_ms && r.update_ms)
-      at->bars.push_back({r.optimiser, {*r.gather_ms, *r.update_ms}, short_number(*r.gather_ms + *r.update_ms), true});
-    else if (!timed) at->bars.push_back({r.optimiser, {mb}, short_number(mb), true});
+      at->bars.push_back({r.optimizer, {*r.gather_ms, *r.update_ms}, short_number(*r.gather_ms + *r.update_ms), true});
+    else if (!timed) at->bars.push_back({r.optimizer, {mb}, short_number(mb), true});
     if (r.kept == 0 && r.of_floor())
-      f.finding += fmt::format("{}{}: {}", f.finding.empty() ? "Time of an update over the floor of remote rows: " : "; ", r.optimiser,
+      f.finding += fmt::format("{}{}: {}", f.finding.empty() ? "Time of an update over the floor of remote rows: " : "; ", r.optimizer,
                                percent(*r.of_floor()));
   }
   if (!f.finding.empty()) f.finding += ".";
@@ -358,7 +359,7 @@ std::string train_sections(std::vector<named_trainings> const& runs) {
       train_pages const p(r, g);
       std::string const at =
           fmt::format("{}; {}: {} vertices, {} edges, {} training vertices", setting, g.name, g.vertices, g.edges, g.train);
-      for (figure const& f : {p.ways(), p.stages(), p.widths(), p.placement(), p.not_measured()}) add(f, at);
+      for (figure const& f : {p.strategies(), p.stages(), p.widths(), p.placement(), p.not_measured()}) add(f, at);
     }
     if (!r.trainable.empty()) add(learned_rows(r.trainable), fmt::format("{}; rows of {} floats", where, r.trainable.front().width));
     if (!r.courses.empty()) {

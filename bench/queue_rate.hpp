@@ -3,12 +3,12 @@
 #pragma once
 #include <cstdint>
 
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 
 namespace garner::bench {
 
 struct queue_rate_options {
-  place where{};              // that requests pages
+  execution_device where{};   // that requests pages
   unsigned threads = 4;       // host threads that read
   unsigned queues = 16;       // served by these threads
   std::uint32_t depth = 256;  // of each queue

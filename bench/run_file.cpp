@@ -88,7 +88,7 @@ std::string to_json(run_file const& run) {
     for (prediction const& p : j.predicted) predicted.push_back({{"gbs", p.gbs}, {"ms", p.ms}});
     all["jobs"].push_back({{"graph", j.graph},
                            {"job", j.job},
-                           {"way", j.way},
+                           {"way", j.strategy},
                            {"label", j.label},
                            {"paper", j.paper},
                            {"place", j.place},
@@ -157,7 +157,7 @@ run_file parse_run(std::string const& text, std::string const& name) {
     job_row row;
     row.graph = j["graph"].text();
     row.job = j["job"].text();
-    row.way = j["way"].text();
+    row.strategy = j["way"].text();
     row.label = j["label"].text();
     row.paper = j["paper"].truth();
     row.place = j["place"].text();

@@ -55,9 +55,9 @@ struct prediction {
   double gbs = 0, ms = 0;
 };
 struct job_row {
-  std::string graph, job;  // graph: the name of a graph_row
-  std::string way, label;  // the strategy's name, and its label next to a bar
-  bool paper = false;      // the paper's strategy, else Garner's own
+  std::string graph, job;       // graph: the name of a graph_row
+  std::string strategy, label;  // the strategy's name, and its label next to a bar
+  bool paper = false;           // the paper's strategy, else Garner's own
   std::string place, access, tier;
   std::uint32_t id_bytes = 4;
   std::uint64_t data_bytes = 0, state_bytes = 0;  // edges (and weights, if read) once; device memory

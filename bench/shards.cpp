@@ -38,7 +38,7 @@ graph_handle make_mgg_graph(mgg_graph const& of, std::uint64_t shrink, std::uint
     for (std::uint64_t i = begin; i < end; ++i) edges[i] = {draw(3, i), random_bits(seed, 4, i) % n};
   });
   build_options o;
-  o.in_lists = true, o.keep_duplicates = o.keep_loops = true;  // exactly the requested number of edges
+  o.in_edges = true, o.keep_duplicates = o.keep_loops = true;  // exactly the requested number of edges
   return build_graph({.edges = edges, .vertices = n}, o);
 }
 
@@ -51,7 +51,7 @@ float number_of(std::uint64_t seed, std::uint64_t v, std::uint64_t c) {
 
 class subject {
  public:
-  subject(graph_handle const& g, std::uint64_t seed) : lists_(g, list_side::out, false, false, true), seed_(seed) {}
+  subject(graph_handle const& g, std::uint64_t seed) : lists_(g, edge_direction::out, false, false, true), seed_(seed) {}
   whole_graph const& lists() const { return lists_; }
   std::vector<float> rows(std::uint64_t first, std::uint64_t count, std::uint64_t width) const {
     std::vector<float> all(count * width);
@@ -91,12 +91,12 @@ class subject {
 struct bench_job {
   std::uint64_t width = 16, layers = 1;
   bool managed = false;
-  std::vector<mgg_shape> shapes = {};  // differ in dist and wpb; empty: the strategy's own
+  std::vector<mgg_tuning> shapes = {};  // differ in dist and wpb; empty: the strategy's own
 };
 
 std::string words_of(shard_options const& o, bool managed) {
-  return fmt::format("{} shards, {} {} {} {}-{}-{}", o.shards, managed ? "uvm" : to_string(o.way), to_string(o.sums), to_string(o.wire),
-                     o.mgg.ps, o.mgg.dist, o.mgg.wpb);
+  return fmt::format("{} shards, {} {} {} {}-{}-{}", o.shards, managed ? "uvm" : to_string(o.strategy), to_string(o.sums),
+                     to_string(o.wire), o.tuning.ps, o.tuning.dist, o.tuning.wpb);
 }
 
 constexpr double short_ms = 5;  // shorter aggregations are timed eight in a row
@@ -111,7 +111,7 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
   shard_parts const parts(s.lists().pulled().offsets, s.lists().vertices(), how, "a graph of the run");
   shard_group group(how, 3600);
   rank_group& threads = *group.threads();
-  std::vector<mgg_shape> const shapes = job.shapes.empty() ? std::vector{how.mgg} : job.shapes;
+  std::vector<mgg_tuning> const shapes = job.shapes.empty() ? std::vector{how.tuning} : job.shapes;
   std::vector<std::vector<double>> times(how.shards);  // trials, shape by shape
   std::vector<double> prepared(how.shards);
   taken found;
@@ -137,7 +137,7 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
     };
     fill();
     double const since = now_ms();
-    for (mgg_shape const& shape : shapes) {
+    for (mgg_tuning const& shape : shapes) {
       threads.meet(k);  // no shard is in an aggregation
       if (k == 0) group.take_shape(shape);
       threads.meet(k);
@@ -158,7 +158,7 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
         x.copy(here.data(), rows[1].data(), numbers * sizeof(float));
         x.wait();
         shard_options words = how;
-        words.mgg = shape;
+        words.tuning = shape;
         s.check(here, first, count, job.width,
                 how.wire == element::f32   ? 2e-5
                 : how.wire == element::f16 ? 1e-3
@@ -202,7 +202,7 @@ by_link remote_edges_of(subject const& s, shard_report const& r) {
 double floor_of_forward(shard_sizes const& g, shard_options const& how, bench_model const& m, std::vector<std::uint64_t> const& columns,
                         shard_rates const& rates) {
   double ms = 0;
-  for (std::uint64_t const c : columns) ms += cost_of(g, {how.way, how.sums, how.mgg, c, 4, false, false}, rates).floor_ms;
+  for (std::uint64_t const c : columns) ms += cost_of(g, {how.strategy, how.sums, how.tuning, c, 4, false, false}, rates).floor_ms;
   std::uint64_t vertices = 0;
   for (shard_sizes::part const& p : g.parts) vertices = g.one_place ? g.vertices : std::max(vertices, p.vertices);
   std::uint64_t const before = columns.front() < m.inputs ? m.inputs : 0;
@@ -211,10 +211,10 @@ double floor_of_forward(shard_sizes const& g, shard_options const& how, bench_mo
 }
 
 // Why rows cannot be in managed memory here, which is limited to half of a device's free memory; empty: they can.
-std::string why_no_managed(std::vector<place> const& places, std::uint64_t bytes) {
-  if (places[0].kind != place_kind::device)
+std::string why_no_managed(std::vector<execution_device> const& places, std::uint64_t bytes) {
+  if (places[0].kind != device_kind::cuda)
     return fmt::format("managed memory is a device's, and these shards are at {}", to_string(places[0]));
-  for (place const p : places) {
+  for (execution_device const p : places) {
     if (!device::describe(p.index).managed_memory) return fmt::format("device {} has no managed memory", p.index);
     if (bytes > device::memory(p.index).free_bytes / 2)
       return fmt::format("rows of {} are more than half of what device {} has free", format_bytes(bytes), p.index);
@@ -243,7 +243,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
   f.shards = n, f.shrink = o.shrink, f.width = o.width, f.seed = o.seed, f.trials = o.trials;
 
   f.rates = measured_rates(o.places);
-  bool const several = std::any_of(o.places.begin(), o.places.end(), [&](place p) { return p != o.places[0]; });
+  bool const several = std::any_of(o.places.begin(), o.places.end(), [&](execution_device p) { return p != o.places[0]; });
   auto const wants = [&](char const* figure) {
     return o.figures.empty() || std::find(o.figures.begin(), o.figures.end(), figure) != o.figures.end();
   };
@@ -251,7 +251,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
 
   auto const measure = [&](std::string const& name, graph_handle const& g, std::uint64_t inputs, std::uint64_t classes) {
     double const begun = now_ms();
-    shard_report const r = split_report(g, list_side::out, first);
+    shard_report const r = split_report(g, edge_direction::out, first);
     split_graph told_graph;
     told_graph.name = name, told_graph.vertices = g.info().vertices, told_graph.edges = g.info().edges;
     told_graph.split_ms = now_ms() - begun;
@@ -261,7 +261,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     subject const s(g, o.seed);
     by_link const crossing = remote_edges_of(s, r);
     bool const in_place =
-        o.places[0].kind == place_kind::device && (o.provider == shard_provider::automatic || o.provider == shard_provider::peer);
+        o.places[0].kind == device_kind::cuda && (o.provider == shard_provider::automatic || o.provider == shard_provider::peer);
     shard_sizes split(r, several && in_place), whole(g.info().vertices, {{g.info().vertices, g.info().edges, 0, 0}});
     split.one_place = !several;
     auto const sizes_of = [&](shard_options const& how) -> shard_sizes const& { return how.shards == 1 ? whole : split; };
@@ -273,7 +273,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       if (how.shards > 1) f.over = fmt::format("{}: {}", to_string(t.link.provider), t.link.about);
       shard_row row;
       row.graph = name, row.study = study, row.how = how, row.managed = job.managed, row.ms = t.ms[shape];
-      if (!job.shapes.empty()) row.how.mgg = job.shapes[shape];
+      if (!job.shapes.empty()) row.how.tuning = job.shapes[shape];
       row.width = job.width, row.layers = job.layers, row.prepare_ms = t.prepare_ms;
       std::uint64_t const row_bytes = job.width * (how.wire == element::f32 ? 4 : 2);
       for (std::uint64_t const rows : t.rows) row.bytes += rows * row_bytes, row.most_bytes = std::max(row.most_bytes, rows * row_bytes);
@@ -282,11 +282,11 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
         for (std::uint32_t k = 0; k < how.shards; ++k)
           for (std::uint32_t of = 0; of < how.shards; ++of)
             if (k != of)
-              row.links[k][of] = row_bytes * (how.way == shard_way::bulk         ? brought(k, of)
-                                              : how.way == shard_way::collective ? r.parts[of].vertices
-                                                                                 : crossing[k][of]);
+              row.links[k][of] = row_bytes * (how.strategy == shard_strategy::bulk         ? brought(k, of)
+                                              : how.strategy == shard_strategy::collective ? r.parts[of].vertices
+                                                                                           : crossing[k][of]);
       }
-      shard_setting const setting{how.way, how.sums, how.mgg, job.width, how.wire == element::f32 ? 4u : 2u, false, false};
+      shard_setting const setting{how.strategy, how.sums, how.tuning, job.width, how.wire == element::f32 ? 4u : 2u, false, false};
       shard_cost const cost = cost_of(sizes_of(how), setting, f.rates);
       row.memory_bytes = cost.memory_bytes;
       if (!job.managed) row.floor_ms = cost.floor_ms * static_cast<double>(job.layers);
@@ -309,7 +309,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     };
     shard_options const alone;
     shard_options mgg = first;
-    mgg.way = shard_way::mgg, mgg.sums = shard_sums::quick;
+    mgg.strategy = shard_strategy::mgg, mgg.sums = shard_reduction::fast;
     auto const managed = [&](std::uint64_t width) {  // two arrays
       std::string const why = o.provider == shard_provider::automatic || o.provider == shard_provider::peer
                                   ? why_no_managed(o.places, 8 * width * g.info().vertices)
@@ -322,10 +322,10 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       if (n == 1) return;
       shard_options how = first;
       take(how);
-      how.sums = shard_sums::quick;
+      how.sums = shard_reduction::fast;
       take(how);
       for (element const wire : {element::bf16, element::f16}) how.wire = wire, take(how);
-      how = first, how.way = shard_way::collective;
+      how = first, how.strategy = shard_strategy::collective;
       take(how);
       take(mgg);
       if (managed(o.width)) take(mgg, {}, true);
@@ -333,14 +333,14 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     if (n == 1) return;
     if (wants("search")) {
       if (!one) take(alone);
-      mgg_search const found = search_mgg(o.width, {}, [&](mgg_shape const& shape) {
+      mgg_search const found = search_mgg(o.width, {}, [&](mgg_tuning const& shape) {
         check_interrupted();
         shard_options at = mgg;
-        at.mgg = shape;
+        at.tuning = shape;
         return run(s, o, at, {o.width, 1, false, {}}).ms[0];
       });
       shard_options how = mgg;
-      how.mgg = found.best.shape;
+      how.tuning = found.best.shape;
       take(how, found);
     }
     if (wants("models")) {
@@ -366,34 +366,34 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     if (wants("ablation")) {  // two warps per block, as in the paper; the first is the unmodified kernel
       std::optional<double> whole_way;
       shard_options how = mgg;
-      how.mgg = {16, 1, 2};
+      how.tuning = {16, 1, 2};
       bench_job const job{o.width, 1, false, {}};
       auto const with = [&](bool whole_lists, bool apart, bool plain_reads = false) {
         check_interrupted();
-        how.mgg.whole_lists = whole_lists, how.mgg.apart = apart, how.mgg.plain_reads = plain_reads;
+        how.tuning.whole_lists = whole_lists, how.tuning.apart = apart, how.tuning.plain_reads = plain_reads;
         tell(row_of("ablation", how, job, run(s, o, how, job), 0), whole_way);
       };
       with(false, false), with(true, false), with(false, true), with(false, false, true);
     }
     if (!wants("sweep") || std::exchange(swept, true)) return;
     std::optional<double> first_shape;
-    auto const sweep = [&](std::vector<mgg_shape> const& shapes) {
+    auto const sweep = [&](std::vector<mgg_tuning> const& shapes) {
       check_interrupted();
       shard_options how = mgg;
-      how.mgg = shapes[0];
+      how.tuning = shapes[0];
       bench_job const job{o.width, 1, false, shapes};
       taken const t = run(s, o, how, job);
       for (std::size_t k = 0; k < shapes.size(); ++k) tell(row_of("sweep", how, job, t, k), first_shape);
     };
     for (std::uint32_t ps = 1; ps <= mgg_limits::ps; ps *= 2) {
-      std::vector<mgg_shape> shapes;
+      std::vector<mgg_tuning> shapes;
       for (std::uint32_t dist = 1; dist <= mgg_limits::dist; dist *= 2) shapes.push_back({ps, dist, 1});
       sweep(shapes);
     }
     auto const best = std::min_element(f.rows.end() - 30, f.rows.end(), [](shard_row const& a, shard_row const& b) { return a.ms < b.ms; });
-    std::vector<mgg_shape> shapes;
+    std::vector<mgg_tuning> shapes;
     for (std::uint32_t wpb = 2; wpb <= mgg_limits::wpb; wpb *= 2)
-      for (std::uint32_t dist = 1; dist <= mgg_limits::dist; dist *= 2) shapes.push_back({best->how.mgg.ps, dist, wpb});
+      for (std::uint32_t dist = 1; dist <= mgg_limits::dist; dist *= 2) shapes.push_back({best->how.tuning.ps, dist, wpb});
     sweep(shapes);
   };
   for (mgg_graph const& g : mgg_graphs)

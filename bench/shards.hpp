@@ -32,7 +32,7 @@ inline constexpr std::uint64_t usual_inputs = 128, usual_classes = 32;  // for a
 graph_handle make_mgg_graph(mgg_graph const& of, std::uint64_t shrink, std::uint64_t seed);
 
 struct shards_bench_options {
-  std::vector<place> places;                 // of the shards; the first is also the single device
+  std::vector<execution_device> places;      // of the shards; the first is also the single device
   std::vector<std::string> graphs;           // of table 3; empty: all
   std::vector<std::filesystem::path> files;  // also measured
   shard_provider provider = shard_provider::automatic;

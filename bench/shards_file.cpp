@@ -22,21 +22,21 @@ std::string to_json(shards_file const& f) {
   }
   all["rows"] = json::array();
   for (shard_row const& r : f.rows) {
-    bool const mgg = r.how.way == shard_way::mgg;
+    bool const mgg = r.how.strategy == shard_strategy::mgg;
     all["rows"].push_back({{"graph", r.graph},
                            {"study", r.study},
                            {"shards", r.how.shards},
-                           {"way", r.way()},
+                           {"way", r.strategy()},
                            {"sums", to_string(r.how.sums)},
                            {"wire", to_string(r.how.wire)},
                            {"width", r.width},
                            {"layers", r.layers},
-                           {"ps", mgg ? json(r.how.mgg.ps) : json()},
-                           {"dist", mgg ? json(r.how.mgg.dist) : json()},
-                           {"wpb", mgg ? json(r.how.mgg.wpb) : json()},
-                           {"whole_lists", r.how.mgg.whole_lists},
-                           {"apart", r.how.mgg.apart},
-                           {"plain_reads", r.how.mgg.plain_reads},
+                           {"ps", mgg ? json(r.how.tuning.ps) : json()},
+                           {"dist", mgg ? json(r.how.tuning.dist) : json()},
+                           {"wpb", mgg ? json(r.how.tuning.wpb) : json()},
+                           {"whole_lists", r.how.tuning.whole_lists},
+                           {"apart", r.how.tuning.apart},
+                           {"plain_reads", r.how.tuning.plain_reads},
                            {"prepare_ms", r.prepare_ms},
                            {"ms", r.ms},
                            {"against_one", or_null(r.against_one)},
@@ -95,7 +95,7 @@ shards_file parse_shards(std::string const& text, std::string const& name) {
       if (n < 1 || n > 32) at[key].wrong("a number from 1 to 32");
       return static_cast<std::uint32_t>(n);
     };
-    return mgg_shape{number("ps"), number("dist"), number("wpb")};
+    return mgg_tuning{number("ps"), number("dist"), number("wpb")};
   };
   for (field const& r : f["rows"].items()) {
     shard_row row;
@@ -106,12 +106,12 @@ shards_file parse_shards(std::string const& text, std::string const& name) {
     if (shards < 1 || shards > 16) r["shards"].wrong("a number from 1 to 16");
     row.how.shards = static_cast<std::uint32_t>(shards);
     row.managed = r["way"].text() == "uvm";
-    row.how.way = row.managed ? shard_way::mgg : word(r["way"], parse_shard_way);
-    row.how.sums = word(r["sums"], parse_shard_sums);
+    row.how.strategy = row.managed ? shard_strategy::mgg : word(r["way"], parse_shard_strategy);
+    row.how.sums = word(r["sums"], parse_shard_reduction);
     row.how.wire = word(r["wire"], parse_element);
-    if (row.how.way == shard_way::mgg) row.how.mgg = shape_in(r);
-    row.how.mgg.whole_lists = r["whole_lists"].truth(), row.how.mgg.apart = r["apart"].truth();
-    if (r.has("plain_reads")) row.how.mgg.plain_reads = r["plain_reads"].truth();
+    if (row.how.strategy == shard_strategy::mgg) row.how.tuning = shape_in(r);
+    row.how.tuning.whole_lists = r["whole_lists"].truth(), row.how.tuning.apart = r["apart"].truth();
+    if (r.has("plain_reads")) row.how.tuning.plain_reads = r["plain_reads"].truth();
     row.width = r["width"].count(), row.layers = r["layers"].count();
     row.prepare_ms = r["prepare_ms"].number(), row.memory_bytes = r["memory_bytes"].number();
     row.floor_ms = r["floor_ms"].number_or_none();

@@ -15,7 +15,7 @@ namespace garner::bench {
 inline constexpr char const* shard_studies[] = {"ways", "gcn", "gin", "ablation", "sweep"};
 
 struct shard_step {
-  mgg_shape shape;
+  mgg_tuning shape;
   double ms = 0;
 };
 // The whole forward pass of a model, including GEMMs and activations.
@@ -40,7 +40,7 @@ struct shard_row {
   std::optional<double> floor_ms;                 // the minimum for these bytes at the file's rates; unknown for managed rows
   std::vector<std::vector<std::uint64_t>> links;  // bytes of an aggregation: [reader][owner]; managed: empty
   std::optional<shard_forward> forward;           // of a model; all values above are of its aggregations alone
-  std::string way() const { return managed ? "uvm" : std::string(to_string(how.way)); }
+  std::string strategy() const { return managed ? "uvm" : std::string(to_string(how.strategy)); }
 };
 struct split_graph : bench_graph {
   double imbalance = 1, references = 0, split_ms = 0;

@@ -24,9 +24,9 @@
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
 #include "features/stored_rows.hpp"
-#include "garner/blocks.hpp"
 #include "garner/features.hpp"
 #include "garner/load.hpp"
+#include "garner/subgraph.hpp"
 #include "graph/generate.hpp"
 #include "memory/link.hpp"
 #include "sample/order.hpp"
@@ -68,11 +68,11 @@ class ground {
     scale = std::clamp(scale, 4, 31);
     generate_options made;
     made.kind = o.kind, made.scale = scale, made.edge_factor = of.within, made.seed = o.seed;
-    within_.emplace(bring_to(generate_graph(made), o.where, tier::host));
+    within_.emplace(to_device(generate_graph(made), o.where, tier::host));
     std::uint64_t const n = within_->info().vertices;
     if (of.between) {
       made.edge_factor = of.between, made.seed = o.seed + 1;
-      between_.emplace(bring_to(generate_graph(made), o.where, tier::host));
+      between_.emplace(to_device(generate_graph(made), o.where, tier::host));
     }
     train_ = o.training(*within_);
     told_.name = "like " + std::string(of.like) + ", " + std::string(to_string(o.kind)) + " " + std::to_string(scale);
@@ -84,20 +84,20 @@ class ground {
   std::uint64_t types() const { return of_.between ? 2 : 1; }
   storage_graph const& told() const { return told_; }
 
-  block_sampler sampler(place where) {
+  block_sampler sampler(execution_device where) {
     block_options how;
     how.seed = o_.seed;
     if (!of_.between) return {where, *within_, o_.fanouts, how};
     std::uint64_t const n = within_->info().vertices;
     std::vector<sampled_relation> relations(3);
-    relations[0] = {&*within_, list_side::in, 0, 0, o_.fanouts, {}};
-    relations[1] = {&*between_, list_side::in, 1, 0, o_.fanouts, {}};
-    relations[2] = {&*between_, list_side::out, 0, 1, o_.fanouts, {}};
+    relations[0] = {&*within_, edge_direction::in, 0, 0, o_.fanouts, {}};
+    relations[1] = {&*between_, edge_direction::in, 1, 0, o_.fanouts, {}};
+    relations[2] = {&*between_, edge_direction::out, 0, 1, o_.fanouts, {}};
     return {where, {{n, {}, {}}, {n, {}, {}}}, std::move(relations), how};
   }
 
   // Median ms per mini-batch; `keep`: also the rows of each.
-  double sample(place where, bool keep) {
+  double sample(execution_device where, bool keep) {
     block_sampler draws = sampler(where);
     executor x(where);
     buffer<std::int64_t> seeds(x.near(), train_.size(), x.device(), "seeds");
@@ -116,14 +116,14 @@ class ground {
       if (k % a_epoch == 0) order = order_of_epoch(x, seeds.span(), true, o_.seed, k / a_epoch, 0, 1);
       std::uint64_t const first = k % a_epoch * o_.batch, some = std::min(o_.batch, train_.size() - first);
       double const begun = now_ms();
-      blocks const drawn = draws.sample(k, {order.ids.data() + first, some});
+      sampled_subgraph const drawn = draws.sample(k, {order.ids.data() + first, some});
       if (k >= warm) ms.push_back(now_ms() - begun);
       told.advance(1);
       for (std::uint64_t t = 0; t < types(); ++t) drawn_rows += drawn.of_type(t).count;
       if (!keep) continue;
       std::vector<std::uint64_t>& rows = trace_.emplace_back();
       for (std::uint64_t t = 0; t < types(); ++t) {
-        blocks::vertices const& v = drawn.of_type(t);
+        sampled_subgraph::vertices const& v = drawn.of_type(t);
         ids.resize(v.count);
         x.copy(ids.data(), v.ids, v.count * sizeof ids[0]);
         x.wait();
@@ -135,9 +135,9 @@ class ground {
   }
   void draw() {
     if (!trace_.empty()) return;
-    if (o_.where.kind != place_kind::host) host_sample_ms_ = sample({}, false);
+    if (o_.where.kind != device_kind::cpu) host_sample_ms_ = sample({}, false);
     sample_ms_ = sample(o_.where, true);
-    if (o_.where.kind == place_kind::host) host_sample_ms_ = sample_ms_;
+    if (o_.where.kind == device_kind::cpu) host_sample_ms_ = sample_ms_;
     for (auto const& batch : trace_) most_ = std::max<std::uint64_t>(most_, batch.size());
     slots_ = std::max(most_, static_cast<std::uint64_t>(std::llround(o_.cache_batches * told_.rows_a_batch)));
     slots_ = std::min(slots_, told_.rows);
@@ -149,7 +149,7 @@ class ground {
     std::vector<float>& s = by == score_kind::degree ? degree_ : rank_;
     if (!s.empty()) return s;
     score_options how;
-    how.where = o_.where, how.by = by;
+    how.device = o_.where, how.by = by;
     return s = scores(*within_, how).score;
   }
   std::vector<bool> hottest(score_kind by, std::uint64_t rows) {
@@ -183,7 +183,7 @@ class ground {
 
 struct setting {
   char const* figure;
-  std::string way;
+  std::string strategy;
   replay_terms terms;  // the strategy; values of the graph are filled in
   std::string drive = "optane";
   bool whole = true;  // includes sampling and model
@@ -251,7 +251,7 @@ class measuring {
     static_cast<file_head&>(file_) = head_of_run(o.command, o.where);
     file_.fanouts = o.fanouts, file_.share = o.share, file_.batch = o.batch, file_.seed = o.seed, file_.warm = o.warm;
     file_.cache_batches = o.cache_batches, file_.compute_ms = o.compute_ms;
-    file_.link_measured = !o.link_gbs && o.where.kind == place_kind::device;
+    file_.link_measured = !o.link_gbs && o.where.kind == device_kind::cuda;
     file_.link_gbs = file_.link_measured ? link_of(o.where.index).zero_copy_gbs : o.link_gbs.value_or(paper_link_gbs);
   }
   bool wanted(char const* figure) const {
@@ -309,7 +309,7 @@ class measuring {
   void measure(ground& g, setting s) {
     storage_row row;
     replay_terms& t = s.terms;
-    row.graph = g.told().name, row.figure = s.figure, row.way = s.way;
+    row.graph = g.told().name, row.figure = s.figure, row.strategy = s.strategy;
     row.policy = to_string(t.policy), row.drive = s.drive, row.drives = t.drives, row.window = t.window;
     bool const faults = t.order == read_order::faults;
     t.rows = g.told().rows, t.row_bytes = g.told().row_bytes;
@@ -372,8 +372,8 @@ class measuring {
       file_.graphs.push_back(g.told());
       for (bool const device : {false, true}) {
         storage_row row;
-        row.graph = g.told().name, row.figure = "sampling", row.way = device ? "device" : "host";
-        if (device && o_.where.kind != place_kind::device) {
+        row.graph = g.told().name, row.figure = "sampling", row.strategy = device ? "device" : "host";
+        if (device && o_.where.kind != device_kind::cuda) {
           row.skipped = "device " + std::string(to_string(o_.where)) + " is not a GPU";
         } else {
           row.sample_ms = device ? g.sample(o_.where, false) : by_host;
@@ -403,8 +403,8 @@ class measuring {
   }
 
   void policies(ground& g) {
-    auto const demanded = [&](std::string way, cache_policy policy, std::uint32_t window) {
-      return setting{"policies", std::move(way), demand(policy, window)};
+    auto const demanded = [&](std::string strategy, cache_policy policy, std::uint32_t window) {
+      return setting{"policies", std::move(strategy), demand(policy, window)};
     };
     measure(g, demanded("BaM", cache_policy::clock, 0));
     // Pinning as in the paper: part of the cache permanently, the rest by clock.
@@ -420,11 +420,11 @@ class measuring {
     setting const gids = demanded("GIDS", cache_policy::window, paper_window);
     measure(g, gids);
     setting merged = gids;
-    merged.way = "GIDS, merged";
+    merged.strategy = "GIDS, merged";
     merged.terms.merge_reads = required_requests(rate_of(drive_named(merged.drive, 0), g.told().row_bytes, 1), merge_share);
     measure(g, merged);
     setting constant = merged;
-    constant.way = "GIDS, merged, constant buffer";
+    constant.strategy = "GIDS, merged, constant buffer";
     std::vector<bool> const by_rank = g.hottest(
         score_kind::reverse_pagerank, static_cast<std::uint64_t>(std::llround(constant_share * static_cast<double>(g.told().rows))));
     constant.terms.resident = &by_rank;
@@ -438,11 +438,11 @@ class measuring {
       for (std::uint32_t n = 1; n <= 4; ++n)
         for (bool const whole : {true, false}) {
           setting gids{"drives", "GIDS", demand(cache_policy::window, paper_window), drive, whole}, merged = gids;
-          merged.way = "GIDS, merged";
+          merged.strategy = "GIDS, merged";
           merged.terms.merge_reads = required_requests(rate_of(drive_named(drive, 0), g.told().row_bytes, n), merge_share);
           for (setting s : {gids, merged, setting{"drives", "Garner", ours(), drive, whole}}) {
             s.terms.drives = n;
-            if (!whole) s.way += ", rows alone";
+            if (!whole) s.strategy += ", rows alone";
             measure(g, std::move(s));
           }
         }
@@ -451,7 +451,7 @@ class measuring {
   // All rows in host memory: each crosses the link per mini-batch, after sampling and before the model.
   void memory(ground& g) {
     storage_row row;
-    row.graph = g.told().name, row.figure = "memory", row.way = "host memory";
+    row.graph = g.told().name, row.figure = "memory", row.strategy = "host memory";
     std::uint64_t rows = 0;
     std::uint64_t const n = o_.batches, warm = o_.warm;
     for (std::uint64_t k = warm; k < n; ++k) rows += g.trace_[k].size();
@@ -471,13 +471,13 @@ class measuring {
     std::uint64_t const n = g.told().rows, row_bytes = g.told().row_bytes;
     table_file const table(folder, n, row_bytes);
     mapped(g, table);
-    for (auto const& [way, policy] :
+    for (auto const& [strategy, policy] :
          {std::pair("BaM", cache_policy::clock), {"GIDS", cache_policy::window}, {"Garner", cache_policy::next_use}})
-      loaded(g, table, way, policy);
+      loaded(g, table, strategy, policy);
   }
-  storage_row of_file(ground const& g, char const* way) const {
+  storage_row of_file(ground const& g, char const* strategy) const {
     storage_row row;
-    row.graph = g.told().name, row.figure = "cold", row.way = way, row.drive = "file", row.drives = 1;
+    row.graph = g.told().name, row.figure = "cold", row.strategy = strategy, row.drive = "file", row.drives = 1;
     return row;
   }
   void mapped(ground& g, table_file const& table) {
@@ -505,18 +505,18 @@ class measuring {
     row.batches = steps, row.read_ms = row.ms = mean_of(sum, steps);
     add(std::move(row));
   }
-  void loaded(ground& g, table_file const& table, char const* way, cache_policy policy) {
-    storage_row row = of_file(g, way);
+  void loaded(ground& g, table_file const& table, char const* strategy, cache_policy policy) {
+    storage_row row = of_file(g, strategy);
     std::uint64_t const row_bytes = g.told().row_bytes, cache = g.slots_ * row_bytes;
-    bool const on_device = o_.where.kind == place_kind::device;
+    bool const on_device = o_.where.kind == device_kind::cuda;
     row.policy = to_string(policy), row.window = paper_window, row.slots = g.slots_;
     tiered_options t;
-    t.where = o_.where, t.device_budget = 0;
-    t.host_budget = t.file_cache = on_device ? row_bytes : cache;
+    t.device = o_.where, t.feature_cache = 0;
+    t.host_cache = t.file_cache = on_device ? row_bytes : cache;
     tiered_tensor rows(open_rows(table.path()), t);
     block_sampler sampler = g.sampler(o_.where);
     loader_options l;
-    l.batch = o_.batch, l.seed = o_.seed, l.window = paper_window, l.cache = policy;
+    l.batch_size = o_.batch, l.seed = o_.seed, l.window = paper_window, l.cache = policy;
     l.window_bytes = on_device ? cache : 0;
     executor x(o_.where);
     std::uint64_t const steps = std::min<std::uint64_t>(most_steps, o_.batches);
@@ -548,7 +548,7 @@ class measuring {
     // The same mini-batches again, compared.
     block_options drawn;
     drawn.seed = o_.seed;
-    batch_check check(*g.within_, list_side::in, o_.fanouts, drawn);
+    batch_check check(*g.within_, edge_direction::in, o_.fanouts, drawn);
     batch_check::rows_source const source{nullptr, row_bytes};
     loader again(sampler, {{&rows, 0, false, {}}}, g.train_, l);
     take(again, [&](mini_batch const& b, double) {

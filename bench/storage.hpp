@@ -20,7 +20,7 @@ namespace garner::bench {
 inline constexpr char const* storage_figures[] = {"stages", "sampling", "cold", "window", "policies", "drives", "memory"};
 
 struct storage_bench_options {
-  place where;
+  execution_device where;
   int scale = 16;  // of the graph like IGB-Full; the others in proportion
   generator kind = generator::kron;
   std::vector<std::int64_t> fanouts{10, 5, 5};

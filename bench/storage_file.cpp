@@ -28,7 +28,7 @@ std::string to_json(storage_file const& f) {
   for (storage_row const& r : f.rows)
     all["rows"].push_back({{"graph", r.graph},
                            {"figure", r.figure},
-                           {"way", r.way},
+                           {"way", r.strategy},
                            {"policy", text_or_null(r.policy)},
                            {"drive", text_or_null(r.drive)},
                            {"drives", r.drives},
@@ -85,7 +85,7 @@ storage_file parse_storage(std::string const& text, std::string const& name) {
     storage_row row;
     row.graph = r["graph"].text();
     row.figure = r["figure"].text();
-    row.way = r["way"].text();
+    row.strategy = r["way"].text();
     row.policy = r["policy"].text_or_none();
     row.drive = r["drive"].text_or_none();
     row.drives = r["drives"].count();

@@ -22,7 +22,7 @@ struct storage_graph : bench_graph {
 // One setting. Numbers are per mini-batch.
 struct storage_row {
   std::string graph, figure;  // "stages", "sampling", "cold", "window", "policies", "drives", "memory"
-  std::string way, policy;
+  std::string strategy, policy;
   std::string drive;  // name of a simulated drive; "file": a real one; empty: no reads
   std::uint64_t drives = 0, window = 0, slots = 0;
   std::uint64_t batches = 0;                                           // timed

@@ -15,7 +15,8 @@ constexpr double shares[] = {0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25};
 constexpr std::uint64_t most_checked = 4096;
 }  // namespace
 
-tier_gathers::tier_gathers(place where, std::uint64_t row_bytes, access_trace const& t) : t_(t), row_bytes_(row_bytes), x_(where) {
+tier_gathers::tier_gathers(execution_device where, std::uint64_t row_bytes, access_trace const& t)
+    : t_(t), row_bytes_(row_bytes), x_(where) {
   table_ = make_rows(t.vertices, row_bytes, x_.device());
   std::uint64_t most = 0;
   for (std::size_t b = 0; b < batches(); ++b) most = std::max(most, t.offsets[b + 1] - t.offsets[b]);
@@ -49,12 +50,12 @@ void tier_gathers::check(tiered_tensor& table) {
 tier_gather tier_gathers::gather(tiered_tensor& table, double kept) {
   tier_gather g{kept, 0, std::nullopt};
   auto const mean = [&](double sum) { return sum / static_cast<double>(batches()); };
-  if (x_.where().kind != place_kind::host) {
+  if (x_.where().kind != device_kind::cpu) {
     std::uint64_t far = 0;
     for (std::uint64_t b = 0; b < batches(); ++b) far += table.hits(ids_of(b))[tier::host];
     g.link_bytes = mean(static_cast<double>(far * row_bytes_));
   }
-  if (x_.where().kind == place_kind::simulated) return g;
+  if (x_.where().kind == device_kind::simulated) return g;
   table.gather(ids_of(0), {out_.data(), out_.bytes()});  // allocates the sort buffers
   double const start = now_ms();
   for (std::uint64_t b = 0; b < batches(); ++b) table.gather(ids_of(b), {out_.data(), out_.bytes()});
@@ -64,13 +65,13 @@ tier_gather tier_gathers::gather(tiered_tensor& table, double kept) {
 
 std::vector<tier_gather> tier_gathers::measure(std::vector<float> const& score) {
   if (!at_host_.empty()) return at_host_;
-  bool const host = x_.where().kind == place_kind::host;
+  bool const host = x_.where().kind == device_kind::cpu;
   std::vector<tier_gather> all;
   progress told("gathering", host ? 1 : std::size(shares));
   for (double const kept : shares) {
     tiered_options o;
-    o.where = x_.where();
-    o.device_budget = static_cast<std::uint64_t>(std::llround(kept * static_cast<double>(t_.vertices))) * row_bytes_;
+    o.device = x_.where();
+    o.feature_cache = static_cast<std::uint64_t>(std::llround(kept * static_cast<double>(t_.vertices))) * row_bytes_;
     o.scores = score;
     tiered_tensor table({table_.data(), t_.vertices, row_bytes_, element::u8}, o);
     check(table);

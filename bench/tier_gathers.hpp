@@ -16,7 +16,7 @@ namespace garner::bench {
 class tier_gathers {
  public:
   // `t` has the rows of the mini-batches to gather, and must outlive this. errc::memory if the table does not fit.
-  tier_gathers(place where, std::uint64_t row_bytes, access_trace const& t);
+  tier_gathers(execution_device where, std::uint64_t row_bytes, access_trace const& t);
 
   std::uint64_t batches() const { return t_.offsets.size() - 1; }
   // For each share, ascending. CPU: all rows are local, so a single gather with nothing cached. Simulated: nothing is

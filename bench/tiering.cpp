@@ -37,7 +37,7 @@ struct tiering_setting {
 
   score_result score(score_kind by, std::vector<std::uint32_t> const& fanouts, std::uint64_t presample = 1) const {
     score_options s;
-    s.where = o.where;
+    s.device = o.where;
     s.by = by;
     s.train = train;
     s.presample = presample;
@@ -48,7 +48,7 @@ struct tiering_setting {
   // `main`: the trace for all figures but 4.10.
   tier_trace trace_of(std::vector<std::uint32_t> const& fanouts, std::vector<double> const& kept, tiering_graph* main) const {
     trace_options how;
-    how.where = o.where;
+    how.device = o.where;
     how.train = train;
     how.sampling = o.sampling;
     how.sampling.fanouts = fanouts;

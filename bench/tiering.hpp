@@ -15,7 +15,7 @@
 namespace garner::bench {
 
 struct tiering_options {
-  place where;
+  execution_device where;
   std::vector<generator> kinds{generator::kron, generator::web};
   std::vector<std::filesystem::path> files;
   int scale = 20;

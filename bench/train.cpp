@@ -41,11 +41,11 @@ constexpr double tenth = 0.1;
 train_times times_of(epoch_report const& e) {
   return {e.ms, e.load.sample_ms, e.load.fetch_ms, e.load.gather_ms, e.model_ms, e.load.caller_waited_ms, e.load.loader_waited_ms};
 }
-train_rows rows_of(load_report const& l, place where) {
+train_rows rows_of(load_report const& l, execution_device where) {
   auto const count = [&](tier t) { return static_cast<double>(l.rows[t]); };
-  bool const host = where.kind == place_kind::host;
+  bool const host = where.kind == device_kind::cpu;
   return {count(tier::device) + (host ? count(tier::host) : 0), count(tier::peer), host ? 0 : count(tier::host),
-          static_cast<double>(l.far_bytes)};
+          static_cast<double>(l.remote_bytes)};
 }
 void add(std::optional<double>& to, std::optional<double> what, double part) {
   if (what) to = to.value_or(0) + *what * part;
@@ -53,7 +53,7 @@ void add(std::optional<double>& to, std::optional<double> what, double part) {
 
 struct setting {
   std::string figure;
-  load_way way = load_way::automatic;
+  load_strategy strategy = load_strategy::automatic;
   double kept = 0;
   score_kind score = score_kind::degree;
   bool peers = false;
@@ -76,13 +76,13 @@ class ground {
   bench_graph told() const { return {name_, g_.info().vertices, g_.info().edges, train_.size()}; }
   train_row measure(setting const& s) {
     train_row row;
-    bool const on_device = o_.where.kind == place_kind::device, some = s.kept > 0 && s.kept < 1;
+    bool const on_device = o_.where.kind == device_kind::cuda, some = s.kept > 0 && s.kept < 1;
     row.graph = name_, row.figure = s.figure;
-    row.lists = to_string(on_device ? s.lists : tier::host), row.way = to_string(s.way);
+    row.lists = to_string(on_device ? s.lists : tier::host), row.strategy = to_string(s.strategy);
     if (some) row.score = to_string(s.score);
     row.kept = s.kept, row.devices = s.peers ? o_.peers.size() : 1, row.width = s.width;
     try {
-      if (on_device) g_ = bring_to(std::move(g_), o_.where, s.lists);  // data already there stays
+      if (on_device) g_ = to_device(std::move(g_), o_.where, s.lists);  // data already there stays
       run(s, row);
     } catch (error const& e) {
       if (e.code() != errc::memory) throw;
@@ -96,14 +96,14 @@ class ground {
     std::uint64_t const n = g_.info().vertices;
     if (width_ != s.width) {
       table_.reset(), width_ = 0;
-      table_.emplace(make_floats(n, s.width, o_.where.kind == place_kind::device ? o_.where.index : -1));
+      table_.emplace(make_floats(n, s.width, o_.where.kind == device_kind::cuda ? o_.where.index : -1));
       width_ = s.width, same_ = {};
     }
     tiered_options t;
-    t.where = o_.where;
+    t.device = o_.where;
     std::uint64_t const bytes = static_cast<std::uint64_t>(std::llround(s.kept * static_cast<double>(n))) * s.width * sizeof(float);
-    t.device_budget = s.peers ? 0 : bytes;
-    if (s.peers) t.peers = o_.peers, t.peer_budget = bytes;
+    t.feature_cache = s.peers ? 0 : bytes;
+    if (s.peers) t.peers = o_.peers, t.peer_cache = bytes;
     if (s.kept > 0 && s.kept < 1) t.scores = scores_of(s.score);
     tiered_tensor table({table_->data(), n, s.width, element::f32, {}}, t);
     model_options m;
@@ -111,8 +111,8 @@ class ground {
     m.layers = static_cast<std::uint32_t>(o_.fanouts.size());
     gnn_model model(o_.where, m);
     training_options how;
-    how.fanouts = o_.fanouts, how.batch = o_.batch, how.seed = o_.seed, how.evaluate_every = 0;
-    how.load.way = s.way;
+    how.fanouts = o_.fanouts, how.batch_size = o_.batch, how.seed = o_.seed, how.evaluate_every = 0;
+    how.load.strategy = s.strategy;
     training all(model, g_, table, {{labels_.data(), n, 1, element::i64, {}}, split_}, how);
     std::vector<double> ms;
     std::uint64_t const timed = o_.epochs > 1 ? o_.epochs - 1 : 1;
@@ -121,7 +121,7 @@ class ground {
       epoch_report const e = all.next();
       row.loss = e.loss, row.batches = e.steps;
       if (k + timed < o_.epochs) continue;
-      if (o_.where.kind != place_kind::simulated) {
+      if (o_.where.kind != device_kind::simulated) {
         train_times const one = times_of(e);
         add(row.times.ms, one.ms, part), add(row.times.sample_ms, one.sample_ms, part), add(row.times.fetch_ms, one.fetch_ms, part);
         add(row.times.gather_ms, one.gather_ms, part), add(row.times.model_ms, one.model_ms, part);
@@ -130,19 +130,19 @@ class ground {
       }
       train_rows const r = rows_of(e.load, o_.where);
       row.rows.near += r.near * part, row.rows.peer += r.peer * part, row.rows.far += r.far * part,
-          row.rows.far_bytes += r.far_bytes * part;
+          row.rows.remote_bytes += r.remote_bytes * part;
     }
     row.epochs = timed;
     if (!ms.empty()) row.ms_median = median(ms);
     same_.check(fmt::format("{}, rows of {} elements, {} kept by {}, way {}", name_, s.width, row.kept,
-                            row.score.empty() ? "none" : row.score, row.way),
+                            row.score.empty() ? "none" : row.score, row.strategy),
                 model.tensors());
   }
   std::vector<float> const& scores_of(score_kind by) {
     auto const at = scores_.find(by);
     if (at != scores_.end()) return at->second;
     score_options s;
-    s.where = o_.where;
+    s.device = o_.where;
     s.by = by;
     s.sampling.fanouts.clear();
     for (std::int64_t const k : o_.fanouts) s.sampling.fanouts.push_back(static_cast<std::uint32_t>(k));
@@ -181,25 +181,25 @@ taken_course take_course(std::string name, community_graph const& data, graph_ha
                          std::function<void(train_course const&, train_epoch const&)> const& told) {
   std::uint64_t const n = data.labels.size();
   tiered_options t;
-  t.where = o.where;
+  t.device = o.where;
   std::vector<float> by;
   if (o.kept > 0 && o.kept < 1) {
     score_options s;
-    s.where = o.where, s.by = score_kind::degree;
+    s.device = o.where, s.by = score_kind::degree;
     by = scores(g, s).score;
   }
   t.scores = by;
-  if (o.where.kind != place_kind::host)
-    t.device_budget = static_cast<std::uint64_t>(std::llround(o.kept * static_cast<double>(n))) * data.width * sizeof(float);
+  if (o.where.kind != device_kind::cpu)
+    t.feature_cache = static_cast<std::uint64_t>(std::llround(o.kept * static_cast<double>(n))) * data.width * sizeof(float);
   tiered_tensor table(data.table(), t);
-  known_vertices const known = data.known();
+  labeled_nodes const known = data.known();
   model_options m;
   m.inputs = data.width, m.hidden = o.hidden, m.seed = o.seed;
   m.classes = static_cast<std::uint64_t>(*std::max_element(data.labels.begin(), data.labels.end())) + 1;
   m.layers = static_cast<std::uint32_t>(o.fanouts.size());
   gnn_model model(o.where, m);
   training_options how;
-  how.fanouts = o.fanouts, how.batch = o.batch, how.seed = o.seed, how.evaluate_every = o.evaluate_every;
+  how.fanouts = o.fanouts, how.batch_size = o.batch, how.seed = o.seed, how.evaluate_every = o.evaluate_every;
   training run(model, g, table, known, how);
   taken_course all;
   all.course.name = std::move(name), all.course.vertices = n, all.course.edges = g.info().edges;
@@ -212,7 +212,7 @@ taken_course take_course(std::string name, community_graph const& data, graph_ha
     if (e.exact)
       row.train_accuracy = e.exact->train.accuracy, row.validation_accuracy = e.exact->validation.accuracy,
       row.test_accuracy = e.exact->test.accuracy;
-    if (o.where.kind != place_kind::simulated) row.times = times_of(e);
+    if (o.where.kind != device_kind::simulated) row.times = times_of(e);
     row.rows = rows_of(e.load, o.where);
     all.course.epochs.push_back(row);
     if (told) told(all.course, row);
@@ -224,7 +224,7 @@ taken_course take_course(std::string name, community_graph const& data, graph_ha
 
 train_file measure_trainings(train_bench_options const& o, train_told const& told) {
   check(o);
-  bool const on_device = o.where.kind == place_kind::device, host = o.where.kind == place_kind::host;
+  bool const on_device = o.where.kind == device_kind::cuda, host = o.where.kind == device_kind::cpu;
   train_file file;
   static_cast<file_head&>(file) = head_of_run(o.command, o.where);
   if (on_device) file.link_gbs = link_of(o.where.index).zero_copy_gbs;
@@ -242,37 +242,39 @@ train_file measure_trainings(train_bench_options const& o, train_told const& tol
       file.rows.push_back(at.measure(s));
       if (told.row) told.row(file, file.rows.back());
     };
-    static constexpr load_way ways[] = {load_way::window, load_way::tiered, load_way::zero_copy, load_way::staged};
+    static constexpr load_strategy strategies[] = {load_strategy::window, load_strategy::tiered, load_strategy::zero_copy,
+                                                   load_strategy::staged};
     auto const near = [&](char const* figure, std::uint64_t width) {
-      if (on_device || host) add({figure, load_way::tiered, 1, o.score, false, tier::device, width});
+      if (on_device || host) add({figure, load_strategy::tiered, 1, o.score, false, tier::device, width});
     };
     if (wanted("ways")) {
       near("ways", o.width);
       if (!host)  // CPU: all rows are local
         for (double const kept : {0.0, tenth})
-          for (load_way const way : ways) add({"ways", way, kept, o.score, false, tier::host, o.width});
+          for (load_strategy const strategy : strategies) add({"ways", strategy, kept, o.score, false, tier::host, o.width});
     }
     if (wanted("placement") && !host) {
-      for (load_way const way : {load_way::staged, load_way::zero_copy}) add({"placement", way, 0, o.score, false, tier::host, o.width});
-      for (load_way const way : {load_way::window, load_way::tiered})
+      for (load_strategy const strategy : {load_strategy::staged, load_strategy::zero_copy})
+        add({"placement", strategy, 0, o.score, false, tier::host, o.width});
+      for (load_strategy const strategy : {load_strategy::window, load_strategy::tiered})
         for (score_kind const by : o.scores)
           for (double const kept : o.kept) {
             if (kept == 0 && by != o.scores.front()) continue;  // without cached rows all are the same
-            add({"placement", way, kept, by, false, tier::host, o.width});
+            add({"placement", strategy, kept, by, false, tier::host, o.width});
           }
       if (!o.peers.empty())
         for (double const kept : o.kept)
-          if (kept > 0) add({"placement", load_way::window, kept, o.score, true, tier::host, o.width});
+          if (kept > 0) add({"placement", load_strategy::window, kept, o.score, true, tier::host, o.width});
     }
     if (wanted("widths"))
       for (std::uint64_t const width : o.widths) {
         near("widths", width);
         if (host) continue;
-        for (load_way const way : ways) add({"widths", way, 0, o.score, false, tier::host, width});
+        for (load_strategy const strategy : strategies) add({"widths", strategy, 0, o.score, false, tier::host, width});
       }
   };
   open_options how;
-  how.edges = tier::host, how.in_lists = true;
+  how.edges = tier::host, how.in_edges = true;
   each_graph(o, o.seed, how, measure);
   if (wanted("trainable")) {
     trainable_options t;
@@ -287,8 +289,8 @@ train_file measure_trainings(train_bench_options const& o, train_told const& tol
     community_graph data = make_communities(o.communities);
     course_options c;
     c.where = o.where, c.kept = tenth, c.epochs = o.course_epochs, c.seed = o.seed;
-    data.graph = bring_to(std::move(data.graph), o.where);
-    graph_handle const none = bring_to(without_edges(data.labels.size()), o.where);
+    data.graph = to_device(std::move(data.graph), o.where);
+    graph_handle const none = to_device(without_edges(data.labels.size()), o.where);
     file.courses.push_back(take_course("communities", data, data.graph, c, told.epoch).course);
     file.courses.push_back(take_course("the same rows without the graph", data, none, c, told.epoch).course);
   }

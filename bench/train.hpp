@@ -19,7 +19,7 @@ namespace garner::bench {
 inline constexpr char const* train_figures[] = {"ways", "widths", "placement", "learning", "trainable"};
 
 struct train_bench_options {
-  place where;
+  execution_device where;
   std::vector<generator> kinds{generator::kron};
   std::vector<std::filesystem::path> files;
   int scale = 20;
@@ -64,7 +64,7 @@ class same_parameters {
 
 // A training on a graph of communities, reported per epoch.
 struct course_options {
-  place where;
+  execution_device where;
   double kept = 1;  // share of the rows in device memory; CPU: all
   std::uint64_t epochs = 10;
   std::vector<std::int64_t> fanouts{10, 5};

@@ -24,7 +24,7 @@ void put(json& to, train_times const& t) {
   to["caller_waited_ms"] = or_null(t.caller_waited_ms), to["loader_waited_ms"] = or_null(t.loader_waited_ms);
 }
 void put(json& to, train_rows const& r) {
-  to["near_rows"] = r.near, to["peer_rows"] = r.peer, to["far_rows"] = r.far, to["far_bytes"] = r.far_bytes;
+  to["near_rows"] = r.near, to["peer_rows"] = r.peer, to["far_rows"] = r.far, to["far_bytes"] = r.remote_bytes;
 }
 train_times times_in(field const& f) {
   return {f["ms"].number_or_none(),
@@ -93,7 +93,7 @@ std::string to_json(train_file const& f) {
               {"courses", json::array()}});
   for (bench_graph const& g : f.graphs) all["graphs"].push_back(to_json(g));
   for (train_row const& r : f.rows) {
-    json row{{"graph", r.graph}, {"figure", r.figure},   {"lists", r.lists}, {"way", r.way},         {"score", text_or_null(r.score)},
+    json row{{"graph", r.graph}, {"figure", r.figure},   {"lists", r.lists}, {"way", r.strategy},    {"score", text_or_null(r.score)},
              {"kept", r.kept},   {"devices", r.devices}, {"width", r.width}, {"batches", r.batches}, {"epochs_timed", r.epochs}};
     put(row, r.times);
     row["ms_median"] = or_null(r.ms_median);
@@ -102,7 +102,7 @@ std::string to_json(train_file const& f) {
     all["rows"].push_back(std::move(row));
   }
   for (trainable_row const& r : f.trainable)
-    all["trainable"].push_back({{"optimiser", r.optimiser},
+    all["trainable"].push_back({{"optimiser", r.optimizer},
                                 {"rows", r.rows},
                                 {"width", r.width},
                                 {"step_rows", r.step_rows},
@@ -113,7 +113,7 @@ std::string to_json(train_file const& f) {
                                 {"update_ms", or_null(r.update_ms)},
                                 {"update_ms_median", or_null(r.update_ms_median)},
                                 {"far_rows", r.far_rows},
-                                {"far_bytes", r.far_bytes},
+                                {"far_bytes", r.remote_bytes},
                                 {"gather_floor_ms", or_null(r.gather_floor_ms)},
                                 {"update_floor_ms", or_null(r.update_floor_ms)},
                                 {"of_floor", or_null(r.of_floor())},
@@ -157,7 +157,7 @@ train_file parse_trainings(std::string const& text, std::string const& name) {
   for (field const& r : f["rows"].items()) {
     train_row row;
     row.graph = r["graph"].text(), row.figure = r["figure"].text();
-    row.lists = r["lists"].text(), row.way = r["way"].text(), row.score = r["score"].text_or_none();
+    row.lists = r["lists"].text(), row.strategy = r["way"].text(), row.score = r["score"].text_or_none();
     row.kept = r["kept"].number(), row.devices = r["devices"].count(), row.width = r["width"].count();
     row.batches = r["batches"].count(), row.epochs = r["epochs_timed"].count();
     row.times = times_in(r), row.ms_median = r["ms_median"].number_or_none();
@@ -169,12 +169,12 @@ train_file parse_trainings(std::string const& text, std::string const& name) {
   if (f.has("trainable"))
     for (field const& r : f["trainable"].items()) {
       trainable_row row;
-      row.optimiser = r["optimiser"].text();
+      row.optimizer = r["optimiser"].text();
       row.rows = r["rows"].count(), row.width = r["width"].count(), row.step_rows = r["step_rows"].count();
       row.record_bytes = r["record_bytes"].count(), row.kept = r["kept"].number(), row.steps = r["steps"].count();
       row.gather_ms = r["gather_ms"].number_or_none(), row.update_ms = r["update_ms"].number_or_none();
       row.update_ms_median = r["update_ms_median"].number_or_none();
-      row.far_rows = r["far_rows"].number(), row.far_bytes = r["far_bytes"].number();
+      row.far_rows = r["far_rows"].number(), row.remote_bytes = r["far_bytes"].number();
       row.gather_floor_ms = r["gather_floor_ms"].number_or_none(), row.update_floor_ms = r["update_floor_ms"].number_or_none();
       row.skipped = r["skipped"].text_or_none();
       file.trainable.push_back(std::move(row));

@@ -18,14 +18,14 @@ struct train_times {
   std::optional<double> stages() const;
 };
 struct train_rows {  // per epoch, by the table's tiers
-  double near = 0, peer = 0, far = 0, far_bytes = 0;
+  double near = 0, peer = 0, far = 0, remote_bytes = 0;
 };
 
 // One setting. Numbers are per epoch, the mean of the timed ones.
 struct train_row {
-  std::string graph, figure;      // "ways", "widths", "placement"
-  std::string lists, way, score;  // lists: the memory tier of the adjacency; score: selects the cached rows, if any
-  double kept = 0;                // share of the rows in device memory, on each of `devices`
+  std::string graph, figure;           // "ways", "widths", "placement"
+  std::string lists, strategy, score;  // lists: the memory tier of the adjacency; score: selects the cached rows, if any
+  double kept = 0;                     // share of the rows in device memory, on each of `devices`
   std::uint64_t devices = 1, width = 0;
   std::uint64_t batches = 0, epochs = 0;  // per epoch; timed
   train_times times;
@@ -38,12 +38,12 @@ struct train_row {
 };
 // Trainable rows, with one optimizer: numbers are per step. Empty if nothing is timed, or without a link.
 struct trainable_row {
-  std::string optimiser;
+  std::string optimizer;
   std::uint64_t rows = 0, width = 0, step_rows = 0, record_bytes = 0;  // of the table; distinct rows per step; a row with its state
   double kept = 0;                                                     // share of the rows in device memory
   std::uint64_t steps = 0;                                             // timed
   std::optional<double> gather_ms, update_ms, update_ms_median;
-  double far_rows = 0, far_bytes = 0;                      // bytes: with their state, read by an update, and as many written
+  double far_rows = 0, remote_bytes = 0;                   // bytes: with their state, read by an update, and as many written
   std::optional<double> gather_floor_ms, update_floor_ms;  // the bytes at the link's rates, one direction after the other
   std::string skipped;
 

@@ -37,13 +37,13 @@ std::vector<std::int64_t> drawn_ids(std::uint64_t rows, std::uint64_t count, std
 float gradient_of(std::uint64_t seed, std::uint64_t i) { return unit_float(random_bits(seed, 99, i)) - 0.5f; }
 
 // The first step of one number, from the papers.
-double stepped(row_optimiser how, double w, double g) {
+double stepped(row_optimizer how, double w, double g) {
   switch (how) {
-    case row_optimiser::sgd:
+    case row_optimizer::sgd:
       return w - rate * g;
-    case row_optimiser::adagrad:
+    case row_optimizer::adagrad:
       return w - rate * g / (std::abs(g) + 1e-10);
-    case row_optimiser::adam:  // both moments are bias-corrected
+    case row_optimizer::adam:  // both moments are bias-corrected
       return w - rate * g / (std::abs(g) + 1e-8 / std::sqrt(1 - 0.999));
   }
   return w;
@@ -69,15 +69,15 @@ class bench_of_steps {
     first_.assign(ids_[0].begin(), ids_[0].begin() + static_cast<std::ptrdiff_t>(std::min(looked_at, n_)));
   }
 
-  trainable_row measure(row_optimiser how, double kept) {
+  trainable_row measure(row_optimizer how, double kept) {
     trainable_row row;
-    row.optimiser = to_string(how);
+    row.optimizer = to_string(how);
     row.rows = o_.rows, row.width = o_.width, row.step_rows = n_, row.kept = kept;
     embedding_options e;
-    e.where = o_.where, e.optimiser = how, e.seed = o_.seed, e.spread = 0.1, e.device_budget = 0;
+    e.device = o_.where, e.optimizer = how, e.seed = o_.seed, e.init_scale = 0.1, e.feature_cache = 0;
     try {
       row.record_bytes = embedding(1, o_.width, e).record_bytes();
-      e.device_budget = static_cast<std::uint64_t>(std::llround(kept * static_cast<double>(o_.rows))) * row.record_bytes;
+      e.feature_cache = static_cast<std::uint64_t>(std::llround(kept * static_cast<double>(o_.rows))) * row.record_bytes;
       embedding table(o_.rows, o_.width, e);
       run(table, row);
     } catch (error const& problem) {
@@ -99,8 +99,8 @@ class bench_of_steps {
     table.gather(std::span<std::int64_t const>(near_ids_[k % sets].data(), n_), row_output(out_.data(), out_.bytes()));
   }
   update_run update(embedding& table, std::uint64_t k) {
-    row_step s;
-    s.rate = rate;
+    sparse_step s;
+    s.learning_rate = rate;
     return table.update(std::span<std::int64_t const>(near_ids_[k % sets].data(), n_), {gradients_.data(), gradients_.size()}, s);
   }
   std::vector<float> rows_of(embedding const& table, std::vector<std::int64_t> const& ids) const {
@@ -111,11 +111,11 @@ class bench_of_steps {
   }
 
   void run(embedding& table, trainable_row& row) {
-    std::string const whose = fmt::format("{}, {:.0f} % of the rows local", row.optimiser, 100 * row.kept);
+    std::string const whose = fmt::format("{}, {:.0f} % of the rows local", row.optimizer, 100 * row.kept);
     check_first_step(table, whose);
     std::vector<double> gathers, updates;
     update_run last;
-    progress bar("steps of " + row.optimiser, warm + o_.steps);
+    progress bar("steps of " + row.optimizer, warm + o_.steps);
     for (std::uint64_t k = 1; k <= warm + o_.steps; ++k) {
       check_interrupted();
       double const begun = now_ms();
@@ -125,13 +125,13 @@ class bench_of_steps {
       x_.wait();
       if (k > warm) {
         gathers.push_back(gathered - begun), updates.push_back(now_ms() - gathered);
-        row.far_rows += static_cast<double>(last.far_rows) / static_cast<double>(o_.steps);
+        row.far_rows += static_cast<double>(last.remote_rows) / static_cast<double>(o_.steps);
       }
       bar.advance(1);
     }
     row.steps = o_.steps;
-    row.far_bytes = row.far_rows * static_cast<double>(row.record_bytes);
-    if (o_.where.kind != place_kind::simulated) {
+    row.remote_bytes = row.far_rows * static_cast<double>(row.record_bytes);
+    if (o_.where.kind != device_kind::simulated) {
       auto const mean = [](std::vector<double> const& of) {
         return std::accumulate(of.begin(), of.end(), 0.0) / static_cast<double>(of.size());
       };
@@ -141,11 +141,11 @@ class bench_of_steps {
       link_calibration const& link = link_of(x_.device());
       double const in = link.zero_copy_gbs * 1e6, out = link.to_host_gbs * 1e6;  // bytes per ms
       row.gather_floor_ms = row.far_rows * static_cast<double>(o_.width * sizeof(float)) / in;
-      row.update_floor_ms = row.far_bytes / in + row.far_bytes / out;
+      row.update_floor_ms = row.remote_bytes / in + row.remote_bytes / out;
     }
     // Results do not depend on the tiers.
     std::vector<float> const found = rows_of(table, first_);
-    auto& [name, known] = learned_[row.optimiser];
+    auto& [name, known] = learned_[row.optimizer];
     if (known.empty()) name = whose, known = found;
     for (std::size_t i = 0; i < found.size(); ++i)
       if (std::bit_cast<std::uint32_t>(found[i]) != std::bit_cast<std::uint32_t>(known[i]))
@@ -160,7 +160,7 @@ class bench_of_steps {
     x_.wait();
     update(table, 0);
     std::vector<float> const after = rows_of(table, first_);
-    row_optimiser const how = table.optimiser();
+    row_optimizer const how = table.optimizer();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::int64_t const id = first_[i / o_.width];
       if (std::bit_cast<std::uint32_t>(rows[i]) != std::bit_cast<std::uint32_t>(before[i]))
@@ -187,11 +187,11 @@ class bench_of_steps {
 std::vector<trainable_row> measure_trainable(trainable_options const& o, std::function<void(trainable_row const&)> const& told) {
   if (o.steps < 1 || o.step_rows < 1) fail(errc::usage, "{} steps of {} rows: say 1 or more", o.steps, o.step_rows);
   std::vector<double> kept{1};
-  if (o.where.kind == place_kind::device) kept = {1, 0, 0.1};
-  if (o.where.kind == place_kind::simulated) kept = {0, 0.1};
+  if (o.where.kind == device_kind::cuda) kept = {1, 0, 0.1};
+  if (o.where.kind == device_kind::simulated) kept = {0, 0.1};
   bench_of_steps bench(o);
   std::vector<trainable_row> all;
-  for (row_optimiser const how : {row_optimiser::sgd, row_optimiser::adagrad, row_optimiser::adam})
+  for (row_optimizer const how : {row_optimizer::sgd, row_optimizer::adagrad, row_optimizer::adam})
     for (double const part : kept) {
       all.push_back(bench.measure(how, part));
       if (told) told(all.back());

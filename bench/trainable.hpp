@@ -11,7 +11,7 @@
 namespace garner::bench {
 
 struct trainable_options {
-  place where;
+  execution_device where;
   std::uint64_t rows = 0, width = 128, step_rows = 300'000;  // of the table; distinct rows per step, at most all
   std::uint64_t steps = 16, seed = 1;                        // timed
 };

@@ -60,7 +60,7 @@ graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
     std::memcpy(to.data(), from.data(), from.bytes());
   };
   plain(g.ids, copy.ids);
-  plain(g.cached_neighbours, copy.cached_neighbours);
+  plain(g.cached_neighbors, copy.cached_neighbors);
   if (g.by_id.bytes()) copy.by_id = ids_of_width(g.by_id, g.info.id_bytes, id_bytes);
   auto const far = [&](memory_block const& from, memory_block& to, char const* what) {
     if (from.bytes() == 0) return;
@@ -69,7 +69,7 @@ graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
       std::memcpy(to.data(), from.data(), from.bytes());
       return;
     }
-    executor x({place_kind::device, device});
+    executor x({device_kind::cuda, device});
     x.copy(to.data(), from.data(), from.bytes());
     x.wait();
   };
@@ -82,7 +82,7 @@ graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
       plain((from.*array).blocks, (to.*array).blocks);
       plain((from.*array).groups, (to.*array).groups);
     }
-    if (g.info.packed) return;
+    if (g.info.compressed) return;
     if (in_device_memory(where)) return far(from.targets, to.targets, "a copied edge list");
     to.targets = memory_block(where, g.info.edges * id_bytes, device, "a copied edge list");
     auto const copy_ids = [&]<class From, class To>(From const* a, To* b) {
@@ -103,7 +103,7 @@ graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
 
 // Bytes of all out-edges: the traffic of one read of them, without directories.
 std::uint64_t bytes_of_lists(graph const& g, bool weights) {
-  if (g.info.packed) return g.out.packed_targets.words.bytes() + (weights ? g.out.packed_weights.words.bytes() : 0);
+  if (g.info.compressed) return g.out.packed_targets.words.bytes() + (weights ? g.out.packed_weights.words.bytes() : 0);
   return g.info.edges * (g.info.id_bytes + (weights ? 4 : 0));
 }
 
@@ -145,7 +145,7 @@ std::vector<pattern_row> measure_patterns(traversal_options const& o, std::funct
                                 {read_pattern::off_32, "off by 32 B", access_mode::merged, 32},
                                 {read_pattern::aligned, "aligned", access_mode::aligned, 0},
                                 {read_pattern::paged, "UVM, cold", access_mode::paged, 0}};
-  bool const device = o.where.kind == place_kind::device, simulated = o.where.kind == place_kind::simulated;
+  bool const device = o.where.kind == device_kind::cuda, simulated = o.where.kind == device_kind::simulated;
   std::uint64_t const bytes = o.pattern_bytes / page * page, asked = bytes - page, rows = asked / page;
   std::vector<pattern_row> all;
   for (named const& p : patterns) {
@@ -203,7 +203,7 @@ struct traversal_setting {
 
   template <class Run>
   void add(Run const& r, traffic const& link) const {
-    if (row.ms.empty() && o.where.kind != place_kind::simulated) row.prepare_ms = r.prepare_ms;
+    if (row.ms.empty() && o.where.kind != device_kind::simulated) row.prepare_ms = r.prepare_ms;
     row.ms.push_back(r.ms);
     if (row.link) *row.link += link;
     row.verified = (row.ms.size() == 1 || row.verified) && r.verified;
@@ -286,15 +286,15 @@ void run_job(traversal_setting const& s, pagerank_options how) {
 // The tier of a strategy's edges.
 enum class lies { far, near, paged };
 template <class Options>
-lies lists_of(way<Options> const& w) {
+lies adjacency_of(strategy<Options> const& w) {
   return w.near ? lies::near : w.access == access_mode::paged ? lies::paged : lies::far;
 }
 template <class Options>
-bool goes(traversal_options const& o, way<Options> const& w) {
-  if (!o.ways.empty() && std::find(o.ways.begin(), o.ways.end(), w.name) == o.ways.end()) return false;
-  if (w.near && o.where.kind != place_kind::device) return false;
+bool goes(traversal_options const& o, strategy<Options> const& w) {
+  if (!o.strategies.empty() && std::find(o.strategies.begin(), o.strategies.end(), w.name) == o.strategies.end()) return false;
+  if (w.near && o.where.kind != device_kind::cuda) return false;
   // A team of one thread reads a list in the same way for every access.
-  return !(o.where.kind == place_kind::host && w.paper && w.access != access_mode::aligned);
+  return !(o.where.kind == device_kind::cpu && w.paper && w.access != access_mode::aligned);
 }
 
 class traversal {
@@ -306,14 +306,14 @@ class traversal {
     sources_ = pick_sources(g, o_.sources, o_.seed);
     bool const weights = std::count(o_.jobs.begin(), o_.jobs.end(), "sssp") != 0;
     if (weights && g.info.weights == weight_kind::none) {
-      bool const packed = g.info.packed;
+      bool const packed = g.info.compressed;
       unpack(g);
       draw_weights(g, {weight_kind::u32, 8, 72, o_.seed});  // as in the paper
       if (packed) pack(g);
     }
     std::uint32_t const given = g.info.id_bytes;
     for (std::uint32_t const id_bytes : {given, given == 4 ? 8u : 4u}) {
-      if (id_bytes != given && (g.info.packed || (id_bytes == 4 && g.info.vertices > 0xffffffffull))) continue;
+      if (id_bytes != given && (g.info.compressed || (id_bytes == 4 && g.info.vertices > 0xffffffffull))) continue;
       auto const asked = [&](auto const& w) { return goes(o_, w) && (w.near ? given : w.id_bytes) == id_bytes; };
       bool any = false;
       for (std::string const& job : o_.jobs) each_way(job, [&](auto const& w) { any = any || asked(w); });
@@ -330,25 +330,25 @@ class traversal {
         std::optional<graph> copy;
         for (std::string const& job : o_.jobs)
           each_way(job, [&](auto const& w) {
-            if (asked(w) && lists_of(w) == now) one(w, job, name, g, copy, to);
+            if (asked(w) && adjacency_of(w) == now) one(w, job, name, g, copy, to);
           });
       }
     }
   }
 
  private:
-  int device() const { return o_.where.kind == place_kind::device ? o_.where.index : -1; }
+  int device() const { return o_.where.kind == device_kind::cuda ? o_.where.index : -1; }
 
   // `copy`: of g, on a device, for adjacency outside host memory.
   template <class Options>
-  void one(way<Options> const& w, std::string const& job, std::string const& name, graph const& g, std::optional<graph>& copy,
+  void one(strategy<Options> const& w, std::string const& job, std::string const& name, graph const& g, std::optional<graph>& copy,
            run_file& to) {
     check_interrupted();
-    bool const host = o_.where.kind == place_kind::host, on_device = device() >= 0, paged = w.access == access_mode::paged;
+    bool const host = o_.where.kind == device_kind::cpu, on_device = device() >= 0, paged = w.access == access_mode::paged;
     job_row row;
     row.graph = name;
     row.job = job;
-    row.way = w.name;
+    row.strategy = w.name;
     row.label = w.label;
     row.paper = w.paper;
     row.place = to_string(o_.where);
@@ -367,13 +367,13 @@ class traversal {
         fail(errc::input, "the graph has no edges; pass one with edges for bfs and sssp");
       if (on_device && edges != tier::host && !copy) copy.emplace(copy_of(g, edges, device(), row.id_bytes));
       Options how;
-      how.where = o_.where;
+      how.device = o_.where;
       how.access = w.access;
       how.edges = edges;
-      how.check_certificate = true;
+      how.verify = true;
       w.set(how);
       run_job({o_, copy ? *copy : g, sources_, row, model_pages}, how);
-      bool const timed = o_.where.kind != place_kind::simulated;
+      bool const timed = o_.where.kind != device_kind::simulated;
       if (timed) row.ms_statistic = statistic(row.ms, o_.paper_protocol);
       if (row.link)
         for (double const gbs : o_.links)
@@ -409,14 +409,14 @@ void check(traversal_options const& o) {
     each_way(job, [&](auto const& w) {
       if (std::find(names.begin(), names.end(), w.name) == names.end()) names.emplace_back(w.name);
     });
-  for (std::string const& way : o.ways)
-    if (std::find(names.begin(), names.end(), way) == names.end())
-      fail(errc::usage, "'{}' is not a strategy; pass some of {}", way, fmt::join(names, ", "));
+  for (std::string const& strategy : o.strategies)
+    if (std::find(names.begin(), names.end(), strategy) == names.end())
+      fail(errc::usage, "'{}' is not a strategy; pass some of {}", strategy, fmt::join(names, ", "));
   bool any = false;
   for (std::string const& job : o.jobs) each_way(job, [&](auto const& w) { any = any || goes(o, w); });
   if (!any)
-    fail(errc::usage, "of the ways {} none is measured with {} at place {}; say default too, or another place", fmt::join(o.ways, ", "),
-         fmt::join(o.jobs, ", "), to_string(o.where));
+    fail(errc::usage, "of the ways {} none is measured with {} at place {}; say default too, or another place",
+         fmt::join(o.strategies, ", "), fmt::join(o.jobs, ", "), to_string(o.where));
   if (o.kinds.empty() && o.files.empty()) fail(errc::usage, "the list of graphs is empty; choose from kron, uniform, web, or a file");
   for (std::size_t i = 0; i < o.files.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
@@ -440,7 +440,7 @@ run_file measure_traversal(traversal_options const& asked, std::function<void(pa
   run.machine.place = to_string(o.where);
   run.machine.threads = shared_pool().threads();
   run.machine.host_budget = limited(host_budget().limit());
-  if (o.where.kind == place_kind::device) {
+  if (o.where.kind == device_kind::cuda) {
     device::properties const p = device::describe(o.where.index);
     run.machine.device = p.name;
     run.machine.l2_bytes = p.l2_bytes;
@@ -461,7 +461,7 @@ run_file measure_traversal(traversal_options const& asked, std::function<void(pa
     how.edge_factor = o.edge_factor;
     how.seed = o.seed;
     // Generated on the device if its sort fits there, else on the CPU; the bits are the same.
-    place at{place_kind::host, 0};
+    execution_device at{device_kind::cpu, 0};
     if (run.machine.device_budget && bytes_to_generate(how).near <= *run.machine.device_budget) at = o.where;
     graph g;
     {
@@ -469,15 +469,15 @@ run_file measure_traversal(traversal_options const& asked, std::function<void(pa
       build_report report;
       g = generate(x, how, report);
     }
-    if (o.where.kind == place_kind::device && at != o.where) g = copy_of(g, tier::host, o.where.index, g.info.id_bytes);  // mapped for it
+    if (o.where.kind == device_kind::cuda && at != o.where) g = copy_of(g, tier::host, o.where.index, g.info.id_bytes);  // mapped for it
     work.measure(std::move(g), fmt::format("{} {}", to_string(kind), o.scale), run);
   }
   for (auto const& file : o.files) {
     graph_source from(file);
     graph_info const& info = from.info();
     load_options how;
-    how.device = o.where.kind == place_kind::device ? o.where.index : -1;
-    how.in_lists = info.in_lists;
+    how.device = o.where.kind == device_kind::cuda ? o.where.index : -1;
+    how.in_edges = info.in_edges;
     how.weights = info.weights != weight_kind::none;
     work.measure(from.load(how), file.filename().string(), run);
   }

@@ -12,19 +12,19 @@
 #include <vector>
 
 #include "bench/run_file.hpp"
+#include "garner/device.hpp"
 #include "garner/graph.hpp"
-#include "garner/place.hpp"
 
 namespace garner::bench {
 
 struct traversal_options {
-  place where;
+  execution_device where;
   std::vector<generator> kinds{generator::kron, generator::uniform, generator::web};
   std::vector<std::filesystem::path> files;  // graph files, measured besides or instead of the kinds
   int scale = 20;
   std::uint64_t edge_factor = 16, seed = 1;
   std::vector<std::string> jobs{"bfs", "sssp", "components", "pagerank"};
-  std::vector<std::string> ways;               // by name (ways.hpp), for all algorithms; empty: all
+  std::vector<std::string> strategies;         // by name (ways.hpp), for all algorithms; empty: all
   bool paper_protocol = false;                 // the mean of all; else the median
   std::uint64_t sources = 8, trials = 3;       // for bfs and sssp; runs of components and pagerank
   std::uint64_t iterations = 5;                // of PageRank

@@ -7,10 +7,10 @@ namespace {
 using enum access_mode;
 
 void paper_bfs(bfs_options& o) { o.variant = bfs_variant::emogi; }
-void paper_bfs_x8(bfs_options& o) { paper_bfs(o), o.paper.vertices_per_team = 8; }
-void levels(bfs_options& o) { o.variant = bfs_variant::levels, o.device_budget = 0; }
-void direction(bfs_options& o) { o.variant = bfs_variant::direction, o.device_budget = 0; }
-void direction_cached_neighbours(bfs_options&) {}  // the default
+void paper_bfs_x8(bfs_options& o) { paper_bfs(o), o.tuning.vertices_per_team = 8; }
+void levels(bfs_options& o) { o.variant = bfs_variant::levels, o.graph_cache = 0; }
+void direction(bfs_options& o) { o.variant = bfs_variant::direction, o.graph_cache = 0; }
+void direction_cached_neighbors(bfs_options&) {}  // the default
 
 void paper_sssp(sssp_options& o) { o.variant = sssp_variant::emogi; }
 void near_far(sssp_options&) {}
@@ -21,7 +21,7 @@ void afforest(components_options&) {}
 void paper_pagerank(pagerank_options& o) { o.variant = pagerank_variant::emogi; }
 void pull(pagerank_options&) {}
 
-constexpr way<bfs_options> of_bfs[] = {
+constexpr strategy<bfs_options> of_bfs[] = {
     {"uvm", "UVM", true, paged, 4, paper_bfs},
     {"strided", "strided", true, strided, 4, paper_bfs},
     {"merged", "merged", true, merged, 4, paper_bfs},
@@ -30,12 +30,12 @@ constexpr way<bfs_options> of_bfs[] = {
     {"aligned-x8", "aligned, x8", true, aligned, 4, paper_bfs_x8},
     {"levels", "Garner, levels", false, aligned, 4, levels},
     {"direction", "Garner, no cached neighbours", false, aligned, 4, direction},
-    {"default", "Garner", false, aligned, 4, direction_cached_neighbours},
+    {"default", "Garner", false, aligned, 4, direction_cached_neighbors},
     {"aligned", "aligned", true, aligned, 8, paper_bfs},
-    {"default", "Garner", false, aligned, 8, direction_cached_neighbours},
-    {"near", "Garner, near", false, aligned, 4, direction_cached_neighbours, true},
+    {"default", "Garner", false, aligned, 8, direction_cached_neighbors},
+    {"near", "Garner, near", false, aligned, 4, direction_cached_neighbors, true},
 };
-constexpr way<sssp_options> of_sssp[] = {
+constexpr strategy<sssp_options> of_sssp[] = {
     {"uvm", "UVM", true, paged, 4, paper_sssp},
     {"strided", "strided", true, strided, 4, paper_sssp},
     {"merged", "merged", true, merged, 4, paper_sssp},
@@ -46,7 +46,7 @@ constexpr way<sssp_options> of_sssp[] = {
     {"default", "Garner", false, aligned, 8, near_far},
     {"near", "Garner, near", false, aligned, 4, near_far, true},
 };
-constexpr way<components_options> of_components[] = {
+constexpr strategy<components_options> of_components[] = {
     {"uvm", "UVM", true, paged, 4, paper_components},
     {"strided", "strided", true, strided, 4, paper_components},
     {"merged", "merged", true, merged, 4, paper_components},
@@ -57,7 +57,7 @@ constexpr way<components_options> of_components[] = {
     {"default", "Garner", false, aligned, 8, afforest},
     {"near", "Garner, near", false, aligned, 4, afforest, true},
 };
-constexpr way<pagerank_options> of_pagerank[] = {
+constexpr strategy<pagerank_options> of_pagerank[] = {
     {"uvm", "UVM", true, paged, 4, paper_pagerank},
     {"strided", "strided", true, strided, 4, paper_pagerank},
     {"merged", "merged", true, merged, 4, paper_pagerank},
@@ -71,9 +71,9 @@ constexpr way<pagerank_options> of_pagerank[] = {
 
 }  // namespace
 
-std::span<way<bfs_options> const> bfs_ways() { return of_bfs; }
-std::span<way<sssp_options> const> sssp_ways() { return of_sssp; }
-std::span<way<components_options> const> components_ways() { return of_components; }
-std::span<way<pagerank_options> const> pagerank_ways() { return of_pagerank; }
+std::span<strategy<bfs_options> const> bfs_ways() { return of_bfs; }
+std::span<strategy<sssp_options> const> sssp_ways() { return of_sssp; }
+std::span<strategy<components_options> const> components_ways() { return of_components; }
+std::span<strategy<pagerank_options> const> pagerank_ways() { return of_pagerank; }
 
 }  // namespace garner::bench

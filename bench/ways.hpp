@@ -7,15 +7,15 @@
 #include <span>
 #include <string>
 
+#include "garner/bfs.hpp"
 #include "garner/components.hpp"
 #include "garner/pagerank.hpp"
 #include "garner/sssp.hpp"
-#include "garner/traverse.hpp"
 
 namespace garner::bench {
 
 template <class Options>
-struct way {
+struct strategy {
   char const* name;   // in the file; the same name with other id_bytes is the same strategy on the wider graph
   char const* label;  // next to a bar: 16 letters at the most
   bool paper;
@@ -25,16 +25,16 @@ struct way {
   bool near = false;      // the edges lie in device memory: only on a GPU, and only with the graph's own id width
 };
 
-std::span<way<bfs_options> const> bfs_ways();
-std::span<way<sssp_options> const> sssp_ways();
-std::span<way<components_options> const> components_ways();
-std::span<way<pagerank_options> const> pagerank_ways();
+std::span<strategy<bfs_options> const> bfs_ways();
+std::span<strategy<sssp_options> const> sssp_ways();
+std::span<strategy<components_options> const> components_ways();
+std::span<strategy<pagerank_options> const> pagerank_ways();
 
 // Calls f(way) for each strategy of an algorithm, in the order of its table; does nothing for an unknown name.
 template <class F>
 void each_way(std::string const& job, F f) {
-  auto const all = [&](auto ways) {
-    for (auto const& w : ways) f(w);
+  auto const all = [&](auto strategies) {
+    for (auto const& w : strategies) f(w);
   };
   if (job == "bfs") all(bfs_ways());
   if (job == "sssp") all(sssp_ways());

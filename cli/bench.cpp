@@ -30,7 +30,7 @@ using cli::grouped;
 
 struct bench_arguments {
   std::string what, out, place, protocol = "short";
-  std::vector<std::string> kinds, files, jobs{"bfs", "sssp", "components", "pagerank"}, ways;
+  std::vector<std::string> kinds, files, jobs{"bfs", "sssp", "components", "pagerank"}, strategies;
   std::optional<std::uint64_t> sources, trials, iterations;
   bench::traversal_options how;
   std::string pattern_bytes = "256MiB";
@@ -86,7 +86,7 @@ void say_row(bench::gather_row const& r) {
   else if (!r.ms) cli::say("{}  {} requests\n", head, grouped(r.requests));
   else
     cli::say("{} {:>10.3f} ms {:>7.2f} GB/s {:>6}  {}, {}\n", head, *r.ms, *r.gbs,
-             r.of_link ? fmt::format("{:.0f} %", 100 * *r.of_link) : "-", r.way, r.order);
+             r.of_link ? fmt::format("{:.0f} %", 100 * *r.of_link) : "-", r.strategy, r.order);
   if (auto const& b = r.beside)
     cli::say(
         "{:<10} {}; alone {:.2f} GB/s; arithmetic {:.1f} % slower than on the whole device, {:.1f} % than alone on {} multiprocessors\n",
@@ -96,11 +96,11 @@ void say_row(bench::gather_row const& r) {
 
 void measure_gathers(bench_arguments& a) {
   bench::gather_bench_options& o = a.rows;
-  o.where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
+  o.where = a.place.empty() ? execution_device{device::count() ? device_kind::cuda : device_kind::cpu, 0} : parse_device(a.place);
   std::uint64_t const room = host_memory_now().free() / 2;
-  o.table_bytes = !a.table.empty()                     ? parse_bytes(a.table)
-                  : o.where.kind == place_kind::device ? std::min<std::uint64_t>(32ull << 30, room)
-                                                       : std::min<std::uint64_t>(256ull << 20, room);
+  o.table_bytes = !a.table.empty()                    ? parse_bytes(a.table)
+                  : o.where.kind == device_kind::cuda ? std::min<std::uint64_t>(32ull << 30, room)
+                                                      : std::min<std::uint64_t>(256ull << 20, room);
   if (a.trials) o.trials = *a.trials;
   o.seed = a.how.seed;
   o.command = cli::command_line();
@@ -108,7 +108,7 @@ void measure_gathers(bench_arguments& a) {
   a.budgets.apply(o.where);
   cli::say("device {}, a table of {} in host memory, medians of {}; each way's rows compared first; percent of {}\n", to_string(o.where),
            format_bytes(o.table_bytes), o.trials,
-           o.where.kind == place_kind::device ? "what the link carries" : "one memcpy per row, where measured");
+           o.where.kind == device_kind::cuda ? "what the link carries" : "one memcpy per row, where measured");
   cli::flush_out();
   bench::gather_file const run = bench::measure_gathers(o, say_row);
   write(a.out, bench::to_json(run));
@@ -116,8 +116,8 @@ void measure_gathers(bench_arguments& a) {
 
 // What way automatic and order automatic would be for such gathers, and why; nothing is measured or taken.
 void explain_gathers(bench_arguments const& a) {
-  place const where = a.place.empty() ? place{place_kind::device, 0} : parse_place(a.place);
-  auto const link = where.kind == place_kind::device && where.index < device::count() ? known_link(where.index) : std::nullopt;
+  execution_device const where = a.place.empty() ? execution_device{device_kind::cuda, 0} : parse_device(a.place);
+  auto const link = where.kind == device_kind::cuda && where.index < device::count() ? known_link(where.index) : std::nullopt;
   gather_figures const figures = link ? gather_figures::of(*link) : gather_figures::shipped();
   std::uint64_t const table = a.table.empty() ? std::uint64_t{32} << 30 : parse_bytes(a.table);
   if (table < 4096) fail(errc::usage, "--table-bytes {}: use 4 KiB or more", a.table);
@@ -130,7 +130,7 @@ void explain_gathers(bench_arguments const& a) {
         gather_question const q{where, ids * batches, row, table / row, table / row, true, batches > 1, false};
         gather_run const run = choose(q, {}, figures);
         cli::say("{:>5} B {:>10} ids{:<13} {}, {}, duplicates {}: {}\n", row, grouped(ids * batches),
-                 batches > 1 ? fmt::format(" in {} batches", batches) : "", to_string(run.way), to_string(run.order),
+                 batches > 1 ? fmt::format(" in {} batches", batches) : "", to_string(run.strategy), to_string(run.order),
                  to_string(run.duplicates), run.why);
       }
 }
@@ -144,7 +144,7 @@ std::vector<generator> generators_of(std::vector<std::string> const& names) {
 
 // Which graphs, and where.
 template <class Options>
-Options of_graphs(bench_arguments const& a, place where) {
+Options of_graphs(bench_arguments const& a, execution_device where) {
   Options o;
   o.where = where;
   if (!a.kinds.empty()) o.kinds = generators_of(a.kinds);
@@ -154,7 +154,7 @@ Options of_graphs(bench_arguments const& a, place where) {
   return o;
 }
 
-void measure_tiering(bench_arguments const& a, place where) {
+void measure_tiering(bench_arguments const& a, execution_device where) {
   auto o = of_graphs<bench::tiering_options>(a, where);
   o.command = cli::command_line();
   check_target(a.out);
@@ -166,13 +166,13 @@ void say_load(bench::load_file const& f, bench::load_row const& r) {
   if (f.rows.size() == 1)
     cli::say("{:<10} {:<7} {:<7} {:<10} {:>6} {:>4} {:>6} {:>5} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7}\n", "graph", "figure", "lists", "way",
              "kept", "dev.", "window", "SMs", "ms", "sample", "fetch", "gather", "hits", "MB far");
-  std::string const head = fmt::format("{:<10} {:<7} {:<7} {:<10} {:>4.0f} % {:>4} {:>6} {:>5}", r.graph, r.figure, r.lists, r.way,
+  std::string const head = fmt::format("{:<10} {:<7} {:<7} {:<10} {:>4.0f} % {:>4} {:>6} {:>5}", r.graph, r.figure, r.lists, r.strategy,
                                        100 * r.kept, r.devices, r.window, r.multiprocessors ? std::to_string(r.multiprocessors) : "all");
   auto const ms = [](std::optional<double> t) { return t ? fmt::format("{:.3f}", *t) : std::string("-"); };
   if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
   else
     cli::say("{} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7.2f}\n", head, ms(r.ms), ms(r.sample_ms), ms(r.fetch_ms), ms(r.gather_ms),
-             r.hits() ? fmt::format("{:.1f} %", 100 * *r.hits()) : "-", r.far_bytes / 1e6);
+             r.hits() ? fmt::format("{:.1f} %", 100 * *r.hits()) : "-", r.remote_bytes / 1e6);
   cli::flush_out();
 }
 
@@ -202,7 +202,7 @@ void set_training(bench_arguments const& a, Options& o) {
   o.training = drawn_training(a);
 }
 
-void measure_loads(bench_arguments const& a, place where) {
+void measure_loads(bench_arguments const& a, execution_device where) {
   auto o = of_graphs<bench::load_bench_options>(a, where);
   sample_options const s = a.tiering.training.sampling();
   o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
@@ -230,13 +230,13 @@ void say_training(bench::train_file const& f, bench::train_row const& r) {
   if (f.rows.size() == 1)
     cli::say("{:<10} {:<9} {:<7} {:<10} {:>5} {:>7} {:<9} {:>4} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}\n", "graph", "figure", "lists",
              "way", "width", "kept", "by", "dev.", "ms", "sample", "fetch", "gather", "model", "MB far", "loss");
-  std::string const head = fmt::format("{:<10} {:<9} {:<7} {:<10} {:>5} {:>5.0f} % {:<9} {:>4}", r.graph, r.figure, r.lists, r.way, r.width,
-                                       100 * r.kept, r.score.empty() ? "-" : r.score, r.devices);
+  std::string const head = fmt::format("{:<10} {:<9} {:<7} {:<10} {:>5} {:>5.0f} % {:<9} {:>4}", r.graph, r.figure, r.lists, r.strategy,
+                                       r.width, 100 * r.kept, r.score.empty() ? "-" : r.score, r.devices);
   auto const ms = [](std::optional<double> t) { return t ? fmt::format("{:.2f}", *t) : std::string("-"); };
   if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
   else
     cli::say("{} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8.2f} {:>8.4f}\n", head, ms(r.times.ms), ms(r.times.sample_ms), ms(r.times.fetch_ms),
-             ms(r.times.gather_ms), ms(r.times.model_ms), r.rows.far_bytes / 1e6, r.loss);
+             ms(r.times.gather_ms), ms(r.times.model_ms), r.rows.remote_bytes / 1e6, r.loss);
   cli::flush_out();
 }
 
@@ -245,16 +245,16 @@ void say_trainable(bench::train_file const& f, bench::trainable_row const& r) {
     cli::say("{:<9} {:>12} {:>6} {:>9} {:>7} {:>10} {:>10} {:>10} {:>8}\n", "learned", "of rows", "width", "a step", "kept", "gather ms",
              "update ms", "MB far", "of floor");
   std::string const head =
-      fmt::format("{:<9} {:>12} {:>6} {:>9} {:>5.0f} %", r.optimiser, grouped(r.rows), r.width, grouped(r.step_rows), 100 * r.kept);
+      fmt::format("{:<9} {:>12} {:>6} {:>9} {:>5.0f} %", r.optimizer, grouped(r.rows), r.width, grouped(r.step_rows), 100 * r.kept);
   auto const ms = [](std::optional<double> t) { return t ? fmt::format("{:.3f}", *t) : std::string("-"); };
   if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
   else
-    cli::say("{} {:>10} {:>10} {:>10.2f} {:>8}\n", head, ms(r.gather_ms), ms(r.update_ms), r.far_bytes / 1e6,
+    cli::say("{} {:>10} {:>10} {:>10.2f} {:>8}\n", head, ms(r.gather_ms), ms(r.update_ms), r.remote_bytes / 1e6,
              r.of_floor() ? fmt::format("{:.0f} %", 100 * *r.of_floor()) : "-");
   cli::flush_out();
 }
 
-void measure_trainings(bench_arguments const& a, place where) {
+void measure_trainings(bench_arguments const& a, execution_device where) {
   auto o = of_graphs<bench::train_bench_options>(a, where);
   o.hidden = a.train.hidden, o.classes = a.train.classes, o.widths = a.train.widths;
   o.step_rows = a.train.step_rows;
@@ -287,7 +287,7 @@ void measure_trainings(bench_arguments const& a, place where) {
   write(a.out, bench::to_json(run));
 }
 
-void measure_storage(bench_arguments const& a, place where) {
+void measure_storage(bench_arguments const& a, execution_device where) {
   bench::storage_bench_options o;
   o.where = where;
   if (a.kinds.size() > 1) fail(errc::usage, "--kinds: storage measures one kind of graph; say kron, uniform or web");
@@ -314,12 +314,13 @@ void say_shards(bench::shards_file const& f, bench::shard_row const& r) {
   if (f.rows.size() == 1)
     cli::say("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9} {:>7} {:>10} {:>8} {:>5} {:>8} {:>10}\n", "graph", "study", "shards", "way",
              "sums", "rows", "ps,dist,wpb", "ms", "to one", "bytes", "floor ms", "%", "measured", "forward ms");
-  bool const mgg = r.how.way == shard_way::mgg;
-  std::string shape = fmt::format("{},{},{}", r.how.mgg.whole_lists ? "-" : std::to_string(r.how.mgg.ps), r.how.mgg.dist, r.how.mgg.wpb);
-  if (r.how.mgg.apart) shape += " /";
-  if (r.how.mgg.plain_reads) shape += " w";
+  bool const mgg = r.how.strategy == shard_strategy::mgg;
+  std::string shape =
+      fmt::format("{},{},{}", r.how.tuning.whole_lists ? "-" : std::to_string(r.how.tuning.ps), r.how.tuning.dist, r.how.tuning.wpb);
+  if (r.how.tuning.apart) shape += " /";
+  if (r.how.tuning.plain_reads) shape += " w";
   cli::say("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9.3f} {:>7} {:>10} {:>8} {:>5} {:>8} {:>10}\n", r.graph, r.study, r.how.shards,
-           r.way(), mgg ? "-" : to_string(r.how.sums), to_string(r.how.wire), mgg ? shape : "-", r.ms,
+           r.strategy(), mgg ? "-" : to_string(r.how.sums), to_string(r.how.wire), mgg ? shape : "-", r.ms,
            r.against_one ? fmt::format("{:.2f}", *r.against_one) : "-", format_bytes(r.bytes),
            r.floor_ms ? fmt::format("{:.3f}", *r.floor_ms) : "-", r.floor_ms ? fmt::format("{:.0f}", 100 * *r.floor_ms / r.ms) : "-",
            r.steps.empty() ? "-" : std::to_string(r.steps.size()), r.forward ? fmt::format("{:.3f}", r.forward->ms) : "-");
@@ -327,9 +328,10 @@ void say_shards(bench::shards_file const& f, bench::shard_row const& r) {
 }
 void measure_shards(bench_arguments& a) {
   bench::shards_bench_options& o = a.shards;
-  place const where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
+  execution_device const where =
+      a.place.empty() ? execution_device{device::count() ? device_kind::cuda : device_kind::cpu, 0} : parse_device(a.place);
   if (!a.devices.empty() && !a.place.empty()) fail(errc::usage, "--devices and --device {}: say one of them", a.place);
-  for (std::uint32_t const d : a.devices) o.places.push_back({place_kind::device, static_cast<int>(d)});
+  for (std::uint32_t const d : a.devices) o.places.push_back({device_kind::cuda, static_cast<int>(d)});
   if (o.places.empty() && a.parts == 0) fail(errc::usage, "--shards 0: say 1 to {}", shard_parts::most);
   if (o.places.empty()) o.places.assign(a.parts, where);
   for (std::string const& name : a.kinds)
@@ -340,7 +342,7 @@ void measure_shards(bench_arguments& a) {
   o.seed = a.how.seed;
   o.command = cli::command_line();
   check_target(a.out);
-  for (place const p : o.places) a.budgets.apply(p);
+  for (execution_device const p : o.places) a.budgets.apply(p);
   cli::say("{} shards at {}, rows of {} f32; each way's sums compared with f64 first; medians of {}, of the slowest shard\n",
            o.places.size(), to_string(o.places[0]), o.width, o.trials);
   cli::flush_out();
@@ -362,7 +364,7 @@ void measure(bench_arguments& a) {
   if (a.what != "traversal" && a.what != "tiering" && a.what != "load" && a.what != "train" && a.what != "storage")
     fail(errc::usage, "'{}' is nothing to bench; say traversal, gather, tiering, load, train, storage or shards", a.what);
   bench::traversal_options& o = a.how;
-  o.where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
+  o.where = a.place.empty() ? execution_device{device::count() ? device_kind::cuda : device_kind::cpu, 0} : parse_device(a.place);
   if (a.what == "tiering") return measure_tiering(a, o.where);
   if (a.what == "load") return measure_loads(a, o.where);
   if (a.what == "train") return measure_trainings(a, o.where);
@@ -377,13 +379,13 @@ void measure(bench_arguments& a) {
   if (!a.kinds.empty()) o.kinds = generators_of(a.kinds);
   for (std::string const& file : a.files) o.files.emplace_back(file);
   o.jobs = a.jobs;
-  o.ways = a.ways;
+  o.strategies = a.strategies;
   o.command = cli::command_line();
   check_target(a.out);
   a.budgets.apply(o.where);
 
   cli::say("device {}, {} protocol: {} of {} sources; edges in host memory{}, each run verified\n", to_string(o.where), a.protocol,
-           o.paper_protocol ? "mean" : "median", o.sources, o.where.kind == place_kind::device ? " (\"near\": in the device's)" : "");
+           o.paper_protocol ? "mean" : "median", o.sources, o.where.kind == device_kind::cuda ? " (\"near\": in the device's)" : "");
   cli::flush_out();
   bench::run_file const run = bench::measure_traversal(o, say_pattern, say_job);
   write(a.out, bench::to_json(run));
@@ -407,7 +409,7 @@ void add_bench(cli::program& p) {
   v.add("--kinds", a->kinds, "some of kron,uniform,web; shards: of RDD,ENWIKI,PROD,PROT,ORKT; or none (default: all; tiering: kron,web)");
   v.add("--graph", a->files).repeats();
   v.add("--algorithms", a->jobs);
-  v.add("--strategies", a->ways);
+  v.add("--strategies", a->strategies);
   v.add("--protocol", a->protocol);
   v.add("--sources", a->sources, "sources of bfs and sssp, the same for all strategies (default: by --protocol)");
   v.add("--trials", a->trials, "runs of components and pagerank (default: paper 5, short 3); of shards (default: 5)");

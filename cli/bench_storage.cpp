@@ -20,8 +20,9 @@ void say_storage(bench::storage_file const& f, bench::storage_row const& r) {
   if (f.rows.size() == 1)
     say("{:<34} {:<9} {:<29} {:<15} {:>3} {:>6} {:>10} {:>9} {:>9} {:>8} {:>8}\n", "graph", "figure", "way", "drive", "", "window", "ms",
         "sample", "read", "hits", "possible");
-  std::string const head = fmt::format("{:<34} {:<9} {:<29} {:<15} {:>3} {:>6}", r.graph, r.figure, r.way, r.drive.empty() ? "-" : r.drive,
-                                       r.drives ? std::to_string(r.drives) : "-", r.window ? std::to_string(r.window) : "-");
+  std::string const head =
+      fmt::format("{:<34} {:<9} {:<29} {:<15} {:>3} {:>6}", r.graph, r.figure, r.strategy, r.drive.empty() ? "-" : r.drive,
+                  r.drives ? std::to_string(r.drives) : "-", r.window ? std::to_string(r.window) : "-");
   auto const ms = [](std::optional<double> t) { return t ? fmt::format("{:.3f}", *t) : std::string("-"); };
   auto const share = [&](double hits) { return r.rows > 0 && r.slots ? fmt::format("{:.2f} %", 100 * hits / r.rows) : std::string("-"); };
   if (!r.skipped.empty()) say("{}  not measured: {}\n", head, with_flags(r.skipped));
@@ -34,7 +35,7 @@ void say_storage(bench::storage_file const& f, bench::storage_row const& r) {
 }  // namespace
 
 void storage_arguments::measure(bench::storage_bench_options o, std::string const& out) const {
-  if (o.where.kind == place_kind::simulated)
+  if (o.where.kind == device_kind::simulated)
     fail(errc::usage, "--device simulated: drives are simulated on the CPU, or while a GPU samples; pass cpu or cuda");
   if (link_gbs && !(*link_gbs > 0 && *link_gbs <= 1e6)) fail(errc::usage, "--link-gbs {}: say more than 0", *link_gbs);
   for (std::string const& folder : drives)

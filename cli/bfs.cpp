@@ -84,23 +84,23 @@ void say_summary(std::vector<bfs_run> const& runs, job_ground const& at) {
 void search(bfs_arguments& a) {
   bfs_options& o = a.how;
   if (!a.variant.empty()) o.variant = parse_bfs_variant(a.variant);
-  if (o.cached_neighbours.value_or(0) > 4) fail(errc::usage, "--cached-neighbors {}: use 0 to 4", *o.cached_neighbours);
+  if (o.cached_neighbors.value_or(0) > 4) fail(errc::usage, "--cached-neighbors {}: use 0 to 4", *o.cached_neighbors);
   a.apply(o);
-  o.paper.queue_small = !a.no_queue;
+  o.tuning.queue_small = !a.no_queue;
   // Said for the output; unset would mean the same.
-  if (!o.paper.join_lists) o.paper.join_lists = o.access == access_mode::aligned && o.paper.vertices_per_team == 1;
+  if (!o.tuning.join_lists) o.tuning.join_lists = o.access == access_mode::aligned && o.tuning.vertices_per_team == 1;
 
   graph_source from(a.file);
   if (o.variant == bfs_variant::direction) from.want_in_lists();
   graph_info const& info = from.info();
   bool const named = o.variant.has_value();
   if (!named) o.variant = bfs_job::default_variant(info, o);
-  if (o.cached_neighbours.value_or(0) && o.variant != bfs_variant::direction)
-    fail(errc::usage, "--cached-neighbors {}: only --variant direction uses them{}", *o.cached_neighbours,
+  if (o.cached_neighbors.value_or(0) && o.variant != bfs_variant::direction)
+    fail(errc::usage, "--cached-neighbors {}: only --variant direction uses them{}", *o.cached_neighbors,
          named ? "" : ", and here the search goes by levels");
   bfs_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
-  needs.in_lists = o.variant == bfs_variant::direction && info.directed;
+  needs.in_edges = o.variant == bfs_variant::direction && info.directed;
   job_ground const at = a.load(from, o, needs);
   cli::sources_chosen const sources = a.choose_sources(at.g);
   if (!a.json) {
@@ -126,13 +126,13 @@ void search(bfs_arguments& a) {
 
   json all = at.head();
   all["variant"] = to_string(*o.variant);
-  all["cached_neighbors"] = job.cached_neighbours();
+  all["cached_neighbors"] = job.cached_neighbors();
   all["id_bytes"] = info.id_bytes;
-  all["vertices_per_team"] = o.paper.vertices_per_team;
-  all["split_hubs"] = o.paper.split_hubs;
-  all["join_adjacency"] = *o.paper.join_lists;
-  all["queue_small"] = o.paper.queue_small;
-  all["slice"] = o.slice;
+  all["vertices_per_team"] = o.tuning.vertices_per_team;
+  all["split_hubs"] = o.tuning.split_hubs;
+  all["join_adjacency"] = *o.tuning.join_lists;
+  all["queue_small"] = o.tuning.queue_small;
+  all["slice"] = o.tuning.slice;
   at.add_device_cache(all, job.setting().device_cache);
   at.add_tail(all, cli::all_verified(runs));
   cli::add_first_and_after(all, runs);
@@ -154,7 +154,7 @@ void add_bfs(cli::program& p) {
         "levels: top-down; direction: direction-optimizing, which uses the in-edges of directed graphs; emogi: the paper's program "
         "(default: direction if possible)")
       .among("levels direction emogi");
-  v.add("--cached-neighbors", a->how.cached_neighbours);
+  v.add("--cached-neighbors", a->how.cached_neighbors);
   a->add_walk(v);
   v.add("--no-queue", a->no_queue);
   a->add_l2(v);

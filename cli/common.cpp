@@ -93,7 +93,7 @@ void draw_bar(std::string_view what, std::uint64_t done, std::uint64_t total) {
 
 std::string describe(graph_info const& g, std::uint64_t loops) {
   return fmt::format("{} vertices, {} edges ({}), {}-byte ids, {}{}", grouped(g.vertices), grouped(g.edges),
-                     g.directed ? g.in_lists ? "directed, with in-edges" : "directed"
+                     g.directed ? g.in_edges ? "directed, with in-edges" : "directed"
                      : loops    ? fmt::format("undirected: each counts twice, {} loop{} once", grouped(loops), loops == 1 ? "" : "s")
                                 : "undirected: each counts twice",
                      g.id_bytes,
@@ -109,9 +109,9 @@ void weight_arguments::add(verb& v) {
   v.add("--weight-seed", seed);
 }
 
-std::optional<build_options::random_weights> weight_arguments::parse() const {
+std::optional<build_options::weight_options> weight_arguments::parse() const {
   if (whole.empty() && real.empty()) return std::nullopt;
-  build_options::random_weights drawn;
+  build_options::weight_options drawn;
   drawn.kind = real.empty() ? weight_kind::u32 : weight_kind::f32;
   drawn.seed = seed;
   std::string const& text = real.empty() ? whole : real;
@@ -135,9 +135,9 @@ void budget_arguments::add(verb& v, bool with_device) {
   if (with_device) v.add("--device-memory", device);
 }
 
-void budget_arguments::apply(place where) const {
+void budget_arguments::apply(execution_device where) const {
   if (!host.empty()) host_budget().set_limit(parse_bytes(host));
-  bool const on_device = where.kind == place_kind::device;
+  bool const on_device = where.kind == device_kind::cuda;
   if (!device.empty() && !on_device)
     fail(errc::usage, "--device-memory {}: {} takes no GPU memory; leave it out or use --device cuda", device, to_string(where));
   if (!on_device) return;
@@ -146,25 +146,28 @@ void budget_arguments::apply(place where) const {
   if (!device.empty()) device_budget(where.index).set_limit(parse_bytes(device));
 }
 
-void warn_without_gpu(place where, std::vector<std::pair<char const*, std::string>> const& option_and_value) {
+void warn_without_gpu(execution_device where, std::vector<std::pair<char const*, std::string>> const& option_and_value) {
   for (auto const& [option, value] : option_and_value)
-    if (where.kind == place_kind::host && value.find_first_of("123456789") != std::string::npos)
+    if (where.kind == device_kind::cpu && value.find_first_of("123456789") != std::string::npos)
       complain(0, fmt::format(
                       "{} {} has no effect on the CPU, which has no GPU memory; use --device cuda (`garner doctor` reports whether a GPU "
                       "can be used), or leave it out",
                       option, value));
 }
 
-std::uint64_t device_limit(place where) { return std::min(device_budget(where.index).limit(), device::memory(where.index).free_bytes); }
+std::uint64_t device_limit(execution_device where) {
+  return std::min(device_budget(where.index).limit(), device::memory(where.index).free_bytes);
+}
 
-void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where, char const* instead) {
+void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, execution_device where,
+                    char const* instead) {
   bytes_needed const allowed{host_budget().limit(), device_bytes ? device_limit(where) : 0};
   std::string const refusal = why_not(what, {host_bytes, device_bytes}, allowed, to_string(where), instead);
   if (!refusal.empty()) fail(errc::memory, "{}", refusal);
 }
 
-void require_on_peer(std::string const& what, std::uint64_t bytes, place where) {
-  require_memory(what, 0, bytes, {place_kind::device, peer_tier::owner(where.index)}, "leave the edges in host memory (--tier host)");
+void require_on_peer(std::string const& what, std::uint64_t bytes, execution_device where) {
+  require_memory(what, 0, bytes, {device_kind::cuda, peer_tier::owner(where.index)}, "leave the edges in host memory (--tier host)");
 }
 
 void check_outputs(std::string const& input, std::vector<std::pair<char const*, std::string>> const& option_and_file) {

@@ -49,7 +49,7 @@ struct weight_arguments {
   std::string whole, real;
   std::uint64_t seed = 1;
   void add(verb& v);
-  std::optional<build_options::random_weights> parse() const;  // errc::usage if a range is not one
+  std::optional<build_options::weight_options> parse() const;  // errc::usage if a range is not one
 };
 
 void require_id_bytes(std::uint32_t id_bytes);  // 0 (unset), 4 or 8
@@ -58,20 +58,20 @@ void require_id_bytes(std::uint32_t id_bytes);  // 0 (unset), 4 or 8
 struct budget_arguments {
   std::string host, device;
   void add(verb& v, bool with_device);
-  void apply(place where) const;  // sets the limits; for a device also makes sure that it is there and reads host memory rightly
+  void apply(execution_device where) const;  // sets the limits; for a device also makes sure that it is there and reads host memory rightly
 };
 // A warning for each of these options (with its value) that limits device memory, if the CPU runs the work.
-void warn_without_gpu(place where, std::vector<std::pair<char const*, std::string>> const& option_and_value);
+void warn_without_gpu(execution_device where, std::vector<std::pair<char const*, std::string>> const& option_and_value);
 // Bytes that may be allocated now on the device `where`: its budget, or what is free.
-std::uint64_t device_limit(place where);
+std::uint64_t device_limit(execution_device where);
 // Bytes of a device cache of default size, if `taken` of `limit` bytes of the device are needed for the rest.
 inline std::uint64_t device_cache_that_fits(std::uint64_t wanted, std::uint64_t limit, std::uint64_t taken) {
   return std::min(wanted, limit - std::min(limit, taken));
 }
 // As require_memory, of edges in tier peer: by what the other device has.
-void require_on_peer(std::string const& what, std::uint64_t bytes, place where);
+void require_on_peer(std::string const& what, std::uint64_t bytes, execution_device where);
 // errc::memory with the byte counts and what to try, before anything is taken.
-void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where,
+void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, execution_device where,
                     char const* instead = "use --device cpu");
 
 // Files a verb will write, before it starts: each can be written, none is its input, no two are the same. errc::usage or errc::io

@@ -28,7 +28,7 @@ char const* name_of(components_phase::kind what) {
   switch (what) {
     case components_phase::kind::round:
       return "round";
-    case components_phase::kind::first_neighbours:
+    case components_phase::kind::first_neighbors:
       return "first neighbours";
     case components_phase::kind::remaining:
       return "remaining";
@@ -83,9 +83,9 @@ void find(components_arguments& a) {
   if (a.variant == "emogi") o.variant = components_variant::emogi;
   else if (a.variant != "afforest") fail(errc::usage, "--variant {}: say afforest or emogi", a.variant);
   if (a.trials == 0) fail(errc::usage, "--trials 0: say 1 or more");
-  cli::check_vertices_per_team(o.paper.vertices_per_team);
-  cli::check_slice(o.slice);
-  if (o.first_neighbours > 64) fail(errc::usage, "--first-neighbors {}: use 0 to 64", o.first_neighbours);
+  cli::check_vertices_per_team(o.tuning.vertices_per_team);
+  cli::check_slice(o.tuning.slice);
+  if (o.first_neighbors > 64) fail(errc::usage, "--first-neighbors {}: use 0 to 64", o.first_neighbors);
   a.resolve(o);
 
   graph_source from(a.file);
@@ -122,9 +122,9 @@ void find(components_arguments& a) {
   json all = at.head();
   all["id_bytes"] = info.id_bytes;
   all["variant"] = a.variant;
-  all["vertices_per_team"] = o.paper.vertices_per_team;
-  all["first_neighbors"] = o.first_neighbours;
-  all["slice"] = o.slice;
+  all["vertices_per_team"] = o.tuning.vertices_per_team;
+  all["first_neighbors"] = o.first_neighbors;
+  all["slice"] = o.tuning.slice;
   at.add_device_cache(all, job.setting().device_cache);
   at.add_tail(all, cli::all_verified(runs));
   all["components"] = runs.back().components;
@@ -145,9 +145,9 @@ void add_components(cli::program& p) {
   a->add_place(v);
   a->add_shards(v);
   v.add("--variant", a->variant, "afforest, or emogi: label propagation, as in the paper").among("afforest emogi");
-  v.add("--first-neighbors", a->how.first_neighbours);
-  v.add("--slice", a->how.slice, "edges of a long adjacency list that one group of GPU threads takes; afforest");
-  v.add("--vertices-per-team", a->how.paper.vertices_per_team);
+  v.add("--first-neighbors", a->how.first_neighbors);
+  v.add("--slice", a->how.tuning.slice, "edges of a long adjacency list that one group of GPU threads takes; afforest");
+  v.add("--vertices-per-team", a->how.tuning.vertices_per_team);
   v.add("--seed", a->how.seed, "random seed of the sample that finds the largest component; afforest");
   v.add("--trials", a->trials);
   a->add_l2(v);

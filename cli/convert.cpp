@@ -40,12 +40,12 @@ struct convert_arguments {
 std::string of_edges(convert_arguments const& a) {
   build_options const& b = a.how.build;
   for (auto const& [said, option] :
-       {std::pair(!a.from.empty(), "--from"), std::pair(!a.to.empty(), "--to"), std::pair(b.in_lists, "--in-edges"),
+       {std::pair(!a.from.empty(), "--from"), std::pair(!a.to.empty(), "--to"), std::pair(b.in_edges, "--in-edges"),
         std::pair(b.keep_duplicates, "--keep-duplicates"), std::pair(b.keep_loops, "--keep-loops"), std::pair(a.compact, "--compact"),
         std::pair(a.keep_ids, "--keep-ids"), std::pair(b.allow_empty, "--allow-empty"), std::pair(!a.how.read.columns.empty(), "--columns"),
         std::pair(a.how.read.skip_lines != 0, "--skip-lines"), std::pair(a.how.read.ignore_weights, "--ignore-weights"),
         std::pair(!a.scratch.empty(), "--scratch"), std::pair(a.weights.parse().has_value(), "--random-weights"),
-        std::pair(a.pack.plain, "--decompress"), std::pair(a.pack.cached_neighbours.has_value(), "--keep-cached-neighbors"),
+        std::pair(a.pack.plain, "--decompress"), std::pair(a.pack.cached_neighbors.has_value(), "--keep-cached-neighbors"),
         std::pair(a.no_check, "--no-check")})
     if (said) return option;
   return "";
@@ -81,8 +81,8 @@ void convert_files(convert_arguments& a, std::string const& in, std::string cons
   build_options& b = a.how.build;
   if (a.undirected || a.directed) b.undirected = a.undirected;
   if (a.compact || a.keep_ids) b.numbering = a.compact ? build_options::ids::compact : build_options::ids::keep;
-  b.draw_weights = a.weights.parse();
-  if (b.draw_weights) a.how.read.ignore_weights = true;
+  b.random_weights = a.weights.parse();
+  if (b.random_weights) a.how.read.ignore_weights = true;
   a.how.check = !a.no_check;
   cli::require_id_bytes(b.id_bytes);
   a.pack.require_narrow(b.id_bytes);
@@ -127,7 +127,7 @@ void convert_files(convert_arguments& a, std::string const& in, std::string cons
   if (r.by_parts) a.pack.tell(*r.by_parts, r.info);
   for (auto const& note : r.notes) cli::say("note: {}\n", note);
   if (r.built) {
-    cli::say("read: {} edges; dropped: {} loops, {} duplicates\n", cli::grouped(r.report.arcs_read), cli::grouped(r.report.loops_dropped),
+    cli::say("read: {} edges; dropped: {} loops, {} duplicates\n", cli::grouped(r.report.edges_read), cli::grouped(r.report.loops_dropped),
              cli::grouped(r.report.duplicates_dropped));
     cli::say("ids: {}\n", r.report.compacted ? a.compact ? "compacted; the user's stand in a map"
                                                          : "compacted, since they are too sparse to keep; the user's stand in a map"
@@ -173,9 +173,9 @@ void convert_folder(convert_arguments const& a) {
                  std::pair("valid", t.valid), std::pair("test", t.test)));
   std::uint64_t arcs = 0;
   for (edge_type const& e : r.made.edges) {
-    cli::say("{} {} {}: {} edges{}\n", e.from, e.relation, e.to, cli::grouped(e.arcs),
+    cli::say("{} {} {}: {} edges{}\n", e.from, e.relation, e.to, cli::grouped(e.stored_edges),
              has(std::pair("features", e.features), std::pair("times", e.times), std::pair("edge ids", e.edge_ids)));
-    arcs += e.arcs;
+    arcs += e.stored_edges;
   }
   cli::say("{}: {} node types, {} edge types, {} edges; {:.2f} s\n", a.out, r.made.types.size(), r.made.edges.size(), cli::grouped(arcs),
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -253,7 +253,7 @@ void add_convert(cli::program& p) {
   v.add("--page-bytes", a->page_bytes);
   v.add("--undirected", a->undirected);
   v.add("--directed", a->directed).not_with("--undirected");
-  v.add("--in-edges", a->how.build.in_lists);
+  v.add("--in-edges", a->how.build.in_edges);
   v.add("--keep-duplicates", a->how.build.keep_duplicates);
   v.add("--keep-loops", a->how.build.keep_loops);
   v.add("--compact", a->compact);

@@ -81,7 +81,7 @@ void run_demo(settings const& s) {
   build_report report;
   if (gpu) self_test(0);  // before anything relies on it
   {
-    executor x(gpu ? place{place_kind::device, 0} : place{place_kind::host, 0});
+    executor x(gpu ? execution_device{device_kind::cuda, 0} : execution_device{device_kind::cpu, 0});
     graph const made = generate(x, make, report);
     save_graph(made, file.path);
     cli::say("Kronecker graph of scale {}: {} vertices, {} edges ({} of edge list), written to {} and read back for each row.\n", s.scale,
@@ -97,19 +97,19 @@ void run_demo(settings const& s) {
     link_gbs = link_of(0).zero_copy_gbs;
   }
   std::uint64_t edge_bytes = 0, source = 0;
-  std::vector<place> places{{place_kind::host, 0}, {place_kind::simulated, 0}};
-  if (gpu) places.push_back({place_kind::device, 0});
-  for (place const where : places)
+  std::vector<execution_device> places{{device_kind::cpu, 0}, {device_kind::simulated, 0}};
+  if (gpu) places.push_back({device_kind::cuda, 0});
+  for (execution_device const where : places)
     for (mode const& m : modes) {
       bfs_options o;
-      o.where = where;
+      o.device = where;
       o.access = m.access;
-      o.paper.vertices_per_team = m.per_team;
+      o.tuning.vertices_per_team = m.per_team;
       o.variant = bfs_variant::levels;  // the same edges in all modes, and none of them cached
-      o.device_budget = 0;
-      o.check_certificate = true;
+      o.graph_cache = 0;
+      o.verify = true;
       load_options load;
-      bool const on_device = where.kind == place_kind::device;
+      bool const on_device = where.kind == device_kind::cuda;
       load.edges = on_device ? default_tier(where, m.access) : tier::host;
       load.device = on_device ? where.index : -1;
       graph const g = load_graph(file.path, load);
@@ -117,7 +117,7 @@ void run_demo(settings const& s) {
       source = pick_sources(g, 1, 1).at(0);
       bfs_job job(g, o);
       // A trace does not depend on time, and one cold run of UVM is enough.
-      int const times = m.access == access_mode::paged || where.kind == place_kind::simulated ? 1 : 5;
+      int const times = m.access == access_mode::paged || where.kind == device_kind::simulated ? 1 : 5;
       rows.push_back({to_string(where), m.name, median_run(job, source, times)});
     }
 
@@ -159,12 +159,12 @@ void run_demo(settings const& s) {
 void train_demo() {
   using namespace bench;
   struct tried {
-    place where;
+    execution_device where;
     double kept;
     char const* lists_and_rows;
     tier lists = tier::host;
   };
-  constexpr place host{}, simulated{place_kind::simulated, 0}, gpu{place_kind::device, 0};
+  constexpr execution_device host{}, simulated{device_kind::simulated, 0}, gpu{device_kind::cuda, 0};
   std::vector<tried> all{{host, 1, "host memory"}, {simulated, 0, "host memory"}, {simulated, 0.1, "host memory, 10 % cached"}};
   if (device::count())
     all.insert(all.end(), {{gpu, 1, "device memory", tier::device}, {gpu, 0, "host memory"}, {gpu, 0.1, "host memory, 10 % cached"}});
@@ -181,9 +181,9 @@ void train_demo() {
   same_parameters of_host, of_device;
   double near_ms = 0;
   for (tried const& t : all) {
-    bool const on_device = t.where.kind == place_kind::device;
+    bool const on_device = t.where.kind == device_kind::cuda;
     how.where = t.where, how.kept = t.kept;
-    data.graph = bring_to(std::move(data.graph), t.where, t.lists);
+    data.graph = to_device(std::move(data.graph), t.where, t.lists);
     taken_course const done = take_course(t.lists_and_rows, data, data.graph, how);
     (on_device ? of_device : of_host).check(fmt::format("{}, {}", to_string(t.where), t.lists_and_rows), done.parameters);
     std::vector<double> ms;
@@ -194,7 +194,7 @@ void train_demo() {
     train_rows const& rows = done.course.epochs.back().rows;
     cli::say("{:<9} {:<30} {:>6.2f} %  {:>9} {:>9} {:>8.2f}  {:>9} {:>6}\n", to_string(t.where), t.lists_and_rows,
              100 * done.exact.test.accuracy, cli::grouped(static_cast<std::uint64_t>(rows.near)),
-             cli::grouped(static_cast<std::uint64_t>(rows.far)), rows.far_bytes / 1e6, ms.empty() ? "-" : fmt::format("{:.2f}", each),
+             cli::grouped(static_cast<std::uint64_t>(rows.far)), rows.remote_bytes / 1e6, ms.empty() ? "-" : fmt::format("{:.2f}", each),
              on_device && near_ms > 0 ? fmt::format("{:.2f}", each / near_ms) : "-");
     cli::flush_out();
   }

@@ -52,7 +52,7 @@ void ask_for_packages(doctor_report& r) {
 }
 
 void examine(std::string const& where, bool as_json) {
-  doctor_report r = examine_machine(where.empty() ? std::nullopt : std::optional(parse_place(where)));
+  doctor_report r = examine_machine(where.empty() ? std::nullopt : std::optional(parse_device(where)));
   ask_for_packages(r);
   if (as_json) {
     json all{{"usable", r.usable}, {"checks", json::array()}};

@@ -25,9 +25,9 @@ struct generate_arguments {
 void make_graph(generate_arguments& a) {
   auto const start = std::chrono::steady_clock::now();
   a.how.kind = parse_generator(a.kind);
-  a.how.build.draw_weights = a.weights.parse();
-  place const where = parse_place(a.place);
-  if (where.kind == place_kind::simulated) fail(errc::usage, "--device simulated: a generator reads no remote data; use cpu or cuda");
+  a.how.build.random_weights = a.weights.parse();
+  execution_device const where = parse_device(a.place);
+  if (where.kind == device_kind::simulated) fail(errc::usage, "--device simulated: a generator reads no remote data; use cpu or cuda");
   file_format const to = a.to.empty() ? format_of(a.out) : parse_format(a.to);
   if (!is_written(to) || (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
     fail(errc::usage, "{}: such a file is not written; el, wel, mtx, metis, sg, wsg, bel and (never compressed) gnr are", a.out);
@@ -36,7 +36,7 @@ void make_graph(generate_arguments& a) {
   if (a.how.edge_factor < 1 || a.how.edge_factor > 4096) fail(errc::usage, "--edge-factor {}: say 1 to 4096", a.how.edge_factor);
   cli::require_id_bytes(a.how.build.id_bytes);
   a.pack.require_narrow(a.how.build.id_bytes);
-  if ((to == file_format::wel || to == file_format::wsg) && !a.how.build.draw_weights)
+  if ((to == file_format::wel || to == file_format::wsg) && !a.how.build.random_weights)
     fail(errc::usage, "{}: the graph has no weights, and a .{} needs them; add some with --random-weights LOW:HIGH", a.out, to_string(to));
   a.budgets.apply(where);
 
@@ -45,7 +45,7 @@ void make_graph(generate_arguments& a) {
   generate_options const& o = a.how;
   cli::say("{}: 2^{} vertices, edge factor {}, seed {}, on {}\n", a.kind, o.scale, o.edge_factor, o.seed, to_string(where));
   generate_bytes const bytes = bytes_to_generate(o);
-  bool const near_is_host = where.kind == place_kind::host;
+  bool const near_is_host = where.kind == device_kind::cpu;
   std::uint64_t const host_bytes = bytes.result + (near_is_host ? bytes.near : 0), allowed = host_budget().limit();
   bool const by_parts = near_is_host && to == file_format::gnr && host_bytes > allowed && allowed >= large_graph_least;
   cli::say("memory: about {} of host memory", format_bytes(host_bytes));
@@ -53,7 +53,7 @@ void make_graph(generate_arguments& a) {
   build_report report;
   auto const dropped = [&] {
     cli::say("dropped: {} loops, {} duplicates of {} generated edges\n", cli::grouped(report.loops_dropped),
-             cli::grouped(report.duplicates_dropped), cli::grouped(report.arcs_read));
+             cli::grouped(report.duplicates_dropped), cli::grouped(report.edges_read));
   };
   auto const done = [&](graph_info const& info) {
     cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(info, report.loops_kept), cli::grouped(report.isolated),

@@ -12,10 +12,10 @@ namespace garner::cli {
 
 namespace {
 
-link_shown what_crosses(place where, tier edges) {
-  if (where.kind == place_kind::simulated) return {true, false};
+link_shown what_crosses(execution_device where, tier edges) {
+  if (where.kind == device_kind::simulated) return {true, false};
   // The driver moves managed pages and does not report how many.
-  return {where.kind == place_kind::device && (edges == tier::host || edges == tier::file), true};
+  return {where.kind == device_kind::cuda && (edges == tier::host || edges == tier::file), true};
 }
 
 bool host_is_limited() { return host_budget().limit() != budget::unlimited; }
@@ -34,16 +34,16 @@ void job_arguments::add_shards(verb& v) {
   v.add("--shards", shards, "parts of the vertices, one thread each on one device");
   v.add("--devices", devices, "GPUs, as 0,1: each takes a part of the vertices and reads only their adjacency").not_with("--shards");
 }
-std::vector<garner::place> shard_places(std::string const& place, std::optional<std::uint32_t> shards,
-                                        std::vector<std::uint32_t> const& devices) {
+std::vector<garner::execution_device> shard_places(std::string const& place, std::optional<std::uint32_t> shards,
+                                                   std::vector<std::uint32_t> const& devices) {
   if (!devices.empty() && place != "cpu") fail(errc::usage, "--devices and --device {}: say one of them", place);
   std::uint64_t const n = devices.empty() ? shards.value_or(1) : devices.size();
   if (n < 1 || n > shard_parts::most)
     fail(errc::usage, "{}: say 1 to {}", devices.empty() ? fmt::format("--shards {}", n) : fmt::format("--devices names {}", n),
          shard_parts::most);
-  std::vector<garner::place> all(n);
+  std::vector<garner::execution_device> all(n);
   for (std::size_t k = 0; k < n; ++k)
-    all[k] = devices.empty() ? parse_place(place) : garner::place{place_kind::device, static_cast<int>(devices[k])};
+    all[k] = devices.empty() ? parse_device(place) : garner::execution_device{device_kind::cuda, static_cast<int>(devices[k])};
   return all;
 }
 
@@ -72,12 +72,12 @@ std::uint64_t job_arguments::affordable_device_cache(job_ground const& ground) {
 
 result_target job_arguments::result() const { return {out, format.empty() ? result_format_of(out) : parse_result_format(format)}; }
 
-void job_arguments::check(std::vector<garner::place> const& places, std::uint64_t l2_bytes,
+void job_arguments::check(std::vector<garner::execution_device> const& places, std::uint64_t l2_bytes,
                           std::vector<std::pair<char const*, std::string>> files) const {
-  if (l2_bytes && places[0].kind != place_kind::simulated)
+  if (l2_bytes && places[0].kind != device_kind::simulated)
     fail(errc::usage, "--l2-bytes {}: only a simulated run models an L2; leave it out or use --device simulated", l2);
   if (!format.empty() && out.empty()) fail(errc::usage, "--format {}: of which file? Name one with --out", format);
-  for (garner::place const where : places) budgets.apply(where);
+  for (garner::execution_device const where : places) budgets.apply(where);
   warn_without_gpu(places[0], {{"--graph-cache", device_cache}});
   require_peers(places);
   if (wants_result())
@@ -91,41 +91,41 @@ job_ground job_arguments::load(graph_source& from, job_ground ground) const {
   char const* const instead = ground.edges == garner::tier::device ? "leave the edges in host memory (--tier host)" : "use --device cpu";
   if (ground.parts.empty()) require_memory(file, host, device, ground.where, instead);
   for (job_part const& p : ground.parts) require_memory(file, host, device, p.where, instead);
-  if (on_device && ground.edges == garner::tier::peer) require_on_peer(file, ground.far_bytes(), ground.where);
+  if (on_device && ground.edges == garner::tier::peer) require_on_peer(file, ground.remote_bytes(), ground.where);
   if (on_device) ground.device_limit = device_limit(ground.where);
   ground.link = what_crosses(ground.where, ground.edges);
   load_options how;
   // Elsewhere than on a device managed memory is host memory.
   how.edges = ground.parts.empty() && (on_device || ground.edges == garner::tier::file) ? ground.edges : garner::tier::host;
   how.device = on_device ? ground.where.index : -1;
-  how.in_lists = ground.needs.in_lists;
+  how.in_edges = ground.needs.in_edges;
   how.weights = ground.needs.weights;
-  how.cached_neighbours = ground.needs.cached_neighbour_bytes > 0;
+  how.cached_neighbors = ground.needs.cached_neighbor_bytes > 0;
   how.check = ground.checked;
   ground.g = from.load(how);
-  if (how.in_lists && from.makes_in_lists()) ground.in_lists_ms = from.making_ms();
+  if (how.in_edges && from.makes_in_lists()) ground.in_lists_ms = from.making_ms();
   return ground;
 }
 
 job_ground::memory job_ground::bytes() const {
   memory all;
   if (!parts.empty()) {  // all edges in host memory, and the offsets of the parts in addition to its own
-    all.host = (info.vertices + 1) * 16 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info) + making_bytes + far_bytes();
+    all.host = (info.vertices + 1) * 16 * (needs.in_edges ? 2 : 1) + bytes_of_ids(info) + making_bytes + remote_bytes();
     (on_device() ? all.device : all.host) += near_bytes(parts, on_device() ? edges : garner::tier::host);
     return all;
   }
-  all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info) + needs.cached_neighbour_bytes + making_bytes;
+  all.host = (info.vertices + 1) * 8 * (needs.in_edges ? 2 : 1) + bytes_of_ids(info) + needs.cached_neighbor_bytes + making_bytes;
   (on_device() ? all.device : all.host) += needs.state_bytes + needs.device_cache_bytes;
-  if (edges == garner::tier::file) all.host += file_tier_bytes(info, in_file, needs.in_lists, needs.weights);
-  else if (!on_device() || !in_device_memory(edges)) all.host += far_bytes();
-  else if (edges == garner::tier::device) all.device += far_bytes();
-  if (on_device() && in_device_memory(edges) && info.packed) all.host += far_bytes();  // on their way
+  if (edges == garner::tier::file) all.host += file_tier_bytes(info, in_file, needs.in_edges, needs.weights);
+  else if (!on_device() || !in_device_memory(edges)) all.host += remote_bytes();
+  else if (edges == garner::tier::device) all.device += remote_bytes();
+  if (on_device() && in_device_memory(edges) && info.compressed) all.host += remote_bytes();  // on their way
   return all;
 }
 
 void job_ground::say_head(std::string const& more) const {
   say("graph   {}: {}\n", file, describe(info));
-  say("device  {}; edges in tier {} ({}{}), access {}{}\n", to_string(where), to_string(edges), format_bytes(far_bytes()),
+  say("device  {}; edges in tier {} ({}{}), access {}{}\n", to_string(where), to_string(edges), format_bytes(remote_bytes()),
       tier_chosen && edges == garner::tier::device ? "; all of them fit" : "", to_string(access), more);
   if (!parts.empty()) {
     std::string at;
@@ -226,26 +226,26 @@ void job_ground::say_device_cache(std::vector<cached_part> const& parts) const {
 }
 
 void job_ground::add_device_cache(ordered_json& to, std::vector<cached_part> const& device_cache) const {
-  to["graph_cache"] = or_null(where.kind != place_kind::host, needs.device_budget);
+  to["graph_cache"] = or_null(where.kind != device_kind::cpu, needs.device_budget);
   to["graph_cache_parts"] = ordered_json::array();
   for (cached_part const& c : device_cache) to["graph_cache_parts"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"ms", c.ms}});
 }
 
-void job_ground::say_shards(std::vector<job_shard> const& shards) const {
+void job_ground::say_shards(std::vector<shard_run> const& shards) const {
   if (shards.empty()) return;
   say("{:>7} {:>14} {:>16} {:>14} {:>14} {:>10}\n", "shard", "vertices", "edges", "over the link", "from others", "own ms");
   for (std::size_t k = 0; k < shards.size(); ++k) {
-    job_shard const& s = shards[k];
-    say("{:>7} {:>14} {:>16} {:>14} {:>14} {:>10.3f}\n", k, grouped(s.vertices), grouped(s.edges), link_bytes(s.link.bytes_link()),
-        format_bytes(s.bytes_exchanged), s.ms);
+    shard_run const& s = shards[k];
+    say("{:>7} {:>14} {:>16} {:>14} {:>14} {:>10.3f}\n", k, grouped(s.part.vertices), grouped(s.part.edges),
+        link_bytes(s.link.bytes_link()), format_bytes(s.bytes_exchanged), s.ms);
   }
 }
-ordered_json json_of(std::vector<job_shard> const& shards) {
+ordered_json json_of(std::vector<shard_run> const& shards) {
   ordered_json all = ordered_json::array();
-  for (job_shard const& s : shards)
-    all.push_back({{"device", to_string(s.where)},
-                   {"vertices", s.vertices},
-                   {"edges", s.edges},
+  for (shard_run const& s : shards)
+    all.push_back({{"device", to_string(s.device)},
+                   {"vertices", s.part.vertices},
+                   {"edges", s.part.edges},
                    {"bytes_link", s.link.bytes_link()},
                    {"bytes_exchanged", s.bytes_exchanged},
                    {"ms", s.ms}});
@@ -282,8 +282,8 @@ std::string spread_of(std::vector<double> const& ms) {
   return fmt::format("ms least {:.3f}, median {:.3f}, most {:.3f}", *least, median(ms), *most);
 }
 
-std::uint64_t device_bytes_at(place where) {
-  return where.kind == place_kind::device && where.index < device::count() ? device_limit(where) : 0;
+std::uint64_t device_bytes_at(execution_device where) {
+  return where.kind == device_kind::cuda && where.index < device::count() ? device_limit(where) : 0;
 }
 double median_of(std::vector<double> ms) { return median(std::move(ms)); }
 std::string prepared_in(double ms) { return ms >= 0.0005 ? fmt::format("; {:.3f} ms before it, once per graph", ms) : ""; }

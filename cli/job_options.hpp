@@ -39,17 +39,17 @@ ordered_json or_null(bool there, T value) {
 
 // What an algorithm reads of its graph, and its own memory.
 struct job_needs {
-  bool in_lists = false, weights = false;
-  std::uint64_t state_bytes = 0;             // in the memory of its device
-  std::uint64_t device_cache_bytes = 0;      // cache of remote data there, and its limit
-  std::uint64_t cached_neighbour_bytes = 0;  // the file's cached neighbors, from which one is read
+  bool in_edges = false, weights = false;
+  std::uint64_t state_bytes = 0;            // in the memory of its device
+  std::uint64_t device_cache_bytes = 0;     // cache of remote data there, and its limit
+  std::uint64_t cached_neighbor_bytes = 0;  // the file's cached neighbors, from which one is read
   std::uint64_t device_budget = 0;
 };
 
 // What was read of a file with lists, and of that what share of all, `list_bytes`, it is.
 ordered_json json_of(file_reads const& f);
 ordered_json json_of(file_reads const& f, std::uint64_t list_bytes);
-ordered_json json_of(std::vector<job_shard> const& shards);
+ordered_json json_of(std::vector<shard_run> const& shards);
 double share_of(file_reads const& f, std::uint64_t list_bytes);
 
 // An algorithm's graph, loaded into its tier, and how it is read. All memory is summed here before it is allocated.
@@ -57,7 +57,7 @@ struct job_ground {
   std::string file;
   graph_info info;  // of the file; g.info says what was loaded
   stored in_file;
-  garner::place where;
+  garner::execution_device where;
   garner::tier edges;
   access_mode access;
   std::uint64_t l2_bytes;
@@ -71,12 +71,12 @@ struct job_ground {
   std::vector<job_part> parts{};        // over several devices: the shards, as planned
   graph g{};
 
-  bool on_device() const { return where.kind == place_kind::device; }
+  bool on_device() const { return where.kind == device_kind::cuda; }
   // Amplification is over these: lists as they are stored, with their weights.
   std::uint64_t list_bytes() const { return target_bytes(info, in_file) + (needs.weights ? weight_bytes(info, in_file) : 0); }
-  std::uint64_t far_bytes() const {
+  std::uint64_t remote_bytes() const {
     return list_bytes() +
-           (needs.in_lists ? target_bytes(info, in_file, true) + (needs.weights ? weight_bytes(info, in_file, true) : 0) : 0);
+           (needs.in_edges ? target_bytes(info, in_file, true) + (needs.weights ? weight_bytes(info, in_file, true) : 0) : 0);
   }
 
   // What offsets, ids, edges and state take, by where they lie.
@@ -99,15 +99,16 @@ struct job_ground {
 
   ordered_json head() const;                                              // file to access
   void add_tail(ordered_json& to, bool verified) const;                   // L2, budgets, state; checked to modelled
-  void say_shards(std::vector<job_shard> const& shards) const;            // a line each, where there are several
+  void say_shards(std::vector<shard_run> const& shards) const;            // a line each, where there are several
   void add_rate(ordered_json& to, std::uint64_t bytes, double ms) const;  // gbs
   void add_traffic(ordered_json& to, traffic const& t) const;             // bytes_link, amplification, overfetch, requests
 };
 
 // The places of --shards, --devices or --device: one or several. errc::usage where they do not go together.
-std::vector<place> shard_places(std::string const& place, std::optional<std::uint32_t> shards, std::vector<std::uint32_t> const& devices);
+std::vector<execution_device> shard_places(std::string const& place, std::optional<std::uint32_t> shards,
+                                           std::vector<std::uint32_t> const& devices);
 inline bool chooses_tier(std::string const& said) { return said.empty() || said == "automatic"; }
-std::uint64_t device_bytes_at(place where);  // allowed or free; 0 elsewhere than at a device that is here
+std::uint64_t device_bytes_at(execution_device where);  // allowed or free; 0 elsewhere than at a device that is here
 
 // FILE; --device, --access, --tier; --l2-bytes, --verify, --out, --format, --json, --no-check, --graph-cache, the budgets.
 struct job_arguments {
@@ -128,40 +129,40 @@ struct job_arguments {
   // Sets the algorithm's options, which fail if they conflict, and the budgets. `files`: other files it will write.
   template <class Options>
   void resolve(Options& o, std::vector<std::pair<char const*, std::string>> files = {}) const {
-    std::vector<garner::place> const places = shard_places(place, shards, devices);
-    o.where = places[0];
+    std::vector<garner::execution_device> const places = shard_places(place, shards, devices);
+    o.device = places[0];
     if constexpr (requires { o.shards; })
       if (places.size() > 1) o.shards = places;
     o.access = parse_access(access);
     if (!chooses_tier()) o.edges = parse_tier(tier);
-    require_combination(o.where, o.edges.value_or(default_tier(o.where, o.access)), o.access);
-    o.l2_bytes = parse_bytes(l2);
-    o.check_certificate = verify;
-    if (!device_cache.empty()) o.device_budget = parse_bytes(device_cache);
-    check(places, o.l2_bytes, std::move(files));
+    require_combination(o.device, o.edges.value_or(default_tier(o.device, o.access)), o.access);
+    o.tuning.l2_bytes = parse_bytes(l2);
+    o.verify = verify;
+    if (!device_cache.empty()) o.graph_cache = parse_bytes(device_cache);
+    check(places, o.tuning.l2_bytes, std::move(files));
   }
   // errc::memory before anything is allocated if the budgets are too small. Default copies are fewer where memory is short.
   template <class Options>
   job_ground load(graph_source& from, Options& o, job_needs const& needs) const {
     graph_info const& info = from.info();
     stored const in_file = stored_in(from.header());
-    if (!o.edges) o.edges = automatic_tier(info, o, in_file, device_bytes_at(o.where));
+    if (!o.edges) o.edges = automatic_tier(info, o, in_file, device_bytes_at(o.device));
     if constexpr (std::is_same_v<Options, pagerank_options>)
-      if (!o.by_degree && !room_by_degree(info, o, in_file, device_bytes_at(o.where))) o.by_degree = false;
-    job_ground ground{file, info, in_file, o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, chooses_tier(), 0, {}};
-    if (needs.in_lists) ground.making_bytes = from.making_bytes(ground.on_device());
+      if (!o.by_degree && !room_by_degree(info, o, in_file, device_bytes_at(o.device))) o.by_degree = false;
+    job_ground ground{file, info, in_file, o.device, *o.edges, o.access, o.tuning.l2_bytes, needs, !no_check, chooses_tier(), 0, {}};
+    if (needs.in_edges) ground.making_bytes = from.making_bytes(ground.on_device());
     ground.parts = plan_parts(info, o, in_file, file);
     if (!ground.parts.empty()) {
       for (job_part const& p : ground.parts) ground.needs.state_bytes += p.state_bytes, ground.needs.device_cache_bytes += p.cache_bytes;
-      ground.needs.device_budget = o.device_budget.value_or(default_device_budget(info) / ground.parts.size());  // of each
+      ground.needs.device_budget = o.graph_cache.value_or(default_device_budget(info) / ground.parts.size());  // of each
       return load(from, std::move(ground));
     }
     ground.needs.state_bytes = state_bytes(info, o);
-    if (!o.device_budget) o.device_budget = affordable_device_cache(ground);
-    ground.needs.device_budget = *o.device_budget;
+    if (!o.graph_cache) o.graph_cache = affordable_device_cache(ground);
+    ground.needs.device_budget = *o.graph_cache;
     std::vector<planned_part> const kept = planned_device_cache(info, o, ground.in_file);
     for (planned_part const& c : kept) ground.needs.device_cache_bytes += c.bytes;
-    ground.needs.cached_neighbour_bytes = bytes_of_file_neighbours(info, o, ground.in_file, kept);
+    ground.needs.cached_neighbor_bytes = bytes_of_file_neighbors(info, o, ground.in_file, kept);
     return load(from, std::move(ground));
   }
   bool wants_result() const { return !out.empty(); }
@@ -169,7 +170,7 @@ struct job_arguments {
 
  private:
   bool chooses_tier() const { return cli::chooses_tier(tier); }
-  void check(std::vector<garner::place> const& places, std::uint64_t l2_bytes,
+  void check(std::vector<garner::execution_device> const& places, std::uint64_t l2_bytes,
              std::vector<std::pair<char const*, std::string>> files) const;
   job_ground load(graph_source& from, job_ground ground) const;
   static std::uint64_t affordable_device_cache(job_ground const& ground);

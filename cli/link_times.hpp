@@ -10,8 +10,8 @@
 
 #include "access/traffic.hpp"
 #include "core/device.hpp"
+#include "garner/device.hpp"
 #include "garner/error.hpp"
-#include "garner/place.hpp"
 #include "memory/link.hpp"
 
 namespace garner::cli {
@@ -24,8 +24,8 @@ inline constexpr std::array<named_link, 3> named_links{{{"12.3", 12.3}, {"24", 2
 
 // The link of the device `where`, or that of device 0 for others. It is read from the cache, else measured now. Empty without a GPU,
 // if other work on the GPU must not be disturbed, or if too little memory is allowed for the measurement.
-inline std::optional<link_rates> link_here(place where, bool measure) {
-  int const index = where.kind == place_kind::device ? where.index : 0;
+inline std::optional<link_rates> link_here(execution_device where, bool measure) {
+  int const index = where.kind == device_kind::cuda ? where.index : 0;
   if (index >= device::count()) return std::nullopt;
   if (measure) {
     try {
@@ -37,9 +37,9 @@ inline std::optional<link_rates> link_here(place where, bool measure) {
   std::optional<link_calibration> const known = known_link(index);
   return known ? std::optional(rates_of(*known)) : std::nullopt;
 }
-inline std::string why_no_link(place where) {
+inline std::string why_no_link(execution_device where) {
   if (device::count() == 0) return device::why_none();
-  if (where.kind == place_kind::device && where.index >= device::count()) return to_string(where) + " is not here";
+  if (where.kind == device_kind::cuda && where.index >= device::count()) return to_string(where) + " is not here";
   return "the link was not measured yet; garner info does";
 }
 

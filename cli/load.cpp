@@ -44,8 +44,8 @@ load_state state_of(std::string const& file) {
 }
 
 // The rate of the link that rows come over, where it is known.
-std::optional<double> link_gbs(place where) {
-  if (where.kind != place_kind::device) return std::nullopt;
+std::optional<double> link_gbs(execution_device where) {
+  if (where.kind != device_kind::cuda) return std::nullopt;
   auto const link = known_link(where.index);
   return link ? std::optional(link->zero_copy_gbs) : std::nullopt;
 }
@@ -70,7 +70,7 @@ json figures(bench::dry_epoch const& e, std::optional<double> link, bool timed) 
           {"window_rows", e.window_rows},
           {"fetched_rows", e.fetched_rows},
           {"window_hits", e.window_rows + e.fetched_rows > 0 ? json(e.hits()) : json(nullptr)},
-          {"remote_bytes", e.far_bytes},
+          {"remote_bytes", e.remote_bytes},
           {"remote_gbs", time(e.far_gbs())},
           {"fetch_gbs", time(e.fetch_gbs())},
           {"file_rows", e.file_rows},
@@ -101,8 +101,8 @@ void say_epoch(json const& row, std::string const& name, bool of_file) {
 void load_file(run_arguments& a) {
   a.check();
   if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: say 0 to 1,000,000", a.compute_ms);
-  place const where = a.where();
-  bool const on_device = where.kind == place_kind::device, simulated = where.kind == place_kind::simulated;
+  execution_device const where = a.where();
+  bool const on_device = where.kind == device_kind::cuda, simulated = where.kind == device_kind::simulated;
   if (!a.state.empty()) cli::check_outputs(a.file, {{"--state", a.state}});
   std::optional<load_state> const from_state = a.resume.empty() ? std::nullopt : std::optional(state_of(a.resume));
   if (from_state && from_state->epoch >= a.epochs)
@@ -119,7 +119,7 @@ void load_file(run_arguments& a) {
     fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.labels, label.rows, a.file, n);
   std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
   std::optional<tier> edges;
-  if (a.lists() == list_side::in) from.want_in_lists();
+  if (a.lists() == edge_direction::in) from.want_in_lists();
   std::uint64_t const needs =
       cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
   graph_handle const g =
@@ -136,15 +136,15 @@ void load_file(run_arguments& a) {
     table = a.open_table(a.features, where);
   }
   tiered_options t;
-  t.where = where;
-  if (where.kind != place_kind::host) t.device_budget = kept;
+  t.device = where;
+  if (where.kind != device_kind::cpu) t.feature_cache = kept;
   std::vector<float> scored;
   auto const kept_lists = a.kept_list_bytes(cli::drawn_list_bytes(from, a));
   a.set_file_budgets(t, table);
-  bool const by_score = (kept && *kept > 0 && *kept < rows.rows * rows.row_bytes && where.kind != place_kind::host) || table.file;
+  bool const by_score = (kept && *kept > 0 && *kept < rows.rows * rows.row_bytes && where.kind != device_kind::cpu) || table.file;
   if (by_score || kept_lists) scored = a.scores_of(g, train, edges);
   block_options drawing = a.blocks();
-  if (kept_lists) drawing.device_budget = kept_lists, drawing.scores = std::span<float const>(scored).first(n);
+  if (kept_lists) drawing.graph_cache = kept_lists, drawing.scores = std::span<float const>(scored).first(n);
   block_sampler sampler(where, g, a.fanouts(), drawing, a.lists());
   if (by_score) {
     scored.resize(rows.rows, 0);  // a table may have more rows than there are vertices
@@ -156,8 +156,8 @@ void load_file(run_arguments& a) {
   if (!a.labels.empty()) {
     label_rows = on_device ? read_rows(a.labels) : map_rows(a.labels);
     tiered_options o;
-    o.where = where;
-    if (simulated) o.device_budget = 0;
+    o.device = where;
+    if (simulated) o.feature_cache = 0;
     labels.emplace(label_rows, o);
   }
   std::vector<loaded_table> tables{{&features, 0, false, {}}};
@@ -179,7 +179,7 @@ void load_file(run_arguments& a) {
   out["labels"] = labels ? json(labels->about()) : json(nullptr);
   out["adjacency"] = sampler.about();
   out["score"] = scored.empty() ? json(nullptr) : json(a.score);
-  out["strategy"] = a.way, out["window"] = nullptr, out["prefetch"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
+  out["strategy"] = a.strategy, out["window"] = nullptr, out["prefetch"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
   bool const asks = a.reads == "kernels";
   out["cache_policy"] = table.file ? json(asks ? "clock" : a.cache) : json(nullptr);
   out["reads"] = table.file ? json(a.reads) : json(nullptr);
@@ -191,7 +191,7 @@ void load_file(run_arguments& a) {
     if (kept_lists) cli::say("graph cache {}\n", sampler.about());
     cli::say("features {} x {} {} ({}), {} B each: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()),
              a.features.empty() ? "made in memory" : a.features, features.row_bytes(), features.about());
-    cli::say("loader  strategy {}, window {}, prefetch {}{}{}{}\n", a.way, a.window ? std::to_string(*a.window) : "automatic", a.ahead,
+    cli::say("loader  strategy {}, window {}, prefetch {}{}{}{}\n", a.strategy, a.window ? std::to_string(*a.window) : "automatic", a.ahead,
              !table.file ? ""
              : asks      ? ", kernels request pages"
                          : fmt::format(", cache policy {}", a.cache),

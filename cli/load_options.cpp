@@ -27,9 +27,9 @@ bool row_arguments::in_file(std::string const& table) const {
   if (table.empty()) return false;
   return rows.empty() ? is_row_file(table) : rows == "file";
 }
-row_array row_arguments::open_table(std::string const& table, place where, rank_group* together) const {
+row_array row_arguments::open_table(std::string const& table, execution_device where, rank_group* together) const {
   if (in_file(table)) return open_rows(table);
-  bool const read = where.kind == place_kind::device || is_row_file(table);
+  bool const read = where.kind == device_kind::cuda || is_row_file(table);
   return !read ? map_rows(table) : together ? read_rows(table, *together, where) : read_rows(table);
 }
 std::uint64_t row_arguments::host_bytes(std::string const& table, std::uint64_t table_bytes) const {
@@ -47,11 +47,11 @@ file_shares row_arguments::file_shares_of(table_size const& table) const {
 }
 void row_arguments::set_file_budgets(tiered_options& o, row_array const& table) const {
   if (!table.file) return;
-  if (!host_rows.empty()) o.host_budget = bytes_or_share("--host-cache", "features", host_rows, table.rows * table.row_bytes());
+  if (!host_rows.empty()) o.host_cache = bytes_or_share("--host-cache", "features", host_rows, table.rows * table.row_bytes());
   if (!file_cache.empty()) o.file_cache = parse_bytes(file_cache);
 }
 void load_arguments::add_loader(verb& v) {
-  v.add("--strategy", way);
+  v.add("--strategy", strategy);
   v.add("--window", window);
   v.add("--prefetch", ahead);
   v.add("--window-bytes", window_bytes);
@@ -63,10 +63,10 @@ void load_arguments::add_loader(verb& v) {
 
 garner::loader_options load_arguments::loader() const {
   garner::loader_options o;
-  o.batch = batch;
+  o.batch_size = batch;
   o.seed = seed;
-  o.ahead = ahead, o.window = window.value_or(0);
-  o.way = parse_load_way(way);
+  o.prefetch = ahead, o.window = window.value_or(0);
+  o.strategy = parse_load_strategy(strategy);
   o.cache = parse_cache_policy(cache);
   o.reads = parse_reads_by(reads);
   if (!merge_reads.empty()) {

@@ -20,7 +20,7 @@ struct row_arguments {
   void check_rows() const;
   bool in_file(std::string const& table) const;  // its rows stay there
   // A table as --feature-tier has it; what does not stay in its file is read into memory for a device, by processes `together` once.
-  row_array open_table(std::string const& table, place where, rank_group* together = nullptr) const;
+  row_array open_table(std::string const& table, execution_device where, rank_group* together = nullptr) const;
   // For a table that stays in its file: how much of it is in host memory.
   file_shares file_shares_of(table_size const& table) const;
   // Host memory for its rows: all of them, unless they stay in the file.
@@ -29,7 +29,7 @@ struct row_arguments {
 };
 
 struct load_arguments : loading_arguments, row_arguments {
-  std::string features, labels, budget, way = "automatic", window_bytes;
+  std::string features, labels, budget, strategy = "automatic", window_bytes;
   std::string cache = "next-use", reads = "prefetch", merge_reads;
   std::optional<std::uint64_t> width;
   std::optional<std::uint32_t> window;  // unset: chosen

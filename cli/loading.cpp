@@ -53,9 +53,9 @@ std::vector<std::int64_t> loading_arguments::fanouts() const {
   }
   return all;
 }
-list_side loading_arguments::lists() const {
-  if (side == "in") return list_side::in;
-  if (side == "out") return list_side::out;
+edge_direction loading_arguments::lists() const {
+  if (side == "in") return edge_direction::in;
+  if (side == "out") return edge_direction::out;
   fail(errc::usage, "--side {}: use in (sources of in-edges) or out", side);
 }
 block_options loading_arguments::blocks() const {
@@ -68,7 +68,7 @@ block_options loading_arguments::blocks() const {
 }
 std::uint64_t loading_arguments::kept_list_bytes(std::uint64_t all) const {
   std::uint64_t const said = keep_lists.empty() ? 0 : bytes_or_share("--graph-cache", "adjacency", keep_lists, all);
-  return where().kind == place_kind::host ? 0 : std::min(all, said);
+  return where().kind == device_kind::cpu ? 0 : std::min(all, said);
 }
 std::uint64_t bytes_or_share(char const* option, char const* what, std::string const& text, std::uint64_t of) {
   if (!text.ends_with('%')) return parse_bytes(text);
@@ -87,7 +87,7 @@ std::vector<float> loading_arguments::scores_of(graph_handle const& g, training_
     return given;
   }
   score_options o;
-  o.where = where();
+  o.device = where();
   o.access = how();
   o.sampling.fanouts.clear();
   for (std::int64_t const f : fanouts())
@@ -118,7 +118,7 @@ void loading_arguments::check() const {
 std::uint64_t drawn_list_bytes(graph_source const& from, loading_arguments const& a) {
   graph_info const& info = from.info();
   stored const kept = stored_in(from.header());
-  return target_bytes(info, kept, a.lists() == list_side::in && info.directed) + (a.weighted ? weight_bytes(info, kept) : 0);
+  return target_bytes(info, kept, a.lists() == edge_direction::in && info.directed) + (a.weighted ? weight_bytes(info, kept) : 0);
 }
 
 graph_handle loading_arguments::load_lists(graph_source& from, std::optional<garner::tier>& chosen, std::uint64_t near_bytes,
@@ -150,7 +150,7 @@ training_vertices training_of(graph_handle const& g, loading_arguments const& a)
     return t;
   }
   graph const& inside = graph_access::of(g);
-  edge_lists const& lists = inside.info.directed && a.lists() == list_side::in ? inside.in : inside.out;
+  edge_lists const& lists = inside.info.directed && a.lists() == edge_direction::in ? inside.in : inside.out;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> keyed;
   for (std::uint64_t k = 0; k < inside.info.vertices; ++k) {
     std::uint64_t const v = inside.at_rank(k);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/batch_check.hpp"
-#include "garner/blocks.hpp"
+#include "garner/subgraph.hpp"
 #include "sample_options.hpp"
 
 namespace garner::cli {
@@ -30,8 +30,8 @@ struct loading_arguments : sample_arguments {
   void add_run(verb& v);  // --epochs, --batches, --verify
 
   std::vector<std::int64_t> fanouts() const;  // -1: all; errc::usage if it is not a fanout
-  list_side lists() const;
-  bool wants_in_lists() const { return full || lists() == list_side::in || score == "sampled"; }  // it pulls
+  edge_direction lists() const;
+  bool wants_in_lists() const { return full || lists() == edge_direction::in || score == "sampled"; }  // it pulls
   block_options blocks() const;
   std::uint64_t kept_list_bytes(std::uint64_t all) const;  // of so many bytes of remote adjacency; errc::usage
   // By --score, in the order of ids().

@@ -15,7 +15,7 @@ void set_layers(model_options& m, std::string const& norm, bool residual, std::u
 
 void shard_arguments::add(verb& v, bool trains) {
   v.add("--shards", shards).not_with("--devices").not_with("--ranks");
-  v.add("--shard-strategy", way);
+  v.add("--shard-strategy", strategy);
   v.add("--shard-reduction", sums);
   v.add("--shard-balance", balance);
   v.add("--shard-dtype", wire);
@@ -27,39 +27,39 @@ void shard_arguments::add(verb& v, bool trains) {
 }
 shard_options shard_arguments::options(std::uint32_t n) const {
   shard_options o;
-  o.shards = n, o.far_lists = far_lists;
+  o.shards = n, o.remote_adjacency = remote_adjacency;
   if (!decides()) try {
-      o.way = parse_shard_way(*way);
+      o.strategy = parse_shard_strategy(*strategy);
     } catch (error const&) {
-      fail(errc::usage, "--shard-strategy {}: use auto, bulk, collective or mgg", *way);
+      fail(errc::usage, "--shard-strategy {}: use auto, bulk, collective or mgg", *strategy);
     }
   if (!(late_seconds() > 0)) fail(errc::usage, "--shard-timeout {}: use seconds, more than 0", *wait);
   if (sums && *sums != "deterministic" && *sums != "fast") fail(errc::usage, "--shard-reduction {}: use deterministic or fast", *sums);
-  if (sums) o.sums = *sums == "fast" ? shard_sums::quick : shard_sums::exact;
+  if (sums) o.sums = *sums == "fast" ? shard_reduction::fast : shard_reduction::deterministic;
   if (balance) o.balance = parse_shard_balance(*balance);
   if (wire) o.wire = parse_element(*wire);
   if (lists && *lists != "plain" && *lists != "compressed") fail(errc::usage, "--shard-adjacency {}: use plain or compressed", *lists);
-  o.packed_lists = packs_lists();
+  o.compressed_adjacency = packs_lists();
   if (rows && *rows != "local" && *rows != "tiered") fail(errc::usage, "--shard-features {}: use local or tiered", *rows);
   o.far_rows = rows == "tiered";
   if (provider) o.provider = parse_shard_provider(*provider);
-  if (o.way == shard_way::mgg) {
-    if (sums && o.sums == shard_sums::exact)
+  if (o.strategy == shard_strategy::mgg) {
+    if (sums && o.sums == shard_reduction::deterministic)
       fail(errc::usage,
            "--shard-strategy mgg and --shard-reduction deterministic: it sums with atomics, in no fixed order; use another strategy, or "
            "fast");
-    o.sums = shard_sums::quick;
+    o.sums = shard_reduction::fast;
   }
   if (mgg.empty()) return o;
-  if (o.way != shard_way::mgg) fail(errc::usage, "--mgg goes with --shard-strategy mgg; add that, or leave it out");
+  if (o.strategy != shard_strategy::mgg) fail(errc::usage, "--mgg goes with --shard-strategy mgg; add that, or leave it out");
   if (mgg.size() != 3)
     fail(errc::usage, "--mgg of {} numbers: use neighbors per partition, distance and warps per block, as 16,1,4", mgg.size());
-  o.mgg = {mgg[0], mgg[1], mgg[2]};
+  o.tuning = {mgg[0], mgg[1], mgg[2]};
   return o;
 }
 
 void shard_arguments::refuse_all(char const* why) const {
-  for (auto const& [said, name] : {std::pair{way.has_value(), "--shard-strategy"}, std::pair{sums.has_value(), "--shard-reduction"},
+  for (auto const& [said, name] : {std::pair{strategy.has_value(), "--shard-strategy"}, std::pair{sums.has_value(), "--shard-reduction"},
                                    std::pair{balance.has_value(), "--shard-balance"}, std::pair{wire.has_value(), "--shard-dtype"},
                                    std::pair{lists.has_value(), "--shard-adjacency"}, std::pair{rows.has_value(), "--shard-features"},
                                    std::pair{provider.has_value(), "--shard-transport"}, std::pair{!mgg.empty(), "--mgg"},
@@ -67,8 +67,8 @@ void shard_arguments::refuse_all(char const* why) const {
     if (said) fail(errc::usage, "{} {}", name, why);
 }
 
-std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, shard_arguments const& split,
-                             place where, bool full) {
+std::vector<execution_device> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks,
+                                        shard_arguments const& split, execution_device where, bool full) {
   if (full && ranks && *ranks != 1)
     fail(errc::usage, "--full and {} ranks: full-graph training uses shards; use --shards {}", *ranks, *ranks);
   if (!full) {
@@ -78,8 +78,8 @@ std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::opt
   char const* const what = full ? "shards" : "ranks";
   std::uint32_t const n = full ? split.shards.value_or(1) : ranks.value_or(1);
   if (n == 0) fail(errc::usage, "--{} 0: say 1 to {}", what, rank_group::most_ranks);
-  std::vector<place> all;
-  for (std::uint32_t const d : devices) all.push_back({place_kind::device, static_cast<int>(d)});
+  std::vector<execution_device> all;
+  for (std::uint32_t const d : devices) all.push_back({device_kind::cuda, static_cast<int>(d)});
   if (all.empty()) all.assign(n, where);
   if (all.size() > rank_group::most_ranks) fail(errc::usage, "{} {}: say 1 to {}", all.size(), what, rank_group::most_ranks);
   return all;
@@ -118,9 +118,9 @@ std::optional<std::uint64_t> budget_of_types(load_arguments const& a) {
   return a.budget_bytes(0);
 }
 void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std::string const& file, model_options& m) {
-  m.labels = labels.kind == element::i64 ? label_kind::one_class : label_kind::yes_or_no;
+  m.labels = labels.kind == element::i64 ? label_kind::single_label : label_kind::multi_label;
   m.classes = labels.width;
-  if (m.labels == label_kind::one_class) {
+  if (m.labels == label_kind::single_label) {
     auto const* const label = static_cast<std::int64_t const*>(labels.data);
     std::int64_t highest = 0;
     for (std::uint64_t v = 0; v < labels.rows; ++v) {
@@ -135,14 +135,14 @@ void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std
   }
 }
 
-open_options types_options(place where, std::string const& tier, pulled_lists const& how) {
+open_options types_options(execution_device where, std::string const& tier, pulled_lists const& how) {
   open_options o;
-  o.where = where;
+  o.device = where;
   if (!tier.empty() && tier != "automatic") o.edges = parse_tier(tier);
-  o.in_lists = how.side == list_side::out || how.both, o.weights = how.weighted;
+  o.in_edges = how.side == edge_direction::out || how.both, o.weights = how.weighted;
   return o;
 }
-opened_types open_types(std::string const& file, place where, std::string const& tier, pulled_lists const& how,
+opened_types open_types(std::string const& file, execution_device where, std::string const& tier, pulled_lists const& how,
                         std::optional<std::uint64_t> budget, row_arguments const& a, rank_group* together) {
   open_options const lists = types_options(where, tier, how);
   opened_types all{
@@ -153,8 +153,8 @@ opened_types open_types(std::string const& file, place where, std::string const&
   for (vertex_type const& t : all.g.types()) {
     row_array const rows = a.open_table(features_of(file, t), where, together);
     tiered_options o;
-    o.where = where;
-    if (where.kind != place_kind::host) o.device_budget = budget;
+    o.device = where;
+    if (where.kind != device_kind::cpu) o.feature_cache = budget;
     a.set_file_budgets(o, rows);
     all.tables.emplace_back(rows, o);
     all.rows.push_back(rows);

@@ -16,21 +16,21 @@ void set_layers(model_options& m, std::string const& norm, bool residual, std::u
 // How the whole graph is split; unset: as shard_options has it.
 struct shard_arguments {
   std::optional<std::uint32_t> shards;
-  std::optional<std::string> way, sums, balance, wire, lists, rows, provider;
+  std::optional<std::string> strategy, sums, balance, wire, lists, rows, provider;
   std::vector<std::uint32_t> mgg;
   std::optional<double> wait;
-  bool far_lists = false;  // as --tier host says of shards on devices
+  bool remote_adjacency = false;  // as --tier host says of shards on devices
   void add(verb& v, bool trains);
   bool packs_lists() const { return lists == "compressed"; }
-  bool decides() const { return !way || *way == "auto"; }  // which way is decided by measuring
+  bool decides() const { return !strategy || *strategy == "auto"; }  // which way is decided by measuring
   shard_options options(std::uint32_t n) const;
   void refuse_all(char const* why) const;  // errc::usage names one that is set, except --shards
   double late_seconds() const { return wait.value_or(300); }
 };
 
 // Where each of those that learn together is, ranks or (full) shards: on these devices, or so many at a place.
-std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, shard_arguments const& split,
-                             place where, bool full);
+std::vector<execution_device> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks,
+                                        shard_arguments const& split, execution_device where, bool full);
 
 // The kind of labels and the number of classes: as set, or the highest label plus one.
 void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std::string const& file, model_options& m);
@@ -54,13 +54,13 @@ struct opened_types {
   }
 };
 struct pulled_lists {  // of each relation
-  list_side side = list_side::in;
+  edge_direction side = edge_direction::in;
   bool weighted = false, both = false;  // both: whole-graph steps go back too
 };
-open_options types_options(place where, std::string const& tier, pulled_lists const& how);
+open_options types_options(execution_device where, std::string const& tier, pulled_lists const& how);
 // `budget`: cached bytes of each table. `together`: processes that share one copy of adjacency and features in host memory. errc::input
 // names a type without features.
-opened_types open_types(std::string const& file, place where, std::string const& tier, pulled_lists const& how,
+opened_types open_types(std::string const& file, execution_device where, std::string const& tier, pulled_lists const& how,
                         std::optional<std::uint64_t> budget, row_arguments const& rows, rank_group* together = nullptr);
 
 }  // namespace garner::cli

@@ -121,14 +121,14 @@ void rank_vertices(pagerank_arguments& a) {
   if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9)) fail(errc::usage, "--tolerance {}: say a positive number", *o.tolerance);
   if (o.iterations && *o.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
   a.resolve(o);
-  if (!a.personal.empty()) o.personal = read_personal(a.personal);
+  if (!a.personal.empty()) o.personalization = read_personal(a.personal);
 
   graph_source from(a.file);
   if (pulls) from.want_in_lists();
   graph_info const& info = from.info();
   pagerank_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
-  needs.in_lists = pulls && info.in_lists;
+  needs.in_edges = pulls && info.in_edges;
   needs.weights = o.weighted;
   job_ground const at = a.load(from, o, needs);
   if (!a.json) {
@@ -157,7 +157,7 @@ void rank_vertices(pagerank_arguments& a) {
     all["damping"] = o.damping;
     all["tolerance"] = o.tolerance.value_or(pulls ? 1e-4 : 1e-3);
     all["dangling"] = to_string(o.dangling);
-    all["personal"] = o.personal.size();
+    all["personal"] = o.personalization.size();
     at.add_device_cache(all, job.setting().device_cache);
     cli::say("{}\n", to_json(r, top, pulls, ms_per_iteration, std::move(all), at).dump(2));
     return;

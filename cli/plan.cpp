@@ -40,11 +40,11 @@ struct plan_arguments {
 json bytes_or_null(std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); }
 
 // The limits that the algorithm would set. A device that is not in this machine is planned for too: its memory is the budget.
-bytes_needed allowed_by(cli::budget_arguments const& budgets, place where) {
-  bool const there = where.kind != place_kind::device || where.index < device::count();
+bytes_needed allowed_by(cli::budget_arguments const& budgets, execution_device where) {
+  bool const there = where.kind != device_kind::cuda || where.index < device::count();
   if (there) {
     budgets.apply(where);
-    return {host_budget().limit(), where.kind == place_kind::device ? cli::device_limit(where) : 0};
+    return {host_budget().limit(), where.kind == device_kind::cuda ? cli::device_limit(where) : 0};
   }
   if (!budgets.host.empty()) host_budget().set_limit(parse_bytes(budgets.host));
   return {host_budget().limit(), budgets.device.empty() ? budget::unlimited : parse_bytes(budgets.device)};
@@ -54,22 +54,22 @@ json gather_load(plan_arguments const& a) {
   for (auto const& [said, option] : {std::pair{!a.variant.empty(), "--variant"}, std::pair{a.iterations.has_value(), "--iterations"}})
     if (said) fail(errc::usage, "{} goes with other algorithms than {}; leave it out", option, a.job);
   if (a.job == "load") a.train.require_unset(a.job);
-  place where = parse_place(a.place);
+  execution_device where = parse_device(a.place);
   if (!a.train.devices.empty()) {
     if (a.place != "cuda") fail(errc::usage, "--devices and --device {}: say one of them", a.place);
-    where = {place_kind::device, static_cast<int>(a.train.devices[0])};
+    where = {device_kind::cuda, static_cast<int>(a.train.devices[0])};
   }
   bytes_needed allowed = allowed_by(a.budgets, where);
   for (std::uint32_t const d : a.train.devices)
-    allowed.device = std::min(allowed.device, allowed_by(a.budgets, {place_kind::device, static_cast<int>(d)}).device);
+    allowed.device = std::min(allowed.device, allowed_by(a.budgets, {device_kind::cuda, static_cast<int>(d)}).device);
   cli::plan_load_arguments load = a.load;
   if (!a.device_cache.empty()) load.keep_lists = a.device_cache;
   return cli::plan_of_load(load, a.job == "train" ? &a.train : nullptr, a.file, where, a.tier, a.access, allowed.host, allowed.device);
 }
 
 // With several devices the shards' entries replace those of one; all edges are in host memory, even if each shard has its own.
-void tell_parts(job_plan& p, std::vector<job_part> const& parts, graph_info const& info, tier edges, bool in_lists) {
-  bool const on_device = parts[0].where.kind == place_kind::device;
+void tell_parts(job_plan& p, std::vector<job_part> const& parts, graph_info const& info, tier edges, bool in_edges) {
+  bool const on_device = parts[0].where.kind == device_kind::cuda;
   tier const near = on_device ? tier::device : tier::host;
   std::vector<plan_row> rows;
   for (plan_row r : p.rows) {
@@ -78,7 +78,7 @@ void tell_parts(job_plan& p, std::vector<job_part> const& parts, graph_info cons
     if (r.where == tier::device) r.where = tier::host;
     rows.push_back(std::move(r));
   }
-  rows.push_back({"offsets of the shards", tier::host, (info.vertices + parts.size()) * (in_lists ? 16 : 8)});
+  rows.push_back({"offsets of the shards", tier::host, (info.vertices + parts.size()) * (in_edges ? 16 : 8)});
   for (std::size_t k = 0; k < parts.size(); ++k) {
     rows.push_back({fmt::format("shard {}: state", k), near, parts[k].state_bytes});
     if (parts[k].cache_bytes) rows.push_back({fmt::format("shard {}: graph cache", k), near, parts[k].cache_bytes});
@@ -94,27 +94,27 @@ json gather(plan_arguments const& a) {
   a.load.require_unset(a.job, ranked), a.train.require_unset(a.job, !spreads);
   if (ranked) ranked->weighted = a.load.weighted;
   if (!a.variant.empty()) set_variant(o, a.variant);
-  std::vector<place> const places =
+  std::vector<execution_device> const places =
       cli::shard_places(!a.train.devices.empty() && a.place == "cuda" ? "cpu" : a.place, a.train.split_into.shards, a.train.devices);
-  place const where = places[0];
+  execution_device const where = places[0];
   bool const spread = places.size() > 1;
   access_mode const access = parse_access(a.access);
   require_combination(where, cli::chooses_tier(a.tier) ? default_tier(where, access) : parse_tier(a.tier), access);
   std::visit(
       [&](auto& job) {
-        job.where = where, job.access = access;
+        job.device = where, job.access = access;
         if constexpr (requires { job.shards; })
           if (spread) job.shards = places;
       },
       o);
-  if (!a.device_cache.empty()) std::visit([&](auto& job) { job.device_budget = parse_bytes(a.device_cache); }, o);
+  if (!a.device_cache.empty()) std::visit([&](auto& job) { job.graph_cache = parse_bytes(a.device_cache); }, o);
   if (a.iterations) {
     if (kind_of(o) != job_kind::pagerank) fail(errc::usage, "--iterations goes with --algorithm pagerank; leave it out");
     if (*a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
     std::get<pagerank_options>(o).iterations = a.iterations;
   }
   bytes_needed allowed = allowed_by(a.budgets, where);
-  for (place const& other : places) allowed.device = std::min(allowed.device, allowed_by(a.budgets, other).device);
+  for (execution_device const& other : places) allowed.device = std::min(allowed.device, allowed_by(a.budgets, other).device);
   graph_source from(a.file);
   if (pulls_in_lists(o)) from.want_in_lists();
   graph_info const& info = from.info();
@@ -127,16 +127,16 @@ json gather(plan_arguments const& a) {
     ranks->by_degree = false;
   auto const planned = [&](std::uint64_t const* offsets) {
     job_plan p = make_plan(info, o, kept, offsets, offsets);
-    if (from.makes_in_lists()) p.rows.push_back({"in-edges, being built", tier::host, from.making_bytes(where.kind == place_kind::device)});
+    if (from.makes_in_lists()) p.rows.push_back({"in-edges, being built", tier::host, from.making_bytes(where.kind == device_kind::cuda)});
     return p;
   };
   job_plan p = planned(nullptr);
   std::vector<job_part> parts;
   std::uint64_t links = 1;  // each device has its own
   if (spread) {
-    if (where.kind == place_kind::device) {
+    if (where.kind == device_kind::cuda) {
       std::set<int> devices;
-      for (place const& one : places) devices.insert(one.index);
+      for (execution_device const& one : places) devices.insert(one.index);
       links = devices.size();
     }
     bool const in = kind_of(o) == job_kind::pagerank && reads_in_lists(info, o);
@@ -145,19 +145,19 @@ json gather(plan_arguments const& a) {
     p = planned(offsets.empty() ? nullptr : offsets.data());
     tell_parts(p, parts, info, edges, reads_in_lists(info, o));
   }
-  std::uint64_t const on_one = where.kind == place_kind::device ? near_bytes(parts, edges) : 0;
+  std::uint64_t const on_one = where.kind == device_kind::cuda ? near_bytes(parts, edges) : 0;
   auto const device_bytes = [&] { return spread ? on_one : p.device_bytes(); };
   // As the algorithm does: a cache of default size is smaller where memory is short.
-  if (!spread && where.kind == place_kind::device && a.device_cache.empty() && p.device_bytes() > allowed.device) {
+  if (!spread && where.kind == device_kind::cuda && a.device_cache.empty() && p.device_bytes() > allowed.device) {
     std::uint64_t others = p.device_bytes();
     for (planned_part const& c : p.kept) others -= c.bytes;
-    std::visit([&](auto& job) { job.device_budget = cli::device_cache_that_fits(default_device_budget(info), allowed.device, others); }, o);
+    std::visit([&](auto& job) { job.graph_cache = cli::device_cache_that_fits(default_device_budget(info), allowed.device, others); }, o);
     p = planned(nullptr);
   }
   std::string refusal = why_not(a.file, {p.host_bytes(), device_bytes()}, allowed, to_string(where),
                                 edges == tier::device ? "leave the edges in host memory (--tier host)" : "use --device cpu");
   if (refusal.empty() && edges == tier::peer && device::count() > 0) {
-    place const owner{place_kind::device, peer_tier::owner(where.index)};
+    execution_device const owner{device_kind::cuda, peer_tier::owner(where.index)};
     refusal = why_not(a.file, {0, p.bytes(tier::peer)}, {allowed.host, cli::device_limit(owner)}, to_string(owner),
                       "leave the edges in host memory (--tier host)");
   }
@@ -191,11 +191,11 @@ json gather(plan_arguments const& a) {
                              {"vertices", s.vertices},
                              {"edges", s.edges},
                              {"adjacency_bytes", s.list_bytes},
-                             {"bytes", s.near_bytes(where.kind == place_kind::device ? edges : tier::host)}});
+                             {"bytes", s.near_bytes(where.kind == device_kind::cuda ? edges : tier::host)}});
   all["host_bytes"] = p.host_bytes();
   all["host_allowed"] = bytes_or_null(allowed.host);
   all["device_bytes"] = device_bytes();
-  all["device_allowed"] = where.kind == place_kind::device ? bytes_or_null(allowed.device) : json();
+  all["device_allowed"] = where.kind == device_kind::cuda ? bytes_or_null(allowed.device) : json();
   all["crossings"] = json::array();
   crossing::bound bound = crossing::bound::exactly;
   for (crossing const& c : p.crossings) {

@@ -48,7 +48,7 @@ void plan_load_arguments::add(verb& v) {
   v.add("--width", width, "load: feature rows of this many f32");
   v.add("--target", target, "load: target node type of a dataset with several types (default: the one with training nodes)");
   v.add("--feature-cache", budget, "load: GPU memory that caches features, as 8GiB, or a share of all, as 10% (default: 0)");
-  v.add("--strategy", way, "load: window, tiered, zero_copy, staged, automatic (default: automatic)");
+  v.add("--strategy", strategy, "load: window, tiered, zero_copy, staged, automatic (default: automatic)");
   v.add("--window", window,
         "load: prefetch window: mini-batches whose remote features are fetched together (default: 8 to 32, in a quarter of free memory)");
   v.add("--prefetch", ahead, "load: mini-batches that are ready in advance (default: 2)");
@@ -66,7 +66,7 @@ void plan_load_arguments::require_unset(std::string const& job, bool may_be_weig
   refuse(rule.has_value(), "--rule"), refuse(side.has_value(), "--side"), refuse(disjoint, "--disjoint"),
       refuse(weighted && !may_be_weighted, "--weighted");
   refuse(features.has_value(), "--features"), refuse(width.has_value(), "--width"), refuse(budget.has_value(), "--feature-cache");
-  refuse(way.has_value(), "--strategy"), refuse(window.has_value(), "--window"), refuse(ahead.has_value(), "--prefetch");
+  refuse(strategy.has_value(), "--strategy"), refuse(window.has_value(), "--window"), refuse(ahead.has_value(), "--prefetch");
   refuse(window_bytes.has_value(), "--window-bytes"), refuse(rows.has_value(), "--feature-tier"),
       refuse(host_rows.has_value(), "--host-cache");
   refuse(file_cache.has_value(), "--file-cache"), refuse(drive_reads.has_value(), "--drive-reads"), refuse(target.has_value(), "--target");
@@ -98,12 +98,12 @@ void plan_train_arguments::require_unset(std::string const& job, bool shards_too
 }
 
 namespace {
-std::uint64_t window_limit(place where, std::uint64_t device_allowed) {
-  return where.kind == place_kind::device && device_allowed != budget::unlimited ? device_allowed : std::uint64_t{4} << 30;
+std::uint64_t window_limit(execution_device where, std::uint64_t device_allowed) {
+  return where.kind == device_kind::cuda && device_allowed != budget::unlimited ? device_allowed : std::uint64_t{4} << 30;
 }
 }  // namespace
 load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed) {
-  place const where = a.where();
+  execution_device const where = a.where();
   load_question q;
   q.info = from.info();
   q.where = where;
@@ -113,11 +113,11 @@ load_question question_of(load_arguments const& a, graph_source const& from, tab
   q.row_bytes = rows.row_bytes;
   q.near_limit = window_limit(where, device_allowed);
   q.loader = a.loader();
-  if (where.kind != place_kind::host && rows.row_bytes)
+  if (where.kind != device_kind::cpu && rows.row_bytes)
     q.rows_kept = std::min(rows.rows, a.budget_bytes(rows.rows * rows.row_bytes).value_or(0) / rows.row_bytes);
   if (a.in_file(a.features)) q.rows_at_home = a.file_shares_of(rows).host;
   q.list_bytes = drawn_list_bytes(from, a), q.lists_kept = a.kept_list_bytes(q.list_bytes);
-  buffer<std::uint64_t> const known = from.offsets(a.lists() == list_side::in && from.info().directed, !a.no_check);
+  buffer<std::uint64_t> const known = from.offsets(a.lists() == edge_direction::in && from.info().directed, !a.no_check);
   if (!known.empty()) q.degrees = degree_classes(known.data(), from.info().vertices);
   return q;
 }
@@ -136,10 +136,10 @@ std::optional<double> drive_of(std::string const& table) {
   return rate.requests_a_second * rate.drives;
 }
 // How the gradients of ranks at these places reach each other. Devices that are not here are taken for such as read each other.
-training_question::exchange gradients_of(std::vector<place> const& places) {
+training_question::exchange gradients_of(std::vector<execution_device> const& places) {
   bool apart = false;
-  for (place const a : places)
-    for (place const b : places) {
+  for (execution_device const a : places)
+    for (execution_device const b : places) {
       if (a == b) continue;
       apart = true;
       if (std::max(a.index, b.index) < device::count() && !device::peer_of(a.index, b.index).can) return training_question::exchange::host;
@@ -196,7 +196,7 @@ struct planned_ground {
 };
 planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const* train, std::uint64_t device_allowed) {
   planned_ground g;
-  place const where = a.where();
+  execution_device const where = a.where();
   graph_source from(a.file);
   if (a.wants_in_lists()) from.want_in_lists();
   graph_info const& info = from.info();
@@ -205,7 +205,7 @@ planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const
   if (rows.rows < info.vertices)
     fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.features, rows.rows, a.file, info.vertices);
   g.told = describe(info), g.vertices = info.vertices, g.edges = info.edges;
-  bool const on_device = where.kind == place_kind::device, both = a.wants_in_lists() && info.directed;
+  bool const on_device = where.kind == device_kind::cuda, both = a.wants_in_lists() && info.directed;
   stored const kept = stored_in(from.header());
   std::uint64_t const weights = a.weighted ? weight_bytes(info, kept) : 0;
   std::uint64_t const lists = target_bytes(info, kept) + weights + (both ? target_bytes(info, kept, true) + weights : 0);
@@ -223,7 +223,7 @@ planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const
     if (device_allowed != budget::unlimited && all < device_allowed - device_allowed / 16) g.lists_in = tier::device;
   }
   require_combination(where, g.lists_in, parse_access(a.access));
-  g.q.lists_far = where.kind != place_kind::host && !in_device_memory(g.lists_in);
+  g.q.lists_far = where.kind != device_kind::cpu && !in_device_memory(g.lists_in);
   if (train && train->split) {
     g.parts = parts_in(*train->split, a.file, info.vertices);
   } else {
@@ -241,7 +241,7 @@ planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const
 // The relation that holds the same edges the other way round, as `convert --undirected` names it; none: itself.
 std::size_t twin_of(std::vector<edge_type> const& all, std::size_t r) {
   for (std::size_t k = 0; k < all.size(); ++k)
-    if (all[k].from == all[r].to && all[k].to == all[r].from && all[k].arcs == all[r].arcs &&
+    if (all[k].from == all[r].to && all[k].to == all[r].from && all[k].stored_edges == all[r].stored_edges &&
         (all[k].relation == "rev_" + all[r].relation || all[r].relation == "rev_" + all[k].relation))
       return k;
   return r;
@@ -253,10 +253,10 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
     if (said) fail(errc::usage, "{}: {} names features and training vertices itself; leave it out", option, a.file);
   std::optional<std::uint64_t> const kept = budget_of_types(a);
   planned_ground g;
-  place const where = a.where();
-  bool const on_device = where.kind == place_kind::device, host = where.kind == place_kind::host;
-  list_side const side = a.lists();
-  hetero_manifest const m = read_manifest(a.file);
+  execution_device const where = a.where();
+  bool const on_device = where.kind == device_kind::cuda, host = where.kind == device_kind::cpu;
+  edge_direction const side = a.lists();
+  dataset_info const m = read_dataset(a.file);
   std::size_t const target = target_of(m.types, a.file, p.target.value_or(""), train != nullptr);
   vertex_type const& seeds = m.types[target];
   g.told = fmt::format("{} types, {} relations; '{}' is the target", m.types.size(), m.edges.size(), seeds.name);
@@ -290,20 +290,20 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
   g.types = types_of(m, a.file, target, std::move(widths), side);
 
   access_mode const access = parse_access(a.access);
-  bool const in_lists = side == list_side::out || (train && train->full);
+  bool const in_edges = side == edge_direction::out || (train && train->full);
   std::vector<graph_source> sources;
   std::vector<buffer<std::uint64_t>> out, in;
   std::uint64_t near = 0, offsets = 0, making = 0;
   std::vector<std::pair<tier, std::uint64_t>> lists;  // of a relation
   for (std::size_t r = 0; r < m.edges.size(); ++r) {
-    graph_source& from = sources.emplace_back(m.edges[r].lists);
-    if (in_lists) from.want_in_lists();
+    graph_source& from = sources.emplace_back(m.edges[r].adjacency);
+    if (in_edges) from.want_in_lists();
     graph_info const& info = from.info();
     if (a.weighted && info.weights == weight_kind::none)
-      fail(errc::input, "{}: --weighted, and this graph has no weights", m.edges[r].lists.string());
+      fail(errc::input, "{}: --weighted, and this graph has no weights", m.edges[r].adjacency.string());
     load_options how;
-    how.weights = a.weighted, how.in_lists = in_lists;
-    std::uint64_t const bytes = list_bytes(from.header(), how), at = (info.vertices + 1) * 8 * (in_lists && info.directed ? 2 : 1);
+    how.weights = a.weighted, how.in_edges = in_edges;
+    std::uint64_t const bytes = list_bytes(from.header(), how), at = (info.vertices + 1) * 8 * (in_edges && info.directed ? 2 : 1);
     // Each part that still fits is local, as open_graph decides.
     tier where_it_lies = chooses_tier(a.tier) ? default_tier(where, access) : parse_tier(a.tier);
     if (chooses_tier(a.tier) && on_device && device_allowed != budget::unlimited) {
@@ -319,19 +319,19 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
     q.relations.push_back(of);
     if (r == 0 || !in_device_memory(where_it_lies)) g.lists_in = where_it_lies;
     out.push_back(from.offsets(false, !a.no_check));
-    bool const there = !info.directed || (info.in_lists && !from.makes_in_lists());
+    bool const there = !info.directed || (info.in_edges && !from.makes_in_lists());
     in.push_back(there ? from.offsets(info.directed, !a.no_check) : buffer<std::uint64_t>());
   }
   std::vector<relation_degrees> degrees;
   auto const at = [](buffer<std::uint64_t> const& b) { return b.empty() ? nullptr : b.data(); };
   auto const mean = [&](std::size_t r, std::uint32_t type) {
-    return static_cast<double>(m.edges[r].arcs) / static_cast<double>(std::max<std::uint64_t>(m.types[type].count, 1));
+    return static_cast<double>(m.edges[r].stored_edges) / static_cast<double>(std::max<std::uint64_t>(m.types[type].count, 1));
   };
   for (std::size_t r = 0; r < m.edges.size(); ++r) {
     std::size_t const twin = twin_of(m.edges, r);
     bool const other_way = twin != r || m.edges[r].from == m.edges[r].to;
     std::uint64_t const *pulled = at(out[r]), *given = at(in[r]) ? at(in[r]) : other_way ? at(out[twin]) : nullptr;
-    if (side == list_side::out) std::swap(pulled, given);
+    if (side == edge_direction::out) std::swap(pulled, given);
     load_relation const& of = q.relations[r];
     degrees.push_back({of.from, of.to, pulled, given, mean(r, of.to), mean(r, of.from)});
   }
@@ -345,7 +345,7 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
   return g;
 }
 
-training_question question_of(plan_train_arguments const& t, std::vector<place> const& places, planned_ground const& g,
+training_question question_of(plan_train_arguments const& t, std::vector<execution_device> const& places, planned_ground const& g,
                               std::uint64_t near_free) {
   training_question all;
   load_question const& q = g.q;
@@ -380,11 +380,11 @@ struct planned_shard {
 };
 struct planned_split {
   std::vector<planned_shard> shards;
-  std::vector<shard_decision::considered> ways;  // predicted as if edges led anywhere
-  std::uint64_t list_bytes = 0;                  // of all, both directions
+  std::vector<shard_decision::considered> strategies;  // predicted as if edges led anywhere
+  std::uint64_t list_bytes = 0;                        // of all, both directions
 };
 planned_split plan_shards(training_question q, shard_options const& o, graph_source const& from, std::string const& file, bool in,
-                          std::vector<place> const& places) {
+                          std::vector<execution_device> const& places) {
   std::uint64_t const n = q.load.info.vertices, edges = q.load.info.edges;
   buffer<std::uint64_t> const known = from.offsets(in && q.load.info.directed, true);
   std::vector<std::uint64_t> even;
@@ -398,8 +398,8 @@ planned_split plan_shards(training_question q, shard_options const& o, graph_sou
   planned_split split;
   std::vector<planned_shard>& all = split.shards;
   std::vector<shard_sizes::part> sizes;
-  bool const several = std::any_of(places.begin(), places.end(), [&](place p) { return p.index != places[0].index; }),
-             may_be_whole = several && places[0].kind == place_kind::device;
+  bool const several = std::any_of(places.begin(), places.end(), [&](execution_device p) { return p.index != places[0].index; }),
+             may_be_whole = several && places[0].kind == device_kind::cuda;
   for (std::uint32_t s = 0; s < parts.shards(); ++s) {
     std::uint64_t const first = parts.first(s), own = parts.count(s), arcs = offsets[first + own] - offsets[first];
     q.shard = {static_cast<double>(own),
@@ -419,13 +419,14 @@ planned_split plan_shards(training_question q, shard_options const& o, graph_sou
   of.one_place = !several;
   std::vector<shard_pass> const passes = costs_of(passes_of(q.model, q.input_dropout));
   shard_rates const rates = known_rates(places[0]);
-  split.ways = ways_of(of, o, q.load.weighted, passes, rates, several);
-  if (o.sums == shard_sums::quick) return split;
+  split.strategies = ways_of(of, o, q.load.weighted, passes, rates, several);
+  if (o.sums == shard_reduction::fast) return split;
   shard_options quick = o;  // mgg is reported too
-  quick.sums = shard_sums::quick;
+  quick.sums = shard_reduction::fast;
   for (shard_decision::considered const& w : ways_of(of, quick, q.load.weighted, passes, rates, false))
-    if (w.way == shard_way::mgg) split.ways.push_back(w);
-  std::stable_sort(split.ways.begin(), split.ways.end(), [](auto const& a, auto const& b) { return a.predicted_ms < b.predicted_ms; });
+    if (w.strategy == shard_strategy::mgg) split.strategies.push_back(w);
+  std::stable_sort(split.strategies.begin(), split.strategies.end(),
+                   [](auto const& a, auto const& b) { return a.predicted_ms < b.predicted_ms; });
   return split;
 }
 // Whether what shards share is copied, and lies near then: between processes, and where a library brings it.
@@ -448,9 +449,9 @@ std::vector<load_array> sum_of(std::vector<planned_shard> const& shards) {
 }  // namespace
 
 void require_whole(training_question q, shard_options const* split, graph_source const& from, std::string const& file, bool in,
-                   std::vector<place> const& places, std::optional<std::uint32_t> process) {
+                   std::vector<execution_device> const& places, std::optional<std::uint32_t> process) {
   double most = 0;  // bytes at a place
-  bool const on_device = places[0].kind == place_kind::device;
+  bool const on_device = places[0].kind == device_kind::cuda;
   if (split) {
     q.shard_windows = windows_near(*split, on_device, process.has_value());
     std::vector<planned_shard> const shards = plan_shards(q, *split, from, file, in, places).shards;
@@ -474,7 +475,7 @@ void require_whole(training_question q, shard_options const* split, graph_source
                        : "use --devices or mini-batches (--fanout)");
 }
 
-json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, place where,
+json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, execution_device where,
                   std::string const& tier_said, std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed) {
   load_arguments a;
   a.file = file, a.access = access, a.tier = tier_said, a.place = to_string(where);
@@ -482,7 +483,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     if (said) to = static_cast<std::remove_reference_t<decltype(to)>>(*said);
   };
   take(a.fanout, p.fanout), take(a.share, p.share), take(a.rule, p.rule), take(a.side, p.side), take(a.budget, p.budget),
-      take(a.keep_lists, p.keep_lists), take(a.way, p.way);
+      take(a.keep_lists, p.keep_lists), take(a.strategy, p.strategy);
   take(a.features, p.features), take(a.window_bytes, p.window_bytes), take(a.batch, p.batch);
   take(a.rows, p.rows), take(a.host_rows, p.host_rows), take(a.file_cache, p.file_cache);
   if (p.window && *p.window <= 64) a.window = static_cast<std::uint32_t>(*p.window);
@@ -496,7 +497,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   if (!several && p.target) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", *p.target, file);
   a.check();
 
-  bool const on_device = where.kind == place_kind::device, host = where.kind == place_kind::host;
+  bool const on_device = where.kind == device_kind::cuda, host = where.kind == device_kind::cpu;
   planned_ground g = several ? ground_of_types(a, p, train, device_allowed) : ground_of_one(a, train, device_allowed);
   load_question& q = g.q;
   std::uint64_t const share = g.parts[1];
@@ -505,8 +506,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   std::optional<training_plan> learns;
   planned_split split_up;
   std::vector<planned_shard>& shards = split_up.shards;
-  std::vector<place> const places =
-      train ? places_of(train->devices, train->ranks, train->split_into, where, train->full) : std::vector<place>{where};
+  std::vector<execution_device> const places =
+      train ? places_of(train->devices, train->ranks, train->split_into, where, train->full) : std::vector<execution_device>{where};
   bool const split = train && train->full && (places.size() > 1 || train->split_into.shards);
   shard_arguments split_into = train ? train->split_into : shard_arguments();
   if (split && several)
@@ -516,7 +517,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     fail(errc::device, "--shard-transport peer: these devices cannot read each other's memory; say others, or leave it out");
   if (split && on_device) {  // each shard copies its own
     if (chooses_tier(tier_said)) g.lists_in = tier::host;
-    else split_into.far_lists = parse_tier(tier_said) == tier::host;
+    else split_into.remote_adjacency = parse_tier(tier_said) == tier::host;
     std::erase_if(g.lists, [](plan_row const& r) { return r.what == "offsets, local"; });
     for (plan_row& r : g.lists)
       if (r.what == "adjacency") r.where = g.lists_in;
@@ -524,7 +525,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   std::uint64_t const ranks = split ? 1 : places.size();
   bool const through_host = gradients_of(places) == training_question::exchange::host;
   std::uint64_t together = 1;  // ranks on a place
-  for (place const p : places) together = std::max(together, static_cast<std::uint64_t>(std::count(places.begin(), places.end(), p)));
+  for (execution_device const p : places)
+    together = std::max(together, static_cast<std::uint64_t>(std::count(places.begin(), places.end(), p)));
   std::uint64_t rows_near = 0, rows_kept = 0, all_rows = 0;  // bytes, rows, bytes
   for (planned_table const& t : g.tables)
     rows_near += t.kept * t.size.row_bytes, rows_kept += t.kept, all_rows += t.size.rows * t.size.row_bytes;
@@ -535,7 +537,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     learns = planned(allowed);
     if (split) {
       graph_source from(file);
-      bool const in = a.lists() == list_side::in;
+      bool const in = a.lists() == edge_direction::in;
       if (a.wants_in_lists()) from.want_in_lists();
       shard_options const into = split_into.options(static_cast<std::uint32_t>(places.size()));
       training_question q = question_of(*train, places, g, allowed);
@@ -574,7 +576,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     memory.push_back({t.named("feature cache"), near, t.kept * bytes * together});
     memory.push_back({t.named("index of the feature cache"), near, t.size.rows * 4 * together});
   }
-  if (split_into.far_lists)
+  if (split_into.remote_adjacency)
     memory.push_back(
         {split_into.packs_lists() ? "compressed adjacency of shards, at most" : "adjacency of shards", tier::host, split_up.list_bytes});
   for (load_array const& n : plan.near) memory.push_back({n.what, near, n.bytes * together});
@@ -589,10 +591,10 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
       (r.where == tier::device ? needed.device
        : r.where == tier::peer ? needed.device
                                : needed.host) += r.where == tier::peer ? 0 : r.bytes;
-  std::string const refusal =
-      why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
-              g.lists_in == tier::device || (split && on_device && !split_into.far_lists) ? "leave the edges in host memory (--tier host)"
-                                                                                          : "use a smaller --feature-cache");
+  std::string const refusal = why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
+                                      g.lists_in == tier::device || (split && on_device && !split_into.remote_adjacency)
+                                          ? "leave the edges in host memory (--tier host)"
+                                          : "use a smaller --feature-cache");
 
   json all{{"file", file},
            {"graph", g.told},
@@ -610,7 +612,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
            {"row_bytes", several ? json() : json(g.tables[0].size.row_bytes)},
            {"feature_cache_rows", rows_kept},
            {"graph_cache_bytes", q.lists_far ? q.lists_kept : 0},
-           {"strategy", a.way},
+           {"strategy", a.strategy},
            {"window", plan.window ? json(plan.window) : json()},
            {"from_offsets", g.from_offsets()},
            {"training_nodes", share},
@@ -629,8 +631,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
                              {"remote_rows_at_most", s.part.remote_rows},
                              {"bytes", s.plan.bytes()}});
   all["strategies"] = json::array();
-  for (shard_decision::considered const& w : split_up.ways)
-    all["strategies"].push_back({{"strategy", to_string(w.way)},
+  for (shard_decision::considered const& w : split_up.strategies)
+    all["strategies"].push_back({{"strategy", to_string(w.strategy)},
                                  {"shards", w.shards},
                                  {"predicted_ms", w.predicted_ms},
                                  {"floor_ms", w.floor_ms},

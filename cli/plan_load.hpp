@@ -15,7 +15,7 @@ namespace garner::cli {
 
 // Options that `garner load` has too; unset: its default.
 struct plan_load_arguments {
-  std::optional<std::string> fanout, share, rule, side, features, budget, keep_lists, way, window_bytes, rows, host_rows, file_cache,
+  std::optional<std::string> fanout, share, rule, side, features, budget, keep_lists, strategy, window_bytes, rows, host_rows, file_cache,
       target;
   std::optional<std::uint64_t> batch, width, window, ahead, drive_reads;
   bool disjoint = false, weighted = false;
@@ -42,10 +42,10 @@ std::uint64_t near_bytes(load_question const& q);  // its local memory, cached r
 // memory that a plan leaves for growth, and as if no shard needed rows of others. `q`: of full-graph steps. `process`: shards are
 // processes, and this is that one; devices have one each.
 void require_whole(training_question q, shard_options const* split, graph_source const& from, std::string const& file, bool in,
-                   std::vector<place> const& places, std::optional<std::uint32_t> process = {});
+                   std::vector<execution_device> const& places, std::optional<std::uint32_t> process = {});
 // `allowed`: host and device memory, in bytes, of each device. `train`: of a training, null: of mini-batches alone.
-nlohmann::ordered_json plan_of_load(plan_load_arguments const& a, plan_train_arguments const* train, std::string const& file, place where,
-                                    std::string const& tier, std::string const& access, std::uint64_t host_allowed,
+nlohmann::ordered_json plan_of_load(plan_load_arguments const& a, plan_train_arguments const* train, std::string const& file,
+                                    execution_device where, std::string const& tier, std::string const& access, std::uint64_t host_allowed,
                                     std::uint64_t device_allowed);
 void print_plan_of_load(nlohmann::ordered_json const& all);
 

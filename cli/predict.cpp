@@ -46,7 +46,7 @@ void add_report(json& out, inference_report const& r) {
                   {"adjacency_bytes", r.lists},
                   {"bytes", r.bytes()},
                   {"gbs", rate(r)},
-                  {"local_bytes", r.near_bytes},
+                  {"local_bytes", r.device_bytes},
                   {"floor_bytes", r.floor_bytes},
                   {"link_gbs", maybe(r.link_gbs)},
                   {"floor_ms", maybe(least)},
@@ -62,10 +62,10 @@ void say_report(inference_report const& r) {
                                       *r.floor_ms())
                         : "");
 }
-gnn_model read_model(predict_arguments const& a, place where) {
-  gnn_model model = gnn_model::read(a.model, where);
+gnn_model read_model(predict_arguments const& a, execution_device where) {
+  gnn_model model = gnn_model::load(a.model, where);
   model_options const& o = model.options();
-  if (a.classes && o.labels != label_kind::one_class)
+  if (a.classes && o.labels != label_kind::single_label)
     fail(errc::usage, "--classes-only: this model is multi-label, with {} labels per node; leave it out to get their scores", o.classes);
   return model;
 }
@@ -73,7 +73,7 @@ gnn_model read_model(predict_arguments const& a, place where) {
 void write_scores(predict_arguments const& a, gnn_model const& model, std::vector<float> const& scores,
                   inference_report const* r = nullptr) {
   std::uint64_t const classes = model.options().classes, n = scores.size() / classes;
-  bool const one = model.options().labels == label_kind::one_class;
+  bool const one = model.options().labels == label_kind::single_label;
   std::vector<std::int64_t> found(one ? n : 0);
   std::vector<std::uint64_t> count(one ? classes : 0);
   for (std::uint64_t v = 0; v < found.size(); ++v) {
@@ -101,18 +101,18 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
 void predict_types(predict_arguments& a) {
   if (!a.features.empty()) fail(errc::usage, "--features {}: {} names features itself; leave it out", a.features, a.file);
   cli::check_outputs(a.file, {{"--out", a.out}});
-  place const where = a.where();
+  execution_device const where = a.where();
   a.budgets.apply(where);
   gnn_model model = read_model(a, where);
   if (model.types().names.empty())
     fail(errc::input, "{}: a model of one type, and {} is a dataset file; name a graph file, or train on the dataset file", a.model,
          a.file);
   inference_options o;
-  o.side = a.side == "in" ? list_side::in : list_side::out, o.weighted = a.weighted;
+  o.side = a.side == "in" ? edge_direction::in : edge_direction::out, o.weighted = a.weighted;
   o.math = parse_dense_math(a.math);
   cli::opened_types on = cli::open_types(a.file, where, a.tier, {o.side, o.weighted}, std::nullopt, a);
   std::vector<float> scores(on.tables.at(model.types().target).rows() * model.options().classes);
-  if (!a.near_bytes.empty()) o.near_bytes = parse_bytes(a.near_bytes);
+  if (!a.near_bytes.empty()) o.memory_limit = parse_bytes(a.near_bytes);
   inference_report const r = infer(model, on.g, on.features(), scores, o);
   write_scores(a, model, scores, r.layers.empty() ? nullptr : &r);
 }
@@ -122,9 +122,9 @@ void predict_file(predict_arguments& a) {
   a.check_rows();
   if (a.file.ends_with(".json")) return predict_types(a);
   if (a.features.empty()) fail(errc::usage, "--features is required: name an .npy file (a dataset file names its own)");
-  list_side const side = a.side == "in" ? list_side::in : list_side::out;
+  edge_direction const side = a.side == "in" ? edge_direction::in : edge_direction::out;
   cli::check_outputs(a.file, {{"--out", a.out}});
-  place const where = a.where();
+  execution_device const where = a.where();
   a.budgets.apply(where);
   gnn_model model = read_model(a, where);
   graph_source from(a.file);
@@ -132,22 +132,22 @@ void predict_file(predict_arguments& a) {
   if (a.weighted && from.info().weights == weight_kind::none)
     fail(errc::input, "{}: --weighted, and this graph has no weights; create it with --random-weights (garner convert, garner generate)",
          a.file);
-  if (side == list_side::in) from.want_in_lists();
+  if (side == edge_direction::in) from.want_in_lists();
   // What the device has room for goes to rows; it reads lists and table once.
-  bool const on_device = where.kind == place_kind::device;
+  bool const on_device = where.kind == device_kind::cuda;
   if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
   std::optional<tier> edges;
-  graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
+  graph_handle const g = a.load(from, edges, side == edge_direction::in, 0, {a.weighted, n * classes * sizeof(float)});
   row_array const table = a.open_table(a.features, where);
   tiered_options tiers;
-  tiers.where = where;
-  if (on_device) tiers.device_budget = 0;
+  tiers.device = where;
+  if (on_device) tiers.feature_cache = 0;
   a.set_file_budgets(tiers, table);
   tiered_tensor features(table, tiers);
   std::vector<float> scores(n * classes);
   inference_options o;
   o.side = side, o.weighted = a.weighted, o.math = parse_dense_math(a.math);
-  if (!a.near_bytes.empty()) o.near_bytes = parse_bytes(a.near_bytes);
+  if (!a.near_bytes.empty()) o.memory_limit = parse_bytes(a.near_bytes);
   inference_report const r = infer(model, g, features, scores, o);
   write_scores(a, model, scores, &r);
 }

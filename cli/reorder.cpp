@@ -31,15 +31,15 @@ struct reorder_arguments {
 };
 
 // By ascending id.
-score_options scored_how(reorder_arguments const& a, place where) {
+score_options scored_how(reorder_arguments const& a, execution_device where) {
   score_options o;
   o.by = parse_score(a.score);
-  o.where = where;
+  o.device = where;
   o.sampling = a.training.sampling();
   o.presample = a.training.presample;
   return o;
 }
-std::vector<float> scores_of(reorder_arguments const& a, graph& g, place where) {
+std::vector<float> scores_of(reorder_arguments const& a, graph& g, execution_device where) {
   score_options o = scored_how(a, where);
   graph_handle home = graph_access::wrap(std::move(g));
   if (needs_training(o.by)) o.train = cli::training_set(home, a.training.train, a.how.seed);
@@ -53,9 +53,9 @@ void reorder_file(reorder_arguments& a) {
   a.how.by = parse_order(a.by);
   if (format_of(a.out) != file_format::gnr) fail(errc::usage, "{}: only a graph file keeps an order; let the name end in .gnr", a.out);
   a.pack.require_container(a.out, true);
-  place const where = parse_place(a.place);
-  bool const on_device = where.kind == place_kind::device;
-  if (a.how.by == vertex_order::bfs && where.kind != place_kind::host) fail(errc::usage, "--by bfs: runs on the CPU; use --device cpu");
+  execution_device const where = parse_device(a.place);
+  bool const on_device = where.kind == device_kind::cuda;
+  if (a.how.by == vertex_order::bfs && where.kind != device_kind::cpu) fail(errc::usage, "--by bfs: runs on the CPU; use --device cpu");
   a.budgets.apply(where);
   bool const scored = a.how.by == vertex_order::score;
   if (!scored && !a.score.empty()) fail(errc::usage, "--score {}: goes with --by score", a.score);
@@ -70,7 +70,7 @@ void reorder_file(reorder_arguments& a) {
   graph_source from(a.in);
   cli::say("{}: {}\n", a.in, cli::describe(from.info()));
   // Built for sampling only; the written file has in-edges only if the input has.
-  bool const lends = scored && a.score == to_string(score_kind::sampled) && from.info().directed && !from.info().in_lists;
+  bool const lends = scored && a.score == to_string(score_kind::sampled) && from.info().directed && !from.info().in_edges;
   if (lends) from.want_in_lists();
   graph_info const info = from.info();
   if (!a.table.empty()) {
@@ -97,7 +97,7 @@ void reorder_file(reorder_arguments& a) {
   cli::require_memory(a.in, bytes, on_device ? relabel_near_bytes(info) : 0, where);
   load_options how;
   how.device = on_device ? where.index : -1;
-  how.in_lists = info.in_lists;
+  how.in_edges = info.in_edges;
   how.weights = info.weights != weight_kind::none;
   how.check = !a.no_check;
   graph g = from.load(how);
@@ -105,11 +105,11 @@ void reorder_file(reorder_arguments& a) {
   if (lends) {
     cli::say("in-edges: not in the file; built in {:.1f} ms for the samples (garner convert --in-edges stores them)\n", from.making_ms());
     g.in = {};
-    g.info.in_lists = false;
+    g.info.in_edges = false;
   }
   a.how.scores = score;
   g = reorder(std::move(g), a.how, where);
-  if (on_device) g = graph_access::take(bring_to(graph_access::wrap(std::move(g)), {}));
+  if (on_device) g = graph_access::take(to_device(graph_access::wrap(std::move(g)), {}));
   a.pack.apply(g, {}, true);
   save_graph(g, a.out);
   if (!a.map.empty()) {

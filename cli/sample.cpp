@@ -29,18 +29,18 @@ struct epoch_drawn {
 
 void sample_file(cli::loading_arguments& a) {
   a.check();
-  place const where = a.where();
+  execution_device const where = a.where();
   a.budgets.apply(where);
   cli::warn_without_gpu(where, {{"--graph-cache", a.keep_lists}});
   graph_source from(a.file);
   std::optional<tier> edges;
-  if (a.lists() == list_side::in) from.want_in_lists();
+  if (a.lists() == edge_direction::in) from.want_in_lists();
   cli::load_arguments one;  // as a loader without rows, of one mini-batch at a time
   static_cast<cli::loading_arguments&>(one) = a;
-  one.window = 1, one.ahead = 1, one.way = "tiered";
+  one.window = 1, one.ahead = 1, one.strategy = "tiered";
   std::uint64_t const needs =
-      cli::near_bytes(cli::question_of(one, from, {}, where.kind == place_kind::device ? cli::device_limit(where) : 0));
-  graph_handle const g = a.load_lists(from, edges, needs + (where.kind == place_kind::device ? (from.info().vertices + 1) * 8 : 0), 0);
+      cli::near_bytes(cli::question_of(one, from, {}, where.kind == device_kind::cuda ? cli::device_limit(where) : 0));
+  graph_handle const g = a.load_lists(from, edges, needs + (where.kind == device_kind::cuda ? (from.info().vertices + 1) * 8 : 0), 0);
   cli::training_vertices const train = cli::training_of(g, a);
   std::uint64_t const seeds = train.positions.size(), batches = (seeds + a.batch - 1) / a.batch;
   block_options const options = a.blocks();
@@ -48,7 +48,7 @@ void sample_file(cli::loading_arguments& a) {
   std::vector<float> scored;
   if (std::uint64_t const kept = a.kept_list_bytes(cli::drawn_list_bytes(from, a))) {
     scored = a.scores_of(g, train, edges);
-    drawing.device_budget = kept, drawing.scores = scored;
+    drawing.graph_cache = kept, drawing.scores = scored;
   }
   block_sampler sampler(where, g, a.fanouts(), drawing, a.lists());
   executor x(where);
@@ -58,10 +58,10 @@ void sample_file(cli::loading_arguments& a) {
   x.copy(near.data(), train.positions.data(), near.bytes());
   x.wait();
 
-  bool const simulated = where.kind == place_kind::simulated;
+  bool const simulated = where.kind == device_kind::simulated;
   if (!a.json) {
     cli::say_sampling(from, a, *edges, train, batches);
-    if (drawing.device_budget) cli::say("graph cache {}\n", sampler.about());
+    if (drawing.graph_cache) cli::say("graph cache {}\n", sampler.about());
     cli::say("{:>6} {:>12} {:>14} {:>14} {:>10} {:>10}{}\n", "epoch", "mini-batches", "nodes each", "edges each", "ms mean", "ms median",
              simulated ? "    link bytes each" : "");
     cli::flush_out();
@@ -69,7 +69,7 @@ void sample_file(cli::loading_arguments& a) {
   json rows = json::array();
   std::uint64_t all = 0;
   std::vector<double> timed;
-  blocks b;
+  sampled_subgraph b;
   for (std::uint64_t epoch = 0; epoch < a.epochs && (!a.batches || all < *a.batches); ++epoch) {
     epoch_order const order = order_of_epoch(x, near.span(), true, a.seed, epoch, 0, 1);
     std::vector<std::int64_t> ids(seeds);

@@ -64,34 +64,34 @@ std::uint64_t sample_arguments::most_training(std::uint64_t vertices) const {
   return std::min(vertices, static_cast<std::uint64_t>(share * static_cast<double>(vertices)) + 1);
 }
 
-graph_handle sample_arguments::load(graph_source& from, std::optional<garner::tier>& chosen, bool in_lists, std::uint64_t state,
+graph_handle sample_arguments::load(graph_source& from, std::optional<garner::tier>& chosen, bool in_edges, std::uint64_t state,
                                     more const& also) const {
   require_in_place(how());
-  garner::place const here = where();
-  bool const on_device = here.kind == place_kind::device;
+  garner::execution_device const here = where();
+  bool const on_device = here.kind == device_kind::cuda;
   require_combination(here, edges(~std::uint64_t{0}), how());
   container_header const& header = from.header();
   stored const kept = stored_in(header);
   std::uint64_t const weights = also.weights ? weight_bytes(header.info, kept) : 0;
   std::uint64_t const lists =
-      target_bytes(header.info, kept) + weights + (in_lists && header.info.in_lists ? target_bytes(header.info, kept, true) + weights : 0);
+      target_bytes(header.info, kept) + weights + (in_edges && header.info.in_edges ? target_bytes(header.info, kept, true) + weights : 0);
   bool const in_file = edges(lists + state + (header.info.vertices + 1) * 16) == garner::tier::file;  // each process reads for itself
   auto const terms = together && !in_file ? together->common(on_device ? here.index : -1) : std::nullopt;
   auto const load = [&] {
     chosen = edges(lists + state + (header.info.vertices + 1) * 16);
     bool const far = !in_device_memory(*chosen), beside = *chosen == garner::tier::peer;
     std::uint64_t const near = state + (on_device && !far && !beside ? lists : 0) + (far ? also.kept_lists : 0);
-    std::uint64_t const kept_home = in_file ? file_tier_bytes(header.info, kept, in_lists && header.info.in_lists, also.weights)
+    std::uint64_t const kept_home = in_file ? file_tier_bytes(header.info, kept, in_edges && header.info.in_edges, also.weights)
                                     : far   ? lists
                                             : 0;
     std::uint64_t const home = (header.info.vertices + 1) * 16 + kept_home + (on_device ? 0 : near) +
-                               (in_lists ? from.making_bytes(on_device) : 0) + also.host_bytes;
+                               (in_edges ? from.making_bytes(on_device) : 0) + also.host_bytes;
     require_memory(file, home, on_device ? near : 0, here);
     if (beside) require_on_peer(file, lists, here);
     load_options how;
     how.edges = on_device || in_file ? *chosen : garner::tier::host;
     how.device = on_device && !(terms && how.edges == garner::tier::host) ? here.index : -1;
-    how.in_lists = in_lists && header.info.in_lists;
+    how.in_edges = in_edges && header.info.in_edges;
     how.weights = also.weights;
     how.check = !no_check;
     return from.load(how);
@@ -126,7 +126,7 @@ void check_training(std::string const& text) {
 }
 
 vertex_set training_set(graph_handle const& g, std::string const& text, std::uint64_t seed) {
-  if (auto const share = share_of(text)) return draw_training_set(g, *share, seed);
+  if (auto const share = share_of(text)) return pick_training_set(g, *share, seed);
   std::ifstream in = ids_of(text);
   vertex_set train;
   std::string line;

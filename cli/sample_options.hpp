@@ -24,7 +24,7 @@ struct sample_arguments {
   void add_presample(verb& v, char const* of);
   void add_rest(verb& v);
 
-  garner::place where() const { return parse_place(place); }
+  garner::execution_device where() const { return parse_device(place); }
   access_mode how() const { return parse_access(access); }
   garner::tier edges(std::uint64_t near_bytes) const;  // `near_bytes`: what a device must have room for, where the tier is chosen
   sample_options sampling() const;                     // errc::usage where one is out of range
@@ -37,7 +37,7 @@ struct sample_arguments {
     std::uint64_t host_bytes = 0;  // also in addition to the graph, in host memory
     std::uint64_t kept_lists = 0;  // local, if adjacency is remote
   };
-  graph_handle load(graph_source& from, std::optional<garner::tier>& edges, bool in_lists, std::uint64_t state,
+  graph_handle load(graph_source& from, std::optional<garner::tier>& edges, bool in_edges, std::uint64_t state,
                     more const& also = {false, 0, 0}) const;
 };
 

@@ -27,14 +27,14 @@ struct score_arguments : cli::sample_arguments {
 void score_file(score_arguments& a) {
   score_options o;
   o.by = parse_score(a.by);
-  o.where = a.where();
+  o.device = a.where();
   o.access = a.how();
   o.damping = a.damping;
   o.tolerance = a.tolerance;
   o.sampling = a.sampling();
   o.presample = a.presample;
   if (!a.out.empty()) cli::check_outputs(a.file, {{"--out", a.out}});
-  a.budgets.apply(o.where);
+  a.budgets.apply(o.device);
   graph_source from(a.file);
   if (o.by == score_kind::sampled) from.want_in_lists();
   graph_info const info = from.info();
@@ -50,13 +50,13 @@ void score_file(score_arguments& a) {
   order.resize(std::min<std::size_t>(order.size(), 10));
   graph const& inside = graph_access::of(g);
   auto const user = [&](std::uint64_t rank) { return inside.user_id(inside.at_rank(rank)); };
-  bool const simulated = o.where.kind == place_kind::simulated;
+  bool const simulated = o.device.kind == device_kind::simulated;
   if (a.json) {
     json all{{"file", a.file},
              {"nodes", info.vertices},
              {"edges", info.edges},
              {"in_edges_built_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
-             {"device", to_string(o.where)},
+             {"device", to_string(o.device)},
              {"access", to_string(o.access)},
              {"tier", to_string(*o.edges)},
              {"by", to_string(o.by)},

@@ -29,10 +29,10 @@ struct search_arguments : job_arguments {
   template <class Options>
   void apply(Options& o) const {
     resolve(o, {{"--save-sources", save_sources}});
-    o.paper.vertices_per_team = vertices_per_team;
-    o.slice = slice;
-    o.paper.split_hubs = !no_split;
-    if (join || no_join) o.paper.join_lists = join;
+    o.tuning.vertices_per_team = vertices_per_team;
+    o.tuning.slice = slice;
+    o.tuning.split_hubs = !no_split;
+    if (join || no_join) o.tuning.join_lists = join;
     check_vertices_per_team(vertices_per_team);
     check_slice(slice);
     if (trials && (*trials == 0 || *trials > 1'000'000)) fail(errc::usage, "--trials {}: say 1 to 1000000", *trials);

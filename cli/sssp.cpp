@@ -134,10 +134,10 @@ void search(sssp_arguments& a) {
   all["id_bytes"] = info.id_bytes;
   all["variant"] = name_of(o.variant);
   all["delta"] = cli::or_null(near_far, job.delta());
-  all["vertices_per_team"] = o.paper.vertices_per_team;
-  all["split_hubs"] = near_far && o.paper.split_hubs;
+  all["vertices_per_team"] = o.tuning.vertices_per_team;
+  all["split_hubs"] = near_far && o.tuning.split_hubs;
   all["join_adjacency"] = sssp_job::joins_lists(o);
-  all["slice"] = o.slice;
+  all["slice"] = o.tuning.slice;
   at.add_device_cache(all, job.setting().device_cache);
   at.add_tail(all, cli::all_verified(runs));
   cli::add_first_and_after(all, runs);

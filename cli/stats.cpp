@@ -34,7 +34,7 @@ void print_json(stats_options const& o, container_header const& h, graph_summary
          {"vertices", h.info.vertices},
          {"edges", h.info.edges},
          {"directed", h.info.directed},
-         {"in_edges", h.info.in_lists},
+         {"in_edges", h.info.in_edges},
          {"id_bytes", h.info.id_bytes},
          {"weights", name_of(h.info.weights)},
          {"id_map", h.info.id_map},
@@ -68,7 +68,7 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
   auto const row = [](char const* what, std::string const& value) { say("{:<12} {}\n", what, value); };
   row("vertices", grouped(g.vertices));
   row("edges",
-      grouped(g.edges) + (g.directed ? g.in_lists ? " (directed, with in-edges)" : " (directed)" : " (undirected: each counts twice)"));
+      grouped(g.edges) + (g.directed ? g.in_edges ? " (directed, with in-edges)" : " (directed)" : " (undirected: each counts twice)"));
   row("ids",
       fmt::format("{} bytes, {}", g.id_bytes, g.id_map ? "the user's from a map" : fmt::format("the user's begin with {}", g.id_base)));
   if (g.order != vertex_order::natural) row("order", fmt::format("by {}", to_string(g.order)));
@@ -109,7 +109,7 @@ std::string names_of(Files const& files) {
     if (file) all += (all.empty() ? "" : ", ") + std::string(name);
   return all;
 }
-void print_manifest(stats_options const& o, hetero_manifest const& m) {
+void print_manifest(stats_options const& o, dataset_info const& m) {
   using files = std::vector<std::pair<char const*, std::optional<std::filesystem::path>>>;
   auto const of_type = [](vertex_type const& t) {
     return files{{"features", t.features}, {"labels", t.labels}, {"times", t.times},
@@ -128,9 +128,9 @@ void print_manifest(stats_options const& o, hetero_manifest const& m) {
       j["edges"].push_back(with({{"from", e.from},
                                  {"relation", e.relation},
                                  {"to", e.to},
-                                 {"stored_edges", e.arcs},
+                                 {"stored_edges", e.stored_edges},
                                  {"edges", e.edges},
-                                 {"graph", e.lists.string()}},
+                                 {"graph", e.adjacency.string()}},
                                 of_edges(e)));
     return say("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));
   }
@@ -142,7 +142,7 @@ void print_manifest(stats_options const& o, hetero_manifest const& m) {
   for (vertex_type const& t : m.types) row(t.name, grouped(t.count), names_of(of_type(t)));
   say("\n");
   row("edges", "count", "files");
-  for (edge_type const& e : m.edges) row(e.from + " " + e.relation + " " + e.to, grouped(e.arcs), names_of(of_edges(e)));
+  for (edge_type const& e : m.edges) row(e.from + " " + e.relation + " " + e.to, grouped(e.stored_edges), names_of(of_edges(e)));
   if (o.check) say("\nchecked: names, counts, sizes, training nodes, and every byte of the adjacency are right\n");
 }
 
@@ -158,15 +158,15 @@ void add_stats(cli::program& p) {
   v.ends_with("Example: garner stats kron20.gnr --check");
   v.runs([o] {
     if (o->file.ends_with(".json")) {
-      if (!o->check) return print_manifest(*o, read_manifest(o->file));
+      if (!o->check) return print_manifest(*o, read_dataset(o->file));
       hetero_graph const g = hetero_graph::open(o->file);
-      for (edge_type const& e : g.edges()) check_container(e.lists);
+      for (edge_type const& e : g.edges()) check_container(e.adjacency);
       return print_manifest(*o, {g.types(), g.edges()});
     }
     graph_source const from(o->file);
     if (o->check && from.is_generated()) fail(errc::usage, "{}: is generated in memory; --check is for files; leave it out", o->file);
     if (o->check) check_container(o->file);
-    auto const in_offsets = from.info().in_lists ? from.offsets(true, !o->check) : buffer<std::uint64_t>{};
+    auto const in_offsets = from.info().in_edges ? from.offsets(true, !o->check) : buffer<std::uint64_t>{};
     graph_summary const summary =
         summarize(from.info(), from.offsets(false, !o->check).data(), in_offsets.empty() ? nullptr : in_offsets.data());
     (o->json ? print_json : print_text)(*o, from.header(), summary);

@@ -7,7 +7,7 @@
 #include "graph/container.hpp"
 #include "graph/graph.hpp"
 #include "graph/handle.hpp"
-#include "sample/neighbour.hpp"
+#include "sample/neighbor.hpp"
 #include "sample/trace.hpp"
 #include "sample_options.hpp"
 #include "traverse/results.hpp"
@@ -28,7 +28,7 @@ struct trace_arguments : cli::sample_arguments {
 
 void trace_file(trace_arguments& a) {
   trace_options o;
-  o.where = a.where();
+  o.device = a.where();
   o.access = a.how();
   o.sampling = a.sampling();
   o.epochs = a.epochs;
@@ -38,14 +38,14 @@ void trace_file(trace_arguments& a) {
   if (a.rows && format != result_format::text)
     fail(errc::usage, "{}: holds how often each row was read and nothing else; for --keep-features let the name end in .gtr", a.out);
   if (!a.out.empty()) cli::check_outputs(a.file, {{"--out", a.out}});
-  a.budgets.apply(o.where);
+  a.budgets.apply(o.device);
   graph_source from(a.file);
   from.want_in_lists();
   graph_info const info = from.info();
   require_recordable(a.file, info, o);
   cli::check_training(a.train);
   graph_handle const g =
-      a.load(from, o.edges, true, info.vertices * 4 + sampling_bytes(info, o.where, o.sampling, a.most_training(info.vertices)));
+      a.load(from, o.edges, true, info.vertices * 4 + sampling_bytes(info, o.device, o.sampling, a.most_training(info.vertices)));
   o.train = cli::training_set(g, a.train, a.seed);
   access_trace const t = record_trace(g, o);
   if (!a.out.empty()) {
@@ -54,13 +54,13 @@ void trace_file(trace_arguments& a) {
   }
   std::uint64_t read = 0;
   for (std::uint32_t const c : t.counts) read += c != 0;
-  bool const simulated = o.where.kind == place_kind::simulated;
+  bool const simulated = o.device.kind == device_kind::simulated;
   if (a.json) {
     json const all{{"file", a.file},
                    {"nodes", info.vertices},
                    {"edges", info.edges},
                    {"in_edges_built_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
-                   {"device", to_string(o.where)},
+                   {"device", to_string(o.device)},
                    {"tier", to_string(*o.edges)},
                    {"fanouts", t.sampling.fanouts},
                    {"rule", to_string(t.sampling.rule)},

@@ -143,12 +143,12 @@ json gather(traffic_arguments const& a) {
   bool const in_file = edges == tier::file;
   if (in_file) modes.pop_back();  // no pages of it are moved
   if (a.access != "all") modes = {parse_access(a.access)};
-  place const where{place_kind::simulated, 0};
+  execution_device const where{device_kind::simulated, 0};
   auto const tier_of = [&](access_mode how) { return in_file ? tier::file : default_tier(where, how); };
   for (access_mode const how : modes) require_combination(where, tier_of(how), how);
   if (in_file) std::visit([](auto& job) { job.edges = tier::file; }, o);
   std::uint64_t const l2 = parse_bytes(a.l2);
-  std::visit([&](auto& job) { job.where = where, job.l2_bytes = l2, job.device_budget = parse_bytes(a.device_cache); }, o);
+  std::visit([&](auto& job) { job.device = where, job.tuning.l2_bytes = l2, job.graph_cache = parse_bytes(a.device_cache); }, o);
   // The same algorithm in every mode: BFS changes direction only if that variant is set.
   if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_variant::levels;
   if (auto* const p = std::get_if<pagerank_options>(&o)) {
@@ -162,19 +162,19 @@ json gather(traffic_arguments const& a) {
   if (pulls_in_lists(o) && !(in_file && kind == job_kind::bfs)) from.want_in_lists();
   graph_info const& info = from.info();
   stored const kept = stored_in(from.header());
-  bool cached_neighbours = false;
+  bool cached_neighbors = false;
   for (access_mode const how : modes) {
     std::visit([&](auto& job) { job.access = how; }, o);
     require_runnable(a.file, info, o);
     job_plan const p = make_plan(info, o, kept);
-    cached_neighbours |= bytes_of_file_neighbours(info, o, kept, p.kept) > 0;
+    cached_neighbors |= bytes_of_file_neighbors(info, o, kept, p.kept) > 0;
     cli::require_memory(a.file, p.host_bytes() + from.making_bytes(false), p.device_bytes(), where);
   }
   load_options load;
   load.check = !a.no_check;
   load.weights = kind == job_kind::sssp;
-  load.in_lists = reads_in_lists(info, o);
-  load.cached_neighbours = cached_neighbours;
+  load.in_edges = reads_in_lists(info, o);
+  load.cached_neighbors = cached_neighbors;
   if (in_file) load.edges = tier::file;
   graph const g = from.load(load);
   std::uint64_t source = 0;

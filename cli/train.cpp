@@ -58,7 +58,7 @@ struct train_arguments : cli::load_arguments {
     return value;
   }
   // The ranks of this process, and where each of them learns.
-  std::vector<garner::place> places() const {
+  std::vector<garner::execution_device> places() const {
     if (!devices.empty() && place != "cpu") fail(errc::usage, "--devices and --device {}: use one of them", place);
     cli::shard_arguments here = split_into;
     if (full && group.empty() && devices.empty() && !here.shards) here.refuse_all("goes with shards; add --shards, --devices or --group");
@@ -68,7 +68,7 @@ struct train_arguments : cli::load_arguments {
              *here.shards, of_environment("WORLD_SIZE"), of_environment("WORLD_SIZE"));
       here.shards.reset();
     }
-    std::vector<garner::place> all = cli::places_of(devices, ranks, here, where(), full);
+    std::vector<garner::execution_device> all = cli::places_of(devices, ranks, here, where(), full);
     if (!group.empty() && place == "cuda" && std::getenv("LOCAL_RANK")) all[0].index = static_cast<int>(of_environment("LOCAL_RANK"));
     return all;
   }
@@ -100,12 +100,12 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   t.fanouts = a.hops();
   t.side = a.lists();
   t.weighted = a.weighted;
-  t.batch = a.batch;
-  t.rate = a.rate, t.decay = a.decay, t.dropout = a.dropout, t.input_dropout = a.input_dropout;
+  t.batch_size = a.batch;
+  t.learning_rate = a.rate, t.weight_decay = a.decay, t.dropout = a.dropout, t.input_dropout = a.input_dropout;
   t.math = parse_dense_math(a.math);
   t.seed = a.seed;
   t.evaluate_every = a.evaluate_every, t.epochs = a.most_epochs, t.patience = a.patience;
-  t.record = !a.no_recording;
+  t.cuda_graph = !a.no_recording;
   t.load = a.loader();
   if (!(a.rate > 0 && a.rate < 1e6)) fail(errc::usage, "--lr {}: use more than 0 and less than a million", a.rate);
   if (m.layers < 1 || m.layers > 64) fail(errc::usage, "--layers {}: use 1 to 64", m.layers);
@@ -116,12 +116,12 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   return {m, t};
 }
 // The number of all ranks, or shards; this process has those on `places`, or with --group one.
-std::uint32_t join_ranks(train_arguments& a, std::vector<place> const& places, training_options& t) {
+std::uint32_t join_ranks(train_arguments& a, std::vector<execution_device> const& places, training_options& t) {
   std::uint32_t all_ranks = static_cast<std::uint32_t>(places.size());
   if (!a.group.empty()) t.rank = train_arguments::of_environment("RANK"), all_ranks = train_arguments::of_environment("WORLD_SIZE");
   if (a.sharded(places.size())) {
-    bool const on_device = places[0].kind == place_kind::device;
-    a.split_into.far_lists = on_device && !cli::chooses_tier(a.tier) && parse_tier(a.tier) == tier::host;
+    bool const on_device = places[0].kind == device_kind::cuda;
+    a.split_into.remote_adjacency = on_device && !cli::chooses_tier(a.tier) && parse_tier(a.tier) == tier::host;
     shard_options o = a.split_into.options(all_ranks);
     if (shard_options before = o; !a.group.empty() && a.split_into.decides() && !a.resume.empty()) {
       resume_split(a.resume, before);
@@ -142,7 +142,7 @@ std::uint32_t join_ranks(train_arguments& a, std::vector<place> const& places, t
 void resume(train_arguments const& a, training& run) {
   if (a.resume.empty()) return;
   try {
-    run.resume(a.resume);
+    run.load_checkpoint(a.resume);
   } catch (error const& e) {
     fail(e.code(), "--resume {}: {}", a.resume, e.what());
   }
@@ -151,16 +151,16 @@ void resume(train_arguments const& a, training& run) {
 void follow(train_arguments const& a, training& run) {
   resume(a, run);
   try {
-    while (!run.over()) {
+    while (!run.finished()) {
       run.next();
-      if (!a.checkpoint.empty()) run.keep(a.checkpoint);
+      if (!a.checkpoint.empty()) run.save_checkpoint(a.checkpoint);
     }
   } catch (error const& e) {
-    if (e.code() == errc::interrupted && !a.checkpoint.empty()) run.keep(a.checkpoint);
+    if (e.code() == errc::interrupted && !a.checkpoint.empty()) run.save_checkpoint(a.checkpoint);
     throw;
   }
   if (!a.full) return;  // else all shards evaluate
-  run.take_best();
+  run.load_best();
   run.evaluate();
 }
 // What is printed of a training in addition to its steps.
@@ -171,17 +171,17 @@ struct subject {
   std::optional<double> row_gb;          // unset: of several widths
   std::string predict;
 };
-std::string ranks_line(train_arguments const& a, std::vector<place> const& places, std::uint32_t all_ranks) {
+std::string ranks_line(train_arguments const& a, std::vector<execution_device> const& places, std::uint32_t all_ranks) {
   if (all_ranks == 1 || a.full) return "";
   std::vector<std::string> at;
-  for (place const p : places) at.push_back(to_string(p));
+  for (execution_device const p : places) at.push_back(to_string(p));
   return fmt::format("ranks   {}{}, {} seeds a step each\n", all_ranks,
                      a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes", grouped(a.batch));
 }
 json json_of(shard_decision const& d) {
   json all{{"why", d.why()}, {"rates_measured", d.rates_measured}, {"strategies", json::array()}};
-  for (auto const& w : d.ways)
-    all["strategies"].push_back({{"strategy", to_string(w.way)},
+  for (auto const& w : d.strategies)
+    all["strategies"].push_back({{"strategy", to_string(w.strategy)},
                                  {"shards", w.shards},
                                  {"predicted_ms", w.predicted_ms},
                                  {"floor_ms", w.floor_ms},
@@ -193,12 +193,12 @@ json json_of(shard_decision const& d) {
 // --shard-strategy auto (the default): what is the fastest here; a resumed training keeps what it began with.
 // Fewer devices, if one is faster.
 // `files`: must be equal in all processes.
-void decide(train_arguments& a, model_options const& m, training_options& t, graph_handle const& g, std::vector<place>& places) {
+void decide(train_arguments& a, model_options const& m, training_options& t, graph_handle const& g, std::vector<execution_device>& places) {
   if (!t.shards || !a.split_into.decides()) return;
   if (!a.group.empty()) {
     if (!a.measures_ways()) return;
     a.decided = decide_shards_of_processes(m, g, t, t.shards->options(), a.group, t.rank, places[0], a.split_into.late_seconds());
-    t.shards->take_way(a.decided->options.way);
+    t.shards->take_way(a.decided->options.strategy);
     return;
   }
   shard_options asked = a.split_into.options(static_cast<std::uint32_t>(places.size()));
@@ -208,26 +208,26 @@ void decide(train_arguments& a, model_options const& m, training_options& t, gra
   } else {
     resume_split(a.resume, asked);
   }
-  a.split_into.way = to_string(asked.way);
+  a.split_into.strategy = to_string(asked.strategy);
   places.resize(asked.shards);
   t.shards = shards_of_threads(asked, a.split_into.late_seconds());
 }
 // What the split came to.
-void tell_shards(subject& what, train_arguments const& a, graph_handle const& g, std::vector<place> const& places,
+void tell_shards(subject& what, train_arguments const& a, graph_handle const& g, std::vector<execution_device> const& places,
                  shard_group const& shards) {
   shard_options const& o = shards.options();
   shard_link const over = link_of(shards);
   shard_report const r = split_report(g, a.lists(), o);
   std::vector<std::string> at;
-  for (place const p : places)
+  for (execution_device const p : places)
     if (std::find(at.begin(), at.end(), to_string(p)) == at.end()) at.push_back(to_string(p));
   what.head["ranks"] = 1;
   what.head["shards"] = {{"count", o.shards},
-                         {"strategy", to_string(o.way)},
-                         {"reduction", o.sums == shard_sums::quick ? "fast" : "deterministic"},
+                         {"strategy", to_string(o.strategy)},
+                         {"reduction", o.sums == shard_reduction::fast ? "fast" : "deterministic"},
                          {"balance", to_string(o.balance)},
                          {"dtype", to_string(o.wire)},
-                         {"adjacency", o.packed_lists ? "compressed" : "plain"},
+                         {"adjacency", o.compressed_adjacency ? "compressed" : "plain"},
                          {"features", o.far_rows ? "tiered" : "local"},
                          {"imbalance", r.imbalance()},
                          {"cut_edges", r.cut()},
@@ -237,15 +237,15 @@ void tell_shards(subject& what, train_arguments const& a, graph_handle const& g,
                          {"transport", to_string(over.provider)},
                          {"over", over.about},
                          {"passed_over", over.passed_over}};
-  what.lines.push_back(fmt::format("shards  {}{} on {}{}; strategy {}, features as {}, reduction {}{}{}\n", o.shards,
-                                   a.group.empty() ? "" : " processes", fmt::join(at, ", "),
-                                   a.devices.size() > places.size() ? fmt::format(" (of {} requested)", a.devices.size()) : "",
-                                   to_string(o.way), to_string(o.wire),
-                                   o.way == shard_way::mgg       ? "by atomics"
-                                   : o.sums == shard_sums::quick ? "fast"
-                                                                 : "deterministic",
-                                   o.packed_lists ? fmt::format(", compressed adjacency{}", o.far_lists ? " in host memory" : "") : "",
-                                   o.far_rows ? "; input features stay in their tier" : ""));
+  what.lines.push_back(
+      fmt::format("shards  {}{} on {}{}; strategy {}, features as {}, reduction {}{}{}\n", o.shards, a.group.empty() ? "" : " processes",
+                  fmt::join(at, ", "), a.devices.size() > places.size() ? fmt::format(" (of {} requested)", a.devices.size()) : "",
+                  to_string(o.strategy), to_string(o.wire),
+                  o.strategy == shard_strategy::mgg ? "by atomics"
+                  : o.sums == shard_reduction::fast ? "fast"
+                                                    : "deterministic",
+                  o.compressed_adjacency ? fmt::format(", compressed adjacency{}", o.remote_adjacency ? " in host memory" : "") : "",
+                  o.far_rows ? "; input features stay in their tier" : ""));
   if (o.shards > 1)
     what.lines.push_back(fmt::format("over    {}: {}{}{}\n", to_string(over.provider), over.about,
                                      over.passed_over.empty() ? "" : "; not over ", fmt::join(over.passed_over, ", nor ")));
@@ -266,10 +266,10 @@ std::string end_of(training_options const& t, std::uint64_t validation_vertices)
 // Rank 0, or the only one: to the end.
 void learn(train_arguments const& a, gnn_model& model, training& run, subject const& what) {
   training_options const& t = run.options();
-  place const where = model.where();
+  execution_device const where = model.device();
   model_options const& m = model.options();
   auto const& parts = what.parts;
-  bool const of_auc = m.classes == (m.labels == label_kind::one_class ? 2u : 1u);
+  bool const of_auc = m.classes == (m.labels == label_kind::single_label ? 2u : 1u);
   char const* const measure = of_auc ? "ROC AUC" : "accuracy";
   json out = what.head;
   out.update(json{{"model", a.model},
@@ -278,11 +278,11 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
                   {"inputs", m.inputs},
                   {"classes", m.classes},
                   {"parameters", model.parameters()},
-                  {"labels", m.labels == label_kind::one_class ? "single-label" : "multi-label"},
+                  {"labels", m.labels == label_kind::single_label ? "single-label" : "multi-label"},
                   {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
                   {"batch", a.full ? json(nullptr) : json(a.batch)},
                   {"lr", a.rate},
-                  {"weight_decay", *t.decay},
+                  {"weight_decay", *t.weight_decay},
                   {"scaling", to_string(m.scaling)},
                   {"dropout", *t.dropout},
                   {"layer_norm", m.layer_norm},
@@ -310,11 +310,11 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
     cli::flush_out();
   }
   auto const keep = [&] {
-    if (!a.checkpoint.empty()) run.keep(a.checkpoint);
+    if (!a.checkpoint.empty()) run.save_checkpoint(a.checkpoint);
   };
   bool recorded = false;
   try {
-    while (!run.over()) {
+    while (!run.finished()) {
       epoch_report const e = run.next();
       json row{{"epoch", e.epoch}, {"steps", e.steps}, {"loss", e.loss}, {"accuracy", e.accuracy}};
       json const none(nullptr);
@@ -328,13 +328,13 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
       row["sample_ms"] = e.load.sample_ms, row["fetch_ms"] = e.load.fetch_ms, row["gather_ms"] = e.load.gather_ms;
       row["model_ms"] = e.model_ms;
       row["caller_waited_ms"] = e.load.caller_waited_ms, row["loader_waited_ms"] = e.load.loader_waited_ms;
-      row["local_rows"] = e.load.rows[tier::device] + (where.kind == place_kind::host ? e.load.rows[tier::host] : 0);
+      row["local_rows"] = e.load.rows[tier::device] + (where.kind == device_kind::cpu ? e.load.rows[tier::host] : 0);
       row["peer_rows"] = e.load.rows[tier::peer];
-      row["remote_rows"] = where.kind == place_kind::host ? 0 : e.load.rows[tier::host];
-      row["remote_bytes"] = e.load.far_bytes;
+      row["remote_rows"] = where.kind == device_kind::cpu ? 0 : e.load.rows[tier::host];
+      row["remote_bytes"] = e.load.remote_bytes;
       row["window"] = a.full ? none : json(e.load.window);
-      row["captured"] = e.recorded;
-      if (!e.unrecorded.empty()) out["not_captured"] = e.unrecorded;
+      row["captured"] = e.captured;
+      if (!e.not_captured.empty()) out["not_captured"] = e.not_captured;
       row["file_rows"] = e.load.rows[tier::file], row["file_reads"] = e.load.file_reads, row["file_bytes"] = e.load.file_bytes;
       row["file_waited_ms"] = e.load.file_waited_ms;
       row["best"] = e.best;
@@ -353,9 +353,9 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
                  gb("remote_rows"), e.best ? " *" : "", of_file);
         cli::flush_out();
       }
-      if (!a.json && e.recorded && !std::exchange(recorded, true))
-        cli::say("CUDA graph: the {} kernels and copies of a step are launched at once\n", e.recorded);
-      if (!a.json && !e.unrecorded.empty()) cli::say("no CUDA graph, so a step is launched kernel by kernel: {}\n", e.unrecorded);
+      if (!a.json && e.captured && !std::exchange(recorded, true))
+        cli::say("CUDA graph: the {} kernels and copies of a step are launched at once\n", e.captured);
+      if (!a.json && !e.not_captured.empty()) cli::say("no CUDA graph, so a step is launched kernel by kernel: {}\n", e.not_captured);
       out["epochs"].push_back(std::move(row));
       keep();
     }
@@ -370,10 +370,10 @@ void learn(train_arguments const& a, gnn_model& model, training& run, subject co
     throw;
   }
   std::optional<std::uint64_t> const best = run.best_epoch();
-  run.take_best();
+  run.load_best();
   evaluation const last = run.evaluate();
-  if (!a.out.empty()) model.write(a.out);
-  bool const early = run.over() && run.epochs() < *t.epochs;
+  if (!a.out.empty()) model.save(a.out);
+  bool const early = run.finished() && run.epochs() < *t.epochs;
   out["stopped_early"] = early;
   out["best_epoch"] = best ? json(*best) : json(nullptr);
   out["train"] = of_part(last.train), out["validation"] = of_part(last.validation), out["test"] = of_part(last.test);
@@ -412,7 +412,7 @@ std::string named_files(train_arguments const& a, graph_source const& from) {
 std::string named_files(train_arguments const& a, hetero_graph const& g) {
   std::string all;
   for (vertex_type const& t : g.types()) all += fmt::format("'{}' of {}\n", t.name, named_rows(cli::features_of(a.file, t)));
-  for (edge_type const& e : g.edges()) all += fmt::format("'{} {} {}' of {} edges\n", e.from, e.relation, e.to, grouped(e.arcs));
+  for (edge_type const& e : g.edges()) all += fmt::format("'{} {} {}' of {} edges\n", e.from, e.relation, e.to, grouped(e.stored_edges));
   return all;
 }
 
@@ -427,17 +427,17 @@ void train_types(train_arguments& a) {
   model_options& m = options.first;
   training_options& t = options.second;
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
-  std::vector<place> const places = a.places();
+  std::vector<execution_device> const places = a.places();
   if (a.sharded(places.size())) fail(errc::usage, "shards: {} may have several types, which are not split; train without", a.file);
-  place const where = places[0];
-  for (place const p : places) a.budgets.apply(p);
+  execution_device const where = places[0];
+  for (execution_device const p : places) a.budgets.apply(p);
   cli::warn_without_gpu(where, {{"--feature-cache", a.budget}, {"--graph-cache", a.keep_lists}});
   std::uint32_t const all_ranks = join_ranks(a, places, t);
   cli::pulled_lists const how{a.lists(), a.weighted, a.full};
   cli::opened_types on = cli::open_types(a.file, where, a.tier, how, budget, a, a.together.get());
   std::size_t const target = cli::target_of(on.g.types(), on.g.name(), a.target, true);
   vertex_type const& type = on.g.types()[target];
-  known_vertices known;
+  labeled_nodes known;
   known.labels = read_labels(*type.labels);
   std::vector<std::uint8_t> split(type.count);
   std::uint8_t part = 0;
@@ -456,7 +456,7 @@ void train_types(train_arguments& a) {
   std::vector<cli::opened_types> rooms;
   for (std::size_t k = 1; k < places.size(); ++k) {
     rooms.push_back({hetero_graph::open(a.file, cli::types_options(places[k], a.tier, how)), on.rows, {}});
-    for (tiered_tensor const& table : on.tables) rooms.back().tables.push_back(table.beside(places[k]));
+    for (tiered_tensor const& table : on.tables) rooms.back().tables.push_back(table.for_device(places[k]));
   }
   std::vector<std::jthread> others;
   for (std::uint32_t k = 1; k < places.size(); ++k)
@@ -476,7 +476,7 @@ void train_types(train_arguments& a) {
   if (t.rank > 0) return follow(a, run);
   resume(a, run);
   std::uint64_t arcs = 0;
-  for (edge_type const& e : on.g.edges()) arcs += e.arcs;
+  for (edge_type const& e : on.g.edges()) arcs += e.stored_edges;
   subject what;
   what.head = {{"file", a.file}, {"target", type.name},        {"nodes", type.count},
                {"edges", arcs},  {"device", to_string(where)}, {"ranks", all_ranks}};
@@ -497,7 +497,7 @@ void train_types(train_arguments& a) {
   learn(a, model, run, what);
 }
 
-bool fits_one(training_question const& q, graph_source const& from, std::string const& file, bool in, place where) {
+bool fits_one(training_question const& q, graph_source const& from, std::string const& file, bool in, execution_device where) {
   try {
     cli::require_whole(q, nullptr, from, file, in, {where});
     return true;
@@ -525,10 +525,10 @@ void train_file(train_arguments& a) {
   model_options& m = options.first;
   training_options& t = options.second;
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
-  std::vector<place> places = a.places();
-  place const where = places[0];
-  bool const on_device = where.kind == place_kind::device;
-  for (place const p : places) a.budgets.apply(p);
+  std::vector<execution_device> places = a.places();
+  execution_device const where = places[0];
+  bool const on_device = where.kind == device_kind::cuda;
+  for (execution_device const p : places) a.budgets.apply(p);
   cli::warn_without_gpu(where, {{"--feature-cache", a.budget}, {"--graph-cache", a.keep_lists}});
   a.place = to_string(where);
   std::uint32_t const all_ranks = join_ranks(a, places, t);
@@ -537,7 +537,7 @@ void train_file(train_arguments& a) {
   std::uint64_t const n = from.info().vertices;
   cli::table_size const rows = cli::size_of(a.features);
   if (rows.rows < n) fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.features, rows.rows, a.file, n);
-  known_vertices known;
+  labeled_nodes known;
   known.labels = read_labels(a.labels);
   std::vector<std::uint8_t> const split = read_split(a.split);
   known.split = split;
@@ -561,21 +561,21 @@ void train_file(train_arguments& a) {
     q.training = static_cast<double>(training_vertices);
     if (places.size() > 1 && places[1] != where) q.gradients = training_question::exchange::peers;
     shard_options const asked = a.split_into.options(all_ranks);
-    cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, t.side == list_side::in, places,
+    cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, t.side == edge_direction::in, places,
                        a.group.empty() ? std::nullopt : std::optional(t.rank));
-    if (places.size() > 1) a.one_fits = fits_one(q, from, a.file, t.side == list_side::in, where);
+    if (places.size() > 1) a.one_fits = fits_one(q, from, a.file, t.side == edge_direction::in, where);
   }
   graph_handle const g = a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes));
   row_array const table = a.open_table(a.features, where, a.together.get());
   m.inputs = table.width;
   std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
   tiered_options tiers;
-  tiers.where = where;
+  tiers.device = where;
   std::vector<float> scored;
   auto const kept_lists = a.full ? 0 : a.kept_list_bytes(cli::drawn_list_bytes(from, a));
-  bool const far = where.kind != place_kind::host;
+  bool const far = where.kind != device_kind::cpu;
   a.set_file_budgets(tiers, table);
-  if (far) tiers.device_budget = kept;
+  if (far) tiers.feature_cache = kept;
   if (far || table.file) {
     bool const some_rows = (far && kept && *kept > 0 && *kept < table.rows * table.row_bytes()) || table.file;
     if ((some_rows || kept_lists) && !a.full) {
@@ -586,7 +586,7 @@ void train_file(train_arguments& a) {
       scored.resize(table.rows, 0);  // a table may have more rows than there are vertices
     }
     if (some_rows && !scored.empty()) tiers.scores = scored;
-    if (kept_lists) t.list_budget = kept_lists, t.list_scores = std::span<float const>(scored).first(n);
+    if (kept_lists) t.graph_cache = kept_lists, t.graph_scores = std::span<float const>(scored).first(n);
   }
   tiered_tensor features(table, tiers);
 
@@ -597,8 +597,8 @@ void train_file(train_arguments& a) {
   std::vector<graph_handle> lists;
   std::vector<tiered_tensor> tables;
   for (std::size_t k = 1; k < places.size(); ++k) {
-    tiers.where = places[k];
-    tables.push_back(features.beside(places[k]));
+    tiers.device = places[k];
+    tables.push_back(features.for_device(places[k]));
     if (*edges == tier::host || !on_device || t.shards) continue;  // a shard copies its own
     train_arguments other = a;
     other.place = to_string(places[k]);

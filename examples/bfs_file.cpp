@@ -7,7 +7,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return std::fprintf(stderr, "bfs_file GRAPH.gnr SOURCE [PLACE]\n"), 2;
   try {
     garner::bfs_options how;
-    if (argc > 3) how.where = garner::parse_place(argv[3]);  // "device": edges stay in host memory, mapped for the GPU
+    if (argc > 3) how.where = garner::parse_device(argv[3]);  // "device": edges stay in host memory, mapped for the GPU
     how.check_certificate = true;
     garner::open_options open;
     open.where = how.where;

@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   try {
-    garner::place const where = garner::parse_place(argc > 1 ? argv[1] : "host");
+    garner::execution_device const where = garner::parse_device(argc > 1 ? argv[1] : "host");
     garner::generate_options kron;
     kron.scale = 10;
     garner::graph_handle const graph = garner::generate_graph(kron);

@@ -7,7 +7,7 @@ int main(int argc, char** argv) {
   if (argc < 2) return std::fprintf(stderr, "pagerank_top GRAPH\n"), 2;
   try {
     garner::build_options build;
-    build.in_lists = true;  // PageRank pulls along in-edges
+    build.in_edges = true;  // PageRank pulls along in-edges
     bool const container = std::string_view(argv[1]).ends_with(".gnr");
     auto const g = container ? garner::open_graph(argv[1]) : garner::read_graph(argv[1], build);
     auto const ranked = garner::pagerank(g);

@@ -15,7 +15,7 @@ int main() {
     build.numbering = garner::build_options::ids::compact;  // only ids that occur
     auto const g = garner::build_graph(array, build);
 
-    garner::sssp_search search(g);
+    garner::sssp_solver search(g);
     auto const ids = g.ids();
     for (std::uint64_t const source : {10, 40}) {
       search.run(source);

@@ -152,13 +152,13 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   load_options how;
   bool const readable = works([&] {
     auto const info = read_header(file).info;
-    how.in_lists = info.in_lists;
+    how.in_edges = info.in_edges;
     how.weights = info.weights != weight_kind::none;
   });
   bool const right = works([&] {
     graph const g = load_graph(file, how);
     walk(g, g.out);
-    if (g.info.in_lists) walk(g, g.in);
+    if (g.info.in_edges) walk(g, g.in);
     for (std::uint64_t v = 0; v < g.info.vertices; ++v)
       if (g.internal_id(g.user_id(v)) != v) std::abort();
   });
@@ -168,7 +168,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   bool const trusted = works([&] {
     graph const g = load_graph(file, how);
     walk(g, g.out);
-    if (g.info.in_lists) walk(g, g.in);
+    if (g.info.in_edges) walk(g, g.in);
     for (std::uint64_t v = 0; v < g.info.vertices; ++v)
       if (g.at_rank(v) >= g.info.vertices) std::abort();
   });

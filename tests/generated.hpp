@@ -11,7 +11,7 @@ inline graph generated(generator kind, int scale, std::uint32_t id_bytes = 4) {
   o.scale = scale;
   o.build.id_bytes = id_bytes;
   build_report report;
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   return generate(here, o, report);
 }
 

@@ -39,7 +39,7 @@ inline graph_handle graph_with_hub(std::uint64_t vertices, bool undirected, bool
     if (v % 9 != 4) edges.push_back({v, 7}), edges.push_back({7, v});
   for (std::size_t i = 0; i < edges.size(); ++i) values.push_back(static_cast<float>(unit_float(random_bits(6, 0, i))) + 0.25f);
   build_options o;
-  o.undirected = undirected, o.in_lists = !undirected;
+  o.undirected = undirected, o.in_edges = !undirected;
   edge_array from{.edges = edges, .vertices = vertices};
   if (weights) from.real_weights = values;
   return build_graph(from, o);

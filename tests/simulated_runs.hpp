@@ -27,7 +27,7 @@ template <int Width, class Id = std::uint32_t>
 traffic trace(runs const& all, access_mode how, std::uint64_t l2 = 0, bool looks_up = false) {
   traffic_model model(how, l2);
   if (looks_up) model.look_up_between_reads();
-  executor x({place_kind::simulated, 0}, &model);
+  executor x({device_kind::simulated, 0}, &model);
   std::uint64_t most = 1;
   for (auto [b, e] : all) most = std::max(most, e);
   auto const far = far_copy(x, std::vector<Id>(most));
@@ -36,7 +36,7 @@ traffic trace(runs const& all, access_mode how, std::uint64_t l2 = 0, bool looks
 }
 // The non-empty lists of these vertices, in order.
 template <class Offsets, class Wanted>
-runs lists_of(Offsets const& offsets, std::uint64_t vertices, Wanted wanted) {
+runs adjacency_of(Offsets const& offsets, std::uint64_t vertices, Wanted wanted) {
   runs all;
   for (std::uint64_t v = 0; v < vertices; ++v)
     if (wanted(v) && offsets[v] != offsets[v + 1]) all.push_back({offsets[v], offsets[v + 1]});

@@ -12,7 +12,7 @@
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 #include "graph/build.hpp"
 #include "graph/edge_list.hpp"
 #include "graph/graph.hpp"
@@ -20,26 +20,26 @@
 
 namespace garner::testing {
 
-inline std::string name_of(place_kind kind) {
-  return kind == place_kind::host ? "host" : kind == place_kind::simulated ? "simulated" : "device";
+inline std::string name_of(device_kind kind) {
+  return kind == device_kind::cpu ? "host" : kind == device_kind::simulated ? "simulated" : "device";
 }
 
 // Suites over devices: a device test skips, visibly, on a machine without one.
-class at_place : public ::testing::TestWithParam<place_kind> {
+class at_place : public ::testing::TestWithParam<device_kind> {
  protected:
   void SetUp() override {
-    if (GetParam() == place_kind::device && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+    if (GetParam() == device_kind::cuda && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   }
-  place where() const { return {GetParam(), 0}; }
+  execution_device where() const { return {GetParam(), 0}; }
 };
-inline auto const every_place = ::testing::Values(place_kind::host, place_kind::simulated, place_kind::device);
+inline auto const every_place = ::testing::Values(device_kind::cpu, device_kind::simulated, device_kind::cuda);
 #define GARNER_AT_EVERY_PLACE(suite)                                  \
   INSTANTIATE_TEST_SUITE_P(at, suite, ::garner::testing::every_place, \
                            [](auto const& info) { return ::garner::testing::name_of(info.param); })
 
 // Whether submitted work runs later: on a GPU, and simulated with GARNER_STREAMS, which does not count requests either.
-inline bool runs_later(place where) { return where.kind != place_kind::host && executor(where).asynchronous(); }
-inline bool counts_requests() { return !runs_later({place_kind::simulated, 0}); }
+inline bool runs_later(execution_device where) { return where.kind != device_kind::cpu && executor(where).asynchronous(); }
+inline bool counts_requests() { return !runs_later({device_kind::simulated, 0}); }
 #define GARNER_NEEDS_COUNTS() \
   if (!::garner::testing::counts_requests()) GTEST_SKIP() << "counts requests, which streams do not"
 

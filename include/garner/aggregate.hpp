@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "garner/detail/held.hpp"
+#include "garner/device.hpp"
 #include "garner/gnn.hpp"
-#include "garner/place.hpp"
 #include "garner/shards.hpp"
 #include "garner/stream.hpp"
 
@@ -18,7 +18,7 @@ namespace garner {
 template <class Real>
 class block_aggregation {
  public:
-  explicit block_aggregation(place where);
+  explicit block_aggregation(execution_device device);
   ~block_aggregation();
   block_aggregation(block_aggregation&&) noexcept;
   block_aggregation& operator=(block_aggregation&&) noexcept;
@@ -42,7 +42,7 @@ class block_aggregation {
   // Gradients of `sources` rows from those of `targets` rows.
   void backward(Real const* in, Real* out, std::uint64_t columns, stream_ref stream = {});
 
-  place where() const;
+  execution_device device() const;
 
  private:
   struct impl;
@@ -59,7 +59,7 @@ enum class row_real : std::uint8_t { f32, f64, f16, bf16 };
 // it. Ends are not checked: an end beyond the last row reads memory out of bounds.
 class list_sums {
  public:
-  explicit list_sums(place where);
+  explicit list_sums(execution_device device);
   ~list_sums();
   list_sums(list_sums&&) noexcept;
   list_sums& operator=(list_sums&&) noexcept;
@@ -99,7 +99,7 @@ class list_sums {
   void soften_back(lists const& l, lists const& back, shape const& s, void const* scores, void const* weights, void* gradients,
                    void* of_scores, double slope, stream_ref stream = {});
 
-  place where() const;
+  execution_device device() const;
 
  private:
   struct impl;
@@ -112,7 +112,8 @@ class shard_aggregation {
  public:
   // Reads the adjacency of the whole graph and keeps its own part. errc::usage as for split_report(); errc::input if a directed graph
   // lacks in-edges or the graph lacks weights.
-  shard_aggregation(graph_handle const& g, list_side side, bool weighted, shard_options const& options, std::uint32_t shard, place where);
+  shard_aggregation(graph_handle const& g, edge_direction side, bool weighted, shard_options const& options, std::uint32_t shard,
+                    execution_device device);
   ~shard_aggregation();
   shard_aggregation(shard_aggregation&&) noexcept;
   shard_aggregation& operator=(shard_aggregation&&) noexcept;

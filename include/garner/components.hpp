@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "garner/paper.hpp"
-#include "garner/place.hpp"
-#include "garner/spread.hpp"
+#include "garner/device.hpp"
+#include "garner/shards.hpp"
 #include "garner/traffic.hpp"
+#include "garner/tuning.hpp"
 
 namespace garner {
 
@@ -17,26 +17,23 @@ enum class components_variant {
 };
 
 struct components_options {
-  place where;
+  execution_device device;
   components_variant variant = components_variant::afforest;
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // the memory tier of the edge list; unset: where the graph has it
   // Bytes of remote data cached on the device: block directories of compressed adjacency, the best neighbors per vertex (afforest), the
   // first edges, in this order. Unset: 10 % of the uncompressed edge list. The CPU and emogi cache nothing.
-  std::optional<std::uint64_t> device_budget;
-  std::uint32_t first_neighbours = 2;     // afforest: neighbors per vertex linked before the search for the largest component; at most 64
-  std::uint64_t seed = 1;                 // afforest: for the sample that finds the largest component; the result does not depend on it
-  std::uint32_t slice = 1024;             // afforest: elements of a long list per team; a multiple of 32, 64 or more
-  std::uint64_t l2_bytes = 0;             // simulated runs: an L2 of this size before the link; 0: none
-  bool check_certificate = false;         // verify each run
-  std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of adjacency (and weights) per copy
-  walk_options paper;                     // settings that reproduce the paper: vertices_per_team
-  std::vector<place> shards;              // as in bfs_options; afforest only
+  std::optional<std::uint64_t> graph_cache;
+  std::uint32_t first_neighbors = 2;  // afforest: neighbors per vertex linked before the search for the largest component; at most 64
+  std::uint64_t seed = 1;             // afforest: for the sample that finds the largest component; the result does not depend on it
+  bool verify = false;                // check the result of each run by an independent verifier; errc::internal if it is wrong
+  traversal_tuning tuning;
+  std::vector<execution_device> devices;  // as in bfs_options; afforest only
 };
 
 // A round of emogi, or a step of afforest.
 struct components_phase {
-  enum class kind { round, first_neighbours, remaining, all } what = kind::round;
+  enum class kind { round, first_neighbors, remaining, all } what = kind::round;
   std::uint64_t vertices = 0;  // vertices whose adjacency was read
   std::uint64_t edges = 0;     // edges read
   traffic link;
@@ -55,7 +52,7 @@ struct components_run {
   file_reads file;               // if the adjacency lies in a file
   bool verified = false;
   std::vector<components_phase> phases;
-  std::vector<job_shard> shards;  // empty: one device
+  std::vector<shard_run> shards;  // empty: one device
 };
 
 }  // namespace garner

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 
 namespace garner {
 
@@ -20,7 +20,7 @@ struct doctor_report {
 };
 // Takes a few seconds for each GPU whose link was not measured before, and initializes CUDA. A faulty device becomes a line of the report,
 // not an exception. `where`: the device whose self-test runs; unset: every GPU, or the CPU on a machine without GPUs.
-doctor_report examine_machine(std::optional<place> where = {});
+doctor_report examine_machine(std::optional<execution_device> where = {});
 std::string to_text(doctor_report const& report);  // one line per check, and one per advice
 
 // One sentence if this build or the driver cannot use a GPU of this machine: the reason, and what to do. Else empty, also if

@@ -12,36 +12,36 @@
 #include <vector>
 
 #include "garner/detail/held.hpp"
+#include "garner/device.hpp"
 #include "garner/features.hpp"
-#include "garner/place.hpp"
 #include "garner/stream.hpp"
 #include "garner/traffic.hpp"
 
 namespace garner {
 
-enum class row_optimiser : std::uint8_t { sgd, adagrad, adam };
-std::string_view to_string(row_optimiser how);
-row_optimiser parse_row_optimiser(std::string_view text);  // errc::usage with the choices otherwise
-enum class first_values : std::uint8_t { normal, uniform, zero };
-std::string_view to_string(first_values how);
-first_values parse_first_values(std::string_view text);
+enum class row_optimizer : std::uint8_t { sgd, adagrad, adam };
+std::string_view to_string(row_optimizer how);
+row_optimizer parse_row_optimizer(std::string_view text);  // errc::usage with the choices otherwise
+enum class initializer : std::uint8_t { normal, uniform, zero };
+std::string_view to_string(initializer how);
+initializer parse_initializer(std::string_view text);
 
 struct embedding_options {
-  place where;  // the device that gathers and updates
-  row_optimiser optimiser = row_optimiser::adam;
-  first_values first = first_values::normal;
-  double spread = 1;       // of the initial values: normal: standard deviation; uniform: between -spread and spread
+  execution_device device;  // the device that gathers and updates
+  row_optimizer optimizer = row_optimizer::adam;
+  initializer init = initializer::normal;
+  double init_scale = 1;   // normal: standard deviation; uniform: values lie between -init_scale and init_scale
   std::uint64_t seed = 1;  // the initial values depend on seed, row and column only; all devices make the same bits
   // As in tiered_options: bytes of rows (with their state) in GPU memory, the hottest by `scores`. All others lie in host memory, where
   // the device updates them in place. Unset: half of the free memory.
-  std::optional<std::uint64_t> device_budget;
+  std::optional<std::uint64_t> feature_cache;
   std::span<float const> scores = {};  // read by the constructor
 };
 
 // Options of one step. Defaults are those of torch's optimizers.
-struct row_step {
-  double rate = 0.01;
-  double rate_decay = 0;               // adagrad: step k uses rate / (1 + (k - 1) * rate_decay)
+struct sparse_step {
+  double learning_rate = 0.01;
+  double rate_decay = 0;               // adagrad: step k uses learning_rate / (1 + (k - 1) * rate_decay)
   double beta1 = 0.9, beta2 = 0.999;   // adam
   std::optional<double> epsilon = {};  // unset: adagrad 1e-10, adam 1e-8
   stream_ref stream = {};              // the stream for the work, as in gather_options
@@ -49,9 +49,9 @@ struct row_step {
 
 // The result of one step.
 struct update_run {
-  std::uint64_t rows = 0, far_rows = 0;  // distinct rows that were updated; of these, rows in host memory
-  std::uint64_t far_bytes = 0;           // with their state: read over the link, and the same number written
-  traffic link;                          // simulated: link traffic of the reads; the writes are the same bytes
+  std::uint64_t rows = 0, remote_rows = 0;  // distinct rows that were updated; of these, rows in host memory
+  std::uint64_t remote_bytes = 0;           // with their state: read over the link, and the same number written
+  traffic link;                             // simulated: link traffic of the reads; the writes are the same bytes
 };
 
 // One table on one device; concurrent calls are serialized.
@@ -65,8 +65,8 @@ class embedding {
 
   std::uint64_t rows() const, width() const;
   std::uint64_t record_bytes() const;  // of a row with its state, rounded up to whole sectors
-  row_optimiser optimiser() const;
-  place where() const;
+  row_optimizer optimizer() const;
+  execution_device device() const;
   std::uint64_t steps() const;  // done so far
   rows_by_tier tiers() const;
   std::string about() const;
@@ -76,7 +76,7 @@ class embedding {
   // One step: row k of `gradients` (width floats) belongs to ids[k]. Gradients of one row are summed in the order of their positions; each
   // row is then read, updated and written once. Blocks until ids and gradients are checked: errc::input names an id outside the table and
   // its position, or a row with a non-finite gradient, and leaves the table unchanged. A step is atomic: Ctrl-C takes effect before it.
-  update_run update(id_span ids, std::span<float const> gradients, row_step const& options = {});
+  update_run update(id_span ids, std::span<float const> gradients, sparse_step const& options = {});
 
   // Arrays of the state, named as in torch's optimizers: sgd: empty; adagrad: "sum"; adam: "exp_avg", "exp_avg_sq".
   std::vector<std::string> states() const;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "garner/detail/held.hpp"
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 #include "garner/stream.hpp"
 #include "garner/traffic.hpp"
 
@@ -90,29 +90,29 @@ class unified_tensor {
 };
 
 struct tiered_options {
-  place where;  // where gathers run: the CPU, simulated, or a GPU
-  // device_budget: bytes of the hottest rows, replicated on every gathering device. peer_budget: bytes per device of the next hottest rows,
+  execution_device device;  // where gathers run: the CPU, simulated, or a GPU
+  // feature_cache: bytes of the hottest rows, replicated on every gathering device. peer_cache: bytes per device of the next hottest rows,
   // each on one of `peers`, interleaved: row k of them is row k / peers of device k % peers. All other rows lie in host memory. Unset: from
   // the free memory; about() reports the choice. The CPU caches nothing, since all rows are local. For `simulated`, host memory stands in
   // for all tiers (unset: caches nothing), and any numbers may be peers.
-  std::optional<std::uint64_t> device_budget, peer_budget;
+  std::optional<std::uint64_t> feature_cache, peer_cache;
   // For a table in a file (open_rows): bytes of host memory for its rows. The hottest rows outside GPU memory stay there permanently; the
   // rest of it, file_cache bytes (unset: a quarter), caches other rows of the file. Unset: half of the free host memory. Rows that fit
   // neither stay in the file.
-  std::optional<std::uint64_t> host_budget, file_cache;
-  std::vector<int> peers;         // devices with fast links to each other, including where.index; empty: none. Needs NVLink or similar
+  std::optional<std::uint64_t> host_cache, file_cache;
+  std::vector<int> peers;         // devices with fast links to each other, including device.index; empty: none. Needs NVLink or similar
   std::span<float const> scores;  // one per row: the hottest rows (ties: the first); empty: the first rows. Read by the constructor
   std::span<float const> scales;  // i8: the scale of each row for conversion; empty: 1. Kept in the gathering device's memory
   // Peers in several processes (of one user and machine, one device each): all pass this name, the same table, scores and `peers` (all
-  // devices, visible to each), and their own device as `where`. Each process holds its share; rows that fit all shares lie on peers. The
-  // constructor waits for all processes, at most wait_seconds (errc::io names a missing one). Afterwards, once one process has ended, every
-  // gather is errc::device. A process that destroys its tensor keeps its share until the others have destroyed theirs, so finish all
+  // devices, visible to each), and their own device as `device`. Each process holds its share; rows that fit all shares lie on peers. The
+  // constructor waits for all processes, at most timeout_seconds (errc::io names a missing one). Afterwards, once one process has ended,
+  // every gather is errc::device. A process that destroys its tensor keeps its share until the others have destroyed theirs, so finish all
   // gathers before the first process exits.
   std::string group = {};
-  double wait_seconds = 60;
+  double timeout_seconds = 60;
 };
 
-enum class gather_way : std::uint8_t {
+enum class gather_strategy : std::uint8_t {
   automatic,
   staged,   // the host gathers into pinned memory, then copies, as frameworks do: the baseline
   naive,    // one warp per row, from the first byte of the row
@@ -125,10 +125,10 @@ enum class gather_order : std::uint8_t { automatic, none, sorted, bucketed };  /
 // deduplication costs more than it saves (only with order automatic). If the output is pinned host memory, `once` needs sorted ids;
 // otherwise it behaves like repeat.
 enum class gather_duplicates : std::uint8_t { automatic, once, repeat };
-std::string_view to_string(gather_way);
+std::string_view to_string(gather_strategy);
 std::string_view to_string(gather_order);
 std::string_view to_string(gather_duplicates);
-gather_way parse_gather_way(std::string_view);
+gather_strategy parse_gather_strategy(std::string_view);
 gather_order parse_gather_order(std::string_view);
 gather_duplicates parse_gather_duplicates(std::string_view);
 
@@ -193,7 +193,7 @@ class row_output {
 };
 
 struct gather_options {
-  gather_way way = gather_way::automatic;
+  gather_strategy strategy = gather_strategy::automatic;
   gather_order order = gather_order::automatic;
   gather_duplicates duplicates = gather_duplicates::automatic;
   std::optional<element> to;      // f32 or bf16 from f16, bf16 or i8 rows; unset: no conversion
@@ -207,7 +207,7 @@ struct gather_options {
 
 // The result of a gather, or of a dry run.
 struct gather_run {
-  gather_way way = gather_way::automatic;
+  gather_strategy strategy = gather_strategy::automatic;
   gather_order order = gather_order::automatic;
   gather_duplicates duplicates = gather_duplicates::automatic;
   std::uint64_t rows = 0, row_bytes = 0;        // delivered
@@ -239,13 +239,13 @@ class tiered_tensor {
   // are shared, and freed with their last user; for a table in a file, each tensor has its own cache. The device should have fast links to
   // the peers; otherwise it reads their rows from host memory, and about() reports it (table in a file: errc::usage, host memory lacks
   // them). errc::usage between devices of different kinds, or if peers are processes.
-  tiered_tensor beside(place where) const;
+  tiered_tensor for_device(execution_device device) const;
   tiered_tensor(tiered_tensor&&) noexcept;
   tiered_tensor& operator=(tiered_tensor&&) noexcept;
 
   std::uint64_t rows() const, width() const, row_bytes() const;
   element kind() const;
-  place where() const;
+  execution_device device() const;
   rows_by_tier tiers() const;  // its rows by tier
   std::string about() const;   // one line: the tier of the rows, and why
 

@@ -1,9 +1,9 @@
 // Garner's complete public API: a table of contents.
 #pragma once
-#include "garner/aggregate.hpp"   // block_aggregation, list_sums, shard_aggregation: aggregation over blocks, adjacency or one part
-#include "garner/blocks.hpp"      // block_sampler, blocks: mini-batches by neighbor sampling
+#include "garner/aggregate.hpp"   // block_aggregation, list_sums, shard_aggregation: aggregation over a subgraph, adjacency or one part
+#include "garner/algorithms.hpp"  // bfs, sssp, components, pagerank; X_solver for several runs; X_options, X_run, X_result
 #include "garner/build.hpp"       // build_info: version, GPU support, devices; parse_bytes
-#include "garner/components.hpp"  // components_options, components_run
+#include "garner/device.hpp"      // execution_device, tier (memory tier), access_mode (how a team reads a segment)
 #include "garner/doctor.hpp"      // examine_machine: checks whether Garner works here, with advice
 #include "garner/embedding.hpp"   // embedding: trainable rows in several tiers, with their optimizer's state
 #include "garner/error.hpp"       // error, errc: the one exception type
@@ -12,17 +12,11 @@
 #include "garner/graph.hpp"       // graph_info, build_options, build_report, generate_options, weight_kind
 #include "garner/handle.hpp"      // graph_handle; open_graph, build_graph, generate_graph, reorder_graph, save_graph, convert_graph
 #include "garner/hetero.hpp"      // hetero_graph: several node and edge types; convert_hetero: from public datasets
-#include "garner/jobs.hpp"        // bfs, sssp, components, pagerank; bfs_search and sssp_search for many sources
 #include "garner/load.hpp"        // loader, mini_batch: sampled and gathered ahead of use
-#include "garner/pagerank.hpp"    // pagerank_options, pagerank_run
-#include "garner/paper.hpp"       // walk_options: settings that reproduce the paper
-#include "garner/place.hpp"       // place (device), tier (memory tier), access_mode (how a team reads a segment)
-#include "garner/sample.hpp"      // scores, draw_training_set, record_trace, permute_table: predicted row accesses of a training
-#include "garner/shards.hpp"      // shard_options, split_report: a whole graph over several devices
+#include "garner/sample.hpp"      // scores, pick_training_set, record_trace, permute_table: predicted row accesses of a training
+#include "garner/shards.hpp"      // shard_options, split_report, graph_part, split_sampler: a graph split over devices or processes
 #include "garner/shared.hpp"      // shared_table: one host table for several processes
-#include "garner/split.hpp"       // graph_part, split_sampler: mini-batches of a graph that is split over processes
-#include "garner/spread.hpp"      // job_shard: each device's share of a run
-#include "garner/sssp.hpp"        // sssp_options, sssp_run, sssp_round
 #include "garner/stream.hpp"      // stream_ref: the caller's CUDA stream
+#include "garner/subgraph.hpp"    // block_sampler, sampled_subgraph: mini-batches by neighbor sampling
 #include "garner/traffic.hpp"     // traffic: requests by size, amplification, overfetch
-#include "garner/traverse.hpp"    // bfs_options, bfs_run, bfs_level
+#include "garner/tuning.hpp"      // settings for measurements, of the papers' programs

@@ -11,14 +11,14 @@
 #include <string_view>
 #include <vector>
 
-#include "garner/blocks.hpp"
 #include "garner/detail/held.hpp"
+#include "garner/device.hpp"
 #include "garner/features.hpp"
 #include "garner/handle.hpp"
 #include "garner/hetero.hpp"
 #include "garner/load.hpp"
-#include "garner/place.hpp"
 #include "garner/shards.hpp"
+#include "garner/subgraph.hpp"
 
 namespace garner {
 
@@ -40,8 +40,8 @@ model_kind parse_model_kind(std::string_view text);
 
 // The kind of labels.
 enum class label_kind : std::uint8_t {
-  one_class,  // single-label: an integer per node, negative: unlabeled (softmax)
-  yes_or_no,  // multi-label: a row of 0 and 1 per node, one per class (sigmoid)
+  single_label,  // single-label: an integer per node, negative: unlabeled (softmax)
+  multi_label,   // multi-label: a row of 0 and 1 per node, one per class (sigmoid)
 };
 // Normalization of a feature row before the first layer.
 enum class row_scaling : std::uint8_t {
@@ -60,7 +60,7 @@ struct model_options {
   std::uint64_t inputs = 0, classes = 0;  // row width, and number of classes
   std::uint32_t layers = 2, hidden = 64;
   bool layer_norm = false, residual = false;
-  label_kind labels = label_kind::one_class;
+  label_kind labels = label_kind::single_label;
   row_scaling scaling = row_scaling::none;
   std::uint64_t seed = 1;  // for the initial parameters
 };
@@ -83,23 +83,24 @@ struct model_types {
 };
 // One table per type, in their order. errc::input names a type without a table. `side` out reverses every relation: nodes of its `from`
 // type then aggregate nodes of its `to` type; the relation keeps its name.
-model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features, list_side side = list_side::in);
+model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features,
+                     edge_direction side = edge_direction::in);
 
 // Maps feature rows to class scores. Its parameters lie in the memory of its device.
 class gnn_model {
  public:
-  gnn_model(place where, model_options const& options);
-  gnn_model(place where, model_options const& options, model_types const& types);  // the inputs in `options` are the target's
+  gnn_model(execution_device device, model_options const& options);
+  gnn_model(execution_device device, model_options const& options, model_types const& types);  // the inputs in `options` are the target's
   // A model file: safetensors with PyG's parameter names (convs.0.lin_l.weight ...), and the options in the metadata.
-  static gnn_model read(std::filesystem::path const& file, place where);
-  void write(std::filesystem::path const& file) const;
+  static gnn_model load(std::filesystem::path const& file, execution_device device);
+  void save(std::filesystem::path const& file) const;
   ~gnn_model();
   gnn_model(gnn_model&&) noexcept;
   gnn_model& operator=(gnn_model&&) noexcept;
 
   model_options const& options() const;
   model_types types() const;  // one type: empty names
-  place where() const;
+  execution_device device() const;
   struct tensor {
     std::string name;
     std::vector<std::uint64_t> shape;  // a matrix: outputs x inputs
@@ -119,8 +120,8 @@ class gnn_model {
 // --- training ---
 enum class split_part : std::uint8_t { none = 0, train = 1, validation = 2, test = 3 };
 // Labels and split of the nodes, one row per node in the order of graph_handle::ids(). Only the constructors read them.
-struct known_vertices {
-  row_array labels;                          // i64 of width 1 (one_class), or u8 or f32 of one column per class (yes_or_no)
+struct labeled_nodes {
+  row_array labels;                          // i64 of width 1 (single_label), or u8 or f32 of one column per class (multi_label)
   std::span<std::uint8_t const> split = {};  // one split_part per node
 };
 
@@ -134,13 +135,14 @@ std::vector<std::uint8_t> read_split(std::filesystem::path const& file);
 // gradients in a fixed order, so all ranks hold the same bits. Ranks are threads, each with its own device, or processes.
 class rank_group;
 class shard_group;
-std::shared_ptr<rank_group> ranks_of_threads(std::uint32_t ranks, double wait_seconds = 60);
-// Processes that pass the same name; `wait_seconds`: timeout for all to join.
-std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds = 60);
+std::shared_ptr<rank_group> ranks_of_threads(std::uint32_t ranks, double timeout_seconds = 60);
+// Processes that pass the same name; `timeout_seconds`: timeout for all to join.
+std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks,
+                                               double timeout_seconds = 60);
 // Data that all ranks of a multi-process group read, in host memory once: rank 0 reads the file, the others map its rows and adjacency for
 // as long as any rank lives. All ranks make these calls, in one order; errc::io names a rank that has ended. Tables on any device can use
 // the rows. If rank 0 has the adjacency on its device, each rank loads its own, as do ranks that are threads.
-row_array read_rows(std::filesystem::path const& file, rank_group& ranks, place where);
+row_array read_rows(std::filesystem::path const& file, rank_group& ranks, execution_device device);
 graph_handle open_graph(std::filesystem::path const& file, open_options const& options, rank_group& ranks);
 // For a rank that ends before it has a training: the others' calls then name it. A training reports its own errors.
 void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept;
@@ -148,21 +150,21 @@ void leave_shards(shard_group& shards, std::uint32_t shard, std::string_view why
 
 struct training_options {
   std::vector<std::int64_t> fanouts = {};  // one per layer; empty: full-graph steps
-  list_side side = list_side::in;
+  edge_direction side = edge_direction::in;
   bool weighted = false;  // use edge weights
-  // Mini-batches, remote adjacency: block_options::device_budget and scores.
-  std::optional<std::uint64_t> list_budget = {};
-  std::span<float const> list_scores = {};
-  std::uint64_t batch = 1024;
-  double rate = 0.01;  // Adam's learning rate
+  // Mini-batches, remote adjacency: block_options::graph_cache and scores.
+  std::optional<std::uint64_t> graph_cache = {};
+  std::span<float const> graph_scores = {};
+  std::uint64_t batch_size = 1024;  // seeds of a mini-batch, per rank
+  double learning_rate = 0.01;      // Adam
   // Weight decay of all parameters, added to the gradient. Unset: 5e-4, or 0.5 / number of training nodes if that is less: the prior
   // matters less with more training data.
-  std::optional<double> decay;
+  std::optional<double> weight_decay;
   std::optional<double> dropout;        // unset: 0.5, or 0.2 for a model with residual and layer norm
   std::optional<double> input_dropout;  // of the features; unset: as dropout for gcn and sage without residual, else 0
   dense_math math = dense_math::tf32;
   // Full-graph training: capture steps and evaluations once as CUDA graphs, and launch these from then on. Results are the same bits.
-  bool record = true;
+  bool cuda_graph = true;
   std::uint64_t seed = 1;            // for mini-batches, shuffling, dropout
   std::uint32_t evaluate_every = 1;  // epochs; 0: never
   // Early stopping: after this many epochs, or this many evaluations without a lower validation loss (patience; 0: unlimited). With neither
@@ -171,7 +173,7 @@ struct training_options {
   std::optional<std::uint64_t> epochs;
   std::optional<std::uint32_t> patience;
   loader_options load = {};  // ahead, window, way, window_bytes, multiprocessors
-  // A mini-batch has `batch` seeds per rank. All ranks pass the same options and make the same calls of a training; calls marked * are
+  // A mini-batch has `batch_size` seeds per rank. All ranks pass the same options and make the same calls of a training; calls marked * are
   // collective.
   std::shared_ptr<rank_group> ranks = {};  // null: one rank
   std::uint32_t rank = 0;
@@ -200,8 +202,8 @@ struct epoch_report {
   bool best = false;  // no earlier validation had a lower loss
   // Full-graph training on a GPU: operations (kernels, copies, fills) in the CUDA graph of a step; 0: launched one by one. The reason for a
   // failed capture is reported once.
-  std::uint64_t recorded = 0;
-  std::string unrecorded = {};
+  std::uint64_t captured = 0;
+  std::string not_captured = {};
   load_report load;  // mini-batch training
 };
 
@@ -210,15 +212,15 @@ class training {
   // Graph, features and model must outlive it. errc::input if labels are missing or not below the number of classes, or the training set is
   // empty; errc::usage for options out of range, and * for ranks with different options or parameters. errc::io names a rank that has
   // stopped, and why; no rank can continue then.
-  training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known, training_options const& options);
+  training(gnn_model& model, graph_handle const& g, tiered_tensor& features, labeled_nodes const& known, training_options const& options);
   // Several types: one table per type, labels and split of the target; all must outlive it. `fanouts` apply to every relation; `side` is
-  // that of the model types. Full-graph steps and side out need in-edges (open_options::in_lists); weights, those of every relation.
-  training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, known_vertices const& known,
+  // that of the model types. Full-graph steps and side out need in-edges (open_options::in_edges); weights, those of every relation.
+  training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, labeled_nodes const& known,
            training_options const& options);
   ~training();
   training(training&&) noexcept;
 
-  bool over() const;                        // by patience or number of epochs; next() continues all the same
+  bool finished() const;                    // by patience or number of epochs; next() continues all the same
   training_options const& options() const;  // with the values chosen for unset options
   // One epoch, or the rest of one. errc::input names a row or parameter with a non-finite number; the model is as before that step. If
   // interrupted, training stops between two steps and can be saved. * Loss and accuracy are of all ranks; rank 0 evaluates. If one rank is
@@ -226,12 +228,12 @@ class training {
   epoch_report next();
   evaluation evaluate();  // of this rank alone; * with shards, collective
   // * Writes a checkpoint with the complete training state. Rank 0 writes it.
-  void keep(std::filesystem::path const& file) const;
+  void save_checkpoint(std::filesystem::path const& file) const;
   // * Bit for bit; errc::input for another graph, model, options or number of ranks, or a damaged file.
-  void resume(std::filesystem::path const& file);
+  void load_checkpoint(std::filesystem::path const& file);
   std::uint64_t epochs() const, step() const;  // done so far
   std::optional<std::uint64_t> best_epoch() const;
-  void take_best();             // restores the model's parameters of that epoch
+  void load_best();             // restores the model's parameters of that epoch
   std::uint64_t bytes() const;  // device memory, including the loader's
 
  private:
@@ -244,21 +246,22 @@ class training {
 // `places` are several devices, one shard on the first device may win, unless it does not fit (`one_fits`). errc::usage as for
 // shard_options and split_report().
 shard_decision decide_shards(model_options const& model, graph_handle const& g, training_options const& options, shard_options const& asked,
-                             std::vector<place> const& places, bool one_fits = true);
+                             std::vector<execution_device> const& places, bool one_fits = true);
 // The same between processes that pass the same name: all make this call with their own shard and device, and get the same strategies.
-// Predicted from rates of such devices, then measured together. errc::io names a process that has ended or does not join in `wait_seconds`.
+// Predicted from rates of such devices, then measured together. errc::io names a process that has ended or does not join in
+// `timeout_seconds`.
 shard_decision decide_shards_of_processes(model_options const& model, graph_handle const& g, training_options const& options,
-                                          shard_options const& asked, std::string const& name, std::uint32_t shard, place where,
-                                          double wait_seconds = 60);
+                                          shard_options const& asked, std::string const& name, std::uint32_t shard, execution_device device,
+                                          double timeout_seconds = 60);
 
 // --- inference ---
 // Scores of all nodes, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer. Data that does not fit in GPU
 // memory is streamed over the link; each layer uses the strategy with the fewest bytes.
 struct inference_options {
-  list_side side = list_side::in;
+  edge_direction side = edge_direction::in;
   bool weighted = false;
   dense_math math = dense_math::tf32;
-  std::optional<std::uint64_t> near_bytes;  // limit for device memory; unset: the free memory
+  std::optional<std::uint64_t> memory_limit;  // for device memory; unset: the free memory
 };
 // The result of inference, or of a dry run. Bytes are those between host memory and device memory, also if the device is the CPU.
 struct inference_report {
@@ -270,7 +273,7 @@ struct inference_report {
   std::vector<layer> layers;               // residual models: the first is the GEMM before the layers
   double ms = 0, prepare_ms = 0;           // in all; adjacency and host memory, before the layers
   std::uint64_t lists = 0;                 // adjacency bytes read once
-  std::uint64_t near_bytes = 0;            // peak device memory, as planned
+  std::uint64_t device_bytes = 0;          // peak device memory, as planned
   std::uint64_t floor_bytes = 0;           // the rows of each layer, once
   std::optional<double> link_gbs;          // this device's link rate, if measured before (garner info), host to device
   std::uint64_t bytes() const;             // all bytes over the link

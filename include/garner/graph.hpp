@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 
 namespace garner {
 
@@ -35,11 +35,11 @@ struct graph_info {
   std::uint32_t id_bytes = 4;  // 4 or 8: bytes per entry of the edge list
   weight_kind weights = weight_kind::none;
   bool directed = false;
-  bool in_lists = false;                       // a directed graph with its in-edges too
+  bool in_edges = false;                       // a directed graph with its in-edges too
   bool id_map = false;                         // a table maps internal ids to user ids
   std::uint64_t id_base = 0;                   // without a table: user id = internal id + id_base
   vertex_order order = vertex_order::natural;  // any other order implies a table
-  bool packed = false;                         // targets and weights are compressed, in blocks that a team decodes while reading
+  bool compressed = false;                     // targets and weights are compressed, in blocks that a team decodes while reading
 };
 
 // Options for building a graph from an edge list. `garner convert` prints the defaults.
@@ -47,26 +47,26 @@ struct build_options {
   std::optional<bool> undirected;  // unset: as the format declares, else directed
   bool keep_duplicates = false;    // false: of duplicate edges, only the one with the smallest weight stays
   bool keep_loops = false;
-  bool in_lists = false;  // also store in-edges of a directed graph
+  bool in_edges = false;  // also store in-edges of a directed graph
   enum class ids {
     automatic,
     keep,
     compact
   } numbering = ids::automatic;  // automatic: as the file declares its vertices, else keep unless too sparse
   std::uint32_t id_bytes = 0;    // 0: 4 if they fit
-  struct random_weights {
+  struct weight_options {
     weight_kind kind = weight_kind::u32;
     double low = 1, high = 255;
     std::uint64_t seed = 1;
   };
-  std::optional<random_weights> draw_weights;
-  bool allow_empty = false;       // false: a file without vertices is an error, since it is likely a failed download
-  std::uint64_t host_budget = 0;  // bytes; 0: the machine's limit
+  std::optional<weight_options> random_weights;
+  bool allow_empty = false;        // false: a file without vertices is an error, since it is likely a failed download
+  std::uint64_t memory_limit = 0;  // bytes; 0: the machine's limit
 };
 
 // The report of a build.
 struct build_report {
-  std::uint64_t arcs_read = 0, loops_dropped = 0, loops_kept = 0, duplicates_dropped = 0;
+  std::uint64_t edges_read = 0, loops_dropped = 0, loops_kept = 0, duplicates_dropped = 0;
   std::uint64_t isolated = 0;  // vertices without edges
   bool compacted = false;
   std::uint64_t bytes_needed = 0;  // peak host memory, predicted before the start

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "garner/device.hpp"
 #include "garner/graph.hpp"
-#include "garner/place.hpp"
 
 namespace garner {
 
@@ -39,12 +39,12 @@ class graph_handle {
 };
 
 struct open_options {
-  place where;  // device that will run the algorithms: its edges are mapped for it, or in its memory
+  execution_device device;  // device that will run the algorithms: its edges are mapped for it, or in its memory
   // host, device (on a GPU), managed (on a GPU; for access paged). Unset: on a GPU device memory, if adjacency and the state of any
   // algorithm fit there, else host.
   std::optional<tier> edges;
   std::optional<bool> weights;   // unset: if the file has them; true: errc::input if it has none
-  std::optional<bool> in_lists;  // in-edges of a directed graph, unset in the same way; true: made if the file has none
+  std::optional<bool> in_edges;  // in-edges of a directed graph, unset in the same way; true: made if the file has none
   bool check = true;             // verify checksums; offsets and targets are checked in any case
 };
 // Opens a graph file, or generates a graph: KIND:SCALE or KIND:SCALE:EDGE_FACTOR, such as kron:20, is generate_graph() with these numbers
@@ -86,7 +86,7 @@ struct adjacency_options {
   // times, and edge_ids are present unless that is the order of the edges.
   std::span<std::int64_t const> times = {};
   bool times_of_edges = false;
-  place where = {};  // the sorting device: a GPU if its memory suffices, else the CPU
+  execution_device device = {};  // the sorting device: a GPU if its memory suffices, else the CPU
 };
 struct adjacency {
   graph_handle graph;               // directed; its out-edges are these lists
@@ -103,24 +103,24 @@ adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adj
 
 // Adds in-edges to a directed graph, built from its out-edges and in the same memory tier. A graph that has them, or is undirected, is
 // unchanged. errc::input if its adjacency stays in a file. If it throws, `g` holds the same graph, perhaps in host memory.
-graph_handle make_in_lists(graph_handle&& g);
+graph_handle make_in_edges(graph_handle&& g);
 // The same for a graph that others use: the result shares the existing arrays, as one more owner of `g`, which is unchanged.
 // errc::usage if the graph lies on a device.
-graph_handle make_in_lists(std::shared_ptr<graph_handle const> const& g);
+graph_handle make_in_edges(std::shared_ptr<graph_handle const> const& g);
 
 // See generate_options; generated on the CPU or on a GPU (whose memory the sort uses).
-graph_handle generate_graph(generate_options const& options, place where = {}, build_report* report = nullptr);
+graph_handle generate_graph(generate_options const& options, execution_device device = {}, build_report* report = nullptr);
 
 // Makes the graph readable for a device, in a tier (see the table in docs/concepts/memory-tiers.md; unset: as open_options), or for the CPU
 // again. Data already there is not copied. Needs memory for a second copy of what it moves; if it throws, `g` is unchanged.
-graph_handle bring_to(graph_handle&& g, place where, std::optional<tier> edges = {});
+graph_handle to_device(graph_handle&& g, execution_device device, std::optional<tier> edges = {});
 // Whether that device can read the adjacency in place; with `edges`: and whether it lies in that tier.
-bool readable_at(graph_handle const& g, place where, std::optional<tier> edges = {});
+bool readable_by(graph_handle const& g, execution_device device, std::optional<tier> edges = {});
 
 // See vertex_order. Needs a second copy of one direction's adjacency in host memory; the edges lie in host memory afterwards, not mapped
 // for a device. Fewer than 2^32 vertices. If `where` is a GPU (any order but bfs), it reads the edges in place and the result is in its
-// memory; bring_to() moves it to host memory.
-graph_handle reorder_graph(graph_handle g, reorder_options const& options = {}, place where = {});
+// memory; to_device() moves it to host memory.
+graph_handle reorder_graph(graph_handle g, reorder_options const& options = {}, execution_device device = {});
 
 // Written atomically. A graph file keeps everything; other formats as `garner convert`. Returns what the format could not represent.
 std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path const& file);
@@ -138,14 +138,14 @@ graph_handle open_shared(std::shared_ptr<void> owner, void const* at, std::uint6
 // The adjacency as arrays. Row k is the vertex ids()[k]; a target is a position among ids() too. Uncompressed adjacency in host memory, in
 // the order of ids(), is returned in place: the graph must outlive it and must not move. Otherwise `owner` keeps copies. `in`: in-edges;
 // errc::input if a directed graph has none.
-struct graph_lists {
+struct adjacency_arrays {
   std::uint64_t const* offsets = nullptr;  // vertices + 1
   void const* targets = nullptr;           // info().edges of info().id_bytes each, ascending in each list
   void const* weights = nullptr;           // 4 bytes each, as info().weights says; null without weights
   bool offsets_copied = false, targets_copied = false, weights_copied = false;
   std::shared_ptr<void const> owner = {};
 };
-graph_lists lists_of(graph_handle const& g, bool in = false);
+adjacency_arrays adjacency_of(graph_handle const& g, bool in = false);
 
 // A digest that two graphs share if ids, adjacency, weights and order are equal, in any tier, compressed or not; processes use it to
 // compare the graphs they opened. Cost: a pass over the adjacency, and host memory for an uncompressed copy if it is not in host memory.

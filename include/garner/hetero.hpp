@@ -27,21 +27,21 @@ struct vertex_type {
 
 struct edge_type {
   std::string from, relation, to;
-  std::uint64_t arcs = 0;            // entries of its adjacency
-  std::uint64_t edges = 0;           // of the source dataset; differs from `arcs` if edges are stored in both directions
-  std::filesystem::path lists = {};  // the graph file; empty for a graph in memory
+  std::uint64_t stored_edges = 0;        // entries of its adjacency
+  std::uint64_t edges = 0;               // of the source dataset; differs from `stored_edges` if edges are stored in both directions
+  std::filesystem::path adjacency = {};  // the graph file; empty for a graph in memory
   // .npy files. One entry per adjacency entry, in order: edge_ids (int64: the index of its edge; missing: entry k is edge k) and times
   // (int64). One row per edge: features.
   std::optional<std::filesystem::path> edge_ids = {}, times = {}, features = {};
 };
 
-struct hetero_manifest {
+struct dataset_info {
   std::vector<vertex_type> types;
   std::vector<edge_type> edges;
 };
 // Reads a dataset file and checks it against the headers of its files; no graph is loaded. errc::input names the file, the key and the
 // problem: an unknown key, a duplicate name, an unknown type, a file that is missing or whose length contradicts the counts.
-hetero_manifest read_manifest(std::filesystem::path const& file);
+dataset_info read_dataset(std::filesystem::path const& file);
 
 // Owns the adjacency of every edge type, each as its own graph. Move-only.
 class hetero_graph {
@@ -59,8 +59,8 @@ class hetero_graph {
   std::string const& name() const;  // of its dataset file, as in messages
   std::vector<vertex_type> const& types() const;
   std::vector<edge_type> const& edges() const;
-  graph_handle const& lists(std::size_t k) const;  // of edges()[k]
-  graph_handle& lists(std::size_t k);
+  graph_handle const& adjacency(std::size_t k) const;  // of edges()[k]
+  graph_handle& adjacency(std::size_t k);
   // Index of a name in types(), and of a triple in edges(). errc::input lists the existing ones.
   std::size_t type(std::string_view name) const;
   std::size_t edge(std::string_view from, std::string_view relation, std::string_view to) const;
@@ -77,12 +77,12 @@ struct hetero_options {
   // Stores edges in both directions: an edge type within one node type gets the reverse of each edge (a loop once), one between two types
   // gets a reverse type, rev_NAME from `to` to `from`, as PyG's ToUndirected does.
   bool undirected = false;
-  bool packed = false;         // compress the adjacency
+  bool compressed = false;     // compress the adjacency
   std::uint32_t id_bytes = 0;  // 0: 4
   std::string split = {};      // the folder of split/ to use, if there are several
 };
 struct hetero_report {
-  hetero_manifest made;
+  dataset_info made;
   std::vector<std::string> notes;  // warnings for the user, one sentence each
 };
 // OGB's folders (raw/ as text or data.npz, of one type or several), MAG240M's and IGB's (processed/), or edge_index.npy with its arrays.

@@ -9,25 +9,25 @@
 #include <string_view>
 #include <vector>
 
-#include "garner/blocks.hpp"
 #include "garner/detail/held.hpp"
 #include "garner/features.hpp"
 #include "garner/stream.hpp"
+#include "garner/subgraph.hpp"
 
 namespace garner {
 
 // How feature rows are fetched.
-enum class load_way : std::uint8_t {
+enum class load_strategy : std::uint8_t {
   automatic,  // window if rows are remote, else tiered
   window,     // remote rows of the next mini-batches, each fetched once for all of them, in order, and kept until their last use
   tiered,     // one gather per mini-batch, in the order that the tensor chooses
   zero_copy,  // the same, in the order of sampling (PyTorch-Direct)
   staged,     // host threads gather, then the rows are copied, as frameworks do
 };
-inline constexpr load_way all_load_ways[] = {load_way::automatic, load_way::window, load_way::tiered, load_way::zero_copy,
-                                             load_way::staged};
-std::string_view to_string(load_way way);
-load_way parse_load_way(std::string_view text);  // errc::usage with the choices otherwise
+inline constexpr load_strategy all_load_strategies[] = {load_strategy::automatic, load_strategy::window, load_strategy::tiered,
+                                                        load_strategy::zero_copy, load_strategy::staged};
+std::string_view to_string(load_strategy strategy);
+load_strategy parse_load_strategy(std::string_view text);  // errc::usage with the choices otherwise
 
 // A table whose rows belong to each mini-batch: for all its nodes of a type, for the seeds only (labels), or for the edges of a relation.
 struct loaded_table {
@@ -35,23 +35,23 @@ struct loaded_table {
   std::uint32_t type = 0;
   bool seeds_only = false;
   std::optional<element> to = {};  // conversion, as gather_options::to
-  // For a table of edge features: indexed by position in lists_of(), which needs block_options::edge_ids. `by`: indexed by the number (4 or
-  // 8 bytes) that this earlier table has for the edge (a permutation).
+  // For a table of edge features: indexed by position in adjacency_of(), which needs block_options::edge_ids. `by`: indexed by the number
+  // (4 or 8 bytes) that this earlier table has for the edge (a permutation).
   std::optional<std::uint32_t> relation = {}, by = {};
 };
 
 struct loader_options {
-  std::uint64_t batch = 1024;
+  std::uint64_t batch_size = 1024;
   bool shuffle = true;
   bool drop_last = false;  // skip a mini-batch with fewer seeds than the others
   std::uint64_t seed = 1;  // for shuffling
   std::uint32_t seed_type = 0;
-  std::uint32_t ahead = 2;  // mini-batches ready before next() requests them, 1 to 64
+  std::uint32_t prefetch = 2;  // mini-batches ready before next() requests them, 1 to 64
   // The prefetch window: mini-batches whose remote rows are fetched together, or are known before rows are read from a file, 1 to 64. For a
   // file of 64 MiB or more it is at least what keeps the drive busy, which is measured first. 0: automatic, see load_report::window: 8 at
   // first; for remote rows then the largest of 32, 16 and 8 that fits a quarter of the free GPU memory, by the size of the first 8.
   std::uint32_t window = 0;
-  load_way way = load_way::automatic;
+  load_strategy strategy = load_strategy::automatic;
   // Limit per table, including rows of a file cached on the device; unset: a quarter of the free memory there.
   std::optional<std::uint64_t> window_bytes = {};
   cache_policy cache = cache_policy::next_use;  // for tables in a file: which rows stay in their file_cache bytes
@@ -79,7 +79,7 @@ struct batch_times {
 
 // Statistics of the delivered mini-batches since begin(), resume(), or construction.
 struct load_report {
-  std::uint64_t batches = 0, seeds = 0, vertices = 0, edges = 0;
+  std::uint64_t batches = 0, seeds = 0, nodes = 0, edges = 0;
   double ms = 0;  // from the start of the epoch to the last of them
   // Time of each stage, by the device's clock for stages on a device; stages overlap.
   double sample_ms = 0, fetch_ms = 0, gather_ms = 0;
@@ -88,7 +88,7 @@ struct load_report {
   rows_by_tier rows;               // by the tier of the tables' rows
   std::uint64_t window_rows = 0;   // remote rows that were fetched before, or for another mini-batch of the group
   std::uint64_t fetched_rows = 0;  // remote rows that crossed the link for a group
-  std::uint64_t far_bytes = 0;     // bytes of rows that crossed the link
+  std::uint64_t remote_bytes = 0;  // bytes of rows that crossed the link
   std::uint32_t window = 0;        // mini-batches per prefetch window
   // For tables in a file: rows that were in memory; rows (kernels: pages) that were read, and their bytes; the loader's waiting time for
   // them.
@@ -122,7 +122,7 @@ class mini_batch {
   explicit operator bool() const { return taken_ != nullptr; }
 
   std::uint64_t epoch() const, index() const, seeds() const;
-  blocks const& drawn() const;
+  sampled_subgraph const& subgraph() const;
   std::int64_t const* positions() const;  // position of each seed in the constructor's seeds; device memory. Null: the caller's own seeds
   struct rows {
     void* data = nullptr;  // device memory
@@ -138,7 +138,7 @@ class mini_batch {
 
  private:
   friend class loader;
-  void give_back() noexcept;
+  void release() noexcept;
   std::shared_ptr<parts> taken_;
 };
 
@@ -149,7 +149,7 @@ class loader {
   // or not nodes of their type, and for a table with fewer rows than its type has nodes.
   loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, loader_options const& options = {},
          std::vector<std::int64_t> times = {});
-  // A loader without seeds: start each epoch with open(). It ignores the options batch, shuffle, drop_last, seed, rank and ranks.
+  // A loader without seeds: start each epoch with open(). It ignores the options batch_size, shuffle, drop_last, seed, rank and ranks.
   static loader of_own(block_sampler& sampler, std::vector<loaded_table> tables, loader_options const& options = {});
   ~loader();  // returns all buffers and ends the thread
   loader(loader&&) noexcept;
@@ -158,12 +158,12 @@ class loader {
   std::uint64_t batches() const;    // per epoch; for an open() epoch, those submitted so far
   std::uint32_t window() const;     // mini-batches that are sampled together, as load_report::window
   void begin(std::uint64_t epoch);  // next() then returns the first mini-batch of that epoch; mini-batches in progress are dropped
-  // Begins an epoch of the caller's own seeds, not divided among ranks: the mini-batches passed to give(), until end(). Mini-batch k has
-  // the sampling number draws + k. A mini-batch that is passed about 5 windows before its delivery needs no waiting. next() is errc::usage
-  // if all submitted mini-batches have been delivered and the epoch has not ended; after end() it returns none until the next open().
-  // resume() of a state() needs the same epoch opened and submitted before.
-  void open(std::uint64_t epoch, std::uint64_t draws = 0);
-  void give(own_batch seeds);  // errc::input for seeds that are not nodes of their type; the epoch is unchanged then
+  // Begins an epoch of the caller's own seeds, not divided among ranks: the mini-batches passed to submit(), until end(). Mini-batch k has
+  // the sampling number `number` + k. A mini-batch that is passed about 5 windows before its delivery needs no waiting. next() is
+  // errc::usage if all submitted mini-batches have been delivered and the epoch has not ended; after end() it returns none until the next
+  // open(). resume() of a state() needs the same epoch opened and submitted before.
+  void open(std::uint64_t epoch, std::uint64_t number = 0);
+  void submit(own_batch seeds);  // errc::input for seeds that are not nodes of their type; the epoch is unchanged then
   void end();
   void stop();  // ends the thread and frees the sampler, until next() continues where it stopped
   // The next mini-batch of the epoch, or none at its end (the next call begins the following epoch). Rows are ready in the order of

@@ -5,9 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "garner/place.hpp"
-#include "garner/spread.hpp"
+#include "garner/device.hpp"
+#include "garner/shards.hpp"
 #include "garner/traffic.hpp"
+#include "garner/tuning.hpp"
 
 namespace garner {
 
@@ -22,12 +23,12 @@ enum class dangling_mass : std::uint8_t {
 };
 
 struct pagerank_options {
-  place where;
+  execution_device device;
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // the memory tier of the edge list; unset: where the graph has it
   // Bytes of remote data cached on the device: block directories of compressed adjacency, the first edges. Unset: 10 % of the uncompressed
   // edge list. The CPU and emogi cache nothing.
-  std::optional<std::uint64_t> device_budget;
+  std::optional<std::uint64_t> graph_cache;
   pagerank_variant variant = pagerank_variant::pull;
   double damping = 0.85;
   // pull: on the L1 change per iteration, 1e-4; emogi: on a vertex's residual, absolute, 0.001
@@ -35,7 +36,7 @@ struct pagerank_options {
   std::optional<std::uint64_t> iterations;  // pull: exactly this number; emogi: at most
   // pull only:
   dangling_mass dangling = dangling_mass::redistribute;
-  std::vector<std::pair<std::uint64_t, double>> personal;  // user ids and weights of start and jumps; empty: uniform
+  std::vector<std::pair<std::uint64_t, double>> personalization;  // user ids and weights of start and jumps; empty: uniform
   // A vertex distributes its rank in proportion to edge weights; false: evenly, even if the graph has weights. One device only.
   // errc::input if the graph has no weights.
   bool weighted = false;
@@ -43,10 +44,9 @@ struct pagerank_options {
   // Unset: if the adjacency lies in GPU memory, degrees are skewed, the iterations are likely to amortize the copy, and memory suffices. On
   // a GPU it needs adjacency in GPU memory.
   std::optional<bool> by_degree;
-  std::uint64_t l2_bytes = 0;             // simulated runs: an L2 of this size before the link; 0: none
-  bool check_certificate = false;         // verify each run
-  std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of adjacency (and weights) per copy
-  std::vector<place> shards;              // as in bfs_options; pull only. Ranks are the same bits for any number of shards
+  bool verify = false;  // check the result of each run by an independent verifier; errc::internal if it is wrong
+  traversal_tuning tuning;
+  std::vector<execution_device> devices;  // as in bfs_options; pull only. Ranks are the same bits for any number of shards
 };
 
 struct pagerank_round {
@@ -71,7 +71,7 @@ struct pagerank_run {
   file_reads file;          // if the adjacency lies in a file
   bool verified = false;
   std::vector<pagerank_round> rounds;
-  std::vector<job_shard> shards;  // empty: one device
+  std::vector<shard_run> shards;  // empty: one device
 };
 
 }  // namespace garner

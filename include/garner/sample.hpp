@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "garner/device.hpp"
 #include "garner/handle.hpp"
-#include "garner/place.hpp"
 #include "garner/traffic.hpp"
 
 namespace garner {
@@ -33,7 +33,7 @@ struct sample_options {
 // A training set: vertices by user id, in any order; duplicates count once.
 using vertex_set = std::vector<std::uint64_t>;
 // A share of the vertices in (0, 1], at least one, sampled without replacement: a pure function of the graph's ids and the seed.
-vertex_set draw_training_set(graph_handle const& g, double share, std::uint64_t seed = 1);
+vertex_set pick_training_set(graph_handle const& g, double share, std::uint64_t seed = 1);
 
 // --- scores ---
 enum class score_kind : std::uint8_t {
@@ -49,7 +49,7 @@ inline constexpr score_kind all_scores[] = {score_kind::degree, score_kind::reve
 constexpr bool needs_training(score_kind k) { return k != score_kind::degree && k != score_kind::reverse_pagerank; }
 constexpr bool needs_sampling(score_kind k) { return k == score_kind::expected || k == score_kind::sampled; }
 struct score_options {
-  place where;
+  execution_device device;
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // the memory tier of the edges; unset: where they are
   score_kind by = score_kind::expected;
@@ -85,7 +85,7 @@ std::vector<std::uint32_t> parse_fanouts(std::string_view text);  // "12,12,12";
 
 // --- traces ---
 struct trace_options {
-  place where;
+  execution_device device;
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;
   vertex_set train;
@@ -111,7 +111,7 @@ access_trace record_trace(graph_handle const& g, trace_options const& options);
 
 // docs/reference/file-formats.md specifies the file. Written atomically.
 void save_trace(access_trace const& t, std::filesystem::path const& file);
-access_trace read_trace(std::filesystem::path const& file);  // errc::input if it is damaged or shorter than its header declares
+access_trace load_trace(std::filesystem::path const& file);  // errc::input if it is damaged or shorter than its header declares
 
 // Hit rate of a cache of the first `share` of the rows, by descending score; ranked by the trace itself: the oracle.
 // Ties go to the smaller row.

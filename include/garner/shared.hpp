@@ -11,8 +11,8 @@
 namespace garner {
 
 struct shared_options {
-  bool replace_stale = false;  // create: first remove a segment of that name that no process holds any more
-  double wait_seconds = 60;    // attach: timeout for the creator to fill it
+  bool replace_stale = false;   // create: first remove a segment of that name that no process holds any more
+  double timeout_seconds = 60;  // attach: timeout for the creator to fill it
 };
 
 class shared_table {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "garner/paper.hpp"
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 #include "garner/traffic.hpp"
+#include "garner/tuning.hpp"
 
 namespace garner {
 
@@ -16,19 +16,16 @@ enum class sssp_variant {
 };
 
 struct sssp_options {
-  place where;
+  execution_device device;
   sssp_variant variant = sssp_variant::near_far;
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // the memory tier of edge list and weights; unset: where the graph has them
   // Bytes of remote data cached on the device: block directories of compressed adjacency and weights, then the shortest lists with
   // their weights (compressed: the first edges). Unset: 10 % of the uncompressed edge list. The CPU and emogi cache nothing.
-  std::optional<std::uint64_t> device_budget;
-  std::optional<double> delta;     // near_far: width of the near pile beyond the least open distance; unset: from the weights, then adapted
-  std::uint32_t slice = 1024;      // a multiple of 32, 64 or more
-  std::uint64_t l2_bytes = 0;      // simulated runs: an L2 of this size before the link; 0: none
-  bool check_certificate = false;  // verify each run
-  std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of adjacency (and weights) per copy
-  walk_options paper;                     // settings that reproduce the paper
+  std::optional<std::uint64_t> graph_cache;
+  std::optional<double> delta;  // near_far: width of the near pile beyond the least open distance; unset: from the weights, then adapted
+  bool verify = false;          // check the result of each run by an independent verifier; errc::internal if it is wrong
+  traversal_tuning tuning;
 };
 
 struct sssp_round {

@@ -9,30 +9,30 @@ namespace {
 
 int64s seen_in(numbers const& there) { return {there, {there.data(), there.shape(0)}}; }
 // Where it lies, if that is the device that works.
-std::optional<int64s> near_of(nb::handle from, place where) {
+std::optional<int64s> near_of(nb::handle from, execution_device where) {
   numbers there;
-  if (where.kind != place_kind::device || !nb::ndarray_check(from) || !nb::try_cast(from, there, false)) return std::nullopt;
+  if (where.kind != device_kind::cuda || !nb::ndarray_check(from) || !nb::try_cast(from, there, false)) return std::nullopt;
   if (there.device_type() != nb::device::cuda::value || where.index != static_cast<int>(there.device_id())) return std::nullopt;
   return seen_in(there);
 }
 
 }  // namespace
 
-int64s int64s_of(nb::handle from, char const* name, place where) {
+int64s int64s_of(nb::handle from, char const* name, execution_device where) {
   if (from.is_none()) return {};
   if (auto const near = near_of(from, where)) return *near;
   return seen_in(nb::cast<numbers>(checked("int64", from, name)));  // negative ones are the library's to refuse: times may be so
 }
-int64s positions_of(nb::handle from, char const* name, std::uint64_t vertices, place where) {
+int64s positions_of(nb::handle from, char const* name, std::uint64_t vertices, execution_device where) {
   if (from.is_none()) return {};
   if (auto const near = near_of(from, where)) return *near;
   return seen_in(nb::cast<numbers>(checked("positions", from, name, vertices)));
 }
 std::vector<std::int64_t> fanouts_of(nb::handle from) { return nb::cast<std::vector<std::int64_t>>(checked("fanouts", from)); }
 
-nb::object batch_array(nb::object const& of, place at, void* data, std::vector<std::size_t> const& shape, std::int64_t const* strides,
-                       nb::dlpack::dtype type) {
-  bool const on_device = at.kind == place_kind::device;
+nb::object batch_array(nb::object const& of, execution_device at, void* data, std::vector<std::size_t> const& shape,
+                       std::int64_t const* strides, nb::dlpack::dtype type) {
+  bool const on_device = at.kind == device_kind::cuda;
   return nb::cast(py_batch_array{
       of,
       nb::cast(nb::ndarray<nb::array_api>(data, shape.size(), shape.data(), of, strides, type,
@@ -40,25 +40,25 @@ nb::object batch_array(nb::object const& of, place at, void* data, std::vector<s
       on_device});
 }
 
-py_vertices vertices_of(nb::object of, blocks const& drawn, std::size_t types, std::uint32_t type) {
+py_vertices vertices_of(nb::object of, sampled_subgraph const& drawn, std::size_t types, std::uint32_t type) {
   if (type >= types) refuse(errc::usage, "type " + std::to_string(type) + ": of " + std::to_string(types) + ", counted from 0");
-  return {std::move(of), drawn.where(), &drawn.of_type(type)};
+  return {std::move(of), drawn.device(), &drawn.of_type(type)};
 }
-py_edges edges_of(nb::object of, blocks const& drawn, std::size_t relations, std::uint32_t relation, bool edge_ids) {
+py_edges edges_of(nb::object of, sampled_subgraph const& drawn, std::size_t relations, std::uint32_t relation, bool edge_ids) {
   if (relation >= relations)
     refuse(errc::usage, "relation " + std::to_string(relation) + ": of " + std::to_string(relations) + ", counted from 0");
-  return {std::move(of), drawn.where(), &drawn.of_relation(relation), edge_ids};
+  return {std::move(of), drawn.device(), &drawn.of_relation(relation), edge_ids};
 }
 
 namespace {
 
-std::map<std::string, list_side> const sides{{"in", list_side::in}, {"out", list_side::out}};
+std::map<std::string, edge_direction> const sides{{"in", edge_direction::in}, {"out", edge_direction::out}};
 std::map<std::string, temporal_rule> const temporals{{"uniform", temporal_rule::uniform}, {"last", temporal_rule::last}};
 std::map<std::string, negative_kind> const negatives{{"binary", negative_kind::binary}, {"triplet", negative_kind::triplet}};
 
 }  // namespace
 
-list_side side_of(std::string const& side) {
+edge_direction side_of(std::string const& side) {
   auto const found = sides.find(side);
   if (found == sides.end()) refuse(errc::usage, "side '" + side + "': say in, out");
   return found->second;
@@ -86,8 +86,8 @@ block_options options_of(keywords& given) {
   given.take("edge_ids", o.edge_ids);
   given.take("induced", o.induced);
   given.take("access", o.access);
-  given.take("adjacency", o.lists);
-  given.take_bytes("graph_cache", o.device_budget);
+  given.take("adjacency", o.adjacency);
+  given.take_bytes("graph_cache", o.graph_cache);
   return o;
 }
 
@@ -103,13 +103,13 @@ struct py_relation {
 py_relation relation(py_graph& g, std::vector<std::int64_t> fanouts, std::uint32_t from, std::uint32_t to, std::string const& side,
                      nb::handle times) {
   py_relation r;
-  r.graph = g.use_in_lists(side_of(side) == list_side::in);
+  r.graph = g.use_in_lists(side_of(side) == edge_direction::in);
   r.times = int64s_of(times, "times", {});
   r.made = {r.graph.get(), side_of(side), from, to, std::move(fanouts), r.times.seen};
   return r;
 }
 
-void remember(py_sampler& s, place where, std::vector<sampled_type> types, std::vector<sampled_relation> relations,
+void remember(py_sampler& s, execution_device where, std::vector<sampled_type> types, std::vector<sampled_relation> relations,
               block_options const& o) {
   s.types = types.size(), s.relations = relations.size(), s.edge_ids = o.edge_ids;
   s.sampler.emplace(released([&] { return block_sampler(where, std::move(types), std::move(relations), o); }));
@@ -119,7 +119,7 @@ int64s seeds_of(py_sampler const& s, nb::handle from, std::uint32_t type) {
   if (type >= s.types)
     refuse(errc::usage, "seeds of type " + std::to_string(type) + ": of " + std::to_string(s.types) + ", counted from 0");
   if (from.is_none()) refuse(errc::usage, "seeds=None; give nodes of type " + std::to_string(type) + ", or an empty list");
-  return positions_of(from, "seeds", s.sampler->vertices(type), s.sampler->where());
+  return positions_of(from, "seeds", s.sampler->vertices(type), s.sampler->device());
 }
 
 py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const> seeds) {
@@ -190,7 +190,7 @@ void add_blocks(nb::module_& m) {
       .def_prop_ro(
           "edge_index",
           [](py_edges const& e) {
-            blocks::edges const& seen = *e.seen;
+            sampled_subgraph::edges const& seen = *e.seen;
             return array_of(e.of, e.at, seen.row, {2, seen.count}, {seen.count ? seen.col - seen.row : 0, 1});
           },
           nb::sig("def edge_index(self) -> typing.Any"),
@@ -235,7 +235,7 @@ void add_blocks(nb::module_& m) {
       .def_prop_ro(
           "seeds", [](py_blocks const& b) { return b.made.seeds(); }, "how many")
       .def_prop_ro(
-          "device", [](py_blocks const& b) { return told_memory(b.made.where()); }, "where its arrays lie: 'cpu', 'cuda:0'")
+          "device", [](py_blocks const& b) { return told_memory(b.made.device()); }, "where its arrays lie: 'cpu', 'cuda:0'")
       .def("__repr__", [](py_blocks const& b) {
         std::uint64_t vertices = 0, edges = 0;
         for (std::size_t k = 0; k < b.types; ++k) vertices += b.made.of_type(k).count;
@@ -284,7 +284,7 @@ void add_blocks(nb::module_& m) {
             keywords given("BlockSampler", positional, std::move(options), {"graph", "fanouts"});
             py_graph& g = graph_in(given, "BlockSampler");
             std::vector<std::int64_t> fanouts = fanouts_of(given.need("fanouts"));
-            place where;
+            execution_device where;
             std::string side = "in";
             nb::object times = nb::none();
             given.take("device", where);
@@ -294,7 +294,7 @@ void add_blocks(nb::module_& m) {
             given.take("scores", scores);
             block_options const o = options_of(given);
             given.done();
-            warn_without_gpu(where, "graph_cache", o.device_budget);
+            warn_without_gpu(where, "graph_cache", o.graph_cache);
             array scored;
             auto made = std::make_unique<py_sampler>();
             py_relation r = relation(g, std::move(fanouts), 0, 0, side, nb::none());
@@ -315,7 +315,7 @@ void add_blocks(nb::module_& m) {
           "of_relations",
           [](std::vector<std::uint64_t> const& vertices, nb::sequence relations, nb::kwargs options) {
             keywords given("BlockSampler.of_relations", std::move(options));
-            place where;
+            execution_device where;
             nb::object times = nb::none();
             given.take("device", where);
             given.take("times", times);
@@ -323,7 +323,7 @@ void add_blocks(nb::module_& m) {
             given.take("scores", scores);
             block_options const o = options_of(given);
             given.done();
-            warn_without_gpu(where, "graph_cache", o.device_budget);
+            warn_without_gpu(where, "graph_cache", o.graph_cache);
             auto made = std::make_unique<py_sampler>();
             std::vector<sampled_type> types;
             std::vector<array> scored(vertices.size());
@@ -357,7 +357,7 @@ void add_blocks(nb::module_& m) {
       .def(
           "sample",
           [](py_sampler& s, nb::object seeds, std::uint64_t number, std::uint32_t type, nb::object times) {
-            place const where = s.sampler->where();
+            execution_device const where = s.sampler->device();
             int64s const from = seeds_of(s, seeds, type), at = int64s_of(times, "times", where);
             typed_seeds const one{type, from.seen, at.seen};
             return drawn(s, number, {&one, 1});
@@ -372,7 +372,7 @@ void add_blocks(nb::module_& m) {
       .def(
           "sample_types",
           [](py_sampler& s, std::vector<std::tuple<nb::object, std::uint32_t, nb::object>> const& seeds, std::uint64_t number) {
-            place const where = s.sampler->where();
+            execution_device const where = s.sampler->device();
             std::vector<int64s> kept;
             std::vector<typed_seeds> all;
             for (auto const& [ids, type, times] : seeds) {
@@ -387,7 +387,7 @@ void add_blocks(nb::module_& m) {
               "def sample_types(self, seeds: collections.abc.Sequence[tuple[object, int, object]], number: int = 0) -> SampledSubgraph"),
           "The same with seeds of several types: (seeds, type, times or None) each. Positions and trees are counted through.")
       .def_prop_ro(
-          "device", [](py_sampler const& s) { return told(s.sampler->where()); }, "that samples: 'cpu', 'cuda:0', 'simulated'")
+          "device", [](py_sampler const& s) { return told(s.sampler->device()); }, "that samples: 'cpu', 'cuda:0', 'simulated'")
       .def_prop_ro(
           "lent", [](py_sampler const& s) { return s.lent != nullptr; }, "whether a Loader is using it, so that nothing else can")
       .def_prop_ro(
@@ -419,7 +419,7 @@ void add_blocks(nb::module_& m) {
             throw nb::type_error("sample_negatives(): graph is not a Graph; make one with garner.build or open");
           g = held->use();
         }
-        vertex_pairs drawn = released([&] { return draw_negatives(number, from.seen, source_vertices, target_vertices, o, g.get()); });
+        vertex_pairs drawn = released([&] { return sample_negatives(number, from.seen, source_vertices, target_vertices, o, g.get()); });
         if (o.kind == negative_kind::triplet) return nb::cast(to_numpy(std::move(drawn.targets)));
         return nb::make_tuple(to_numpy(std::move(drawn.sources)), to_numpy(std::move(drawn.targets)));
       },
@@ -442,12 +442,12 @@ void add_blocks(nb::module_& m) {
         given.take("seed", o.seed);
         given.take("side", side);
         given.take("edge_ids", o.edge_ids);
-        given.take("device", o.where);
+        given.take("device", o.device);
         given.take("access", o.access);
         given.take("edges", o.edges);
         given.done();
         o.side = side_of(side);
-        std::shared_ptr<graph_handle> const graph = g.use_in_lists(o.side == list_side::in);
+        std::shared_ptr<graph_handle> const graph = g.use_in_lists(o.side == edge_direction::in);
         int64s const from = positions_of(starts, "start", graph->info().vertices, {});
         random_walks w = released([&] { return walk_randomly(*graph, from.seen, length, o); });
         return nb::make_tuple(to_numpy(std::move(w.nodes)), to_numpy(std::move(w.edges)));

@@ -187,12 +187,12 @@ void keywords::done() const {
   throw nb::type_error(message.c_str());
 }
 
-place place_of(nb::handle spec) {
+execution_device place_of(nb::handle spec) {
   if (spec.is_none()) return default_place();
   int index = 0;
   if (!nb::isinstance<nb::str>(spec) && !nb::isinstance<nb::bool_>(spec) && nb::try_cast(spec, index)) {
     if (index < 0) refuse(errc::usage, "device " + std::to_string(index) + ": devices count from 0; for the CPU say 'cpu'");
-    return {place_kind::device, index};
+    return {device_kind::cuda, index};
   }
   std::string said = nb::str(spec).c_str();  // a torch.device says "cuda:1"
   // 'host' and 'device' are the names of before. simulated:N: the N-th of the simulated devices of a group.
@@ -206,23 +206,23 @@ place place_of(nb::handle spec) {
     known = problem == std::errc() && last == end && index >= 0;
   }
   if (!known) refuse(errc::usage, "device is '" + said + "'; say 'cpu', 'cuda', 'cuda:N', N or 'simulated'");
-  return {gpu ? place_kind::device : simulated ? place_kind::simulated : place_kind::host, index};
+  return {gpu ? device_kind::cuda : simulated ? device_kind::simulated : device_kind::cpu, index};
 }
 
-place default_place() {
+execution_device default_place() {
   int const devices = device_count();
   if (devices == 0) return {};
   std::uint32_t const local = from_environment("LOCAL_RANK").value_or(0);
-  return {place_kind::device, static_cast<int>(local) < devices ? static_cast<int>(local) : 0};  // where each sees its own alone, the first
+  return {device_kind::cuda, static_cast<int>(local) < devices ? static_cast<int>(local) : 0};  // where each sees its own alone, the first
 }
 
-std::string told(place where) {
-  if (where.kind == place_kind::host) return "cpu";
-  if (where.kind == place_kind::simulated && where.index == 0) return "simulated";
-  return (where.kind == place_kind::device ? "cuda:" : "simulated:") + std::to_string(where.index);
+std::string told(execution_device where) {
+  if (where.kind == device_kind::cpu) return "cpu";
+  if (where.kind == device_kind::simulated && where.index == 0) return "simulated";
+  return (where.kind == device_kind::cuda ? "cuda:" : "simulated:") + std::to_string(where.index);
 }
 
-std::string told_memory(place where) { return told(where.kind == place_kind::device ? where : place{}); }
+std::string told_memory(execution_device where) { return told(where.kind == device_kind::cuda ? where : execution_device{}); }
 
 std::optional<std::uint32_t> from_environment(char const* name) {
   char const* const said = std::getenv(name);
@@ -365,8 +365,8 @@ nb::object dlpack_of(nb::object const& exported, nb::kwargs const& how, bool on_
 void warn(std::string const& message) {
   if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 2) != 0) throw nb::python_error();
 }
-void warn_without_gpu(place where, char const* option, std::optional<std::uint64_t> bytes) {
-  if (where.kind != place_kind::host || bytes.value_or(0) == 0) return;
+void warn_without_gpu(execution_device where, char const* option, std::optional<std::uint64_t> bytes) {
+  if (where.kind != device_kind::cpu || bytes.value_or(0) == 0) return;
   warn(std::string(option) +
        " has no effect on the CPU, which has no GPU memory; run on a GPU (garner.doctor() reports whether one can be used), or leave " +
        option + " out");

@@ -111,11 +111,11 @@ struct in_turns : T {
   explicit in_turns(T&& made) : T(std::move(made)) {}
 };
 
-place place_of(
-    nb::handle spec);   // "cpu", "cuda", "cuda:1", "simulated", "simulated:1", 1, torch.device(...), and "host", "device:1" of before
-place default_place();  // device 0, of a process of torchrun that of LOCAL_RANK; the CPU without a GPU
-std::string told(place where);         // as place_of() takes it
-std::string told_memory(place where);  // the device whose memory it computes in: a simulated one has the CPU's
+execution_device place_of(
+    nb::handle spec);  // "cpu", "cuda", "cuda:1", "simulated", "simulated:1", 1, torch.device(...), and "host", "device:1" of before
+execution_device default_place();                 // device 0, of a process of torchrun that of LOCAL_RANK; the CPU without a GPU
+std::string told(execution_device where);         // as place_of() takes it
+std::string told_memory(execution_device where);  // the device whose memory it computes in: a simulated one has the CPU's
 // A number that torchrun set in this process's environment: RANK, WORLD_SIZE, LOCAL_RANK; std::nullopt where it is unset, errc::usage
 // where its value is not a number.
 std::optional<std::uint32_t> from_environment(char const* name);
@@ -146,10 +146,10 @@ class keywords {
       }
     }
   }
-  void take(char const* name, place& into) {
+  void take(char const* name, execution_device& into) {
     if (nb::object const value = find(name); value.is_valid()) into = place_of(value);
   }
-  void take(char const* name, std::vector<place>& into) {
+  void take(char const* name, std::vector<execution_device>& into) {
     nb::object const value = find(name);
     if (!value.is_valid() || value.is_none()) return;
     if (!nb::isinstance<nb::list>(value) && !nb::isinstance<nb::tuple>(value)) wrong(name, value);
@@ -230,6 +230,6 @@ nb::object dlpack_of(nb::object const& exported, nb::kwargs const& how, bool on_
 
 void warn(std::string const& message);  // a Python RuntimeWarning
 // Warns of an option that needs GPU memory where the CPU runs. No bytes: the option is unset.
-void warn_without_gpu(place where, char const* option, std::optional<std::uint64_t> bytes);
+void warn_without_gpu(execution_device where, char const* option, std::optional<std::uint64_t> bytes);
 
 }  // namespace garner::python

@@ -18,7 +18,7 @@ namespace {
 using code = nb::dlpack::dtype_code;
 bool is(nb::dlpack::dtype t, code c, unsigned bits) { return t.code == static_cast<std::uint8_t>(c) && t.bits == bits && t.lanes == 1; }
 
-int device_of(place where) { return where.kind == place_kind::device ? where.index : -1; }
+int device_of(execution_device where) { return where.kind == device_kind::cuda ? where.index : -1; }
 
 // Names the elements of rows that travel as bytes, for messages.
 void name_type(host_table& t) {
@@ -135,7 +135,7 @@ asked asked_of(keywords& given) {
   asked a;
   std::string text = "automatic";
   given.take("strategy", text);
-  a.options.way = parse_gather_way(text);
+  a.options.strategy = parse_gather_strategy(text);
   text = "automatic";
   given.take("order", text);
   a.options.order = parse_gather_order(text);
@@ -159,11 +159,11 @@ id_span ids_at(id_address const& a) {
   return {reinterpret_cast<void const*>(std::get<0>(a)), std::get<1>(a), std::get<2>(a), std::get<3>(a)};
 }
 
-std::string gather_name(gather_way w) { return std::string(to_string(w)); }
+std::string gather_name(gather_strategy w) { return std::string(to_string(w)); }
 
 }  // namespace
 
-py_table& table_from(nb::handle from, place where, std::vector<nb::object>& kept) {
+py_table& table_from(nb::handle from, execution_device where, std::vector<nb::object>& kept) {
   nb::object found = nb::borrow(from);
   if (!nb::isinstance<py_table>(found) && !nb::hasattr(found, "_table"))
     found = nb::module_::import_("garner").attr("tiered")(found, nb::arg("device") = told(where));
@@ -193,7 +193,7 @@ void add_features(nb::module_& m) {
             given.take("device", where);
             given.done();
             if (from.is_none()) throw nb::type_error("Unified(): give the array that a device shall read; garner.unified says which");
-            place const at = place_of(where);
+            execution_device const at = place_of(where);
             host_table t = table_of(from, "array", device_of(at));
             new (self) py_unified{t, released([&] { return unified_tensor(t.rows, device_of(at)); })};
           },
@@ -221,7 +221,7 @@ void add_features(nb::module_& m) {
           "device",
           [](py_unified const& u) {
             int const device = u.tensor.device();
-            return told(device < 0 ? place{} : place{place_kind::device, device});
+            return told(device < 0 ? execution_device{} : execution_device{device_kind::cuda, device});
           },
           "that reads it: 'cuda:0', or 'cpu'")
       .def_prop_ro(
@@ -234,7 +234,7 @@ void add_features(nb::module_& m) {
       });
 
   nb::class_<gather_run>(m, "GatherRun", "What a gather did, or would do.")
-      .def_prop_ro("strategy", [](gather_run const& r) { return gather_name(r.way); })
+      .def_prop_ro("strategy", [](gather_run const& r) { return gather_name(r.strategy); })
       .def_prop_ro("order", [](gather_run const& r) { return std::string(to_string(r.order)); })
       .def_prop_ro("duplicates", [](gather_run const& r) { return std::string(to_string(r.duplicates)); })
       .def_ro("rows", &gather_run::rows, "delivered")
@@ -244,7 +244,7 @@ void add_features(nb::module_& m) {
       .def_ro("why", &gather_run::why, "how the way and the order were chosen")
       .def_ro("link", &gather_run::link, "simulated: traffic on the link for the host's rows")
       .def("__repr__", [](gather_run const& r) {
-        return "<garner.GatherRun " + gather_name(r.way) + ", " + std::string(to_string(r.order)) + ", " + std::to_string(r.rows) +
+        return "<garner.GatherRun " + gather_name(r.strategy) + ", " + std::string(to_string(r.order)) + ", " + std::to_string(r.rows) +
                " rows>";
       });
 
@@ -253,23 +253,23 @@ void add_features(nb::module_& m) {
           "__init__",
           [](py_table* self, nb::object features, nb::object where, nb::object device_budget, nb::object peer_budget,
              std::optional<std::vector<int>> peers, nb::object scores, nb::object scales, std::optional<std::string> group,
-             double wait_seconds, std::optional<std::string> dtype, nb::object host_budget, nb::object file_cache) {
+             double timeout_seconds, std::optional<std::string> dtype, nb::object host_budget, nb::object file_cache) {
             tiered_options o;
             std::optional<element> as;
             if (dtype) as = parse_element(*dtype);
-            o.where = place_of(where);
-            o.device_budget = bytes_of(device_budget);
-            o.peer_budget = bytes_of(peer_budget);
-            warn_without_gpu(o.where, "feature_cache", o.device_budget);
-            warn_without_gpu(o.where, "peer_cache", o.peer_budget);
-            o.host_budget = bytes_of(host_budget), o.file_cache = bytes_of(file_cache);
+            o.device = place_of(where);
+            o.feature_cache = bytes_of(device_budget);
+            o.peer_cache = bytes_of(peer_budget);
+            warn_without_gpu(o.device, "feature_cache", o.feature_cache);
+            warn_without_gpu(o.device, "peer_cache", o.peer_cache);
+            o.host_cache = bytes_of(host_budget), o.file_cache = bytes_of(file_cache);
             o.peers = peers.value_or(std::vector<int>{});
             o.group = group.value_or("");
-            o.wait_seconds = wait_seconds;
+            o.timeout_seconds = timeout_seconds;
             array score_array, scale_array;
             o.scores = floats(scores, "scores", score_array);
             o.scales = floats(scales, "scales", scale_array);
-            host_table const t = table_of(features, "features", device_of(o.where), as, o.host_budget || o.file_cache);
+            host_table const t = table_of(features, "features", device_of(o.device), as, o.host_cache || o.file_cache);
             new (self) py_table{t, released([&] { return tiered_tensor(t.rows, o); })};
           },
           nb::arg("features"), nb::arg("device") = nb::none(), nb::arg("feature_cache") = nb::none(), nb::arg("peer_cache") = nb::none(),
@@ -283,8 +283,8 @@ void add_features(nb::module_& m) {
       .def(
           "for_device",
           [](py_table const& t, nb::object where) {
-            place const at = place_of(where);
-            return py_table{t.host, released([&] { return t.tensor.beside(at); })};
+            execution_device const at = place_of(where);
+            return py_table{t.host, released([&] { return t.tensor.for_device(at); })};
           },
           nb::arg("device"), nb::sig("def for_device(self, device: object) -> Table"),
           "The same table for another device of this process; the rows on peers and in host memory are shared.")
@@ -294,9 +294,9 @@ void add_features(nb::module_& m) {
           "kind", [](py_table const& t) { return kind_of(t.host.type); }, "'float32', 'bfloat16', ...")
       .def_prop_ro("row_bytes", [](py_table const& t) { return t.tensor.row_bytes(); })
       .def_prop_ro(
-          "device_index", [](py_table const& t) { return device_of(t.tensor.where()); }, "of the GPU that gathers; -1: the CPU")
+          "device_index", [](py_table const& t) { return device_of(t.tensor.device()); }, "of the GPU that gathers; -1: the CPU")
       .def_prop_ro(
-          "device", [](py_table const& t) { return told(t.tensor.where()); }, "that gathers: 'cpu', 'cuda:0', 'simulated'")
+          "device", [](py_table const& t) { return told(t.tensor.device()); }, "that gathers: 'cpu', 'cuda:0', 'simulated'")
       .def_prop_ro(
           "rows", [](py_table const& t) { return by_tier(t.tensor.tiers()); }, "how many lie in each tier, by its name")
       .def("summary", [](py_table const& t) { return t.tensor.about(); })

@@ -28,7 +28,7 @@ inline std::map<std::string, element> const conversions{{"f32", element::f32}, {
 
 std::map<std::string, std::uint64_t> by_tier(rows_by_tier const& rows);
 // A table, one of garner.tiered, or what garner.tiered takes; `kept` keeps it.
-py_table& table_from(nb::handle from, place where, std::vector<nb::object>& kept);
+py_table& table_from(nb::handle from, execution_device where, std::vector<nb::object>& kept);
 nb::dict told_of(load_report const& r);
 
 }  // namespace garner::python

@@ -40,7 +40,7 @@ nb::dict options_of(model_options const& o) {
   d["kind"] = std::string(to_string(o.kind));
   d["inputs"] = o.inputs, d["hidden_channels"] = o.hidden, d["num_classes"] = o.classes, d["num_layers"] = o.layers;
   d["layer_norm"] = o.layer_norm, d["residual"] = o.residual;
-  d["labels"] = o.labels == label_kind::one_class ? "single_label" : "multi_label";
+  d["labels"] = o.labels == label_kind::single_label ? "single_label" : "multi_label";
   d["scaling"] = std::string(to_string(o.scaling));
   return d;
 }
@@ -93,7 +93,7 @@ struct py_training {
   };
   std::vector<std::unique_ptr<follower>> others = {};
   std::shared_ptr<shard_group> shards = {};
-  std::vector<place> devices = {};
+  std::vector<execution_device> devices = {};
   double timeout = 300;   // seconds
   std::string hung = {};  // of which device; from then on nothing of this may be called, nor freed: a thread has it
 
@@ -105,7 +105,7 @@ struct py_training {
 
   std::string name_of(std::uint32_t k, std::uint32_t count) const {
     std::string all;  // which one works for all is not known here
-    for (place const one : devices) all += (all.empty() ? "" : ", ") + told(one);
+    for (execution_device const one : devices) all += (all.empty() ? "" : ", ") + told(one);
     return count < devices.size()
                ? all
                : told(devices[k]) +
@@ -194,7 +194,7 @@ struct py_training {
     }
   }
   // The trainings, made together.
-  void start(tiered_tensor& table, known_vertices const& known, training_options t) {
+  void start(tiered_tensor& table, labeled_nodes const& known, training_options t) {
     t.shards = shards;
     if (devices.size() <= 1) {
       run = std::make_unique<training>(*model.made, *graph, table, known, t);
@@ -222,8 +222,8 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   training_options t;
   std::string kind = "sage", norm = "automatic", scaling = "automatic", math = "tf32", side = "in";
   std::optional<std::uint64_t> classes;
-  place where{};
-  std::vector<place> devices;
+  execution_device where{};
+  std::vector<execution_device> devices;
   bool deterministic = true;
   double timeout = 300;
   keywords given("train", std::move(options));
@@ -258,9 +258,9 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
     if (!t.fanouts.empty())
       refuse(errc::usage, "devices= and fanouts=: several devices train on the whole graph; set fanouts=None, or device=");
     where = devices[0];
-    for (place const one : devices) {
+    for (execution_device const one : devices) {
       if (one.kind != where.kind) refuse(errc::usage, "devices=: " + told(where) + " and " + told(one) + "; give devices of one kind");
-      if (int const there = device_count(); there && one.kind == place_kind::device && one.index >= there)
+      if (int const there = device_count(); there && one.kind == device_kind::cuda && one.index >= there)
         refuse(errc::device, "devices=: " + told(one) + " does not exist; there are " + std::to_string(there) + ", counted from 0");
     }
   }
@@ -283,10 +283,10 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
     self->graph_object = graph;
     self->kept.push_back(labels), self->split = split;
     self->timeout = timeout;
-    self->graph = nb::cast<py_graph&>(graph).use_in_lists(t.side == list_side::in || t.fanouts.empty());
+    self->graph = nb::cast<py_graph&>(graph).use_in_lists(t.side == edge_direction::in || t.fanouts.empty());
     tiered_tensor& table = table_from(features, where, self->kept).tensor;
     m.inputs = table.width();
-    known_vertices known;
+    labeled_nodes known;
     known.split = {split.data(), split.size()};
     if (nb::ndarray<std::int64_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu> of_class; nb::try_cast(labels, of_class)) {
       known.labels = {of_class.data(), of_class.size(), 1, element::i64};
@@ -295,7 +295,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
     } else {
       auto const answers = nb::cast<nb::ndarray<std::uint8_t const, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(labels);
       known.labels = {answers.data(), answers.shape(0), answers.shape(1), element::u8};
-      m.labels = label_kind::yes_or_no;
+      m.labels = label_kind::multi_label;
       m.classes = answers.shape(1);
       if (classes && *classes != m.classes)
         refuse(errc::usage,
@@ -307,7 +307,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
       if (!devices.empty()) {
         shard_options o;
         o.shards = static_cast<std::uint32_t>(devices.size());
-        o.sums = deterministic ? shard_sums::exact : shard_sums::quick;
+        o.sums = deterministic ? shard_reduction::deterministic : shard_reduction::fast;
         self->devices = devices;
         auto const decided = std::make_shared<shard_options>(o);
         self->on_threads(1, [decided, m, t, devices, g = self->graph.get()](std::uint32_t) {
@@ -380,7 +380,7 @@ void add_gnn(nb::module_& m) {
   m.def(
       "_read_model",
       [](nb::object file, nb::object device) {
-        place const where = place_of(device);
+        execution_device const where = place_of(device);
         std::string const path = path_of(file);
         return py_model{released([&] { return std::make_shared<gnn_model>(gnn_model::read(path, where)); })};
       },
@@ -392,7 +392,7 @@ void add_gnn(nb::module_& m) {
         o.side = side_of(side), o.weighted = weighted, o.math = parse_dense_math(math);
         std::vector<nb::object> kept;
         tiered_tensor& table = table_from(features, model.made->where(), kept).tensor;
-        auto const g = graph.use_in_lists(o.side == list_side::in);
+        auto const g = graph.use_in_lists(o.side == edge_direction::in);
         std::uint64_t const n = g->info().vertices, classes = model.made->options().classes;
         std::vector<float> scores = in_turn(model.busy, [&] {
           std::vector<float> all(n * classes);
@@ -431,7 +431,7 @@ void add_gnn(nb::module_& m) {
             in_turn(t.model.busy, [&] { t.on_all([path](training& one) { one.resume(path); }); });
           },
           nb::arg("file"), nb::sig("def load_checkpoint(self, file: str | os.PathLike[str]) -> None"))
-      .def("load_best", [](py_training& t) { in_turn(t.model.busy, [&] { t.on_all([](training& one) { one.take_best(); }); }); })
+      .def("load_best", [](py_training& t) { in_turn(t.model.busy, [&] { t.on_all([](training& one) { one.load_best(); }); }); })
       .def_prop_ro("model", [](py_training& t) { return t.model; })
       .def_prop_ro("finished", told_in_turn<&training::over>())
       .def_prop_ro("epochs", told_in_turn<&training::epochs>())

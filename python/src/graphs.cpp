@@ -14,10 +14,10 @@ namespace garner::python {
 open_options open_options_of(char const* function, nb::kwargs const& options) {
   open_options o;
   keywords given(function, options);
-  given.take("device", o.where);
+  given.take("device", o.device);
   given.take("edges", o.edges);
   given.take("weights", o.weights);
-  given.take("in_edges", o.in_lists);
+  given.take("in_edges", o.in_edges);
   given.take("check", o.check);
   given.done();
   return o;
@@ -44,14 +44,14 @@ std::string name_in(std::map<std::string, Enum> const& names, Enum value) {
 std::string name_of(weight_kind k) { return k == weight_kind::none ? "none" : k == weight_kind::u32 ? "u32" : "f32"; }
 
 // (low, high): whole numbers draw u32 weights, anything else f32.
-std::optional<build_options::random_weights> drawn(nb::object const& range, std::uint64_t seed) {
+std::optional<build_options::weight_options> drawn(nb::object const& range, std::uint64_t seed) {
   if (!range.is_valid() || range.is_none()) return std::nullopt;
   std::pair<double, double> ends;
   if (!nb::try_cast(range, ends)) refuse(errc::usage, std::string("random_weights ") + shown(range) + ": say (low, high), as (1, 255)");
   bool const whole = nb::isinstance<nb::int_>(nb::object(range[0])) && nb::isinstance<nb::int_>(nb::object(range[1]));
   bool const sound = 0 <= ends.first && ends.first <= ends.second && std::isfinite(ends.second) && (!whole || ends.second <= 4294967295.0);
   if (!sound) refuse(errc::usage, std::string("random_weights ") + shown(range) + ": say (low, high) with 0 <= low <= high");
-  return build_options::random_weights{whole ? weight_kind::u32 : weight_kind::f32, ends.first, ends.second, seed};
+  return build_options::weight_options{whole ? weight_kind::u32 : weight_kind::f32, ends.first, ends.second, seed};
 }
 
 build_options build_options_of(keywords& given) {
@@ -59,7 +59,7 @@ build_options build_options_of(keywords& given) {
   given.take("undirected", o.undirected);
   given.take("keep_duplicates", o.keep_duplicates);
   given.take("keep_loops", o.keep_loops);
-  given.take("in_edges", o.in_lists);
+  given.take("in_edges", o.in_edges);
   given.choose("numbering", o.numbering, numberings);
   given.take("id_bytes", o.id_bytes);
   if (o.id_bytes != 0 && o.id_bytes != 4 && o.id_bytes != 8)
@@ -68,8 +68,8 @@ build_options build_options_of(keywords& given) {
   std::uint64_t seed = 1;
   given.take("random_weights", range);
   given.take("weight_seed", seed);
-  o.draw_weights = drawn(range, seed);
-  given.take_bytes("memory_limit", o.host_budget);
+  o.random_weights = drawn(range, seed);
+  given.take_bytes("memory_limit", o.memory_limit);
   return o;
 }
 
@@ -170,7 +170,7 @@ py_graph build(nb::object source, nb::object target, nb::object weights, std::op
 // What keeps lists alive: the graph itself, and copies where they were made.
 struct held_lists {
   std::shared_ptr<graph_handle> graph;
-  graph_lists lists;
+  adjacency_arrays lists;
 };
 
 template <class T>
@@ -189,10 +189,10 @@ nb::tuple csr(py_graph const& g) {
   auto kept = std::make_unique<held_lists>();
   kept->graph = g.use();
   released([&] {
-    kept->lists = lists_of(*kept->graph);
+    kept->lists = adjacency_of(*kept->graph);
     return 0;
   });
-  graph_lists const lists = kept->lists;
+  adjacency_arrays const lists = kept->lists;
   graph_info const info = kept->graph->info();
   // A copy needs its graph no more: that may be moved.
   bool const own = lists.targets_copied && lists.offsets_copied && (lists.weights_copied || !lists.weights);
@@ -224,7 +224,7 @@ nb::tuple build_adjacency(nb::object source, nb::object target, std::uint64_t so
                           bool backward, bool edge_ids, std::string const& name, nb::object times, bool times_of_edges,
                           nb::object sorted_at) {
   int64s const timed = int64s_of(times, "times", {});
-  place const where = place_of(sorted_at);
+  execution_device const where = place_of(sorted_at);
   array const from = host_array(source, "source"), to = host_array(target, "target");
   array kept;
   adjacency made = released([&, ends = std::pair(ends_of(from, "source"), ends_of(to, "target")), w = floats(weights, "weights", kept)] {
@@ -252,12 +252,12 @@ py_graph generate(std::string const& kind, int scale, std::uint64_t edge_factor,
   o.scale = scale;
   o.edge_factor = edge_factor;
   o.seed = seed;
-  place where;
+  execution_device where;
   keywords given("generate", options);
   given.take("device", where);
   o.build = build_options_of(given);
   given.done();
-  if (where.kind == place_kind::simulated)
+  if (where.kind == device_kind::simulated)
     refuse(errc::usage, "device is 'simulated'; generating a graph reads no remote data; say 'cpu' or 'cuda'");
   build_report report;
   py_graph g(released([&] { return generate_graph(o, where, &report); }));
@@ -268,7 +268,7 @@ py_graph generate(std::string const& kind, int scale, std::uint64_t edge_factor,
 std::string describe(py_graph const& g) {
   graph_info const& i = g.use()->info();
   return "<garner.Graph " + g.use()->name() + ": " + std::to_string(i.vertices) + " vertices, " + std::to_string(i.edges) + " edges, " +
-         (i.directed ? i.in_lists ? "directed, with in-edges" : "directed" : "undirected: each counts twice") + ", " +
+         (i.directed ? i.in_edges ? "directed, with in-edges" : "directed" : "undirected: each counts twice") + ", " +
          std::to_string(i.id_bytes) + "-byte ids, " + (i.weights == weight_kind::none ? "no weights" : name_of(i.weights) + " weights") +
          ">";
 }
@@ -298,12 +298,12 @@ std::shared_ptr<graph_handle> py_graph::use() const {
 
 std::shared_ptr<graph_handle> py_graph::use_in_lists(bool wanted) {
   turn const mine(making_);
-  if (graph_info const& i = use()->info(); wanted && i.directed && !i.in_lists && i.edges) {
+  if (graph_info const& i = use()->info(); wanted && i.directed && !i.in_edges && i.edges) {
     if (in_use()) {
       shared_ = handle_;
-      handle_ = std::make_shared<graph_handle>(released([held = use()] { return make_in_lists(held); }));
+      handle_ = std::make_shared<graph_handle>(released([held = use()] { return make_in_edges(held); }));
     } else {
-      replace("its in-edges are made", [](graph_handle&& g) { return make_in_lists(std::move(g)); });
+      replace("its in-edges are made", [](graph_handle&& g) { return make_in_edges(std::move(g)); });
     }
   }
   return use();
@@ -348,15 +348,15 @@ void add_graphs(nb::module_& m) {
       .def_prop_ro(
           "weights", [](graph_info const& i) { return name_of(i.weights); }, "'none', 'u32' or 'f32'")
       .def_ro("directed", &graph_info::directed)
-      .def_ro("in_edges", &graph_info::in_lists, "a directed graph that also holds its in-edges (CSC)")
+      .def_ro("in_edges", &graph_info::in_edges, "a directed graph that also holds its in-edges (CSC)")
       .def_ro("id_map", &graph_info::id_map, "internal ids differ from the user's by a table")
       .def_ro("id_base", &graph_info::id_base, "user id = internal id + id_base, unless there is a table")
       .def_prop_ro(
           "order", [](graph_info const& i) { return name_in(orders, i.order); }, "'natural', 'degree', 'bfs', 'random' or 'score'")
-      .def_ro("compressed", &graph_info::packed, "targets and weights are compressed");
+      .def_ro("compressed", &graph_info::compressed, "targets and weights are compressed");
 
   nb::class_<build_report>(m, "BuildReport", "What happened on the way from edges to a graph.")
-      .def_ro("edges_read", &build_report::arcs_read)
+      .def_ro("edges_read", &build_report::edges_read)
       .def_ro("loops_dropped", &build_report::loops_dropped)
       .def_ro("loops_kept", &build_report::loops_kept)
       .def_ro("duplicates_dropped", &build_report::duplicates_dropped)
@@ -408,12 +408,12 @@ void add_graphs(nb::module_& m) {
       .def(
           "to",
           [](nb::object self, nb::object where, std::optional<std::string> edges) {
-            place const to = place_of(where);
+            execution_device const to = place_of(where);
             std::optional<tier> const t = edges ? std::optional(parse_tier(*edges)) : std::nullopt;
             auto& g = nb::cast<py_graph&>(self);
-            if (g.in_use() && readable_at(*g.use(), to, t)) return self;
-            if (g.lies_in && to.kind == place_kind::device) released([&] { return g.lies_in->map_for(to.index); });
-            g.replace("to()", [&](graph_handle&& from) { return bring_to(std::move(from), to, t); });
+            if (g.in_use() && readable_by(*g.use(), to, t)) return self;
+            if (g.lies_in && to.kind == device_kind::cuda) released([&] { return g.lies_in->map_for(to.index); });
+            g.replace("to()", [&](graph_handle&& from) { return to_device(std::move(from), to, t); });
             return self;
           },
           nb::arg("device"), nb::arg("edges") = nb::none(), nb::sig("def to(self, device: object, edges: str | None = None) -> Graph"),

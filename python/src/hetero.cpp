@@ -38,7 +38,7 @@ struct py_hetero {
   }
   py_graph lists(nb::handle which) const {
     std::size_t const k = edge(which);
-    return py_graph(std::shared_ptr<graph_handle>(held, &held->lists(k)));  // keeps all of it
+    return py_graph(std::shared_ptr<graph_handle>(held, &held->adjacency(k)));  // keeps all of it
   }
 };
 
@@ -68,15 +68,15 @@ void add_hetero(nb::module_& m) {
           "key", [](edge_type const& e) { return nb::make_tuple(e.from, e.relation, e.to); },
           nb::sig("def key(self) -> tuple[str, str, str]"), "(from, relation, to), as HeteroData names it")
       .def_prop_ro(
-          "file", [](edge_type const& e) { return e.lists.empty() ? nb::object(nb::none()) : path_text(e.lists); },
+          "file", [](edge_type const& e) { return e.adjacency.empty() ? nb::object(nb::none()) : path_text(e.adjacency); },
           nb::sig("def file(self) -> str | None"), "the graph file of its adjacency")
-      .def_ro("stored_edges", &edge_type::arcs, "entries of the adjacency")
+      .def_ro("stored_edges", &edge_type::stored_edges, "entries of the adjacency")
       .def_ro("num_edges", &edge_type::edges, "in the data set: rows of features")
           OPTIONAL_PATH(edge_type, edge_ids, "an .npy of int64: which edge each entry of the adjacency is; None: entry k is edge k")  //
       OPTIONAL_PATH(edge_type, times, "an .npy of int64, one per entry")                                                              //
       OPTIONAL_PATH(edge_type, features, "an .npy, a row per edge")                                                                   //
       .def("__repr__", [](edge_type const& e) {
-        return "<garner.EdgeType " + e.from + " " + e.relation + " " + e.to + ": " + std::to_string(e.arcs) + " edges>";
+        return "<garner.EdgeType " + e.from + " " + e.relation + " " + e.to + ": " + std::to_string(e.stored_edges) + " edges>";
       });
 #undef OPTIONAL_PATH
   nb::class_<py_hetero>(

@@ -21,13 +21,13 @@ std::map<std::string, dangling_mass> const danglings{{"redistribute", dangling_m
 // Options that all algorithms share, and their help.
 template <class Options>
 void take_common(keywords& given, Options& o) {
-  given.take("device", o.where);
+  given.take("device", o.device);
   given.take("access", o.access);
   given.take("edges", o.edges);
-  given.take_bytes("graph_cache", o.device_budget);
-  given.take_bytes("l2_bytes", o.l2_bytes);
-  given.take_bytes("block_bytes", o.block_bytes);
-  given.take("verify", o.check_certificate);
+  given.take_bytes("graph_cache", o.graph_cache);
+  given.take_bytes("l2_bytes", o.tuning.l2_bytes);
+  given.take_bytes("block_bytes", o.tuning.block_bytes);
+  given.take("verify", o.verify);
 }
 // Called after the last option is taken: refuses keywords that are left, and warns of a budget that has no effect.
 template <class Options>
@@ -35,7 +35,7 @@ void end_of(keywords& given, Options const& o) {
   given.done();
   if constexpr (requires { o.shards; })
     if (!o.shards.empty()) return warn_without_gpu(o.shards[0], "graph_cache", o.device_budget);
-  warn_without_gpu(o.where, "graph_cache", o.device_budget);
+  warn_without_gpu(o.device, "graph_cache", o.graph_cache);
 }
 #define SHARDS_OPTION ", devices: list[object] | None = None"
 #define SHARDS_TOLD                                                                                                                     \
@@ -59,12 +59,12 @@ bfs_options bfs_options_of(char const* call, nb::kwargs options) {
   keywords given(call, std::move(options));
   take_common(given, o);
   given.choose("variant", o.variant, bfs_variants);
-  given.take("cached_neighbors", o.cached_neighbours);
-  given.take("vertices_per_team", o.paper.vertices_per_team);
-  given.take("split_hubs", o.paper.split_hubs);
-  given.take("slice", o.slice);
-  given.take("join_adjacency", o.paper.join_lists);
-  given.take("devices", o.shards);
+  given.take("cached_neighbors", o.cached_neighbors);
+  given.take("vertices_per_team", o.tuning.vertices_per_team);
+  given.take("split_hubs", o.tuning.split_hubs);
+  given.take("slice", o.tuning.slice);
+  given.take("join_adjacency", o.tuning.join_lists);
+  given.take("devices", o.devices);
   end_of(given, o);
   return o;
 }
@@ -83,10 +83,10 @@ sssp_options sssp_options_of(char const* call, nb::kwargs options) {
   take_common(given, o);
   given.choose("variant", o.variant, sssp_variants);
   given.take("delta", o.delta);
-  given.take("vertices_per_team", o.paper.vertices_per_team);
-  given.take("split_hubs", o.paper.split_hubs);
-  given.take("slice", o.slice);
-  given.take("join_adjacency", o.paper.join_lists);
+  given.take("vertices_per_team", o.tuning.vertices_per_team);
+  given.take("split_hubs", o.tuning.split_hubs);
+  given.take("slice", o.tuning.slice);
+  given.take("join_adjacency", o.tuning.join_lists);
   end_of(given, o);
   return o;
 }
@@ -207,13 +207,15 @@ void add_jobs(nb::module_& m) {
       .def_prop_ro("bytes_link", &traffic::bytes_link)
       .def("__repr__", [](traffic const& t) { return "<garner.Traffic " + std::to_string(t.bytes_link()) + " bytes over the link>"; });
 
-  nb::class_<job_shard>(m, "ShardRun", "What one device did of a run over several.")
-      .def_prop_ro("device", [](job_shard const& s) { return told(s.where); })
-      .def_ro("vertices", &job_shard::vertices, "of its part")
-      .def_ro("edges", &job_shard::edges, "that are stored for them")
-      .def_ro("ms", &job_shard::ms, "its own work")
-      .def_ro("link", &job_shard::link)
-      .def_ro("bytes_exchanged", &job_shard::bytes_exchanged, "that it read of the other shards");
+  nb::class_<shard_run>(m, "ShardRun", "What one device did of a run over several.")
+      .def_prop_ro("device", [](shard_run const& s) { return told(s.device); })
+      .def_prop_ro(
+          "vertices", [](shard_run const& s) { return s.part.vertices; }, "of its part")
+      .def_prop_ro(
+          "edges", [](shard_run const& s) { return s.part.edges; }, "that are stored for them")
+      .def_ro("ms", &shard_run::ms, "its own work")
+      .def_ro("link", &shard_run::link)
+      .def_ro("bytes_exchanged", &shard_run::bytes_exchanged, "that it read of the other shards");
   nb::class_<bfs_level>(m, "BfsLevel", "What happened at one depth.")
       .def_ro("frontier", &bfs_level::frontier, "vertices at this depth")
       .def_ro("edges", &bfs_level::edges, "edges that leave them")
@@ -254,13 +256,13 @@ void add_jobs(nb::module_& m) {
       nb::sig("def bfs(graph: Graph, source: int, *, " BFS_OPTIONS ") -> BfsResult"),
       "Breadth-first search (EMOGI, PVLDB 14(2) 2020). Result: depth and parent, entry k of the vertex graph.ids()[k], and run.\n"
       "\n" BFS_TOLD);
-  search_class<bfs_search>(m, "BfsSearch", "Breadth-first search from many sources: the state is made once. Holds the graph.",
+  search_class<bfs_solver>(m, "BfsSearch", "Breadth-first search from many sources: the state is made once. Holds the graph.",
                            bfs_options_of, nb::sig("def __init__(self, graph: Graph, *, " BFS_OPTIONS ") -> None"), BFS_TOLD,
                            nb::sig("def run(self, source: int) -> BfsRun"))
       .def(
-          "depths", [](held_search<bfs_search>& s) { return depths_of(s.of_last_run([](bfs_search& b) { return b.depths(); })); },
+          "depths", [](held_search<bfs_solver>& s) { return depths_of(s.of_last_run([](bfs_solver& b) { return b.depths(); })); },
           "As BfsResult.depth, of the last run.")
-      .def("parents", &held_search<bfs_search>::parents, "As BfsResult.parent, of the last run.");
+      .def("parents", &held_search<bfs_solver>::parents, "As BfsResult.parent, of the last run.");
 
   nb::class_<sssp_round>(m, "SsspRound", "One round of a search.")
       .def_ro("frontier", &sssp_round::frontier, "vertices whose lists were read")
@@ -303,17 +305,17 @@ void add_jobs(nb::module_& m) {
       "an\n"
       "edge whose weight is negative or no number.\n"
       "\n" SSSP_TOLD);
-  search_class<sssp_search>(m, "SsspSearch", "Shortest paths from many sources: the state is made once. Holds the graph.", sssp_options_of,
+  search_class<sssp_solver>(m, "SsspSearch", "Shortest paths from many sources: the state is made once. Holds the graph.", sssp_options_of,
                             nb::sig("def __init__(self, graph: Graph, *, " SSSP_OPTIONS ") -> None"), SSSP_TOLD,
                             nb::sig("def run(self, source: int) -> SsspRun"))
       .def(
           "distances",
-          [](held_search<sssp_search>& s) {
-            auto both = s.of_last_run([](sssp_search& d) { return std::pair(d.distances(), d.real_distances()); });
+          [](held_search<sssp_solver>& s) {
+            auto both = s.of_last_run([](sssp_solver& d) { return std::pair(d.distances(), d.real_distances()); });
             return distances_of(std::move(both.first), std::move(both.second));
           },
           nb::sig("def distances(self) -> " DISTANCE_TYPE), "As SsspResult.distance, of the last run.")
-      .def("parents", &held_search<sssp_search>::parents, "As BfsResult.parent, of the last run; reads the edges once more.");
+      .def("parents", &held_search<sssp_solver>::parents, "As BfsResult.parent, of the last run; reads the edges once more.");
 
   nb::class_<components_phase>(m, "ComponentsPhase", "A round of 'emogi', or a step of 'afforest'.")
       .def_prop_ro("what",
@@ -348,11 +350,11 @@ void add_jobs(nb::module_& m) {
         keywords given("components", std::move(options));
         take_common(given, o);
         given.choose("variant", o.variant, components_variants);
-        given.take("first_neighbors", o.first_neighbours);
+        given.take("first_neighbors", o.first_neighbors);
         given.take("seed", o.seed);
-        given.take("vertices_per_team", o.paper.vertices_per_team);
-        given.take("slice", o.slice);
-        given.take("devices", o.shards);
+        given.take("vertices_per_team", o.tuning.vertices_per_team);
+        given.take("slice", o.tuning.slice);
+        given.take("devices", o.devices);
         end_of(given, o);
         auto const held = g.use();
         components_result r = released([&] { return components(*held, o); });
@@ -407,9 +409,9 @@ void add_jobs(nb::module_& m) {
         given.choose("dangling", o.dangling, danglings);
         std::optional<std::map<std::uint64_t, double>> personal;
         given.take("personalization", personal);
-        if (personal) o.personal.assign(personal->begin(), personal->end());
+        if (personal) o.personalization.assign(personal->begin(), personal->end());
         given.take("weighted", o.weighted);
-        given.take("devices", o.shards);
+        given.take("devices", o.devices);
         end_of(given, o);
         auto const held = g.use_in_lists(o.variant == pagerank_variant::pull);
         pagerank_result r = released([&] { return pagerank(*held, o); });

@@ -94,7 +94,7 @@ struct py_mini_batch {
   std::size_t types = 1, relations = 1;
   bool edge_ids = false;
   turns busy = {};
-  place where() const { return made.drawn().where(); }
+  execution_device where() const { return made.subgraph().device(); }
 };
 
 // An iteration: what is left of one epoch.
@@ -104,8 +104,8 @@ struct py_epoch {
 };
 
 // The stream that torch works on, where torch is there and sees the device; else 0: the caller waits.
-std::uint64_t stream_of_torch(place at) {
-  if (at.kind != place_kind::device) return 0;
+std::uint64_t stream_of_torch(execution_device at) {
+  if (at.kind != device_kind::cuda) return 0;
   nb::dict const modules = nb::cast<nb::dict>(nb::module_::import_("sys").attr("modules"));
   if (!modules.contains("torch")) return 0;
   nb::object const cuda = nb::object(modules["torch"]).attr("cuda");
@@ -117,7 +117,7 @@ std::uint64_t stream_of_torch(place at) {
 // In turn.
 nb::object next_of(py_loader& l, std::optional<std::uint64_t> on) {
   loader& from = l.at_work();
-  std::uint64_t const address = on ? *on : stream_of_torch(l.sampler.sampler->where());
+  std::uint64_t const address = on ? *on : stream_of_torch(l.sampler.sampler->device());
   stream_ref const stream = stream_ref::of_address(reinterpret_cast<void*>(address));
   bool again = false;
   std::optional<mini_batch> b = released([&] {
@@ -142,12 +142,12 @@ nb::dlpack::dtype type_as(element e) {
 }  // namespace
 
 void take_loading(keywords& given, loader_options& into) {
-  std::string way(to_string(into.way)), cache(to_string(into.cache)), reads(to_string(into.reads));
+  std::string strategy(to_string(into.strategy)), cache(to_string(into.cache)), reads(to_string(into.reads));
   nb::object merge = nb::none();
-  given.take("prefetch", into.ahead);
+  given.take("prefetch", into.prefetch);
   given.take("window", into.window);
-  given.take("strategy", way);
-  into.way = parse_load_way(way);
+  given.take("strategy", strategy);
+  into.strategy = parse_load_strategy(strategy);
   given.take_bytes("window_bytes", into.window_bytes);
   given.take("cache", cache);
   into.cache = parse_cache_policy(cache);
@@ -179,7 +179,7 @@ void make(py_loader* self, nb::args positional, nb::kwargs options) {
   given.take("tables", tables);
   given.take("labels", labels);
   given.take("edge_tables", of_edges);
-  given.take("batch_size", o.batch);
+  given.take("batch_size", o.batch_size);
   given.take("shuffle", o.shuffle);
   given.take("drop_last", o.drop_last);
   given.take("seed", o.seed);
@@ -198,7 +198,7 @@ void make(py_loader* self, nb::args positional, nb::kwargs options) {
         (std::string("Loader(): sampler=") + shown(sampler) + " is not a BlockSampler; make one with garner.BlockSampler").c_str());
   new (self) py_loader(std::move(sampler));
   try {
-    place const where = self->sampler.sampler->where();
+    execution_device const where = self->sampler.sampler->device();
     std::vector<loaded_table> all;
     auto const add = [&](nb::handle one, bool seeds_only) {
       loaded_table t;
@@ -271,9 +271,9 @@ nb::object rows_of(nb::object self, std::size_t k) {
   face.shape[0] = rows.count;
   static std::uint64_t none = 0;
   void* const data = rows.data && rows.count ? rows.data : &none;
-  place const at = b.where();
+  execution_device const at = b.where();
   bool const bf16 = face.type.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat);  // which NumPy has no name for
-  if (at.kind == place_kind::device || bf16) return batch_array(self, at, data, face.shape, nullptr, face.type);
+  if (at.kind == device_kind::cuda || bf16) return batch_array(self, at, data, face.shape, nullptr, face.type);
   return nb::cast(nb::ndarray<nb::numpy>(data, face.shape.size(), face.shape.data(), self, nullptr, face.type, nb::device::cpu::value, 0));
 }
 
@@ -282,7 +282,7 @@ nb::object rows_of(nb::object self, std::size_t k) {
 nb::dict told_of(load_report const& r) {
   nb::dict d;
   d["batches"] = r.batches, d["seeds"] = r.seeds;
-  d["nodes"] = r.vertices, d["edges"] = r.edges;
+  d["nodes"] = r.nodes, d["edges"] = r.edges;
   d["ms"] = r.ms, d["sample_ms"] = r.sample_ms, d["fetch_ms"] = r.fetch_ms, d["gather_ms"] = r.gather_ms;
   d["loader_waited_ms"] = r.loader_waited_ms, d["caller_waited_ms"] = r.caller_waited_ms;
   d["rows"] = by_tier(r.rows);
@@ -296,7 +296,7 @@ nb::dict told_of(load_report const& r) {
     times.append(one);
   }
   d["times"] = times;
-  d["window_rows"] = r.window_rows, d["fetched_rows"] = r.fetched_rows, d["remote_bytes"] = r.far_bytes, d["window"] = r.window;
+  d["window_rows"] = r.window_rows, d["fetched_rows"] = r.fetched_rows, d["remote_bytes"] = r.remote_bytes, d["window"] = r.window;
   d["file_hits"] = r.file_hits, d["file_reads"] = r.file_reads, d["file_bytes"] = r.file_bytes;
   d["file_waited_ms"] = r.file_waited_ms;
   return d;
@@ -324,14 +324,14 @@ void add_load(nb::module_& m) {
           "of_type",
           [](nb::object self, std::uint32_t type) {
             auto const& b = nb::cast<py_mini_batch const&>(self);
-            return vertices_of(self, b.made.drawn(), b.types, type);
+            return vertices_of(self, b.made.subgraph(), b.types, type);
           },
           nb::arg("type"), nb::sig("def of_type(self, type: int) -> SampledNodes"))
       .def(
           "of_relation",
           [](nb::object self, std::uint32_t relation) {
             auto const& b = nb::cast<py_mini_batch const&>(self);
-            return edges_of(self, b.made.drawn(), b.relations, relation, b.edge_ids);
+            return edges_of(self, b.made.subgraph(), b.relations, relation, b.edge_ids);
           },
           nb::arg("relation"), nb::sig("def of_relation(self, relation: int) -> SampledEdges"))
       .def("rows", &rows_of, nb::arg("table"), nb::sig("def rows(self, table: int) -> typing.Any"),
@@ -442,7 +442,7 @@ void add_load(nb::module_& m) {
               all.push_back({type, {from.seen.begin(), from.seen.end()}, {at.seen.begin(), at.seen.end()}});
             }
             turn const mine(l.busy);
-            l.here().give(std::move(all));
+            l.here().submit(std::move(all));
           },
           nb::arg("seeds"), nb::sig("def submit(self, seeds: collections.abc.Sequence[tuple[object, int, object]]) -> None"),
           "One more mini-batch of the open epoch: (seeds, type, times or None) of each type that has some, as BlockSampler.sample_types "

@@ -32,7 +32,7 @@ nb::dict info() {
 }
 
 nb::tuple examine(nb::object where, std::vector<std::tuple<std::string, std::string, std::string>> const& more) {
-  std::optional<garner::place> const at = where.is_none() ? std::nullopt : std::optional(place_of(where));
+  std::optional<garner::execution_device> const at = where.is_none() ? std::nullopt : std::optional(place_of(where));
   doctor_report r = released([&] { return examine_machine(at); });
   for (auto const& [name, found, advice] : more) r.checks.push_back({name, found, advice});
   nb::list checks;

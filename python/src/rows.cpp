@@ -27,7 +27,7 @@ row_real real_of(std::string const& kind) {
 
 // offsets, ends, order: addresses; items, edges, loops.
 using lists_told = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
-list_sums::lists lists_of(lists_told const& l) {
+list_sums::lists adjacency_of(lists_told const& l) {
   return {at<std::int64_t>(std::get<0>(l)),
           at<std::int32_t>(std::get<1>(l)),
           at<std::int64_t>(std::get<2>(l)),
@@ -45,20 +45,20 @@ void add_list_sums(nb::module_& m) {
       .def(
           "__init__",
           [](sums* self, nb::object where) {
-            place const there = place_of(where);
+            execution_device const there = place_of(where);
             new (self) sums(released([&] { return list_sums(there); }));
           },
           nb::arg("device"), nb::sig("def __init__(self, device: object) -> None"))
       .def_static(
           "scratch_bytes",
-          [](lists_told const& lists, shape_told const& shape) { return list_sums::scratch_bytes(lists_of(lists), shape_of(shape)); },
+          [](lists_told const& lists, shape_told const& shape) { return list_sums::scratch_bytes(adjacency_of(lists), shape_of(shape)); },
           nb::arg("lists"), nb::arg("shape"))
       .def(
           "sum",
           [](sums& a, lists_told const& lists, shape_told const& shape, std::uint64_t in, std::uint64_t out, std::uint64_t weights,
              bool mean, std::uint64_t end_offsets, std::uint64_t scratch, std::uint64_t stream, std::uint64_t own, std::uint64_t eps) {
             using scale = list_sums::scale;
-            list_sums::lists const over = lists_of(lists);
+            list_sums::lists const over = adjacency_of(lists);
             list_sums::shape const of = shape_of(shape);
             scale const by = mean ? scale::mean : end_offsets ? scale::shares : scale::none;
             in_turn(a.busy, [&] {
@@ -72,7 +72,7 @@ void add_list_sums(nb::module_& m) {
           "dot",
           [](sums& a, lists_told const& lists, shape_told const& shape, std::uint64_t in, std::uint64_t gradients, std::uint64_t out,
              bool mean, std::uint64_t stream) {
-            list_sums::lists const over = lists_of(lists);
+            list_sums::lists const over = adjacency_of(lists);
             list_sums::shape const of = shape_of(shape);
             in_turn(a.busy, [&] {
               a.dot(over, of, at<void>(in), at<void>(gradients), at<void>(out), mean ? list_sums::scale::mean : list_sums::scale::none,
@@ -84,7 +84,7 @@ void add_list_sums(nb::module_& m) {
           "soften",
           [](sums& a, lists_told const& lists, shape_told const& shape, std::uint64_t scores, std::uint64_t weights, double slope,
              std::uint64_t stream) {
-            list_sums::lists const over = lists_of(lists);
+            list_sums::lists const over = adjacency_of(lists);
             list_sums::shape const of = shape_of(shape);
             in_turn(a.busy, [&] { a.soften(over, of, at<void>(scores), at<void>(weights), slope, stream_at(stream)); });
           },
@@ -93,7 +93,7 @@ void add_list_sums(nb::module_& m) {
           "soften_back",
           [](sums& a, lists_told const& lists, lists_told const& back, shape_told const& shape, std::uint64_t scores, std::uint64_t weights,
              std::uint64_t gradients, std::uint64_t of_scores, double slope, std::uint64_t stream) {
-            list_sums::lists const over = lists_of(lists), turned = lists_of(back);
+            list_sums::lists const over = adjacency_of(lists), turned = adjacency_of(back);
             list_sums::shape const of = shape_of(shape);
             in_turn(a.busy, [&] {
               a.soften_back(over, turned, of, at<void>(scores), at<void>(weights), at<void>(gradients), at<void>(of_scores), slope,
@@ -112,9 +112,10 @@ void add_shard_aggregation(nb::module_& m) {
           [](part* self, py_graph& graph, std::uint32_t shard, std::uint32_t shards, std::string const& side, bool weighted,
              std::string const& balance, bool deterministic, nb::object device) {
             shard_options o;
-            o.shards = shards, o.balance = parse_shard_balance(balance), o.sums = deterministic ? shard_sums::exact : shard_sums::quick;
-            list_side const from = side_of(side);
-            place const where = place_of(device);
+            o.shards = shards, o.balance = parse_shard_balance(balance),
+            o.sums = deterministic ? shard_reduction::deterministic : shard_reduction::fast;
+            edge_direction const from = side_of(side);
+            execution_device const where = place_of(device);
             auto const g = graph.use_in_lists();
             new (self) part(released([&] { return shard_aggregation(*g, from, weighted, o, shard, where); }));
           },
@@ -162,8 +163,8 @@ void add_shard_aggregation(nb::module_& m) {
 void add_rows(nb::module_& m) {
   nb::class_<update_run>(m, "UpdateRun", "What a step of an Embedding did.")
       .def_ro("rows", &update_run::rows, "different ones that were stepped")
-      .def_ro("remote_rows", &update_run::far_rows, "of these, in host memory")
-      .def_ro("remote_bytes", &update_run::far_bytes, "with their state: so many are read over the link, and as many written")
+      .def_ro("remote_rows", &update_run::remote_rows, "of these, in host memory")
+      .def_ro("remote_bytes", &update_run::remote_bytes, "with their state: so many are read over the link, and as many written")
       .def_ro("link", &update_run::link, "simulated: traffic on the link for reading them; the same bytes are written back");
 
   nb::class_<embedding>(m, "LearnedTable", "A trainable table, by addresses; garner.embedding is its face.")
@@ -172,12 +173,12 @@ void add_rows(nb::module_& m) {
           [](embedding* self, std::uint64_t rows, std::uint64_t width, nb::object where, std::string const& optimizer,
              std::string const& first, double spread, std::uint64_t seed, nb::object device_budget, nb::object scores) {
             embedding_options o;
-            o.where = place_of(where);
-            o.optimiser = parse_row_optimiser(optimizer);
-            o.first = parse_first_values(first);
-            o.spread = spread, o.seed = seed;
-            o.device_budget = bytes_of(device_budget);
-            warn_without_gpu(o.where, "feature_cache", o.device_budget);
+            o.device = place_of(where);
+            o.optimizer = parse_row_optimizer(optimizer);
+            o.init = parse_initializer(first);
+            o.init_scale = spread, o.seed = seed;
+            o.feature_cache = bytes_of(device_budget);
+            warn_without_gpu(o.device, "feature_cache", o.feature_cache);
             array kept;
             o.scores = floats(scores, "scores", kept);
             new (self) embedding(released([&] { return embedding(rows, width, o); }));
@@ -190,11 +191,11 @@ void add_rows(nb::module_& m) {
       .def_prop_ro("rows", &embedding::rows)
       .def_prop_ro("width", &embedding::width)
       .def_prop_ro("record_bytes", &embedding::record_bytes)
-      .def_prop_ro("optimizer", [](embedding const& e) { return std::string(to_string(e.optimiser())); })
+      .def_prop_ro("optimizer", [](embedding const& e) { return std::string(to_string(e.optimizer())); })
       .def_prop_ro(
-          "device_index", [](embedding const& e) { return e.where().kind == place_kind::device ? e.where().index : -1; },
+          "device_index", [](embedding const& e) { return e.device().kind == device_kind::cuda ? e.device().index : -1; },
           "that gathers and steps; -1: the host")
-      .def_prop_ro("device", [](embedding const& e) { return told(e.where()); })
+      .def_prop_ro("device", [](embedding const& e) { return told(e.device()); })
       .def_prop_ro("tiers", [](embedding const& e) { return by_tier(e.tiers()); })
       .def_prop_rw(
           "steps", [](embedding const& e) { return released([&] { return e.steps(); }); },
@@ -214,8 +215,8 @@ void add_rows(nb::module_& m) {
           [](embedding& e, std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, bool> const& ids, std::uint64_t gradients, double lr,
              double lr_decay, std::pair<double, double> betas, std::optional<double> eps, std::uint64_t stream) {
             id_span const span(at<void>(std::get<0>(ids)), std::get<1>(ids), std::get<2>(ids), std::get<3>(ids));
-            row_step s;
-            s.rate = lr, s.rate_decay = lr_decay, s.beta1 = betas.first, s.beta2 = betas.second, s.epsilon = eps;
+            sparse_step s;
+            s.learning_rate = lr, s.rate_decay = lr_decay, s.beta1 = betas.first, s.beta2 = betas.second, s.epsilon = eps;
             s.stream = stream_at(stream);
             return released([&] { return e.update(span, {at<float>(gradients), span.size() * e.width()}, s); });
           },

@@ -12,7 +12,7 @@ namespace {
 
 // A share of the vertices, their ids, or a bool each vertex in the order of the ids.
 vertex_set training_of(graph_handle const& g, nb::handle said, std::uint64_t seed) {
-  if (PyFloat_Check(said.ptr())) return draw_training_set(g, nb::cast<double>(said), seed);
+  if (PyFloat_Check(said.ptr())) return pick_training_set(g, nb::cast<double>(said), seed);
   nb::object const found = checked("masked", said, "train", g.info().vertices);
   bool const mask = nb::cast<bool>(found.attr("__getitem__")(0));
   array const ids = nb::cast<array>(found.attr("__getitem__")(1));
@@ -52,7 +52,7 @@ nb::object score(py_graph& g, nb::kwargs options) {
   given.take("tolerance", o.tolerance);
   given.take("iterations", o.most_iterations);
   given.take("presample", o.presample);
-  given.take("device", o.where);
+  given.take("device", o.device);
   given.take("access", o.access);
   given.take("edges", o.edges);
   given.done();

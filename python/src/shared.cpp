@@ -32,9 +32,9 @@ py_shared created(std::string const& name, std::vector<std::size_t> shape, code_
 
 // `of`, `shape`: what its creator calls it, which the segment does not hold in full.
 py_shared attached(std::string const& name, std::optional<code_and_bits> of, std::optional<std::vector<std::size_t>> shape,
-                   double wait_seconds) {
+                   double timeout_seconds) {
   shared_options options;
-  options.wait_seconds = wait_seconds;
+  options.timeout_seconds = timeout_seconds;
   shared_table table = released([&] { return shared_table::attach(name, options); });
   row_array const rows = table.rows();
   std::uint64_t const row_bytes = rows.rows ? table.bytes() / rows.rows : 0;
@@ -127,8 +127,8 @@ void add_shared(nb::module_& m) {
       .def(
           "map_for",
           [](py_shared& s, nb::object device) {
-            place const at = place_of(device);
-            if (at.kind != place_kind::device) refuse(errc::usage, "map_for: say which device, as 0 or 'cuda:1'");
+            execution_device const at = place_of(device);
+            if (at.kind != device_kind::cuda) refuse(errc::usage, "map_for: say which device, as 0 or 'cuda:1'");
             return reinterpret_cast<std::uint64_t>(released([&] { return s.table.map_for(at.index); }));
           },
           nb::arg("device"), nb::sig("def map_for(self, device: object) -> int"),

@@ -42,7 +42,7 @@ void add_split(nb::module_& m) {
             given.take("weighted", o.weights);
             given.done();
             o.side = side_of(side), o.balance = parse_shard_balance(balance);
-            auto const held = g.use_in_lists(o.side == list_side::in);
+            auto const held = g.use_in_lists(o.side == edge_direction::in);
             new (self) py_part{released([&] { return graph_part(*held, part, parts, o); }), {}};
           },
           nb::arg("positional"), nb::arg("options"),
@@ -66,9 +66,9 @@ void add_split(nb::module_& m) {
                   "None) -> GraphPart"),
           "From arrays: the adjacency of the nodes from first on, of num_nodes in all, after first_edge of num_edges edges in all.")
       .def_prop_ro(
-          "first", [](py_part const& p) { return p.part.first(); }, "of its nodes, by position")
+          "first", [](py_part const& p) { return p.part.part().first; }, "of its nodes, by position")
       .def_prop_ro(
-          "edges", [](py_part const& p) { return p.part.edges(); }, "of its nodes")
+          "edges", [](py_part const& p) { return p.part.part().edges; }, "of its nodes")
       .def_prop_ro(
           "num_nodes", [](py_part const& p) { return p.part.all_vertices(); }, "of the whole graph")
       .def_prop_ro(
@@ -78,13 +78,13 @@ void add_split(nb::module_& m) {
           "a number that parts of one graph have in common: of its sizes, the lengths of its lists and its order; of arrays 0")
       .def_prop_ro(
           "nbytes", [](py_part const& p) { return p.part.bytes(); }, "of its adjacency, and of what it knows of its nodes")
-      .def("__len__", [](py_part const& p) { return p.part.count(); })
+      .def("__len__", [](py_part const& p) { return p.part.part().vertices; })
       .def(
           "to",
           [](py_part& p, nb::object where, std::optional<std::string> edges) {
-            place const to = place_of(where);
+            execution_device const to = place_of(where);
             std::optional<tier> const t = edges ? std::optional(parse_tier(*edges)) : std::nullopt;
-            in_turn(p.busy, [&] { p.part.bring_to(to, t); });
+            in_turn(p.busy, [&] { p.part.to_device(to, t); });
           },
           nb::arg("device"), nb::arg("edges") = nb::none(), nb::sig("def to(self, device: object, edges: str | None = None) -> None"),
           "As Graph.to. Errors: UsageError while a sampler uses it.");
@@ -104,7 +104,7 @@ void add_split(nb::module_& m) {
                       .c_str());
             auto& p = nb::cast<py_part&>(part);
             std::vector<std::int64_t> fanouts = fanouts_of(given.need("fanouts"));
-            place where;
+            execution_device where;
             given.take("device", where);
             block_options const o = options_of(given);
             given.done();
@@ -124,11 +124,11 @@ void add_split(nb::module_& m) {
           [](py_split& s, std::uint64_t number, std::uint32_t hop, nb::object vertices, nb::object batches) {
             int64s const of = int64s_of(vertices, "nodes", {});
             int64s const which = int64s_of(batches, "batches", {});
-            list_draws d = in_turn(s.busy, [&] {
+            sampling_response d = in_turn(s.busy, [&] {
               std::vector<std::uint32_t> const narrow(which.seen.begin(), which.seen.end());
-              return s.sampler->draw(number, hop, of.seen, narrow);
+              return s.sampler->sample(number, hop, of.seen, narrow);
             });
-            return nb::make_tuple(to_numpy(std::vector<std::int64_t>(d.counts.begin(), d.counts.end())), to_numpy(std::move(d.neighbours)),
+            return nb::make_tuple(to_numpy(std::vector<std::int64_t>(d.counts.begin(), d.counts.end())), to_numpy(std::move(d.neighbors)),
                                   to_numpy(std::move(d.edges)));
           },
           nb::arg("number"), nb::arg("hop"), nb::arg("nodes"), nb::arg("batches"),
@@ -142,9 +142,9 @@ void add_split(nb::module_& m) {
             turn const mine(s.busy);
             std::vector<int64s> kept;
             std::vector<std::span<std::int64_t const>> all;
-            std::vector<blocks> into;
+            std::vector<sampled_subgraph> into;
             for (nb::handle one : seeds) {
-              kept.push_back(int64s_of(one, "seeds", s.sampler->where()));
+              kept.push_back(int64s_of(one, "seeds", s.sampler->device()));
               all.push_back(kept.back().seen);
               into.push_back(s.spare->take());
             }
@@ -156,7 +156,7 @@ void add_split(nb::module_& m) {
           "requests",
           [](py_split const& s) -> nb::object {
             turn const mine(s.busy);
-            list_asks const& a = s.sampler->asks();
+            sampling_request const& a = s.sampler->request();
             if (!a.more) return nb::none();
             return nb::make_tuple(a.hop, copied(a.vertices), to_numpy(std::vector<std::int64_t>(a.batches.begin(), a.batches.end())));
           },
@@ -164,11 +164,12 @@ void add_split(nb::module_& m) {
           "(hop, nodes, of which mini-batch each is) that comes next; None: all is sampled.")
       .def(
           "complete",
-          [](py_split& s, nb::object counts, nb::object neighbours, nb::object edges) {
-            int64s const each = int64s_of(counts, "counts", {}), of = int64s_of(neighbours, "neighbors", {}),
+          [](py_split& s, nb::object counts, nb::object neighbors, nb::object edges) {
+            int64s const each = int64s_of(counts, "counts", {}), of = int64s_of(neighbors, "neighbors", {}),
                          at = int64s_of(edges, "edges", {});
             in_turn(s.busy, [&] {
-              s.sampler->take({{each.seen.begin(), each.seen.end()}, {of.seen.begin(), of.seen.end()}, {at.seen.begin(), at.seen.end()}});
+              s.sampler->complete(
+                  {{each.seen.begin(), each.seen.end()}, {of.seen.begin(), of.seen.end()}, {at.seen.begin(), at.seen.end()}});
             });
           },
           nb::arg("counts"), nb::arg("neighbors"), nb::arg("edges") = nb::none(),
@@ -179,13 +180,13 @@ void add_split(nb::module_& m) {
           [](py_split& s) {
             nb::list all;
             turn const mine(s.busy);
-            for (blocks& b : released([&] { return s.sampler->finish(); }))
+            for (sampled_subgraph& b : released([&] { return s.sampler->finish(); }))
               all.append(nb::cast(py_blocks(std::move(b), 1, 1, s.edge_ids, s.spare)));
             return all;
           },
           nb::sig("def finish(self) -> list[SampledSubgraph]"), "The mini-batches, once requests() returns None.")
       .def_prop_ro(
-          "device", [](py_split const& s) { return told(s.sampler->where()); }, "that samples: 'cpu', 'cuda:0', 'simulated'")
+          "device", [](py_split const& s) { return told(s.sampler->device()); }, "that samples: 'cpu', 'cuda:0', 'simulated'")
       .def_prop_ro(
           "nbytes", [](py_split const& s) { return in_turn(s.busy, [&] { return s.sampler->bytes(); }); },
           "bytes of memory on its device that it holds now")

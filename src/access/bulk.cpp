@@ -94,11 +94,11 @@ void gather_bulk(executor& x, bulk_rows const& w, bulk_options const& options) {
   if (w.id_bytes != 4 && w.id_bytes != 8) fail(errc::usage, "ids of {} bytes cannot be gathered; say 4 or 8", w.id_bytes);
   if (w.count == 0 || w.row_bytes == 0) return;
   switch (x.where().kind) {
-    case place_kind::host:
+    case device_kind::cpu:
       return gather_on_host(x, w);
-    case place_kind::simulated:
+    case device_kind::simulated:
       return x.give([sink = x.sink(), w, stage = shape_of(w, options, 4, 200u << 10).stage_bytes] { gather_simulated(sink, w, stage); });
-    case place_kind::device:
+    case device_kind::cuda:
       return on_gpu::gather_bulk(x, w, options);
   }
 }

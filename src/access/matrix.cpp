@@ -6,12 +6,12 @@
 
 namespace garner {
 
-tier default_tier(place, access_mode how) { return how == access_mode::paged ? tier::managed : tier::host; }
+tier default_tier(execution_device, access_mode how) { return how == access_mode::paged ? tier::managed : tier::host; }
 
-void require_combination(place where, tier edges, access_mode how) {
+void require_combination(execution_device where, tier edges, access_mode how) {
   if (how == access_mode::bulk) fail(errc::usage, "access bulk is not for traversal; say strided, merged, aligned, paged or copied");
   bool const known =
-      edges == tier::host || edges == tier::managed || edges == tier::file || (in_device_memory(edges) && where.kind == place_kind::device);
+      edges == tier::host || edges == tier::managed || edges == tier::file || (in_device_memory(edges) && where.kind == device_kind::cuda);
   bool const fits = (how == access_mode::paged) == (edges == tier::managed) && (how != access_mode::copied || edges == tier::host);
   if (known && fits) return;
   fail(errc::usage,
@@ -20,8 +20,8 @@ void require_combination(place where, tier edges, access_mode how) {
        to_string(how), to_string(edges), to_string(where));
 }
 
-std::string why_not_readable_at(std::string const& name, tier edges, int device, int owner, place where) {
-  if (where.kind == place_kind::device)
+std::string why_not_readable_at(std::string const& name, tier edges, int device, int owner, execution_device where) {
+  if (where.kind == device_kind::cuda)
     return device == where.index || (edges == tier::host && device >= 0)  // pinned, it is mapped for all devices
                ? ""
                : fmt::format("{}: its edges are not readable on {}; open the graph for that device, or bring_to() it there", name,
@@ -30,12 +30,12 @@ std::string why_not_readable_at(std::string const& name, tier edges, int device,
   return fmt::format("{}: its edges are on device {}{}; run the algorithm on cuda:{}, or bring_to() the graph to {}", name, owner,
                      owner == device ? "" : fmt::format(", for device {} to read", device), device, to_string(where));
 }
-void require_readable_at(std::string const& name, memory_block const& edges, place where) {
+void require_readable_at(std::string const& name, memory_block const& edges, execution_device where) {
   if (edges.bytes() == 0) return;
   int const device = edges.device(), owner = edges.where() == tier::peer ? peer_tier::owner(device) : device;
   std::string const why = why_not_readable_at(name, edges.where(), device, owner, where);
   if (why.empty()) return;
-  if (where.kind == place_kind::device) device::require(where.index);  // else nothing could be brought there
+  if (where.kind == device_kind::cuda) device::require(where.index);  // else nothing could be brought there
   fail(errc::usage, "{}", why);
 }
 

@@ -9,18 +9,18 @@
 #pragma once
 #include <string>
 
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 
 namespace garner {
 
 class memory_block;
 
-tier default_tier(place where, access_mode how);                     // host; managed for paged
-void require_combination(place where, tier edges, access_mode how);  // errc::usage with the matrix
+tier default_tier(execution_device where, access_mode how);                     // host; managed for paged
+void require_combination(execution_device where, tier edges, access_mode how);  // errc::usage with the matrix
 
 // errc::usage where the edges of graph `name` lie in memory that this place cannot read; anybody can read none.
-void require_readable_at(std::string const& name, memory_block const& edges, place where);
+void require_readable_at(std::string const& name, memory_block const& edges, execution_device where);
 // The refusal, or nothing. `device`: the one that the edges lie on or (host, managed, peer) that reads them; `owner`: that they lie on.
-std::string why_not_readable_at(std::string const& name, tier edges, int device, int owner, place where);
+std::string why_not_readable_at(std::string const& name, tier edges, int device, int owner, execution_device where);
 
 }  // namespace garner

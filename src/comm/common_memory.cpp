@@ -49,7 +49,7 @@ struct common_memory::mapping {
 };
 
 common_memory::common_memory(terms const& t)
-    : said_(t), group_(t.name, {t.members, t.mine, -1, t.same, t.wait_seconds, t.look}), mine_(std::make_shared<mapping>()) {
+    : said_(t), group_(t.name, {t.members, t.mine, -1, t.same, t.timeout_seconds, t.look}), mine_(std::make_shared<mapping>()) {
   group_.least_of({});
   page_ = group_.make(makes() ? page_bytes : 0, page_bytes, "what processes share");
 }

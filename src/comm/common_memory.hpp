@@ -19,7 +19,7 @@ class common_memory {
     std::uint32_t members = 1, mine = 0;
     int device = -1;        // that will read it from this process; -1: none
     std::string same = {};  // must be equal for all
-    double wait_seconds = 60;
+    double timeout_seconds = 60;
     std::function<void()> look = {};  // as peer_group's
   };
   // Joins the group and waits for all. errc::io names missing processes; from here on, in all calls, those that have ended.

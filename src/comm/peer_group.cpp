@@ -73,9 +73,9 @@ struct peer_group::meeting {
   std::vector<std::pair<void*, std::size_t>> opened;  // of others; on a device without their bytes
 
   meeting(std::string const& n, terms const& t) : name(n), file(peer_group::file(n)), said(t) {
-    if (!(t.wait_seconds >= 0)) fail(errc::usage, "timeout {}: use seconds, 0 or more", t.wait_seconds);  // no number too
-    until = std::chrono::steady_clock::now() +
-            std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(std::min(t.wait_seconds, 1e9)));
+    if (!(t.timeout_seconds >= 0)) fail(errc::usage, "timeout {}: use seconds, 0 or more", t.timeout_seconds);  // no number too
+    until = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                   std::chrono::duration<double>(std::min(t.timeout_seconds, 1e9)));
   }
   meeting(meeting const&) = delete;
   meeting& operator=(meeting const&) = delete;
@@ -237,7 +237,7 @@ void peer_group::meeting::wait_for(state wanted, bool with_end) const {
       fail(errc::io,
            "of the {} members of the group '{}' these have not come in {} seconds: {}; start a process for each of the peers, or wait "
            "longer",
-           said.members, name, said.wait_seconds, missing);
+           said.members, name, said.timeout_seconds, missing);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

@@ -25,7 +25,7 @@ class peer_group {
     std::uint32_t members = 0, mine = 0;
     int device = -1;                  // of this process; -1: parts in host memory
     std::string same = {};            // must be equal for all, and is reported if it differs
-    double wait_seconds = 60;         // for all to come
+    double timeout_seconds = 60;      // for all to come
     std::function<void()> look = {};  // called while it waits; throws where that has no meaning any more
     bool writable = false;            // parts of others in host memory are mapped so, as pinning them asks
   };

@@ -61,7 +61,7 @@ struct rank_group::parts {
     std::uint64_t met = 0;
     std::uint32_t root = 0;  // of the rank that a call named
     std::string why;
-    place where;
+    execution_device where;
     float* values = nullptr;
     event given, summed, taken;
     buffer<float> room;  // what others read, where not `values` itself
@@ -69,7 +69,7 @@ struct rank_group::parts {
     bool direct = false;
   };
   std::uint32_t ranks;
-  double wait_seconds, late_seconds = 0;
+  double timeout_seconds, late_seconds = 0;
   std::string name;
   std::optional<std::uint32_t> only;
   std::uint64_t in_common = 0;
@@ -82,7 +82,7 @@ struct rank_group::parts {
   std::array<member, most_ranks> members;
 
   steady::duration patience() const {
-    return std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(std::min(wait_seconds, 1e9)));
+    return std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(std::min(timeout_seconds, 1e9)));
   }
   board& of(std::uint32_t rank) { return own ? own[rank] : *mine; }
   std::string named(std::uint32_t rank) const {
@@ -108,7 +108,7 @@ struct rank_group::parts {
     member& m = members[rank];
     std::uint64_t const turn = ++m.met;
     of(rank).arrived.store(turn, std::memory_order_release);
-    double const most = first ? wait_seconds : late_seconds;
+    double const most = first ? timeout_seconds : late_seconds;
     double waited = 0;
     auto looked = steady::now();
     auto const come = [&](std::uint32_t k) { return boards[k]->arrived.load(std::memory_order_acquire) >= turn; };
@@ -155,33 +155,34 @@ std::optional<std::uint32_t> rank_group::only() const { return parts_->only; }
 std::optional<common_memory::terms> rank_group::common(int device) {
   parts& p = *parts_;
   if (!p.only || p.ranks < 2) return std::nullopt;
-  return common_memory::terms{fmt::format("{}.{}", p.name, p.in_common++),  p.ranks, *p.only, device, {}, p.wait_seconds,
+  return common_memory::terms{fmt::format("{}.{}", p.name, p.in_common++),  p.ranks, *p.only, device, {}, p.timeout_seconds,
                               [self = shared_from_this()] { self->look(); }};
 }
 
 namespace {
-void check(std::uint32_t ranks, double wait_seconds) {
+void check(std::uint32_t ranks, double timeout_seconds) {
   if (ranks < 1 || ranks > rank_group::most_ranks) fail(errc::usage, "{} ranks: say 1 to {}", ranks, rank_group::most_ranks);
-  if (!(wait_seconds >= 0)) fail(errc::usage, "timeout {}: use seconds, 0 or more", wait_seconds);
+  if (!(timeout_seconds >= 0)) fail(errc::usage, "timeout {}: use seconds, 0 or more", timeout_seconds);
 }
 }  // namespace
 
-std::shared_ptr<rank_group> rank_group::of_threads(std::uint32_t ranks, double wait_seconds, double late_seconds) {
-  check(ranks, wait_seconds), check(ranks, late_seconds);
+std::shared_ptr<rank_group> rank_group::of_threads(std::uint32_t ranks, double timeout_seconds, double late_seconds) {
+  check(ranks, timeout_seconds), check(ranks, late_seconds);
   auto p = std::make_unique<parts>();
-  p->ranks = ranks, p->wait_seconds = wait_seconds, p->late_seconds = late_seconds;
+  p->ranks = ranks, p->timeout_seconds = timeout_seconds, p->late_seconds = late_seconds;
   p->own = std::make_unique<board[]>(ranks);
   for (std::uint32_t k = 0; k < ranks; ++k) p->boards[k] = &p->own[k];
   return std::shared_ptr<rank_group>(new rank_group(std::move(p)));
 }
-std::shared_ptr<rank_group> rank_group::of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds,
-                                                     double late_seconds, std::string const& same, std::function<void()> look) {
-  check(ranks, wait_seconds), check(ranks, late_seconds);
+std::shared_ptr<rank_group> rank_group::of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks,
+                                                     double timeout_seconds, double late_seconds, std::string const& same,
+                                                     std::function<void()> look) {
+  check(ranks, timeout_seconds), check(ranks, late_seconds);
   if (rank >= ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", rank, ranks);
   auto p = std::make_unique<parts>();
-  p->ranks = ranks, p->wait_seconds = wait_seconds, p->late_seconds = late_seconds, p->only = rank, p->name = name;
+  p->ranks = ranks, p->timeout_seconds = timeout_seconds, p->late_seconds = late_seconds, p->only = rank, p->name = name;
   peer_group::terms t;
-  t.members = ranks, t.mine = rank, t.same = same, t.wait_seconds = wait_seconds, t.look = std::move(look);
+  t.members = ranks, t.mine = rank, t.same = same, t.timeout_seconds = timeout_seconds, t.look = std::move(look);
   p->processes.emplace(name, t);
   return std::shared_ptr<rank_group>(new rank_group(std::move(p)));
 }
@@ -220,8 +221,8 @@ void rank_group::take(std::uint32_t rank, executor const& x, std::uint64_t numbe
   m.direct = true;
   for (std::uint32_t a = 0; a < p.ranks; ++a)
     for (std::uint32_t c = 0; c < p.ranks; ++c) {
-      place const reads = p.members[a].where, has = p.members[c].where;
-      bool const one = reads.kind == place_kind::device, other = has.kind == place_kind::device;
+      execution_device const reads = p.members[a].where, has = p.members[c].where;
+      bool const one = reads.kind == device_kind::cuda, other = has.kind == device_kind::cuda;
       m.direct &= one == other && (!one || reads.index == has.index || device::peer_of(reads.index, has.index).can);
     }
   if (m.direct && x.on_device())
@@ -347,7 +348,7 @@ void rank_group::mean(std::uint32_t rank, executor& x, float* values, std::uint6
   x.copy(room, values, count * sizeof(float));
   x.wait();
   p.meet(rank);
-  executor here(place{});
+  executor here(execution_device{});
   for (std::uint32_t k = 0; k < p.ranks; ++k) sum.from[k] = of(k) + begin;
   sum.to = room + begin;
   for_each_item<1>(here, n, sum);

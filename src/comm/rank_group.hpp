@@ -30,19 +30,19 @@ struct given_up : std::exception {
 class rank_group : public std::enable_shared_from_this<rank_group> {
  public:
   static constexpr std::uint32_t most_ranks = 16;
-  // `wait_seconds`: for all to join, in take(). `late_seconds`: for a rank to reach any other barrier, where all have about as much to do;
-  // 0: as long as it lives. Time in which this process itself was stopped does not count. `same`: must be equal for all processes, and is
-  // reported if it differs. `look` is called while it waits for all to join.
-  static std::shared_ptr<rank_group> of_threads(std::uint32_t ranks, double wait_seconds = 60, double late_seconds = 0);
+  // `timeout_seconds`: for all to join, in take(). `late_seconds`: for a rank to reach any other barrier, where all have about as much to
+  // do; 0: as long as it lives. Time in which this process itself was stopped does not count. `same`: must be equal for all processes, and
+  // is reported if it differs. `look` is called while it waits for all to join.
+  static std::shared_ptr<rank_group> of_threads(std::uint32_t ranks, double timeout_seconds = 60, double late_seconds = 0);
   static std::shared_ptr<rank_group> of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks,
-                                                  double wait_seconds = 60, double late_seconds = 0, std::string const& same = "ranks",
+                                                  double timeout_seconds = 60, double late_seconds = 0, std::string const& same = "ranks",
                                                   std::function<void()> look = {});
   ~rank_group();
 
   // For processes, while this one waits elsewhere for others: throws where one has left or ended, or came with different parameters.
   void look() const;
   std::uint32_t ranks() const;
-  std::chrono::steady_clock::duration patience() const;  // wait_seconds
+  std::chrono::steady_clock::duration patience() const;  // timeout_seconds
   std::optional<std::uint32_t> only() const;             // of processes: the one that this process is
   // Of several processes: how they come to have something in common, for this one's device (-1: none). In each the k-th call is of the
   // same. What is made of them keeps the group.

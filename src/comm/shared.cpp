@@ -250,8 +250,9 @@ void check_header(shared_header const& h, std::filesystem::path const& file, std
 
 shared_table shared_table::attach(std::string const& name, shared_options const& options) try {
   std::filesystem::path const file = shared_file(name);
-  if (!(options.wait_seconds >= 0)) fail(errc::usage, "timeout {}: use seconds, 0 or more", options.wait_seconds);  // no number too
-  auto const until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options.wait_seconds);
+  if (!(options.timeout_seconds >= 0))
+    fail(errc::usage, "timeout {}: use seconds, 0 or more", options.timeout_seconds);  // no number too
+  auto const until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options.timeout_seconds);
   while (true) {
     check_interrupted();
     descriptor d = segment_file::open(file);
@@ -278,7 +279,7 @@ shared_table shared_table::attach(std::string const& name, shared_options const&
       }
       if (std::chrono::steady_clock::now() >= until)
         fail(errc::io, "{}: process {} has not filled the table '{}' in {} seconds; wait longer (timeout)", file.string(), h.creator, name,
-             options.wait_seconds);
+             options.timeout_seconds);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       continue;
     }

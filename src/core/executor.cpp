@@ -12,20 +12,21 @@ namespace {
 // Multiprocessors of a device that computes on the host: they make shares of it numbers.
 constexpr int simulated_multiprocessors = 4;
 
-int device_of(place where) {
+int device_of(execution_device where) {
   bool const streams = simulated_device::has_streams();  // checked on every device, so that a wrong value is reported at once
-  return where.kind == place_kind::device ? where.index : where.kind == place_kind::simulated && streams ? device::simulated : -1;
+  return where.kind == device_kind::cuda ? where.index : where.kind == device_kind::simulated && streams ? device::simulated : -1;
 }
 }  // namespace
 
-executor::executor(place where, request_sink* sink) : where_(where), device_(device_of(where)), sink_(device_ == -1 ? sink : nullptr) {
+executor::executor(execution_device where, request_sink* sink)
+    : where_(where), device_(device_of(where)), sink_(device_ == -1 ? sink : nullptr) {
   if (device_ == -1) return;
   if (on_device()) device::require(where_.index);
   multiprocessors_ = on_device() ? device::describe(where_.index).multiprocessors : simulated_multiprocessors;
   stream_ = own_stream_ = device::make_stream(device_);
 }
 
-executor::executor(place where, sm_share const& share) : where_(where), device_(device_of(where)) {
+executor::executor(execution_device where, sm_share const& share) : where_(where), device_(device_of(where)) {
   if (!on_device()) {
     if (device_ != -1) multiprocessors_ = simulated_multiprocessors, stream_ = own_stream_ = device::make_stream(device_);
     return;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/thread_pool.hpp"
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 
 namespace garner {
 
@@ -49,9 +49,9 @@ class executor {
  public:
   // `sink` receives the requests of a simulated run (simulated device only; null: they are dropped; so they are with streams, since
   // counting would have to wait). errc::device where the device does not exist.
-  explicit executor(place where, request_sink* sink = nullptr);
+  explicit executor(execution_device where, request_sink* sink = nullptr);
   // On a share of the device; at other places there is nothing to share.
-  executor(place where, sm_share const& share);
+  executor(execution_device where, sm_share const& share);
   // Runs on the part that such a share leaves to others: for concurrent work.
   struct beside {};
   executor(executor const& shared, beside);
@@ -62,10 +62,10 @@ class executor {
   executor(executor const&) = delete;
   executor& operator=(executor const&) = delete;
 
-  place where() const { return where_; }
+  execution_device where() const { return where_; }
   // What is given here happens later, in memory of its own: on a GPU, and on the simulated device where it has streams.
   bool asynchronous() const { return stream_ != nullptr; }
-  bool on_device() const { return where_.kind == place_kind::device; }   // a GPU: its memory, its kernels, its driver
+  bool on_device() const { return where_.kind == device_kind::cuda; }    // a GPU: its memory, its kernels, its driver
   int device() const { return device_; }                                 // as core/device.hpp counts; -1: none
   tier near() const { return on_device() ? tier::device : tier::host; }  // where this place keeps its own state
   void* stream() const { return stream_; }
@@ -134,7 +134,7 @@ class executor {
   static void drain() noexcept;
   static constexpr int simulated = -2;  // device::simulated
 
-  place where_;
+  execution_device where_;
   int device_ = -1;
   request_sink* sink_ = nullptr;
   std::shared_ptr<device_share const> share_;

@@ -11,7 +11,7 @@ namespace garner {
 
 namespace {
 executor& threads_of_the_host() {
-  static executor one(place{place_kind::host, 0});
+  static executor one(execution_device{device_kind::cpu, 0});
   return one;
 }
 // f(x) at the host, or behind what the simulated device was given; what it returns is waited for.

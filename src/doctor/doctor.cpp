@@ -14,9 +14,9 @@
 #include "core/executor.hpp"
 #include "core/fail.hpp"
 #include "core/gpus_seen.hpp"
+#include "garner/algorithms.hpp"
 #include "garner/build.hpp"
 #include "garner/features.hpp"
-#include "garner/jobs.hpp"
 #include "gnn/blas.hpp"
 #include "memory/budget.hpp"
 #include "memory/buffer.hpp"
@@ -35,14 +35,14 @@ constexpr std::uint32_t vertices = 4096, edges_a_vertex = 6;
 float value_at(std::uint64_t row, std::uint64_t column) { return static_cast<float>((row * 40'503 + column * 977) % 65'521); }
 std::int64_t id_at(std::uint64_t k) { return static_cast<std::int64_t>(k * 2'654'435'761 % table_rows); }
 
-std::vector<float> gather_at(place where) {
+std::vector<float> gather_at(execution_device where) {
   std::vector<float> table(table_rows * table_width);
   for (std::uint64_t i = 0; i < table.size(); ++i) table[i] = value_at(i / table_width, i % table_width);
   std::vector<std::int64_t> ids(gathered);
   for (std::uint64_t k = 0; k < gathered; ++k) ids[k] = id_at(k);
   tiered_options o;
-  o.where = where;
-  o.device_budget = table.size() * sizeof(float) / 2;  // one half in device memory, the other read over the link
+  o.device = where;
+  o.feature_cache = table.size() * sizeof(float) / 2;  // one half in device memory, the other read over the link
   row_array rows;
   rows.data = table.data(), rows.rows = table_rows, rows.width = table_width;
   tiered_tensor tensor(rows, o);
@@ -139,7 +139,7 @@ doctor_check cublas_check(int device) {
   doctor_check c{"cuBLAS", "not tried: it needs a GPU whose self-test passed", ""};
   if (device < 0) return c;
   if (!checked(c.found, [&] {
-        executor x(place{place_kind::device, device});
+        executor x(execution_device{device_kind::cuda, device});
         return blas(x, dense_math::f32).about();
       }))
     c.advice = "training on the GPU needs it: install torch for CUDA, or cuBLAS by pip (nvidia-cublas)";
@@ -177,7 +177,7 @@ doctor_check link_check(int device) {
   return c;
 }
 // `known`: what helps where something is amiss with this GPU already.
-doctor_check self_test_check(place where, planted_fault const& fault, std::string const& known) {
+doctor_check self_test_check(execution_device where, planted_fault const& fault, std::string const& known) {
   doctor_check c{"self-test of " + to_string(where), "", ""};
   errc code{};
   if (checked(
@@ -190,7 +190,7 @@ doctor_check self_test_check(place where, planted_fault const& fault, std::strin
     return c;
   if (!known.empty()) c.advice = known;
   else if (code == errc::memory) c.advice = "free memory of the GPU and of the host, or raise the container's memory limit";
-  else if (where.kind == place_kind::device)
+  else if (where.kind == device_kind::cuda)
     c.advice = "do not use this GPU until this is solved (CUDA_VISIBLE_DEVICES leaves it out); check it with nvidia-smi";
   else c.advice = "a defect of Garner or of this machine's memory; please report it";
   return c;
@@ -198,20 +198,20 @@ doctor_check self_test_check(place where, planted_fault const& fault, std::strin
 
 }  // namespace
 
-void try_place(place where, planted_fault const& fault) {
-  if (where.kind == place_kind::device) self_test(where.index);
+void try_place(execution_device where, planted_fault const& fault) {
+  if (where.kind == device_kind::cuda) self_test(where.index);
   std::vector<float> rows = gather_at(where);
   std::vector<edge> const edges = some_edges();
   build_options as_they_are;
   as_they_are.undirected = true;
   std::vector<std::uint32_t> const right = depths_by_queue(edges, 1);
   std::vector<std::optional<tier>> tiers{std::nullopt};
-  if (where.kind == place_kind::device) tiers = {tier::device, tier::host};
+  if (where.kind == device_kind::cuda) tiers = {tier::device, tier::host};
   for (std::optional<tier> const edges_in : tiers) {
     graph_handle g = build_graph({.edges = edges, .vertices = vertices}, as_they_are);
-    if (edges_in) g = bring_to(std::move(g), where, edges_in);
+    if (edges_in) g = to_device(std::move(g), where, edges_in);
     bfs_options o;
-    o.where = where;
+    o.device = where;
     std::vector<std::uint32_t> depths = bfs(g, 1, o).depth;
     if (fault) fault(where, rows, depths);
     for (std::uint64_t v = 0; v < vertices; ++v)
@@ -226,7 +226,7 @@ void try_place(place where, planted_fault const& fault) {
   }
 }
 
-doctor_report examine_machine(std::optional<place> where, planted_fault const& fault) {
+doctor_report examine_machine(std::optional<execution_device> where, planted_fault const& fault) {
   gpus_seen const seen = see_gpus();
   gpu_build const build = this_build();
   int const gpus = device::count();
@@ -262,15 +262,15 @@ doctor_report examine_machine(std::optional<place> where, planted_fault const& f
   r.checks.push_back(shared_memory_check());
   r.checks.push_back(uring_check());
 
-  std::vector<place> tried;
+  std::vector<execution_device> tried;
   if (where) tried.push_back(*where);
   else if (gpus == 0) tried.push_back({});
   else
-    for (int d = 0; d < gpus; ++d) tried.push_back({place_kind::device, d});
+    for (int d = 0; d < gpus; ++d) tried.push_back({device_kind::cuda, d});
   std::vector<doctor_check> tests;
   int works = -1;  // a GPU that passed
-  for (place const at : tried) {
-    if (at.kind == place_kind::device && at.index >= gpus) {
+  for (execution_device const at : tried) {
+    if (at.kind == device_kind::cuda && at.index >= gpus) {
       doctor_check c{"self-test of " + to_string(at), "not run: this GPU cannot be used", ""};
       checked(c.advice, [&] { return device::require(at.index), std::string(); });
       tests.push_back(std::move(c));
@@ -279,10 +279,10 @@ doctor_report examine_machine(std::optional<place> where, planted_fault const& f
     }
     std::string const gpu = fmt::format("GPU {}", at.index);
     auto const known = std::find_if(r.checks.begin(), r.checks.end(), [&](doctor_check const& c) { return c.name == gpu; });
-    tests.push_back(self_test_check(at, fault, at.kind == place_kind::device && known != r.checks.end() ? known->advice : ""));
+    tests.push_back(self_test_check(at, fault, at.kind == device_kind::cuda && known != r.checks.end() ? known->advice : ""));
     if (!tests.back().advice.empty()) {
       r.usable = false;
-    } else if (at.kind == place_kind::device) {
+    } else if (at.kind == device_kind::cuda) {
       works = works < 0 ? at.index : works;
       tests.push_back(link_check(at.index));
     }
@@ -293,7 +293,7 @@ doctor_report examine_machine(std::optional<place> where, planted_fault const& f
   return r;
 }
 
-doctor_report examine_machine(std::optional<place> where) {
+doctor_report examine_machine(std::optional<execution_device> where) {
   return as_error([&] { return examine_machine(where, {}); });
 }
 

@@ -88,17 +88,17 @@ double gather_figures::sort_ms(std::uint64_t n) { return 0.03 + 45e-9 * static_c
 double gather_figures::find_ms(std::uint64_t n) { return 0.02 + 45e-9 * static_cast<double>(n); }
 
 unsigned engine_share(gather_options const& o) {
-  bool const told = o.multiprocessors > 0 && (o.way == gather_way::bulk || o.multiprocessors < 8);
+  bool const told = o.multiprocessors > 0 && (o.strategy == gather_strategy::bulk || o.multiprocessors < 8);
   return told ? o.multiprocessors : gather_figures::engine_multiprocessors;
 }
 
 gather_run choose(gather_question const& q, gather_options const& options, gather_figures const& figures) {
   gather_run run;
-  run.way = options.way, run.order = options.order;
+  run.strategy = options.strategy, run.order = options.order;
   run.rows = q.ids;
-  if (run.way == gather_way::bulk && q.converted)
+  if (run.strategy == gather_strategy::bulk && q.converted)
     fail(errc::usage, "the copy engine brings rows as they are and converts none; say aligned, or no conversion");
-  bool const staged = run.way == gather_way::staged, sortable = q.ids <= most_sorted;
+  bool const staged = run.strategy == gather_strategy::staged, sortable = q.ids <= most_sorted;
   if (staged && run.order != gather_order::automatic && run.order != gather_order::none)
     fail(errc::usage, "a staged gather takes ids as they come; say order none or another way than staged");
   if (staged && options.duplicates == gather_duplicates::once)
@@ -119,7 +119,7 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   // The copy engine waits until ids are checked, and needs another pass for local rows, at the rate of peers.
   double const by_engine = figures.engine_sorted_ms(far, q.row_bytes, table, different) + 0.02 +
                            (near ? static_cast<double>(q.ids - far) * static_cast<double>(q.row_bytes) / 300e6 + 0.01 : 0);
-  bool const engine = run.way == gather_way::automatic && q.where.kind == place_kind::device && q.bulk_ready && !q.converted &&
+  bool const engine = run.strategy == gather_strategy::automatic && q.where.kind == device_kind::cuda && q.bulk_ready && !q.converted &&
                       q.row_bytes % 16 == 0 && q.far_rows > 0 && q.row_bytes > 0 && options.load_bytes == 0 && sortable;
   bool const engine_on_few = engine && options.multiprocessors > 0 && options.multiprocessors < 8 && q.row_bytes >= 1024;
   // A tenth: as much as the model may be wrong.
@@ -128,12 +128,12 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
                                by_engine < 0.9 * by_all;
   double const in_order = (engine_in_order ? by_engine : by_all) + sort;
 
-  std::string way, order;
+  std::string strategy, order;
   if (run.order != gather_order::automatic) {
     order = fmt::format("order {} as requested", to_string(run.order));
   } else if (run.order = gather_order::none; staged) {
     order = "the host takes ids as they come";
-  } else if (q.where.kind == place_kind::host) {
+  } else if (q.where.kind == device_kind::cpu) {
     order = "ids as they come, since nothing crosses a link";
   } else if (q.far_rows == 0) {
     order = "ids as they come, since no row lies in host memory";
@@ -156,7 +156,7 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   }
   // Ids in another order than sorted: what repeats is looked for where rows cross a link, and where an order was named whatever it takes;
   // but not where the rows that have come lie across the link again.
-  bool const crosses = q.where.kind != place_kind::host && q.far_rows > 0 && q.row_bytes > 0;
+  bool const crosses = q.where.kind != device_kind::cpu && q.far_rows > 0 && q.row_bytes > 0;
   if (run.duplicates = options.duplicates; staged) {
     run.duplicates = gather_duplicates::repeat;
   } else if (run.duplicates == gather_duplicates::automatic) {
@@ -164,7 +164,7 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
         crosses && sortable && !q.far_places && (options.order != gather_order::automatic || (!near && found <= worth * as_given));
     run.duplicates = run.order == gather_order::sorted || looks ? gather_duplicates::once : gather_duplicates::repeat;
   }
-  bool const host = q.where.kind == place_kind::host;
+  bool const host = q.where.kind == device_kind::cpu;
   if (run.order != gather_order::sorted && run.duplicates == gather_duplicates::once && (crosses || host))
     order +=
         fmt::format("; ids that repeat are found by a hash table, {}", host           ? "so that each row is read once"
@@ -172,21 +172,21 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
                                                                                       : "so that their remote rows cross once");
   else if (run.duplicates == gather_duplicates::repeat && crosses && !staged) order += "; an id that repeats is fetched again";
 
-  if (run.way != gather_way::automatic) {
-    way = fmt::format("{} as requested", to_string(run.way));
+  if (run.strategy != gather_strategy::automatic) {
+    strategy = fmt::format("{} as requested", to_string(run.strategy));
   } else if (engine_on_few) {
-    run.way = gather_way::bulk;
-    way = fmt::format("with {} multiprocessors the copy engine carries rows of 1 KiB and more best", options.multiprocessors);
+    run.strategy = gather_strategy::bulk;
+    strategy = fmt::format("with {} multiprocessors the copy engine carries rows of 1 KiB and more best", options.multiprocessors);
   } else if (engine_in_order && run.order == gather_order::sorted) {
-    run.way = gather_way::bulk;
-    way = fmt::format("the copy engine of {} multiprocessors has fewer rows on their way, which in order share more: {:.0f} GB/s",
-                      engine_share(options), gbs(in_order));
+    run.strategy = gather_strategy::bulk;
+    strategy = fmt::format("the copy engine of {} multiprocessors has fewer rows on their way, which in order share more: {:.0f} GB/s",
+                           engine_share(options), gbs(in_order));
   } else {
-    run.way = gather_way::aligned;
-    way = q.where.kind == place_kind::host ? "at the host a row is one copy, whatever the way"
-                                           : "rows are read from a line on, in the widest loads that fit";
+    run.strategy = gather_strategy::aligned;
+    strategy = q.where.kind == device_kind::cpu ? "at the host a row is one copy, whatever the way"
+                                                : "rows are read from a line on, in the widest loads that fit";
   }
-  run.why = order + "; " + way;
+  run.why = order + "; " + strategy;
   return run;
 }
 

@@ -46,7 +46,7 @@ struct gather_figures {
 };
 
 struct gather_question {
-  place where;
+  execution_device where;
   std::uint64_t ids = 0, row_bytes = 0;
   std::uint64_t rows = 0, far_rows = 0;  // of the table, of these in host memory
   bool bulk_ready = false;               // there is a copy engine, and table and places for rows begin on 16 bytes

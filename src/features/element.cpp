@@ -8,7 +8,7 @@ namespace garner {
 
 namespace {
 constexpr std::array<std::string_view, 6> elements{"f32", "f16", "bf16", "i8", "i64", "u8"};
-constexpr std::array<std::string_view, 6> ways{"automatic", "staged", "naive", "shifted", "aligned", "bulk"};
+constexpr std::array<std::string_view, 6> strategies{"automatic", "staged", "naive", "shifted", "aligned", "bulk"};
 constexpr std::array<std::string_view, 4> orders{"automatic", "none", "sorted", "bucketed"};
 constexpr std::array<std::string_view, 3> duplicates{"automatic", "once", "repeat"};
 constexpr std::array<std::string_view, 4> policies{"next-use", "window", "clock", "pinned"};
@@ -23,13 +23,13 @@ Enum parse_name(std::array<std::string_view, N> const& names, std::string_view t
 }  // namespace
 
 std::string_view to_string(element e) { return elements[static_cast<std::size_t>(e)]; }
-std::string_view to_string(gather_way w) { return ways[static_cast<std::size_t>(w)]; }
+std::string_view to_string(gather_strategy w) { return strategies[static_cast<std::size_t>(w)]; }
 std::string_view to_string(gather_order o) { return orders[static_cast<std::size_t>(o)]; }
 std::string_view to_string(gather_duplicates d) { return duplicates[static_cast<std::size_t>(d)]; }
 std::string_view to_string(cache_policy p) { return policies[static_cast<std::size_t>(p)]; }
 std::string_view to_string(reads_by r) { return readers[static_cast<std::size_t>(r)]; }
 element parse_element(std::string_view text) { return parse_name<element>(elements, text, "element type"); }
-gather_way parse_gather_way(std::string_view text) { return parse_name<gather_way>(ways, text, "strategy of a gather"); }
+gather_strategy parse_gather_strategy(std::string_view text) { return parse_name<gather_strategy>(strategies, text, "strategy of a gather"); }
 gather_order parse_gather_order(std::string_view text) { return parse_name<gather_order>(orders, text, "order of a gather"); }
 gather_duplicates parse_gather_duplicates(std::string_view text) {
   return parse_name<gather_duplicates>(duplicates, text, "treatment of duplicates");

@@ -17,11 +17,11 @@ constexpr std::uint64_t stage_bytes = 32u << 20;  // of rows in flight to slots 
 constexpr char const* use = "rows of a file, kept";
 }  // namespace
 
-file_cache::file_cache(place where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t)
+file_cache::file_cache(execution_device where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t)
     : where_(where), file_(std::move(file)), table_(table), terms_(t) {
   std::uint64_t const in_file = table.rows - table.kept(), row_bytes = std::max<std::uint64_t>(1, table.row_bytes);
   if (in_file == 0) return;
-  if (where.kind != place_kind::host) near_slots_ = std::min(t.device_bytes / row_bytes, in_file);
+  if (where.kind != device_kind::cpu) near_slots_ = std::min(t.device_bytes / row_bytes, in_file);
   slots_ = std::min(near_slots_ + std::min(t.host_bytes / row_bytes, in_file - near_slots_), std::uint64_t{0xfffffffe});
   if (slots_ == 0)
     fail(errc::usage, "{} of host memory for rows on their way from {}, and a row takes {}; say more", format_bytes(t.host_bytes),
@@ -162,7 +162,7 @@ void file_cache::reset() {
   gathered_ = 0, broken_ = nullptr;
   if (lost_) {  // a drive may still write to what there was
     memory_.reset();
-    make_memory(near_rows_.device() >= 0 ? near_rows_.device() : where_.kind == place_kind::device ? where_.index : -1);
+    make_memory(near_rows_.device() >= 0 ? near_rows_.device() : where_.kind == device_kind::cuda ? where_.index : -1);
     lost_ = false;
   }
   if (plan_) plan_ = cache_plan(slots_, terms_.policy, terms_.scores);

@@ -42,7 +42,7 @@ class file_cache final : public file_rows {
     std::span<float const> factors;  // by row, where i8 rows are converted; in host memory. Must outlive this
   };
   // `table`: which rows stand in the file; what it points at must outlive this.
-  file_cache(place where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t);
+  file_cache(execution_device where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t);
   ~file_cache() override;
   file_cache(file_cache const&) = delete;
   file_cache& operator=(file_cache const&) = delete;
@@ -82,7 +82,7 @@ class file_cache final : public file_rows {
                  buffer<std::uint32_t> const& positions);
   void put_in_order(batch& b, std::uint64_t gathered) const;
 
-  place where_;
+  execution_device where_;
   std::shared_ptr<stored_rows const> file_;
   row_view const& table_;
   terms terms_;

@@ -269,11 +269,11 @@ void launch(executor& x, row_view const& from, batch_list const& to, id_order co
             std::uint64_t* bad) {
   std::uint64_t const n = to.total();
   std::uint64_t const out_row_bytes = from.row_bytes / bytes_of(how.kind) * bytes_of(how.to);
-  move_rows<Put> const body{from, order, to.outs[0], how.scales, n, out_row_bytes, word, how.way == gather_way::shifted, bad};
-  access_mode const access = how.way == gather_way::aligned ? access_mode::aligned : access_mode::merged;
+  move_rows<Put> const body{from, order, to.outs[0], how.scales, n, out_row_bytes, word, how.strategy == gather_strategy::shifted, bad};
+  access_mode const access = how.strategy == gather_strategy::aligned ? access_mode::aligned : access_mode::merged;
   if constexpr (std::is_same_v<Put, as_is>) {
     // Short rows: four per warp, as long as eight lanes still request whole lines or the whole row at once.
-    if (how.way == gather_way::aligned && (from.row_bytes <= 8 * word || (word == 16 && from.row_bytes <= 256)))
+    if (how.strategy == gather_strategy::aligned && (from.row_bytes <= 8 * word || (word == 16 && from.row_bytes <= 256)))
       return for_each_item<8>(x, n, body, access);
   }
   for_each_item<32>(x, n, body, access);
@@ -357,7 +357,7 @@ void gather_rows(executor& x, row_view const& from, batch_list const& to, id_ord
                  std::uint64_t* bad) {
   if (to.total() == 0 || from.row_bytes == 0) return;
   bool const plain = how.kind == how.to;
-  unsigned const most = how.load_bytes ? how.load_bytes : how.way == gather_way::aligned ? 16 : 4;
+  unsigned const most = how.load_bytes ? how.load_bytes : how.strategy == gather_strategy::aligned ? 16 : 4;
   unsigned const word = widest_load(from, to, how.kind, how.to, most);
   if (plain) return launch<as_is>(x, from, to, order, how, word, bad);
   bool const brain = how.to == element::bf16;

@@ -73,7 +73,7 @@ struct id_sorter {
 };
 
 struct gather_how {
-  gather_way way = gather_way::aligned;  // naive, shifted or aligned
+  gather_strategy strategy = gather_strategy::aligned;  // naive, shifted or aligned
   element kind = element::f32, to = element::f32;
   float const* scales = nullptr;  // by id, on the device; null: 1
   unsigned load_bytes = 0;        // 0: as the way has it

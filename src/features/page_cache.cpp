@@ -32,7 +32,7 @@ static_assert(scatter * gather_back == 1);
 struct page_sets {
   std::uint64_t* keys;
   std::uint32_t *stamps, *hands;  // of a slot: the mini-batch that used it last, and whether since the hand went by
-  std::uint32_t sets, ways, now;
+  std::uint32_t sets, strategies, now;
   GARNER_HD std::uint32_t set_of(std::uint64_t key) const { return static_cast<std::uint32_t>((key >> 32) * sets >> 32); }
 };
 
@@ -63,8 +63,8 @@ struct look_up {
   std::uint32_t* where;  // `nowhere` before
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t u) const {
-    std::uint64_t const key = wanted[u], first = std::uint64_t{sets.set_of(key)} * sets.ways;
-    t.each(indices{first, first + sets.ways}, [&](std::uint64_t slot) {
+    std::uint64_t const key = wanted[u], first = std::uint64_t{sets.set_of(key)} * sets.strategies;
+    t.each(indices{first, first + sets.strategies}, [&](std::uint64_t slot) {
       if (sets.keys[slot] != key) return;
       where[u] = static_cast<std::uint32_t>(slot);
       sets.stamps[slot] = sets.now | referenced;
@@ -93,9 +93,9 @@ struct make_room {
  private:
   GARNER_HD std::uint32_t take(std::uint32_t set, std::uint64_t key) const {
     std::uint32_t hand = sets.hands[set];
-    for (std::uint32_t looked = 0; looked < 2 * sets.ways; ++looked) {
-      std::uint32_t const slot = set * sets.ways + hand, stamp = sets.stamps[slot];
-      hand = hand + 1 == sets.ways ? 0 : hand + 1;
+    for (std::uint32_t looked = 0; looked < 2 * sets.strategies; ++looked) {
+      std::uint32_t const slot = set * sets.strategies + hand, stamp = sets.stamps[slot];
+      hand = hand + 1 == sets.strategies ? 0 : hand + 1;
       if (sets.keys[slot] != no_page) {
         if ((stamp & ~referenced) == sets.now) continue;
         if (stamp & referenced) {
@@ -210,12 +210,12 @@ struct put_together {
 
 }  // namespace
 
-page_cache::page_cache(place where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t)
+page_cache::page_cache(execution_device where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t)
     : where_(where), file_(std::move(file)), table_(table), terms_(t), places_(file_->places()) {
   std::uint64_t const page = places_.page_bytes, row = table.row_bytes;
   if (row == 0 || table.kept() == table.rows) return;
   pages_a_row_ = row % page == 0 && places_.begin % page == 0 ? row / page : places_.rows.per_page ? 1 : (row + page - 2) / page + 1;
-  bool const near = where.kind != place_kind::host;
+  bool const near = where.kind != device_kind::cpu;
   // At the host pages stay where they come, but for those on their way.
   std::uint64_t const host_pages = t.host_bytes / page;
   std::uint64_t const frames = std::clamp<std::uint64_t>(near ? host_pages : host_pages / 4, 1, most_frames);

@@ -27,7 +27,7 @@ class page_cache final : public file_rows {
     service_options service = {};    // threads that serve the queues, and how many queues
   };
   // `table`: which rows stand in the file; what it points at must outlive this.
-  page_cache(place where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t);
+  page_cache(execution_device where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t);
 
   std::uint64_t slots() const { return keys_.size(); }
   std::uint64_t metadata_bytes() const { return keys_.bytes() + stamps_.bytes() + hands_.bytes(); }
@@ -46,7 +46,7 @@ class page_cache final : public file_rows {
   bool bring(executor& x, batch const& b, stop_check const& stopped, figures& told);
   void forget();
 
-  place where_;
+  execution_device where_;
   std::shared_ptr<stored_rows const> file_;
   row_view const& table_;
   terms terms_;

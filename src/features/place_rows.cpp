@@ -76,7 +76,7 @@ void require_numbers(std::span<float const> scores) {
 buffer<std::uint64_t> hottest(std::span<float const> scores, std::uint64_t count) {
   std::uint64_t const n = scores.size();
   count = std::min(count, n);
-  executor here(place{place_kind::host, 0});
+  executor here(execution_device{device_kind::cpu, 0});
   // The coldness of the last one kept, in two steps of 16 bits; `left` of its equals are kept.
   std::uint32_t last = 0;
   std::uint64_t left = count;

@@ -56,7 +56,7 @@ row_placement::row_placement(executor& x, row_array const& source, row_sender& s
       file_(first.file_),
       scores_(first.scores_),
       peers_(first.peers_) {
-  garner::place const where = x.where();
+  garner::execution_device const where = x.where();
   if (where.kind != first.x_.where().kind)
     fail(errc::usage, "a table whose rows lie as those of {} cannot be gathered at {}; make a tensor for it", to_string(first.x_.where()),
          to_string(where));
@@ -109,20 +109,20 @@ void row_placement::require_peers() const {
 
 void row_placement::place(tiered_options const& o) {
   std::uint64_t const row_bytes = source_.row_bytes();
-  gather_how const as_they_are{gather_way::naive, source_.kind, source_.kind, nullptr, 0};
-  garner::place const where = o.where;
+  gather_how const as_they_are{gather_strategy::naive, source_.kind, source_.kind, nullptr, 0};
+  garner::execution_device const where = o.device;
   if (o.peers.size() > most_peers) fail(errc::usage, "{} peers; at most {}", o.peers.size(), most_peers);
   if (std::set<int>(o.peers.begin(), o.peers.end()).size() != o.peers.size()) fail(errc::usage, "a peer is named twice");
   auto const me = std::find(o.peers.begin(), o.peers.end(), where.index);
-  if (!o.peers.empty() && where.kind != place_kind::host && me == o.peers.end())
+  if (!o.peers.empty() && where.kind != device_kind::cpu && me == o.peers.end())
     fail(errc::usage, "peers must name {} too, since it holds its share of the rows",
-         where.kind == place_kind::simulated ? std::to_string(where.index) : to_string(where));
-  if (o.peers.empty() && o.peer_budget.value_or(0) > 0) fail(errc::usage, "a budget for peers, and no peers; say which devices they are");
+         where.kind == device_kind::simulated ? std::to_string(where.index) : to_string(where));
+  if (o.peers.empty() && o.peer_cache.value_or(0) > 0) fail(errc::usage, "a budget for peers, and no peers; say which devices they are");
   if (o.peers.empty() && !o.group.empty())
     fail(errc::usage, "a group of processes ('{}') and no peers; say at which devices they gather, all of them in the same order", o.group);
-  if (where.kind == place_kind::host && !source_.file) return tell("");
-  row_budget b{source_.rows, row_bytes, o.device_budget, o.peer_budget, 0, 0, 0};
-  bool const at_host = where.kind == place_kind::host;
+  if (where.kind == device_kind::cpu && !source_.file) return tell("");
+  row_budget b{source_.rows, row_bytes, o.feature_cache, o.peer_cache, 0, 0, 0};
+  bool const at_host = where.kind == device_kind::cpu;
   if (at_host) b.device_budget = 0;
   std::vector<int> devices = at_host ? std::vector<int>() : o.peers;
   std::string note;
@@ -130,8 +130,8 @@ void row_placement::place(tiered_options const& o) {
   std::uint32_t const mine = static_cast<std::uint32_t>(me - o.peers.begin());  // in a group
   if (!o.group.empty() && !at_host)
     group.emplace(o.group,
-                  peer_group::terms{static_cast<std::uint32_t>(devices.size()), mine, x_.device(), same_for_all(o), o.wait_seconds});
-  if (where.kind == place_kind::device) {
+                  peer_group::terms{static_cast<std::uint32_t>(devices.size()), mine, x_.device(), same_for_all(o), o.timeout_seconds});
+  if (where.kind == device_kind::cuda) {
     note = no_fast_link(where.index, devices);
     if (!note.empty()) devices.clear();
     b.free_here = free_on(where.index);
@@ -153,7 +153,7 @@ void row_placement::place(tiered_options const& o) {
     }
   }
   std::uint64_t const kept = shares.near + shares.peer;
-  if (source_.file) file_ = share_file_rows({source_.rows - kept, row_bytes, o.host_budget, o.file_cache, host_memory_now().free()});
+  if (source_.file) file_ = share_file_rows({source_.rows - kept, row_bytes, o.host_cache, o.file_cache, host_memory_now().free()});
   bool const mapped_ids = !o.scores.empty() && kept + file_.host > 0 && shares.near < source_.rows;
   buffer<std::uint64_t> hot;
   if (mapped_ids) {
@@ -211,7 +211,7 @@ void row_placement::place(tiered_options const& o) {
   see_kept(shares.near, shares.peer);
   if (mapped_ids) keep_ranks(hot);
   map_rest();
-  tell((where.kind == place_kind::device ? shares.why : "") + file_.why + note);
+  tell((where.kind == device_kind::cuda ? shares.why : "") + file_.why + note);
 }
 
 // The processes of a group must place the same rows of the same table.
@@ -247,19 +247,19 @@ void row_placement::map_rest() {
 void row_placement::tell(std::string const& note) {
   std::uint64_t const row_bytes = source_.row_bytes();
   std::string const as_bytes = source_.type.empty() ? "" : fmt::format("; elements of {} are held as raw bytes", source_.type);
-  if (x_.where().kind == place_kind::host && !source_.file) {
+  if (x_.where().kind == device_kind::cpu && !source_.file) {
     about_ = fmt::format("host: {} rows of {} bytes in host memory, where they were{}", source_.rows, row_bytes, as_bytes);
     return;
   }
   std::uint64_t const near = view_.rows_in(tier::device), peer = view_.rows_in(tier::peer), far = view_.rows_in(tier::host),
                       filed = view_.rows_in(tier::file);
   about_ = fmt::format("{}: of {} rows of {} bytes ", to_string(x_.where()), source_.rows, row_bytes);
-  if (x_.where().kind != place_kind::host) about_ += fmt::format("{} ({}) lie here", near, format_bytes(near * row_bytes));
+  if (x_.where().kind != device_kind::cpu) about_ += fmt::format("{} ({}) lie here", near, format_bytes(near * row_bytes));
   if (peer) {
     about_ += fmt::format(", {} ({}) on {} peers in turn", peer, format_bytes(peer * row_bytes), peers_->at.size());
     if (peers_->group) about_ += ", a process each";
   }
-  about_ += fmt::format("{}{} ({}) in host memory", x_.where().kind == place_kind::host ? "" : ", ", far, format_bytes(far * row_bytes));
+  about_ += fmt::format("{}{} ({}) in host memory", x_.where().kind == device_kind::cpu ? "" : ", ", far, format_bytes(far * row_bytes));
   if (source_.file)
     about_ += fmt::format(", {} ({}) in {} ({}), of which {} at a time in host memory too", filed, format_bytes(filed * row_bytes),
                           source_.file->name(), source_.file->about(), format_bytes(file_.cache_bytes));

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "core/mark.hpp"
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 
 namespace garner {
 

@@ -15,7 +15,7 @@ class direct final : public row_source {
  public:
   void bring(executor& x, row_request const& what) override {
     gather_how how = what.how;
-    if (how.way == gather_way::bulk) how.way = gather_way::aligned;
+    if (how.strategy == gather_strategy::bulk) how.strategy = gather_strategy::aligned;
     gather_rows(x, what.from, what.to, what.order, how);
   }
 };
@@ -49,7 +49,7 @@ class staged final : public row_source {
   staged(row_sender& sender, float const* scales) : sender_(sender), scales_(scales) {}
   void bring(executor& x, row_request const& what) override {
     gather_how how = what.how;
-    how.way = gather_way::naive;
+    how.strategy = gather_strategy::naive;
     if (how.scales) how.scales = scales_;
     std::vector<std::byte> ids;
     for (std::uint32_t b = 0; b < what.to.count; ++b) {
@@ -101,7 +101,7 @@ row_sender::~row_sender() = default;
 void row_sender::close() { stage_->close(); }
 
 void row_sender::send(std::uint64_t n, id_source const& ids_of, char* to, gather_how const& how, progress* told) {
-  executor here(place{place_kind::host, 0});
+  executor here(execution_device{device_kind::cpu, 0});
   row_view all;
   all.rows = source_.rows, all.row_bytes = source_.row_bytes(), all.far = static_cast<char const*>(source_.data);
   std::uint64_t const out_bytes = source_.width * bytes_of(how.to);

@@ -83,7 +83,7 @@ struct tiered_tensor::parts {
   call_chain calls;
   bool has_bulk = false;
 
-  parts(row_array rows, tiered_options const& o) : source(std::move(rows)), x(o.where, &model) {
+  parts(row_array rows, tiered_options const& o) : source(std::move(rows)), x(o.device, &model) {
     table_bytes(source);
     row_bytes = source.row_bytes();
     if (row_bytes >> 31) fail(errc::usage, "rows of {} bytes; a row has less than 2 GiB", row_bytes);
@@ -100,7 +100,7 @@ struct tiered_tensor::parts {
     }
     placed.emplace(x, source, sender, o);
   }
-  parts(parts const& first, place where)
+  parts(parts const& first, execution_device where)
       : source(first.source), row_bytes(first.row_bytes), x(where, &model), host_scales(first.host_scales) {
     make_ready();
     placed.emplace(x, source, sender, *first.placed);
@@ -139,9 +139,9 @@ struct tiered_tensor::parts {
   }
   gather_run explain(std::uint64_t n, gather_options const& o, bool batched, std::span<row_output const> outs = {}) const {
     element const to = written(o);
-    if (source.file && (o.way == gather_way::staged || o.way == gather_way::bulk))
-      fail(errc::usage, "way {} takes rows from an array, and these stay in {}; say automatic, naive, shifted or aligned", to_string(o.way),
-           source.file->name());
+    if (source.file && (o.strategy == gather_strategy::staged || o.strategy == gather_strategy::bulk))
+      fail(errc::usage, "way {} takes rows from an array, and these stay in {}; say automatic, naive, shifted or aligned",
+           to_string(o.strategy), source.file->name());
     auto const on_16 = [](void const* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
     bool const engine = has_bulk && !source.file && on_16(view().far) &&
                         std::all_of(outs.begin(), outs.end(), [&](row_output const& o) { return on_16(o.data()); });
@@ -170,14 +170,14 @@ struct tiered_tensor::parts {
     std::uint64_t const n = batches.total();
     if (n == 0) return;
     x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
-    if (run.way == gather_way::staged) return staged_gather(batches, before, many, how, o);
+    if (run.strategy == gather_strategy::staged) return staged_gather(batches, before, many, how, o);
     id_order order;
-    bool const bulk = run.way == gather_way::bulk && row_bytes > 0 && source.rows > view().kept();
+    bool const bulk = run.strategy == gather_strategy::bulk && row_bytes > 0 && source.rows > view().kept();
     bool const once = run.duplicates == gather_duplicates::once, finds = once && run.order != gather_order::sorted;
     bool const split = bulk && (view().kept() > 0 || finds);  // so that the copy engine knows what is left out
-    if (run.order == gather_order::none && !finds && batches.count == 1 && !bulk && row_bytes > 0 && x.where().kind == place_kind::host) {
+    if (run.order == gather_order::none && !finds && batches.count == 1 && !bulk && row_bytes > 0 && x.where().kind == device_kind::cpu) {
       // Host threads have one barrier per gather: short rows take less time than a second pass over their ids if others keep it busy.
-      if (how.way == gather_way::bulk) how.way = gather_way::aligned;
+      if (how.strategy == gather_strategy::bulk) how.strategy = gather_strategy::aligned;
       gather_rows(x, view(), batches, as_given(batches), how, bad.data());
       if (bad[0] != none) refuse(batches, bad[0], before, many);
       return;
@@ -248,7 +248,7 @@ struct tiered_tensor::parts {
   void gather_all(std::span<id_span const> batches, std::span<row_output const> outs, bool many, gather_run& run, element to,
                   gather_options const& o) {
     limited_share const share(x, x.asynchronous() ? o.multiprocessors : 0, x.asynchronous() && o.multiprocessors ? 1024 : 0);
-    gather_how how{run.way, source.kind, to, nullptr, o.load_bytes};
+    gather_how how{run.strategy, source.kind, to, nullptr, o.load_bytes};
     if (to != source.kind && source.kind == element::i8) {
       how.scales = scales.data();
       if (!o.scales.empty() && !x.asynchronous()) how.scales = o.scales.data();
@@ -332,7 +332,7 @@ struct tiered_tensor::parts {
 tiered_tensor::tiered_tensor(row_array rows, tiered_options const& options)
     : parts_(as_error([&] { return std::make_unique<parts>(std::move(rows), options); })) {}
 tiered_tensor::tiered_tensor(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
-tiered_tensor tiered_tensor::beside(place where) const {
+tiered_tensor tiered_tensor::for_device(execution_device where) const {
   return as_error([&] { return tiered_tensor(std::make_unique<parts>(*parts_, where)); });
 }
 tiered_tensor::~tiered_tensor() = default;
@@ -343,7 +343,7 @@ std::uint64_t tiered_tensor::rows() const { return parts_->source.rows; }
 std::uint64_t tiered_tensor::width() const { return parts_->source.width; }
 std::uint64_t tiered_tensor::row_bytes() const { return parts_->row_bytes; }
 element tiered_tensor::kind() const { return parts_->source.kind; }
-place tiered_tensor::where() const { return parts_->x.where(); }
+execution_device tiered_tensor::device() const { return parts_->x.where(); }
 rows_by_tier tiered_tensor::tiers() const {
   rows_by_tier rows;
   for (tier const t : {tier::device, tier::peer, tier::host, tier::file}) rows[t] = parts_->view().rows_in(t);

@@ -73,7 +73,7 @@ struct take_places {
 
 }  // namespace
 
-row_window::row_window(place where, row_view const& table, element kind, std::uint64_t most_bytes, unsigned multiprocessors)
+row_window::row_window(execution_device where, row_view const& table, element kind, std::uint64_t most_bytes, unsigned multiprocessors)
     : x_(executor(where), executor::urgent{}), kind_(kind), most_bytes_(most_bytes), multiprocessors_(multiprocessors), table_(table) {
   now_ = make(0);
 }
@@ -174,7 +174,7 @@ void row_window::bring(places& p, std::uint64_t missing, group_run& run) {
   batch_list rows;
   rows.add({sorted.data(), run.fetched, 8, true}, p.rows.data());
   gather_how how;
-  how.way = gather_way::aligned, how.kind = how.to = kind_;
+  how.strategy = gather_strategy::aligned, how.kind = how.to = kind_;
   limited_share const few(x_, multiprocessors_, multiprocessors_ ? 1024 : 0);  // in order they bring as much as all
   gather_rows(x_, table_, rows, order, how);
 }

@@ -46,7 +46,7 @@ class row_window {
   };
 
   // `most_bytes`: of the rows it may hold.
-  row_window(place where, row_view const& table, element kind, std::uint64_t most_bytes, unsigned multiprocessors);
+  row_window(execution_device where, row_view const& table, element kind, std::uint64_t most_bytes, unsigned multiprocessors);
 
   executor& at() { return x_; }
   // The remote rows of a group: ids of each of its mini-batches, on the device, all valid. Work submitted to at() has completed when this

@@ -254,7 +254,7 @@ struct sum_slices_of_list {
 }  // namespace
 
 template <class Real>
-void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::uint64_t targets, std::uint64_t sources,
+void relation_edges<Real>::take(executor& x, sampled_subgraph::edges const& edges, std::uint64_t targets, std::uint64_t sources,
                                 std::uint64_t backward, arc_array<std::uint32_t> const* weights, weight_kind kind, Real const* own) {
   if (sources >= std::uint64_t{1} << 32 || edges.count >= std::uint64_t{1} << 32)
     fail(errc::usage, "{} sources and {} edges in a mini-batch; say smaller ones, of less than 2^32", sources, edges.count);
@@ -371,7 +371,7 @@ void relation_edges<Real>::take_part(executor& x, host_lists const& lists, std::
   if (vertices >= std::uint64_t{1} << 32) fail(errc::usage, "{} vertices; a model takes graphs of less than 2^32", vertices);
   std::uint64_t const from = lists.offsets[first];
   targets_ = sources_ = vertices, first_ = first, edges_ = lists.offsets[first + count] - from;
-  bool const in_place = x.where().kind == place_kind::host && std::is_same_v<Real, float>;
+  bool const in_place = x.where().kind == device_kind::cpu && std::is_same_v<Real, float>;
   lists_ = {lists.offsets + first, lists.ends, nullptr, 0};
   if (!in_place) {
     lists_.base = from;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/executor.hpp"
-#include "garner/blocks.hpp"
 #include "garner/gnn.hpp"
+#include "garner/subgraph.hpp"
 #include "graph/graph.hpp"
 #include "memory/buffer.hpp"
 
@@ -98,7 +98,7 @@ class relation_edges {
  public:
   // For the block that `rule` last sampled. `weights`: of the sampled lists, by the ids of edges; empty: all 1. `backward`: how many of the
   // edges will be transposed. `own`: weights of these edges instead, on the device, owned by the caller.
-  void take(executor& x, blocks::edges const& edges, std::uint64_t targets, std::uint64_t sources, std::uint64_t backward,
+  void take(executor& x, sampled_subgraph::edges const& edges, std::uint64_t targets, std::uint64_t sources, std::uint64_t backward,
             arc_array<std::uint32_t> const* weights = nullptr, weight_kind kind = weight_kind::none, Real const* own = nullptr);
   // For a whole graph, whose lists and their transpose are given in host memory, 4 bytes per id. On the host the caller keeps ownership; a
   // device gets copies.

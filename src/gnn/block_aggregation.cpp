@@ -65,7 +65,7 @@ struct block_aggregation<Real>::impl {
   call_chain calls;
   bool ready = false;
 
-  explicit impl(place where) : x(where) {
+  explicit impl(execution_device where) : x(where) {
     bad = {x.near(), 1, x.device(), "the status of an aggregation"};
     if (x.asynchronous()) bad_here = {tier::host, 1, x.device(), "the status of an aggregation"};
   }
@@ -98,7 +98,7 @@ struct block_aggregation<Real>::impl {
         first = bad[0];
       }
       if (first != none) refuse(e, first);
-      blocks::edges given;
+      sampled_subgraph::edges given;
       given.row = e.row, given.col = e.col, given.count = e.count;
       relation.take(x, given, e.targets, e.sources, e.count, nullptr, weight_kind::none, e.weights);
       if (how != aggregation::gcn) return relation.normalise(x, how, nullptr, nullptr, nullptr);
@@ -124,7 +124,7 @@ struct block_aggregation<Real>::impl {
 };
 
 template <class Real>
-block_aggregation<Real>::block_aggregation(place where) : impl_(as_error([&] { return std::make_unique<impl>(where); })) {}
+block_aggregation<Real>::block_aggregation(execution_device where) : impl_(as_error([&] { return std::make_unique<impl>(where); })) {}
 template <class Real>
 block_aggregation<Real>::~block_aggregation() = default;
 template <class Real>
@@ -132,7 +132,7 @@ block_aggregation<Real>::block_aggregation(block_aggregation&&) noexcept = defau
 template <class Real>
 block_aggregation<Real>& block_aggregation<Real>::operator=(block_aggregation&&) noexcept = default;
 template <class Real>
-place block_aggregation<Real>::where() const {
+execution_device block_aggregation<Real>::device() const {
   return impl_->x.where();
 }
 template <class Real>

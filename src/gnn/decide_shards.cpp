@@ -22,24 +22,24 @@
 namespace garner {
 
 shard_decision::considered const& shard_decision::chosen() const {
-  for (considered const& w : ways)
-    if (w.way == options.way && w.shards == options.shards) return w;
-  if (ways.empty()) fail(errc::usage, "this decision has considered no way; take what decide_shards() gives");
-  return ways.front();
+  for (considered const& w : strategies)
+    if (w.strategy == options.strategy && w.shards == options.shards) return w;
+  if (strategies.empty()) fail(errc::usage, "this decision has considered no way; take what decide_shards() gives");
+  return strategies.front();
 }
 namespace {
 std::string named(shard_decision::considered const& w, std::size_t of) {
-  return w.shards == 1 && of > 1 ? std::string("one place") : std::string(to_string(w.way));
+  return w.shards == 1 && of > 1 ? std::string("one place") : std::string(to_string(w.strategy));
 }
 }  // namespace
 std::string shard_decision::why() const try {
   considered const& best = chosen();
   std::string text =
-      fmt::format("{}: {:.3g} ms of sums an epoch predicted, bound by {}", named(best, ways.size()), best.predicted_ms, best.bound);
+      fmt::format("{}: {:.3g} ms of sums an epoch predicted, bound by {}", named(best, strategies.size()), best.predicted_ms, best.bound);
   if (best.measured_ms) text += fmt::format(", {:.3g} measured", *best.measured_ms);
-  for (considered const& w : ways) {
+  for (considered const& w : strategies) {
     if (&w == &best) continue;
-    text += fmt::format("; {} {}", named(w, ways.size()),
+    text += fmt::format("; {} {}", named(w, strategies.size()),
                         !w.refused.empty() ? std::string("does not fit")
                         : w.measured_ms    ? fmt::format("{:.3g} measured", *w.measured_ms)
                                            : fmt::format("{:.3g} predicted", w.predicted_ms));
@@ -80,8 +80,8 @@ std::uint64_t widest_of(std::vector<model_pass> const& passes) {
 }
 
 // Milliseconds of three rounds, or of one that takes long, of this shard; all shards call it.
-std::vector<double> measure_shard(shard_group& group, std::uint32_t k, place where, whole_graph const& lists, shard_parts const& parts,
-                                  aggregation how, std::vector<model_pass> const& passes) {
+std::vector<double> measure_shard(shard_group& group, std::uint32_t k, execution_device where, whole_graph const& lists,
+                                  shard_parts const& parts, aggregation how, std::vector<model_pass> const& passes) {
   interrupts_held const together;
   rank_group& ranks = *group.threads();
   executor x(where);
@@ -128,30 +128,30 @@ shard_decision predicted(graph_handle const& g, training_options const& t, shard
   shard_sizes sizes(split_report(g, t.side, asked), several && on_devices && in_place);
   sizes.one_place = !several;
   d.rates_measured = rates.measured;
-  d.ways = ways_of(sizes, asked, t.weighted, costs_of(passes), rates, may_take_one);
+  d.strategies = ways_of(sizes, asked, t.weighted, costs_of(passes), rates, may_take_one);
   return d;
 }
 shard_options settings(shard_options o, shard_decision::considered const& w) {
-  o.way = w.way, o.shards = w.shards;
+  o.strategy = w.strategy, o.shards = w.shards;
   return o;
 }
 // Times each strategy worth measuring by measure(w), which returns a reason if memory does not suffice, and picks the fastest.
 template <class Measure>
-void refine(shard_decision& d, place where, Measure const& measure) {
-  std::size_t const worth = where.kind == place_kind::simulated ? 1 : how_many_to_measure(d.ways);
+void refine(shard_decision& d, execution_device where, Measure const& measure) {
+  std::size_t const worth = where.kind == device_kind::simulated ? 1 : how_many_to_measure(d.strategies);
   shard_decision::considered const* best = nullptr;
   for (std::size_t k = 0; worth > 1 && k < worth; ++k) {
-    shard_decision::considered& w = d.ways[k];
+    shard_decision::considered& w = d.strategies[k];
     check_interrupted();
     measure(w);
     if (w.measured_ms && (!best || *w.measured_ms < *best->measured_ms)) best = &w;
   }
-  d.options = settings(d.options, best ? *best : d.ways.front());
+  d.options = settings(d.options, best ? *best : d.strategies.front());
 }
 }  // namespace
 
-double measure_way(graph_handle const& g, list_side side, bool weighted, aggregation how, std::vector<model_pass> const& passes,
-                   shard_options const& options, std::vector<place> const& places) {
+double measure_way(graph_handle const& g, edge_direction side, bool weighted, aggregation how, std::vector<model_pass> const& passes,
+                   shard_options const& options, std::vector<execution_device> const& places) {
   whole_graph const lists(g, side, weighted, true, true);
   shard_parts const parts(lists.pulled().offsets, lists.vertices(), options, g.name());
   shard_group group(options, 3600);
@@ -162,7 +162,7 @@ double measure_way(graph_handle const& g, list_side side, bool weighted, aggrega
 }
 
 std::string split_words(shard_options const& o) {
-  return fmt::format("{} of shards, way {}, {} sums, equal {}, rows of {}", o.shards, to_string(o.way), to_string(o.sums),
+  return fmt::format("{} of shards, way {}, {} sums, equal {}, rows of {}", o.shards, to_string(o.strategy), to_string(o.sums),
                      to_string(o.balance), to_string(o.wire));
 }
 void resume_split(std::filesystem::path const& file, shard_options& asked) {
@@ -170,9 +170,9 @@ void resume_split(std::filesystem::path const& file, shard_options& asked) {
     for (auto const& [what, said] : checkpoint::read(file, checkpoint::kind::checkpoint).made_for) {
       if (what != "ranks") continue;
       for (std::uint32_t const shards : {asked.shards, 1u})
-        for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg}) {
+        for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg}) {
           shard_options o = asked;
-          o.shards = shards, o.way = way;
+          o.shards = shards, o.strategy = strategy;
           if (split_words(o) != said) continue;
           asked = o;
           return;
@@ -182,14 +182,14 @@ void resume_split(std::filesystem::path const& file, shard_options& asked) {
 }
 
 shard_decision decide_shards(model_options const& model, graph_handle const& g, training_options const& t, shard_options const& asked,
-                             std::vector<place> const& places, bool one_fits) {
+                             std::vector<execution_device> const& places, bool one_fits) {
   return as_error([&] {
     if (places.size() != asked.shards)
       fail(errc::usage, "{} shards and {} devices: name a device for each shard", asked.shards, places.size());
-    bool const several = std::any_of(places.begin(), places.end(), [&](place p) { return p.index != places[0].index; });
+    bool const several = std::any_of(places.begin(), places.end(), [&](execution_device p) { return p.index != places[0].index; });
     std::vector<model_pass> const passes = passes_for(model, t);
     shard_rates const rates = asked.shards > 1 ? measured_rates(places) : known_rates(places[0]);
-    shard_decision d = predicted(g, t, asked, places[0].kind == place_kind::device, passes, rates, several, several && one_fits);
+    shard_decision d = predicted(g, t, asked, places[0].kind == device_kind::cuda, passes, rates, several, several && one_fits);
     refine(d, places[0], [&](shard_decision::considered& w) {
       try {
         w.measured_ms = measure_way(g, t.side, t.weighted, aggregation_of(model.kind), passes, settings(asked, w), places);
@@ -203,10 +203,10 @@ shard_decision decide_shards(model_options const& model, graph_handle const& g, 
 }
 
 shard_decision decide_shards_of_processes(model_options const& model, graph_handle const& g, training_options const& t,
-                                          shard_options const& asked, std::string const& name, std::uint32_t shard, place where,
-                                          double wait_seconds) {
+                                          shard_options const& asked, std::string const& name, std::uint32_t shard, execution_device where,
+                                          double timeout_seconds) {
   return as_error([&] {
-    auto const ranks = rank_group::of_processes(name + ".deciding", shard, asked.shards, wait_seconds, 0, "ways of a whole graph", [&] {
+    auto const ranks = rank_group::of_processes(name + ".deciding", shard, asked.shards, timeout_seconds, 0, "ways of a whole graph", [&] {
       if (t.shards) t.shards->threads()->look();
     });
     try {
@@ -249,7 +249,7 @@ shard_decision decide_shards_of_processes(model_options const& model, graph_hand
         auto const ready = all_say([&] {  // before anyone waits for all to come
           if (!lists) lists.emplace(g, t.side, t.weighted, true, true);
           parts.emplace(lists->pulled().offsets, lists->vertices(), o, g.name());
-          group = std::make_unique<shard_group>(o, fmt::format("{}.{}", name, to_string(w.way)), shard, wait_seconds);
+          group = std::make_unique<shard_group>(o, fmt::format("{}.{}", name, to_string(w.strategy)), shard, timeout_seconds);
           return std::string();
         });
         if (ready.empty()) return;

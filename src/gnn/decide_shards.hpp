@@ -23,8 +23,8 @@ std::vector<model_pass> passes_of(model_options const& m, double input_dropout);
 std::vector<shard_pass> costs_of(std::vector<model_pass> const& passes);  // what ways_of() predicts by
 
 // Milliseconds of these. errc::memory where it does not fit, and the errors of sharded_edges.
-double measure_way(graph_handle const& g, list_side side, bool weighted, aggregation how, std::vector<model_pass> const& passes,
-                   shard_options const& options, std::vector<place> const& places);
+double measure_way(graph_handle const& g, edge_direction side, bool weighted, aggregation how, std::vector<model_pass> const& passes,
+                   shard_options const& options, std::vector<execution_device> const& places);
 
 // Shard split stored in a checkpoint, with strategy and shards for the training that continues: copied into `asked` if it was one shard or
 // the configured number (otherwise the training refuses it).

@@ -31,7 +31,7 @@ GARNER_HD inline double normal_number(std::uint64_t seed, std::uint64_t stream, 
 struct draw_record {
   record_view to;
   std::uint64_t first, seed;
-  first_values how;
+  initializer how;
   double spread;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
@@ -39,8 +39,8 @@ struct draw_record {
     auto* const record = reinterpret_cast<float*>(const_cast<char*>(to.rows[id].row));
     t.each(indices{0, to.rows.stride / sizeof(float)}, [&](std::uint64_t c) {
       double value = 0;
-      if (c < to.width && how == first_values::normal) value = normal_number(seed, id, c) * spread;
-      else if (c < to.width && how == first_values::uniform) {
+      if (c < to.width && how == initializer::normal) value = normal_number(seed, id, c) * spread;
+      else if (c < to.width && how == initializer::uniform) {
         double const u = unit_float(random_bits(seed, id, c));
         value = (u + u - 1) * spread;
       }
@@ -75,7 +75,7 @@ struct read_array {
     char const* const state = row + records.part * sizeof(float);
     float* const mine = to + k * records.width;
     bool const near = where != tier::host;
-    if (which == 0 || records.optimiser != row_optimiser::adam) {
+    if (which == 0 || records.optimizer != row_optimizer::adam) {
       auto const numbers = array_at<float>(which == 0 ? row : state, records.width, near);
       return t.each(numbers, [&](float value, std::uint64_t j) { mine[j - numbers.begin] = value; });
     }
@@ -170,10 +170,10 @@ struct step_record {
     auto* const values = const_cast<float*>(row.data);
     auto const gradient = [&](std::uint64_t j) { return j - begin < to.width ? mine.sum(to.width, j - begin) : 0.0f; };
     auto const state = reinterpret_cast<std::uintptr_t>(at) + to.part * sizeof(float);
-    switch (to.optimiser) {
-      case row_optimiser::sgd:
+    switch (to.optimizer) {
+      case row_optimizer::sgd:
         return t.each(row, [&](float value, std::uint64_t j) { values[j] = value - by.rate * gradient(j); });
-      case row_optimiser::adagrad: {
+      case row_optimizer::adagrad: {
         span<float> const sums{reinterpret_cast<float const*>(state - begin * sizeof(float)), begin, end, near};
         return t.each(row, sums, [&](float value, float sum, std::uint64_t j) {
           float const d = gradient(j), now = sum + d * d;
@@ -181,7 +181,7 @@ struct step_record {
           values[j] = value - by.rate * (d / (std::sqrt(now) + by.epsilon));
         });
       }
-      case row_optimiser::adam: {
+      case row_optimizer::adam: {
         span<std::uint64_t> const moments{reinterpret_cast<std::uint64_t const*>(state - begin * sizeof(std::uint64_t)), begin, end, near};
         return t.each(row, moments, [&](float value, std::uint64_t pair, std::uint64_t j) {
           float const d = gradient(j), m0 = low_of(pair), v0 = high_of(pair);
@@ -197,7 +197,7 @@ struct step_record {
 }  // namespace
 
 void draw_records(executor& x, record_view const& v, std::uint64_t first, std::uint64_t count, embedding_options const& o) {
-  for_each_item<32>(x, count, draw_record{v, first, o.seed, o.first, o.spread});
+  for_each_item<32>(x, count, draw_record{v, first, o.seed, o.init, o.init_scale});
 }
 void read_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float* to) {
   for_each_item<32>(x, count, read_array{v, which, first, to});

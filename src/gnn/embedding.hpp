@@ -16,16 +16,16 @@ namespace garner {
 struct record_view {
   row_view rows;
   std::uint64_t width = 0, part = 0;  // floats
-  row_optimiser optimiser = row_optimiser::adam;
+  row_optimizer optimizer = row_optimizer::adam;
 
   static std::uint64_t part_of(std::uint64_t width) { return (width + 7) / 8 * 8; }
-  static std::uint64_t record_floats(std::uint64_t width, row_optimiser how) {
-    return part_of(width) * (how == row_optimiser::sgd ? 1 : how == row_optimiser::adagrad ? 2 : 3);
+  static std::uint64_t record_floats(std::uint64_t width, row_optimizer how) {
+    return part_of(width) * (how == row_optimizer::sgd ? 1 : how == row_optimizer::adagrad ? 2 : 3);
   }
   // Element c of array `which` in a record: 0 the row, then the states.
   GARNER_HD std::uint64_t at(std::uint32_t which, std::uint64_t c) const {
     if (which == 0) return c;
-    return optimiser == row_optimiser::adam ? part + 2 * c + (which - 1) : part + c;
+    return optimizer == row_optimizer::adam ? part + 2 * c + (which - 1) : part + c;
   }
 };
 

@@ -21,19 +21,19 @@
 
 namespace garner {
 
-std::string_view to_string(row_optimiser how) {
-  return how == row_optimiser::sgd ? "sgd" : how == row_optimiser::adagrad ? "adagrad" : "adam";
+std::string_view to_string(row_optimizer how) {
+  return how == row_optimizer::sgd ? "sgd" : how == row_optimizer::adagrad ? "adagrad" : "adam";
 }
-row_optimiser parse_row_optimiser(std::string_view text) {
-  for (row_optimiser const how : {row_optimiser::sgd, row_optimiser::adagrad, row_optimiser::adam})
+row_optimizer parse_row_optimizer(std::string_view text) {
+  for (row_optimizer const how : {row_optimizer::sgd, row_optimizer::adagrad, row_optimizer::adam})
     if (text == to_string(how)) return how;
   fail(errc::usage, "unknown optimiser of rows '{}': say sgd, adagrad or adam", text);
 }
-std::string_view to_string(first_values how) {
-  return how == first_values::normal ? "normal" : how == first_values::uniform ? "uniform" : "zero";
+std::string_view to_string(initializer how) {
+  return how == initializer::normal ? "normal" : how == initializer::uniform ? "uniform" : "zero";
 }
-first_values parse_first_values(std::string_view text) {
-  for (first_values const how : {first_values::normal, first_values::uniform, first_values::zero})
+initializer parse_initializer(std::string_view text) {
+  for (initializer const how : {initializer::normal, initializer::uniform, initializer::zero})
     if (text == to_string(how)) return how;
   fail(errc::usage, "unknown first values '{}': say normal, uniform or zero", text);
 }
@@ -42,9 +42,9 @@ namespace {
 constexpr std::uint64_t none = ~std::uint64_t{0};
 constexpr std::uint64_t rows_at_once = 1u << 18;  // of a loop over all, so that Ctrl-C is handled
 
-std::vector<std::string> names_of(row_optimiser how) {
-  if (how == row_optimiser::sgd) return {};
-  if (how == row_optimiser::adagrad) return {"sum"};
+std::vector<std::string> names_of(row_optimizer how) {
+  if (how == row_optimizer::sgd) return {};
+  if (how == row_optimizer::adagrad) return {"sum"};
   return {"exp_avg", "exp_avg_sq"};
 }
 }  // namespace
@@ -65,16 +65,16 @@ struct embedding::impl {
   call_chain mutable calls;
   std::uint64_t steps = 0;
 
-  impl(std::uint64_t rows, std::uint64_t width, embedding_options const& options) : o(options), x(o.where, &model) {
+  impl(std::uint64_t rows, std::uint64_t width, embedding_options const& options) : o(options), x(o.device, &model) {
     std::uint64_t floats = 0;
     if (rows == 0 || width == 0) fail(errc::usage, "{} rows of {} elements; an embedding has at least one of each", rows, width);
     if (width >> 20) fail(errc::usage, "rows of {} elements; an embedding has at most 2^20", width);
-    std::uint64_t const record = record_view::record_floats(width, o.optimiser) * sizeof(float);
+    std::uint64_t const record = record_view::record_floats(width, o.optimizer) * sizeof(float);
     if (__builtin_mul_overflow(rows, record, &floats) || floats > none >> 8)
       fail(errc::usage, "a table of {} rows of {} bytes is more than a machine addresses", rows, record);
     if (!o.scores.empty() && o.scores.size() != rows)
       fail(errc::usage, "{} scores for a table of {} rows; give one a row", o.scores.size(), rows);
-    if (!(o.spread >= 0 && o.spread < 1e30)) fail(errc::usage, "a spread of {}: say 0 or more", o.spread);
+    if (!(o.init_scale >= 0 && o.init_scale < 1e30)) fail(errc::usage, "a spread of {}: say 0 or more", o.init_scale);
     require_numbers(o.scores);
     bad = {x.near(), 1, x.device(), "the status of gathers"};
     found = {x.near(), 1, x.device(), "the status of steps"};
@@ -84,16 +84,16 @@ struct embedding::impl {
     }
     if (x.on_device()) self_test(x.device());
 
-    records.width = width, records.part = record_view::part_of(width), records.optimiser = o.optimiser;
+    records.width = width, records.part = record_view::part_of(width), records.optimizer = o.optimizer;
     row_view& v = records.rows;
     v.rows = rows, v.row_bytes = width * sizeof(float), v.stride = record;
-    row_budget b{rows, record, o.device_budget, {}, 0, 0, 0};
+    row_budget b{rows, record, o.feature_cache, {}, 0, 0, 0};
     if (x.on_device()) {
       budget const& of = device_budget(x.device());
       b.free_here = std::min(device::memory(x.device()).free_bytes, of.limit() - std::min(of.limit(), of.used()));
     }
     row_shares const shares = share_rows(b);
-    std::uint64_t const kept = o.where.kind == place_kind::host ? 0 : shares.near;
+    std::uint64_t const kept = o.device.kind == device_kind::cpu ? 0 : shares.near;
     why = x.on_device() ? shares.why : "";
     near = memory_block(x.near(), kept * record, x.device(), "rows that are learned, on the device");
     far = memory_block(tier::host, (rows - kept) * record, x.device(), "rows that are learned, in host memory");
@@ -133,7 +133,7 @@ struct embedding::impl {
   static void each_part(std::uint64_t first, std::uint64_t count, std::uint64_t at_once, F f) {
     for (std::uint64_t r = first; r < first + count; r += at_once) f(r, std::min(at_once, first + count - r));
   }
-  std::uint64_t far_rows() const { return o.where.kind == place_kind::host ? 0 : records.rows.rows_in(tier::host); }
+  std::uint64_t far_rows() const { return o.device.kind == device_kind::cpu ? 0 : records.rows.rows_in(tier::host); }
 
   batch_list one_batch(id_span ids, void* out) const {
     batch_list one;
@@ -155,7 +155,7 @@ struct embedding::impl {
       fail(errc::usage, "{} rows take {} bytes, and the output has {}; pass a larger one", ids.size(), wanted, out.bytes());
     bool const sorts = far_rows() > 0;  // what stands several times crosses the link once
     gather_run run;
-    run.way = gather_way::aligned;
+    run.strategy = gather_strategy::aligned;
     run.order = sorts ? gather_order::sorted : gather_order::none;
     run.duplicates = sorts ? gather_duplicates::once : gather_duplicates::repeat;
     run.rows = ids.size(), run.row_bytes = records.rows.row_bytes;
@@ -173,14 +173,14 @@ struct embedding::impl {
         x.copy(bad_here.data(), bad.data(), sizeof(std::uint64_t));
         checked.record(x);
       }
-      gather_rows(x, records.rows, one, order, {gather_way::aligned, element::f32, element::f32, nullptr, 0});
+      gather_rows(x, records.rows, one, order, {gather_strategy::aligned, element::f32, element::f32, nullptr, 0});
       checked.wait();  // while the rows come
       if (std::uint64_t const first = x.asynchronous() ? bad_here[0] : bad[0]; first != none) refuse_id(x, one, first, records.rows.rows);
       run.link = model.take();
     });
     return run;
   }
-  update_run update(id_span ids, std::span<float const> gradients, row_step const& s) {
+  update_run update(id_span ids, std::span<float const> gradients, sparse_step const& s) {
     std::lock_guard const hold(turn);
     require(ids);
     if (gradients.size() != ids.size() * records.width)
@@ -219,29 +219,29 @@ struct embedding::impl {
              "smaller learning rate",
              x.read(g.order.keys + seen.bad_gradient));
       run.rows = seen.rows;
-      run.far_rows = o.where.kind == place_kind::host ? 0 : seen.far_rows;
-      run.far_bytes = run.far_rows * records.rows.stride;
+      run.remote_rows = o.device.kind == device_kind::cpu ? 0 : seen.far_rows;
+      run.remote_bytes = run.remote_rows * records.rows.stride;
       run.link = model.take();
     });
     ++steps;
     return run;
   }
-  void require_numbers_of(row_step const& s) const {
+  void require_numbers_of(sparse_step const& s) const {
     auto const within = [](double v, double low, double below) { return v >= low && v < below; };
-    if (!(within(s.rate, 0, 1e30) && s.rate > 0)) fail(errc::usage, "a rate of {}: say more than 0", s.rate);
+    if (!(within(s.learning_rate, 0, 1e30) && s.learning_rate > 0)) fail(errc::usage, "a rate of {}: say more than 0", s.learning_rate);
     if (!within(s.rate_decay, 0, 1e30)) fail(errc::usage, "a decay of the rate of {}: say 0 or more", s.rate_decay);
     if (!within(s.beta1, 0, 1)) fail(errc::usage, "beta1 {}: say 0 or more, and less than 1", s.beta1);
     if (!within(s.beta2, 0, 1)) fail(errc::usage, "beta2 {}: say 0 or more, and less than 1", s.beta2);
     if (s.epsilon && !within(*s.epsilon, 0, 1e30)) fail(errc::usage, "an epsilon of {}: say 0 or more", *s.epsilon);
   }
-  step_numbers numbers_of(row_step const& s) const {
+  step_numbers numbers_of(sparse_step const& s) const {
     step_numbers n;
-    double rate = s.rate, epsilon = 0;
+    double rate = s.learning_rate, epsilon = 0;
     auto const step = static_cast<double>(steps + 1);
-    if (o.optimiser == row_optimiser::adagrad) {
+    if (o.optimizer == row_optimizer::adagrad) {
       rate /= 1 + (step - 1) * s.rate_decay;
       epsilon = s.epsilon.value_or(1e-10);
-    } else if (o.optimiser == row_optimiser::adam) {
+    } else if (o.optimizer == row_optimizer::adam) {
       rate *= std::sqrt(1 - std::pow(s.beta2, step)) / (1 - std::pow(s.beta1, step));
       epsilon = s.epsilon.value_or(1e-8);
       n.first_share = static_cast<float>(1 - s.beta1), n.second_share = static_cast<float>(1 - s.beta2);
@@ -252,11 +252,11 @@ struct embedding::impl {
 
   // --- the state in host memory ---
   std::uint32_t array(std::string_view what) const {
-    std::vector<std::string> const names = names_of(o.optimiser);
+    std::vector<std::string> const names = names_of(o.optimizer);
     if (what == "weight") return 0;
     for (std::size_t k = 0; k < names.size(); ++k)
       if (what == names[k]) return static_cast<std::uint32_t>(k + 1);
-    fail(errc::usage, "'{}' is not an array of an embedding by {}; use weight{}{}", what, to_string(o.optimiser),
+    fail(errc::usage, "'{}' is not an array of an embedding by {}; use weight{}{}", what, to_string(o.optimizer),
          names.empty() ? "" : " or ", fmt::join(names, ", "));
   }
   void check_range(std::uint64_t first, std::uint64_t count, std::uint64_t floats) const {
@@ -290,12 +290,12 @@ struct embedding::impl {
 
   std::vector<std::string> arrays() const {
     std::vector<std::string> all{"weight"};
-    for (std::string const& name : names_of(o.optimiser)) all.push_back(name);
+    for (std::string const& name : names_of(o.optimizer)) all.push_back(name);
     return all;
   }
   std::vector<std::uint64_t> shape() const { return {records.rows.rows, records.width}; }
   checkpoint::texts made_for() const {
-    return {{"embedding", fmt::format("{} rows of {}, stepped by {}", records.rows.rows, records.width, to_string(o.optimiser))}};
+    return {{"embedding", fmt::format("{} rows of {}, stepped by {}", records.rows.rows, records.width, to_string(o.optimizer))}};
   }
   void save(std::filesystem::path const& file) const {
     std::lock_guard const hold(turn);
@@ -322,9 +322,9 @@ struct embedding::impl {
 
   std::string about() const {
     row_view const& v = records.rows;
-    std::string text = fmt::format("{}: of {} rows of {} bytes ({} with what {} keeps of them) ", to_string(o.where), v.rows, v.row_bytes,
-                                   v.stride, to_string(o.optimiser));
-    if (o.where.kind == place_kind::host) return text + "all lie in host memory";
+    std::string text = fmt::format("{}: of {} rows of {} bytes ({} with what {} keeps of them) ", to_string(o.device), v.rows, v.row_bytes,
+                                   v.stride, to_string(o.optimizer));
+    if (o.device.kind == device_kind::cpu) return text + "all lie in host memory";
     std::uint64_t const here = v.rows_in(tier::device), there = v.rows_in(tier::host);
     return text + fmt::format("{} ({}) lie here, {} ({}) in host memory{}{}", here, format_bytes(here * v.stride), there,
                               format_bytes(there * v.stride),
@@ -341,8 +341,8 @@ embedding& embedding::operator=(embedding&&) noexcept = default;
 std::uint64_t embedding::rows() const { return impl_->records.rows.rows; }
 std::uint64_t embedding::width() const { return impl_->records.width; }
 std::uint64_t embedding::record_bytes() const { return impl_->records.rows.stride; }
-row_optimiser embedding::optimiser() const { return impl_->o.optimiser; }
-place embedding::where() const { return impl_->o.where; }
+row_optimizer embedding::optimizer() const { return impl_->o.optimizer; }
+execution_device embedding::device() const { return impl_->o.device; }
 std::uint64_t embedding::steps() const {
   std::lock_guard const hold(impl_->turn);
   return impl_->steps;
@@ -359,11 +359,11 @@ std::string embedding::about() const {
 gather_run embedding::gather(id_span ids, row_output out, stream_ref stream) {
   return as_error([&] { return impl_->gather(ids, out, stream); });
 }
-update_run embedding::update(id_span ids, std::span<float const> gradients, row_step const& options) {
+update_run embedding::update(id_span ids, std::span<float const> gradients, sparse_step const& options) {
   return as_error([&] { return impl_->update(ids, gradients, options); });
 }
 std::vector<std::string> embedding::states() const {
-  return as_error([&] { return names_of(impl_->o.optimiser); });
+  return as_error([&] { return names_of(impl_->o.optimizer); });
 }
 void embedding::read(std::string_view what, std::uint64_t first, std::uint64_t count, std::span<float> to) const {
   as_error([&] {

@@ -9,15 +9,15 @@
 
 namespace garner {
 
-labelled_parts::labelled_parts(known_vertices const& known, std::string const& graph, std::uint64_t vertices, model_options const& o)
-    : vertices_(vertices), width_(o.labels == label_kind::one_class ? 1 : o.classes) {
+labelled_parts::labelled_parts(labeled_nodes const& known, std::string const& graph, std::uint64_t vertices, model_options const& o)
+    : vertices_(vertices), width_(o.labels == label_kind::single_label ? 1 : o.classes) {
   row_array const& labels = known.labels;
   if (labels.rows < vertices_)
     fail(errc::input, "{} labels, and {} has {} vertices; give each vertex one, -1 where none is known", labels.rows, graph, vertices_);
   if (known.split.size() < vertices_)
     fail(errc::input, "a split of {}, and {} has {} vertices; give each vertex a part: 1 train, 2 validation, 3 test, 0 none",
          known.split.size(), graph, vertices_);
-  bool const one = o.labels == label_kind::one_class;
+  bool const one = o.labels == label_kind::single_label;
   if (one && (labels.kind != element::i64 || labels.width != 1))
     fail(errc::usage, "labels of {} x {}: a class each is one i64 a vertex", labels.width, to_string(labels.kind));
   if (!one && ((labels.kind != element::u8 && labels.kind != element::f32) || labels.width != o.classes))
@@ -83,7 +83,7 @@ near_labels labelled_parts::near_of_rows(executor& x, split_part p, std::span<st
 
 void pick_labels(executor& x, model_options const& o, std::int64_t const* positions, std::uint64_t count, near_labels const& from,
                  near_labels& to) {
-  if (o.labels == label_kind::one_class) pick(x, positions, count, from.classes.data(), room(x, to.classes, count, "labels"));
+  if (o.labels == label_kind::single_label) pick(x, positions, count, from.classes.data(), room(x, to.classes, count, "labels"));
   else pick(x, positions, count, from.answers.data(), o.classes, room(x, to.answers, count * o.classes, "labels"));
 }
 
@@ -91,7 +91,8 @@ void take_loss(losses<float>& with, executor& x, row_block<float const> scores, 
                std::uint64_t rows, std::uint64_t counted, row_block<float> gradient, loss_totals* totals, std::uint64_t first,
                float const* bias) {
   auto const mean = 1 / static_cast<double>(counted);
-  if (o.labels == label_kind::one_class) with.softmax(x, scores, of.classes.data() + first, rows, o.classes, mean, gradient, totals, bias);
+  if (o.labels == label_kind::single_label)
+    with.softmax(x, scores, of.classes.data() + first, rows, o.classes, mean, gradient, totals, bias);
   else
     with.sigmoid(x, scores, of.answers.data() + first * o.classes, rows, o.classes, mean / static_cast<double>(o.classes), gradient, totals,
                  bias);
@@ -135,7 +136,7 @@ void evaluator::weigh(std::uint64_t first, std::uint64_t count, row_block<float 
       pick(x_, s.positions.data() + from, n, scores.data, o_.classes, rows, first);
       picked = {rows, o_.classes};
     }
-    if (o_.labels == label_kind::one_class)
+    if (o_.labels == label_kind::single_label)
       losses_.softmax(x_, picked, s.labels.classes.data() + from, n, o_.classes, 1, {}, s.totals.data(), bias);
     else losses_.sigmoid(x_, picked, s.labels.answers.data() + from * o_.classes, n, o_.classes, 1, {}, s.totals.data(), bias);
   }

@@ -18,16 +18,16 @@ struct near_labels {
 };
 
 inline std::uint64_t label_bytes(model_options const& o) {  // per vertex, on the device
-  return o.labels == label_kind::one_class ? sizeof(std::int64_t) : o.classes * sizeof(float);
+  return o.labels == label_kind::single_label ? sizeof(std::int64_t) : o.classes * sizeof(float);
 }
 // With two classes the area under the ROC curve is reported, but not for the training set.
-inline bool tells_area(model_options const& o) { return o.classes == (o.labels == label_kind::one_class ? 2u : 1u); }
+inline bool tells_area(model_options const& o) { return o.classes == (o.labels == label_kind::single_label ? 2u : 1u); }
 
 class labelled_parts {
  public:
   // errc::input where there are fewer labels or parts than vertices, a label is not below the number of classes, a multi-label entry is
   // neither 0 nor 1, or a part is invalid.
-  labelled_parts(known_vertices const& known, std::string const& graph, std::uint64_t vertices, model_options const& o);
+  labelled_parts(labeled_nodes const& known, std::string const& graph, std::uint64_t vertices, model_options const& o);
   struct part {
     std::vector<std::int64_t> positions, classes;
     std::vector<float> answers;

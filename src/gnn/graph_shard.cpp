@@ -7,7 +7,7 @@
 
 namespace garner {
 
-graph_shard::graph_shard(shard_group& group, std::uint32_t shard, executor& x, graph_handle const& g, list_side side, bool weighted,
+graph_shard::graph_shard(shard_group& group, std::uint32_t shard, executor& x, graph_handle const& g, edge_direction side, bool weighted,
                          aggregation how)
     : group_(group), shard_(shard), x_(x), relations_(1) {
   auto const all = group.from_first(shard, [&] { return std::make_shared<whole_graph const>(g, side, weighted, true, true); });

@@ -19,7 +19,8 @@ namespace garner {
 class graph_shard {
  public:
   // The thread has taken its shard of the group. All must outlive it.
-  graph_shard(shard_group& group, std::uint32_t shard, executor& x, graph_handle const& g, list_side side, bool weighted, aggregation how);
+  graph_shard(shard_group& group, std::uint32_t shard, executor& x, graph_handle const& g, edge_direction side, bool weighted,
+              aggregation how);
 
   std::uint64_t first() const { return parts_->first(shard_); }
   std::uint64_t count() const { return parts_->count(shard_); }

@@ -142,7 +142,7 @@ inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& f
       fail(errc::usage, "room for {} scores, and {} vertices have {} each; make it larger", scores.size(), n, o.classes);
     blas products(x, options.math);
     whole_graph const lists(g, options.side, options.weighted, false);
-    layered_inference all(x, lists, o, inside.net, features, options.near_bytes);
+    layered_inference all(x, lists, o, inside.net, features, options.memory_limit);
     rows_out_of_device out(x, scores.data(), o.classes);
     inference_report report = all.run(
         products, [&](std::uint64_t first, std::uint64_t count, row_block<float const> found) { out.take(first, count, found.data); });
@@ -161,7 +161,7 @@ inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_
     model_options const& o = inside.options;
     require_table(inside, features, g);
     whole_graph const lists(g, options.side, options.weighted, false);
-    return layered_inference(x, lists, o, inside.net, features, options.near_bytes).planned();
+    return layered_inference(x, lists, o, inside.net, features, options.memory_limit).planned();
   });
 }
 

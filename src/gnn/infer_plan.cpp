@@ -101,7 +101,7 @@ struct planner {
       p.columns = in;
       p.bytes_in = read;
       consider(p, at == source_at::near ? 0 : rows_bytes(in), in, 1, two_stores());
-      p.way = layer_way::products;
+      p.strategy = layer_way::products;
       if (own) {
         p.own_near = true;
         consider(p, 2 * rows_bytes(out), out, 1, true);
@@ -125,7 +125,7 @@ struct planner {
         if (columns == 0) continue;
         std::uint64_t const blocks = (in + columns - 1) / columns;
         layer_plan q = p;
-        q.way = far ? layer_way::far_sums : layer_way::columns;
+        q.strategy = far ? layer_way::far_sums : layer_way::columns;
         q.columns = columns;
         if (far) q.bytes_in += (blocks - 1) * rows_bytes(out), q.bytes_out += (blocks - 1) * rows_bytes(out);
         consider(q, sums + rows_bytes(columns), in, blocks, true);
@@ -171,7 +171,7 @@ std::uint64_t inference_plan::bytes() const {
 
 std::string layer_plan::about() const {
   std::string text;
-  switch (way) {
+  switch (strategy) {
     case layer_way::rows:
       text = "all rows local";
       break;

@@ -18,7 +18,7 @@ enum class layer_way : std::uint8_t {
 };
 
 struct layer_plan {
-  layer_way way = layer_way::rows;
+  layer_way strategy = layer_way::rows;
   std::uint64_t columns = 0;  // of the rows that are on the device at a time
   bool own_near = false;      // products: those of the vertices' own rows stay on the device too; else these rows are read twice
   bool relaid = false;        // the table is laid out by columns in host memory first

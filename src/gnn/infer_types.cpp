@@ -8,7 +8,7 @@
 
 namespace garner {
 
-void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<tiered_tensor* const> features, list_side side) {
+void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<tiered_tensor* const> features, edge_direction side) {
   model_types const wanted = types_in(m.net.shape());
   if (wanted.names.empty()) fail(errc::usage, "{}: several types, and the model is of one; make it with the types of the graph", g.name());
   model_types const there = types_of(g, std::min<std::size_t>(wanted.target, g.types().size() - 1), features, side);
@@ -21,15 +21,15 @@ void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<t
   }
   if (wanted.relations != there.relations)
     fail(errc::input, "{}: its {} relations, {}, are not the {} that the model was made for, in their order and side", g.name(),
-         there.relations.size(), side == list_side::in ? "pulled by `to`" : "pulled by `from` (side out)", wanted.relations.size());
+         there.relations.size(), side == edge_direction::in ? "pulled by `to`" : "pulled by `from` (side out)", wanted.relations.size());
 }
 
-types_inference::types_inference(executor& x, hetero_graph const& g, list_side side, bool weighted, bool turned)
+types_inference::types_inference(executor& x, hetero_graph const& g, edge_direction side, bool weighted, bool turned)
     : x_(x), edges_(g.edges().size()) {
   for (vertex_type const& t : g.types()) counts_.push_back(t.count);
   lists_.reserve(edges_.size());
   for (std::size_t r = 0; r < edges_.size(); ++r) {
-    whole_graph const& lists = lists_.emplace_back(g.lists(r), pulled_side(side), weighted, turned);
+    whole_graph const& lists = lists_.emplace_back(g.adjacency(r), pulled_side(side), weighted, turned);
     edges_[r].take(x, lists.pulled(), turned ? lists.given() : lists.pulled(), lists.vertices());
     edges_[r].normalise(x, aggregation::mean, nullptr, nullptr, nullptr);
   }
@@ -74,7 +74,7 @@ types_sizes sizes_of(hetero_graph const& g, bool weighted) {
   types_sizes s;
   for (vertex_type const& t : g.types()) s.vertices.push_back(t.count);
   for (std::size_t r = 0; r < g.edges().size(); ++r) {
-    graph_info const& i = g.lists(r).info();
+    graph_info const& i = g.adjacency(r).info();
     s.relations.push_back({i.vertices, i.edges, i.edges});
   }
   s.weighted = weighted;
@@ -96,15 +96,15 @@ std::uint64_t types_inference::bytes_for(bool on_device, types_sizes const& of, 
 }
 
 inference_report infer_types(executor& x, hetero_graph const& g, network<float>& net, row_scaling scaling,
-                             std::span<tiered_tensor* const> features, list_side side, bool weighted, std::optional<std::uint64_t> near,
-                             blas& products, exact_inference::taker const& take) {
+                             std::span<tiered_tensor* const> features, edge_direction side, bool weighted,
+                             std::optional<std::uint64_t> near, blas& products, exact_inference::taker const& take) {
   std::uint64_t const allowed = near.value_or(free_near(x)),
                       whole = types_inference::bytes_for(x.on_device(), sizes_of(g, weighted), net.shape());
   if (whole > allowed) return types_in_parts(x, g, net, scaling, features, side, weighted, allowed).run(products, take);
   auto const begun = std::chrono::steady_clock::now();
   take(0, g.types()[net.shape().target].count, types_inference(x, g, side, weighted, false).run(net, scaling, features, products));
   inference_report report;
-  report.near_bytes = whole;
+  report.device_bytes = whole;
   report.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
   return report;
 }
@@ -118,7 +118,7 @@ inference_report infer(gnn_model& model, hetero_graph const& g, std::vector<tier
     if (scores.size() < n * classes)
       fail(errc::usage, "room for {} scores, and {} vertices have {} each; make it larger", scores.size(), n, classes);
     blas products(m.x, options.math);
-    return infer_types(m.x, g, m.net, m.options.scaling, features, options.side, options.weighted, options.near_bytes, products,
+    return infer_types(m.x, g, m.net, m.options.scaling, features, options.side, options.weighted, options.memory_limit, products,
                        [&](std::uint64_t first, std::uint64_t count, row_block<float const> found) {
                          m.x.copy(scores.data() + first * classes, found.data, count * classes * sizeof(float));
                          m.x.wait();

@@ -15,7 +15,7 @@
 namespace garner {
 
 // errc::input where tables, types and relations are not those of the model; names the first that differs.
-void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<tiered_tensor* const> features, list_side side);
+void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<tiered_tensor* const> features, edge_direction side);
 
 // Before anything is loaded.
 struct types_sizes {
@@ -33,7 +33,7 @@ struct types_sizes {
 class types_inference {
  public:
   // `turned`: with the transposes, for backward.
-  types_inference(executor& x, hetero_graph const& g, list_side side, bool weighted, bool turned);
+  types_inference(executor& x, hetero_graph const& g, edge_direction side, bool weighted, bool turned);
   // Scores of the target's vertices, on the device; valid until the network is used again.
   row_block<float const> run(network<float>& net, row_scaling scaling, std::span<tiered_tensor* const> features, blas& products);
   // What whole-graph training runs on: edges and rows of all types, gathered once and kept.
@@ -53,7 +53,7 @@ class types_inference {
 
 // Scores of the target's vertices, in order. `near`: at most so many bytes of the device; unset: what is free.
 inference_report infer_types(executor& x, hetero_graph const& g, network<float>& net, row_scaling scaling,
-                             std::span<tiered_tensor* const> features, list_side side, bool weighted, std::optional<std::uint64_t> near,
-                             blas& products, exact_inference::taker const& take);
+                             std::span<tiered_tensor* const> features, edge_direction side, bool weighted,
+                             std::optional<std::uint64_t> near, blas& products, exact_inference::taker const& take);
 
 }  // namespace garner

@@ -66,7 +66,7 @@ inference_report layered_inference::planned() const {
     r.layers.push_back({how, plan_.encode_in, plan_.encode_out, 0, 0, 0, 0});
   }
   for (layer_plan const& l : plan_.layers) r.layers.push_back({l.about(), l.bytes_in, l.bytes_out, l.list_bytes, 0, 0, 0});
-  r.near_bytes = plan_.near_bytes;
+  r.device_bytes = plan_.near_bytes;
   r.floor_bytes = static_cast<std::uint64_t>(row_bytes_ * static_cast<double>(n_));
   for (std::uint32_t l = o_.residual ? 0 : 1; l < o_.layers; ++l) r.floor_bytes += n_ * net_.width(l, 0) * sizeof(float);
   std::uint64_t const edges = g_.pulled().offsets[n_];
@@ -78,7 +78,7 @@ inference_report layered_inference::planned() const {
 
 std::uint64_t layered_inference::block_of(std::uint32_t l) const {
   layer_plan const& p = plan_.layers[l];
-  return p.way == layer_way::columns || p.way == layer_way::far_sums ? p.columns : net_.width(l, 0);
+  return p.strategy == layer_way::columns || p.strategy == layer_way::far_sums ? p.columns : net_.width(l, 0);
 }
 
 layered_inference::stored layered_inference::make(std::uint64_t columns, std::uint64_t block, bool near) {
@@ -108,7 +108,7 @@ void layered_inference::give(std::uint32_t to_layer, rows_in rows, std::uint64_t
 }
 
 void layered_inference::put(stored& to, rows_in rows, std::uint64_t first, std::uint64_t count) {
-  bool const here = to.near || x_.where().kind == place_kind::host;
+  bool const here = to.near || x_.where().kind == device_kind::cpu;
   leased<buffer<float>>& by = outgoing_[here ? 0 : puts_++ % 2];
   float* const packed = here ? nullptr : room(x_, by.fill(x_), plan_.chunk * to.columns, "rows that go to host memory");
   for (std::uint64_t c = 0; c < to.columns; c += to.block) {
@@ -133,7 +133,7 @@ void layered_inference::bring(executor& by, std::uint64_t begin, std::uint64_t e
     float const* at = from.data.data() + n_ * c + first * w;
     rows_out const part{to.data + (low - begin), to.stride};
     if (!from.near) told_->rows_in += count * w * sizeof(float);
-    if (!from.near && x_.where().kind != place_kind::host) {
+    if (!from.near && x_.where().kind != device_kind::cpu) {
       if (low == c && high == c + w && to.stride == w) {
         by.copy(part.data, at, count * w * sizeof(float));
         continue;
@@ -239,7 +239,7 @@ void layered_inference::layer(std::uint32_t l, network<float>::pass const& p, ta
     from_table_ = false;
   }
   if (l + 1 < o_.layers) make_next(l + 1, plan.out_near);
-  switch (plan.way) {
+  switch (plan.strategy) {
     case layer_way::rows: {
       stored all;
       rows_in rows{source_.data.data(), in};
@@ -297,7 +297,7 @@ void layered_inference::layer(std::uint32_t l, network<float>::pass const& p, ta
     }
     case layer_way::columns:
     case layer_way::far_sums: {
-      bool const far = plan.way == layer_way::far_sums;
+      bool const far = plan.strategy == layer_way::far_sums;
       stored sums = make(out, out, !far);
       for (std::uint64_t c = 0; c < in; c += plan.columns) {
         std::uint64_t const w = std::min(plan.columns, in - c);

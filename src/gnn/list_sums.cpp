@@ -342,7 +342,7 @@ void require(executor& x, lists const& l, shape const& s, void const* in, void c
 
 struct list_sums::impl {
   executor x;
-  explicit impl(place where) : x(where) {}
+  explicit impl(execution_device where) : x(where) {}
   template <class F>
   void run(stream_ref stream, F const& f) {
     if (x.asynchronous()) x.work_on(stream.get());
@@ -351,11 +351,11 @@ struct list_sums::impl {
   }
 };
 
-list_sums::list_sums(place where) : impl_(as_error([&] { return std::make_unique<impl>(where); })) {}
+list_sums::list_sums(execution_device where) : impl_(as_error([&] { return std::make_unique<impl>(where); })) {}
 list_sums::~list_sums() = default;
 list_sums::list_sums(list_sums&&) noexcept = default;
 list_sums& list_sums::operator=(list_sums&&) noexcept = default;
-place list_sums::where() const { return impl_->x.where(); }
+execution_device list_sums::device() const { return impl_->x.where(); }
 
 std::uint64_t list_sums::scratch_bytes(lists const& l, shape const& s) {
   return 2 * slices_of(l.edges) * s.heads * s.columns * (s.kind == row_real::f64 ? sizeof(double) : sizeof(float));

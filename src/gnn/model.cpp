@@ -22,7 +22,7 @@ row_scaling scaling_of(tiered_tensor& features) {
   return as_error([&] {
     std::uint64_t const n = std::min<std::uint64_t>(features.rows(), 4096);
     if (n == 0) return row_scaling::none;
-    executor x(features.where());
+    executor x(features.device());
     std::vector<std::int64_t> ids(n);
     for (std::uint64_t k = 0; k < n; ++k) ids[k] = static_cast<std::int64_t>(k * features.rows() / n);
     buffer<std::int64_t> const near = bring(x, ids, "ids of rows");
@@ -65,7 +65,7 @@ network_shape shape_of(model_options const& o, model_types const& t) {
 std::string to_text(model_options const& o) {
   return fmt::format("{} of {} layers, {} -> {} -> {}{}{}, labels {}, rows by {}", to_string(o.kind), o.layers, o.inputs, o.hidden,
                      o.classes, o.layer_norm ? ", layer norm" : "", o.residual ? ", residual" : "",
-                     o.labels == label_kind::one_class ? "one class" : "yes or no", to_string(o.scaling));
+                     o.labels == label_kind::single_label ? "one class" : "yes or no", to_string(o.scaling));
 }
 
 namespace {
@@ -97,7 +97,7 @@ model_options options_for(model_options o, model_types const& t) {
 }
 }  // namespace
 
-gnn_model::parts::parts(place where, model_options const& o, model_types const& t)
+gnn_model::parts::parts(execution_device where, model_options const& o, model_types const& t)
     : x(where), options(checked(options_for(o, t))), net(x, shape_of(options, t), o.seed) {}
 
 void require_table(gnn_model::parts const& m, tiered_tensor const& features, std::uint64_t vertices, std::uint64_t inputs,
@@ -107,9 +107,9 @@ void require_table(gnn_model::parts const& m, tiered_tensor const& features, std
     fail(errc::input, "{}: rows{} have {} elements, and the model takes {}; give it as many", graph, of, features.width(), inputs);
   if (features.rows() < vertices)
     fail(errc::input, "{}: {} rows of features for {} vertices{}; give each vertex one row", graph, features.rows(), vertices, of);
-  if (!(features.where() == m.x.where()))
+  if (!(features.device() == m.x.where()))
     fail(errc::usage, "{}: features{} are gathered on {} and the model is on {}; give both the same device", graph, of,
-         to_string(features.where()), to_string(m.x.where()));
+         to_string(features.device()), to_string(m.x.where()));
 }
 void require_table(gnn_model::parts const& m, tiered_tensor const& features, graph_handle const& g) {
   if (!types_in(m.net.shape()).names.empty())
@@ -124,7 +124,7 @@ model_types types_in(network_shape const& s) {
   for (auto const& r : s.relations) t.relations.push_back({r.from, r.to, r.name});
   return t;
 }
-model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features, list_side side) try {
+model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features, edge_direction side) try {
   auto const& types = g.types();
   if (target >= types.size()) fail(errc::usage, "{}: type {} of {}; they are counted from 0", g.name(), target, types.size());
   if (features.size() != types.size())
@@ -141,8 +141,8 @@ model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered
 } catch (...) {
   rethrow_as_error();
 }
-model_types types_of(hetero_manifest const& g, std::string const& name, std::size_t target, std::vector<std::uint64_t> widths,
-                     list_side side) {
+model_types types_of(dataset_info const& g, std::string const& name, std::size_t target, std::vector<std::uint64_t> widths,
+                     edge_direction side) {
   model_types t;
   t.target = static_cast<std::uint32_t>(target), t.inputs = std::move(widths);
   for (vertex_type const& of : g.types) t.names.push_back(of.name);
@@ -150,14 +150,14 @@ model_types types_of(hetero_manifest const& g, std::string const& name, std::siz
     t.relations.push_back({static_cast<std::uint32_t>(type_named(g.types, e.from, name)),
                            static_cast<std::uint32_t>(type_named(g.types, e.to, name)),
                            fmt::format("{}__{}__{}", e.from, e.relation, e.to)});
-    if (side == list_side::out) std::swap(t.relations.back().from, t.relations.back().to);
+    if (side == edge_direction::out) std::swap(t.relations.back().from, t.relations.back().to);
   }
   return t;
 }
 
-gnn_model::gnn_model(place where, model_options const& options)
+gnn_model::gnn_model(execution_device where, model_options const& options)
     : parts_(as_error([&] { return std::make_unique<parts>(where, options); })) {}
-gnn_model::gnn_model(place where, model_options const& options, model_types const& types)
+gnn_model::gnn_model(execution_device where, model_options const& options, model_types const& types)
     : parts_(as_error([&] { return std::make_unique<parts>(where, options, types); })) {}
 model_types gnn_model::types() const {
   return as_error([&] { return types_in(parts_->net.shape()); });
@@ -167,7 +167,7 @@ gnn_model::~gnn_model() = default;
 gnn_model::gnn_model(gnn_model&&) noexcept = default;
 gnn_model& gnn_model::operator=(gnn_model&&) noexcept = default;
 model_options const& gnn_model::options() const { return parts_->options; }
-place gnn_model::where() const { return parts_->x.where(); }
+execution_device gnn_model::device() const { return parts_->x.where(); }
 
 std::vector<gnn_model::tensor> gnn_model::tensors() const try {
   auto& [x, o, net] = *parts_;
@@ -193,14 +193,14 @@ std::uint64_t gnn_model::parameters() const {
   return n;
 }
 
-void gnn_model::write(std::filesystem::path const& file) const try {
+void gnn_model::save(std::filesystem::path const& file) const try {
   checkpoint c;
   c.is = checkpoint::kind::model;
   model_options const& o = parts_->options;
   c.facts = {{"kind", std::string(to_string(o.kind))},      {"inputs", std::to_string(o.inputs)},
              {"hidden", std::to_string(o.hidden)},          {"classes", std::to_string(o.classes)},
              {"layers", std::to_string(o.layers)},          {"layer_norm", o.layer_norm ? "1" : "0"},
-             {"residual", o.residual ? "1" : "0"},          {"labels", o.labels == label_kind::one_class ? "one_class" : "yes_or_no"},
+             {"residual", o.residual ? "1" : "0"},          {"labels", o.labels == label_kind::single_label ? "one_class" : "yes_or_no"},
              {"scaling", std::string(to_string(o.scaling))}};
   if (model_types const types = this->types(); !types.names.empty()) {
     c.facts["types"] = std::to_string(types.names.size());
@@ -221,7 +221,7 @@ void gnn_model::write(std::filesystem::path const& file) const try {
   rethrow_as_error();
 }
 
-gnn_model gnn_model::read(std::filesystem::path const& path, place where) try {
+gnn_model gnn_model::load(std::filesystem::path const& path, execution_device where) try {
   checkpoint const c = checkpoint::read(path, checkpoint::kind::model);
   auto const number = [&](std::string const& key) {
     std::string const& from = c.fact(key);
@@ -236,7 +236,7 @@ gnn_model gnn_model::read(std::filesystem::path const& path, place where) try {
   o.inputs = number("inputs"), o.classes = number("classes");
   o.hidden = static_cast<std::uint32_t>(number("hidden")), o.layers = static_cast<std::uint32_t>(number("layers"));
   o.layer_norm = number("layer_norm") != 0, o.residual = number("residual") != 0;
-  o.labels = c.fact("labels") == "one_class" ? label_kind::one_class : label_kind::yes_or_no;
+  o.labels = c.fact("labels") == "one_class" ? label_kind::single_label : label_kind::multi_label;
   o.scaling = parse_row_scaling(c.fact("scaling"));
   model_types types;
   if (c.facts.contains("types")) {

@@ -11,7 +11,7 @@ struct gnn_model::parts {
   model_options options;
   network<float> net;
   ~parts() { wait_at_end const settled(x); }
-  parts(place where, model_options const& o, model_types const& t = {});
+  parts(execution_device where, model_options const& o, model_types const& t = {});
 };
 
 // Checks that a table fits the model: one row per vertex of the graph, of the same width, on its device. `type`: with several, its name.
@@ -21,8 +21,8 @@ void require_table(gnn_model::parts const& m, tiered_tensor const& features, std
 void require_table(gnn_model::parts const& m, tiered_tensor const& features, graph_handle const& g);
 
 // As types_of has it, from the dataset file and one width per type.
-model_types types_of(hetero_manifest const& g, std::string const& name, std::size_t target, std::vector<std::uint64_t> widths,
-                     list_side side);
+model_types types_of(dataset_info const& g, std::string const& name, std::size_t target, std::vector<std::uint64_t> widths,
+                     edge_direction side);
 model_types types_in(network_shape const& s);  // no names: of one type
 network_shape shape_of(model_options const& o, model_types const& t = {});
 aggregation aggregation_of(model_kind kind);

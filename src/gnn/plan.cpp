@@ -21,17 +21,17 @@ std::uint64_t training_plan::bytes() const {
 
 namespace {
 double items_of(training_question::part const& of) {  // of its chunks, or partitions, at the most
-  bool const bulk = of.how.way == shard_way::bulk, mgg = of.how.way == shard_way::mgg;
+  bool const bulk = of.how.strategy == shard_strategy::bulk, mgg = of.how.strategy == shard_strategy::mgg;
   return std::min(of.edges + of.vertices,
-                  mgg ? of.edges / of.how.mgg.ps + of.vertices * of.how.shards : of.vertices * (bulk ? of.how.shards : 1));
+                  mgg ? of.edges / of.how.tuning.ps + of.vertices * of.how.shards : of.vertices * (bulk ? of.how.shards : 1));
 }
 }  // namespace
 
 double shard_list_bytes(training_question const& q) {
   training_question::part const& of = *q.shard;
   double const items = items_of(of), weights = q.load.weighted ? 4 * of.edges : 0;
-  if (of.how.way == shard_way::mgg) return items * 24 + 4 * of.edges + weights;
-  if (!of.how.packed_lists) return items * 16 + 4 * of.edges + weights;
+  if (of.how.strategy == shard_strategy::mgg) return items * 24 + 4 * of.edges + weights;
+  if (!of.how.compressed_adjacency) return items * 16 + 4 * of.edges + weights;
   auto const whole = [](double n) { return static_cast<std::uint64_t>(std::ceil(n)); };
   return weights + static_cast<double>(packed_chunk::most_bytes(whole(items), whole(of.edges), of.how.shards,
                                                                 whole(of.vertices + of.edges / slice_edges), q.load.info.vertices,
@@ -65,8 +65,8 @@ training_plan plan_training(training_question const& q) {
       for (std::size_t r = 0; r < relations.size(); ++r) of[r] = q.shard ? q.shard->edges : static_cast<double>(relations[r].info.edges);
   } else {
     load_question of = q.load;
-    of.loader.batch = std::min(of.loader.batch, static_cast<std::uint64_t>(std::max(mine, 1.0)));
-    auto const batch = static_cast<double>(of.loader.batch);
+    of.loader.batch_size = std::min(of.loader.batch_size, static_cast<std::uint64_t>(std::max(mine, 1.0)));
+    auto const batch = static_cast<double>(of.loader.batch_size);
     seeds = std::min(batch, mine);
     p.steps = of.batches = static_cast<std::uint64_t>(std::ceil(mine / batch));
     p.load = plan_load(of);
@@ -138,7 +138,7 @@ training_plan plan_training(training_question const& q) {
       moved += (edges[l][r] + rows[l + 1][to]) * columns * 4;
       if (first || back) moved += (edges[l][r] + rows[l][from]) * columns * 4;
       // Rows of the table come to a shard once, where they are what is aggregated.
-      bool const constant = q.shard && q.shard->how.way == shard_way::bulk && l == 0 && !first && !m.residual;
+      bool const constant = q.shard && q.shard->how.strategy == shard_strategy::bulk && l == 0 && !first && !m.residual;
       aggregations += 1 + (first || back);
       crossed += columns * ((first || back ? 1 : 0) + (constant && q.input_dropout <= 0 ? 0 : 1));
       if (constant) kept = columns;
@@ -164,7 +164,7 @@ training_plan plan_training(training_question const& q) {
   take("gradients of a step", room * number * (taken_back + middle_back + copies + terms + of_rows + seeds * classes));
   auto const labels = static_cast<double>(label_bytes(m));
   take("labels and losses", (full ? n[s.target] : q.training + room * seeds) * labels + room * seeds * 20);
-  bool const host = q.load.where.kind == place_kind::host, device = q.load.where.kind == place_kind::device;
+  bool const host = q.load.where.kind == device_kind::cpu, device = q.load.where.kind == device_kind::cuda;
   double const weight = q.load.weighted ? 4 : 0;
   double lists = 0, factors = 0, table = 0;  // bytes
   auto const for_evaluation = [&] {
@@ -175,7 +175,7 @@ training_plan plan_training(training_question const& q) {
   take("rows times their factors", room * number * std::accumulate(scaled.begin(), scaled.end(), 0.0));
   if (q.shard) {
     training_question::part const& of = *q.shard;
-    bool const bulk = of.how.way == shard_way::bulk, mgg = of.how.way == shard_way::mgg;
+    bool const bulk = of.how.strategy == shard_strategy::bulk, mgg = of.how.strategy == shard_strategy::mgg;
     bool const here = q.gradients == training_question::exchange::near;  // all shards at one place
     double const own = of.vertices, arcs = of.edges, all = static_cast<double>(q.load.info.vertices),
                  directions = q.load.info.directed ? 2 : 1;
@@ -185,15 +185,15 @@ training_plan plan_training(training_question const& q) {
     bool const may_be_whole = device && !here;
     double const needed = may_be_whole ? std::min(of.remote_rows / whole_above, all - own) : of.remote_rows;
     double const brought = bulk ? needed : mgg ? own : all;
-    bool const packed = of.how.packed_lists, far = of.how.far_lists;
-    double const lists_of = directions * shard_list_bytes(q), window = static_cast<double>(of.how.list_window),
+    bool const packed = of.how.compressed_adjacency, far = of.how.remote_adjacency;
+    double const adjacency_of = directions * shard_list_bytes(q), window = static_cast<double>(of.how.list_window),
                  items_near = std::min(items, window / 4), arcs_near = std::min(arcs, window);
     if (far || packed) take("windows of lists", 2 * (items_near * 16 + 8 + arcs_near * (4 + (far ? weight : 0))));
     if (far && packed)
       take("codes of a window of lists", static_cast<double>(packed_chunk::most_bytes(whole(items_near), whole(arcs_near), 2,
                                                                                       whole(rows_of_items), whole(all), whole(window))));
-    if (far && device) p.reads.push_back({"lists of shards", 0, 0, lists_of / directions * aggregations});
-    else take(packed ? "compressed adjacency of a shard, at most" : "adjacency of a shard", lists_of, packed);
+    if (far && device) p.reads.push_back({"lists of shards", 0, 0, adjacency_of / directions * aggregations});
+    else take(packed ? "compressed adjacency of a shard, at most" : "adjacency of a shard", adjacency_of, packed);
     take("rows that a shard needs", bulk ? directions * 4 * needed : 0);
     auto const row = static_cast<double>(s.inputs[0]) * number;
     if (of.how.far_rows) {
@@ -246,9 +246,9 @@ training_plan plan_training(training_question const& q) {
   auto const steps = static_cast<double>(p.steps);
   p.flops = flops * steps, p.near_bytes = moved * steps;
   if (!full) {
-    std::uint64_t const far_lists = std::min(p.load.list_bytes, p.load.sample.bytes_link());
-    read_by_tier read{"lists", 0, 0, static_cast<double>(far_lists)};
-    (q.lists_on_peer ? read.peer : read.near) = static_cast<double>(p.load.list_bytes - far_lists);
+    std::uint64_t const remote_adjacency = std::min(p.load.list_bytes, p.load.sample.bytes_link());
+    read_by_tier read{"lists", 0, 0, static_cast<double>(remote_adjacency)};
+    (q.lists_on_peer ? read.peer : read.near) = static_cast<double>(p.load.list_bytes - remote_adjacency);
     p.reads.push_back(read);
     p.reads.push_back({"rows", p.load.near_bytes, 0, static_cast<double>(p.load.rows.bytes_link()), p.load.file_bytes});
   }

@@ -10,8 +10,8 @@ namespace garner {
 
 class sampled_layers {
  public:
-  sampled_layers(executor& x, graph_handle const& g, list_side side, bool weighted, model_kind kind);
-  sampled_layers(executor& x, network_shape const& shape, hetero_graph const& g, list_side side, bool weighted);
+  sampled_layers(executor& x, graph_handle const& g, edge_direction side, bool weighted, model_kind kind);
+  sampled_layers(executor& x, network_shape const& shape, hetero_graph const& g, edge_direction side, bool weighted);
   // Sets edges and rows of the pass; they stay until the next call.
   void take(mini_batch const& from, network<float> const& net, network<float>::pass& p);
   std::uint64_t bytes() const;
@@ -21,7 +21,7 @@ class sampled_layers {
     arc_array<std::uint32_t> of{};
     weight_kind kind = weight_kind::none;
   };
-  static weights_of weights_in(graph_handle const& g, list_side side);
+  static weights_of weights_in(graph_handle const& g, edge_direction side);
 
   executor& x_;
   aggregation how_;

@@ -16,9 +16,11 @@ struct shard_aggregation::impl {
   std::optional<sharded_edges> edges;
   call_chain calls;
 
-  impl(graph_handle const& g, list_side side, bool weighted, shard_options const& options, std::uint32_t shard, place where) : x(where) {
+  impl(graph_handle const& g, edge_direction side, bool weighted, shard_options const& options, std::uint32_t shard, execution_device where)
+      : x(where) {
     if (shard >= options.shards) fail(errc::usage, "shard {} of {}: shards count from 0", shard, options.shards);
-    if (options.way != shard_way::bulk) fail(errc::usage, "rows that the caller brings by {}: say bulk", to_string(options.way));
+    if (options.strategy != shard_strategy::bulk)
+      fail(errc::usage, "rows that the caller brings by {}: say bulk", to_string(options.strategy));
     whole_graph const all(g, side, weighted, true, true);
     shard_parts const parts(all.pulled().offsets, all.vertices(), options, g.name(), 1, shard_parts::most_elsewhere);
     first = parts.first(shard), count = parts.count(shard);
@@ -42,8 +44,8 @@ struct shard_aggregation::impl {
   }
 };
 
-shard_aggregation::shard_aggregation(graph_handle const& g, list_side side, bool weighted, shard_options const& options,
-                                     std::uint32_t shard, place where)
+shard_aggregation::shard_aggregation(graph_handle const& g, edge_direction side, bool weighted, shard_options const& options,
+                                     std::uint32_t shard, execution_device where)
     : impl_(as_error([&] { return std::make_unique<impl>(g, side, weighted, options, shard, where); })) {}
 shard_aggregation::~shard_aggregation() = default;
 shard_aggregation::shard_aggregation(shard_aggregation&&) noexcept = default;

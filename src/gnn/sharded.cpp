@@ -92,7 +92,7 @@ struct sum_slices {
 template <bool Ahead>  // remote rows arrive during the sums of local ones
 struct sum_partitions {
   static constexpr int rows_ahead = Ahead ? lanes::rows_ahead : 0;
-  neighbour_partition const *local, *remote;
+  neighbor_partition const *local, *remote;
   std::uint64_t locals, remotes, dist;
   std::uint32_t const* ends;
   float const* weights;
@@ -103,7 +103,7 @@ struct sum_partitions {
 
   struct from {
     sum_partitions const& b;
-    neighbour_partition p;
+    neighbor_partition p;
     GARNER_HD float start(std::uint64_t) const { return 0; }
     GARNER_HD rows_by_id<float> rows() const {
       peer_table::part const& of = b.table.of[p.owner];
@@ -115,15 +115,14 @@ struct sum_partitions {
     }
   };
   template <class Team>
-  GARNER_HD void one(Team t, neighbour_partition const& p) const {
+  GARNER_HD void one(Team t, neighbor_partition const& p) const {
     t.template add_rows<float>({p.begin, p.begin + p.count}, columns, wide, from{*this, p});
   }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t warp) const {
     for (std::uint64_t i = warp * dist; i < (warp + 1) * dist; ++i) {
       if constexpr (Ahead) {
-        neighbour_partition const near = i < locals ? local[i] : neighbour_partition{},
-                                  far = i < remotes ? remote[i] : neighbour_partition{};
+        neighbor_partition const near = i < locals ? local[i] : neighbor_partition{}, far = i < remotes ? remote[i] : neighbor_partition{};
         t.template add_rows_beside<float>({near.begin, near.begin + near.count}, from{*this, near}, {far.begin, far.begin + far.count},
                                           from{*this, far}, columns, wide);
       } else {
@@ -179,7 +178,7 @@ sharded_edges::sharded_edges(shard_group* group, shard_options const& options, s
       to.items = buffer<shard_item>(x.near(), most.items, x.device(), "a window of lists");
       to.offsets = buffer<std::uint64_t>(x.near(), most.items + 1, x.device(), "a window of lists");
       to.ends = buffer<std::uint32_t>(x.near(), most.ends, x.device(), "a window of lists");
-      if (g.pulled().weights && this->options().far_lists)
+      if (g.pulled().weights && this->options().remote_adjacency)
         to.weights = buffer<float>(x.near(), most.ends, x.device(), "a window of weights");
     }
   }
@@ -190,9 +189,9 @@ sharded_edges::sharded_edges(shard_group* group, shard_options const& options, s
 
 void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& lists, whole_graph const& g) {
   shard_lists::given const given{lists.offsets, lists.ends, lists.weights};
-  bool const all = options().way != shard_way::bulk;
-  if (options().way == shard_way::mgg) {
-    mgg_lists const made(given, parts_, shard_, options().mgg.whole_lists ? ~std::uint32_t{0} : options().mgg.ps);
+  bool const all = options().strategy != shard_strategy::bulk;
+  if (options().strategy == shard_strategy::mgg) {
+    mgg_lists const made(given, parts_, shard_, options().tuning.whole_lists ? ~std::uint32_t{0} : options().tuning.ps);
     to.local = bring(x, made.local, "partitions of a shard"), to.remote = bring(x, made.remote, "partitions of a shard");
     to.ends = bring(x, made.ends, "adjacency of a shard"), to.weights = bring(x, made.weights, "weights of a shard");
     to.brought = made.remote_edges;
@@ -210,8 +209,8 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
       near_chunk c;
       c.owner = k;
       if (by_windows()) c.windows = windows_of(from, options().list_window);
-      if (options().packed_lists) {
-        c.packed = packed_chunk(x, from, c.windows, options().far_lists);
+      if (options().compressed_adjacency) {
+        c.packed = packed_chunk(x, from, c.windows, options().remote_adjacency);
       } else {
         c.items = keep(x, from.items, "adjacency of a shard"), c.offsets = keep(x, from.offsets, "adjacency of a shard");
         c.ends = keep(x, from.ends, "adjacency of a shard");
@@ -244,7 +243,7 @@ std::vector<bool> sharded_edges::whole_from(executor const& x) const {
 
 template <class T>
 buffer<T> sharded_edges::keep(executor& x, std::vector<T> const& from, char const* what) const {
-  if (!options().far_lists) return bring(x, from, what);
+  if (!options().remote_adjacency) return bring(x, from, what);
   buffer<T> to(tier::host, from.size(), x.device(), what);
   std::copy(from.begin(), from.end(), to.data());
   return to;
@@ -328,12 +327,12 @@ void sharded_edges::finish(executor& x, bool back, row_block<float const> in, fl
 }
 
 void sharded_edges::run(executor& x, sums const& s) {
-  switch (options().way) {
-    case shard_way::bulk:
+  switch (options().strategy) {
+    case shard_strategy::bulk:
       return run_bulk(x, s);
-    case shard_way::collective:
+    case shard_strategy::collective:
       return run_collective(x, s);
-    case shard_way::mgg:
+    case shard_strategy::mgg:
       return run_mgg(x, s);
   }
 }
@@ -371,7 +370,7 @@ void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, c
       c.packed.unpack(by, w, codes_, {to.items.data(), to.offsets.data(), to.ends.data()});
     }
     float const* weights = weighted ? c.weights.data() + w.end : nullptr;
-    if (weighted && options().far_lists) {
+    if (weighted && options().remote_adjacency) {
       by.copy(to.weights.data(), weights, w.ends * sizeof(float));
       weights = to.weights.data();
     }
@@ -472,7 +471,7 @@ void sharded_edges::run_collective(executor& x, sums const& s) {
 }
 
 void sharded_edges::run_mgg(executor& x, sums const& s) {
-  if (options().mgg.plain_reads) run_partitions<false>(x, s);
+  if (options().tuning.plain_reads) run_partitions<false>(x, s);
   else run_partitions<true>(x, s);
 }
 template <bool Ahead>
@@ -487,7 +486,7 @@ void sharded_edges::run_partitions(executor& x, sums const& s) {
                  d.remote.data(),
                  d.local.size(),
                  d.remote.size(),
-                 options().mgg.dist,
+                 options().tuning.dist,
                  d.ends.data(),
                  d.weights.size() ? d.weights.data() : nullptr,
                  rows.table(),
@@ -502,10 +501,10 @@ void sharded_edges::run_partitions(executor& x, sums const& s) {
   body.wide = wide;
   auto const add_up = [&](executor& on, body_type const& of) {
     std::uint64_t const teams = (std::max(of.locals, of.remotes) + of.dist - 1) / of.dist;
-    limited_share const threads(on, on.share_blocks(), options().mgg.wpb * 32);
+    limited_share const threads(on, on.share_blocks(), options().tuning.wpb * 32);
     for_each_row<float>(on, teams, s.columns, wide, of);
   };
-  if (options().mgg.apart) {  // side by side, in warps of their own
+  if (options().tuning.apart) {  // side by side, in warps of their own
     body_type local = body, remote = body;
     local.remotes = remote.locals = 0;
     here_done_.record(x), here_done_.before(far_);
@@ -527,7 +526,7 @@ std::uint64_t sharded_edges::bytes() const {
   for (direction const* d : {&forth_, &back_}) {
     sum += d->long_lists.bytes() + d->local.bytes() + d->remote.bytes() + d->ends.bytes() + d->weights.bytes() + d->degrees.bytes() +
            d->factors.bytes();
-    bool const lists_near = !options().far_lists || far_.where().kind != place_kind::device;
+    bool const lists_near = !options().remote_adjacency || far_.where().kind != device_kind::cuda;
     for (near_chunk const& c : d->chunks) {
       sum += c.needs.bytes();
       if (lists_near) sum += c.items.bytes() + c.offsets.bytes() + c.ends.bytes() + c.weights.bytes() + c.packed.bytes();

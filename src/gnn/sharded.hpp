@@ -59,7 +59,7 @@ class sharded_edges final : public aggregation_over<float> {
     std::vector<near_chunk> chunks;  // in their order
     buffer<shard_lists::long_list> long_lists;
     std::uint64_t slices = 0, brought = 0;
-    buffer<neighbour_partition> local, remote;  // of mgg
+    buffer<neighbor_partition> local, remote;  // of mgg
     buffer<std::uint32_t> ends;
     buffer<float> weights;
     // For rows provided by the caller: which rows, by owner, and their factors here.
@@ -91,7 +91,7 @@ class sharded_edges final : public aggregation_over<float> {
   void run(executor& x, sums const& s);
   template <class T>
   buffer<T> keep(executor& x, std::vector<T> const& from, char const* what) const;  // on the device, or in host memory
-  bool by_windows() const { return options().far_lists || options().packed_lists; }
+  bool by_windows() const { return options().remote_adjacency || options().compressed_adjacency; }
   // Rows that a chunk's ends count.
   struct chunk_rows {
     void const* data;

@@ -87,11 +87,11 @@ class step_clock {
 
 }  // namespace
 
-std::shared_ptr<rank_group> ranks_of_threads(std::uint32_t ranks, double wait_seconds) {
-  return as_error([&] { return rank_group::of_threads(ranks, wait_seconds); });
+std::shared_ptr<rank_group> ranks_of_threads(std::uint32_t ranks, double timeout_seconds) {
+  return as_error([&] { return rank_group::of_threads(ranks, timeout_seconds); });
 }
-std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds) {
-  return as_error([&] { return rank_group::of_processes(name, rank, ranks, wait_seconds); });
+std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double timeout_seconds) {
+  return as_error([&] { return rank_group::of_processes(name, rank, ranks, timeout_seconds); });
 }
 void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept { ranks.leave(rank, why); }
 void leave_shards(shard_group& shards, std::uint32_t shard, std::string_view why) noexcept { shards.threads()->leave(shard, why); }
@@ -154,7 +154,7 @@ struct training::impl {
   bool refusal_told = false;
   wait_at_end settled{x};
 
-  impl(gnn_model& model, training_ground on, known_vertices const& from, training_options const& options)
+  impl(gnn_model& model, training_ground on, labeled_nodes const& from, training_options const& options)
       : m(model.inside()),
         ground(std::move(on)),
         o(options),
@@ -178,11 +178,11 @@ struct training::impl {
     }
     totals = buffer<loss_totals>(x.near(), 2 * blocks(), x.device(), "totals");  // and as they were before a step
     set_totals({});
-    if (shard && o.record && shard_recording::can(*o.shards, o.rank) && !o.shards->options().far_rows) {
+    if (shard && o.cuda_graph && shard_recording::can(*o.shards, o.rank) && !o.shards->options().far_rows) {
       auto const one = [&] { return o.shards->from_first(o.rank, [&] { return std::make_shared<shard_recording>(*o.shards); }); };
       shards_step = one(), shards_evaluation = one();
     }
-    if (shard ? shards_step != nullptr : o.fanouts.empty() && o.record)
+    if (shard ? shards_step != nullptr : o.fanouts.empty() && o.cuda_graph)
       numbers = buffer<step_numbers>(x.near(), 1, x.device(), "numbers of a step");
     if (shard) {
       known = shard->labels(parts, split_part::train);
@@ -197,11 +197,11 @@ struct training::impl {
       block_options b;
       b.seed = o.seed;
       b.edge_ids = b.inner_edge_ids = o.weighted;
-      b.device_budget = o.list_budget, b.scores = o.list_scores;
+      b.graph_cache = o.graph_cache, b.scores = o.graph_scores;
       make_sampler(b);
       loader_options l = o.load;
       l.seed_type = ground.target;
-      l.batch = o.batch, l.seed = o.seed, l.shuffle = true;
+      l.batch_size = o.batch_size, l.seed = o.seed, l.shuffle = true;
       l.rank = ranks ? o.rank : 0, l.ranks = ranks ? ranks->ranks() : 1;
       std::vector<loaded_table> rows;
       for (std::uint32_t t = 0; t < ground.tables.size(); ++t) {
@@ -233,7 +233,7 @@ struct training::impl {
     std::vector<sampled_relation> relations;
     for (std::size_t r = 0; r < m.net.shape().relations.size(); ++r) {
       auto const& of = m.net.shape().relations[r];
-      relations.push_back({&ground.several->lists(r), pulled_side(o.side), of.from, of.to, o.fanouts});
+      relations.push_back({&ground.several->adjacency(r), pulled_side(o.side), of.from, of.to, o.fanouts});
     }
     sampler.emplace(x.where(), std::move(types), std::move(relations), b);
   }
@@ -270,13 +270,14 @@ struct training::impl {
     check_share("dropout", *o.dropout);
     if (!o.input_dropout) o.input_dropout = input_dropout_of(m.options, *o.dropout);
     check_share("dropout of rows", *o.input_dropout);
-    if (!(o.rate > 0 && o.rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.rate);
-    if (o.decay && !(*o.decay >= 0 && *o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", *o.decay);
+    if (!(o.learning_rate > 0 && o.learning_rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.learning_rate);
+    if (o.weight_decay && !(*o.weight_decay >= 0 && *o.weight_decay < 1e6))
+      fail(errc::usage, "a decay of {}: say 0 or more", *o.weight_decay);
   }
   // By the number of training nodes. An epoch of many steps learns more than one of few, so ends are counted in steps.
   void choose_unset() {
-    if (!o.decay) o.decay = std::min(5e-4, 0.5 / static_cast<double>(seeds.size()));
-    std::uint64_t const a_step = std::max<std::uint64_t>(o.batch, 1) * (ranks ? ranks->ranks() : 1);
+    if (!o.weight_decay) o.weight_decay = std::min(5e-4, 0.5 / static_cast<double>(seeds.size()));
+    std::uint64_t const a_step = std::max<std::uint64_t>(o.batch_size, 1) * (ranks ? ranks->ranks() : 1);
     std::uint64_t const steps = o.fanouts.empty() ? 1 : (seeds.size() + a_step - 1) / a_step;
     auto const epochs_of = [&](std::uint64_t n, std::uint64_t least) { return std::max((n + steps - 1) / steps, least); };
     bool const validates = o.evaluate_every && !parts.of(split_part::validation).positions.empty();
@@ -293,7 +294,7 @@ struct training::impl {
   }
   void check_types() {
     require_types(m, *ground.several, ground.tables, o.side);
-    if (o.list_budget) fail(errc::usage, "{}: lists of several types lie where they lie; say nothing of those to keep", ground.name());
+    if (o.graph_cache) fail(errc::usage, "{}: lists of several types lie where they lie; say nothing of those to keep", ground.name());
   }
   buffer<float> zeros(std::uint64_t n) {
     buffer<float> made(x.near(), n, x.device(), "moments of Adam");
@@ -333,7 +334,7 @@ struct training::impl {
   }
   adam_step adam_of_step() const {
     adam_step a;
-    a.rate = o.rate, a.decay = *o.decay, a.step = done_steps + 1;
+    a.rate = o.learning_rate, a.decay = *o.weight_decay, a.step = done_steps + 1;
     return a;
   }
   // `bias`: what the scores still lack.
@@ -394,7 +395,7 @@ struct training::impl {
   }
   void give_recorded(recording& alone, std::shared_ptr<shard_recording> const& by_all, std::function<void()> const& work) {
     if (by_all) by_all->run(o.rank, x, work);
-    else if (!shard && o.record) alone.run(x, work);
+    else if (!shard && o.cuda_graph) alone.run(x, work);
     else work();
   }
   void step_of_whole() {
@@ -465,8 +466,8 @@ struct training::impl {
       for (std::uint64_t r = 0; r < p.rows; ++r)
         if (first_bad(x, net.gradients() + p.offset + r * p.stride, p.columns) != ~std::uint64_t{0})
           fail(errc::input, "the gradient of {} in layer {} grew beyond what a float holds, in epoch {}; say a smaller rate than {}",
-               p.name, p.layer + 1, done_epochs + 1, o.rate);
-    fail(errc::input, "scores grew beyond what a float holds, in epoch {}; say a smaller rate than {}", done_epochs + 1, o.rate);
+               p.name, p.layer + 1, done_epochs + 1, o.learning_rate);
+    fail(errc::input, "scores grew beyond what a float holds, in epoch {}; say a smaller rate than {}", done_epochs + 1, o.learning_rate);
   }
 
   // Repeats the last step of the whole graph, checking where rows, or their gradients, first are not finite. errc::input names that
@@ -507,7 +508,8 @@ struct training::impl {
                                           : fmt::format("{} of '{}'", first.position, ground.several->types()[first.type].name);
     fail(errc::input,
          "the {} layer {} grew beyond what a float holds, in epoch {}: first at vertex {}, where {} came out; say a smaller rate than {}",
-         first.forward ? "rows behind" : "gradient of the rows behind", first.layer + 1, done_epochs + 1, vertex, first.value, o.rate);
+         first.forward ? "rows behind" : "gradient of the rows behind", first.layer + 1, done_epochs + 1, vertex, first.value,
+         o.learning_rate);
   }
 
   epoch_report next() {
@@ -572,14 +574,14 @@ struct training::impl {
     r.loss = seen.loss / counted, r.accuracy = static_cast<double>(seen.correct) / counted;
     r.ms = ms_since(begun), r.model_ms = clock.ms();
     if (o.evaluate_every && done_epochs % o.evaluate_every == 0) r.exact = ranks && !shard ? evaluate_for_all() : evaluate();
-    r.recorded = shards_step ? shards_step->parts() : step_recorded.parts();
+    r.captured = shards_step ? shards_step->parts() : step_recorded.parts();
     std::string refused = shards_step ? shards_step->refused() : step_recorded.refused();
     if (refused.empty()) refused = shards_evaluation ? shards_evaluation->refused() : evaluation_recorded.refused();
-    if (shard && o.record && !shards_step && x.asynchronous())
+    if (shard && o.cuda_graph && !shards_step && x.asynchronous())
       refused = o.shards->options().far_rows
                     ? "rows come by tier, for which the host waits"
                     : fmt::format("rows of other shards come over {}, for which the host waits", o.shards->link(o.rank).about);
-    if (!refused.empty() && !std::exchange(refusal_told, true)) r.unrecorded = refused;
+    if (!refused.empty() && !std::exchange(refusal_told, true)) r.not_captured = refused;
     if (r.exact) r.best = weigh(*r.exact);  // last, since it counts
     at = stage::between;
     return r;
@@ -632,27 +634,28 @@ struct training::impl {
       if (!part.classes.empty()) seeds_and_labels = mix(seeds_and_labels ^ static_cast<std::uint64_t>(part.classes[i]));
     }
     for (float const a : part.answers) seeds_and_labels = mix(seeds_and_labels ^ (a != 0 ? 1 : 2));
-    return {{"model", to_text(m.options)},
-            {"graph", told_graph()},
-            {"features", told_tables()},
-            {"training set", fmt::format("{} vertices ({:016x})", seeds.size(), seeds_and_labels)},
-            {"fanouts", o.fanouts.empty() ? "whole graph" : fmt::format("{} of mini-batches of {}", fmt::join(o.fanouts, ","), o.batch)},
-            {"seed", std::to_string(o.seed)},
-            {"optimiser", fmt::format("rate {}, decay {}", o.rate, *o.decay)},
-            {"dropout", fmt::format("{}, of rows {}", *o.dropout, *o.input_dropout)},
-            {"ranks", o.shards ? split_words(o.shards->options()) : std::to_string(ranks ? ranks->ranks() : 1)}};
+    return {
+        {"model", to_text(m.options)},
+        {"graph", told_graph()},
+        {"features", told_tables()},
+        {"training set", fmt::format("{} vertices ({:016x})", seeds.size(), seeds_and_labels)},
+        {"fanouts", o.fanouts.empty() ? "whole graph" : fmt::format("{} of mini-batches of {}", fmt::join(o.fanouts, ","), o.batch_size)},
+        {"seed", std::to_string(o.seed)},
+        {"optimiser", fmt::format("rate {}, decay {}", o.learning_rate, *o.weight_decay)},
+        {"dropout", fmt::format("{}, of rows {}", *o.dropout, *o.input_dropout)},
+        {"ranks", o.shards ? split_words(o.shards->options()) : std::to_string(ranks ? ranks->ranks() : 1)}};
   }
   std::string told_graph() const {
     if (ground.one) {
       graph_info const& g = ground.one->info();
       return fmt::format("{} vertices, {} arcs, {} {}{}", g.vertices, g.edges, g.directed ? "directed" : "undirected",
-                         o.side == list_side::in ? "in-lists" : "out-lists", o.weighted ? ", weighted" : "");
+                         o.side == edge_direction::in ? "in-lists" : "out-lists", o.weighted ? ", weighted" : "");
     }
     std::string all;
     for (vertex_type const& t : ground.several->types()) all += fmt::format("{}{} of '{}'", all.empty() ? "" : ", ", t.count, t.name);
-    for (edge_type const& e : ground.several->edges()) all += fmt::format(", {} arcs {} {} {}", e.arcs, e.from, e.relation, e.to);
-    return all + fmt::format("; target '{}'{}{}", ground.several->types()[ground.target].name, o.side == list_side::in ? "" : ", side out",
-                             o.weighted ? ", weighted" : "");
+    for (edge_type const& e : ground.several->edges()) all += fmt::format(", {} arcs {} {} {}", e.stored_edges, e.from, e.relation, e.to);
+    return all + fmt::format("; target '{}'{}{}", ground.several->types()[ground.target].name,
+                             o.side == edge_direction::in ? "" : ", side out", o.weighted ? ", weighted" : "");
   }
   std::string told_tables() const {
     std::string all;
@@ -799,12 +802,12 @@ auto told_to(rank_group* ranks, std::uint32_t rank, F const& f, bool agreed = fa
 }
 }  // namespace
 
-training::training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known,
+training::training(gnn_model& model, graph_handle const& g, tiered_tensor& features, labeled_nodes const& known,
                    training_options const& options)
     : impl_(told_to(ranks_of(options), options.rank, [&] {
         return std::make_unique<impl>(model, training_ground{&g, nullptr, {&features}}, known, options);
       })) {}
-training::training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, known_vertices const& known,
+training::training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, labeled_nodes const& known,
                    training_options const& options)
     : impl_(told_to(ranks_of(options), options.rank, [&] {
         if (g.types().empty()) fail(errc::input, "{}: has no vertices to train with", g.name());
@@ -816,7 +819,7 @@ training::~training() {
   if (impl_.own() && impl_->ranks) impl_->ranks->leave(impl_->o.rank, "its training has ended");
 }
 training::training(training&&) noexcept = default;
-bool training::over() const {
+bool training::finished() const {
   impl const& t = *impl_;
   return t.done_epochs >= *t.o.epochs || (*t.o.patience && t.worse >= *t.o.patience);
 }
@@ -828,16 +831,16 @@ epoch_report training::next() {
 evaluation training::evaluate() {
   return told_to(impl_->shard ? impl_->ranks : nullptr, impl_->o.rank, [&] { return impl_->evaluate(); });
 }
-void training::keep(std::filesystem::path const& file) const {
+void training::save_checkpoint(std::filesystem::path const& file) const {
   told_to(impl_->ranks, impl_->o.rank, [&] { impl_->keep(file); });
 }
-void training::resume(std::filesystem::path const& file) {
+void training::load_checkpoint(std::filesystem::path const& file) {
   told_to(impl_->ranks, impl_->o.rank, [&] { impl_->resume(file); });
 }
 std::uint64_t training::epochs() const { return impl_->done_epochs; }
 std::uint64_t training::step() const { return impl_->done_steps; }
 std::optional<std::uint64_t> training::best_epoch() const { return impl_->best ? std::optional(impl_->best) : std::nullopt; }
-void training::take_best() {
+void training::load_best() {
   as_error([&] {
     if (!impl_->best) return;
     executor& x = impl_->x;

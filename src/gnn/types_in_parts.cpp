@@ -17,7 +17,7 @@ std::uint64_t grown(std::uint64_t bytes) { return bytes + bytes / 4; }  // room(
 }  // namespace
 
 types_in_parts::types_in_parts(executor& x, hetero_graph const& g, network<float>& net, row_scaling scaling,
-                               std::span<tiered_tensor* const> tables, list_side side, bool weighted, std::uint64_t near)
+                               std::span<tiered_tensor* const> tables, edge_direction side, bool weighted, std::uint64_t near)
     : x_(x),
       far_(x, executor::urgent{}),
       out_(x, executor::urgent{}),
@@ -27,7 +27,7 @@ types_in_parts::types_in_parts(executor& x, hetero_graph const& g, network<float
       weighted_(weighted) {
   for (vertex_type const& t : g.types()) counts_.push_back(t.count);
   lists_.reserve(g.edges().size());
-  for (std::size_t r = 0; r < g.edges().size(); ++r) lists_.emplace_back(g.lists(r), pulled_side(side), weighted, false);
+  for (std::size_t r = 0; r < g.edges().size(); ++r) lists_.emplace_back(g.adjacency(r), pulled_side(side), weighted, false);
   plan(near);
 }
 
@@ -129,7 +129,7 @@ void types_in_parts::plan(std::uint64_t near) {
          "give it more (near_bytes), or a larger device",
          counts_.size(), format_bytes(p.least), format_bytes(near));
   chunk_ = p.chunk, part_edges_ = p.part_edges, rooms_ = std::move(p.rooms);
-  planned_.near_bytes = p.near_bytes, planned_.layers = std::move(p.layers);
+  planned_.device_bytes = p.near_bytes, planned_.layers = std::move(p.layers);
   for (std::size_t t = 0; t < counts_.size(); ++t) {
     auto const far_rows = static_cast<double>(tables_[t]->tiers()[tier::host] + tables_[t]->tiers()[tier::file]);
     planned_.floor_bytes += static_cast<std::uint64_t>(far_rows * static_cast<double>(tables_[t]->row_bytes()));
@@ -161,7 +161,7 @@ void types_in_parts::put(buffer<float>& to, rows_in rows, std::uint64_t first, s
   std::uint64_t const width = rows.stride, bytes = count * width * sizeof(float);
   float* const at = to.data() + first * width;
   told_->rows_out += bytes;
-  if (x_.where().kind == place_kind::host) return x_.copy(at, rows.data, bytes);
+  if (x_.where().kind == device_kind::cpu) return x_.copy(at, rows.data, bytes);
   leased<buffer<float>>& by = outgoing_[puts_++ % 2];
   x_.copy(room(x_, by.fill(x_), chunk_ * width, "rows that go to host memory"), rows.data, bytes);
   lease<buffer<float>*> made = by.filled(x_);

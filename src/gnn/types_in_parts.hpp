@@ -40,7 +40,7 @@ class types_in_parts {
  public:
   // All must outlive it. errc::memory where `near` bytes are too few.
   types_in_parts(executor& x, hetero_graph const& g, network<float>& net, row_scaling scaling, std::span<tiered_tensor* const> tables,
-                 list_side side, bool weighted, std::uint64_t near);
+                 edge_direction side, bool weighted, std::uint64_t near);
   inference_report planned() const { return planned_; }
 
   using taker = exact_inference::taker;

@@ -9,7 +9,7 @@ namespace garner {
 
 void whole_graph::take(side_lists& to, graph_handle const& g, bool in, bool weighted, bool inside) {
   graph_info const& info = g.info();
-  to.from = inside ? lists_inside(g, in) : lists_of(g, in);
+  to.from = inside ? lists_inside(g, in) : adjacency_of(g, in);
   to.view.offsets = to.from.offsets;
   to.view.ends = static_cast<std::uint32_t const*>(to.from.targets);
   if (info.id_bytes == 8) {
@@ -31,15 +31,15 @@ void whole_graph::take(side_lists& to, graph_handle const& g, bool in, bool weig
   to.view.weights = to.weights.data();
 }
 
-whole_graph::whole_graph(graph_handle const& g, list_side side, bool weighted, bool turned, bool inside) {
+whole_graph::whole_graph(graph_handle const& g, edge_direction side, bool weighted, bool turned, bool inside) {
   graph_info const& info = g.info();
   vertices_ = info.vertices;
   if (vertices_ >= std::uint64_t{1} << 32) fail(errc::usage, "{}: {} vertices; a model takes less than 2^32", g.name(), vertices_);
   if (weighted && info.weights == weight_kind::none)
     fail(errc::input, "{}: this graph has no weights; convert it with some, or train without", g.name());
   same_ = !info.directed;
-  take(pulled_, g, info.directed && side == list_side::in, weighted, inside);
-  if (!same_ && turned) take(given_, g, side != list_side::in, weighted, inside);
+  take(pulled_, g, info.directed && side == edge_direction::in, weighted, inside);
+  if (!same_ && turned) take(given_, g, side != edge_direction::in, weighted, inside);
 }
 
 std::vector<float> whole_graph::counts() const {
@@ -59,13 +59,13 @@ std::vector<float> whole_graph::degrees() const {
   return sums;
 }
 
-vertex_degrees degrees_of(graph_handle const& g, list_side side, bool weighted) {
+vertex_degrees degrees_of(graph_handle const& g, edge_direction side, bool weighted) {
   if (weighted) {
     whole_graph const all(g, side, true, false);
     return {all.counts(), all.degrees()};
   }
   graph const& inside = graph_access::of(g);
-  edge_lists const& lists = side == list_side::in && inside.info.directed ? inside.in : inside.out;
+  edge_lists const& lists = side == edge_direction::in && inside.info.directed ? inside.in : inside.out;
   std::vector<float> counts(inside.info.vertices);
   for (std::uint64_t r = 0; r < counts.size(); ++r) {
     std::uint64_t const v = inside.at_rank(r);

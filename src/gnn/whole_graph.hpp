@@ -4,8 +4,8 @@
 #pragma once
 #include <vector>
 
-#include "garner/blocks.hpp"
 #include "garner/handle.hpp"
+#include "garner/subgraph.hpp"
 #include "gnn/aggregate.hpp"
 
 namespace garner {
@@ -14,7 +14,7 @@ class whole_graph {
  public:
   // errc::input where a directed graph lacks in-edges, or the graph the weights; errc::usage for 2^32 vertices and more. `turned`: with the
   // transpose, for backward. `inside`: vertices are numbered in the graph's internal order, not by the user's ids.
-  whole_graph(graph_handle const& g, list_side side, bool weighted, bool turned = true, bool inside = false);
+  whole_graph(graph_handle const& g, edge_direction side, bool weighted, bool turned = true, bool inside = false);
 
   using lists = relation_edges<float>::host_lists;
   std::uint64_t vertices() const { return vertices_; }
@@ -25,7 +25,7 @@ class whole_graph {
 
  private:
   struct side_lists {
-    graph_lists from;
+    adjacency_arrays from;
     std::vector<std::uint32_t> ends;
     std::vector<float> weights;
     lists view{};
@@ -37,12 +37,12 @@ class whole_graph {
 };
 
 // The side of an edge type's graph file that a model of several types pulls from: its out-edges are the sources of `to` (hetero.hpp).
-inline list_side pulled_side(list_side of) { return of == list_side::in ? list_side::out : list_side::in; }
+inline edge_direction pulled_side(edge_direction of) { return of == edge_direction::in ? edge_direction::out : edge_direction::in; }
 
 // The same numbers for a graph whose adjacency is not needed as arrays.
 struct vertex_degrees {
   std::vector<float> counts, degrees;
 };
-vertex_degrees degrees_of(graph_handle const& g, list_side side, bool weighted);
+vertex_degrees degrees_of(graph_handle const& g, edge_direction side, bool weighted);
 
 }  // namespace garner

@@ -55,7 +55,7 @@ template <class Id, class Edge>
 bool order_by_time_on_device(relation& made, buffer<Edge>& edges, adjacency_options const& options, bool& moved) {
   std::uint64_t const n = made.lists.info.vertices, m = made.lists.info.edges;
   std::uint64_t const* const offsets = made.lists.out.offsets.data();
-  std::unique_ptr<record_sorter> const device = record_sorter::at(options.where, m, true);
+  std::unique_ptr<record_sorter> const device = record_sorter::at(options.device, m, true);
   if (!device) return false;
   std::mutex mutex;
   std::int64_t soonest = options.times[0], latest = soonest;
@@ -191,7 +191,7 @@ adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adj
     relation made = make_relation(edges, of, options.backward ? direction::reversed : direction::pulled,
                                   {.edge_id_bytes = options.edge_ids || !options.times.empty() ? (m >> 32 ? 8u : 4u) : 0,
                                    .weights = options.weights.data(),
-                                   .where = options.where});
+                                   .where = options.device});
     if (!options.times.empty() && m > 0) {
       std::uint64_t const timed = options.times_of_edges ? m : options.backward ? options.targets : options.sources;
       if (options.times.size() != timed)

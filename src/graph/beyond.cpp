@@ -29,8 +29,8 @@ struct find_beyond {
 std::uint64_t first_beyond(graph const& g, std::uint64_t bound, bool of_in_lists) {
   if (bound >= g.info.vertices || g.info.edges == 0) return g.info.edges;
   edge_lists const& lists = of_in_lists ? g.in : g.out;
-  memory_block const& lies = g.info.packed ? lists.packed_targets.words : lists.targets;
-  executor x(in_device_memory(lies.where()) ? place{place_kind::device, lies.device()} : place{place_kind::host, 0});
+  memory_block const& lies = g.info.compressed ? lists.packed_targets.words : lists.targets;
+  executor x(in_device_memory(lies.where()) ? execution_device{device_kind::cuda, lies.device()} : execution_device{device_kind::cpu, 0});
   buffer<std::uint64_t> first(x.near(), 1, x.device(), "a counter");
   x.copy(first.data(), &g.info.edges, sizeof g.info.edges);
   with_id_type(g.info, [&](auto id) {

@@ -87,7 +87,7 @@ struct turn_around {
   }
 };
 
-GARNER_HD inline std::uint32_t weight_of_bits(build_options::random_weights const& how, std::uint64_t bits) {
+GARNER_HD inline std::uint32_t weight_of_bits(build_options::weight_options const& how, std::uint64_t bits) {
   if (how.kind == weight_kind::u32) {
     auto const low = static_cast<std::uint32_t>(how.low);
     return low + static_cast<std::uint32_t>(((bits >> 32) * (static_cast<std::uint64_t>(how.high) - low + 1)) >> 32);
@@ -102,7 +102,7 @@ template <class Id>
 struct draw_weight {
   csr_view<Id> g;
   std::uint32_t* weights;
-  build_options::random_weights how;
+  build_options::weight_options how;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
     t.each(g.list(v), [&](Id u, std::uint64_t i) { weights[i] = weight_of_bits(how, edge_bits(v, u, how.seed)); });
@@ -159,10 +159,10 @@ struct mark_touched {
 };
 
 std::uint64_t isolated_vertices(graph const& g) {
-  executor here({place_kind::host, 0});
-  if (!g.info.directed || g.info.in_lists) {  // then the offsets show it
+  executor here({device_kind::cpu, 0});
+  if (!g.info.directed || g.info.in_edges) {  // then the offsets show it
     std::vector<std::uint64_t> of_block(blocks_of(g.info.vertices, 65536), 0);
-    std::uint64_t const *const out = g.out.offsets.data(), *const in = g.info.in_lists ? g.in.offsets.data() : out;
+    std::uint64_t const *const out = g.out.offsets.data(), *const in = g.info.in_edges ? g.in.offsets.data() : out;
     here.threads().run(g.info.vertices, 65536, [&](std::uint64_t a, std::uint64_t b) {
       std::uint64_t alone = 0;
       for (std::uint64_t v = a; v < b; ++v) alone += out[v] == out[v + 1] && in[v] == in[v + 1] ? 1 : 0;
@@ -190,7 +190,7 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
   int const shift = arcs.shift;
   if (options.id_bytes != 0 && options.id_bytes != 4 && options.id_bytes != 8)
     fail(errc::usage, "id bytes {}: say 4 or 8", options.id_bytes);
-  bool const weighted = arcs.weights_are != weight_kind::none && !options.draw_weights;
+  bool const weighted = arcs.weights_are != weight_kind::none && !options.random_weights;
 
   sorted_arcs sorted{arcs.keys.span(), {}};
   buffer<std::uint64_t> spare(x.near(), arcs.keys.size(), x.device(), "edges, to sort");
@@ -254,19 +254,19 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
   g.info.id_bytes = options.id_bytes ? options.id_bytes : 4;
   g.info.weights = weighted ? arcs.weights_are : weight_kind::none;
   g.out = make_lists(x, sorted, n, shift, g.info.id_bytes);
-  if (directed && options.in_lists) {
+  if (directed && options.in_edges) {
     for_each_item<1>(x, m, turn_around{sorted.keys.data(), shift});
     sort_arcs();
     g.in = make_lists(x, sorted, n, shift, g.info.id_bytes);
-    g.info.in_lists = true;
+    g.info.in_edges = true;
   }
-  if (options.draw_weights) draw_weights(g, *options.draw_weights);
+  if (options.random_weights) draw_weights(g, *options.random_weights);
 
   report.isolated = isolated_vertices(g);
   return g;
 }
 
-void require_weights(build_options::random_weights const& how) {
+void require_weights(build_options::weight_options const& how) {
   bool const whole = how.kind == weight_kind::u32;
   if (how.kind == weight_kind::none || !(how.low >= 0) || !(how.high >= how.low) || !std::isfinite(how.high) ||
       (whole && (how.high > 4294967295.0 || how.low != std::floor(how.low) || how.high != std::floor(how.high))))
@@ -277,13 +277,13 @@ void require_weights(build_options::random_weights const& how) {
          how.high);
 }
 
-std::uint32_t drawn_weight(build_options::random_weights const& how, std::uint64_t u, std::uint64_t v) {
+std::uint32_t drawn_weight(build_options::weight_options const& how, std::uint64_t u, std::uint64_t v) {
   return weight_of_bits(how, edge_bits(u, v, how.seed));
 }
 
-void draw_weights(graph& g, build_options::random_weights const& how) {
+void draw_weights(graph& g, build_options::weight_options const& how) {
   require_weights(how);
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   with_id_type(g.info, [&](auto id) {
     using Id = decltype(id);
     for (edge_lists* lists : {&g.out, &g.in}) {
@@ -295,11 +295,11 @@ void draw_weights(graph& g, build_options::random_weights const& how) {
   g.info.weights = how.kind;
 }
 
-std::uint64_t build_bytes(std::uint64_t arcs, std::uint64_t vertices, bool weights, bool undirected, bool in_lists) {
+std::uint64_t build_bytes(std::uint64_t arcs, std::uint64_t vertices, bool weights, bool undirected, bool in_edges) {
   std::uint64_t const keys = undirected ? 2 * arcs : arcs;
   std::uint64_t const sort = keys * (weights ? 8 + 8 + 4 + 4 : 8 + 8);  // keys and sort buffer; with weights, both twice
   std::uint64_t const result = (vertices + 1) * 8 + keys * (weights ? 8 : 4);
-  return arcs * (weights ? 20 : 16) + sort + result * (in_lists && !undirected ? 2 : 1);
+  return arcs * (weights ? 20 : 16) + sort + result * (in_edges && !undirected ? 2 : 1);
 }
 
 namespace {
@@ -335,15 +335,15 @@ void require_buildable(std::string const& source, std::uint64_t vertices, bool c
 
 void count_listed_twice(build_report& report, std::uint64_t edges, std::uint64_t loops_in_file, build_options const& options) {
   // Each edge was listed in both directions and then mirrored; those copies do not count as duplicates in the file.
-  std::uint64_t const stored = (edges - report.loops_kept) / 2, came = (report.arcs_read - loops_in_file) / 2;
+  std::uint64_t const stored = (edges - report.loops_kept) / 2, came = (report.edges_read - loops_in_file) / 2;
   report.duplicates_dropped = (came > stored ? came - stored : 0) + (options.keep_loops ? loops_in_file - report.loops_kept : 0);
 }
 
 graph build_graph(edge_list e, build_options const& options, build_report& report) {
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   bool const undirected = options.undirected.value_or(e.undirected);
   std::uint64_t const m = e.arcs.size();
-  report.arcs_read = m;
+  report.edges_read = m;
   using numbering = build_options::ids;
   if (!e.ids.empty() && options.numbering == numbering::keep) {  // then vertices missing from the list become isolated vertices
     x.threads().run(m, 1 << 16, [&](std::uint64_t a, std::uint64_t b) {
@@ -386,8 +386,8 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
       listed ? e.ids.back() - e.ids.front() != e.ids.size() - 1 : compact && vertices && user.back() - first_id != vertices - 1;
   report.compacted = compact && maps;
   bool const weighted = !e.weights.empty();
-  report.bytes_needed = build_bytes(m, vertices, weighted, undirected, options.in_lists);
-  std::uint64_t const allowed = options.host_budget ? options.host_budget : host_budget().limit();
+  report.bytes_needed = build_bytes(m, vertices, weighted, undirected, options.in_edges);
+  std::uint64_t const allowed = options.memory_limit ? options.memory_limit : host_budget().limit();
   if (report.bytes_needed > allowed)
     fail(errc::memory,
          "{}: building needs about {} bytes of host memory and {} are allowed; raise the host budget or use a larger "

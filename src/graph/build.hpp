@@ -27,7 +27,7 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
 graph build_graph(edge_list edges, build_options const& options, build_report& report);
 
 // Peak host memory of build_graph, including the result.
-std::uint64_t build_bytes(std::uint64_t arcs, std::uint64_t vertices, bool weights, bool undirected, bool in_lists);
+std::uint64_t build_bytes(std::uint64_t arcs, std::uint64_t vertices, bool weights, bool undirected, bool in_edges);
 
 // How vertices will be numbered. It depends on the file's declaration, the number of edges and the largest id.
 struct numbering_plan {
@@ -41,10 +41,10 @@ void require_buildable(std::string const& source, std::uint64_t vertices, bool c
 void count_listed_twice(build_report& report, std::uint64_t edges, std::uint64_t loops_in_file, build_options const& options);
 
 // The weight of an edge is a pure function of its ends. Throws errc::usage if the parameters are invalid.
-void require_weights(build_options::random_weights const& how);
-std::uint32_t drawn_weight(build_options::random_weights const& how, std::uint64_t u, std::uint64_t v);
+void require_weights(build_options::weight_options const& how);
+std::uint32_t drawn_weight(build_options::weight_options const& how, std::uint64_t u, std::uint64_t v);
 
 // Replaces the weights by random ones: a hash of each edge, the same in both directions.
-void draw_weights(graph& g, build_options::random_weights const& how);
+void draw_weights(graph& g, build_options::weight_options const& how);
 
 }  // namespace garner

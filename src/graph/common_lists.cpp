@@ -32,7 +32,7 @@ void each_array(Graph& g, F const& f) {
     f(lists->offsets), f(lists->targets), f(lists->weights);
     for (auto* p : {&lists->packed_targets, &lists->packed_weights}) f(p->words), f(p->blocks), f(p->groups);
   }
-  f(g.cached_neighbours), f(g.ids), f(g.by_id);
+  f(g.cached_neighbors), f(g.ids), f(g.by_id);
 }
 
 std::uint64_t bytes_of(memory_block const& b) { return b.bytes(); }

@@ -19,7 +19,7 @@
 #include "core/publish.hpp"
 #include "core/stats.hpp"
 #include "core/thread_pool.hpp"
-#include "graph/cached_neighbours_view.hpp"
+#include "graph/cached_neighbors_view.hpp"
 #include "graph/check_csr.hpp"
 #include "graph/container_format.hpp"
 #include "graph/list_file.hpp"
@@ -124,7 +124,7 @@ class section_reader {
       bool const far = keep && in_device_memory(how.edges);
       read(s, far ? nullptr : to.data(), how.check, look, far ? how.device : -1, to.data());
     };
-    if (info.packed) {
+    if (info.compressed) {
       read_packed(lists, in, how, keep);
       return lists;
     }
@@ -219,17 +219,17 @@ class section_reader {
       p->words = std::move(there);
     }
   }
-  buffer<std::uint32_t> read_cached_neighbours(bool check, int device = -1) {  // device: the GPU that will copy them, at link speed
-    container_section const& s = *find(section_kind::cached_neighbours);
-    buffer<std::uint32_t> cached_neighbours(tier::host, s.bytes / 4, device, "cached neighbours");
-    read(s, cached_neighbours.data(), check);
-    cached_neighbours_view const view(cached_neighbours.data(), header.info.vertices, header.cached_neighbours);
+  buffer<std::uint32_t> read_cached_neighbors(bool check, int device = -1) {  // device: the GPU that will copy them, at link speed
+    container_section const& s = *find(section_kind::cached_neighbors);
+    buffer<std::uint32_t> cached_neighbors(tier::host, s.bytes / 4, device, "cached neighbours");
+    read(s, cached_neighbors.data(), check);
+    cached_neighbors_view const view(cached_neighbors.data(), header.info.vertices, header.cached_neighbors);
     for (std::uint64_t v = 0; v < header.info.vertices; ++v)
       for (std::uint32_t k = 0; k < view.per_vertex; ++k)
-        if (std::uint32_t const u = view.at(v, k); u >= header.info.vertices && u != cached_neighbours_view::none)
+        if (std::uint32_t const u = view.at(v, k); u >= header.info.vertices && u != cached_neighbors_view::none)
           fail(errc::input, "{}: hint {} of vertex {} (byte {}) is vertex {} but there are {} vertices; convert the graph again", where(s),
                k, v, s.offset + (view.narrow ? v * 12 + k * 3 : (v * view.per_vertex + k) * 4), u, header.info.vertices);
-    return cached_neighbours;
+    return cached_neighbors;
   }
   buffer<std::uint64_t> read_offsets(container_section const& s, bool check) {
     buffer<std::uint64_t> offsets(tier::host, s.bytes / 8, -1, "offsets");
@@ -271,7 +271,7 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   if (how.device >= 0) {
     self_test(how.device);
     kernels.emplace(how.device, [device = how.device] {  // the kernels of a scan, and the memory pool it allocates from
-      executor x({place_kind::device, device});
+      executor x({device_kind::cuda, device});
       buffer<std::uint32_t> counts(tier::device, 1u << 16, device, "a first scan");
       buffer<std::uint64_t> sums(tier::device, counts.size() + 1, device, "a first scan");
       x.fill(counts.data(), 0, counts.bytes());
@@ -283,34 +283,34 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   g.name = reader.file.name();
   g.info = reader.header.info;
   g.checked = how.check;
-  if (how.in_lists && g.info.directed && !g.info.in_lists)
+  if (how.in_edges && g.info.directed && !g.info.in_edges)
     fail(errc::input, "{}: has no in-edges; add them with `garner convert --in-edges`", g.name);
   if (how.weights && g.info.weights == weight_kind::none)
     fail(errc::input,
          "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --random-weights 1:255`",
          g.name);
-  g.info.in_lists = g.info.in_lists && how.in_lists;
+  g.info.in_edges = g.info.in_edges && how.in_edges;
   if (!how.weights) g.info.weights = weight_kind::none;
   std::uint64_t wanted = 0;
-  for (auto const& s : layout(g.info, reader.header.words, reader.header.cached_neighbours)) wanted += s.bytes;
+  for (auto const& s : layout(g.info, reader.header.words, reader.header.cached_neighbors)) wanted += s.bytes;
   reader.bar.emplace("loading", wanted);
   if (g.info.id_map) g.ids = reader.read_ids(how.check);
-  if (how.cached_neighbours && reader.header.cached_neighbours)
-    g.cached_neighbours = reader.read_cached_neighbours(how.check, how.device), g.cached_per_vertex = reader.header.cached_neighbours;
+  if (how.cached_neighbors && reader.header.cached_neighbors)
+    g.cached_neighbors = reader.read_cached_neighbors(how.check, how.device), g.cached_per_vertex = reader.header.cached_neighbors;
   if (g.info.order != vertex_order::natural) g.by_id = reader.read_by_id(g.ids, how.check);
   if (how.edges == tier::file)
     g.in_file = reader.lists_stay = std::make_shared<list_file>(file, reader.header.file_bytes, g.info.edges, how.drives, how.window_bytes);
   g.out = reader.read_lists(false, how, true);
-  if (g.info.in_lists) g.in = reader.read_lists(true, how, true);
+  if (g.info.in_edges) g.in = reader.read_lists(true, how, true);
   if (how.device >= 0) bring_offsets_near(g, how.device);
   return g;
 }
 
 std::uint64_t list_bytes(container_header const& header, load_options const& how) {
   graph_info const& info = header.info;
-  auto const one = [&](std::uint64_t words, std::uint64_t plain) { return info.packed ? words * 4 : info.edges * plain; };
+  auto const one = [&](std::uint64_t words, std::uint64_t plain) { return info.compressed ? words * 4 : info.edges * plain; };
   std::uint64_t bytes = one(header.words.out_targets, info.id_bytes) + (how.weights ? one(header.words.out_weights, 4) : 0);
-  if (how.in_lists && info.directed)
+  if (how.in_edges && info.directed)
     bytes += one(header.words.in_targets, info.id_bytes) + (how.weights ? one(header.words.out_weights, 4) : 0);
   return bytes;
 }
@@ -332,9 +332,9 @@ void check_container(std::filesystem::path const& file) {
     auto const ids = reader.read_ids(true);
     if (reader.header.info.order != vertex_order::natural) reader.read_by_id(ids, true);
   }
-  if (reader.header.cached_neighbours) reader.read_cached_neighbours(true);
+  if (reader.header.cached_neighbors) reader.read_cached_neighbors(true);
   reader.read_lists(false, how, false);
-  if (reader.header.info.in_lists) reader.read_lists(true, how, false);
+  if (reader.header.info.in_edges) reader.read_lists(true, how, false);
 }
 
 void save_graph(graph const& g, std::filesystem::path const& file) {
@@ -357,7 +357,7 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
   auto at = static_cast<std::size_t>(section_kind::out_target_words);
   for (packed_array const* p : {&g.out.packed_targets, &g.out.packed_weights, &g.in.packed_targets, &g.in.packed_weights})
     sources[at++] = of(p->words), sources[at++] = of(p->blocks), sources[at++] = of(p->groups);
-  sources[static_cast<std::size_t>(section_kind::cached_neighbours)] = of(g.cached_neighbours);
+  sources[static_cast<std::size_t>(section_kind::cached_neighbors)] = of(g.cached_neighbors);
   for (auto const& s : sections) {
     source const& from = sources[static_cast<std::size_t>(s.kind)];
     if (from.bytes < s.bytes)

@@ -15,11 +15,11 @@ class drive_set;
 struct load_options {
   tier edges = tier::host;  // tier of targets and weights: host, managed, device, peer, or file (they stay there: list_windows.hpp)
   int device = -1;          // the device that holds them or has them mapped; -1: host only
-  bool in_lists =
+  bool in_edges =
       false;  // also load the in-edges (errc::input if a directed graph has none; an undirected one has out = in: not loaded twice)
-  bool weights = false;           // also load the weights (errc::input if the file has none)
-  bool cached_neighbours = true;  // also load the cached neighbors, if the file has some
-  bool check = true;              // verify checksums and padding of every section loaded, then the CSR invariants
+  bool weights = false;          // also load the weights (errc::input if the file has none)
+  bool cached_neighbors = true;  // also load the cached neighbors, if the file has some
+  bool check = true;             // verify checksums and padding of every section loaded, then the CSR invariants
   // Tier file, for tests: drives that hold the file, and bytes of adjacency per staging buffer (0: whatever the host budget allows).
   std::shared_ptr<drive_set> drives = {};
   std::uint64_t window_bytes = 0;
@@ -48,7 +48,7 @@ enum class section_kind : std::uint32_t {
   in_weight_words,
   in_weight_blocks,
   in_weight_groups,
-  cached_neighbours = 21,
+  cached_neighbors = 21,
 };
 struct container_section {
   section_kind kind{};
@@ -62,7 +62,7 @@ struct packed_words {
 struct container_header {
   graph_info info;
   packed_words words;
-  std::uint32_t cached_neighbours = 0;  // per vertex
+  std::uint32_t cached_neighbors = 0;  // per vertex
   std::uint32_t version = 0;
   std::uint64_t file_bytes = 0;
   std::vector<container_section> sections;  // in file order
@@ -70,7 +70,7 @@ struct container_header {
 container_header read_header(std::filesystem::path const& file);
 // Bytes of adjacency that `how` loads.
 std::uint64_t list_bytes(container_header const& header, load_options const& how);
-// Offsets and ids are always loaded into host memory. The graph's info reflects what was loaded: in_lists and weights are false and none if
+// Offsets and ids are always loaded into host memory. The graph's info reflects what was loaded: in_edges and weights are false and none if
 // they stayed in the file.
 graph load_graph(std::filesystem::path const& file, load_options const& how = {});
 // Loads only the out-offsets (vertices + 1 entries), for callers that need only degrees.

@@ -13,7 +13,7 @@
 
 #include "core/fail.hpp"
 #include "core/packed.hpp"
-#include "graph/cached_neighbours_view.hpp"
+#include "graph/cached_neighbors_view.hpp"
 #include "graph/pack.hpp"
 
 namespace garner::container {
@@ -23,25 +23,25 @@ static_assert(std::endian::native == std::endian::little, "graph files are littl
 std::uint64_t header_checksum(raw_header const& raw) { return XXH3_64bits(&raw, offsetof(raw_header, checksum)); }
 std::uint64_t tree_checksum(std::vector<std::uint64_t> const& of_blocks) { return XXH3_64bits(of_blocks.data(), of_blocks.size() * 8); }
 
-std::vector<container_section> layout(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbours) {
+std::vector<container_section> layout(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbors) {
   std::vector<container_section> all;
   std::uint64_t at = page;
   auto const add = [&](section_kind kind, std::uint64_t elements, std::uint64_t element_bytes) {
     all.push_back({kind, section_names[static_cast<std::size_t>(kind)], at, elements * element_bytes, element_bytes, 0});
     at = on_page(at + elements * element_bytes);
   };
-  bool const weighted = info.weights != weight_kind::none, plain = !info.packed;
+  bool const weighted = info.weights != weight_kind::none, plain = !info.compressed;
   add(section_kind::out_offsets, info.vertices + 1, 8);
   if (plain) add(section_kind::out_targets, info.edges, info.id_bytes);
   if (plain && weighted) add(section_kind::out_weights, info.edges, 4);
-  if (info.in_lists) {
+  if (info.in_edges) {
     add(section_kind::in_offsets, info.vertices + 1, 8);
     if (plain) add(section_kind::in_targets, info.edges, info.id_bytes);
     if (plain && weighted) add(section_kind::in_weights, info.edges, 4);
   }
   if (info.id_map) add(section_kind::ids, info.vertices, 8);
   if (info.order != vertex_order::natural) add(section_kind::by_id, info.vertices, info.id_bytes);
-  if (info.packed) {
+  if (info.compressed) {
     auto const add_packed = [&](section_kind first, std::uint64_t codes) {
       auto const kind = static_cast<std::uint32_t>(first);
       std::uint64_t const blocks = (info.edges + packed_directory::values_a_block - 1) / packed_directory::values_a_block;
@@ -51,10 +51,10 @@ std::vector<container_section> layout(graph_info const& info, packed_words const
     };
     add_packed(section_kind::out_target_words, words.out_targets);
     if (weighted) add_packed(section_kind::out_weight_words, words.out_weights);
-    if (info.in_lists) add_packed(section_kind::in_target_words, words.in_targets);
-    if (info.in_lists && weighted) add_packed(section_kind::in_weight_words, words.in_weights);
+    if (info.in_edges) add_packed(section_kind::in_target_words, words.in_targets);
+    if (info.in_edges && weighted) add_packed(section_kind::in_weight_words, words.in_weights);
   }
-  if (cached_neighbours) add(section_kind::cached_neighbours, cached_neighbours_view::words_of(info.vertices, cached_neighbours), 4);
+  if (cached_neighbors) add(section_kind::cached_neighbors, cached_neighbors_view::words_of(info.vertices, cached_neighbors), 4);
   return all;
 }
 
@@ -84,7 +84,7 @@ void container_file::read(std::uint64_t at, void* to, std::uint64_t bytes) const
   }
 }
 
-raw_header header_of(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbours,
+raw_header header_of(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbors,
                      std::vector<container_section> const& sections) {
   raw_header raw{};
   raw.magic = magic_bytes;
@@ -95,12 +95,12 @@ raw_header header_of(graph_info const& info, packed_words const& words, std::uin
   raw.edges = info.edges;
   raw.id_bytes = info.id_bytes;
   raw.weights = static_cast<std::uint32_t>(info.weights);
-  raw.flags = (info.directed ? flag_directed : 0) | (info.in_lists ? flag_in_lists : 0) | (info.id_map ? flag_id_map : 0) |
-              (info.order != vertex_order::natural ? flag_reordered : 0) | (info.packed ? flag_packed : 0) |
-              (cached_neighbours ? flag_cached_neighbours : 0);
+  raw.flags = (info.directed ? flag_directed : 0) | (info.in_edges ? flag_in_lists : 0) | (info.id_map ? flag_id_map : 0) |
+              (info.order != vertex_order::natural ? flag_reordered : 0) | (info.compressed ? flag_packed : 0) |
+              (cached_neighbors ? flag_cached_neighbors : 0);
   raw.order = static_cast<std::uint32_t>(info.order);
   raw.words = words;
-  raw.cached_neighbours = cached_neighbours;
+  raw.cached_neighbors = cached_neighbors;
   raw.sections = static_cast<std::uint32_t>(sections.size());
   raw.id_base = info.id_map ? 0 : info.id_base;
   for (std::size_t i = 0; i < sections.size(); ++i) {
@@ -144,8 +144,8 @@ container_header parse(container_file const& file) {
   if (raw.weights > 2) bad(offsetof(raw_header, weights), fmt::format("unknown kind of weights {}", raw.weights));
   if (raw.flags & ~flags_known)
     bad(offsetof(raw_header, flags), fmt::format("unknown flags {:#x}, perhaps of a newer Garner", raw.flags & ~flags_known));
-  bool const directed = raw.flags & flag_directed, in_lists = raw.flags & flag_in_lists, id_map = raw.flags & flag_id_map;
-  if (in_lists && !directed) bad(offsetof(raw_header, flags), "in-edges of an undirected graph");
+  bool const directed = raw.flags & flag_directed, in_edges = raw.flags & flag_in_lists, id_map = raw.flags & flag_id_map;
+  if (in_edges && !directed) bad(offsetof(raw_header, flags), "in-edges of an undirected graph");
   bool const reordered = raw.flags & flag_reordered;
   if (reordered && !id_map) bad(offsetof(raw_header, flags), "reordered without an id map");
   if (reordered && (raw.order == 0 || raw.order > static_cast<std::uint32_t>(vertex_order::score)))
@@ -163,14 +163,14 @@ container_header parse(container_file const& file) {
   bool const weighted = raw.weights != 0;
   std::uint64_t const* const words = &raw.words.out_targets;
   for (std::size_t k = 0; k < 4; ++k) {
-    bool const there = packed && (k < 2 || in_lists) && (k % 2 == 0 || weighted);
+    bool const there = packed && (k < 2 || in_edges) && (k % 2 == 0 || weighted);
     if (words[k] > raw.file_bytes / 4 || there != (words[k] != 0))
       bad(offsetof(raw_header, words) + k * 8, fmt::format("{} words of codes do not go with the flags or the file's size", words[k]));
   }
-  if (raw.cached_neighbours > cached_neighbours_view::most ||
-      (raw.flags & flag_cached_neighbours ? raw.cached_neighbours == 0 : raw.cached_neighbours != 0))
-    bad(offsetof(raw_header, cached_neighbours), fmt::format("{} cached neighbours a vertex do not go with the flags; 1 to {} are possible",
-                                                             raw.cached_neighbours, cached_neighbours_view::most));
+  if (raw.cached_neighbors > cached_neighbors_view::most ||
+      (raw.flags & flag_cached_neighbors ? raw.cached_neighbors == 0 : raw.cached_neighbors != 0))
+    bad(offsetof(raw_header, cached_neighbors), fmt::format("{} cached neighbours a vertex do not go with the flags; 1 to {} are possible",
+                                                            raw.cached_neighbors, cached_neighbors_view::most));
   if (raw.edges && !raw.vertices) bad(offsetof(raw_header, edges), fmt::format("{} edges but no vertex", raw.edges));
   if (raw.id_bytes == 4 && raw.vertices > std::numeric_limits<std::uint32_t>::max())
     bad(offsetof(raw_header, id_bytes), fmt::format("{} vertices need ids of 8 bytes", raw.vertices));
@@ -184,16 +184,16 @@ container_header parse(container_file const& file) {
                  raw.id_bytes,
                  static_cast<weight_kind>(raw.weights),
                  directed,
-                 in_lists,
+                 in_edges,
                  id_map,
                  raw.id_base,
                  static_cast<vertex_order>(reordered ? raw.order : 0),
                  packed};
   header.words = raw.words;
-  header.cached_neighbours = static_cast<std::uint32_t>(raw.cached_neighbours);
+  header.cached_neighbors = static_cast<std::uint32_t>(raw.cached_neighbors);
   header.version = raw.version;
   header.file_bytes = raw.file_bytes;
-  header.sections = layout(header.info, header.words, header.cached_neighbours);
+  header.sections = layout(header.info, header.words, header.cached_neighbors);
   if (raw.sections != header.sections.size()) {
     for (std::uint32_t i = 0; i < std::min(raw.sections, max_sections); ++i)
       if (std::uint32_t const kind = raw.table[i].kind; kind == 0 || kind >= section_names.size())

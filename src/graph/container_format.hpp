@@ -24,7 +24,7 @@ constexpr std::uint32_t max_sections = 61;
 // A non-text byte, both kinds of line end and an end-of-file mark: a transfer in text mode would change them.
 constexpr std::array<unsigned char, 8> magic_bytes{0x89, 'G', 'N', 'R', '\r', '\n', 0x1a, '\n'};
 constexpr std::uint32_t flag_directed = 1, flag_in_lists = 2, flag_id_map = 4, flag_reordered = 8, flag_packed = 16,
-                        flag_cached_neighbours = 32, flags_known = 63;
+                        flag_cached_neighbors = 32, flags_known = 63;
 constexpr std::array<char const*, 22> section_names{"",
                                                     "out offsets",
                                                     "out targets",
@@ -60,7 +60,7 @@ struct raw_header {
   std::uint64_t id_base;
   std::uint32_t order, reserved0;
   packed_words words;
-  std::uint64_t cached_neighbours, reserved[2];
+  std::uint64_t cached_neighbors, reserved[2];
   raw_section table[max_sections];
   std::uint64_t unused[7], checksum;
 };
@@ -74,7 +74,7 @@ std::uint64_t header_checksum(raw_header const& raw);
 std::uint64_t tree_checksum(std::vector<std::uint64_t> const& of_blocks);
 
 // Section positions for such a graph; the end of the last is the file size. The counts must not overflow: see parse().
-std::vector<container_section> layout(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbours);
+std::vector<container_section> layout(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbors);
 inline std::uint64_t end_of(std::vector<container_section> const& sections) {
   return on_page(sections.back().offset + sections.back().bytes);
 }
@@ -97,7 +97,7 @@ class container_file {
 };
 
 // The header of such a file, including checksums.
-raw_header header_of(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbours,
+raw_header header_of(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbors,
                      std::vector<container_section> const& sections);
 
 container_header parse(container_file const& file);  // errc::input names the invalid field and its byte

@@ -20,13 +20,13 @@ using numbering = build_options::ids;
 
 // A graph file needs a rebuild only if the options request something that it lacks.
 bool must_build(graph_info const& has, build_options const& want) {
-  return (want.undirected && *want.undirected == has.directed) || (want.in_lists && has.directed && !has.in_lists) ||
+  return (want.undirected && *want.undirected == has.directed) || (want.in_edges && has.directed && !has.in_edges) ||
          (want.id_bytes && want.id_bytes != has.id_bytes) || want.numbering != numbering::automatic;
 }
 
 load_options load_all(graph_info const& info, convert_options const& options) {
   load_options how;
-  how.in_lists = info.in_lists;
+  how.in_edges = info.in_edges;
   how.weights = info.weights != weight_kind::none && !options.read.ignore_weights;
   how.check = options.check;
   return how;
@@ -34,7 +34,7 @@ load_options load_all(graph_info const& info, convert_options const& options) {
 
 std::uint64_t arrays_bytes(graph_info const& info) {
   std::uint64_t const one = (info.vertices + 1) * 8 + info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
-  return one * (info.in_lists ? 2 : 1) + bytes_of_ids(info);
+  return one * (info.in_edges ? 2 : 1) + bytes_of_ids(info);
 }
 
 // Header of a graph file, or an approximation of the graph to be made.
@@ -79,7 +79,7 @@ graph build_again(graph g, build_options options, build_report& report) {
   if (!renumber) options.numbering = numbering::keep;
   if (keeps_all(g.info, options)) options.keep_duplicates = options.keep_loops = true;
   if (!options.undirected) options.undirected = !g.info.directed;
-  options.in_lists |= g.info.in_lists;  // an undirected graph has none, whatever this flag is
+  options.in_edges |= g.info.in_edges;  // an undirected graph has none, whatever this flag is
   edge_list e = arcs_of(g, renumber);
   buffer<std::uint64_t> ids = std::move(g.ids);
   memory_block by_id = std::move(g.by_id);
@@ -132,14 +132,14 @@ void look_at(std::filesystem::path const& in, convert_options const& options, co
     if (plan.builds)
       plan.bytes_needed =
           std::max(plan.bytes_needed + info.edges * 16, build_bytes(info.edges, info.vertices, info.weights != weight_kind::none,
-                                                                    b.undirected.value_or(!info.directed), b.in_lists || info.in_lists));
+                                                                    b.undirected.value_or(!info.directed), b.in_edges || info.in_edges));
   } else {
     // Only the size of an edge list is known. Assume 16 bytes per edge, and at most one vertex per four edges.
     std::uint64_t const read = estimate_read_bytes(in, options.read), arcs = read / 16;
     bool const undirected = b.undirected.value_or(plan.from == file_format::metis);
-    if (read) plan.bytes_needed = std::max(read, build_bytes(arcs, arcs / 4, false, b.undirected.value_or(false), b.in_lists));
-    bool const weights = has_weights(plan.from) && !options.read.ignore_weights && !b.draw_weights;
-    plan.scratch_bytes = scratch_bytes_of(arcs, weights, undirected, b.in_lists, options.large.compress, b.numbering == numbering::compact);
+    if (read) plan.bytes_needed = std::max(read, build_bytes(arcs, arcs / 4, false, b.undirected.value_or(false), b.in_edges));
+    bool const weights = has_weights(plan.from) && !options.read.ignore_weights && !b.random_weights;
+    plan.scratch_bytes = scratch_bytes_of(arcs, weights, undirected, b.in_edges, options.large.compress, b.numbering == numbering::compact);
   }
   plan.by_parts = can_sort_by_parts(plan) && (plan.bytes_needed > host_budget().limit() || plan.bytes_needed == 0);
 }
@@ -174,9 +174,9 @@ convert_result convert_in_memory(std::filesystem::path const& in, std::filesyste
     graph_info const info = source.info();
     g = source.load(load_all(info, options));
     result.built = must_build(info, options.build);
-    if (result.built || plan.to != file_format::gnr || options.build.draw_weights) unpack(g);
+    if (result.built || plan.to != file_format::gnr || options.build.random_weights) unpack(g);
     if (result.built) g = build_again(std::move(g), options.build, result.report);
-    else if (options.build.draw_weights) draw_weights(g, *options.build.draw_weights);
+    else if (options.build.random_weights) draw_weights(g, *options.build.random_weights);
   } else {
     read_result read = read_edges(in, options.read);
     require_vertices(read.edges, options.build.allow_empty);
@@ -204,7 +204,7 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
   bool const none = plan.from == file_format::el || plan.from == file_format::sg || plan.from == file_format::npy ||
                     plan.from == file_format::npz || options.read.ignore_weights ||
                     (plan.from == file_format::gnr && info_of(in).weights == weight_kind::none);
-  if (weighted && none && !b.draw_weights)
+  if (weighted && none && !b.random_weights)
     fail(errc::usage, "{}: has no weights, which a .{} needs; write a .{} or draw some with --random-weights", out.string(),
          to_string(plan.to), to_string(plan.to).substr(1));
   if (plan.from == file_format::gnr) {
@@ -244,7 +244,7 @@ std::vector<std::string> write_graph(graph const& g, std::filesystem::path const
     save_graph(g, out);
     return {};
   }
-  if (g.info.packed)
+  if (g.info.compressed)
     fail(errc::usage, "{}: compressed adjacency can only be written as .gnr; decompress it, or write a .gnr", out.string());
   csr_arrays a;
   a.vertices = g.info.vertices;
@@ -254,7 +254,7 @@ std::vector<std::string> write_graph(graph const& g, std::filesystem::path const
   a.targets = g.out.targets.data();
   a.weights = static_cast<std::uint32_t const*>(g.out.weights.data());
   a.weights_are = g.info.weights;
-  if (g.info.in_lists) {
+  if (g.info.in_edges) {
     a.in_offsets = g.in.offsets.data();
     a.in_targets = g.in.targets.data();
     a.in_weights = static_cast<std::uint32_t const*>(g.in.weights.data());

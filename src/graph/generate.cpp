@@ -76,7 +76,7 @@ struct draw_edge {
 generate_bytes bytes_to_generate(generate_options const& o) {
   std::uint64_t const n = std::uint64_t{1} << o.scale, arcs = 2 * o.edge_factor * n;
   std::uint64_t const id = o.build.id_bytes ? o.build.id_bytes : 4;
-  return {arcs * (16 + id) + arcs / 8 + (n + 1) * 8, n * 8 + arcs * (id + (o.build.draw_weights ? 4 : 0))};
+  return {arcs * (16 + id) + arcs / 8 + (n + 1) * 8, n * 8 + arcs * (id + (o.build.random_weights ? 4 : 0))};
 }
 
 namespace {
@@ -120,7 +120,7 @@ edge_list generated_list(generate_options const& o) {
 
 std::uint64_t scratch_bytes_to_generate(generate_options const& o, large_options const& how) {
   return scratch_bytes_of(o.edge_factor << o.scale, false, true, false, how.compress, false) +
-         (o.build.draw_weights ? (o.edge_factor << o.scale) * (how.compress ? 16 : 8) : 0);
+         (o.build.random_weights ? (o.edge_factor << o.scale) * (how.compress ? 16 : 8) : 0);
 }
 
 graph_info generate_container(generate_options const& o, std::filesystem::path const& to, large_options const& how, build_report& report,
@@ -153,7 +153,7 @@ graph generate(executor& x, generate_options const& o, build_report& report) {
       told.advance(n_part);
     }
   }
-  report.arcs_read = edges;
+  report.edges_read = edges;
   graph g = build_csr(x, std::move(arcs), false, o.build, report);
   g.name = name_of(o);
   return g;

@@ -47,7 +47,7 @@ void bring_offsets_near(graph& g, int device) {
   for (edge_lists* lists : {&g.out, &g.in}) {
     if (device < 0) lists->near_offsets = {};
     if (device < 0 || lists->offsets.empty() || (!lists->near_offsets.empty() && lists->near_offsets.device() == device)) continue;
-    executor x({place_kind::device, device});
+    executor x({device_kind::cuda, device});
     lists->near_offsets = buffer<std::uint64_t>(tier::device, lists->offsets.size(), device, "offsets");
     x.copy(lists->near_offsets.data(), lists->offsets.data(), lists->offsets.bytes());
     x.wait();

@@ -91,9 +91,9 @@ struct edge_lists {
 
 struct graph {
   graph_info info;
-  edge_lists out, in;  // in.offsets is empty unless info.in_lists
+  edge_lists out, in;  // in.offsets is empty unless info.in_edges
   buffer<std::uint32_t>
-      cached_neighbours;  // the best in-neighbors of each vertex (traverse/cached_neighbours.hpp), cached_per_vertex each, or empty
+      cached_neighbors;  // the best in-neighbors of each vertex (traverse/cached_neighbors.hpp), cached_per_vertex each, or empty
   std::uint32_t cached_per_vertex = 0;
   buffer<std::uint64_t> ids;  // internal id -> user id, ascending unless info.order differs; empty unless info.id_map
   memory_block by_id;         // if info.order is not natural: internal ids in the order of user ids, id_bytes per entry; else empty

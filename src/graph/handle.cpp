@@ -12,7 +12,7 @@
 #include "core/executor.hpp"
 #include "core/thread_pool.hpp"
 #include "graph/build.hpp"
-#include "graph/cached_neighbours_view.hpp"
+#include "graph/cached_neighbors_view.hpp"
 #include "graph/common_lists.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
@@ -70,11 +70,11 @@ namespace {
 
 constexpr std::uint64_t no_id = ~std::uint64_t{0};
 
-bool on_device(place where) { return where.kind == place_kind::device; }
+bool on_device(execution_device where) { return where.kind == device_kind::cuda; }
 
 // The tier of edges for a device; without a GPU, managed memory is host memory. If no tier was requested, edges go to device memory when it
 // has space for `list_bytes` and an algorithm's state.
-tier tier_for(place where, std::optional<tier> edges, graph_info const& info, std::uint64_t list_bytes) {
+tier tier_for(execution_device where, std::optional<tier> edges, graph_info const& info, std::uint64_t list_bytes) {
   tier t = edges.value_or(tier::host);
   if (t == tier::file) {
     if (on_device(where)) self_test(where.index);
@@ -111,7 +111,7 @@ std::optional<memory_block> copied(executor& x, memory_block const& from, tier t
   }
   memory_block there(to, from.bytes(), x.device(), what);
   bool const home = in_device_memory(from.where()) && !x.on_device();
-  executor source(home ? place{place_kind::device, from.device()} : x.where());
+  executor source(home ? execution_device{device_kind::cuda, from.device()} : x.where());
   source.copy(there.data(), from.data(), from.bytes());
   source.wait();
   return there;
@@ -154,16 +154,16 @@ graph open_alone(std::filesystem::path const& file, open_options const& o, bool 
   load_options how;
   graph_source from(file);
   how.weights = o.weights.value_or(from.info().weights != weight_kind::none);
-  how.in_lists = o.in_lists.value_or(from.info().in_lists);
-  if (how.in_lists) from.want_in_lists();
-  how.edges = tier_for(o.where, o.edges, from.info(), list_bytes(from.header(), how));
-  how.device = on_device(o.where) && !(in_common && how.edges == tier::host) ? o.where.index : -1;
+  how.in_edges = o.in_edges.value_or(from.info().in_edges);
+  if (how.in_edges) from.want_in_lists();
+  how.edges = tier_for(o.device, o.edges, from.info(), list_bytes(from.header(), how));
+  how.device = on_device(o.device) && !(in_common && how.edges == tier::host) ? o.device.index : -1;
   how.check = o.check;
   // For a graph that may exceed host memory, cached neighbors are optional.
   if (how.edges == tier::file) {
     budget const& host = host_budget();
-    std::uint64_t const words = cached_neighbours_view::words_of(from.info().vertices, from.header().cached_neighbours);
-    how.cached_neighbours = words * 4 <= (host.limit() - std::min(host.limit(), host.used())) / 4;
+    std::uint64_t const words = cached_neighbors_view::words_of(from.info().vertices, from.header().cached_neighbors);
+    how.cached_neighbors = words * 4 <= (host.limit() - std::min(host.limit(), host.used())) / 4;
   }
   return from.load(how);
 }
@@ -193,24 +193,24 @@ graph_handle build_graph(edge_array const& edges, build_options const& options, 
   });
 }
 
-graph_handle make_in_lists(graph_handle&& handle) {
+graph_handle make_in_edges(graph_handle&& handle) {
   return as_error([&] {
     graph& g = graph_access::change(handle);
-    if (!g.info.directed || g.info.in_lists) return std::move(handle);
+    if (!g.info.directed || g.info.in_edges) return std::move(handle);
     if (g.in_file)
       fail(errc::input, "{}: has no in-edges, and edges that stay in the file build none; add them with `garner convert --in-edges`",
            g.name);
-    memory_block const& lists = g.info.packed ? g.out.packed_targets.words : g.out.targets;
+    memory_block const& lists = g.info.compressed ? g.out.packed_targets.words : g.out.targets;
     bool const far = in_device_memory(lists.where());
-    place const where = lists.device() < 0 ? place{} : place{place_kind::device, lists.device()};
+    execution_device const where = lists.device() < 0 ? execution_device{} : execution_device{device_kind::cuda, lists.device()};
     tier const edges = lists.where();
-    if (far) handle = bring_to(std::move(handle), {});
+    if (far) handle = to_device(std::move(handle), {});
     add_in_lists(graph_access::change(handle));
-    return where == place{} ? std::move(handle) : bring_to(std::move(handle), where, edges);
+    return where == execution_device{} ? std::move(handle) : to_device(std::move(handle), where, edges);
   });
 }
 
-graph_handle make_in_lists(std::shared_ptr<graph_handle const> const& handle) {
+graph_handle make_in_edges(std::shared_ptr<graph_handle const> const& handle) {
   return as_error([&] {
     graph const& from = graph_access::of(*handle);
     auto const owner =
@@ -232,11 +232,11 @@ graph_handle make_in_lists(std::shared_ptr<graph_handle const> const& handle) {
       packed_array const& there = from.out.*part;
       to.words = shared(there.words), share(to.blocks, there.blocks), share(to.groups, there.groups);
     }
-    return make_in_lists(graph_access::wrap(std::move(g)));
+    return make_in_edges(graph_access::wrap(std::move(g)));
   });
 }
 
-graph_handle generate_graph(generate_options const& options, place where, build_report* report) {
+graph_handle generate_graph(generate_options const& options, execution_device where, build_report* report) {
   return as_error([&] {
     build_report mine;
     executor x(where);
@@ -244,7 +244,7 @@ graph_handle generate_graph(generate_options const& options, place where, build_
   });
 }
 
-graph_handle bring_to(graph_handle&& handle, place where, std::optional<tier> edges) {
+graph_handle to_device(graph_handle&& handle, execution_device where, std::optional<tier> edges) {
   return as_error([&] {
     graph& g = graph_access::change(handle);
     if (g.in_file && edges == tier::file) {  // the file serves any device
@@ -270,7 +270,7 @@ graph_handle bring_to(graph_handle&& handle, place where, std::optional<tier> ed
   });
 }
 
-bool readable_at(graph_handle const& handle, place where, std::optional<tier> edges) try {
+bool readable_by(graph_handle const& handle, execution_device where, std::optional<tier> edges) try {
   graph const& g = graph_access::of(handle);
   if (g.in_file && edges.value_or(tier::file) != tier::file) return false;
   for (edge_lists const* lists : {&g.out, &g.in}) {
@@ -286,7 +286,7 @@ bool readable_at(graph_handle const& handle, place where, std::optional<tier> ed
   rethrow_as_error();
 }
 
-graph_handle reorder_graph(graph_handle g, reorder_options const& options, place where) {
+graph_handle reorder_graph(graph_handle g, reorder_options const& options, execution_device where) {
   return as_error([&] { return graph_access::wrap(reorder(graph_access::take(std::move(g)), options, where)); });
 }
 

@@ -18,7 +18,7 @@ struct graph_access {
 // Same as open_graph, collectively by the processes of a group (common_lists.hpp).
 graph_handle open_in_common(std::filesystem::path const& file, open_options const& options, common_memory::terms const& terms);
 
-// lists_of() in internal order, independent of user ids: entry v belongs to internal vertex v.
-graph_lists lists_inside(graph_handle const& handle, bool in);
+// adjacency_of() in internal order, independent of user ids: entry v belongs to internal vertex v.
+adjacency_arrays lists_inside(graph_handle const& handle, bool in);
 
 }  // namespace garner

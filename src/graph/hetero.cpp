@@ -138,11 +138,11 @@ void about(std::string const& manifest, std::string const& whose, char const* ke
   }
 }
 
-std::uint64_t count_of(hetero_manifest const& m, std::string const& name) {  // of an existing type
+std::uint64_t count_of(dataset_info const& m, std::string const& name) {  // of an existing type
   return std::find_if(m.types.begin(), m.types.end(), [&](vertex_type const& t) { return t.name == name; })->count;
 }
 
-void check_files(hetero_manifest const& m, std::string const& file) {
+void check_files(dataset_info const& m, std::string const& file) {
   for (vertex_type const& t : m.types) {
     std::string const whose = "vertices '" + t.name + "'";
     for (auto const& [key, path] : vertex_files) {
@@ -163,18 +163,19 @@ void check_files(hetero_manifest const& m, std::string const& file) {
       array_rules rules;
       bool const features = path == &edge_type::features;
       rules.of = features ? "edges" : "arcs";
-      rules.rows = features ? e.edges : e.arcs;
+      rules.rows = features ? e.edges : e.stored_edges;
       rules.whole = !features;
       about(file, whose, key, [&, path = path] { check_array(*(e.*path), rules, false); });
     }
     about(file, whose, "lists", [&] {
-      graph_info const info = read_header(e.lists).info;
+      graph_info const info = read_header(e.adjacency).info;
       std::uint64_t const from = count_of(m, e.from), to = count_of(m, e.to);
-      std::string const name = e.lists.string();
+      std::string const name = e.adjacency.string();
       if (info.vertices != std::max(from, to))
         fail(errc::input, "{}: has {} vertices for {} of '{}' and {} of '{}'; it has the larger count", name, info.vertices, from, e.from,
              to, e.to);
-      if (info.edges != e.arcs) fail(errc::input, "{}: has {} edges, but the dataset file declares {}", name, info.edges, e.arcs);
+      if (info.edges != e.stored_edges)
+        fail(errc::input, "{}: has {} edges, but the dataset file declares {}", name, info.edges, e.stored_edges);
       if (info.id_map || info.id_base || info.order != vertex_order::natural)
         fail(errc::input, "{}: its vertices are numbered otherwise than 0, 1, ...; convert its data set again", name);
     });
@@ -211,7 +212,7 @@ std::size_t type_named(std::vector<vertex_type> const& types, std::string_view n
 
 std::string name_of(edge_type const& e) { return e.from + " " + e.relation + " " + e.to; }
 
-void check_names(hetero_manifest const& m, std::string const& file) {
+void check_names(dataset_info const& m, std::string const& file) {
   std::set<std::string> types;
   for (std::size_t i = 0; i < m.types.size(); ++i)
     if (!types.insert(m.types[i].name).second) fail(errc::input, "{}: vertices[{}].name: '{}' stands twice", file, i, m.types[i].name);
@@ -226,14 +227,14 @@ void check_names(hetero_manifest const& m, std::string const& file) {
   }
 }
 
-hetero_manifest parse_manifest(std::string_view text, fs::path const& path) {
+dataset_info parse_manifest(std::string_view text, fs::path const& path) {
   std::string const file = path.string();
   fs::path const base = path.parent_path();
   document<json> const read{parse(text, file)};
   field const whole = field(read.all, "", file).object({"garner", "vertices", "edges"});
   if (std::uint64_t const is = whole["garner"].count(); is != version)
     fail(errc::input, "{}: garner: is {}; this Garner reads dataset files of version {}", file, is, version);
-  hetero_manifest m;
+  dataset_info m;
   for (field const& f : whole["vertices"].items()) {
     f.object({"name", "count", "features", "labels", "times", "train", "valid", "test"});
     vertex_type& t = m.types.emplace_back();
@@ -246,20 +247,20 @@ hetero_manifest parse_manifest(std::string_view text, fs::path const& path) {
     f.object({"from", "relation", "to", "arcs", "edges", "lists", "edge_ids", "times", "features"});
     edge_type& e = m.edges.emplace_back();
     e.from = f["from"].text(), e.relation = f["relation"].text(), e.to = f["to"].text();
-    e.arcs = f["arcs"].count();
-    e.edges = f.has("edges") ? f["edges"].count() : e.arcs;
-    e.lists = located(base, f["lists"].text());
+    e.stored_edges = f["arcs"].count();
+    e.edges = f.has("edges") ? f["edges"].count() : e.stored_edges;
+    e.adjacency = located(base, f["lists"].text());
     for (auto const& [key, file_of] : edge_files)
       if (f.has(key)) e.*file_of = located(base, f[key].text());
-    if (!e.edge_ids && e.edges != e.arcs)
+    if (!e.edge_ids && e.edges != e.stored_edges)
       fail(errc::input, "{}: edges[{}].edge_ids: is missing, and {} stored edges are not the {} edges in order", file, m.edges.size() - 1,
-           e.arcs, e.edges);
+           e.stored_edges, e.edges);
   }
   check_names(m, file);
   return m;
 }
 
-std::string manifest_text(hetero_manifest const& m, fs::path const& file) {
+std::string manifest_text(dataset_info const& m, fs::path const& file) {
   fs::path const base = base_of(file);
   using json = nlohmann::ordered_json;
   document<json> made;
@@ -278,9 +279,9 @@ std::string manifest_text(hetero_manifest const& m, fs::path const& file) {
   }
   for (edge_type const& e : m.edges) {
     json& one = another("edges");
-    one["from"] = e.from, one["relation"] = e.relation, one["to"] = e.to, one["arcs"] = e.arcs;
-    if (e.edges != e.arcs) one["edges"] = e.edges;
-    one["lists"] = written(base, e.lists);
+    one["from"] = e.from, one["relation"] = e.relation, one["to"] = e.to, one["arcs"] = e.stored_edges;
+    if (e.edges != e.stored_edges) one["edges"] = e.edges;
+    one["lists"] = written(base, e.adjacency);
     for (auto const& [key, path] : edge_files)
       if (e.*path) one[key] = written(base, *(e.*path));
   }
@@ -291,14 +292,14 @@ std::string manifest_text(hetero_manifest const& m, fs::path const& file) {
   }
 }
 
-hetero_manifest read_manifest(fs::path const& file) {
+dataset_info read_dataset(fs::path const& file) {
   return as_error([&] {
     constexpr std::uint64_t most = 16u << 20;
     input_stream in(file);
     std::string text(most + 1, '\0');
     text.resize(in.read(text.data(), text.size()));
     if (text.size() > most) fail(errc::input, "{}: is longer than {} bytes; a dataset file is small", file.string(), most);
-    hetero_manifest m = parse_manifest(text, file);
+    dataset_info m = parse_manifest(text, file);
     check_files(m, file.string());
     return m;
   });
@@ -306,7 +307,7 @@ hetero_manifest read_manifest(fs::path const& file) {
 
 struct hetero_graph::holder {
   std::string name;
-  hetero_manifest says;
+  dataset_info says;
   std::vector<graph_handle> lists;
 };
 
@@ -344,11 +345,11 @@ hetero_graph hetero_graph::open(fs::path const& manifest, std::function<graph_ha
     }
   };
   return as_error([&] {
-    hetero_manifest says = read_manifest(manifest);
+    dataset_info says = read_dataset(manifest);
     std::vector<graph_handle> lists;
     for (edge_type const& e : says.edges) {
       about(manifest.string(), "edges '" + name_of(e) + "'", "lists", [&] {
-        lists.push_back(opened(e.lists));
+        lists.push_back(opened(e.adjacency));
         check_lists(graph_access::of(lists.back()), e, count_of(says, e.from), count_of(says, e.to));
       });
     }
@@ -367,11 +368,11 @@ hetero_graph::holder& hetero_graph::held() const {
 std::string const& hetero_graph::name() const { return held().name; }
 std::vector<vertex_type> const& hetero_graph::types() const { return held().says.types; }
 std::vector<edge_type> const& hetero_graph::edges() const { return held().says.edges; }
-graph_handle& hetero_graph::lists(std::size_t k) {
+graph_handle& hetero_graph::adjacency(std::size_t k) {
   if (k >= held().lists.size()) fail(errc::usage, "{}: edge type {} of {}; they are counted from 0", held().name, k, held().lists.size());
   return held().lists[k];
 }
-graph_handle const& hetero_graph::lists(std::size_t k) const { return const_cast<hetero_graph*>(this)->lists(k); }
+graph_handle const& hetero_graph::adjacency(std::size_t k) const { return const_cast<hetero_graph*>(this)->adjacency(k); }
 std::size_t hetero_graph::type(std::string_view name) const {
   return as_error([&] { return type_named(held().says.types, name, held().name); });
 }

@@ -190,17 +190,17 @@ class conversion {
   }
 
   // `e`: with its final name.
-  void write(edge_source const& edges, data_set::edges const& e, direction way, std::optional<fs::path> const& features,
+  void write(edge_source const& edges, data_set::edges const& e, direction strategy, std::optional<fs::path> const& features,
              std::vector<std::int64_t> const& times) {
-    bool const back = way == direction::reversed;
+    bool const back = strategy == direction::reversed;
     relation_sizes sizes{e.from, e.to, count_of(e.from), count_of(e.to)};
     if (back) std::swap(sizes.source_name, sizes.target_name), std::swap(sizes.sources, sizes.targets);
-    relation made = make_relation(edges, sizes, way, {.id_bytes = options_.id_bytes});
+    relation made = make_relation(edges, sizes, strategy, {.id_bytes = options_.id_bytes});
     std::string const stem = e.from + "___" + e.relation + "___" + e.to;
     edge_type type{e.from, e.relation, e.to, made.lists.info.edges, edges.count()};
     type.features = features;
-    type.lists = to_ / (stem + ".gnr");
-    std::uint64_t const arcs = type.arcs;
+    type.adjacency = to_ / (stem + ".gnr");
+    std::uint64_t const arcs = type.stored_edges;
     auto const edge_of = [&](std::uint64_t k) { return made.edge_ids.empty() ? k : std::uint64_t{made.edge_ids[k]}; };
     auto const write_numbers = [&](char const* what, auto const& item) {
       fs::path const file = to_ / (stem + "." + what + ".npy");
@@ -215,8 +215,8 @@ class conversion {
       type.edge_ids = write_numbers("edge_ids", [&](std::uint64_t k) { return static_cast<std::int64_t>(edge_of(k)); });
     if (e.times) type.times = write_numbers("times", [&](std::uint64_t k) { return times[edge_of(k)]; });
     made.edge_ids = {};
-    if (options_.packed) pack(made.lists);
-    save_graph(made.lists, type.lists);
+    if (options_.compressed) pack(made.lists);
+    save_graph(made.lists, type.adjacency);
     report_.made.edges.push_back(std::move(type));
   }
 
@@ -234,7 +234,7 @@ hetero_report convert_hetero(fs::path const& folder, fs::path const& manifest, h
   return as_error([&] {
     phase const timed{"graph.convert_hetero"};
     if (manifest.extension() != ".json") fail(errc::usage, "{}: a dataset file's name ends in .json", manifest.string());
-    if (options.packed && options.id_bytes == 8)
+    if (options.compressed && options.id_bytes == 8)
       fail(errc::usage, "compressed edges have ids of 4 bytes; leave out compression or ids of 8 bytes");
     { pending_file const there(manifest); }  // fails early if it is not writable
     return conversion(folder, manifest, options).run(manifest);

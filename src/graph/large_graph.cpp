@@ -98,9 +98,9 @@ struct large_graph::lists {
   std::uint64_t words[2] = {};
 };
 
-std::uint64_t scratch_bytes_of(std::uint64_t arcs, bool weights, bool undirected, bool in_lists, bool compress, bool compact) {
+std::uint64_t scratch_bytes_of(std::uint64_t arcs, bool weights, bool undirected, bool in_edges, bool compress, bool compact) {
   std::uint64_t const keys = undirected ? 2 * arcs : arcs, one = keys * (weights ? 12 : 8);
-  std::uint64_t const turned = in_lists && !undirected ? one : 0;
+  std::uint64_t const turned = in_edges && !undirected ? one : 0;
   return one + turned + keys * (weights ? 4 : 0) + (compress ? keys * (weights ? 17 : 9) : 0) + (compact ? 2 * keys * 8 : 0);
 }
 
@@ -110,13 +110,13 @@ large_graph::large_graph(std::filesystem::path const& to, std::string name, larg
       how_(how),
       build_(build),
       folder_(how.scratch.empty() ? to.parent_path() : how.scratch),
-      x_({place_kind::host, 0}),
+      x_({device_kind::cpu, 0}),
       used_before_(host_budget().used()) {
   std::uint64_t const limit = host_budget().limit();
   bytes_ = limit - std::min(limit, used_before_);
   if (how.bytes) bytes_ = std::min(bytes_, how.bytes);
   if (build.id_bytes != 0 && build.id_bytes != 4 && build.id_bytes != 8) fail(errc::usage, "id bytes {}: say 4 or 8", build.id_bytes);
-  if (build.draw_weights) require_weights(*build.draw_weights);
+  if (build.random_weights) require_weights(*build.random_weights);
   scratch_file const there(folder_);  // reports an unusable folder now
 }
 large_graph::~large_graph() = default;
@@ -130,7 +130,7 @@ void large_graph::begin(edge_list const& part) {
   begun_ = true;
   undirected_ = build_.undirected.value_or(part.undirected);
   mirror_ = undirected_ && !(part.mirrored && build_.keep_duplicates);  // why: see build_graph()
-  weighted_ = part.weights_are != weight_kind::none && !build_.draw_weights;
+  weighted_ = part.weights_are != weight_kind::none && !build_.random_weights;
   real_ = part.weights_are == weight_kind::f32;
   if (part.ids.empty() && build_.numbering != build_options::ids::compact) require_buildable(name_, part.vertices, false);
   sorter_ = std::make_unique<arc_sorter>(x_, folder_, weighted_, std::min(bytes_ / 2, left() / 4 * 3));
@@ -264,7 +264,7 @@ void large_graph::compact() {
 graph_info large_graph::finish(edge_list said, build_report& report) {
   phase const timed{"graph.build_by_parts"};
   if (!begun_) begin(said);
-  report.arcs_read = arcs_;
+  report.edges_read = arcs_;
   if (!said.ids.empty() && build_.numbering == build_options::ids::keep) {
     said.vertices = said.ids.back() + 1;
     said.ids = {};
@@ -289,15 +289,15 @@ graph_info large_graph::finish(edge_list said, build_report& report) {
   }
   said.ids = {};
   info.directed = !undirected_;
-  info.in_lists = info.directed && build_.in_lists;
+  info.in_edges = info.directed && build_.in_edges;
   info.id_bytes = build_.id_bytes ? build_.id_bytes : 4;
-  info.weights = build_.draw_weights ? build_.draw_weights->kind
-                 : !weighted_        ? weight_kind::none
-                 : real_             ? weight_kind::f32
-                                     : weight_kind::u32;
+  info.weights = build_.random_weights ? build_.random_weights->kind
+                 : !weighted_          ? weight_kind::none
+                 : real_               ? weight_kind::f32
+                                       : weight_kind::u32;
   info.id_map = maps;
   info.id_base = maps ? 0 : said.id_base + first_id;
-  info.packed = how_.compress;
+  info.compressed = how_.compress;
   if (how_.compress) info.id_bytes = 4;
   counts_.name = name_;
   report.bytes_needed = bytes_;
@@ -316,7 +316,7 @@ large_graph::lists large_graph::write_lists(arc_sorter& from, bool thinned, std:
   l.at = at;
   l.offsets = buffer<std::uint64_t>(tier::host, n + 1, -1, "offsets");
   std::optional<section_stream> plain;
-  if (info.packed) l.targets = std::make_unique<scratch_file>(folder_);
+  if (info.compressed) l.targets = std::make_unique<scratch_file>(folder_);
   else plain.emplace(out_, at);
   if (info.weights != weight_kind::none) l.weights = std::make_unique<scratch_file>(folder_);
   gathered<std::uint64_t> wide([&](std::uint64_t const* ids, std::uint64_t count) { plain->append(ids, count * 8); });
@@ -332,7 +332,7 @@ large_graph::lists large_graph::write_lists(arc_sorter& from, bool thinned, std:
     around.clear(), around_weights.clear();
   };
   // Marks vertices with at least one edge, if offsets do not show them.
-  bool const touches = thinned && info.directed && !info.in_lists;
+  bool const touches = thinned && info.directed && !info.in_edges;
   buffer<std::uint32_t> touched(tier::host, touches ? (n + 31) / 32 : 0, -1, "vertices that have an edge");
   auto const touch = [&](std::uint64_t v) { touched[v / 32] |= 1u << v % 32; };
   std::uint64_t written = 0, next = 0;
@@ -341,7 +341,7 @@ large_graph::lists large_graph::write_lists(arc_sorter& from, bool thinned, std:
     while (next <= u) l.offsets[next++] = written;
     if (info.id_bytes == 8) wide.push(v);
     else narrow.push(static_cast<std::uint32_t>(v));
-    if (l.weights) weights.push(build_.draw_weights ? drawn_weight(*build_.draw_weights, u, v) : weight);
+    if (l.weights) weights.push(build_.random_weights ? drawn_weight(*build_.random_weights, u, v) : weight);
     if (touches) touch(u), touch(v);
     ++written;
     if (!turned) return;
@@ -419,14 +419,14 @@ void large_graph::pack(lists& l) {
     std::uint64_t const bytes = to[0]->bytes() + to[1]->bytes() + to[2]->bytes();
     about_.plain_bytes += info.edges * 4, about_.packed_bytes += bytes;
     (of ? about_.weight_bits : about_.target_bits) = info.edges ? static_cast<double>(bytes) * 8 / static_cast<double>(info.edges) : 0;
-    if (of || (info.in_lists && &l == lists_[0].get())) from.reset();  // in-edges are read again
+    if (of || (info.in_edges && &l == lists_[0].get())) from.reset();  // in-edges are read again
   }
 }
 
 void large_graph::write_beside(std::uint64_t at, lists const& in, std::uint64_t& checksum) {
   graph_info const& info = counts_.info;
   section_stream to(out_, at);
-  buffer<std::uint64_t> const& in_offsets = info.in_lists ? in.offsets : counts_.out.offsets;
+  buffer<std::uint64_t> const& in_offsets = info.in_edges ? in.offsets : counts_.out.offsets;
   progress told("cached neighbours", info.edges);
   std::uint64_t const words = about_.cached_bytes / 4 / std::max<std::uint64_t>(1, info.vertices);
   std::uint64_t const most = std::max<std::uint64_t>(1024, left() / 4 / info.id_bytes),
@@ -456,20 +456,20 @@ void large_graph::write_beside(std::uint64_t at, lists const& in, std::uint64_t&
 void large_graph::write_container(std::uint64_t id_base, build_report& report) {
   graph_info& info = counts_.info;
   std::uint64_t const n = info.vertices;
-  std::uint64_t const state = (n + 1) * 8 * (info.in_lists ? 2 : 1) + (info.directed && !info.in_lists ? n / 8 : 0);
-  auto const enough = [&] { return left() >= state + of_streams + least_merge * (info.in_lists ? 2 : 1); };
+  std::uint64_t const state = (n + 1) * 8 * (info.in_edges ? 2 : 1) + (info.directed && !info.in_edges ? n / 8 : 0);
+  auto const enough = [&] { return left() >= state + of_streams + least_merge * (info.in_edges ? 2 : 1); };
   if (!enough()) sorter_->cut();
   bool const tiny = how_.bytes && how_.bytes < large_graph_least;  // as in tests
   if (!enough() && !tiny)
     fail(errc::memory,
          "{}: {} bytes of host memory are left for its {} vertices and a part of its edges, and {} are needed; raise the host budget{}",
-         name_, left(), n, state + of_streams + least_merge * 2, info.directed && info.in_lists ? ", or leave out --in-edges" : "");
+         name_, left(), n, state + of_streams + least_merge * 2, info.directed && info.in_edges ? ", or leave out --in-edges" : "");
   std::uint64_t const free = left() - std::min(left(), state + of_streams);
-  std::uint64_t const share = std::max<std::uint64_t>(tiny ? 1024 : least_merge, free / (info.in_lists ? 5 : 4) * (info.in_lists ? 2 : 3));
+  std::uint64_t const share = std::max<std::uint64_t>(tiny ? 1024 : least_merge, free / (info.in_edges ? 5 : 4) * (info.in_edges ? 2 : 3));
   sorter_->finish(share);
 
   std::unique_ptr<arc_sorter> turned;
-  if (info.in_lists) turned = std::make_unique<arc_sorter>(x_, folder_, weighted_, share);
+  if (info.in_edges) turned = std::make_unique<arc_sorter>(x_, folder_, weighted_, share);
   lists_[0] = std::make_unique<lists>(write_lists(*sorter_, true, container::on_page(container::page + (n + 1) * 8), turned.get(), report));
   about_.runs += sorter_->runs(), about_.passes += sorter_->passes();
   sorter_.reset();
@@ -484,12 +484,12 @@ void large_graph::write_container(std::uint64_t id_base, build_report& report) {
     turned.reset();
   }
   lists& out = *lists_[0];
-  lists& in = info.in_lists ? *lists_[1] : out;
-  if (info.packed)
+  lists& in = info.in_edges ? *lists_[1] : out;
+  if (info.compressed)
     for (auto const& l : lists_)
       if (l) pack(*l);
-  words = {out.words[0], out.words[1], info.in_lists ? in.words[0] : 0, info.in_lists ? in.words[1] : 0};
-  if (!info.directed || info.in_lists) {
+  words = {out.words[0], out.words[1], info.in_edges ? in.words[0] : 0, info.in_edges ? in.words[1] : 0};
+  if (!info.directed || info.in_edges) {
     report.isolated = 0;
     for (std::uint64_t v = 0; v < n; ++v)
       report.isolated += out.offsets[v] == out.offsets[v + 1] && in.offsets[v] == in.offsets[v + 1] ? 1 : 0;
@@ -517,8 +517,8 @@ void large_graph::write_container(std::uint64_t id_base, build_report& report) {
     else if (s.kind == section_kind::in_targets) s.checksum = in.checksum;
     else if (s.kind == section_kind::out_weights) write([&](section_stream& to) { copy(*out.weights, to); });
     else if (s.kind == section_kind::in_weights) write([&](section_stream& to) { copy(*in.weights, to); });
-    else if (s.kind == section_kind::cached_neighbours) {
-      about_.cached_neighbours = cached, about_.cached_bytes = s.bytes;
+    else if (s.kind == section_kind::cached_neighbors) {
+      about_.cached_neighbors = cached, about_.cached_bytes = s.bytes;
       write_beside(s.offset, in, s.checksum);
     } else {
       write([&](section_stream& to) { copy(*(kind < first_packed + 6 ? out : in).packed[(kind - first_packed) % 6], to); });

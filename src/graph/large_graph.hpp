@@ -44,14 +44,14 @@ struct large_report {
   std::uint64_t scratch_bytes = 0;                  // peak size of the unnamed files
   std::uint64_t plain_bytes = 0, packed_bytes = 0;  // of adjacency that was compressed
   double target_bits = 0, weight_bits = 0;          // per edge
-  std::uint32_t cached_neighbours = 0;              // per vertex
+  std::uint32_t cached_neighbors = 0;               // per vertex
   std::uint64_t cached_bytes = 0;
 };
 
 // With a smaller host budget, sorting in parts is disabled.
 inline constexpr std::uint64_t large_graph_least = std::uint64_t{32} << 20;
 // Upper bound, approximately, on scratch disk space in addition to the graph file.
-std::uint64_t scratch_bytes_of(std::uint64_t arcs, bool weights, bool undirected, bool in_lists, bool compress, bool compact);
+std::uint64_t scratch_bytes_of(std::uint64_t arcs, bool weights, bool undirected, bool in_edges, bool compress, bool compact);
 
 class large_graph : public arc_sink {
  public:

@@ -90,7 +90,7 @@ struct room_sizes {
 room_sizes sizes_of(graph_info const& info, std::uint64_t window) {
   bool const weighted = info.weights != weight_kind::none;
   std::uint64_t const data = window / 4 * 3;
-  std::uint64_t const targets = !weighted ? data : info.packed ? data / 2 : data / (info.id_bytes + 4) * info.id_bytes;
+  std::uint64_t const targets = !weighted ? data : info.compressed ? data / 2 : data / (info.id_bytes + 4) * info.id_bytes;
   return {up(targets, page), weighted ? up(data - targets, page) : 0, std::max<std::uint64_t>(64, window / 4 / (weighted ? 16 : 8))};
 }
 // Both buffers use half of the remaining host memory: a verification may need the other half.

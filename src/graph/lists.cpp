@@ -53,7 +53,7 @@ void const* plain(memory_block const& there, packed_array const& packed, std::ui
   if (!there.bytes() && packed.empty()) return nullptr;
   spare = memory_block(tier::host, edges * each, -1, "lists, as arrays");
   auto const bring = [](memory_block const& from, void* to) {
-    executor x(in_device_memory(from.where()) ? place{place_kind::device, from.device()} : place{});
+    executor x(in_device_memory(from.where()) ? execution_device{device_kind::cuda, from.device()} : execution_device{});
     x.copy(to, from.data(), from.bytes());
     x.wait();
   };
@@ -104,25 +104,25 @@ void by_rank(graph const& g, edge_lists const& of, Id const* targets, std::uint3
 
 }  // namespace
 
-graph_lists lists_inside(graph_handle const& handle, bool in) {
+adjacency_arrays lists_inside(graph_handle const& handle, bool in) {
   return as_error([&] {
     graph const& g = graph_access::of(handle);
-    if (in && g.info.directed && g.info.edges && !g.info.in_lists)
+    if (in && g.info.directed && g.info.edges && !g.info.in_edges)
       fail(errc::input, "{}: this directed graph has no in-edges; open it with its in-edges, which builds them", g.name);
-    edge_lists const& of = in && g.info.in_lists ? g.in : g.out;
+    edge_lists const& of = in && g.info.in_edges ? g.in : g.out;
     std::uint64_t const m = g.info.edges;
     auto const made = std::make_shared<copies>();
     if (g.in_file) {
       bring_home(g, of, false, made->targets);
       if (g.info.weights != weight_kind::none) bring_home(g, of, true, made->weights);
     }
-    return graph_lists{of.offsets.data(),
-                       g.in_file ? made->targets.data() : plain(of.targets, of.packed_targets, m, g.info.id_bytes, made->targets),
-                       g.in_file ? made->weights.data() : plain(of.weights, of.packed_weights, m, 4, made->weights),
-                       false,
-                       made->targets.bytes() > 0,
-                       made->weights.bytes() > 0,
-                       made};
+    return adjacency_arrays{of.offsets.data(),
+                            g.in_file ? made->targets.data() : plain(of.targets, of.packed_targets, m, g.info.id_bytes, made->targets),
+                            g.in_file ? made->weights.data() : plain(of.weights, of.packed_weights, m, 4, made->weights),
+                            false,
+                            made->targets.bytes() > 0,
+                            made->weights.bytes() > 0,
+                            made};
   });
 }
 
@@ -130,7 +130,7 @@ std::uint64_t digest_of(graph_handle const& handle) {
   return as_error([&] {
     graph_info const& info = handle.info();
     std::vector<std::uint64_t> sums{info.vertices, info.edges,    info.id_bytes, static_cast<std::uint64_t>(info.weights),
-                                    info.directed, info.in_lists, info.id_base,  static_cast<std::uint64_t>(info.order)};
+                                    info.directed, info.in_edges, info.id_base,  static_cast<std::uint64_t>(info.order)};
     auto const add = [&](void const* data, std::uint64_t bytes) {
       constexpr std::uint64_t block = 1 << 20;
       std::size_t const before = sums.size();
@@ -142,8 +142,8 @@ std::uint64_t digest_of(graph_handle const& handle) {
       });
     };
     for (bool const in : {false, true}) {
-      if (in && !(info.directed && info.in_lists)) continue;
-      graph_lists const lists = lists_inside(handle, in);
+      if (in && !(info.directed && info.in_edges)) continue;
+      adjacency_arrays const lists = lists_inside(handle, in);
       add(lists.offsets, (info.vertices + 1) * 8);
       add(lists.targets, info.edges * info.id_bytes);
       if (lists.weights) add(lists.weights, info.edges * 4);
@@ -156,12 +156,12 @@ std::uint64_t digest_of(graph_handle const& handle) {
   });
 }
 
-graph_lists lists_of(graph_handle const& handle, bool in) {
+adjacency_arrays adjacency_of(graph_handle const& handle, bool in) {
   return as_error([&] {
     graph const& g = graph_access::of(handle);
-    graph_lists const lists = lists_inside(handle, in);
+    adjacency_arrays const lists = lists_inside(handle, in);
     if (g.info.order == vertex_order::natural) return lists;
-    edge_lists const& of = in && g.info.in_lists ? g.in : g.out;
+    edge_lists const& of = in && g.info.in_edges ? g.in : g.out;
     std::uint64_t const m = g.info.edges;
     auto const there = std::make_shared<copies>();
     there->offsets = memory_block(tier::host, (g.info.vertices + 1) * 8, -1, "lists, as arrays");
@@ -170,13 +170,13 @@ graph_lists lists_of(graph_handle const& handle, bool in) {
     with_id_type(g.info, [&](auto id) {
       by_rank(g, of, static_cast<decltype(id) const*>(lists.targets), static_cast<std::uint32_t const*>(lists.weights), *there);
     });
-    return graph_lists{static_cast<std::uint64_t const*>(there->offsets.data()),
-                       there->targets.data(),
-                       lists.weights ? there->weights.data() : nullptr,
-                       true,
-                       true,
-                       true,
-                       there};
+    return adjacency_arrays{static_cast<std::uint64_t const*>(there->offsets.data()),
+                            there->targets.data(),
+                            lists.weights ? there->weights.data() : nullptr,
+                            true,
+                            true,
+                            true,
+                            there};
   });
 }
 

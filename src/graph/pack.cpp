@@ -267,22 +267,22 @@ void unpack_lists(graph_info const& info, edge_lists& lists) {
 
 void pack(graph& g) {
   g.require_in_memory();
-  if (g.info.packed) return;
+  if (g.info.compressed) return;
   if (g.info.vertices > std::numeric_limits<std::uint32_t>::max())
     fail(errc::input, "{}: {} vertices; compression requires fewer than 2^32", g.name, g.info.vertices);
   pack_lists(g.info, g.out);
-  if (g.info.in_lists) pack_lists(g.info, g.in);
+  if (g.info.in_edges) pack_lists(g.info, g.in);
   if (g.by_id.bytes() && g.info.id_bytes == 8) g.by_id = ids_of_width(g.by_id, 8, 4);
   g.info.id_bytes = 4;
-  g.info.packed = true;
+  g.info.compressed = true;
 }
 
 void unpack(graph& g) {
   g.require_in_memory();
-  if (!g.info.packed) return;
+  if (!g.info.compressed) return;
   unpack_lists(g.info, g.out);
-  if (g.info.in_lists) unpack_lists(g.info, g.in);
-  g.info.packed = false;
+  if (g.info.in_edges) unpack_lists(g.info, g.in);
+  g.info.compressed = false;
 }
 
 }  // namespace garner

@@ -45,7 +45,7 @@ void each_entry_by_rank(std::uint64_t const* offsets, std::uint64_t vertices, Ra
   });
 }
 
-// Maps adjacency entries to those of lists_of(): entry i of vertex v is begins[v] + places[i]. Takes 4 bytes per entry of host memory;
+// Maps adjacency entries to those of adjacency_of(): entry i of vertex v is begins[v] + places[i]. Takes 4 bytes per entry of host memory;
 // while it is built also the targets, if they are compressed or elsewhere.
 struct entry_places {
   buffer<std::uint64_t> begins;

@@ -95,12 +95,12 @@ file_format chosen(std::filesystem::path const& path, read_options const& option
 // Runs a reader; if memory runs out, the error reports its progress.
 template <class Read>
 read_result with_memory(std::string const& name, Read const& read) {
-  static counter arcs_read{"graph.arcs_read"};
+  static counter edges_read{"graph.arcs_read"};
   phase const timed{"graph.read"};
   try {
     read_result result = read();
     result.edges.source = name;
-    arcs_read.add(result.edges.arcs.size());
+    edges_read.add(result.edges.arcs.size());
     return result;
   } catch (std::bad_alloc const&) {
     fail(errc::memory, "{}: host memory is too small for its edge list (16 bytes per edge, 4 per weight); use a machine with more", name);

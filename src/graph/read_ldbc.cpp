@@ -77,7 +77,7 @@ std::vector<std::uint64_t> read_vertices(input_stream& in, read_options const& o
   std::vector<std::uint64_t> ids(list.arcs.size()), spare(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = list.arcs[i].source;
   list = {};
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   if (std::span<std::uint64_t> const in_order = sort(x, ids, spare); in_order.data() != ids.data()) ids.swap(spare);
   if (auto const twice = std::adjacent_find(ids.begin(), ids.end()); twice != ids.end())
     fail(errc::input, "{}: vertex {} stands there more than once; a list of vertices names each once", in.name(), *twice);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t worth_a_device = 1u << 23;  // below this the host sorts faster than a device can allocate
 }
 
-record_sorter::record_sorter(place where, std::uint64_t records, std::uint64_t part, bool values)
+record_sorter::record_sorter(execution_device where, std::uint64_t records, std::uint64_t part, bool values)
     : x_(where),
       keys_(x_.near(), records, x_.device(), "edges, to sort"),
       spare_(x_.near(), records, x_.device(), "edges, to sort"),
@@ -19,10 +19,10 @@ record_sorter::record_sorter(place where, std::uint64_t records, std::uint64_t p
       spare_values_(x_.near(), values ? records : 0, x_.device(), "edges, to sort"),
       staged_values_(tier::host, values ? 2 * part : 0, x_.device(), "edges on their way") {}
 
-std::unique_ptr<record_sorter> record_sorter::at(place where, std::uint64_t records, bool values) {
-  if (where.kind == place_kind::host || records == 0 || records >> 32) return nullptr;
+std::unique_ptr<record_sorter> record_sorter::at(execution_device where, std::uint64_t records, bool values) {
+  if (where.kind == device_kind::cpu || records == 0 || records >> 32) return nullptr;
   std::uint64_t part = 1u << 14, room = std::max(part, records / 2 + 1);  // the simulated device has a small one, to have several parts
-  if (where.kind == place_kind::device) {
+  if (where.kind == device_kind::cuda) {
     if (records < worth_a_device) return nullptr;
     budget const& of = device_budget(where.index);
     std::uint64_t const there = std::min(device::memory(where.index).free_bytes, of.limit() - std::min(of.limit(), of.used()));

@@ -21,7 +21,7 @@ class record_sorter {
  public:
   // A sorter for that many records, a share of them at a time: room().
   // Null if host threads sort faster, or the device lacks the memory.
-  static std::unique_ptr<record_sorter> at(place where, std::uint64_t records, bool values);
+  static std::unique_ptr<record_sorter> at(execution_device where, std::uint64_t records, bool values);
   std::uint64_t room() const { return keys_.size(); }
   std::uint64_t part() const { return staged_keys_.size() / 2; }  // maximum number of records per call of make() and take()
 
@@ -58,7 +58,7 @@ class record_sorter {
   }
 
  private:
-  record_sorter(place where, std::uint64_t records, std::uint64_t part, bool values);
+  record_sorter(execution_device where, std::uint64_t records, std::uint64_t part, bool values);
   std::uint64_t* staged(std::uint64_t from) const { return staged_keys_.data() + from; }
   std::uint32_t* staged_value(std::uint64_t from) const { return staged_values_.empty() ? nullptr : staged_values_.data() + from; }
 

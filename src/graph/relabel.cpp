@@ -189,15 +189,15 @@ edge_lists relabel_near(executor& x, graph const& g, edge_lists const& old, buff
       std::uint64_t const first = cuts[c], count = cuts[c + 1] - first, base = lists.offsets[first],
                           edges = lists.offsets[cuts[c + 1]] - base;
       if (edges == 0) continue;
-      auto const write = [&](auto packed_lists, auto with_weights) {
+      auto const write = [&](auto compressed_adjacency, auto with_weights) {
         for_each_item<32>(x, count,
-                          list_keys<Id, decltype(packed_lists)::value, decltype(with_weights)::value>{
+                          list_keys<Id, decltype(compressed_adjacency)::value, decltype(with_weights)::value>{
                               view, order.data(), renamed.data(), offsets.data(), first, base, id_bits, keys.data(), values.data()},
                           access_mode::aligned, true);
       };
-      auto const write_weighted = [&](auto packed_lists) {
-        if (weighted) write(packed_lists, std::true_type{});
-        else write(packed_lists, std::false_type{});
+      auto const write_weighted = [&](auto compressed_adjacency) {
+        if (weighted) write(compressed_adjacency, std::true_type{});
+        else write(compressed_adjacency, std::false_type{});
       };
       if (!packed) write_weighted(std::false_type{});
       else if constexpr (sizeof(Id) == 4) write_weighted(std::true_type{});
@@ -223,7 +223,7 @@ edge_lists relabel_near(executor& x, graph const& g, edge_lists const& old, buff
 std::uint64_t relabel_near_bytes(graph_info const& info) {
   std::uint64_t const chunk = std::min(info.edges, 2 * chunk_edges);  // a list larger than a chunk is a chunk of its own
   bool const weighted = info.weights != weight_kind::none;
-  return info.edges * (info.id_bytes + (weighted ? 4 : 0)) * (info.in_lists ? 2 : 1) + (info.vertices + 1) * 32 +
+  return info.edges * (info.id_bytes + (weighted ? 4 : 0)) * (info.in_edges ? 2 : 1) + (info.vertices + 1) * 32 +
          chunk * (weighted ? 24 : 16);
 }
 

@@ -142,13 +142,13 @@ struct lists_being_made {
 constexpr std::uint64_t no_vertex = ~std::uint64_t{0};  // before the first
 
 template <class Edge>
-relation make(edge_source const& edges, relation_sizes const& of, direction way, relation_options const& options) {
+relation make(edge_source const& edges, relation_sizes const& of, direction strategy, relation_options const& options) {
   std::uint64_t const n = std::max(of.sources, of.targets), count = edges.count();
   int const shift = static_cast<int>(std::bit_width(n));
   // Calls f(key) for each directed copy of an edge.
-  auto const keys_of = [way, shift](arc const& e, auto const& f) {
-    if (way != direction::reversed) f(e.target << shift | e.source);
-    if (way == direction::reversed || (way == direction::both && e.source != e.target)) f(e.source << shift | e.target);
+  auto const keys_of = [strategy, shift](arc const& e, auto const& f) {
+    if (strategy != direction::reversed) f(e.target << shift | e.source);
+    if (strategy == direction::reversed || (strategy == direction::both && e.source != e.target)) f(e.source << shift | e.target);
   };
   auto const known = [&](arc const& e) { return e.source < of.sources && e.target < of.targets; };
   thread_pool& threads = shared_pool();
@@ -167,7 +167,7 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
   };
 
   // --- input already sorted ---
-  std::atomic<bool> sorted{way != direction::both};
+  std::atomic<bool> sorted{strategy != direction::both};
   constexpr std::uint64_t step = 1u << 13;
   // Calls f(number, edge, previous key or no_vertex) in [first, last).
   auto const each_in_turn = [&](std::uint64_t first, std::uint64_t last, auto const& f) {
@@ -212,7 +212,7 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
 
   // --- buckets ---
   bool const carries = options.edge_id_bytes || options.weights;
-  std::uint64_t const arcs_at_most = way == direction::both ? 2 * count : count;
+  std::uint64_t const arcs_at_most = strategy == direction::both ? 2 * count : count;
   std::unique_ptr<record_sorter> const device = sizeof(Edge) == 4 ? record_sorter::at(options.where, arcs_at_most, carries) : nullptr;
   std::uint64_t wanted = std::min<std::uint64_t>(4096, std::bit_ceil(arcs_at_most / (1u << 15) + 1));
   if (device) wanted = device->room() >= arcs_at_most ? 1 : std::min(wanted, std::bit_ceil(16 * (arcs_at_most / device->room() + 1)));
@@ -244,7 +244,7 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
       bar.advance(std::min(size, count - b * size));
     });
   };
-  bool const counted = buckets.count() > 1 || way == direction::both || !device;
+  bool const counted = buckets.count() > 1 || strategy == direction::both || !device;
   if (!counted)
     for (std::uint64_t b = 0; b <= blocks; ++b) place[b] = std::min(count, b * size);
   else
@@ -293,7 +293,8 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
           [&](std::uint64_t, std::uint64_t* keys, std::uint32_t* with) {
             std::uint64_t const from = next;
             std::vector<std::uint64_t> begin{0};
-            for (; next < blocks && begin.back() + in_block(next) <= device->part(); ++next) begin.push_back(begin.back() + in_block(next));
+            for (; next < blocks && begin.back() + in_block(next) <= device->part(); ++next)
+              begin.push_back(begin.back() + in_block(next));
             threads.run(next - from, 1, [&](std::uint64_t k, std::uint64_t) {
               std::uint64_t at = begin[k];
               read_block(from + k, [&](std::uint64_t i, arc const& e) {
@@ -376,7 +377,7 @@ relation make(edge_source const& edges, relation_sizes const& of, direction way,
 
 }  // namespace
 
-relation make_relation(edge_source const& edges, relation_sizes const& of, direction way, relation_options const& options) {
+relation make_relation(edge_source const& edges, relation_sizes const& of, direction strategy, relation_options const& options) {
   phase const timed{"graph.relation"};
   if (std::max(of.sources, of.targets) >= 0xffffffffull)
     fail(errc::input, "{}: {} {} and {} {}: more than the 2^32 - 2 that can be built", edges.name(), of.sources, of.source_name, of.targets,
@@ -386,7 +387,7 @@ relation make_relation(edge_source const& edges, relation_sizes const& of, direc
     fail(errc::input, "{}: {} edges are more than the 2^32 of an edge type; give them as two relations", edges.name(), edges.count());
   if (options.id_bytes != 0 && options.id_bytes != 4 && options.id_bytes != 8)
     fail(errc::usage, "id bytes {}: say 4 or 8", options.id_bytes);
-  return wide ? make<std::uint64_t>(edges, of, way, options) : make<std::uint32_t>(edges, of, way, options);
+  return wide ? make<std::uint64_t>(edges, of, strategy, options) : make<std::uint32_t>(edges, of, strategy, options);
 }
 
 std::pair<std::uint64_t, std::uint64_t> largest_ends(edge_source const& edges) {

@@ -40,10 +40,10 @@ struct relation_options {
   std::uint32_t id_bytes = 0;       // of a neighbor: 4, 8, or 0 for what fits
   std::uint32_t edge_id_bytes = 4;  // 8 for 2^32 edges or more; 0: not requested
   float const* weights = nullptr;   // one per edge, stored in the adjacency
-  place where = {};                 // device that sorts
+  execution_device where = {};      // device that sorts
 };
 // errc::input names an edge whose id exceeds its type's count.
-relation make_relation(edge_source const& edges, relation_sizes const& of, direction way, relation_options const& options = {});
+relation make_relation(edge_source const& edges, relation_sizes const& of, direction strategy, relation_options const& options = {});
 
 // One more than the largest source and target.
 std::pair<std::uint64_t, std::uint64_t> largest_ends(edge_source const& edges);

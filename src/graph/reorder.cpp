@@ -241,16 +241,16 @@ void carry_ids(graph& g, table const& order, table const& renamed, vertex_order 
 }
 
 // The lists are built in local memory and stay there; the host converts the ids.
-graph reorder_near(graph g, reorder_options const& options, place where) {
+graph reorder_near(graph g, reorder_options const& options, execution_device where) {
   if (options.by == vertex_order::bfs) fail(errc::usage, "order bfs is computed on the CPU; use device cpu");
   memory_block const& far = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
-  bool const on_device = where.kind == place_kind::device;
+  bool const on_device = where.kind == device_kind::cuda;
   if (far.bytes() && (on_device ? far.device() != where.index : in_device_memory(far.where())))
     fail(errc::usage, "{}: its edges are not readable on {}; open the graph for that device, or bring_to() it there", g.name,
          to_string(where));
-  g.cached_neighbours = {};
+  g.cached_neighbors = {};
   g.cached_per_vertex = 0;
-  executor x(where), home({place_kind::host, 0});
+  executor x(where), home({device_kind::cpu, 0});
   table const order = find_order(options.by == vertex_order::score ? x : home, g, options), renamed = inverse(order);
   auto const near = [&](table const& from) {
     table to(x.near(), from.size(), x.device(), "new order");
@@ -260,32 +260,32 @@ graph reorder_near(graph g, reorder_options const& options, place where) {
   };
   table const near_order = near(order), near_renamed = near(renamed);
   g.out = relabel_near(x, g, g.out, near_order, near_renamed);
-  if (g.info.in_lists) g.in = relabel_near(x, g, g.in, near_order, near_renamed);
-  g.info.packed = false;
+  if (g.info.in_edges) g.in = relabel_near(x, g, g.in, near_order, near_renamed);
+  g.info.compressed = false;
   carry_ids(g, order, renamed, options.by);
   return g;
 }
 
 }  // namespace
 
-graph reorder(graph g, reorder_options const& options, place where) {
+graph reorder(graph g, reorder_options const& options, execution_device where) {
   phase const timed{"graph.reorder"};
   std::uint64_t const n = g.info.vertices;
   if (n > none) fail(errc::input, "{}: {} vertices are more than the 2^32 - 1 that can be reordered", g.name, n);
   if (options.by == vertex_order::natural && g.info.order == vertex_order::natural) return g;
-  if (where.kind != place_kind::host) return reorder_near(std::move(g), options, where);
+  if (where.kind != device_kind::cpu) return reorder_near(std::move(g), options, where);
   if (in_device_memory(g.out.targets.where()) || in_device_memory(g.out.packed_targets.words.where()))
     fail(errc::usage, "{}: its edges lie on a device; load the graph into host memory to reorder it", g.name);
   unpack(g);
-  g.cached_neighbours = {};
+  g.cached_neighbors = {};
   g.cached_per_vertex = 0;
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   table const order = find_order(x, g, options), renamed = inverse(order);
   carry_ids(g, order, renamed, options.by);
-  progress bar("reordering", g.info.edges * (g.info.in_lists ? 2 : 1));
+  progress bar("reordering", g.info.edges * (g.info.in_edges ? 2 : 1));
   with_id_type(g.info, [&](auto id) {
     g.out = relabel<decltype(id)>(x, g.info, g.out, order, renamed, bar);
-    if (g.info.in_lists) g.in = relabel<decltype(id)>(x, g.info, g.in, order, renamed, bar);
+    if (g.info.in_edges) g.in = relabel<decltype(id)>(x, g.info, g.in, order, renamed, bar);
   });
   return g;
 }
@@ -295,7 +295,7 @@ std::uint64_t reorder_bytes(graph_info const& info) {
   // First the sort that finds the order. Then a second copy of one direction's lists, two tables, degrees, and the threads' sort buffers.
   std::uint64_t const ids = info.vertices * (2 * 8 + 2 * info.id_bytes), finding = info.vertices * 40;
   std::uint64_t const moving = lists + info.vertices * 16 + std::min<std::uint64_t>(info.edges * 16, 64u << 20);
-  return lists * (info.in_lists ? 2 : 1) + ids + std::max(finding, moving);
+  return lists * (info.in_edges ? 2 : 1) + ids + std::max(finding, moving);
 }
 
 vertex_order parse_order(std::string_view name) {

@@ -12,7 +12,7 @@ namespace garner {
 
 // On the CPU: the arrays are in host memory. On a GPU (any order except bfs): the same result, read from the present tier (plain or
 // compressed) and built in the memory of that device, where it stays.
-graph reorder(graph g, reorder_options const& options, place where = {});
+graph reorder(graph g, reorder_options const& options, execution_device where = {});
 
 std::uint64_t reorder_bytes(graph_info const& info);  // peak host memory, including the graph
 

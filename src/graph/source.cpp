@@ -52,7 +52,7 @@ graph_source::graph_source(std::filesystem::path name) : name_(std::move(name)) 
          "{}: making it needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise the host budget or take "
          "a smaller scale",
          name_.string(), format_bytes(bytes.near + bytes.result), bytes.near + bytes.result, format_bytes(allowed), allowed);
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   build_report report;
   made_ = generate(x, *options, report);
   made_->name = name_.string();
@@ -61,12 +61,12 @@ graph_source::graph_source(std::filesystem::path name) : name_(std::move(name)) 
 }
 
 void graph_source::want_in_lists() {
-  if (!header_.info.directed || header_.info.in_lists) return;
-  makes_in_lists_ = header_.info.in_lists = true;
+  if (!header_.info.directed || header_.info.in_edges) return;
+  makes_in_lists_ = header_.info.in_edges = true;
   // The compressed size is not known yet.
-  if (header_.info.packed) header_.words.in_targets = most_packed_bytes(header_.info.edges) / 4;
-  if (header_.info.packed && header_.info.weights != weight_kind::none) header_.words.in_weights = header_.words.in_targets;
-  header_.sections = container::layout(header_.info, header_.words, header_.cached_neighbours);
+  if (header_.info.compressed) header_.words.in_targets = most_packed_bytes(header_.info.edges) / 4;
+  if (header_.info.compressed && header_.info.weights != weight_kind::none) header_.words.in_weights = header_.words.in_targets;
+  header_.sections = container::layout(header_.info, header_.words, header_.cached_neighbors);
 }
 
 std::uint64_t graph_source::making_bytes(bool for_device) const {
@@ -77,7 +77,7 @@ std::uint64_t graph_source::making_bytes(bool for_device) const {
 }
 
 graph graph_source::load(load_options const& how) {
-  bool const makes = how.in_lists && makes_in_lists_;
+  bool const makes = how.in_edges && makes_in_lists_;
   if (how.edges == tier::file && generated_)
     fail(errc::usage, "{}: is made in memory, so it lies in no file; write it with garner generate, or say tier host", name_.string());
   if (how.edges == tier::file && makes)
@@ -92,7 +92,7 @@ graph graph_source::load(load_options const& how) {
     made_.reset();
   } else {
     load_options home = how;
-    home.in_lists = false, home.edges = tier::host, home.device = -1;
+    home.in_edges = false, home.edges = tier::host, home.device = -1;
     g = load_graph(name_, home);
   }
   if (makes) {
@@ -101,7 +101,7 @@ graph graph_source::load(load_options const& how) {
     making_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
   if (how.device < 0) return g;
-  return graph_access::take(bring_to(graph_access::wrap(std::move(g)), {place_kind::device, how.device}, how.edges));
+  return graph_access::take(to_device(graph_access::wrap(std::move(g)), {device_kind::cuda, how.device}, how.edges));
 }
 
 buffer<std::uint64_t> graph_source::offsets(bool of_in_lists, bool check) const {

@@ -98,7 +98,7 @@ graph_summary summarize(graph_info const& info, std::uint64_t const* offsets, st
 graph_summary summarize(std::filesystem::path const& file, bool check) {
   graph_info const info = read_header(file).info;
   auto const offsets = load_offsets(file, false, check);
-  auto const in_offsets = info.in_lists ? load_offsets(file, true, check) : buffer<std::uint64_t>{};
+  auto const in_offsets = info.in_edges ? load_offsets(file, true, check) : buffer<std::uint64_t>{};
   return summarize(info, offsets.data(), in_offsets.data());
 }
 

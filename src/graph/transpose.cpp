@@ -57,22 +57,22 @@ edge_lists transposed(executor& x, graph_info const& info, edge_lists const& fro
 }  // namespace
 
 void add_in_lists(graph& g) {
-  if (!g.info.directed || g.info.in_lists) return;
+  if (!g.info.directed || g.info.in_edges) return;
   phase const timed{"graph.in_lists"};
   if (in_device_memory(g.out.targets.where()) || in_device_memory(g.out.packed_targets.words.where()))
     fail(errc::usage, "{}: its edges are on a device; in-edges are built from host memory", g.name);
   if (g.info.vertices > 0xffffffffull) fail(errc::input, "{}: {} vertices; in-edges require fewer than 2^32", g.name, g.info.vertices);
-  executor x({place_kind::host, 0});
-  bool const packed = g.info.packed;
+  executor x({device_kind::cpu, 0});
+  bool const packed = g.info.compressed;
   unpack(g);
   g.in = with_id_type(g.info, [&](auto id) { return transposed<decltype(id)>(x, g.info, g.out); });
-  g.info.in_lists = true;
+  g.info.in_edges = true;
   if (packed) pack(g);
 }
 
 std::uint64_t bytes_to_transpose(graph_info const& info) {
   std::uint64_t const plain = info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
-  return info.vertices * 8 + (info.packed ? 2 * plain : 0);
+  return info.vertices * 8 + (info.compressed ? 2 * plain : 0);
 }
 
 }  // namespace garner

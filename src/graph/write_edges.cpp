@@ -120,13 +120,13 @@ struct weighted_target {
 void write_sg(csr_arrays const& g, chunked_file& file, progress& bar, bool weighted) {
   std::vector<std::uint64_t> in_offsets;
   std::vector<std::uint32_t> in_targets, in_weights;
-  auto const lists = [&](std::uint64_t const* offsets, auto const& neighbour, std::uint32_t const* weights) {
+  auto const lists = [&](std::uint64_t const* offsets, auto const& neighbor, std::uint32_t const* weights) {
     file.array<std::uint64_t>(g.vertices + 1, bar, [&](std::uint64_t i) { return offsets[i]; });
     if (weighted)
       file.array<weighted_target>(g.edges, bar, [&](std::uint64_t i) {
-        return weighted_target{static_cast<std::int32_t>(neighbour(i)), static_cast<std::int32_t>(weights[i])};
+        return weighted_target{static_cast<std::int32_t>(neighbor(i)), static_cast<std::int32_t>(weights[i])};
       });
-    else file.array<std::int32_t>(g.edges, bar, [&](std::uint64_t i) { return static_cast<std::int32_t>(neighbour(i)); });
+    else file.array<std::int32_t>(g.edges, bar, [&](std::uint64_t i) { return static_cast<std::int32_t>(neighbor(i)); });
   };
   std::string header(17, '\0');
   header[0] = g.directed;

@@ -65,7 +65,7 @@ struct mini_batch::parts {
   std::optional<std::size_t> times_at;  // in the report, which are those of the first that were handed over; none: not kept
   double gather_began = 0;              // by the host's clock
   std::uint64_t epoch = 0, index = 0, seeds = 0;
-  std::unique_ptr<blocks> drawn;
+  std::unique_ptr<sampled_subgraph> drawn;
   std::shared_ptr<epoch_order const> order;
   std::int64_t const* positions = nullptr;
   std::vector<memory_block> rooms;
@@ -124,7 +124,7 @@ struct load_core {
   std::condition_variable changed;
   std::deque<std::shared_ptr<mini_batch::parts>> ready;  // null: the end of an epoch
   std::vector<std::shared_ptr<mini_batch::parts>> idle;
-  std::vector<std::unique_ptr<blocks>> idle_blocks;
+  std::vector<std::unique_ptr<sampled_subgraph>> idle_blocks;
   std::vector<std::shared_ptr<mini_batch::parts>> all;
   std::exception_ptr error;
   bool stop = false;
@@ -136,13 +136,13 @@ struct load_core {
 }  // namespace
 
 mini_batch::mini_batch() = default;
-mini_batch::~mini_batch() { give_back(); }
+mini_batch::~mini_batch() { release(); }
 mini_batch::mini_batch(mini_batch&& other) noexcept : taken_(std::exchange(other.taken_, nullptr)) {}
 mini_batch& mini_batch::operator=(mini_batch&& other) noexcept {
-  if (this != &other) give_back(), taken_ = std::exchange(other.taken_, nullptr);
+  if (this != &other) release(), taken_ = std::exchange(other.taken_, nullptr);
   return *this;
 }
-void mini_batch::give_back() noexcept {
+void mini_batch::release() noexcept {
   if (!taken_) return;
   try {
     taken_->each_use([&](parts::reader& r) { r.done.record(taken_->device, r.stream); });
@@ -165,7 +165,7 @@ mini_batch::parts const& held(std::shared_ptr<mini_batch::parts> const& taken) {
 std::uint64_t mini_batch::epoch() const { return held(taken_).epoch; }
 std::uint64_t mini_batch::index() const { return held(taken_).index; }
 std::uint64_t mini_batch::seeds() const { return held(taken_).seeds; }
-blocks const& mini_batch::drawn() const { return *held(taken_).drawn; }
+sampled_subgraph const& mini_batch::subgraph() const { return *held(taken_).drawn; }
 std::int64_t const* mini_batch::positions() const { return held(taken_).positions; }
 mini_batch::rows const& mini_batch::of_table(std::size_t k) const {
   auto const& rows = held(taken_).rows;
@@ -210,7 +210,7 @@ struct loader::impl {
   // `own_alone`: no seeds are its own.
   impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, loader_options const& options,
        std::vector<std::int64_t> at_times, bool own_alone = false)
-      : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(executor(s.where()), executor::urgent{}) {
+      : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(executor(s.device()), executor::urgent{}) {
     chooses_window = o.window == 0;
     if (chooses_window) o.window = first_window;
     check_options();
@@ -223,12 +223,12 @@ struct loader::impl {
       count_epoch();
       if (a_epoch == 0)
         fail(errc::input, "{} seeds per rank do not fill one mini-batch of {}, and drop_last leaves smaller ones out; use a smaller batch",
-             share, o.batch);
+             share, o.batch_size);
       seeds = near(from);
     }
     fingerprint = s.inside().fingerprint;
     auto const note = [&](std::uint64_t value) { fingerprint = with(fingerprint, value); };
-    for (std::uint64_t const k : {o.batch, std::uint64_t{o.shuffle}, std::uint64_t{o.drop_last}, o.seed, std::uint64_t{o.seed_type},
+    for (std::uint64_t const k : {o.batch_size, std::uint64_t{o.shuffle}, std::uint64_t{o.drop_last}, o.seed, std::uint64_t{o.seed_type},
                                   std::uint64_t{o.rank}, std::uint64_t{o.ranks}, seed_count})
       note(k);
     for (std::int64_t const k : from) note(static_cast<std::uint64_t>(k));
@@ -238,7 +238,7 @@ struct loader::impl {
       if (!file || table.table->tiers()[tier::file] == 0 || table.seeds_only || table.by) continue;
       if (o.merge_share > 0) merge_reads = std::max(merge_reads, required_requests(file->measured(), o.merge_share));
       if (file->stored_bytes() >= worth_measuring)
-        o.window = std::max(o.window, look_ahead(file->measured(), static_cast<double>(o.batch), batch_list::most));
+        o.window = std::max(o.window, look_ahead(file->measured(), static_cast<double>(o.batch_size), batch_list::most));
     }
     for (loaded_table const& table : tables) {
       row_view const& view = tensor_access::view(*table.table);
@@ -260,14 +260,14 @@ struct loader::impl {
                                                        file_cache::terms{host_bytes, device_bytes, o.cache, merge_reads, o.window,
                                                                          tensor_access::file_scores(*table.table), factors});
       }
-      bool const far = x.where().kind != place_kind::host && view.kept() < view.rows && view.row_bytes > 0 && ahead && !file;
-      windows.push_back(far && (o.way == load_way::window || o.way == load_way::automatic)
+      bool const far = x.where().kind != device_kind::cpu && view.kept() < view.rows && view.row_bytes > 0 && ahead && !file;
+      windows.push_back(far && (o.strategy == load_strategy::window || o.strategy == load_strategy::automatic)
                             ? std::make_unique<row_window>(x.where(), view, table.table->kind(), window_bytes(), o.multiprocessors)
                             : nullptr);
     }
     auto const none = [](auto const& all) { return std::none_of(all.begin(), all.end(), [](auto const& w) { return w != nullptr; }); };
     from_files = !none(caches);
-    bool const waits = !none(windows) || (x.where().kind != place_kind::host && sampler.inside().far());
+    bool const waits = !none(windows) || (x.where().kind != device_kind::cpu && sampler.inside().far());
     if (!waits && !from_files) o.window = std::min(o.window, near_window(x.asynchronous()));
     chooses_window &= waits;
     window = o.window;
@@ -293,7 +293,7 @@ struct loader::impl {
   }
   void count_epoch() {
     share = (seed_count + o.ranks - 1) / o.ranks;
-    a_epoch = o.drop_last ? share / o.batch : (share + o.batch - 1) / o.batch;
+    a_epoch = o.drop_last ? share / o.batch_size : (share + o.batch_size - 1) / o.batch_size;
   }
 
   double since_made() const { return ms_since(core->made); }
@@ -333,8 +333,8 @@ struct loader::impl {
     if (!at.empty() && at.size() != count) fail(errc::input, "{} times for {} seeds; give each one", at.size(), count);
   }
   void check_options() const {
-    if (o.batch < 1 || o.batch > 1u << 24) fail(errc::usage, "mini-batches of {} seeds: say 1 to 16,777,216", o.batch);
-    if (o.ahead < 1 || o.ahead > most_ahead) fail(errc::usage, "{} mini-batches ahead: say 1 to {}", o.ahead, most_ahead);
+    if (o.batch_size < 1 || o.batch_size > 1u << 24) fail(errc::usage, "mini-batches of {} seeds: say 1 to 16,777,216", o.batch_size);
+    if (o.prefetch < 1 || o.prefetch > most_ahead) fail(errc::usage, "{} mini-batches ahead: say 1 to {}", o.prefetch, most_ahead);
     if (o.window < 1 || o.window > batch_list::most)
       fail(errc::usage, "a window of {} mini-batches: say 1 to {}", o.window, batch_list::most);
     if (!(o.merge_share >= 0 && o.merge_share < 1))
@@ -371,9 +371,9 @@ struct loader::impl {
           fail(errc::input, "table {} has {} rows, and there are {} vertices of its type; give each vertex one row", k, t.table->rows(),
                vertices);
       }
-      if (!(t.table->where() == sampler.where()))
+      if (!(t.table->device() == sampler.device()))
         fail(errc::usage, "table {} is gathered on {} and the sampler works on {}; give both the same device", k,
-             to_string(t.table->where()), to_string(sampler.where()));
+             to_string(t.table->device()), to_string(sampler.device()));
       tensor_access::written(*t.table, t.to);
     }
   }
@@ -383,7 +383,7 @@ struct loader::impl {
     std::shared_ptr<epoch_order const> order;  // null: of an epoch of the caller's own ...
     own_batch const* own = nullptr;            // ... its seeds
     std::uint64_t epoch = 0, index = 0, first = 0, count = 0;
-    std::unique_ptr<blocks> drawn;
+    std::unique_ptr<sampled_subgraph> drawn;
     bool ends = false;                                 // the epoch
     std::vector<std::shared_ptr<fetch_span>> fetched;  // of the first of a group, a table
     double began = 0, ended = 0;                       // the group's sampling was given, by the host's clock; of its first
@@ -462,8 +462,8 @@ struct loader::impl {
         order = std::make_shared<epoch_order const>(order_of_epoch(l.x, l.seeds.span(), l.o.shuffle, l.o.seed, epoch, l.o.rank, l.o.ranks));
       }
       for (; g.size() < l.window && index < l.a_epoch; ++index) {
-        std::uint64_t const first = index * l.o.batch;
-        g.push_back({order, nullptr, epoch, index, first, std::min(l.o.batch, l.share - first), nullptr, index + 1 == l.a_epoch, {}});
+        std::uint64_t const first = index * l.o.batch_size;
+        g.push_back({order, nullptr, epoch, index, first, std::min(l.o.batch_size, l.share - first), nullptr, index + 1 == l.a_epoch, {}});
       }
       return g;
     }
@@ -563,13 +563,13 @@ struct loader::impl {
     g.clear(), g.rows.clear();
   }
   void sample(group& g) {
-    std::vector<blocks::parts*> together;
+    std::vector<sampled_subgraph::parts*> together;
     for (job& j : g) {
       {
         std::lock_guard const hold(core->mutex);
         if (!core->idle_blocks.empty()) j.drawn = std::move(core->idle_blocks.back()), core->idle_blocks.pop_back();
       }
-      if (!j.drawn) j.drawn = std::make_unique<blocks>();
+      if (!j.drawn) j.drawn = std::make_unique<sampled_subgraph>();
       together.push_back(&j.drawn->inside());
       if (j.own) {
         std::vector<typed_seeds> some;
@@ -664,7 +664,7 @@ struct loader::impl {
     {
       std::unique_lock hold(core->mutex);
       // At most so many are ready, besides those that the caller has.
-      core->changed.wait(hold, [&] { return core->stop || core->ready.size() < o.ahead; });
+      core->changed.wait(hold, [&] { return core->stop || core->ready.size() < o.prefetch; });
       if (core->stop) return false;
       core->report.loader_waited_ms += ms_since(clock);
       if (!core->idle.empty()) r = core->idle.front(), core->idle.erase(core->idle.begin());
@@ -737,7 +737,7 @@ struct loader::impl {
       tensor_access::require_peers(*t.table);
       if (windows[k] || caches[k]) {
         gather_how how;
-        how.way = gather_way::aligned, how.kind = t.table->kind(), how.to = to;
+        how.strategy = gather_strategy::aligned, how.kind = t.table->kind(), how.to = to;
         how.scales = to != how.kind && how.kind == element::i8 ? tensor_access::scales(*t.table) : nullptr;
         gather_from(x, windows[k] ? of.rows[k].use(x) : tensor_access::view(*t.table), ids, r.rooms[k].data(), how);
         if (!caches[k]) continue;
@@ -750,9 +750,9 @@ struct loader::impl {
       gather_options how;
       how.to = t.to;
       how.stream = stream_ref::of_address(x.stream());
-      if (o.way == load_way::staged) how.way = gather_way::staged;
-      if (o.way == load_way::zero_copy)
-        how.way = gather_way::shifted, how.order = gather_order::none, how.duplicates = gather_duplicates::repeat;
+      if (o.strategy == load_strategy::staged) how.strategy = gather_strategy::staged;
+      if (o.strategy == load_strategy::zero_copy)
+        how.strategy = gather_strategy::shifted, how.order = gather_order::none, how.duplicates = gather_duplicates::repeat;
       t.table->gather(ids, {r.rooms[k].data(), r.rooms[k].bytes()}, how);
     }
     if (counts_rows()) x.copy(r.counts_here.data(), r.counts.data(), r.counts.bytes());
@@ -781,16 +781,16 @@ struct loader::impl {
     std::lock_guard const hold(core->mutex);
     if (std::exchange(r.told, true)) return;
     load_report& all = core->report;
-    blocks::parts const& b = r.drawn->inside();
+    sampled_subgraph::parts const& b = r.drawn->inside();
     all.sample_ms += b.ms;
-    for (auto const& t : b.types) all.vertices += t.seen.count;
+    for (auto const& t : b.types) all.nodes += t.seen.count;
     for (auto const& e : b.relations) all.edges += e.seen.count;
     all.gather_ms += x.asynchronous() ? r.begun.ms_until(r.ready) : r.gather_ms;
     for (auto const& f : r.fetched) {
       if (!f) continue;
       all.fetch_ms += x.asynchronous() ? f->begun.ms_until(f->done) : f->ms;
       all.window_rows += f->run.far - f->run.fetched - f->run.left_far, all.fetched_rows += f->run.fetched;
-      all.far_bytes += (f->run.fetched + f->run.left_far) * f->row_bytes;
+      all.remote_bytes += (f->run.fetched + f->run.left_far) * f->row_bytes;
     }
     for (std::size_t k = 0; k < tables.size(); ++k) {
       std::array<std::uint64_t, tier_count> rows{};
@@ -799,8 +799,8 @@ struct loader::impl {
       else std::copy_n(r.counts_here.data() + k * tier_count, tier_count, rows.data());
       for (std::size_t t = 0; t < tier_count; ++t) all.rows[static_cast<tier>(t)] += rows[t];
       std::uint64_t const row_bytes = tables[k].table->row_bytes();
-      if (!windows[k] && x.where().kind != place_kind::host)
-        all.far_bytes += (rows[static_cast<std::size_t>(tier::host)] + rows[static_cast<std::size_t>(tier::file)]) * row_bytes;
+      if (!windows[k] && x.where().kind != device_kind::cpu)
+        all.remote_bytes += (rows[static_cast<std::size_t>(tier::host)] + rows[static_cast<std::size_t>(tier::file)]) * row_bytes;
       all.file_hits += r.of_files[k].hits, all.file_reads += r.of_files[k].reads, all.file_bytes += r.of_files[k].bytes;
     }
     all.file_waited_ms += r.file_waited_ms;
@@ -967,7 +967,7 @@ void loader::begin(std::uint64_t epoch) {
 void loader::open(std::uint64_t epoch, std::uint64_t draws) {
   as_error([&] { impl_->open(epoch, draws); });
 }
-void loader::give(own_batch seeds) {
+void loader::submit(own_batch seeds) {
   as_error([&] { impl_->give(std::move(seeds)); });
 }
 void loader::end() {
@@ -1033,24 +1033,24 @@ load_state load_state::parse(std::string_view text) {
   return s;
 }
 
-std::string_view to_string(load_way way) {
-  switch (way) {
-    case load_way::window:
+std::string_view to_string(load_strategy strategy) {
+  switch (strategy) {
+    case load_strategy::window:
       return "window";
-    case load_way::tiered:
+    case load_strategy::tiered:
       return "tiered";
-    case load_way::zero_copy:
+    case load_strategy::zero_copy:
       return "zero_copy";
-    case load_way::staged:
+    case load_strategy::staged:
       return "staged";
-    case load_way::automatic:
+    case load_strategy::automatic:
       break;
   }
   return "automatic";
 }
-load_way parse_load_way(std::string_view text) {
-  for (load_way const way : all_load_ways)
-    if (text == to_string(way)) return way;
+load_strategy parse_load_strategy(std::string_view text) {
+  for (load_strategy const strategy : all_load_strategies)
+    if (text == to_string(strategy)) return strategy;
   fail(errc::usage, "way '{}': say automatic, window, tiered, zero_copy or staged", text);
 }
 

@@ -145,7 +145,7 @@ load_plan plan_load(load_question const& q) {
   ground const g(q);
   std::size_t const types = g.types.size(), relations = g.relations.size();
   p.training = g.seeds;
-  double const batch = std::min(static_cast<double>(q.loader.batch), g.seeds);
+  double const batch = std::min(static_cast<double>(q.loader.batch_size), g.seeds);
   p.types.resize(types), p.edges_by_hop.resize(relations);
   std::vector<double> draws(relations), before(relations);
   std::vector<std::vector<double>> drawn(relations);  // per class of sampling vertices
@@ -195,7 +195,7 @@ load_plan plan_load(load_question const& q) {
     }
   }
   p.list_bytes = 32 * whole(p.edges) + (q.weighted ? 128 * whole(std::accumulate(looked_at.begin(), looked_at.end(), 0.0) * 4 / 128) : 0);
-  bool const host = q.where.kind == place_kind::host;
+  bool const host = q.where.kind == device_kind::cpu;
   // Rows cached on the device: those with the most neighbors; with several types, the first of each.
   auto const for_classes = [&](std::size_t t, auto const& f) {
     load_type const& of = g.types[t];
@@ -211,8 +211,8 @@ load_plan plan_load(load_question const& q) {
   };
   double all_vertices = 0, window_rows = 0, brought = 0;
   std::vector<bool> windows(types);
-  bool from_file = false, waits = false, far_lists = false;
-  for (load_relation const& r : g.relations) far_lists |= r.far && !host;
+  bool from_file = false, waits = false, remote_adjacency = false;
+  for (load_relation const& r : g.relations) remote_adjacency |= r.far && !host;
   for (std::size_t t = 0; t < types; ++t) {
     double far = 0, all = 0, together = 0;
     for_classes(t, [&](double here, double there, double, double gone) {
@@ -220,13 +220,14 @@ load_plan plan_load(load_question const& q) {
     });
     if (q.disjoint) all = trees(t, draws);
     bool const file = g.types[t].rows_at_home.has_value();
-    windows[t] = !host && !file && far > 0.5 && (q.loader.way == load_way::automatic || q.loader.way == load_way::window);
+    windows[t] =
+        !host && !file && far > 0.5 && (q.loader.strategy == load_strategy::automatic || q.loader.strategy == load_strategy::window);
     from_file |= file, waits |= windows[t], all_vertices += all;
     if (windows[t]) window_rows += all, brought += together / first_window * static_cast<double>(g.types[t].row_bytes);
   }
   constexpr double room = 1.25;  // what grows to what mini-batches take has a quarter more
   p.window = q.loader.window ? q.loader.window : first_window;
-  waits |= far_lists;
+  waits |= remote_adjacency;
   auto const most = static_cast<double>(q.loader.window_bytes.value_or(q.near_limit / 4));  // of each table
   double n = 0;
   for (load_type const& t : g.types) n += static_cast<double>(t.vertices);
@@ -259,7 +260,7 @@ load_plan plan_load(load_question const& q) {
     p.near_bytes += (of.near_rows + of.window_rows) * row_bytes, p.file_bytes += of.file_reads * row_bytes;
   }
   p.vertices = p.near_rows + p.far_rows;
-  double const group = waits || from_file ? window : std::min<double>(window, near_window(q.where.kind == place_kind::device));
+  double const group = waits || from_file ? window : std::min<double>(window, near_window(q.where.kind == device_kind::cuda));
 
   // Device memory.
   auto const take = [&](std::string what, double bytes) {
@@ -289,19 +290,20 @@ load_plan plan_load(load_question const& q) {
   }
   for (std::size_t r = 0; r < relations; ++r) a_batch += made(first.edges[r], draws[r]) * (q.edge_ids ? 24 : 16);
   double const entries = n * together * 4;
-  auto const beyond = static_cast<double>(places_beyond(q.where.kind == place_kind::device, q.near_limit));
+  auto const beyond = static_cast<double>(places_beyond(q.where.kind == device_kind::cuda, q.near_limit));
   take("sampler: local numbers of vertices", q.disjoint || (together > 1 && entries > beyond) ? slots : entries);
   take("sampler: work of a window",
-       items * (36 + (far_lists && q.where.kind == place_kind::device ? 16 : 0) + (q.weighted ? 16 : 0)) + wide * (together > 1 ? 24 : 12));
+       items * (36 + (remote_adjacency && q.where.kind == device_kind::cuda ? 16 : 0) + (q.weighted ? 16 : 0)) +
+           wide * (together > 1 ? 24 : 12));
   // Limited by the length of an epoch; a device samples the first of the next one too.
-  double const ever = q.batches ? static_cast<double>(q.batches) * (q.where.kind == place_kind::device ? 2 : 1) : 3 * group;
-  take("mini-batches drawn, of three windows and ahead", (std::min(3 * group, ever) + q.loader.ahead + 2) * a_batch);
+  double const ever = q.batches ? static_cast<double>(q.batches) * (q.where.kind == device_kind::cuda ? 2 : 1) : 3 * group;
+  take("mini-batches drawn, of three windows and ahead", (std::min(3 * group, ever) + q.loader.prefetch + 2) * a_batch);
   for (std::size_t t = 0; t < types; ++t) {
     load_type const& of = g.types[t];
     double const vertices = p.types[t].near_rows + p.types[t].far_rows;
     auto const row_bytes = static_cast<double>(of.row_bytes);
     take(of_type("ring of rows", t),
-         (q.loader.ahead + 2) * 1.125 * vertices * (of.given_bytes ? static_cast<double>(of.given_bytes) : row_bytes));
+         (q.loader.prefetch + 2) * 1.125 * vertices * (of.given_bytes ? static_cast<double>(of.given_bytes) : row_bytes));
     if (!windows[t]) continue;
     double const ids = room * vertices * window;
     double const wanted = std::min({room * 2 * vertices * window, static_cast<double>(of.vertices - std::min(of.vertices, of.rows_kept)),
@@ -310,7 +312,7 @@ load_plan plan_load(load_question const& q) {
     take(of_type("window: which rows it has", t), static_cast<double>(of.vertices) * 4 + wanted * 21 + ids * 37);
   }
   if (host) return p;
-  if (far_lists) {  // a sector an edge: few stand in one
+  if (remote_adjacency) {  // a sector an edge: few stand in one
     double const far = q.lists_kept ? 1 - share_drawn_near(q, g.types[0].classes, drawn[0]) : 1;
     if (q.lists_kept) {
       take("lists kept", static_cast<double>(q.lists_kept));

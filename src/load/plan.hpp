@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "garner/device.hpp"
 #include "garner/graph.hpp"
 #include "garner/load.hpp"
-#include "garner/place.hpp"
 #include "garner/traffic.hpp"
 
 namespace garner {
@@ -61,7 +61,7 @@ struct load_question {
   double seeds = 0;
   graph_info info;
   std::vector<degree_class> degrees;  // of the vertices that sample; empty: uniform
-  place where;
+  execution_device where;
   bool lists_far = false;
   std::uint64_t list_bytes = 0, lists_kept = 0;  // over all relations; kept: on the device where the rest is remote, those read most
   std::vector<std::int64_t> fanouts;
@@ -115,6 +115,8 @@ struct load_plan {
 };
 load_plan plan_load(load_question const& q);
 // For lists that are cached by score.
-inline std::uint64_t kept_list_places(graph_info const& info, bool weighted) { return info.vertices * (weighted && info.packed ? 16 : 8); }
+inline std::uint64_t kept_list_places(graph_info const& info, bool weighted) {
+  return info.vertices * (weighted && info.compressed ? 16 : 8);
+}
 
 }  // namespace garner

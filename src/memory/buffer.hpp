@@ -13,7 +13,7 @@
 
 #include "core/device.hpp"
 #include "core/executor.hpp"
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 
 namespace garner {
 
@@ -23,10 +23,10 @@ class budget;
 //   static constexpr tier kind;
 //   static void* allocate(std::size_t bytes, int device);           errc::memory or errc::device, with what to try
 //   static void release(void*, std::size_t bytes, int device) noexcept;
-//   static bool readable(place_kind)                                 which places may read it
+//   static bool readable(device_kind)                                 which places may read it
 // Memory is not initialized, except that host and managed memory is zero.
 template <class T>
-concept memory_tier = requires(void* p, std::size_t n, int device, place_kind where) {
+concept memory_tier = requires(void* p, std::size_t n, int device, device_kind where) {
   { T::kind } -> std::convertible_to<tier>;
   { T::allocate(n, device) } -> std::same_as<void*>;
   { T::release(p, n, device) }

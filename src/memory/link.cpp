@@ -87,7 +87,7 @@ double median_ms(executor& x, std::function<void(std::uint64_t)> const& prepare,
                  std::function<void()> const& check) {
   if (!x.on_device()) {
     std::vector<double> ms;
-    for (std::uint64_t i = 0; i < (x.where().kind == place_kind::simulated ? 1 : 5); ++i) {
+    for (std::uint64_t i = 0; i < (x.where().kind == device_kind::simulated ? 1 : 5); ++i) {
       check_interrupted();
       prepare(i);
       auto const start = std::chrono::steady_clock::now();
@@ -123,13 +123,16 @@ struct pattern {  // rows that a measurement reads
 struct bench {
   std::optional<executor> own;
   executor& x;
-  executor here{place{place_kind::host, 0}};
+  executor here{execution_device{device_kind::cpu, 0}};
   buffer<std::uint32_t> table;
   buffer<std::uint64_t> total;
   std::uint64_t salt = 0;
 
   bench(tier where, int device, std::uint64_t bytes, char const* what = "link calibration")
-      : own(place{place_kind::device, device}), x(*own), table(where, bytes / 4, device, what), total(tier::device, 1, device, what) {
+      : own(execution_device{device_kind::cuda, device}),
+        x(*own),
+        table(where, bytes / 4, device, what),
+        total(tier::device, 1, device, what) {
     write(0);
   }
   bench(executor& given, tier where, std::uint64_t bytes, char const* what)
@@ -166,7 +169,7 @@ struct bench {
         [&] { for_each_item<Width>(x, body.items, body, p.access); },
         [&] {
           // The simulated lanes of a team share what a body keeps, so each of them adds the team's sum.
-          std::uint64_t const shares = x.where().kind == place_kind::simulated ? Width : 1;
+          std::uint64_t const shares = x.where().kind == device_kind::simulated ? Width : 1;
           if (std::uint64_t const got = x.read(total.data()); got != shares * want)
             fail(errc::device,
                  "device {}: reads of mapped host memory returned wrong data (sum {} instead of {}); on this machine keep all data on the "
@@ -317,7 +320,7 @@ double read_gbs(executor& x, read_pattern how, std::uint64_t bytes) {
 }
 
 double host_copy_gbs() {
-  executor here(place{place_kind::host, 0});
+  executor here(execution_device{device_kind::cpu, 0});
   std::uint64_t const bytes = std::clamp(host_memory_now().free() / 8 / mib, std::uint64_t{1}, std::uint64_t{256}) * mib;
   buffer<std::uint32_t> const from(tier::host, bytes / 4, -1, "measuring copies"), to(tier::host, bytes / 4, -1, "measuring copies");
   for_each_item<1>(here, from.size(), write_words{from.data(), 0});  // pages never written would all be the same page of zeros

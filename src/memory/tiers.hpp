@@ -13,7 +13,7 @@ struct host_tier {
   static constexpr tier kind = tier::host;
   static void* allocate(std::size_t bytes, int device);
   static void release(void* data, std::size_t bytes, int device) noexcept;
-  static bool readable(place_kind) { return true; }
+  static bool readable(device_kind) { return true; }
 };
 static_assert(memory_tier<host_tier>);
 
@@ -22,7 +22,7 @@ struct device_tier {
   static constexpr tier kind = tier::device;
   static void* allocate(std::size_t bytes, int device);
   static void release(void* data, std::size_t bytes, int device) noexcept;
-  static bool readable(place_kind where) { return where == place_kind::device; }
+  static bool readable(device_kind where) { return where == device_kind::cuda; }
 };
 static_assert(memory_tier<device_tier>);
 
@@ -33,7 +33,7 @@ struct peer_tier {
   static int owner(int reader);  // errc::device without a GPU
   static void* allocate(std::size_t bytes, int reader);
   static void release(void* data, std::size_t bytes, int reader) noexcept;
-  static bool readable(place_kind where) { return where == place_kind::device; }
+  static bool readable(device_kind where) { return where == device_kind::cuda; }
 };
 static_assert(memory_tier<peer_tier>);
 
@@ -43,7 +43,7 @@ struct managed_tier {
   static constexpr tier kind = tier::managed;
   static void* allocate(std::size_t bytes, int device);
   static void release(void* data, std::size_t bytes, int device) noexcept;
-  static bool readable(place_kind) { return true; }
+  static bool readable(device_kind) { return true; }
 };
 static_assert(memory_tier<managed_tier>);
 

@@ -73,17 +73,18 @@ struct block_sampler::parts::impl {
   // For adjacency owned by other processes: mini-batches being sampled, the hop that comes next, results of the hops before, and the
   // requests of this one.
   struct split_window {
-    std::vector<blocks::parts*> batches;
+    std::vector<sampled_subgraph::parts*> batches;
     std::uint32_t hop = 0;
-    std::vector<list_draws> came;  // a hop each
+    std::vector<sampling_response> came;  // a hop each
     std::vector<std::uint64_t> counted;
-    list_asks asks;
+    sampling_request asks;
   };
   split_window split;
   std::uint64_t hash_beyond;  // bytes of entries
   wait_at_end settled{x};
 
-  impl(place where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations, block_options const& options)
+  impl(execution_device where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations,
+       block_options const& options)
       : model(options.access),
         x(executor(where, &model), executor::urgent{}),  // while a model runs: few blocks, which wait for the link
         o(options),
@@ -99,8 +100,8 @@ struct block_sampler::parts::impl {
       p.far = r.g->in_file || (x.asynchronous() && !r.elsewhere && !in_device_memory(words.where()));
       if (r.g->in_file) p.windows = std::make_unique<list_windows>(x, *r.g);
       if (o.weighted && x.on_device() && p.lists.directory_bytes(true)) p.lists.cache_directory(x, true, "directory of compressed weights");
-      if (o.device_budget && !p.windows && (p.far || where.kind == place_kind::simulated)) {
-        std::uint64_t const budget = *o.device_budget / map.relations;
+      if (o.graph_cache && !p.windows && (p.far || where.kind == device_kind::simulated)) {
+        std::uint64_t const budget = *o.graph_cache / map.relations;
         std::span<float const> const scores = of_types[r.to].scores;
         if (scores.empty()) p.cached = p.lists.cache_first_arcs(x, budget, o.weighted);
         else p.kept.keep(x, *r.g, *r.lists, p.lists, scores, read_of_a_list(r), budget, o.weighted);
@@ -216,14 +217,14 @@ struct block_sampler::parts::impl {
     return std::any_of(relations.begin(), relations.end(), [](relation_parts const& r) { return r.far; });
   }
   // Sizes a hash table: twice the upper bound, or 1.25 times what was seen. open_edges() checks that it suffices.
-  std::uint64_t slots(std::size_t t, std::span<blocks::parts* const> batches) const {
+  std::uint64_t slots(std::size_t t, std::span<sampled_subgraph::parts* const> batches) const {
     std::uint64_t most = room.vertices[t] * batches.size() + (types[t].is_source ? room.items : 0), seeds = 0;
-    for (blocks::parts const* b : batches)
-      for (blocks::parts::group const& g : b->groups) seeds += g.type == t ? g.count : 0;
+    for (sampled_subgraph::parts const* b : batches)
+      for (sampled_subgraph::parts::group const& g : b->groups) seeds += g.type == t ? g.count : 0;
     if (std::uint64_t const n = types[t].taken) most = std::min(most, (n + n / 4) * batches.size() + seeds);
     return std::bit_ceil(2 * most + 2);
   }
-  void make_rooms(std::span<blocks::parts* const> batches) {
+  void make_rooms(std::span<sampled_subgraph::parts* const> batches) {
     roomy_for = std::max(roomy_for, batches.size());
     std::uint64_t const most = *std::max_element(room.vertices.begin(), room.vertices.end()) * batches.size();
     make(drawn, most), make(at, most + 1), make(first, room.items), make(rank, room.items + 1);
@@ -241,7 +242,7 @@ struct block_sampler::parts::impl {
         x.fill(types[t].place.data(), 0xff, types[t].place.bytes());
       }
     }
-    for (blocks::parts* b : batches) {
+    for (sampled_subgraph::parts* b : batches) {
       b->types.resize(map.types), b->relations.resize(map.relations);
       for (std::size_t t = 0; t < types.size(); ++t) {
         make(b->types[t].ids, room.vertices[t]);
@@ -264,7 +265,7 @@ struct block_sampler::parts::impl {
   }
 
   // --- mini-batches ---
-  using some_batches = std::span<blocks::parts* const>;
+  using some_batches = std::span<sampled_subgraph::parts* const>;
   place_table table_of(std::uint32_t t, std::uint64_t seeds, std::size_t batches) const {
     type_parts const& of = types[t];
     if (!hashes(batches)) return {of.place.data(), nullptr, 0, 1, of.vertices, batches};
@@ -294,7 +295,7 @@ struct block_sampler::parts::impl {
     close(batches);
     if (x.asynchronous()) return;
     double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
-    for (blocks::parts* b : batches) b->ms = ms / n;
+    for (sampled_subgraph::parts* b : batches) b->ms = ms / n;
   }
   // Their seeds are taken.
   void open(some_batches batches) {
@@ -306,15 +307,15 @@ struct block_sampler::parts::impl {
     std::uint64_t* const c = counters.data();
     auto const n = static_cast<std::uint32_t>(batches.size());
     bool const several = n > 1;
-    for (blocks::parts* b : batches) b->begun.record(x);
+    for (sampled_subgraph::parts* b : batches) b->begun.record(x);
     for_each_item<1>(x, map.part(n), begin_batch{c, map});
     if (hashes(n))
       for (type_parts const& t : types) x.fill(t.hashed.data(), 0xff, 2 * t.slots * sizeof(std::uint64_t));
     std::uint64_t before = 0;
     for (std::uint32_t k = 0; k < n; ++k) {
-      blocks::parts& b = *batches[k];
+      sampled_subgraph::parts& b = *batches[k];
       if (o.temporal) garner::grow(x, tree_time, b.seeds, b.seeds + b.seeds / 2, "times of seeds", x.near());
-      for (blocks::parts::group const& g : b.groups) {
+      for (sampled_subgraph::parts::group const& g : b.groups) {
         std::int64_t* const ids = b.types[g.type].ids.data();
         // Counters of none are zero already.
         for_each_item<1>(
@@ -350,8 +351,8 @@ struct block_sampler::parts::impl {
 
   hop_of_relation shared(some_batches batches, std::uint32_t h, std::uint32_t r) const {
     relation_parts const& rel = relations[r];
-    blocks::parts& b = *batches[0];
-    blocks::parts::of_type &from = b.types[rel.of.from], &to = b.types[rel.of.to];
+    sampled_subgraph::parts& b = *batches[0];
+    sampled_subgraph::parts::of_type &from = b.types[rel.of.from], &to = b.types[rel.of.to];
     bool const several = batches.size() > 1;
     hop_of_relation s{};
     s.c = counters.data(), s.map = map;
@@ -382,7 +383,7 @@ struct block_sampler::parts::impl {
   template <class Body>
   Body with_outputs(Body body, some_batches batches, std::uint32_t r, bool edges) const {
     for (std::size_t k = 0; k < batches.size(); ++k) {
-      blocks::parts::of_relation& e = batches[k]->relations[r];
+      sampled_subgraph::parts::of_relation& e = batches[k]->relations[r];
       body.to_batches[k] = {batches[k]->types[relations[r].of.from].ids.data(), edges ? e.rows() : nullptr, edges ? e.cols() : nullptr,
                             edges && o.edge_ids ? e.edge.data() : nullptr};
     }
@@ -515,7 +516,7 @@ struct block_sampler::parts::impl {
     }
     x.wait();
     csr_view<Id> const v = rel.template view<Id>();
-    bool const packed = rel.of.g->info.packed;
+    bool const packed = rel.of.g->info.compressed;
     rel.windows->each(
         *rel.of.lists, {true, false, false}, n,
         [order_home, edge_home](std::uint64_t k) {
@@ -566,7 +567,7 @@ struct block_sampler::parts::impl {
 
   // --- lists that are split over processes ---
   template <class Id>
-  void draw_lists(hop_of_relation s, list_draws& into) {
+  void draw_lists(hop_of_relation s, sampling_response& into) {
     std::uint64_t* const c = counters.data();
     std::uint64_t const n = into.counts.size();
     item_count const drawing = counted(map.drawing(0), n);
@@ -590,17 +591,17 @@ struct block_sampler::parts::impl {
     find<Id>(s, items);
     name(s, counted(counter_map::items, room.items));
     if (looks(relations[0])) for_each_item<1>(x, drawing, count_sifted{s});
-    into.neighbours.resize(items), into.edges.resize(o.edge_ids ? items : 0);
+    into.neighbors.resize(items), into.edges.resize(o.edge_ids ? items : 0);
     x.copy(into.counts.data(), drawn.data(), n * sizeof(std::uint32_t));
-    x.copy(into.neighbours.data(), row.data(), items * sizeof(std::int64_t));
+    x.copy(into.neighbors.data(), row.data(), items * sizeof(std::int64_t));
     if (o.edge_ids) x.copy(into.edges.data(), edge.data(), items * sizeof(std::int64_t));
     x.wait();
   }
-  list_draws draw_lists(std::uint64_t number, std::uint32_t h, std::span<std::int64_t const> vertices,
-                        std::span<std::uint32_t const> batches) {
+  sampling_response draw_lists(std::uint64_t number, std::uint32_t h, std::span<std::int64_t const> vertices,
+                               std::span<std::uint32_t const> batches) {
     check_interrupted();
     std::uint64_t const n = vertices.size();
-    list_draws into;
+    sampling_response into;
     into.counts.resize(n);
     if (n == 0) return into;
     auto const room_for = [&](auto& b, std::uint64_t least) { garner::grow(x, b, least, least + n / 4, "a mini-batch", x.near()); };
@@ -642,7 +643,7 @@ struct block_sampler::parts::impl {
     some_batches const batches = split.batches;
     auto const fanout = [&] { return relations[0].of.fanouts[split.hop]; };
     while (split.hop < map.hops && (split.hop < split.came.size() || fanout() == 0)) {
-      std::uint64_t const comes = fanout() == 0 ? 0 : split.came[split.hop].neighbours.size();
+      std::uint64_t const comes = fanout() == 0 ? 0 : split.came[split.hop].neighbors.size();
       if (comes > room.items) {
         room.items = comes + comes / 4;
         restart_split();
@@ -659,7 +660,7 @@ struct block_sampler::parts::impl {
     if (split.hop == map.hops) {
       close(batches);
       x.wait();
-      for (blocks::parts* b : batches) b->pending = true;
+      for (sampled_subgraph::parts* b : batches) b->pending = true;
       split.asks = {};
       return;
     }
@@ -671,13 +672,13 @@ struct block_sampler::parts::impl {
     if (several) x.copy(split.asks.batches.data(), all_batches.data() + begin, n * sizeof(std::uint32_t));
     x.wait();
   }
-  void number_drawn(some_batches batches, list_draws const& came) {
+  void number_drawn(some_batches batches, sampling_response const& came) {
     hop_of_relation const s = shared(batches, split.hop, 0);
     item_count const drawing = counted(map.drawing(0), room.vertices[0] * batches.size()), items = counted(counter_map::items, room.items);
     x.copy(drawn.data(), came.counts.data(), came.counts.size() * sizeof(std::uint32_t));
     scan(x, s.drawn, s.at, drawing);
     for_each_item<1>(x, s.batches, open_edges{s, false, true});
-    x.copy(row.data(), came.neighbours.data(), came.neighbours.size() * sizeof(std::int64_t));
+    x.copy(row.data(), came.neighbors.data(), came.neighbors.size() * sizeof(std::int64_t));
     if (o.edge_ids) x.copy(edge.data(), came.edges.data(), came.edges.size() * sizeof(std::int64_t));
     for_each_item<32>(x, drawing, take_drawn{s}, access_mode::merged, true);  // a hub may have sampled its whole list
     for_each_item<1>(x, items, reach_drawn{s});
@@ -685,7 +686,7 @@ struct block_sampler::parts::impl {
   }
 };
 
-block_sampler::parts::parts(place where, std::vector<sampled_type> types, std::vector<inner_relation> relations,
+block_sampler::parts::parts(execution_device where, std::vector<sampled_type> types, std::vector<inner_relation> relations,
                             block_options const& options, bool renamed) {
   block_options o = options;
   if (o.temporal) o.disjoint = true;
@@ -748,12 +749,12 @@ std::uint64_t block_sampler::parts::edges(std::uint32_t relation) const {
   return impl_->relations[relation].of.g->info.edges;
 }
 
-void block_sampler::parts::start(blocks::parts& b, std::uint64_t number, std::span<typed_seeds const> seeds, bool near) {
+void block_sampler::parts::start(sampled_subgraph::parts& b, std::uint64_t number, std::span<typed_seeds const> seeds, bool near) {
   prepare(b, number, seeds, near);
-  blocks::parts* const one = &b;
+  sampled_subgraph::parts* const one = &b;
   give({&one, 1});
 }
-void block_sampler::parts::give(std::span<blocks::parts* const> batches) {
+void block_sampler::parts::give(std::span<sampled_subgraph::parts* const> batches) {
   impl& s = *impl_;
   for (std::size_t k = 0; k < batches.size();) {
     std::size_t n = 1;
@@ -763,38 +764,38 @@ void block_sampler::parts::give(std::span<blocks::parts* const> batches) {
     // Seeds always have room.
     std::uint64_t most = 0;
     bool too_small = !s.sized;
-    for (blocks::parts const* b : some) {
+    for (sampled_subgraph::parts const* b : some) {
       most = std::max(most, b->seeds);
-      for (blocks::parts::group const& g : b->groups)
+      for (sampled_subgraph::parts::group const& g : b->groups)
         too_small |= s.room.vertices[g.type] < b->seeds || (s.o.disjoint && 2 * s.room.vertices[g.type] < b->seeds);
     }
     if (too_small || (n > 1 && !std::exchange(s.sized_for_several, true))) s.guess(most, n);
     s.give(some);
-    for (blocks::parts* b : some) b->pending = true;
+    for (sampled_subgraph::parts* b : some) b->pending = true;
     k += n;
   }
 }
 
-list_draws block_sampler::parts::draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices,
-                                      std::span<std::uint32_t const> batches) {
+sampling_response block_sampler::parts::draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices,
+                                             std::span<std::uint32_t const> batches) {
   return impl_->draw_lists(number, hop, vertices, batches);
 }
-void block_sampler::parts::begin(std::span<blocks::parts* const> prepared) {
+void block_sampler::parts::begin(std::span<sampled_subgraph::parts* const> prepared) {
   impl& s = *impl_;
   std::uint64_t most = 0;
-  for (blocks::parts const* b : prepared) most = std::max(most, b->seeds);
+  for (sampled_subgraph::parts const* b : prepared) most = std::max(most, b->seeds);
   if (!std::exchange(s.sized, true) || s.room.vertices[0] < most) s.guess(most, prepared.size());
   s.begin_split(prepared);
 }
-void block_sampler::parts::take(list_draws came) {
+void block_sampler::parts::take(sampling_response came) {
   impl& s = *impl_;
   s.split.came.resize(s.split.hop + 1);  // the vertices between sample nothing
   s.split.came.back() = std::move(came);
   s.go_on();
 }
-list_asks const& block_sampler::parts::asks() const { return impl_->split.asks; }
+sampling_request const& block_sampler::parts::asks() const { return impl_->split.asks; }
 
-void block_sampler::parts::prepare(blocks::parts& b, std::uint64_t number, std::span<typed_seeds const> seeds, bool near) {
+void block_sampler::parts::prepare(sampled_subgraph::parts& b, std::uint64_t number, std::span<typed_seeds const> seeds, bool near) {
   impl& s = *impl_;
   std::uint64_t count = 0;
   std::vector<bool> given(s.types.size());
@@ -829,7 +830,7 @@ void block_sampler::parts::prepare(blocks::parts& b, std::uint64_t number, std::
   }
 }
 
-void block_sampler::parts::finish(blocks::parts& b) {
+void block_sampler::parts::finish(sampled_subgraph::parts& b) {
   impl& s = *impl_;
   if (!b.pending) fail(errc::usage, "this mini-batch was not started, or is finished; call start() first");
   b.pending = false;
@@ -846,7 +847,7 @@ void block_sampler::parts::finish(blocks::parts& b) {
     if (!c[counter_map::was_over]) break;
     s.x.wait();
     s.grow(c, b.number, b.seeds);
-    blocks::parts* const one = &b;
+    sampled_subgraph::parts* const one = &b;
     s.give({&one, 1});
   }
   std::uint64_t const* const c = b.counted.data();
@@ -854,14 +855,14 @@ void block_sampler::parts::finish(blocks::parts& b) {
   b.drawn = c[counter_map::drawn];
   if (s.x.asynchronous()) b.ms = b.begun.ms_until(b.done) / b.together;
   for (std::uint32_t t = 0; t < map.types; ++t) {
-    blocks::vertices& v = b.types[t].seen;
+    sampled_subgraph::vertices& v = b.types[t].seen;
     v.ids = b.types[t].ids.data(), v.tree = s.o.disjoint ? b.types[t].tree.data() : nullptr;
     v.count = c[map.count(t)];
     v.by_hop.clear();
     for (std::uint32_t h = 0; h <= map.hops; ++h) v.by_hop.push_back(c[map.history(h) + t] - (h ? c[map.history(h - 1) + t] : 0));
   }
   for (std::uint32_t r = 0; r < map.relations; ++r) {
-    blocks::edges& e = b.relations[r].seen;
+    sampled_subgraph::edges& e = b.relations[r].seen;
     e.row = b.relations[r].rows(), e.col = b.relations[r].cols(), e.edge = b.relations[r].edge.data();
     e.count = s.o.edges ? c[map.edges(r)] : 0;
     e.by_hop.clear();
@@ -879,7 +880,7 @@ void block_sampler::parts::finish(blocks::parts& b) {
       s.types[t].taken = std::max(s.types[t].taken, n);
     }
 }
-void block_sampler::parts::discard(blocks::parts& b) noexcept {
+void block_sampler::parts::discard(sampled_subgraph::parts& b) noexcept {
   try {
     b.done.wait();
   } catch (...) {

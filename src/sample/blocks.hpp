@@ -14,8 +14,8 @@
 #include "access/traffic.hpp"
 #include "core/event.hpp"
 #include "core/executor.hpp"
-#include "garner/blocks.hpp"
-#include "garner/split.hpp"
+#include "garner/shards.hpp"
+#include "garner/subgraph.hpp"
 #include "graph/graph.hpp"
 #include "graph/placed.hpp"
 #include "memory/buffer.hpp"
@@ -23,22 +23,22 @@
 
 namespace garner {
 
-struct blocks::parts {
+struct sampled_subgraph::parts {
   struct of_type {
     buffer<std::int64_t> ids;
     buffer<std::uint32_t> tree;
-    blocks::vertices seen;
+    sampled_subgraph::vertices seen;
   };
   struct of_relation {
     buffer<std::int64_t> pairs, edge;  // of pairs the first half are rows, the second columns: one array of two dimensions
-    blocks::edges seen;
+    sampled_subgraph::edges seen;
     std::int64_t* rows() const { return pairs.data(); }
     std::int64_t* cols() const { return pairs.empty() ? nullptr : pairs.data() + pairs.size() / 2; }
   };
   std::vector<of_type> types;
   std::vector<of_relation> relations;
   std::uint64_t number = 0, seeds = 0, drawn = 0;
-  place where;
+  execution_device where;
   // Input of the current call: seeds and times where the device reads them, counters where the host does.
   struct group {  // of one type; the first of them is seed number `first` overall
     std::uint32_t type;
@@ -107,28 +107,30 @@ std::uint64_t places_beyond(bool on_device, std::uint64_t free);
 
 struct block_sampler::parts {
   // `renamed`: vertices are named by positions among the user's ids; else by internal ids.
-  parts(place where, std::vector<sampled_type> types, std::vector<inner_relation> relations, block_options const& options, bool renamed);
+  parts(execution_device where, std::vector<sampled_type> types, std::vector<inner_relation> relations, block_options const& options,
+        bool renamed);
   ~parts();
 
   executor& at();
   void hash_beyond(std::uint64_t bytes);  // per-vertex entries of mini-batches sampled together; for tests
   // `near`: all seeds are in device memory, whatever their addresses suggest; otherwise seeds in host memory are copied.
-  void start(blocks::parts& into, std::uint64_t number, std::span<typed_seeds const> seeds, bool near);
+  void start(sampled_subgraph::parts& into, std::uint64_t number, std::span<typed_seeds const> seeds, bool near);
   // The same in two steps, so that several mini-batches with consecutive numbers are sampled together: as many as memory allows, in one
   // pass over the pages of the adjacency, with as few launches as one.
-  void prepare(blocks::parts& into, std::uint64_t number, std::span<typed_seeds const> seeds, bool near);
-  void give(std::span<blocks::parts* const> prepared);
-  void finish(blocks::parts& of);
-  void discard(blocks::parts& of) noexcept;  // discards pending results
+  void prepare(sampled_subgraph::parts& into, std::uint64_t number, std::span<typed_seeds const> seeds, bool near);
+  void give(std::span<sampled_subgraph::parts* const> prepared);
+  void finish(sampled_subgraph::parts& of);
+  void discard(sampled_subgraph::parts& of) noexcept;  // discards pending results
 
-  // --- adjacency split over processes (garner/split.hpp); these wait ---
+  // --- adjacency split over processes (garner/shards.hpp); these wait ---
   // At the owner of the adjacency, of type 1, sampled by type 0: samples this hop of these mini-batches for the owner's vertices.
-  list_draws draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices, std::span<std::uint32_t const> batches);
+  sampling_response draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices,
+                         std::span<std::uint32_t const> batches);
   // Where mini-batches are assembled, for a relation that is `elsewhere`: samples them together, as far as the received data allows. Once
   // complete, they are as after give(). If one throws, begin() starts anew.
-  void begin(std::span<blocks::parts* const> prepared);
-  void take(list_draws came);
-  list_asks const& asks() const;
+  void begin(std::span<sampled_subgraph::parts* const> prepared);
+  void take(sampling_response came);
+  sampling_request const& asks() const;
 
   traffic take_traffic();
   bool far() const;  // lists of some relation lie beyond the link

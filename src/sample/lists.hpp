@@ -5,7 +5,7 @@
 #include "access/traffic.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
-#include "garner/blocks.hpp"
+#include "garner/subgraph.hpp"
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"
 #include "graph/placed.hpp"
@@ -20,7 +20,7 @@ inline void require_in_place(access_mode how) {
     fail(errc::usage, "access {}: scores and samples read lists strided, merged, aligned or paged", to_string(how));
 }
 // errc::usage where the edges cannot be read at this place in this way.
-inline tier require_readable(graph const& g, place where, access_mode how, std::optional<tier> edges, bool reads_files = false) {
+inline tier require_readable(graph const& g, execution_device where, access_mode how, std::optional<tier> edges, bool reads_files = false) {
   require_in_place(how);
   if (!reads_files) g.require_in_memory();
   if (g.in_file) {
@@ -30,7 +30,7 @@ inline tier require_readable(graph const& g, place where, access_mode how, std::
     return tier::file;
   }
   if (edges == tier::file) fail(errc::usage, "{}: its lists do not lie in their file; open it with tier file", g.name);
-  bool const on_device = where.kind == place_kind::device;
+  bool const on_device = where.kind == device_kind::cuda;
   memory_block const& lists = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
   tier const t = edges.value_or(on_device && lists.bytes() ? lists.where() : default_tier(where, how));
   require_combination(where, t, how);
@@ -42,9 +42,9 @@ inline tier require_readable(graph const& g, place where, access_mode how, std::
 }
 
 // The lists that a vertex samples from. errc::input where the graph lacks them.
-inline edge_lists const& lists_of_side(graph const& g, list_side side) {
-  if (!g.info.directed || g.info.edges == 0 || side == list_side::out) return g.out;
-  if (g.info.in_lists) return g.in;
+inline edge_lists const& lists_of_side(graph const& g, edge_direction side) {
+  if (!g.info.directed || g.info.edges == 0 || side == edge_direction::out) return g.out;
+  if (g.info.in_edges) return g.in;
   fail(errc::input, "{}: sampling reads in-edges, and this directed graph has no in-edges; open it with its in-edges, which builds them",
        g.name);
 }

@@ -10,7 +10,7 @@
 
 #include "core/packed.hpp"
 #include "core/random.hpp"
-#include "garner/blocks.hpp"
+#include "garner/subgraph.hpp"
 #include "graph/handle.hpp"
 
 namespace garner {
@@ -102,8 +102,8 @@ class pairs_left {
 
 }  // namespace
 
-vertex_pairs draw_negatives(std::uint64_t number, std::span<std::int64_t const> sources, std::uint64_t source_vertices,
-                            std::uint64_t target_vertices, negative_options const& o, graph_handle const* handle) {
+vertex_pairs sample_negatives(std::uint64_t number, std::span<std::int64_t const> sources, std::uint64_t source_vertices,
+                              std::uint64_t target_vertices, negative_options const& o, graph_handle const* handle) {
   return as_error([&] {
     bool const triplet = o.kind == negative_kind::triplet;
     if (!(o.amount > 0) || !std::isfinite(o.amount) || (triplet && o.amount != std::floor(o.amount)))

@@ -56,24 +56,24 @@ void require_fanouts(std::vector<std::int64_t> const& fanouts, std::size_t hops)
     if (f < -1 || f > most_drawn) fail(errc::usage, "fanout {}: say 0 (none) to {} neighbours a hop, or -1 for all of them", f, most_drawn);
 }
 
-blocks::blocks() : parts_(as_error([] { return std::make_unique<parts>(); })) {}
-blocks::~blocks() = default;
-blocks::blocks(blocks&&) noexcept = default;
-blocks& blocks::operator=(blocks&&) noexcept = default;
-blocks::vertices const& blocks::of_type(std::size_t k) const {
+sampled_subgraph::sampled_subgraph() : parts_(as_error([] { return std::make_unique<parts>(); })) {}
+sampled_subgraph::~sampled_subgraph() = default;
+sampled_subgraph::sampled_subgraph(sampled_subgraph&&) noexcept = default;
+sampled_subgraph& sampled_subgraph::operator=(sampled_subgraph&&) noexcept = default;
+sampled_subgraph::vertices const& sampled_subgraph::of_type(std::size_t k) const {
   if (k >= parts_->types.size()) fail(errc::usage, "type {} of a mini-batch with {}", k, parts_->types.size());
   return parts_->types[k].seen;
 }
-blocks::edges const& blocks::of_relation(std::size_t k) const {
+sampled_subgraph::edges const& sampled_subgraph::of_relation(std::size_t k) const {
   if (k >= parts_->relations.size()) fail(errc::usage, "relation {} of a mini-batch with {}", k, parts_->relations.size());
   return parts_->relations[k].seen;
 }
-std::uint64_t blocks::number() const { return parts_->number; }
-std::uint64_t blocks::seeds() const { return parts_->seeds; }
-double blocks::ms() const { return parts_->ms; }
-place blocks::where() const { return parts_->where; }
+std::uint64_t sampled_subgraph::number() const { return parts_->number; }
+std::uint64_t sampled_subgraph::seeds() const { return parts_->seeds; }
+double sampled_subgraph::ms() const { return parts_->ms; }
+execution_device sampled_subgraph::device() const { return parts_->where; }
 
-block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::vector<sampled_relation> relations,
+block_sampler::block_sampler(execution_device where, std::vector<sampled_type> types, std::vector<sampled_relation> relations,
                              block_options const& options) {
   as_error([&] {
     require_options(options);
@@ -90,11 +90,11 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
     std::vector<std::string> about;
     for (std::size_t k = 0; k < relations.size(); ++k) {
       sampled_relation& r = relations[k];
-      if (!r.lists) fail(errc::usage, "relation {} has no graph", k);
+      if (!r.adjacency) fail(errc::usage, "relation {} has no graph", k);
       if (r.from >= types.size() || r.to >= types.size())
         fail(errc::usage, "relation {} is from type {} to type {}, and there are {} types", k, r.from, r.to, types.size());
       require_fanouts(r.fanouts, hops);
-      graph const& g = graph_access::of(*r.lists);
+      graph const& g = graph_access::of(*r.adjacency);
       std::uint64_t const from = types[r.from].vertices, to = types[r.to].vertices;
       if (std::max(from, to) > g.info.vertices)
         fail(errc::input, "{}: has {} vertices, and its types have {} and {}; build it with as many vertices as the larger type", g.name,
@@ -102,7 +102,7 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
       if (!one && g.by_id.bytes())
         fail(errc::usage, "{}: its vertices were reordered; graphs of several relations keep their natural order", g.name);
       edge_lists const* const lists = &lists_of_side(g, r.side);
-      require_readable(g, where, options.access, options.lists, true);
+      require_readable(g, where, options.access, options.adjacency, true);
       if (one && g.by_id.bytes() && to != g.info.vertices)
         fail(errc::usage, "{}: has {} vertices in another order, and its type has {}; say as many, or keep the natural order", g.name,
              g.info.vertices, to);
@@ -130,7 +130,7 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
       if (!types[t].scores.empty() && types[t].scores.size() != types[t].vertices)
         fail(errc::input, "{} scores for {} vertices of type {}; give each one", types[t].scores.size(), types[t].vertices, t);
     }
-    if (where.kind == place_kind::device) self_test(where.index);
+    if (where.kind == device_kind::cuda) self_test(where.index);
     std::vector<std::int64_t> times;
     if (one && inner[0].g->by_id.bytes()) {
       types[0].times = times = values_inside(*inner[0].g, types[0].times);
@@ -140,44 +140,44 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
     for (std::size_t k = 0; k < about.size(); ++k) parts_->about += (k ? "; " : "") + about[k] + parts_->kept_near[k];
   });
 }
-block_sampler::block_sampler(place where, graph_handle const& g, std::vector<std::int64_t> fanouts, block_options const& options,
-                             list_side side, std::span<std::int64_t const> times)
+block_sampler::block_sampler(execution_device where, graph_handle const& g, std::vector<std::int64_t> fanouts, block_options const& options,
+                             edge_direction side, std::span<std::int64_t const> times)
     : block_sampler(as_error([&] {
         std::vector<sampled_relation> one(1);
-        one[0].lists = &g, one[0].side = side, one[0].fanouts = std::move(fanouts);
+        one[0].adjacency = &g, one[0].side = side, one[0].fanouts = std::move(fanouts);
         return block_sampler(where, {sampled_type{g.info().vertices, times, options.scores}}, std::move(one), options);
       })) {}
 block_sampler::~block_sampler() = default;
 block_sampler::block_sampler(block_sampler&&) noexcept = default;
 block_sampler& block_sampler::operator=(block_sampler&&) noexcept = default;
 
-blocks block_sampler::sample(std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type,
-                             std::span<std::int64_t const> times) {
+sampled_subgraph block_sampler::sample(std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type,
+                                       std::span<std::int64_t const> times) {
   typed_seeds const one{type, seeds, times};
   return sample_types(number, {&one, 1});
 }
-blocks block_sampler::sample_types(std::uint64_t number, std::span<typed_seeds const> seeds) {
-  blocks b;
+sampled_subgraph block_sampler::sample_types(std::uint64_t number, std::span<typed_seeds const> seeds) {
+  sampled_subgraph b;
   start_types(b, number, seeds);
   finish(b);
   return b;
 }
-void block_sampler::start(blocks& into, std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type,
+void block_sampler::start(sampled_subgraph& into, std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type,
                           std::span<std::int64_t const> times) {
   typed_seeds const one{type, seeds, times};
   start_types(into, number, {&one, 1});
 }
-void block_sampler::start_types(blocks& into, std::uint64_t number, std::span<typed_seeds const> seeds) {
+void block_sampler::start_types(sampled_subgraph& into, std::uint64_t number, std::span<typed_seeds const> seeds) {
   as_error([&] { parts_->start(into.inside(), number, seeds, false); });
 }
-void block_sampler::finish(blocks& of) {
+void block_sampler::finish(sampled_subgraph& of) {
   as_error([&] {
     phase const timed{"sample.batch"};
     parts_->finish(of.inside());
   });
 }
 void block_sampler::work_on(stream_ref stream) { parts_->at().work_on(stream.get()); }
-place block_sampler::where() const { return parts_->at().where(); }
+execution_device block_sampler::device() const { return parts_->at().where(); }
 std::uint64_t block_sampler::vertices(std::uint32_t type) const { return parts_->vertices(type); }
 std::uint64_t block_sampler::bytes() const { return parts_->bytes(); }
 std::string block_sampler::about() const {

@@ -36,7 +36,7 @@ std::vector<std::uint64_t> training_ids(graph const& g, vertex_set const& users)
 }
 
 void require_pulled_lists(std::string const& name, graph_info const& info) {
-  if (info.directed && info.edges > 0 && !info.in_lists)
+  if (info.directed && info.edges > 0 && !info.in_edges)
     fail(errc::input, "{}: sampling reads in-edges, and this directed graph has no in-edges; add them with `garner convert --in-edges`",
          name);
 }
@@ -45,7 +45,7 @@ edge_lists const& pulled_lists(graph const& g) {
   return !g.info.directed || g.info.edges == 0 ? g.out : g.in;
 }
 
-vertex_set draw_training_set(graph_handle const& handle, double share, std::uint64_t seed) {
+vertex_set pick_training_set(graph_handle const& handle, double share, std::uint64_t seed) {
   graph const& g = graph_access::of(handle);
   if (!(share > 0 && share <= 1)) fail(errc::usage, "a training set of {} of the vertices: say a share above 0 and at most 1", share);
   return as_error([&] {
@@ -94,7 +94,7 @@ namespace {
 template <class Key>
 std::vector<std::uint64_t> descending(std::uint64_t n, Key key) {
   if (n > 0xffffffffull) fail(errc::input, "{} rows are more than the 2^32 - 1 that can be ordered", n);
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   buffer<std::uint64_t> keys(tier::host, n, -1, "rows, to sort"), spare(tier::host, n, -1, "rows, to sort");
   x.threads().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t r = begin; r < end; ++r) keys[r] = std::uint64_t{key(r)} << 32 | r;

@@ -233,7 +233,7 @@ class rounds {
       : g_(g),
         o_(o),
         model_(o.access),
-        x(o.where, &model_),
+        x(o.device, &model_),
         n(g.info.vertices),
         lists_(near_lists(x, g, g.out)),
         score(near<float>("scores")),
@@ -277,8 +277,8 @@ class rounds {
 
   buffer<std::uint32_t> in_degrees() {
     auto degree = near<std::uint32_t>("in-degrees");
-    if (g_.info.in_lists || !g_.info.directed) {
-      placed_lists const in = near_lists(x, g_, g_.info.in_lists ? g_.in : g_.out);
+    if (g_.info.in_edges || !g_.info.directed) {
+      placed_lists const in = near_lists(x, g_, g_.info.in_edges ? g_.in : g_.out);
       for_each_item<1>(x, n, degree_of_lists{in.offsets(), degree.data()});
       x.wait();
       return degree;
@@ -365,7 +365,7 @@ class rounds {
     sample_options s = o_.sampling;
     s.seed = presampling_seed;
     r.score = fetched(score);
-    neighbour_sampler sampler(g_, o_.where, o_.access, o_.edges, s);
+    neighbor_sampler sampler(g_, o_.device, o_.access, o_.edges, s);
     auto const counts = near<std::uint32_t>("counts of rows");
     x.fill(counts.data(), 0, counts.bytes());
     x.wait();
@@ -464,8 +464,8 @@ score_result score_vertices(graph const& g, score_options const& o, std::vector<
   phase const timed{"sample.score"};
   require_scorable(g.name, g.info, o);
   score_options how = o;
-  how.edges = require_readable(g, o.where, o.access, o.edges, true);
-  if (o.where.kind == place_kind::device) self_test(o.where.index);
+  how.edges = require_readable(g, o.device, o.access, o.edges, true);
+  if (o.device.kind == device_kind::cuda) self_test(o.device.index);
   score_result r;
   if (g.info.vertices == 0) return r;
   with_id_type(g.info, [&](auto id) {
@@ -491,10 +491,10 @@ score_result score_vertices(graph const& g, score_options const& o, std::vector<
 }
 
 std::uint64_t score_bytes(graph_info const& info, score_options const& o, std::uint64_t train) {
-  bool const on_device = o.where.kind == place_kind::device, counts = o.by == score_kind::sampled;
+  bool const on_device = o.device.kind == device_kind::cuda, counts = o.by == score_kind::sampled;
   std::uint64_t const long_lists = info.edges / slice;  // a list has at most one slice more than its full ones, and is a full one long
   std::uint64_t const predicting = info.vertices * (needs_sampling(o.by) ? 28 : 4) + (needs_training(o.by) ? train * 8 : 0);
-  std::uint64_t const sampling = counts ? info.vertices * 4 + sampling_bytes(info, o.where, o.sampling, train) : 0;  // afterwards
+  std::uint64_t const sampling = counts ? info.vertices * 4 + sampling_bytes(info, o.device, o.sampling, train) : 0;  // afterwards
   return info.vertices * 12 + std::max(predicting, sampling) + (on_device ? (info.vertices + 1) * 16 : 0) +
          2 * long_lists * (sizeof(long_slice) + 8) + long_lists * 16 + blocks_of(info.vertices) * 8 + 64;
 }

@@ -5,7 +5,7 @@
 // list.
 // Cost of cutting: one pass over the offsets and one over the part's lists; 8 bytes per vertex of the part more if the graph is
 // reordered (4 per edge if edges are named), and temporarily 4 or 8 bytes per vertex of the whole graph.
-#include "garner/split.hpp"
+#include "garner/shards.hpp"
 
 #include <xxhash.h>
 
@@ -111,7 +111,7 @@ std::uint64_t digest_of(graph const& g, edge_lists const& lists) {
 }
 
 // The lists of positions [first, last).
-graph_part::parts cut(graph_handle const& handle, edge_lists const& lists, list_side side, std::uint64_t first, std::uint64_t last,
+graph_part::parts cut(graph_handle const& handle, edge_lists const& lists, edge_direction side, std::uint64_t first, std::uint64_t last,
                       bool weights) {
   graph const& g = graph_access::of(handle);
   std::uint64_t const count = last - first;
@@ -154,7 +154,7 @@ graph_part::parts cut(graph_handle const& handle, edge_lists const& lists, list_
             copy_pieces(w.over(g.bare_view<Id>(lists)), std::span<piece const>(pieces).subspan(w.first, w.last - w.first), to, weights_to);
           });
     } else if (in_device_memory(there.where())) {  // all of them come home for a while
-      graph_lists const home = lists_inside(handle, side == list_side::in);
+      adjacency_arrays const home = lists_inside(handle, side == edge_direction::in);
       csr_view<Id> v;
       v.targets.data = static_cast<Id const*>(home.targets), v.weights.data = static_cast<std::uint32_t const*>(home.weights);
       copy_pieces(v, std::span<piece const>(pieces), to, weights_to);
@@ -239,9 +239,10 @@ graph_part::graph_part(arrays const& a)
 graph_part::~graph_part() = default;
 graph_part::graph_part(graph_part&&) noexcept = default;
 graph_part& graph_part::operator=(graph_part&&) noexcept = default;
-std::uint64_t graph_part::first() const { return there(parts_).first; }
-std::uint64_t graph_part::count() const { return there(parts_).lists.info().vertices; }
-std::uint64_t graph_part::edges() const { return there(parts_).lists.info().edges; }
+shard_part graph_part::part() const {
+  parts const& p = there(parts_);
+  return {p.first, p.lists.info().vertices, p.lists.info().edges};
+}
 std::uint64_t graph_part::all_vertices() const { return there(parts_).all_vertices; }
 std::uint64_t graph_part::all_edges() const { return there(parts_).all_edges; }
 std::uint64_t graph_part::digest() const { return there(parts_).digest; }
@@ -250,10 +251,10 @@ std::uint64_t graph_part::bytes() const {
   edge_lists const& l = graph_access::of(p.lists).out;
   return l.offsets.bytes() + l.near_offsets.bytes() + l.targets.bytes() + l.weights.bytes() + p.names.size() * 8;
 }
-void graph_part::bring_to(place where, std::optional<tier> edges) {
+void graph_part::to_device(execution_device where, std::optional<tier> edges) {
   there(parts_);
   if (parts_.use_count() > 1) fail(errc::usage, "this part has samplers; bring it elsewhere before samplers are made of it");
-  parts_->lists = garner::bring_to(std::move(parts_->lists), where, edges);
+  parts_->lists = garner::to_device(std::move(parts_->lists), where, edges);
 }
 
 // Both sides. The outline of the whole graph has its sizes, without lists.
@@ -262,7 +263,7 @@ struct split_sampler::parts {
   graph outline;
   buffer<std::uint32_t> places;  // of each entry in its list, by its target's position; empty: as they stand
   std::optional<block_sampler::parts> owner, maker;
-  std::vector<blocks> made;
+  std::vector<sampled_subgraph> made;
   bool edge_ids;
 };
 
@@ -273,7 +274,7 @@ void require_split(block_options const& o) {
                             : o.disjoint             ? "disjoint trees"
                             : o.temporal             ? "temporal sampling"
                             : o.induced              ? "the induced subgraph"
-                            : o.device_budget        ? "a graph cache"
+                            : o.graph_cache          ? "a graph cache"
                                                      : nullptr;
   if (other) fail(errc::usage, "{}: not over a graph that is split by vertices; leave it out, or open the whole graph", other);
   require_options(o);
@@ -281,16 +282,17 @@ void require_split(block_options const& o) {
 
 }  // namespace
 
-split_sampler::split_sampler(place where, graph_part const& part, std::vector<std::int64_t> fanouts, block_options const& options)
+split_sampler::split_sampler(execution_device where, graph_part const& part, std::vector<std::int64_t> fanouts,
+                             block_options const& options)
     : parts_(as_error([&] {
         require_split(options);
         require_fanouts(fanouts, fanouts.size());
         graph_part::parts const& of = there(part.inside());
         graph const& lists = graph_access::of(of.lists);
-        require_readable(lists, where, options.access, options.lists);
+        require_readable(lists, where, options.access, options.adjacency);
         if (options.weighted && lists.info.weights == weight_kind::none && lists.info.edges)
           fail(errc::input, "{}: sampling by weights, and this part has none; make it with weights", lists.name);
-        if (where.kind == place_kind::device) self_test(where.index);
+        if (where.kind == device_kind::cuda) self_test(where.index);
         auto p = std::make_unique<parts>();
         p->part = part.inside(), p->edge_ids = options.edge_ids;
         p->outline.name = lists.name;
@@ -299,7 +301,7 @@ split_sampler::split_sampler(place where, graph_part const& part, std::vector<st
         own.names = of.names;
         if (options.edge_ids && !of.names.empty() && lists.info.edges) {
           p->places = {tier::host, lists.info.edges, -1, "order of edges"};
-          graph_lists const home = lists_inside(of.lists, false);
+          adjacency_arrays const home = lists_inside(of.lists, false);
           with_id_type(lists.info, [&](auto id) {
             auto const* const targets = static_cast<decltype(id) const*>(home.targets);
             each_entry_by_rank(
@@ -324,8 +326,8 @@ split_sampler::~split_sampler() = default;
 split_sampler::split_sampler(split_sampler&&) noexcept = default;
 split_sampler& split_sampler::operator=(split_sampler&&) noexcept = default;
 
-list_draws split_sampler::draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices,
-                               std::span<std::uint32_t const> batches) {
+sampling_response split_sampler::sample(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices,
+                                        std::span<std::uint32_t const> batches) {
   return as_error([&] {
     std::uint64_t const first = parts_->part->first, count = parts_->part->lists.info().vertices;
     if (vertices.size() != batches.size())
@@ -339,18 +341,19 @@ list_draws split_sampler::draw(std::uint64_t number, std::uint32_t hop, std::spa
     return parts_->owner->draw(number, hop, own, batches);
   });
 }
-void split_sampler::begin(std::uint64_t number, std::vector<std::span<std::int64_t const>> const& seeds, std::vector<blocks> into) {
+void split_sampler::begin(std::uint64_t number, std::vector<std::span<std::int64_t const>> const& seeds,
+                          std::vector<sampled_subgraph> into) {
   as_error([&] {
     parts& p = *parts_;
-    if (seeds.empty() || seeds.size() > most_together || into.size() != seeds.size())
-      fail(errc::usage, "{} mini-batches together; say 1 to {}", seeds.size(), most_together);
+    if (seeds.empty() || seeds.size() > max_batches || into.size() != seeds.size())
+      fail(errc::usage, "{} mini-batches together; say 1 to {}", seeds.size(), max_batches);
     std::uint64_t const n = p.part->all_vertices;
     for (std::size_t k = 0; k < seeds.size(); ++k)
       for (std::size_t i = 0; i < seeds[k].size(); ++i)
         if (static_cast<std::uint64_t>(seeds[k][i]) >= n)
           fail_id("seed {} at position {} of mini-batch {}: there are vertices 0 to {}", seeds[k][i], i, number + k, n - 1);
     p.made = std::move(into);
-    std::vector<blocks::parts*> all;
+    std::vector<sampled_subgraph::parts*> all;
     for (std::size_t k = 0; k < seeds.size(); ++k) {
       typed_seeds const one{0, seeds[k], {}};
       p.maker->prepare(p.made[k].inside(), number + k, {&one, 1}, false);
@@ -359,32 +362,32 @@ void split_sampler::begin(std::uint64_t number, std::vector<std::span<std::int64
     p.maker->begin(all);
   });
 }
-list_asks const& split_sampler::asks() const { return parts_->maker->asks(); }
-void split_sampler::take(list_draws came) {
+sampling_request const& split_sampler::request() const { return parts_->maker->asks(); }
+void split_sampler::complete(sampling_response came) {
   as_error([&] {
     parts& p = *parts_;
-    list_asks const& asked = p.maker->asks();
+    sampling_request const& asked = p.maker->asks();
     if (!asked.more) fail(errc::usage, "no hop is to be drawn; begin() mini-batches first");
     std::uint64_t const drawn = std::accumulate(came.counts.begin(), came.counts.end(), std::uint64_t{0});
-    if (came.counts.size() != asked.vertices.size() || came.neighbours.size() != drawn ||
-        came.edges.size() != (p.edge_ids ? came.neighbours.size() : 0))
+    if (came.counts.size() != asked.vertices.size() || came.neighbors.size() != drawn ||
+        came.edges.size() != (p.edge_ids ? came.neighbors.size() : 0))
       fail(errc::input, "{} counts, {} neighbors and {} edges came for {} vertices with {} sampled neighbors", came.counts.size(),
-           came.neighbours.size(), came.edges.size(), asked.vertices.size(), drawn);
+           came.neighbors.size(), came.edges.size(), asked.vertices.size(), drawn);
     std::uint64_t const n = p.part->all_vertices;
-    for (std::int64_t const v : came.neighbours)
+    for (std::int64_t const v : came.neighbors)
       if (static_cast<std::uint64_t>(v) >= n) fail(errc::input, "neighbour {} came: there are vertices 0 to {}", v, n - 1);
     p.maker->take(std::move(came));
   });
 }
-std::vector<blocks> split_sampler::finish() {
+std::vector<sampled_subgraph> split_sampler::finish() {
   return as_error([&] {
     parts& p = *parts_;
     if (p.maker->asks().more) fail(errc::usage, "hop {} is still to be drawn; take() what came for it", p.maker->asks().hop);
-    for (blocks& b : p.made) p.maker->finish(b.inside());
+    for (sampled_subgraph& b : p.made) p.maker->finish(b.inside());
     return std::move(p.made);
   });
 }
-place split_sampler::where() const { return parts_->maker->at().where(); }
+execution_device split_sampler::device() const { return parts_->maker->at().where(); }
 std::uint64_t split_sampler::bytes() const { return parts_->owner->bytes() + parts_->maker->bytes(); }
 std::uint64_t split_sampler::fingerprint() const { return parts_->maker->fingerprint; }
 

@@ -16,7 +16,7 @@
 #include "core/thread_pool.hpp"
 #include "graph/ranks.hpp"
 #include "sample/lists.hpp"
-#include "sample/neighbour.hpp"
+#include "sample/neighbor.hpp"
 #include "sample/order.hpp"
 #include "sample/score.hpp"
 
@@ -39,7 +39,7 @@ static_assert(sizeof(raw_trace) == 128);
 
 }  // namespace
 
-void sample_epochs(neighbour_sampler& sampler, sample_options const& o, std::vector<std::uint64_t> const& train, std::uint64_t epochs,
+void sample_epochs(neighbor_sampler& sampler, sample_options const& o, std::vector<std::uint64_t> const& train, std::uint64_t epochs,
                    std::function<void(std::uint64_t rows)> const& each) {
   std::uint64_t const an_epoch = (train.size() + o.batch - 1) / o.batch;
   progress bar("sampling", an_epoch * epochs);
@@ -63,7 +63,7 @@ void require_recordable(std::string const& name, graph_info const& info, trace_o
 access_trace record(graph const& g, trace_options const& o, std::vector<std::uint64_t> const& train) {
   phase const timed{"sample.trace"};
   require_recordable(g.name, g.info, o);
-  neighbour_sampler sampler(g, o.where, o.access, o.edges, o.sampling);
+  neighbor_sampler sampler(g, o.device, o.access, o.edges, o.sampling);
   executor& x = sampler.at();
   std::uint64_t const n = g.info.vertices, a_epoch = (train.size() + o.sampling.batch - 1) / o.sampling.batch;
   access_trace t;
@@ -135,7 +135,7 @@ void save_trace(access_trace const& t, std::filesystem::path const& file) try {
   rethrow_as_error();
 }
 
-access_trace read_trace(std::filesystem::path const& file) try {
+access_trace load_trace(std::filesystem::path const& file) try {
   std::error_code problem;
   std::uint64_t const size = std::filesystem::file_size(file, problem);
   std::ifstream in(file, std::ios::binary);

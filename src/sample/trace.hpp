@@ -5,7 +5,7 @@
 
 #include "garner/sample.hpp"
 #include "graph/graph.hpp"
-#include "sample/neighbour.hpp"
+#include "sample/neighbor.hpp"
 
 namespace garner {
 
@@ -15,7 +15,7 @@ void require_recordable(std::string const& name, graph_info const& info, trace_o
 access_trace record(graph const& g, trace_options const& options, std::vector<std::uint64_t> const& train);
 
 // Samples the mini-batches of so many epochs; calls `each` with the number of rows that the sampler now holds.
-void sample_epochs(neighbour_sampler& sampler, sample_options const& options, std::vector<std::uint64_t> const& train, std::uint64_t epochs,
+void sample_epochs(neighbor_sampler& sampler, sample_options const& options, std::vector<std::uint64_t> const& train, std::uint64_t epochs,
                    std::function<void(std::uint64_t rows)> const& each);
 
 }  // namespace garner

@@ -99,7 +99,7 @@ random_walks walk_randomly(graph_handle const& handle, std::span<std::int64_t co
       if (!(value >= 0.001 && value <= 1000)) fail(errc::usage, "random walks with {} = {}: say a number from 0.001 to 1,000", name, value);
     if (length < 1 || length > 1u << 20) fail(errc::usage, "random walks of {} steps; say 1 to 1,048,576", length);
     edge_lists const& lists = lists_of_side(g, o.side);
-    require_readable(g, o.where, o.access, o.edges);
+    require_readable(g, o.device, o.access, o.edges);
     if (o.edge_ids && g.by_id.bytes())
       fail(errc::usage, "{}: the vertices of this graph were reordered, and walks name edges of a graph in natural order alone", g.name);
     for (std::size_t i = 0; i < starts.size(); ++i)
@@ -107,14 +107,14 @@ random_walks walk_randomly(graph_handle const& handle, std::span<std::int64_t co
         fail_id("start {} at position {} of the walks: there are vertices 0 to {}", starts[i], i, g.info.vertices - 1);
     random_walks made;
     if (starts.empty()) return made;
-    if (o.where.kind == place_kind::device) self_test(o.where.index);
+    if (o.device.kind == device_kind::cuda) self_test(o.device.index);
     std::uint64_t const count = starts.size(), stride = length + std::uint64_t{1};
     made.nodes.resize(count * stride);
     made.edges.resize(o.edge_ids ? count * length : 0);
     for (std::uint64_t i = 0; i < count; ++i)
       made.nodes[i * stride] = static_cast<std::int64_t>(g.at_rank(static_cast<std::uint64_t>(starts[i])));
     traffic_model model(o.access);
-    executor x(o.where, &model);
+    executor x(o.device, &model);
     buffer<std::int64_t> nodes(x.near(), made.nodes.size(), x.device(), "nodes of random walks");
     buffer<std::int64_t> edges(x.near(), made.edges.size(), x.device(), "edges of random walks");
     x.copy(nodes.data(), made.nodes.data(), nodes.bytes());

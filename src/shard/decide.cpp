@@ -65,14 +65,14 @@ part_cost of_part(shard_sizes const& g, shard_sizes::part const& p, shard_settin
   c.memory_bytes = edges * id + own * row;
   c.launches = 2;
   if (n == 1) {
-  } else if (s.way == shard_way::bulk) {
+  } else if (s.strategy == shard_strategy::bulk) {
     from = std::max(own, remote / (n - 1)) * row;  // chunk by chunk
     c.again_bytes = (n - 1) * 2 * own * row;
     c.launches += n - 1, c.meetings = s.kept ? 0 : 2;
     gathered -= far * (row - wire);  // rows stay as they crossed
     if (!s.kept) c.memory_bytes += remote * wire, c.link_bytes = remote * wire, c.launches += n - 1;
-    if (s.sums == shard_sums::exact) c.exposed = 1 / (n - 1);  // the first chunk is another's
-  } else if (s.way == shard_way::collective) {
+    if (s.sums == shard_reduction::deterministic) c.exposed = 1 / (n - 1);  // the first chunk is another's
+  } else if (s.strategy == shard_strategy::collective) {
     from = all * row;
     c.memory_bytes += all * row, c.link_bytes = (all - own) * wire, c.exposed = 1;
     c.launches += n, c.meetings = 2;
@@ -83,17 +83,17 @@ part_cost of_part(shard_sizes const& g, shard_sizes::part const& p, shard_settin
     c.again_bytes = 2 * row * std::max(edges / s.mgg.ps, own);
     c.launches += 1, c.meetings = 2;
   }
-  if (s.far_lists || s.packed_lists) {  // a staging buffer is written on the device before it is read
-    double const items = std::min(edges + own, own * (s.way == shard_way::bulk ? n : 1)), plain = items * 16 + edges * number;
+  if (s.remote_adjacency || s.compressed_adjacency) {  // a staging buffer is written on the device before it is read
+    double const items = std::min(edges + own, own * (s.strategy == shard_strategy::bulk ? n : 1)), plain = items * 16 + edges * number;
     auto const whole = [](double numbers) { return static_cast<std::uint64_t>(numbers); };
-    double const stored = s.packed_lists
+    double const stored = s.compressed_adjacency
                               ? static_cast<double>(packed_chunk::most_bytes(whole(items), whole(edges), g.parts.size(),
                                                                              whole(own + edges / slice), g.vertices, s.list_window))
                               : plain;
     double const weights = s.weighted ? edges * number : 0;
-    c.again_bytes += plain + (s.packed_lists ? stored : 0) + (s.far_lists ? weights : 0);
-    if (s.far_lists) c.list_bytes = stored + weights;
-    c.launches += std::floor(edges / static_cast<double>(s.list_window)) * (s.packed_lists ? 3 : 1);
+    c.again_bytes += plain + (s.compressed_adjacency ? stored : 0) + (s.remote_adjacency ? weights : 0);
+    if (s.remote_adjacency) c.list_bytes = stored + weights;
+    c.launches += std::floor(edges / static_cast<double>(s.list_window)) * (s.compressed_adjacency ? 3 : 1);
   }
   if (n > 1 && s.wire_bytes < number && !s.kept) c.again_bytes += own * (row + wire), c.launches += 1;
   c.memory_bytes += gathered;
@@ -123,7 +123,7 @@ shard_cost cost_of_epoch(shard_sizes const& g, shard_setting s, std::vector<shar
   shard_cost sum;
   double most = -1;
   for (shard_pass const& p : passes) {
-    s.columns = p.columns, s.kept = p.constant && s.way == shard_way::bulk;
+    s.columns = p.columns, s.kept = p.constant && s.strategy == shard_strategy::bulk;
     shard_cost const c = cost_of(g, s, rates);
     sum.memory_bytes += p.times * c.memory_bytes, sum.link_bytes += p.times * c.link_bytes, sum.list_bytes += p.times * c.list_bytes;
     sum.floor_ms += p.times * c.floor_ms, sum.ms += p.times * c.ms;
@@ -135,38 +135,39 @@ shard_cost cost_of_epoch(shard_sizes const& g, shard_setting s, std::vector<shar
 std::vector<shard_decision::considered> ways_of(shard_sizes const& g, shard_options const& asked, bool weighted,
                                                 std::vector<shard_pass> const& passes, shard_rates const& rates, bool may_take_one) {
   std::vector<shard_decision::considered> all;
-  auto const consider = [&](shard_sizes const& of, shard_way way) {
-    shard_setting const s{way,
+  auto const consider = [&](shard_sizes const& of, shard_strategy strategy) {
+    shard_setting const s{strategy,
                           asked.sums,
-                          asked.mgg,
+                          asked.tuning,
                           0,
                           asked.wire == element::f32 ? 4u : 2u,
                           weighted,
                           false,
-                          asked.far_lists,
-                          asked.packed_lists,
+                          asked.remote_adjacency,
+                          asked.compressed_adjacency,
                           asked.list_window};
     shard_cost const c = cost_of_epoch(of, s, passes, rates);
-    all.push_back({way, static_cast<std::uint32_t>(of.parts.size()), c.ms, c.floor_ms, c.bound, {}, {}});
+    all.push_back({strategy, static_cast<std::uint32_t>(of.parts.size()), c.ms, c.floor_ms, c.bound, {}, {}});
   };
   if (g.parts.size() == 1) {
-    consider(g, shard_way::bulk);
+    consider(g, shard_strategy::bulk);
     return all;
   }
-  consider(g, shard_way::bulk), consider(g, shard_way::collective);
-  if (asked.sums == shard_sums::quick && asked.wire == element::f32 && !asked.far_lists && !asked.packed_lists) consider(g, shard_way::mgg);
+  consider(g, shard_strategy::bulk), consider(g, shard_strategy::collective);
+  if (asked.sums == shard_reduction::fast && asked.wire == element::f32 && !asked.remote_adjacency && !asked.compressed_adjacency)
+    consider(g, shard_strategy::mgg);
   if (may_take_one) {
     shard_sizes::part whole{g.vertices, 0, 0, 0};
     for (shard_sizes::part const& p : g.parts) whole.edges += p.edges;
-    consider(shard_sizes(g.vertices, {whole}), shard_way::bulk);
+    consider(shard_sizes(g.vertices, {whole}), shard_strategy::bulk);
   }
   std::stable_sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.predicted_ms < b.predicted_ms; });
   return all;
 }
 
-std::size_t how_many_to_measure(std::vector<shard_decision::considered> const& ways) {
+std::size_t how_many_to_measure(std::vector<shard_decision::considered> const& strategies) {
   std::size_t n = 0;
-  while (n < std::min<std::size_t>(ways.size(), 3) && ways[n].predicted_ms <= 2 * ways[0].predicted_ms) ++n;
+  while (n < std::min<std::size_t>(strategies.size(), 3) && strategies[n].predicted_ms <= 2 * strategies[0].predicted_ms) ++n;
   return n;
 }
 

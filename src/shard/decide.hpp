@@ -40,14 +40,14 @@ double distinct_targets(double edges, double targets);
 
 // One aggregation.
 struct shard_setting {
-  shard_way way = shard_way::bulk;
-  shard_sums sums = shard_sums::exact;
-  mgg_shape mgg = {};
+  shard_strategy strategy = shard_strategy::bulk;
+  shard_reduction sums = shard_reduction::deterministic;
+  mgg_tuning mgg = {};
   std::uint64_t columns = 16, wire_bytes = 4;  // numbers a row; bytes of a number between shards
   bool weighted = false;
   bool kept = false;  // rows of others are there from an earlier one
   // As shard_options has them.
-  bool far_lists = false, packed_lists = false;
+  bool remote_adjacency = false, compressed_adjacency = false;
   std::uint64_t list_window = 1 << 22;
 };
 struct shard_cost {
@@ -71,6 +71,6 @@ shard_cost cost_of_epoch(shard_sizes const& g, shard_setting s, std::vector<shar
 std::vector<shard_decision::considered> ways_of(shard_sizes const& g, shard_options const& asked, bool weighted,
                                                 std::vector<shard_pass> const& passes, shard_rates const& rates, bool may_take_one);
 // How many of these are worth measuring: those that are predicted within twice the best, three at the most; 1: none is.
-std::size_t how_many_to_measure(std::vector<shard_decision::considered> const& ways);
+std::size_t how_many_to_measure(std::vector<shard_decision::considered> const& strategies);
 
 }  // namespace garner

@@ -23,8 +23,9 @@ shard_options const& checked(shard_options const& o) {
   return o;
 }
 std::string told(shard_options const& o) {
-  return fmt::format("shards of the build {}: way {}, {} sums, equal {}, rows of {}, over {}", build_id(), to_string(o.way),
-                     o.way == shard_way::mgg ? "no" : to_string(o.sums), to_string(o.balance), to_string(o.wire), to_string(o.provider));
+  return fmt::format("shards of the build {}: way {}, {} sums, equal {}, rows of {}, over {}", build_id(), to_string(o.strategy),
+                     o.strategy == shard_strategy::mgg ? "no" : to_string(o.sums), to_string(o.balance), to_string(o.wire),
+                     to_string(o.provider));
 }
 std::vector<shard_provider> in_turn(shard_provider said) {
   using enum shard_provider;
@@ -138,10 +139,11 @@ class direct_rows final : public row_access {
   std::uint32_t shard_;
 };
 
-shard_group::shard_group(shard_options const& o, double wait_seconds)
-    : options_(checked(o)), threads_(rank_group::of_threads(o.shards, wait_seconds, wait_seconds)) {}
-shard_group::shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double wait_seconds, std::string const& also)
-    : options_(checked(o)), threads_(rank_group::of_processes(name, shard, o.shards, wait_seconds, wait_seconds, told(o) + also)) {}
+shard_group::shard_group(shard_options const& o, double timeout_seconds)
+    : options_(checked(o)), threads_(rank_group::of_threads(o.shards, timeout_seconds, timeout_seconds)) {}
+shard_group::shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double timeout_seconds,
+                         std::string const& also)
+    : options_(checked(o)), threads_(rank_group::of_processes(name, shard, o.shards, timeout_seconds, timeout_seconds, told(o) + also)) {}
 
 // Why this shard's kernels cannot read the memory of all other devices; empty: they can, and may from here on.
 std::string shard_group::unreached(std::uint32_t shard, executor const& x) const {

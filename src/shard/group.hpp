@@ -24,16 +24,17 @@ class turns;  // shard/recording.hpp
 
 class shard_group {
  public:
-  explicit shard_group(shard_options const& o, double wait_seconds = 300);
-  // This process is that shard. `wait_seconds`: for all to join, and for each at every barrier: a later one is named, and all end. `also`:
-  // further parameters that must be equal for all processes.
-  shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double wait_seconds = 60, std::string const& also = "");
+  explicit shard_group(shard_options const& o, double timeout_seconds = 300);
+  // This process is that shard. `timeout_seconds`: for all to join, and for each at every barrier: a later one is named, and all end.
+  // `also`: further parameters that must be equal for all processes.
+  shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double timeout_seconds = 60,
+              std::string const& also = "");
   shard_options const& options() const { return options_; }
   std::shared_ptr<rank_group> const& threads() const { return threads_; }  // or processes
   bool of_processes() const { return threads_->only().has_value(); }
-  void take_way(shard_way w) { options_.way = w; }  // by all, before lists are cut
+  void take_way(shard_strategy w) { options_.strategy = w; }  // by all, before lists are cut
   // For mgg from the next aggregation on, set while all shards are outside of one; the cut of lists stays.
-  void take_shape(mgg_shape const& s) { options_.mgg = s; }
+  void take_shape(mgg_tuning const& s) { options_.tuning = s; }
 
   // After rank_group::take(). errc::usage names two shards at places of different kinds, errc::device what each provider refused.
   void take(std::uint32_t shard, executor& x);
@@ -64,7 +65,7 @@ class shard_group {
   void meet(std::uint32_t shard);
   std::string unreached(std::uint32_t shard, executor const& x) const;
   struct member {
-    place where;
+    execution_device where;
     std::shared_ptr<void const> given;
     shared_part part;
     event ready, read;

@@ -42,13 +42,13 @@ struct range {
 
 }  // namespace
 
-shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_sums sums, numbered how,
+shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_reduction sums, numbered how,
                          std::uint64_t slice, std::vector<bool> const& whole)
     : chunks(parts.shards()), needs(parts.shards()) {
   std::uint32_t const n = parts.shards();
   std::uint64_t const first = parts.first(shard), count = parts.count(shard), begin = lists.offsets[first],
                       end = lists.offsets[first + count];
-  for (std::uint32_t k = 0; k < n; ++k) order.push_back(sums == shard_sums::exact ? k : (shard + k) % n);
+  for (std::uint32_t k = 0; k < n; ++k) order.push_back(sums == shard_reduction::deterministic ? k : (shard + k) % n);
   edges = end - begin;
   needed_vertices needed(parts.vertices());
   for (std::uint64_t k = begin; k < end; ++k) needed.add(lists.ends[k]);
@@ -142,7 +142,7 @@ mgg_lists::mgg_lists(shard_lists::given const& lists, shard_parts const& parts, 
     for (std::uint64_t k = 0; k < length;) {
       std::uint32_t const owner = parts.owner(lists.ends[from + place[k]]);
       std::uint64_t const base = parts.first(owner), beyond = base + parts.count(owner);
-      neighbour_partition p{static_cast<std::uint32_t>(i), owner, 0, 0, ends.size()};
+      neighbor_partition p{static_cast<std::uint32_t>(i), owner, 0, 0, ends.size()};
       for (; k < length && p.count < ps && lists.ends[from + place[k]] < beyond; ++k, ++p.count) {
         ends.push_back(static_cast<std::uint32_t>(lists.ends[from + place[k]] - base));
         if (lists.weights) weights.push_back(lists.weights[from + place[k]]);

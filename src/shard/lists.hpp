@@ -1,10 +1,10 @@
 // Input of one shard's aggregation: the lists of its vertices, cut by the owner of the other ends. A chunk has the ends in one owner's
 // part: an item per vertex that has ends there, a range of the chunk's ends, which index the rows that arrive from that owner, each needed
 // row once, in ascending order. Lists of more than `slice` ends are cut into slices before, which are items too and have row sums of their
-// own. Invariant: chunks are processed in the order of their owners (shard_sums::exact) or the shard's own first. An ascending list is then
-// summed in its own order, for any number of shards; others are sorted first. Every vertex has an item that begins its sum and one that
-// ends it. Cost: 16 bytes per item, 4 per end (8 with weights); one pass over the part's lists by one thread, with one bit per vertex of
-// the graph.
+// own. Invariant: chunks are processed in the order of their owners (shard_reduction::deterministic) or the shard's own first. An ascending
+// list is then summed in its own order, for any number of shards; others are sorted first. Every vertex has an item that begins its sum and
+// one that ends it. Cost: 16 bytes per item, 4 per end (8 with weights); one pass over the part's lists by one thread, with one bit per
+// vertex of the graph.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -39,7 +39,7 @@ struct shard_lists {
   };
 
   // `whole`: by owner, whether all its rows may be fetched when nearly all are needed; empty: needed rows alone.
-  shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_sums sums, numbered how, std::uint64_t slice,
+  shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_reduction sums, numbered how, std::uint64_t slice,
               std::vector<bool> const& whole = {});
 
   struct chunk {
@@ -69,13 +69,13 @@ std::vector<chunk_window> windows_of(shard_lists::chunk const& c, std::uint64_t 
 
 // The same for MGG: neighbor partitions of at most `ps` ends of one vertex and one owner, local and remote ones separated. Ends are rows of
 // the owner.
-struct neighbour_partition {
+struct neighbor_partition {
   std::uint32_t row, owner, count, unused;
   std::uint64_t begin;
 };
 struct mgg_lists {
   mgg_lists(shard_lists::given const& lists, shard_parts const& parts, std::uint32_t shard, std::uint32_t ps);
-  std::vector<neighbour_partition> local, remote;
+  std::vector<neighbor_partition> local, remote;
   std::vector<std::uint32_t> ends;
   std::vector<float> weights;
   std::uint64_t remote_edges = 0;

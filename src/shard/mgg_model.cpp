@@ -5,7 +5,7 @@
 
 namespace garner {
 
-mgg_estimate estimate_mgg(mgg_shape const& shape, std::uint64_t local, std::uint64_t remote, std::uint64_t columns,
+mgg_estimate estimate_mgg(mgg_tuning const& shape, std::uint64_t local, std::uint64_t remote, std::uint64_t columns,
                           std::uint32_t multiprocessors) {
   mgg_estimate e;
   e.work_a_warp = 2 * columns * shape.ps * shape.dist;
@@ -16,11 +16,11 @@ mgg_estimate estimate_mgg(mgg_shape const& shape, std::uint64_t local, std::uint
   return e;
 }
 
-mgg_search search_mgg(std::uint64_t columns, mgg_limits const& limits, std::function<double(mgg_shape const&)> const& measure) {
+mgg_search search_mgg(std::uint64_t columns, mgg_limits const& limits, std::function<double(mgg_tuning const&)> const& measure) {
   mgg_search found;
-  auto const time_of = [&](mgg_shape const& s) {
+  auto const time_of = [&](mgg_tuning const& s) {
     constexpr double never = std::numeric_limits<double>::infinity();
-    bool const least = s == mgg_shape{1, 1, 1};  // which is measured whatever it takes
+    bool const least = s == mgg_tuning{1, 1, 1};  // which is measured whatever it takes
     if (s.ps > mgg_limits::ps || s.dist > mgg_limits::dist || s.wpb > mgg_limits::wpb ||
         (!least && estimate_mgg(s, 0, 0, columns, 1).shared_bytes > limits.shared_bytes))
       return never;
@@ -29,9 +29,9 @@ mgg_search search_mgg(std::uint64_t columns, mgg_limits const& limits, std::func
     found.steps.push_back({s, measure(s)});
     return found.steps.back().ms;
   };
-  auto const raise = [&](mgg_shape s, std::uint32_t mgg_shape::*which) {
+  auto const raise = [&](mgg_tuning s, std::uint32_t mgg_tuning::*which) {
     for (double now = time_of(s);;) {
-      mgg_shape next = s;
+      mgg_tuning next = s;
       next.*which *= 2;
       double const then = time_of(next);
       if (!(then < now)) return s;
@@ -41,13 +41,13 @@ mgg_search search_mgg(std::uint64_t columns, mgg_limits const& limits, std::func
   auto const is_of_best = [&](double ms) {  // of the three that are fastest
     return std::count_if(found.steps.begin(), found.steps.end(), [&](mgg_step const& s) { return s.ms < ms; }) < 3;
   };
-  mgg_shape s{1, 1, 1};
-  s = raise(s, &mgg_shape::ps);
-  s = raise(s, &mgg_shape::dist);
-  raise(s, &mgg_shape::wpb);
+  mgg_tuning s{1, 1, 1};
+  s = raise(s, &mgg_tuning::ps);
+  s = raise(s, &mgg_tuning::dist);
+  raise(s, &mgg_tuning::wpb);
   while (s.ps > 1) {
     s.ps /= 2;
-    mgg_shape const at = raise(s, &mgg_shape::wpb);
+    mgg_tuning const at = raise(s, &mgg_tuning::wpb);
     if (!is_of_best(time_of(at))) break;
   }
   found.best = *std::min_element(found.steps.begin(), found.steps.end(), [](mgg_step const& a, mgg_step const& b) { return a.ms < b.ms; });

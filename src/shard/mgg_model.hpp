@@ -23,11 +23,11 @@ struct mgg_estimate {
   double blocks_a_multiprocessor = 0;
 };
 // `local`, `remote`: partitions; `columns`: D.
-mgg_estimate estimate_mgg(mgg_shape const& shape, std::uint64_t local, std::uint64_t remote, std::uint64_t columns,
+mgg_estimate estimate_mgg(mgg_tuning const& shape, std::uint64_t local, std::uint64_t remote, std::uint64_t columns,
                           std::uint32_t multiprocessors);
 
 struct mgg_step {
-  mgg_shape shape;
+  mgg_tuning shape;
   double ms;
 };
 struct mgg_search {
@@ -36,6 +36,6 @@ struct mgg_search {
 };
 // From 1, 1, 1 each is doubled while that is faster: first ps, then dist, then wpb. Then ps is halved and wpb raised anew, as long as one
 // of these is among the three fastest so far.
-mgg_search search_mgg(std::uint64_t columns, mgg_limits const& limits, std::function<double(mgg_shape const&)> const& measure);
+mgg_search search_mgg(std::uint64_t columns, mgg_limits const& limits, std::function<double(mgg_tuning const&)> const& measure);
 
 }  // namespace garner

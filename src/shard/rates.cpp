@@ -53,24 +53,24 @@ double meeting_us(std::uint32_t n) {
 }
 }  // namespace
 
-shard_rates known_rates(place where) {
-  shard_rates r = where.kind == place_kind::host ? common_host_rates : h200_rates;
-  if (where.kind == place_kind::device && where.index < device::count()) {
+shard_rates known_rates(execution_device where) {
+  shard_rates r = where.kind == device_kind::cpu ? common_host_rates : h200_rates;
+  if (where.kind == device_kind::cuda && where.index < device::count()) {
     r.cache_bytes = device::describe(where.index).l2_bytes;
     if (std::optional<link_calibration> const link = known_link(where.index)) r.host_gbs = link->to_device_gbs;
   }
-  if (where.kind == place_kind::host)
+  if (where.kind == device_kind::cpu)
     if (long const bytes = sysconf(_SC_LEVEL3_CACHE_SIZE); bytes > 0) r.cache_bytes = static_cast<std::uint64_t>(bytes);
   return r;
 }
 
 namespace {
-shard_rates measure(std::vector<place> const& places) {
-  place const where = places[0];
+shard_rates measure(std::vector<execution_device> const& places) {
+  execution_device const where = places[0];
   shard_rates r = known_rates(where);
-  if (where.kind == place_kind::simulated) return r;
+  if (where.kind == device_kind::simulated) return r;
   executor x(where);
-  std::uint64_t const rows = (std::uint64_t{where.kind == place_kind::device ? 256u : 64u} << 20) / (columns * sizeof(float));
+  std::uint64_t const rows = (std::uint64_t{where.kind == device_kind::cuda ? 256u : 64u} << 20) / (columns * sizeof(float));
   auto const room_of = [&](executor& at) {
     buffer<float> made(at.near(), rows * columns, at.device(), "rows that are timed");
     at.fill(made.data(), 0, made.bytes());
@@ -82,12 +82,12 @@ shard_rates measure(std::vector<place> const& places) {
   r.memory_gbs = 2 * bytes / bring_us(x, from.data(), rows, to.data(), 1) / 1e3;
   r.launch_us = bring_us(x, from.data(), 1, to.data(), 50);
   r.link_gbs = r.memory_gbs / 2;  // read here, written here
-  if (where.kind == place_kind::host) {
+  if (where.kind == device_kind::cpu) {
     std::uint64_t const few = 2048;  // 512 KiB
     r.cache_gbs =
         std::max(r.memory_gbs, 2 * static_cast<double>(few * columns * sizeof(float)) / bring_us(x, from.data(), few, to.data(), 8) / 1e3);
   }
-  for (place const other : places)
+  for (execution_device const other : places)
     if (x.on_device() && other.index != where.index) {
       if (!device::peer_of(where.index, other.index).can) {  // written to host memory, and read from there
         std::optional<link_calibration> const link = known_link(where.index);
@@ -106,7 +106,7 @@ shard_rates measure(std::vector<place> const& places) {
 }
 }  // namespace
 
-shard_rates measured_rates(std::vector<place> const& places) {
+shard_rates measured_rates(std::vector<execution_device> const& places) {
   try {
     return measure(places);
   } catch (error const& e) {

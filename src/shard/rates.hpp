@@ -4,14 +4,14 @@
 #pragma once
 #include <vector>
 
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 #include "shard/decide.hpp"
 
 namespace garner {
 
 // Devices of one kind, at least one; with access to each other (shard_group::take).
-shard_rates measured_rates(std::vector<place> const& places);
+shard_rates measured_rates(std::vector<execution_device> const& places);
 // Without measuring.
-shard_rates known_rates(place where);
+shard_rates known_rates(execution_device where);
 
 }  // namespace garner

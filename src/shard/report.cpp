@@ -16,25 +16,25 @@ shard_balance parse_shard_balance(std::string_view text) {
     if (to_string(b) == text) return b;
   fail(errc::usage, "unknown balance '{}': say edges or vertices", text);
 }
-std::string_view to_string(shard_sums s) { return s == shard_sums::exact ? "exact" : "quick"; }
-shard_sums parse_shard_sums(std::string_view text) {
-  for (shard_sums const s : {shard_sums::exact, shard_sums::quick})
+std::string_view to_string(shard_reduction s) { return s == shard_reduction::deterministic ? "exact" : "quick"; }
+shard_reduction parse_shard_reduction(std::string_view text) {
+  for (shard_reduction const s : {shard_reduction::deterministic, shard_reduction::fast})
     if (to_string(s) == text) return s;
   fail(errc::usage, "unknown sums '{}': say exact or quick", text);
 }
-std::string_view to_string(shard_way w) {
+std::string_view to_string(shard_strategy w) {
   switch (w) {
-    case shard_way::bulk:
+    case shard_strategy::bulk:
       return "bulk";
-    case shard_way::collective:
+    case shard_strategy::collective:
       return "collective";
-    case shard_way::mgg:
+    case shard_strategy::mgg:
       return "mgg";
   }
   return "?";
 }
-shard_way parse_shard_way(std::string_view text) {
-  for (shard_way const w : {shard_way::bulk, shard_way::collective, shard_way::mgg})
+shard_strategy parse_shard_strategy(std::string_view text) {
+  for (shard_strategy const w : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg})
     if (to_string(w) == text) return w;
   fail(errc::usage, "unknown way '{}': say bulk, collective or mgg", text);
 }
@@ -84,9 +84,9 @@ double shard_report::imbalance() const {
 }
 double shard_report::references() const { return remote_rows() ? static_cast<double>(cut()) / static_cast<double>(remote_rows()) : 0; }
 
-shard_report split_report(graph_handle const& g, list_side side, shard_options const& options) {
+shard_report split_report(graph_handle const& g, edge_direction side, shard_options const& options) {
   return as_error([&] {
-    graph_lists const lists = lists_inside(g, g.info().directed && side == list_side::in);
+    adjacency_arrays const lists = lists_inside(g, g.info().directed && side == edge_direction::in);
     shard_parts const parts(lists.offsets, g.info().vertices, options, g.name());
     std::uint32_t const n = parts.shards();
     shard_report r;
@@ -109,12 +109,12 @@ shard_report split_report(graph_handle const& g, list_side side, shard_options c
   });
 }
 
-std::shared_ptr<shard_group> shards_of_threads(shard_options const& options, double wait_seconds) {
-  return as_error([&] { return std::make_shared<shard_group>(options, wait_seconds); });
+std::shared_ptr<shard_group> shards_of_threads(shard_options const& options, double timeout_seconds) {
+  return as_error([&] { return std::make_shared<shard_group>(options, timeout_seconds); });
 }
 std::shared_ptr<shard_group> shards_of_processes(shard_options const& options, std::string const& name, std::uint32_t shard,
-                                                 double wait_seconds) {
-  return as_error([&] { return std::make_shared<shard_group>(options, name, shard, wait_seconds); });
+                                                 double timeout_seconds) {
+  return as_error([&] { return std::make_shared<shard_group>(options, name, shard, timeout_seconds); });
 }
 shard_link link_of(shard_group const& shards) {
   return as_error([&] { return shards.link(shards.threads()->only().value_or(0)); });

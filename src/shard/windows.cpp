@@ -24,7 +24,7 @@ class of_processes final : public window_memory {
     common_memory::terms const t = *ranks_.common(here_ ? device_ : -1);
     peer_group::terms terms;
     terms.members = t.members, terms.mine = t.mine, terms.device = t.device;
-    terms.same = "rows of shards", terms.wait_seconds = t.wait_seconds, terms.look = t.look;
+    terms.same = "rows of shards", terms.timeout_seconds = t.timeout_seconds, terms.look = t.look;
     terms.writable = device_ >= 0;  // pages that may be written are pinned everywhere
     peer_group group(t.name, terms);
     group.least_of({});

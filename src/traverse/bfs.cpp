@@ -23,7 +23,7 @@
 #include "core/random.hpp"
 #include "core/stats.hpp"
 #include "memory/link.hpp"
-#include "traverse/cached_neighbours.hpp"
+#include "traverse/cached_neighbors.hpp"
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
 #include "traverse/open_lists.hpp"
@@ -136,13 +136,13 @@ constexpr std::uint64_t asked_slots = 256;
 struct near_answer {
   static constexpr std::uint32_t nothing = ~0u - 1, open = ~0u;  // else: the cached neighbor in the frontier
   template <class Id>
-  GARNER_HD static std::uint32_t of(csr_view<Id> const& in, cached_neighbours_view const& cached, std::uint32_t const* current,
+  GARNER_HD static std::uint32_t of(csr_view<Id> const& in, cached_neighbors_view const& cached, std::uint32_t const* current,
                                     std::uint64_t v) {
     std::uint64_t const degree = in.degree(v);
     std::uint32_t asked = 0;
     for (std::uint32_t k = 0; k < cached.per_vertex && asked < degree; ++k) {
       std::uint32_t const u = cached.at(v, k);
-      if (u == cached_neighbours_view::none) continue;
+      if (u == cached_neighbors_view::none) continue;
       ++asked;
       if (has_bit(current, u)) return u;
     }
@@ -153,13 +153,13 @@ struct near_answer {
 // Bottom-up, step 1: each unvisited vertex checks its cached neighbors, one vertex per lane. Vertices that need remote memory are marked in
 // `open` and listed; the list is in vertex order within a team, teams append in any order.
 template <class Id>
-struct ask_cached_neighbours {
+struct ask_cached_neighbors {
   csr_view<Id> in;
   std::uint32_t const* current;  // bit v: v is in the frontier
   std::uint32_t *visited, *open;
   Id *parent, *list;
   std::uint64_t from, words;  // covers the vertices of words [from, words)
-  cached_neighbours_view cached_neighbours;
+  cached_neighbors_view cached_neighbors;
   level_counts* counts;
   static constexpr std::uint64_t block = 8;  // words per team
 
@@ -168,7 +168,7 @@ struct ask_cached_neighbours {
     GARNER_HD friend answers operator+(answers a, answers b) { return {a.won | b.won, a.open | b.open}; }
   };
   GARNER_HD answers ask(std::uint64_t v) const {
-    std::uint32_t const bit = 1u << v % 32, u = near_answer::of(in, cached_neighbours, current, v);
+    std::uint32_t const bit = 1u << v % 32, u = near_answer::of(in, cached_neighbors, current, v);
     if (u == near_answer::open) return {0, bit};
     if (u == near_answer::nothing) return {};
     parent[v] = static_cast<Id>(u);
@@ -211,12 +211,12 @@ struct ask_cached_neighbours {
 // open. Without hubs this settles more than half of the open vertices; if all cached neighbors are the same few hubs it settles nearly
 // nothing. So a sample of the frontier words goes first, and the rest follows if the sample paid.
 template <class Id>
-struct push_cached_neighbours {
+struct push_cached_neighbors {
   std::uint32_t const *current, *open;
   std::uint32_t* visited;
   Id* parent;
   std::uint64_t vertices, least_open;
-  cached_neighbours_view cached_neighbours;
+  cached_neighbors_view cached_neighbors;
   bool sample;
   level_counts* counts;
   static constexpr std::uint64_t sample_of = 64;  // one word of this many is in the sample
@@ -237,9 +237,9 @@ struct push_cached_neighbours {
     answers const all = t.sum(indices{w * 32, smaller(vertices, w * 32 + 32)}, [&](std::uint64_t v) {
       answers mine{};
       if (!(bits >> v % 32 & 1)) return mine;
-      for (std::uint32_t k = 0; k < cached_neighbours.per_vertex; ++k) {
-        std::uint32_t const u = cached_neighbours.at(v, k);
-        if (u == cached_neighbours_view::none) continue;
+      for (std::uint32_t k = 0; k < cached_neighbors.per_vertex; ++k) {
+        std::uint32_t const u = cached_neighbors.at(v, k);
+        if (u == cached_neighbors_view::none) continue;
         ++mine.tried;
         if (!has_bit(open, u) || !t.claim(visited, u)) continue;
         parent[u] = static_cast<Id>(v);
@@ -281,7 +281,7 @@ struct foresee_search {
   look_for_parent<Id, Packed> look;
   std::uint32_t const* visited;
   std::uint64_t words, part_of;
-  cached_neighbours_view cached_neighbours;
+  cached_neighbors_view cached_neighbors;
   level_counts* counts;
   asked_slot* slots;
 
@@ -296,7 +296,7 @@ struct foresee_search {
     std::uint32_t const reached = visited[w];
     std::uint32_t const open = t.sum(indices{w * 32, smaller(look.in.vertices, w * 32 + 32)}, [&](std::uint64_t v) {
                                   if (reached >> v % 32 & 1) return set{};
-                                  bool const asks = near_answer::of(look.in, cached_neighbours, look.current, v) == near_answer::open;
+                                  bool const asks = near_answer::of(look.in, cached_neighbors, look.current, v) == near_answer::open;
                                   return set{asks ? 1u << v % 32 : 0};
                                 }).bits;
     if (!open) return;
@@ -407,20 +407,18 @@ struct adopt {
 
 frontier_options frontier_of(bfs_options const& o) {
   bool const paper = o.variant == bfs_variant::emogi;
-  bool const join = !paper && o.paper.join_lists.value_or(o.access == access_mode::aligned && o.paper.vertices_per_team == 1);
-  return {o.access, o.paper.split_hubs && !paper, join, o.slice, o.paper.vertices_per_team, o.block_bytes};
+  bool const join = !paper && o.tuning.join_lists.value_or(o.access == access_mode::aligned && o.tuning.vertices_per_team == 1);
+  return {o.access, o.tuning.split_hubs && !paper, join, o.tuning.slice, o.tuning.vertices_per_team, o.tuning.block_bytes};
 }
 
 // The paper's program treats all levels the same. One lane per list, or several lists per team, is an explicit option.
 bool queues_small(bfs_options const& o) {
-  return o.edges != tier::file && o.paper.queue_small && o.variant != bfs_variant::emogi && o.paper.vertices_per_team == 1 &&
+  return o.edges != tier::file && o.tuning.queue_small && o.variant != bfs_variant::emogi && o.tuning.vertices_per_team == 1 &&
          (o.access == access_mode::aligned || o.access == access_mode::merged);
 }
 
 // The paper's program has no device cache. Without bottom-up levels cached neighbors are useless; the first edges serve as well as any.
-std::optional<std::uint64_t> copies_of(bfs_options const& o) {
-  return o.variant == bfs_variant::emogi ? std::uint64_t{0} : o.device_budget;
-}
+std::optional<std::uint64_t> copies_of(bfs_options const& o) { return o.variant == bfs_variant::emogi ? std::uint64_t{0} : o.graph_cache; }
 
 // The measured rates of this device's link, or PCIe 5 by default.
 link_rates rates_here(executor& x) {
@@ -455,7 +453,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   buffer<std::uint32_t> visited, known, depth, current;  // current: only for bottom-up levels
   buffer<std::uint32_t> asks;                            // file tier: vertices whose cached neighbors all missed
   buffer<Id> parent;
-  buffer<std::uint32_t> cached_neighbours;
+  buffer<std::uint32_t> cached_neighbors;
   buffer<level_counts> counts;
   buffer<asked_slot> slots;
   executor searching;  // searches remote adjacency, overlapping step 1
@@ -468,24 +466,24 @@ struct bfs_job::impl::over : bfs_job::impl {
   struct tables {
     peer_table visited, parent, known, current;
   } theirs;  // the first two of all vertices, the others of each shard's own
-  job_shard had;
+  shard_run had;
   wait_at_end settled{x}, all_searched{searching};
 
   over(shard_seat seat, bfs_options const& o)
       : options(o),
         at(std::move(seat)),
-        job(at.lists(), o.where, o.access, o.edges, o.l2_bytes, copies_of(o), false, at.alone() ? nullptr : &at),
-        cached_per_vertex(!turns                ? 0
-                          : job.windows         ? cached_in_file(job, o.cached_neighbours)
-                          : o.cached_neighbours ? *o.cached_neighbours
-                                                : default_cached_neighbours(job)),
+        job(at.lists(), o.device, o.access, o.edges, o.tuning.l2_bytes, copies_of(o), false, at.alone() ? nullptr : &at),
+        cached_per_vertex(!turns               ? 0
+                          : job.windows        ? cached_in_file(job, o.cached_neighbors)
+                          : o.cached_neighbors ? *o.cached_neighbors
+                                               : default_cached_neighbors(job)),
         visited(x.near(), frontier<Id>::words_of(at.vertices()), x.device(), "visited bitmap"),
         known(x.near(), words(), x.device(), "visited bitmap"),
         depth(x.near(), job.g.info.vertices, x.device(), "depths"),
         current(x.near(), turns ? visited.size() : 0, x.device(), "frontier bitmap"),
         asks(x.near(), turns && job.windows ? visited.size() : 0, x.device(), "open bitmap"),
         parent(x.near(), at.vertices(), x.device(), "parents"),
-        cached_neighbours(cached_lie_near(job) ? buffer<std::uint32_t>{} : make_cached_neighbours<Id>(job, cached_per_vertex)),
+        cached_neighbors(cached_lie_near(job) ? buffer<std::uint32_t>{} : make_cached_neighbors<Id>(job, cached_per_vertex)),
         counts(x.near(), turns ? parts_asked : 1, x.device(), "counters"),
         slots(x.near(), asked_slots, x.device(), "counters"),
         searching(x, executor::urgent{}),
@@ -522,7 +520,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     std::uint64_t const source = g.internal_id(user_source);
     bfs_run r;
     r.source = user_source;
-    had = {x.where(), job.g.info.vertices, at.arcs(), 0, {}, 0};
+    had = {{at.first(), job.g.info.vertices, at.arcs()}, x.where(), 0, {}, 0};
     x.fill(visited.data(), 0, visited.bytes());
     x.fill(known.data(), 0, known.bytes());
     x.fill(depth.data(), 0xff, depth.bytes());
@@ -591,12 +589,12 @@ struct bfs_job::impl::over : bfs_job::impl {
       std::uint32_t each = 1;
       bool is_long = false;
       traffic foreseen_link;
-      if (!current.empty() && job.edges == tier::host && x.where().kind != place_kind::host) {
+      if (!current.empty() && job.edges == tier::host && x.where().kind != device_kind::cpu) {
         double const top_down = at.most(top_down_ms(mine));
         is_long = top_down > long_ms;
         if (bottom_up || is_long) {
           double const p = static_cast<double>(size.edges) / static_cast<double>(std::max<std::uint64_t>(1, unexplored));
-          each = bfs_turns::sectors_at_once(p, sizeof(Id), g.info.packed);
+          each = bfs_turns::sectors_at_once(p, sizeof(Id), g.info.compressed);
           if (is_long) {
             foreseen const up = bottom_up_ms(each, static_cast<double>(unexplored - size.edges) / static_cast<double>(g.info.edges));
             foreseen_link = up.asked;
@@ -624,7 +622,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     r.gteps = r.ms > 0 ? static_cast<double>(r.edges) / (g.info.directed ? 1 : 2) / r.ms / 1e6 : 0;
     static counter searched{"bfs.arcs"};
     if (at.shard() == 0) searched.add(r.edges);
-    if (options.check_certificate && at.alone()) {
+    if (options.verify && at.alone()) {
       verify(r, job.view<Id>(), depth.data(), parent.data());
       job.model.take();
     }
@@ -713,7 +711,7 @@ struct bfs_job::impl::over : bfs_job::impl {
                        });
     std::vector<std::uint32_t> asked;
     open.finish(job.home<Id>(), at_home(visited, reached), asks_near ? at_home(asks, asked) : nullptr,
-                {job.g.cached_neighbours.data(), n, asks_near ? cached_per_vertex : 0});
+                {job.g.cached_neighbors.data(), n, asks_near ? cached_per_vertex : 0});
     return true;
   }
   static constexpr std::uint64_t memory_over_drive = 16;  // speed ratio, about
@@ -731,7 +729,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     double const pages = bytes / 65536;
     return bytes < double(1u << 30) ? 0 : pages * (1 - std::exp(-lists / pages)) / pages_a_ms;
   }
-  double list_bytes() const { return static_cast<double>(job.g.info.edges) * (job.g.info.packed ? 2.5 : sizeof(Id)); }
+  double list_bytes() const { return static_cast<double>(job.g.info.edges) * (job.g.info.compressed ? 2.5 : sizeof(Id)); }
   double top_down_ms(frontier_size const& size) const {
     traffic asked = frontier<Id>::in_closed_form(size);
     if (!x.on_device()) asked.requests[3] = size.edges * sizeof(Id) / 128, asked.requests[0] = size.vertices;  // as on a device
@@ -751,7 +749,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       for_each_item<8>(x, (words + part - 1) / part,
                        body{{job.in_view<Id>(), current.data(), each}, own_visited(), words, part, cached(), counts.data(), slots.data()});
     };
-    if (!info.packed) look(std::false_type{});
+    if (!info.compressed) look(std::false_type{});
     else if constexpr (sizeof(Id) == 4) look(std::true_type{});
     double const lists = static_cast<double>(x.read(counts.data()).open * part);
     traffic const asked = frontier<Id>::in_closed_form(in_slots());
@@ -773,14 +771,14 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
   // `unreached` vertices have at most `unexplored` edges: upper bounds that the host knows without querying the device.
   void search(std::uint64_t in_frontier, std::uint64_t unreached, std::uint64_t unexplored, std::uint32_t each, bool is_long) {
-    if (x.where().kind == place_kind::host && !cached_per_vertex) return job.g.info.packed ? by_words<true>() : by_words<false>();
+    if (x.where().kind == device_kind::cpu && !cached_per_vertex) return job.g.info.compressed ? by_words<true>() : by_words<false>();
     clear_counts();
-    if (job.g.info.packed) each = 1;
+    if (job.g.info.compressed) each = 1;
     if (is_long && names_hubs()) return search_in_parts(unreached, each);
     std::uint64_t const words = this->words();
     ask_near(0, words, 0);
     // Each open vertex has at least one neighbor that is not cached.
-    cached_neighbours_view const near = cached();
+    cached_neighbors_view const near = cached();
     if (at.alone())  // a cached neighbor may belong to another shard
       push_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : cached_per_vertex + 1)));
     search_lists(x, 0, words, 0, unreached, each);
@@ -790,7 +788,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   static constexpr std::uint64_t parts_asked = 8;
   static constexpr unsigned searching_blocks = 4;  // of 256 threads, per multiprocessor
   void search_in_parts(std::uint64_t unreached, std::uint32_t each) {
-    std::uint64_t const words = this->words(), block = ask_cached_neighbours<Id>::block,
+    std::uint64_t const words = this->words(), block = ask_cached_neighbors<Id>::block,
                         part = (words / parts_asked + block) / block * block;
     std::uint64_t k = 0;
     for (std::uint64_t from = 0; from < words; from += part, ++k) {
@@ -803,27 +801,27 @@ struct bfs_job::impl::over : bfs_job::impl {
     searched.record(searching);
     searched.before(x);
   }
-  cached_neighbours_view cached() const {
-    return {cached_lie_near(job) ? job.g.cached_neighbours.data() : cached_neighbours.data(), job.g.info.vertices, cached_per_vertex};
+  cached_neighbors_view cached() const {
+    return {cached_lie_near(job) ? job.g.cached_neighbors.data() : cached_neighbors.data(), job.g.info.vertices, cached_per_vertex};
   }
   // Whether cached neighbors are hubs. Then step 2 is skipped: all vertices have the same ones.
   bool names_hubs() { return cached_per_vertex && (job.g.info.directed || !detail::spreads(job)); }
   void ask_near(std::uint64_t from, std::uint64_t to, std::uint64_t part, std::uint32_t* still_open = nullptr) {
-    using ask = ask_cached_neighbours<Id>;
+    using ask = ask_cached_neighbors<Id>;
     for_each_item<32>(x, (to - from + ask::block - 1) / ask::block,
                       ask{job.in_view<Id>(), current.data(), own_visited(), still_open ? still_open : front.spare_words(), own_parent(),
                           front.spare_ids() + from * 32, from, to, cached(), counts.data() + part},
                       access_mode::aligned, to - from < words());
   }
-  void push_near(cached_neighbours_view const& near, std::uint64_t in_frontier, std::uint64_t most_open) {
+  void push_near(cached_neighbors_view const& near, std::uint64_t in_frontier, std::uint64_t most_open) {
     // Cached neighbors are in-neighbors, so they are out-neighbors only in an undirected graph.
     std::uint64_t const words = visited.size(),
-                        least = std::max(least_to_push, in_frontier * cached_per_vertex / push_cached_neighbours<Id>::tries_worth_a_claim);
+                        least = std::max(least_to_push, in_frontier * cached_per_vertex / push_cached_neighbors<Id>::tries_worth_a_claim);
     if (!cached_per_vertex || names_hubs() || most_open < least) return;
     for (bool sample : {true, false})
-      for_each_item<32>(x, sample ? (words + push_cached_neighbours<Id>::sample_of - 1) / push_cached_neighbours<Id>::sample_of : words,
-                        push_cached_neighbours<Id>{current.data(), front.spare_words(), visited.data(), parent.data(), job.g.info.vertices,
-                                                   least, near, sample, counts.data()});
+      for_each_item<32>(x, sample ? (words + push_cached_neighbors<Id>::sample_of - 1) / push_cached_neighbors<Id>::sample_of : words,
+                        push_cached_neighbors<Id>{current.data(), front.spare_words(), visited.data(), parent.data(), job.g.info.vertices,
+                                                  least, near, sample, counts.data()});
   }
   static constexpr std::uint64_t least_to_push = 4096;  // sectors of host memory arrive during two launches
   template <bool Packed>
@@ -833,7 +831,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
   // Searches the open vertices of words [from, to).
   void search_lists(executor& on, std::uint64_t from, std::uint64_t to, std::uint64_t part, std::uint64_t unreached, std::uint32_t each) {
-    if (job.g.info.packed) search_lists_as<true>(on, from, to, part, unreached, each);
+    if (job.g.info.compressed) search_lists_as<true>(on, from, to, part, unreached, each);
     else search_lists_as<false>(on, from, to, part, unreached, each);
   }
   template <bool Packed>
@@ -842,7 +840,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     if constexpr (!Packed || sizeof(Id) == 4) {
       level_counts* const open = counts.data() + part;
       // The traffic model of a simulated run needs one team per vertex to see concurrent reads.
-      bool const take = x.where().kind != place_kind::simulated;
+      bool const take = x.where().kind != device_kind::simulated;
       std::uint64_t const most = std::min(unreached, (to - from) * 32), blocks = &on == &x ? 8 : searching_blocks,
                           teams = x.on_device() ? blocks * 256 / 8 * static_cast<unsigned>(x.multiprocessors()) : 256;
       search_parents<Id, Packed> const body{
@@ -892,7 +890,7 @@ struct bfs_job::impl::spread : bfs_job::impl {
       if (one.at.shard() == 0) r = std::move(mine);
     });
     for (std::size_t k = 0; k < all.size(); ++k) r.shards.push_back(all[k].had);
-    if (!options.check_certificate) return r;
+    if (!options.verify) return r;
     over<Id>& one = all.first();
     executor& x = one.x;
     placed_lists const lists = out_lists_of_all(x, g);
@@ -925,23 +923,23 @@ bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
   if (!o.variant) o.variant = default_variant(g.info, o);
   with_id_type(g.info, [&](auto id) {
     using id_type = decltype(id);
-    if (o.shards.empty()) impl_ = std::make_unique<impl::over<id_type>>(shard_seat(g), o);
+    if (o.devices.empty()) impl_ = std::make_unique<impl::over<id_type>>(shard_seat(g), o);
     else impl_ = std::make_unique<impl::spread<id_type>>(g, o);
   });
   prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void bfs_job::require_runnable(std::string const& name, graph_info const& info, bfs_options const& o) {
-  if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
-  if (o.paper.vertices_per_team == 0 || o.paper.vertices_per_team > 1024)
-    fail(errc::usage, "{} vertices a team: say 1 to 1024", o.paper.vertices_per_team);
-  require_spread(name, info, o.shards, o.edges, o.access);
-  if (o.shards.size() > 1 && o.variant == bfs_variant::emogi)
-    fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use levels or direction", o.shards.size());
-  if (o.shards.size() > 1 && o.cached_neighbours.value_or(0) == most_cached_neighbours)
-    fail(errc::usage, "{} cached neighbours a vertex over {} shards: say 0 to {}", *o.cached_neighbours, o.shards.size(),
-         most_cached_neighbours - 1);
-  if (o.cached_neighbours.value_or(0) > most_cached_neighbours)
-    fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", *o.cached_neighbours, most_cached_neighbours);
+  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.tuning.slice);
+  if (o.tuning.vertices_per_team == 0 || o.tuning.vertices_per_team > 1024)
+    fail(errc::usage, "{} vertices a team: say 1 to 1024", o.tuning.vertices_per_team);
+  require_spread(name, info, o.devices, o.edges, o.access);
+  if (o.devices.size() > 1 && o.variant == bfs_variant::emogi)
+    fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use levels or direction", o.devices.size());
+  if (o.devices.size() > 1 && o.cached_neighbors.value_or(0) == most_cached_neighbors)
+    fail(errc::usage, "{} cached neighbours a vertex over {} shards: say 0 to {}", *o.cached_neighbors, o.devices.size(),
+         most_cached_neighbors - 1);
+  if (o.cached_neighbors.value_or(0) > most_cached_neighbors)
+    fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", *o.cached_neighbors, most_cached_neighbors);
   bool const turns = o.variant.value_or(default_variant(info, o)) == bfs_variant::direction;
   if (turns && o.access == access_mode::copied)
     fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say variant levels or emogi");
@@ -950,21 +948,21 @@ void bfs_job::require_runnable(std::string const& name, graph_info const& info, 
     fail(errc::usage,
          "{}: only the out-edges are read from the file of a directed graph, but bottom-up levels need its in-edges; say variant levels",
          name);
-  if (turns && info.directed && !info.in_lists)
+  if (turns && info.directed && !info.in_edges)
     fail(errc::input,
          "{}: bottom-up levels of a directed graph need its in-edges; add them with `garner convert --in-edges`, or say variant levels",
          name);
 }
 bfs_variant bfs_job::default_variant(graph_info const& info, bfs_options const& o) {
-  bool const can = !info.directed || (info.in_lists && o.edges != tier::file),
-             far_lists = o.access == access_mode::aligned || o.access == access_mode::merged;
-  return can && far_lists ? bfs_variant::direction : bfs_variant::levels;
+  bool const can = !info.directed || (info.in_edges && o.edges != tier::file),
+             remote_adjacency = o.access == access_mode::aligned || o.access == access_mode::merged;
+  return can && remote_adjacency ? bfs_variant::direction : bfs_variant::levels;
 }
 bfs_job::~bfs_job() = default;
 bfs_job::bfs_job(bfs_job&&) noexcept = default;
 
 job_setting const& bfs_job::setting() const { return impl_->setting(); }
-std::uint32_t bfs_job::cached_neighbours() const { return impl_->cached_a_vertex(); }
+std::uint32_t bfs_job::cached_neighbors() const { return impl_->cached_a_vertex(); }
 bfs_run bfs_job::run(std::uint64_t source) {
   bfs_run r = impl_->run(source);
   r.prepare_ms = std::exchange(prepare_ms_, 0);
@@ -975,7 +973,7 @@ std::vector<std::uint64_t> bfs_job::parents() { return impl_->parents(); }
 
 std::uint64_t bfs_job::state_bytes(graph_info const& info, bfs_options const& o) {
   bool const direction = o.variant.value_or(default_variant(info, o)) == bfs_variant::direction;
-  std::uint64_t const offsets = o.where.kind == place_kind::device ? (info.vertices + 1) * (direction && info.directed ? 16 : 8) : 0;
+  std::uint64_t const offsets = o.device.kind == device_kind::cuda ? (info.vertices + 1) * (direction && info.directed ? 16 : 8) : 0;
   std::uint64_t const frontier_bytes =
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });
   std::uint64_t const queue_bytes =

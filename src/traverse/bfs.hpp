@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/executor.hpp"
-#include "garner/traverse.hpp"
+#include "garner/bfs.hpp"
 #include "graph/graph.hpp"
 
 namespace garner {
@@ -50,8 +50,8 @@ class bfs_job {
 
   bfs_run run(std::uint64_t source);  // the user's id; errc::input if the vertex does not exist
 
-  job_setting const& setting() const;       // the device cache, and the cost of building it
-  std::uint32_t cached_neighbours() const;  // per vertex
+  job_setting const& setting() const;      // the device cache, and the cost of building it
+  std::uint32_t cached_neighbors() const;  // per vertex
 
   // Results of the last run, by internal id.
   std::vector<std::uint32_t> depths();

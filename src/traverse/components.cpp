@@ -24,7 +24,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
-#include "traverse/cached_neighbours.hpp"
+#include "traverse/cached_neighbors.hpp"
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
 #include "traverse/spread.hpp"
@@ -118,18 +118,18 @@ struct link_first {
     } else {
       std::uint64_t const first = item * Together, count = smaller(g.vertices - first, Together);
       for (std::uint64_t step = 0; step < most; ++step) {
-        Id neighbour[Together];
+        Id neighbor[Together];
         for (std::uint64_t k = 0; k < count; ++k) {
           std::uint64_t const v = first + k, i = g.offsets[v] + step;
-          neighbour[k] = static_cast<Id>(trees.first + v);
+          neighbor[k] = static_cast<Id>(trees.first + v);
           if (i >= g.offsets[v + 1]) continue;
           t.each(g.arcs({i, i + 1}), [&](Id u) {
-            neighbour[k] = u;
+            neighbor[k] = u;
             ask_soon(trees.label + u);
           });
         }
         for (std::uint64_t k = 0; k < count; ++k)
-          if (auto const v = static_cast<Id>(trees.first + first + k); neighbour[k] != v) trees.unite(v, neighbour[k]);
+          if (auto const v = static_cast<Id>(trees.first + first + k); neighbor[k] != v) trees.unite(v, neighbor[k]);
       }
     }
   }
@@ -137,14 +137,14 @@ struct link_first {
 
 // The same with cached neighbors, from local memory.
 template <class Id>
-struct link_cached_neighbours {
-  cached_neighbours_view cached_neighbours;
+struct link_cached_neighbors {
+  cached_neighbors_view cached_neighbors;
   std::uint32_t count;
   forest<Id> trees;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t v) const {
     for (std::uint32_t k = 0; k < count; ++k)
-      if (std::uint32_t const u = cached_neighbours.at(v, k); u != cached_neighbours_view::none)
+      if (std::uint32_t const u = cached_neighbors.at(v, k); u != cached_neighbors_view::none)
         trees.unite(static_cast<Id>(trees.first + v), static_cast<Id>(u));
   }
 };
@@ -345,8 +345,9 @@ bool is_emogi(components_options const& o) { return o.variant == components_vari
 
 frontier_options frontier_of(components_options const& o) {
   // Joining lists does not help a CPU thread, and would need a search for the owner of each edge.
-  bool const join = !is_emogi(o) && o.access == access_mode::aligned && o.paper.vertices_per_team == 1 && o.where.kind != place_kind::host;
-  return {o.access, !is_emogi(o), join, o.slice, o.paper.vertices_per_team, o.block_bytes};
+  bool const join =
+      !is_emogi(o) && o.access == access_mode::aligned && o.tuning.vertices_per_team == 1 && o.device.kind != device_kind::cpu;
+  return {o.access, !is_emogi(o), join, o.tuning.slice, o.tuning.vertices_per_team, o.tuning.block_bytes};
 }
 
 }  // namespace
@@ -377,7 +378,7 @@ struct components_job::impl::over : components_job::impl {
   buffer<std::uint64_t> taken;
   buffer<census> counted;
   std::uint32_t const cached_per_vertex;
-  buffer<std::uint32_t> cached_neighbours;  // for Afforest, instead of first neighbors
+  buffer<std::uint32_t> cached_neighbors;  // for Afforest, instead of first neighbors
   csr_view<Id> out;
   frontier<Id> front;
   first_reads first;  // reads when linking first neighbors; the same in every run
@@ -386,14 +387,14 @@ struct components_job::impl::over : components_job::impl {
     peer_table label, hung[2];  // of all vertices
   } theirs;
   int turn = 0;  // index of the `hung` being written
-  job_shard had;
+  shard_run had;
   std::uint64_t had_before = 0;
   wait_at_end settled{x};
 
   over(shard_seat seat, components_options const& o)
       : options(o),
         at(std::move(seat)),
-        job(at.lists(), o.where, o.access, o.edges, o.l2_bytes, is_emogi(o) ? std::uint64_t{0} : o.device_budget, false,
+        job(at.lists(), o.device, o.access, o.edges, o.tuning.l2_bytes, is_emogi(o) ? std::uint64_t{0} : o.graph_cache, false,
             at.alone() ? nullptr : &at),
         n(job.g.info.vertices),
         label(x.near(), at.vertices(), x.device(), "labels"),
@@ -406,13 +407,13 @@ struct components_job::impl::over : components_job::impl {
             !may_sample() ? 0
             : job.windows ? cached_in_file(job, std::nullopt)
             : job.edges == tier::host  // in device memory the adjacency itself is as fast: 12.9 against 19.2 ms
-                ? at.cached_neighbours(cached_neighbours_within(job.g.info, job.g.cached_per_vertex, job.left(), options.first_neighbours))
+                ? at.cached_neighbors(cached_neighbors_within(job.g.info, job.g.cached_per_vertex, job.left(), options.first_neighbors))
                 : 0),
-        cached_neighbours(cached_lie_near(job) ? buffer<std::uint32_t>{} : make_cached_neighbours<Id>(job, cached_per_vertex)),
+        cached_neighbors(cached_lie_near(job) ? buffer<std::uint32_t>{} : make_cached_neighbors<Id>(job, cached_per_vertex)),
         out(first_arcs_kept()),
         front(x, job.g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()) {
     front.read_by(job.windows.get(), job.g.out);
-    if (samples_first() && !cached_per_vertex) first = measure_first_reads(x, job.g.info, job.offsets(), options.first_neighbours);
+    if (samples_first() && !cached_per_vertex) first = measure_first_reads(x, job.g.info, job.offsets(), options.first_neighbors);
     for (buffer<std::uint32_t>& bits : hung)
       bits = buffer<std::uint32_t>(x.near(), at.alone() ? 0 : frontier<Id>::words_of(at.vertices()), x.device(), "bitmap of hung roots");
   }
@@ -432,7 +433,7 @@ struct components_job::impl::over : components_job::impl {
   job_setting const& setting() const override { return job; }
 
   bool may_sample() const {
-    return !is_emogi(options) && !job.g.info.directed && options.first_neighbours > 0 && options.access != access_mode::copied;
+    return !is_emogi(options) && !job.g.info.directed && options.first_neighbors > 0 && options.access != access_mode::copied;
   }
   // Disabled for access copied, or for a file without stored cached neighbors: picking the first out of each list costs as much as reading
   // it whole.
@@ -557,22 +558,22 @@ struct components_job::impl::over : components_job::impl {
 
   void run_afforest(components_run& r) {
     if (samples_first()) {
-      cached_neighbours_view const near(cached_lie_near(job) ? job.g.cached_neighbours.data() : cached_neighbours.data(), n,
-                                        cached_per_vertex);
+      cached_neighbors_view const near(cached_lie_near(job) ? job.g.cached_neighbors.data() : cached_neighbors.data(), n,
+                                       cached_per_vertex);
       // With four cached neighbors, each is the best of its class only, so all are linked.
-      std::uint32_t const linked = !cached_per_vertex           ? options.first_neighbours
+      std::uint32_t const linked = !cached_per_vertex           ? options.first_neighbors
                                    : near.narrow || job.windows ? cached_per_vertex
-                                                                : std::min(options.first_neighbours, cached_per_vertex);
+                                                                : std::min(options.first_neighbors, cached_per_vertex);
       own_work([&] {
-        if (cached_per_vertex) for_each_item<1>(x, n, link_cached_neighbours<Id>{near, linked, trees()});
-        else if (x.where().kind == place_kind::host) for_each_item<1>(x, (n + 31) / 32, link_first<Id, 32>{out, trees(), linked});
+        if (cached_per_vertex) for_each_item<1>(x, n, link_cached_neighbors<Id>{near, linked, trees()});
+        else if (x.where().kind == device_kind::cpu) for_each_item<1>(x, (n + 31) / 32, link_first<Id, 32>{out, trees(), linked});
         else  // Whole warps: the model of a simulated run assumes fewer than 32 teams for wide ones.
           for_each_item<1>(x, (n + 31) / 32 * 32, link_first<Id, 1>{out, trees(), linked}, access_mode::strided);
       });
       take_from_others();
       flatten_own();
       Id const largest = most_common_of_all();
-      book(r, components_phase::kind::first_neighbours, first);
+      book(r, components_phase::kind::first_neighbors, first);
       check_interrupted();
       for_each_item<32>(x, active.size(), flag_others<Id>{own_label(), largest, job.offsets(), n, near.narrow ? 0 : linked, active.data()});
       front.gather(flagged{active.data()});
@@ -585,8 +586,8 @@ struct components_job::impl::over : components_job::impl {
       frontier_size size{};
       size.vertices = static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + n + 1, arcs) - offsets) - 1;
       size.edges = arcs;
-      if (!job.g.info.packed) size.asked = traffic_of_run(0, arcs, sizeof(Id), options.access);
-      book(r, components_phase::kind::first_neighbours, size);
+      if (!job.g.info.compressed) size.asked = traffic_of_run(0, arcs, sizeof(Id), options.access);
+      book(r, components_phase::kind::first_neighbors, size);
       for_each_item<32>(x, active.size(), flag_others<Id>{label.data(), largest, job.offsets(), n, 0, active.data()});
       front.gather(flagged{active.data()});
     } else {
@@ -626,7 +627,7 @@ struct components_job::impl::over : components_job::impl {
           };
           bool const flattens = std::has_single_bit(++window);
           if (flattens) {
-            link(std::max(1u, options.first_neighbours));
+            link(std::max(1u, options.first_neighbors));
             flatten_own();
           }
           link(arcs);
@@ -635,7 +636,7 @@ struct components_job::impl::over : components_job::impl {
   }
   // For an undirected graph in a file, an eighth of the edges replaces the first neighbors, which are scattered. It identifies the largest
   // component, so that the adjacency of its vertices need not be read.
-  bool samples_file() const { return job.windows && !job.g.info.directed && options.first_neighbours > 0 && !cached_per_vertex; }
+  bool samples_file() const { return job.windows && !job.g.info.directed && options.first_neighbors > 0 && !cached_per_vertex; }
   static constexpr std::uint64_t part_of_file = 8;
 
   void count(components_run& r) {
@@ -655,13 +656,13 @@ struct components_job::impl::over : components_job::impl {
   components_run run() override {
     components_run r;
     if (at.vertices() == 0) {
-      r.verified = options.check_certificate;
+      r.verified = options.verify;
       return r;
     }
     for_each_item<1>(x, at.vertices(), name_each<Id>{label.data()});
     x.fill(active.data(), 0, active.bytes());
     for (buffer<std::uint32_t>& bits : hung) x.fill(bits.data(), 0, bits.bytes());
-    turn = 0, had = {x.where(), n, at.arcs(), 0, {}, 0}, had_before = 0;
+    turn = 0, had = {{at.first(), n, at.arcs()}, x.where(), 0, {}, 0}, had_before = 0;
     job.start_afresh();
     at.of_all(0);  // barrier: all begin together
     {
@@ -678,7 +679,7 @@ struct components_job::impl::over : components_job::impl {
     count(r);
     static counter searched{"components.arcs"};
     searched.add(r.edges);
-    if (options.check_certificate && at.alone()) verify(r, job.view<Id>());
+    if (options.verify && at.alone()) verify(r, job.view<Id>());
     return r;
   }
   void verify(components_run& r, csr_view<Id> const& view) {
@@ -709,7 +710,7 @@ struct components_job::impl::spread : components_job::impl {
     });
     for (std::size_t k = 0; k < all.size(); ++k) r.shards.push_back(all[k].had);
     over<Id>& one = all.first();
-    if (!one.options.check_certificate) return r;
+    if (!one.options.verify) return r;
     graph const& g = one.at.whole();
     placed_lists const lists = out_lists_of_all(one.x, g);
     one.verify(r, lists.view<Id>());
@@ -734,19 +735,19 @@ components_job::components_job(graph const& g, components_options const& asked) 
   require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) {
     using id_type = decltype(id);
-    if (o.shards.empty()) impl_ = std::make_unique<impl::over<id_type>>(shard_seat(g), o);
+    if (o.devices.empty()) impl_ = std::make_unique<impl::over<id_type>>(shard_seat(g), o);
     else impl_ = std::make_unique<impl::spread<id_type>>(g, o);
   });
   prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void components_job::require_runnable(std::string const& name, graph_info const& info, components_options const& o) {
-  require_spread(name, info, o.shards, o.edges, o.access);
-  if (o.shards.size() > 1 && is_emogi(o))
-    fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use afforest", o.shards.size());
-  if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
-  if (o.paper.vertices_per_team == 0 || o.paper.vertices_per_team > 1024)
-    fail(errc::usage, "{} vertices a team: say 1 to 1024", o.paper.vertices_per_team);
-  if (o.first_neighbours > 64) fail(errc::usage, "{} first neighbours: say 0 to 64", o.first_neighbours);
+  require_spread(name, info, o.devices, o.edges, o.access);
+  if (o.devices.size() > 1 && is_emogi(o))
+    fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use afforest", o.devices.size());
+  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.tuning.slice);
+  if (o.tuning.vertices_per_team == 0 || o.tuning.vertices_per_team > 1024)
+    fail(errc::usage, "{} vertices a team: say 1 to 1024", o.tuning.vertices_per_team);
+  if (o.first_neighbors > 64) fail(errc::usage, "{} first neighbours: say 0 to 64", o.first_neighbors);
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
 }
 components_job::~components_job() = default;
@@ -761,7 +762,7 @@ components_run components_job::run() {
 std::vector<std::uint64_t> components_job::labels() { return impl_->labels(); }
 
 std::uint64_t components_job::state_bytes(graph_info const& info, components_options const& o) {
-  std::uint64_t const offsets = o.where.kind == place_kind::device ? (info.vertices + 1) * 8 : 0;
+  std::uint64_t const offsets = o.device.kind == device_kind::cuda ? (info.vertices + 1) * 8 : 0;
   std::uint64_t const frontier_bytes =
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });
   return offsets + (info.vertices + 31) / 32 * 4 + (2 * info.vertices + samples) * info.id_bytes + sizeof(census) + frontier_bytes;

@@ -184,7 +184,7 @@ class copied_lists {
   }
   void send(void* to, void const* from, std::uint64_t bytes) {
     if (x_.asynchronous()) x_.copy(to, from, bytes);
-    if (x_.where().kind == place_kind::simulated && x_.sink()) {
+    if (x_.where().kind == device_kind::simulated && x_.sink()) {
       // At distinct addresses: new data is never in a cache.
       std::vector<far_read> lines;
       for (std::uint64_t at = 0; at < bytes; at += 1u << 16)

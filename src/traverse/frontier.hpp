@@ -366,7 +366,7 @@ class frontier {
     std::uint64_t const* const offsets = lists_->offsets.data();
     windows_->each(*lists_, {true, Visit::weighted, false}, size_.items, arcs_of(items), [&](list_window const& w) {
       detail::in_window const where{w.targets_at, w.weights_at};
-      if (!info_.packed) walk_items<false>(g, visit, w.first, w.last - w.first, where);
+      if (!info_.compressed) walk_items<false>(g, visit, w.first, w.last - w.first, where);
       else if constexpr (sizeof(Id) == 4) walk_items<true>(g, visit, w.first, w.last - w.first, where);
       after(w, [this, items, offsets](std::uint64_t k, auto f) {
         frontier_item<Id> const at = items[k];

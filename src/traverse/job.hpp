@@ -42,10 +42,10 @@ struct job_setting {
   executor x;
   std::unique_ptr<list_windows> windows;  // for adjacency in a file; else null
   std::vector<cached_part> device_cache;
-  std::optional<bool> spreads_cached_neighbours;  // set on first use (cached_neighbours.hpp)
+  std::optional<bool> spreads_cached_neighbors;  // set on first use (cached_neighbors.hpp)
 
   // errc::usage if access, tier and device are incompatible. `weighted`: the algorithm reads weights; else they stay remote.
-  job_setting(graph const& graph_, place where, access_mode how, std::optional<tier> edges_in, std::uint64_t l2_bytes,
+  job_setting(graph const& graph_, execution_device where, access_mode how, std::optional<tier> edges_in, std::uint64_t l2_bytes,
               std::optional<std::uint64_t> device_budget, bool weighted = false, shard_seat const* seat = nullptr)
       : g(graph_),
         at(seat),
@@ -60,11 +60,11 @@ struct job_setting {
            g.in_file ? "were left" : "do not lie", to_string(edges));
     if (g.in_file) windows = std::make_unique<list_windows>(x, g);
     // Access copied needs no cache: it transfers all data each round. With adjacency in device memory, cached neighbors still save time.
-    if (where.kind != place_kind::host && edges != tier::managed && how != access_mode::copied)
+    if (where.kind != device_kind::cpu && edges != tier::managed && how != access_mode::copied)
       left_ = device_budget.value_or(default_device_budget(g.info));
     if (x.on_device()) self_test(x.device());
     out_ = {x, g, g.out, "offsets"};
-    if (g.info.in_lists) in_ = {x, g, g.in, "offsets of in-edges"};
+    if (g.info.in_edges) in_ = {x, g, g.in, "offsets of in-edges"};
     if (!x.on_device()) return;
     cache_directory(out_, false, "directory of compressed adjacency");
     if (weighted) cache_directory(out_, true, "directory of compressed weights");
@@ -88,7 +88,7 @@ struct job_setting {
   csr_view<Id> in_view() const {
     return in_ ? in_.view<Id>() : out_.view<Id>();
   }
-  edge_lists const& in_lists() const { return in_ ? g.in : g.out; }
+  edge_lists const& in_edges() const { return in_ ? g.in : g.out; }
   // Reads of the file since the last call.
   file_reads take_file_reads() { return windows ? windows->take() : file_reads{}; }
   // The requests for the edges of a view over the link.

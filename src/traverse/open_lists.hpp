@@ -15,7 +15,7 @@
 #include "core/executor.hpp"
 #include "core/fail.hpp"
 #include "core/thread_pool.hpp"
-#include "graph/cached_neighbours_view.hpp"
+#include "graph/cached_neighbors_view.hpp"
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"
 #include "memory/budget.hpp"
@@ -89,15 +89,15 @@ class open_lists {
   }
   // Completes the cache with vertices whose neighbors are all cached neighbors: those are neither visited nor in `asked`, so no window had
   // them. Host memory, both bitmaps.
-  void finish(csr_view<Id> const& home, std::uint32_t const* visited, std::uint32_t const* asked, cached_neighbours_view const& cached) {
+  void finish(csr_view<Id> const& home, std::uint32_t const* visited, std::uint32_t const* asked, cached_neighbors_view const& cached) {
     std::uint64_t const words = (home.vertices + 31) / 32;
     auto const each_near = [&](std::uint64_t w, auto f) {
       std::uint64_t const left = home.vertices - w * 32;
       for (std::uint32_t rest = ~visited[w] & ~asked[w] & (left < 32 ? (1u << left) - 1 : ~0u); rest; rest &= rest - 1) {
         std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(rest)), degree = home.degree(v);
-        std::uint32_t ids[cached_neighbours_view::most], n = 0;
+        std::uint32_t ids[cached_neighbors_view::most], n = 0;
         for (std::uint32_t k = 0; k < cached.per_vertex; ++k)
-          if (std::uint32_t const u = cached.at(v, k); u != cached_neighbours_view::none && n < degree) ids[n++] = u;
+          if (std::uint32_t const u = cached.at(v, k); u != cached_neighbors_view::none && n < degree) ids[n++] = u;
         if (n) f(v, n, ids);
       }
     };

@@ -22,7 +22,7 @@
 #include "core/progress.hpp"
 #include "core/stats.hpp"
 #include "memory/budget.hpp"
-#include "traverse/cached_neighbours.hpp"
+#include "traverse/cached_neighbors.hpp"
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
 #include "traverse/spread.hpp"
@@ -292,7 +292,7 @@ frontier_options cut_options(pagerank_options const& o) {
   frontier_options f;
   f.access = o.access;
   f.slice = slice;
-  f.block_bytes = o.block_bytes;
+  f.block_bytes = o.tuning.block_bytes;
   f.split = f.join = o.variant == pagerank_variant::pull;
   return f;
 }
@@ -329,13 +329,13 @@ struct pagerank_job::impl::over : pagerank_job::impl {
   std::uint64_t const n, blocks;  // of its own vertices
   buffer<float> rank;
   buffer<totals> of_block, all;  // of all blocks
-  job_shard had;
+  shard_run had;
 
   over(shard_seat seat, pagerank_options const& o)
       : options(o),
         at(std::move(seat)),
-        job(at.lists(), o.where, o.access, o.edges, o.l2_bytes, o.variant == pagerank_variant::emogi ? std::uint64_t{0} : o.device_budget,
-            o.weighted, at.alone() ? nullptr : &at),
+        job(at.lists(), o.device, o.access, o.edges, o.tuning.l2_bytes,
+            o.variant == pagerank_variant::emogi ? std::uint64_t{0} : o.graph_cache, o.weighted, at.alone() ? nullptr : &at),
         n(job.g.info.vertices),
         blocks(blocks_of(n)),
         rank(x.near(), n, x.device(), "ranks"),
@@ -351,7 +351,7 @@ struct pagerank_job::impl::over : pagerank_job::impl {
       return r;
     }
     job.start_afresh();
-    had = {x.where(), n, 0, 0, {}, 0};
+    had = {{at.first(), n, 0}, x.where(), 0, {}, 0};
     at.of_all(0);  // barrier: all begin together
     {
       phase const timed{"pagerank.iterations"};
@@ -361,7 +361,7 @@ struct pagerank_job::impl::over : pagerank_job::impl {
     r.iterations = r.rounds.size();
     static counter seen{"pagerank.arcs"};
     if (at.shard() == 0) seen.add(r.edges);
-    if (options.check_certificate && at.alone()) {
+    if (options.verify && at.alone()) {
       check(r);
       r.verified = true;
       job.model.take();
@@ -424,7 +424,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     std::uint64_t const* const offsets = lists().offsets.data();
     arc_costs costs = job.costs(in, o.weighted);
     costs.looks_up = !o.weighted;  // for the ranks: matches sum_lists as compiled
-    if (!g.info.packed && !o.weighted) job.model.look_up_between_reads();
+    if (!g.info.compressed && !o.weighted) job.model.look_up_between_reads();
     if (costs.targets.blocks) costs.targets = lists().packed_targets.view().at;  // the host counts here
     if (costs.weights.blocks) costs.weights = lists().packed_weights.view().at;
     std::vector<std::uint64_t> first;
@@ -448,7 +448,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     if (job.windows && x.asynchronous()) items_home = std::move(all_items);
     head = buffer<double>(x.near(), items.size(), x.device(), "slices");
     tail = buffer<double>(x.near(), items.size(), x.device(), "slices");
-    if (!o.personal.empty()) set_jump();
+    if (!o.personalization.empty()) set_jump();
     if (o.weighted) weigh();
     if constexpr (sizeof(Id) == 4)
       if (g.info.edges && copies_by_degree()) copy_by_degree();
@@ -511,7 +511,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
   std::uint64_t arcs() const { return job.g.info.edges; }
 
   // In an undirected graph both directions are the same; likewise without edges.
-  edge_lists const& lists() const { return job.g.info.in_lists ? job.g.in : job.g.out; }
+  edge_lists const& lists() const { return job.g.info.in_edges ? job.g.in : job.g.out; }
   std::uint64_t const* in_offsets() const { return in.offsets; }
   template <class T>
   buffer<T> near(std::vector<T> const& from, char const* what) {
@@ -530,7 +530,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     graph const& g = at.whole();
     std::vector<double> weight(at.vertices());
     double total = 0;
-    for (auto const& [user, w] : options.personal) {
+    for (auto const& [user, w] : options.personalization) {
       if (!(w >= 0) || !std::isfinite(w)) fail(errc::input, "personal weight {} of vertex {}: say a number from 0", w, user);
       weight[g.internal_id(user)] += w;
       total += w;
@@ -577,13 +577,14 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     share();
     fold_blocks();
     body.start = false;
-    had.edges = lists().offsets[n] - lists().offsets[0];
+    had.part.edges = lists().offsets[n] - lists().offsets[0];
     double const tolerance = options.tolerance.value_or(1e-4);
     std::uint64_t const most = options.iterations.value_or(most_iterations);
     while (r.rounds.size() < most && (options.iterations || !r.converged)) {
       check_interrupted();
       clock::time_point const begun = clock::now();
-      if (options.weighted || !job.g.info.packed || !in.targets.packed.at.blocks) pull_all<false>();  // weighted scans do their own lookup
+      if (options.weighted || !job.g.info.compressed || !in.targets.packed.at.blocks)
+        pull_all<false>();  // weighted scans do their own lookup
       else if constexpr (sizeof(Id) == 4) pull_all<true>();
       for_each_item<32>(x, blocks, body);
       if (!at.alone()) x.wait();
@@ -651,12 +652,12 @@ struct pagerank_job::impl::spread : pagerank_job::impl {
       if (one.at.shard() == 0) r = std::move(mine);
     });
     for (std::size_t k = 0; k < all.size(); ++k) r.shards.push_back(all[k].had);
-    if (!options.check_certificate) return r;
+    if (!options.verify) return r;
     pull<Id>& one = all.first();
     graph const& g = one.at.whole();
     placed_lists const lists = out_lists_of_all(one.x, g);
     buffer<float> const rank = one.near(ranks(), "ranks"),
-                        jump = one.near(options.personal.empty() ? std::vector<float>{} : one.shares(), "personal start");
+                        jump = one.near(options.personalization.empty() ? std::vector<float>{} : one.shares(), "personal start");
     one.check(r, lists.view<Id>(), rank.data(), jump.data());
     r.verified = true;
     one.job.model.take();
@@ -726,7 +727,7 @@ pagerank_job::pagerank_job(graph const& g, pagerank_options const& asked) {
   require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) {
     using id_type = decltype(id);
-    if (!o.shards.empty()) impl_ = std::make_unique<impl::spread<id_type>>(g, o);
+    if (!o.devices.empty()) impl_ = std::make_unique<impl::spread<id_type>>(g, o);
     else if (o.variant == pagerank_variant::pull) impl_ = std::make_unique<impl::pull<id_type>>(shard_seat(g), o);
     else impl_ = std::make_unique<impl::push<id_type>>(shard_seat(g), o);
   });
@@ -734,30 +735,30 @@ pagerank_job::pagerank_job(graph const& g, pagerank_options const& asked) {
 }
 void pagerank_job::require_runnable(std::string const& name, graph_info const& info, pagerank_options const& o) {
   bool const pulls = o.variant == pagerank_variant::pull;
-  require_spread(name, info, o.shards, o.edges, o.access);
-  if (o.shards.size() > 1 && !pulls)
-    fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use pull", o.shards.size());
+  require_spread(name, info, o.devices, o.edges, o.access);
+  if (o.devices.size() > 1 && !pulls)
+    fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use pull", o.devices.size());
   if (o.weighted && !pulls) fail(errc::usage, "variant emogi is the paper's program, whose edges all count the same; for weights use pull");
-  if (o.weighted && o.shards.size() > 1)
-    fail(errc::usage, "weighted ranks do not run over {} devices; use one device, or leave weighted out", o.shards.size());
+  if (o.weighted && o.devices.size() > 1)
+    fail(errc::usage, "weighted ranks do not run over {} devices; use one device, or leave weighted out", o.devices.size());
   if (o.weighted && info.weights == weight_kind::none)
     fail(errc::input,
          "{}: has no weights; convert the graph again from a weighted file, or draw them with `garner convert --random-weights 1:255`, or "
          "leave "
          "weighted out",
          name);
-  if (o.shards.size() > 1 && o.by_degree.value_or(false))
-    fail(errc::usage, "by_degree over {} shards is not there; leave it out", o.shards.size());
+  if (o.devices.size() > 1 && o.by_degree.value_or(false))
+    fail(errc::usage, "by_degree over {} shards is not there; leave it out", o.devices.size());
   if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: say a number from 0 to less than 1", o.damping);
   if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: say a positive number", *o.tolerance);
   if (o.iterations && *o.iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
-  if (!pulls && !o.personal.empty()) fail(errc::usage, "a personal start goes with variant pull; variant emogi starts everywhere");
+  if (!pulls && !o.personalization.empty()) fail(errc::usage, "a personal start goes with variant pull; variant emogi starts everywhere");
   if (pulls && o.access == access_mode::copied)
     fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say variant emogi");
-  if (o.by_degree.value_or(false) && (!pulls || info.packed || info.id_bytes != 4))
+  if (o.by_degree.value_or(false) && (!pulls || info.compressed || info.id_bytes != 4))
     fail(errc::usage, "{}: by_degree goes with variant pull over plain lists of 4-byte ids; leave it out{}", name,
-         pulls && info.packed ? ", or decompress the graph" : "");
-  if (pulls && info.directed && !info.in_lists && info.edges)
+         pulls && info.compressed ? ", or decompress the graph" : "");
+  if (pulls && info.directed && !info.in_edges && info.edges)
     fail(errc::input,
          "{}: PageRank pulls along in-edges, and this directed graph lacks them; add them with `garner convert --in-edges`, or say "
          "variant emogi",
@@ -776,17 +777,17 @@ std::vector<float> pagerank_job::ranks() { return impl_->ranks(); }
 
 bool pagerank_job::may_copy_by_degree(graph_info const& info, pagerank_options const& o) {
   if (o.by_degree) return *o.by_degree;
-  bool const near = o.where.kind == place_kind::device && o.edges.value_or(default_tier(o.where, o.access)) == tier::device;
-  return near && o.variant == pagerank_variant::pull && !info.packed && info.id_bytes == 4 && info.edges &&
+  bool const near = o.device.kind == device_kind::cuda && o.edges.value_or(default_tier(o.device, o.access)) == tier::device;
+  return near && o.variant == pagerank_variant::pull && !info.compressed && info.id_bytes == 4 && info.edges &&
          info.order != vertex_order::degree && iterations_at_most(o) >= least_iterations_by_degree;
 }
 std::uint64_t pagerank_job::state_bytes(graph_info const& info, pagerank_options const& o) {
-  bool const on_device = o.where.kind == place_kind::device, pulls = o.variant == pagerank_variant::pull;
-  std::uint64_t const offsets = on_device ? (info.vertices + 1) * 8 * (pulls && info.in_lists ? 2 : 1) : 0;
+  bool const on_device = o.device.kind == device_kind::cuda, pulls = o.variant == pagerank_variant::pull;
+  std::uint64_t const offsets = on_device ? (info.vertices + 1) * 8 * (pulls && info.in_edges ? 2 : 1) : 0;
   std::uint64_t const both = info.vertices * 12 + (blocks_of(info.vertices) + 1) * sizeof(totals) + offsets;
   if (!pulls) return both + with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, cut_options(o)); });
   std::uint64_t const item = with_id_type(info, [](auto id) { return sizeof(frontier_item<decltype(id)>); }) + 16;
-  return both + most_pieces(info) * item + (info.vertices + 31) / 32 * 8 + (o.personal.empty() ? 0 : info.vertices * 4) +
+  return both + most_pieces(info) * item + (info.vertices + 31) / 32 * 8 + (o.personalization.empty() ? 0 : info.vertices * 4) +
          (o.weighted ? info.vertices * 12 : 0) + (may_copy_by_degree(info, o) && info.edges ? bytes_by_degree(info) : 0);
 }
 

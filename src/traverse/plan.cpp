@@ -11,7 +11,7 @@
 #include "graph/list_windows.hpp"
 #include "memory/budget.hpp"
 #include "traverse/bfs.hpp"
-#include "traverse/cached_neighbours.hpp"
+#include "traverse/cached_neighbors.hpp"
 #include "traverse/components.hpp"
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
@@ -28,12 +28,12 @@ using bound = crossing::bound;
 
 // Common to all four algorithms.
 struct setting {
-  place where;
+  execution_device where;
   access_mode access;
   tier edges;
 };
 setting setting_of(job_options const& o) {
-  return std::visit([](auto const& j) { return setting{j.where, j.access, j.edges.value_or(default_tier(j.where, j.access))}; }, o);
+  return std::visit([](auto const& j) { return setting{j.device, j.access, j.edges.value_or(default_tier(j.device, j.access))}; }, o);
 }
 
 traffic as_traffic(run_traffic const& r) {
@@ -47,7 +47,7 @@ traffic as_traffic(run_traffic const& r) {
 class lists {
  public:
   lists(graph_info const& info, std::uint64_t packed_bytes, std::uint64_t const* offsets, access_mode how, bool weighted)
-      : info_(info), packed_(info.packed ? packed_bytes : 0), offsets_(offsets), how_(how), weighted_(weighted) {}
+      : info_(info), packed_(info.compressed ? packed_bytes : 0), offsets_(offsets), how_(how), weighted_(weighted) {}
 
   traffic each(std::uint64_t longer_than = 0) const {  // one by one, those with more edges than that
     if (!offsets_ || how_ == access_mode::copied) return together();
@@ -149,12 +149,12 @@ void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists c
     p.crossings.push_back({turns ? bound::usually_below : bound::at_most, "every list that is reached, once", once});
   } else {
     probing how = out.steps();
-    how.cached_neighbours = p.cached_neighbours;
-    // Same choice as default_cached_neighbours.
-    if (p.cached_neighbours_to_make && !o.cached_neighbours && cached_neighbours_view::is_narrow(info.vertices, p.cached_neighbours) &&
+    how.cached_neighbors = p.cached_neighbors;
+    // Same choice as default_cached_neighbors.
+    if (p.cached_neighbors_to_make && !o.cached_neighbors && cached_neighbors_view::is_narrow(info.vertices, p.cached_neighbors) &&
         !degrees->alike())
-      --how.cached_neighbours;
-    how.each_of_a_class = cached_neighbours_view::is_narrow(info.vertices, how.cached_neighbours);
+      --how.cached_neighbors;
+    how.each_of_a_class = cached_neighbors_view::is_narrow(info.vertices, how.cached_neighbors);
     traffic found = model_search(*degrees, how);
     if (found.bytes_link() < once.bytes_link()) {
       p.crossings.push_back({bound::about, "what a search looks at if edges lead anywhere", found});
@@ -170,7 +170,7 @@ void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists c
       c.bytes_saved_on_link = static_cast<std::uint64_t>(static_cast<double>(found.bytes_link()) * part);
     }
   }
-  if (p.cached_neighbours_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", once, 1, true});
+  if (p.cached_neighbors_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", once, 1, true});
 }
 
 crossing all_weights(graph_info const& info, access_mode how, char const* what) {
@@ -198,32 +198,32 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
   }
   p.per = "run";
   p.iterations_known = true;
-  if (info.directed || o.first_neighbours == 0 || o.access == access_mode::copied || o.edges == tier::file) {
-    bool const joined = o.access == access_mode::aligned && o.paper.vertices_per_team == 1 && o.where.kind != place_kind::host;
+  if (info.directed || o.first_neighbors == 0 || o.access == access_mode::copied || o.edges == tier::file) {
+    bool const joined = o.access == access_mode::aligned && o.tuning.vertices_per_team == 1 && o.device.kind != device_kind::cpu;
     p.crossings.push_back({bound::exactly, "all lists, once", joined ? out.by_words() : out.each()});
     return;
   }
-  if (p.cached_neighbours) {
-    if (p.cached_neighbours_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", out.each(), 1, true});
-    p.crossings.push_back({bound::at_most, "the lists outside the largest component",
-                           out.each(cached_neighbours_view::is_narrow(info.vertices, p.cached_neighbours)
-                                        ? 0
-                                        : std::min(o.first_neighbours, p.cached_neighbours))});
+  if (p.cached_neighbors) {
+    if (p.cached_neighbors_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", out.each(), 1, true});
+    p.crossings.push_back(
+        {bound::at_most, "the lists outside the largest component",
+         out.each(cached_neighbors_view::is_narrow(info.vertices, p.cached_neighbors) ? 0
+                                                                                      : std::min(o.first_neighbors, p.cached_neighbors))});
     return;
   }
-  crossing first{bound::exactly, fmt::format("the first {} neighbours of every vertex", o.first_neighbours), {}};
+  crossing first{bound::exactly, fmt::format("the first {} neighbours of every vertex", o.first_neighbors), {}};
   if (o.access != access_mode::paged) {
     if (offsets) {
-      executor here({place_kind::host, 0});
-      first.link = measure_first_reads(here, info, offsets, o.first_neighbours).link;
+      executor here({device_kind::cpu, 0});
+      first.link = measure_first_reads(here, info, offsets, o.first_neighbors).link;
     } else {  // one or two sectors of each list
       first.how = bound::at_most;
-      first.link.requests[0] = smaller(info.vertices, info.edges) * (1 + o.first_neighbours * info.id_bytes / 32);
-      first.link.bytes_useful = smaller(info.vertices * o.first_neighbours, info.edges) * info.id_bytes;
+      first.link.requests[0] = smaller(info.vertices, info.edges) * (1 + o.first_neighbors * info.id_bytes / 32);
+      first.link.bytes_useful = smaller(info.vertices * o.first_neighbors, info.edges) * info.id_bytes;
     }
     p.crossings.push_back(first);
   }
-  p.crossings.push_back({bound::at_most, "the lists outside the largest component", out.each(o.first_neighbours)});
+  p.crossings.push_back({bound::at_most, "the lists outside the largest component", out.each(o.first_neighbors)});
 }
 
 void plan_pagerank(job_plan& p, graph_info const& info, pagerank_options const& o, lists const& in) {
@@ -346,7 +346,7 @@ void require_runnable(std::string const& name, graph_info const& info, job_optio
   }
 }
 
-bool reads_in_lists(graph_info const& info, job_options const& o) { return info.in_lists && pulls_in_lists(o); }
+bool reads_in_lists(graph_info const& info, job_options const& o) { return info.in_edges && pulls_in_lists(o); }
 
 bool reads_weights(job_options const& o) {
   auto const* const ranks = std::get_if<pagerank_options>(&o);
@@ -376,7 +376,7 @@ std::uint64_t directory_bytes(graph_info const& info) {
 }  // namespace
 
 std::uint64_t target_bytes(graph_info const& info, stored const& s, bool in) {
-  if (!info.packed) return info.edges * info.id_bytes;
+  if (!info.compressed) return info.edges * info.id_bytes;
   return (in ? s.words.in_targets : s.words.out_targets) * 4 + directory_bytes(info);
 }
 namespace {
@@ -385,35 +385,35 @@ graph_info read_info(graph_info info, bool weighted) {
   if (!weighted) info.weights = weight_kind::none;
   return info;
 }
-std::uint64_t file_directory_bytes(graph_info const& info, bool in_lists, bool weighted) {
-  return info.packed ? (in_lists ? 2u : 1u) * (weighted ? 2u : 1u) * directory_bytes(info) : 0;
+std::uint64_t file_directory_bytes(graph_info const& info, bool in_edges, bool weighted) {
+  return info.compressed ? (in_edges ? 2u : 1u) * (weighted ? 2u : 1u) * directory_bytes(info) : 0;
 }
 }  // namespace
-std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_lists, bool weighted) {
+std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_edges, bool weighted) {
   return list_file::memory_bytes(s.file_bytes, info.edges) + list_windows::least_bytes(read_info(info, weighted)) +
-         file_directory_bytes(info, in_lists, weighted);
+         file_directory_bytes(info, in_edges, weighted);
 }
 
 namespace {
 // Whether the algorithm, over adjacency in a file, uses stored cached neighbors.
-bool asks_file_neighbours(graph_info const& info, job_options const& o, stored const& s) {
-  if (setting_of(o).edges != tier::file || !s.cached_neighbours || info.directed) return false;
+bool asks_file_neighbors(graph_info const& info, job_options const& o, stored const& s) {
+  if (setting_of(o).edges != tier::file || !s.cached_neighbors || info.directed) return false;
   if (auto const* const bfs = std::get_if<bfs_options>(&o))
-    return bfs->variant.value_or(bfs_job::default_variant(info, *bfs)) == bfs_variant::direction && bfs->cached_neighbours.value_or(1);
+    return bfs->variant.value_or(bfs_job::default_variant(info, *bfs)) == bfs_variant::direction && bfs->cached_neighbors.value_or(1);
   auto const* const c = std::get_if<components_options>(&o);
-  return c && c->variant == components_variant::afforest && c->first_neighbours && c->access != access_mode::copied;
+  return c && c->variant == components_variant::afforest && c->first_neighbors && c->access != access_mode::copied;
 }
 // ... and whether the host budget can hold them.
-bool has_file_neighbours(graph_info const& info, job_options const& o, stored const& s) {
-  if (!asks_file_neighbours(info, o, s)) return false;
-  std::uint64_t const near = setting_of(o).where.kind == place_kind::device ? 0 : state_bytes(info, o);
+bool has_file_neighbors(graph_info const& info, job_options const& o, stored const& s) {
+  if (!asks_file_neighbors(info, o, s)) return false;
+  std::uint64_t const near = setting_of(o).where.kind == device_kind::cuda ? 0 : state_bytes(info, o);
   std::uint64_t const all = (info.vertices + 1) * 8 + bytes_of_ids(info) + file_tier_bytes(info, s, false, false) + near +
-                            cached_neighbour_bytes(info, s.cached_neighbours);
+                            cached_neighbor_bytes(info, s.cached_neighbors);
   return all <= host_budget().limit();
 }
 }  // namespace
 std::uint64_t weight_bytes(graph_info const& info, stored const& s, bool in) {
-  return info.packed ? (in ? s.words.in_weights : s.words.out_weights) * 4 + directory_bytes(info) : info.edges * 4;
+  return info.compressed ? (in ? s.words.in_weights : s.words.out_weights) * 4 + directory_bytes(info) : info.edges * 4;
 }
 
 // Spends the budget as job_setting and the algorithms do: directories of all that is loaded, then cached neighbors, then the first edges or
@@ -423,38 +423,38 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
   setting const now = setting_of(o);
   std::string_view const variant = variant_of(o);
   bool const far = now.edges == tier::host;
-  if (now.where.kind == place_kind::host || now.edges == tier::managed) return all;
+  if (now.where.kind == device_kind::cpu || now.edges == tier::managed) return all;
   bool const in_file = now.edges == tier::file;  // then only directories, and the file's cached neighbors
   bool const paper = variant == "emogi" || now.access == access_mode::copied, weighted = reads_weights(o), in = reads_in_lists(info, o);
-  std::uint64_t left = paper ? 0 : std::visit([](auto const& j) { return j.device_budget; }, o).value_or(default_device_budget(info));
+  std::uint64_t left = paper ? 0 : std::visit([](auto const& j) { return j.graph_cache; }, o).value_or(default_device_budget(info));
   auto const take = [&](std::string what, std::uint64_t bytes, std::uint64_t saved) {
     if (bytes == 0 || bytes > left) return false;
     left -= bytes;
     all.push_back({std::move(what), bytes, saved});
     return true;
   };
-  auto const take_cached_neighbours = [&](std::uint32_t a_vertex, bool said) {
-    // Three or four in the same number of bytes, by degree (default_cached_neighbours).
-    bool const either = !said && a_vertex != s.cached_neighbours && cached_neighbours_view::is_narrow(info.vertices, a_vertex);
+  auto const take_cached_neighbors = [&](std::uint32_t a_vertex, bool said) {
+    // Three or four in the same number of bytes, by degree (default_cached_neighbors).
+    bool const either = !said && a_vertex != s.cached_neighbors && cached_neighbors_view::is_narrow(info.vertices, a_vertex);
     if (take(fmt::format("the {}{} best neighbours of every vertex", either ? "3 or " : "", a_vertex),
-             cached_neighbour_bytes(info, a_vertex), 0))
-      all.back().cached_neighbours = a_vertex, all.back().to_make = a_vertex != s.cached_neighbours;
+             cached_neighbor_bytes(info, a_vertex), 0))
+      all.back().cached_neighbors = a_vertex, all.back().to_make = a_vertex != s.cached_neighbors;
   };
-  if ((far || in_file) && info.packed && now.where.kind == place_kind::device)
+  if ((far || in_file) && info.compressed && now.where.kind == device_kind::cuda)
     for (int k = 0; k < (weighted ? 2 : 1) * (in ? 2 : 1); ++k)
       take(weighted && k % 2 ? "the directory of compressed weights" : "the directory of compressed adjacency", directory_bytes(info), 0);
   if (kind_of(o) == job_kind::bfs && variant == "direction" && !in_file)
-    take_cached_neighbours(std::get<bfs_options>(o).cached_neighbours.value_or(cached_neighbours_within(info, s.cached_neighbours, left)),
-                           std::get<bfs_options>(o).cached_neighbours.has_value());
-  if (now.where.kind == place_kind::device && has_file_neighbours(info, o, s)) take_cached_neighbours(s.cached_neighbours, true);
+    take_cached_neighbors(std::get<bfs_options>(o).cached_neighbors.value_or(cached_neighbors_within(info, s.cached_neighbors, left)),
+                          std::get<bfs_options>(o).cached_neighbors.has_value());
+  if (now.where.kind == device_kind::cuda && has_file_neighbors(info, o, s)) take_cached_neighbors(s.cached_neighbors, true);
   if (far && kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied)
-    if (std::uint32_t const enough = std::get<components_options>(o).first_neighbours)
-      take_cached_neighbours(cached_neighbours_within(info, s.cached_neighbours, left, enough), true);
+    if (std::uint32_t const enough = std::get<components_options>(o).first_neighbors)
+      take_cached_neighbors(cached_neighbors_within(info, s.cached_neighbors, left, enough), true);
   std::uint64_t const codes = (target_bytes(info, s, in && kind_of(o) == job_kind::pagerank) + (weighted ? weight_bytes(info, s, in) : 0)) -
-                              (info.packed ? directory_bytes(info) * (weighted ? 2 : 1) : 0);
+                              (info.compressed ? directory_bytes(info) * (weighted ? 2 : 1) : 0);
   if (far && !paper && info.edges >= 32) {
     std::uint64_t const places =
-        kind_of(o) == job_kind::sssp && !info.packed ? (frontier<std::uint32_t>::words_of(info.vertices) + 1) * 8 : 0;
+        kind_of(o) == job_kind::sssp && !info.compressed ? (frontier<std::uint32_t>::words_of(info.vertices) + 1) * 8 : 0;
     if (places && left > places) {
       std::uint64_t const lists = std::min(left - places, codes) / 8 * 8;
       take("the shortest lists", lists + places, lists);
@@ -472,22 +472,22 @@ namespace {
 std::uint64_t copied_home_bytes(graph_info const& info, job_options const& o) {
   frontier_options f;
   f.split = variant_of(o) != "emogi";
-  std::visit([&](auto const& job) { f.access = job.access, f.block_bytes = job.block_bytes; }, o);
-  auto const walk = [&](auto const& job) { f.slice = job.slice, f.vertices_per_team = job.paper.vertices_per_team; };
-  if (auto const* const bfs = std::get_if<bfs_options>(&o)) walk(*bfs), f.split &= bfs->paper.split_hubs;
-  if (auto const* const sssp = std::get_if<sssp_options>(&o)) walk(*sssp), f.split &= sssp->paper.split_hubs;
+  std::visit([&](auto const& job) { f.access = job.access, f.block_bytes = job.tuning.block_bytes; }, o);
+  auto const walk = [&](auto const& job) { f.slice = job.tuning.slice, f.vertices_per_team = job.tuning.vertices_per_team; };
+  if (auto const* const bfs = std::get_if<bfs_options>(&o)) walk(*bfs), f.split &= bfs->tuning.split_hubs;
+  if (auto const* const sssp = std::get_if<sssp_options>(&o)) walk(*sssp), f.split &= sssp->tuning.split_hubs;
   if (auto const* const components = std::get_if<components_options>(&o)) walk(*components);
   return with_id_type(info, [&](auto id) { return frontier<decltype(id)>::home_bytes(info, f, kind_of(o) == job_kind::sssp); });
 }
 
 }  // namespace
 
-std::uint64_t bytes_of_file_neighbours(graph_info const& info, job_options const& o, stored const& s,
-                                       std::vector<planned_part> const& kept) {
-  bool const where_they_lie = setting_of(o).where.kind != place_kind::device && has_file_neighbours(info, o, s);
-  std::uint64_t bytes = where_they_lie ? cached_neighbour_bytes(info, s.cached_neighbours) : 0;
+std::uint64_t bytes_of_file_neighbors(graph_info const& info, job_options const& o, stored const& s,
+                                      std::vector<planned_part> const& kept) {
+  bool const where_they_lie = setting_of(o).where.kind != device_kind::cuda && has_file_neighbors(info, o, s);
+  std::uint64_t bytes = where_they_lie ? cached_neighbor_bytes(info, s.cached_neighbors) : 0;
   for (planned_part const& c : kept)
-    if (c.cached_neighbours && !c.to_make) bytes += c.bytes;
+    if (c.cached_neighbors && !c.to_make) bytes += c.bytes;
   return bytes;
 }
 
@@ -498,7 +498,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   job_plan p;
   setting const s = setting_of(o);
   job_kind const kind = kind_of(o);
-  bool const on_device = s.where.kind == place_kind::device, weighted = reads_weights(o), in = reads_in_lists(info, o);
+  bool const on_device = s.where.kind == device_kind::cuda, weighted = reads_weights(o), in = reads_in_lists(info, o);
   // Without a GPU, every tier is host memory, whatever its name.
   tier const far = on_device || s.edges == tier::file ? s.edges : tier::host, near = on_device ? tier::device : tier::host;
 
@@ -514,16 +514,16 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
     if (std::uint64_t const directories = file_directory_bytes(info, in, weighted))
       p.rows.push_back({"directories of compressed adjacency", tier::host, directories});
   }
-  if (info.packed && in_device_memory(far)) p.rows.push_back({"compressed adjacency, on its way", tier::host, p.bytes(far)});
+  if (info.compressed && in_device_memory(far)) p.rows.push_back({"compressed adjacency, on its way", tier::host, p.bytes(far)});
   std::uint64_t const state = state_bytes(info, o), copied_offsets = on_device ? (info.vertices + 1) * (in ? 16 : 8) : 0;
   if (on_device) p.rows.push_back({"offsets, a copy", near, copied_offsets});
   p.rows.push_back({"state", near, state - std::min(state, copied_offsets)});
   if (std::uint64_t const home = on_device ? copied_home_bytes(info, o) : 0) p.rows.push_back({"blocks to send", tier::host, home});
   p.kept = planned_device_cache(info, o, s_);
-  for (planned_part const& c : p.kept) p.cached_neighbours += c.cached_neighbours, p.cached_neighbours_to_make |= c.to_make;
+  for (planned_part const& c : p.kept) p.cached_neighbors += c.cached_neighbors, p.cached_neighbors_to_make |= c.to_make;
   for (planned_part const& c : p.kept) p.rows.push_back({"copy of " + c.what, near, c.bytes});
-  if (std::uint64_t const cached_neighbours = bytes_of_file_neighbours(info, o, s_, p.kept))
-    p.rows.push_back({"best neighbours, of the file", tier::host, cached_neighbours});
+  if (std::uint64_t const cached_neighbors = bytes_of_file_neighbors(info, o, s_, p.kept))
+    p.rows.push_back({"best neighbours, of the file", tier::host, cached_neighbors});
   if (far == tier::file && info.edges) {  // the budget that is left at the first read
     std::uint64_t const limit = host_budget().limit(), taken = p.host_bytes();
     p.rows.push_back(
@@ -547,8 +547,8 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
     case job_kind::pagerank:
       plan_pagerank(p, info, std::get<pagerank_options>(o), all);
   }
-  if (far == tier::file) plan_file(p, info, o, all.bytes(), has_file_neighbours(info, o, s_));
-  if (s.where.kind == place_kind::host || in_device_memory(far)) p.crossings.clear(), p.levels_at_most.reset();  // no link traffic
+  if (far == tier::file) plan_file(p, info, o, all.bytes(), has_file_neighbors(info, o, s_));
+  if (s.where.kind == device_kind::cpu || in_device_memory(far)) p.crossings.clear(), p.levels_at_most.reset();  // no link traffic
   return p;
 }
 
@@ -557,9 +557,9 @@ bool room_by_degree(graph_info const& info, pagerank_options const& o, stored co
   return make_plan(info, o, s).device_bytes() <= device_bytes - device_bytes / 16;
 }
 
-std::vector<place> shards_of(job_options const& o) {
+std::vector<execution_device> shards_of(job_options const& o) {
   return std::visit(
-      [](auto const& job) -> std::vector<place> {
+      [](auto const& job) -> std::vector<execution_device> {
         if constexpr (requires { job.shards; }) return job.shards;
         else return {};
       },
@@ -568,12 +568,12 @@ std::vector<place> shards_of(job_options const& o) {
 
 std::vector<job_part> plan_parts(graph_info const& info, job_options const& asked, stored const& s, std::string const& name,
                                  std::uint64_t const* offsets) {
-  std::vector<place> const places = shards_of(asked);
+  std::vector<execution_device> const places = shards_of(asked);
   if (places.size() < 2) return {};
   bool const ranks = kind_of(asked) == job_kind::pagerank, in = reads_in_lists(info, asked);
   std::uint64_t const n = info.vertices, grain = ranks ? pagerank_job::shard_grain : shard_grain;
   shard_options how;
-  how.shards = static_cast<std::uint32_t>(places.size()), how.sums = shard_sums::quick;
+  how.shards = static_cast<std::uint32_t>(places.size()), how.sums = shard_reduction::fast;
   if (!offsets) how.balance = shard_balance::vertices;
   std::optional<shard_parts> parts;
   if (offsets) parts.emplace(offsets, n, how, name, grain);
@@ -590,17 +590,17 @@ std::vector<job_part> plan_parts(graph_info const& info, job_options const& aske
     graph_info part = info;
     part.vertices = p.vertices, part.edges = p.edges, part.order = vertex_order::natural;
     job_options o = asked;
-    std::visit([&](auto& job) { job.where = p.where; }, o);
+    std::visit([&](auto& job) { job.device = p.where; }, o);
     p.state_bytes = state_bytes(part, o) + (info.vertices - p.vertices) * (ranks ? 4 : info.id_bytes);
     std::uint64_t const bitmap = (n + 31) / 32 * 4;
     if (kind_of(o) == job_kind::bfs) p.state_bytes += pulls_in_lists(o) ? 2 * bitmap : bitmap;
     if (kind_of(o) == job_kind::components) p.state_bytes += 2 * bitmap + (k == 0 ? (n - p.vertices) * info.id_bytes : 0);
     if (ranks) p.state_bytes += n / grain * 32;
     stored kept = s;
-    if (kept.cached_neighbours == cached_neighbours_view::most) kept.cached_neighbours = 0;
+    if (kept.cached_neighbors == cached_neighbors_view::most) kept.cached_neighbors = 0;
     for (planned_part const& c : planned_device_cache(part, o, kept)) {
       p.cache_bytes += c.bytes;
-      if (c.to_make && p.where.kind == place_kind::device) p.cache_bytes += (n + 1) * 8;  // temporarily, all degrees
+      if (c.to_make && p.where.kind == device_kind::cuda) p.cache_bytes += (n + 1) * 8;  // temporarily, all degrees
     }
     all.push_back(p);
   }
@@ -615,13 +615,13 @@ std::uint64_t near_bytes(std::vector<job_part> const& parts, tier edges) {
 
 tier automatic_tier(graph_info const& info, job_options const& asked, stored const& s, std::uint64_t device_bytes) {
   job_options o = asked;
-  place where;
+  execution_device where;
   access_mode access{};
-  std::visit([&](auto& job) { where = job.where, access = job.access, job.edges = tier::device, job.device_budget = 0; }, o);
+  std::visit([&](auto& job) { where = job.device, access = job.access, job.edges = tier::device, job.graph_cache = 0; }, o);
   // An optional copy must not displace the adjacency.
   if (auto* const ranks = std::get_if<pagerank_options>(&o)) ranks->by_degree = ranks->by_degree.value_or(false);
   tier const otherwise = default_tier(where, access);
-  if (where.kind != place_kind::device || access != access_mode::aligned || variant_of(asked) == "emogi") return otherwise;
+  if (where.kind != device_kind::cuda || access != access_mode::aligned || variant_of(asked) == "emogi") return otherwise;
   if (device_bytes == budget::unlimited) return otherwise;  // unknown
   if (auto const parts = plan_parts(info, o, s, "the graph"); !parts.empty())
     return near_bytes(parts, tier::device) <= device_bytes - device_bytes / 16 ? tier::device : otherwise;

@@ -10,12 +10,12 @@
 #include <variant>
 #include <vector>
 
+#include "garner/bfs.hpp"
 #include "garner/components.hpp"
 #include "garner/graph.hpp"
 #include "garner/pagerank.hpp"
 #include "garner/sssp.hpp"
 #include "garner/traffic.hpp"
-#include "garner/traverse.hpp"
 #include "graph/container.hpp"
 
 namespace garner {
@@ -47,28 +47,27 @@ struct plan_row {
 struct planned_part {
   std::string what;
   std::uint64_t bytes = 0, bytes_saved_on_link = 0;
-  std::uint32_t cached_neighbours = 0;  // best neighbors per vertex
-  bool to_make = false;                 // computed by a read of the adjacency before the clock starts
+  std::uint32_t cached_neighbors = 0;  // best neighbors per vertex
+  bool to_make = false;                // computed by a read of the adjacency before the clock starts
 };
 // What a graph file's header has besides the counts.
 struct stored {
   packed_words words;
-  std::uint32_t cached_neighbours = 0;
+  std::uint32_t cached_neighbors = 0;
   std::uint64_t file_bytes = 0;  // of all of it
 };
-inline stored stored_in(container_header const& h) { return {h.words, h.cached_neighbours, h.file_bytes}; }
+inline stored stored_in(container_header const& h) { return {h.words, h.cached_neighbors, h.file_bytes}; }
 // How the algorithm's device budget is spent.
 std::vector<planned_part> planned_device_cache(graph_info const& info, job_options const& o, stored const& s = {});
 // Host memory of the file's cached neighbors: on their way to the device cache, or, with adjacency in a file, to be checked first, if the
 // host budget can hold them too.
-std::uint64_t bytes_of_file_neighbours(graph_info const& info, job_options const& o, stored const& s,
-                                       std::vector<planned_part> const& kept);
+std::uint64_t bytes_of_file_neighbors(graph_info const& info, job_options const& o, stored const& s, std::vector<planned_part> const& kept);
 std::uint64_t target_bytes(graph_info const& info, stored const& s,
                            bool in = false);  // of one direction, with the directory of compressed adjacency
 std::uint64_t weight_bytes(graph_info const& info, stored const& s, bool in = false);
 // Minimum host memory for adjacency in a file: directories of compressed adjacency, checksums, and two windows, which use more if more is
 // left.
-std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_lists, bool weighted);
+std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_edges, bool weighted);
 
 // One kind of link traffic, in requests of the access mode.
 struct crossing {
@@ -84,9 +83,9 @@ struct job_plan {
   std::vector<plan_row> rows;
   std::vector<planned_part> kept;
   std::vector<crossing> crossings;
-  std::uint32_t cached_neighbours = 0;     // best neighbors cached per vertex
-  bool cached_neighbours_to_make = false;  // the file lacks them
-  bool from_offsets = false;               // requests from actual offsets; else from one long list
+  std::uint32_t cached_neighbors = 0;     // best neighbors cached per vertex
+  bool cached_neighbors_to_make = false;  // the file lacks them
+  bool from_offsets = false;              // requests from actual offsets; else from one long list
   // For comparison with an estimate: every list once, the most that a pure top-down search reads (variant levels). Not an upper bound for
   // the estimate: bottom-up levels may read a list several times.
   std::optional<traffic> levels_at_most;
@@ -119,7 +118,7 @@ bool reads_weights(job_options const& o);
 bool pulls_in_lists(job_options const& o);  // needs a directed graph's in-edges, even if it lacks them
 // A shard of an algorithm that runs on several devices.
 struct job_part {
-  place where;
+  execution_device where;
   std::uint64_t first = 0, vertices = 0, edges = 0;  // edges: entries of the adjacency that it reads
   std::uint64_t list_bytes = 0;                      // of this adjacency, in host memory, or local if it is copied there
   std::uint64_t state_bytes = 0, cache_bytes = 0;    // local: state of its own and of all vertices; copies of remote data
@@ -131,7 +130,7 @@ std::vector<job_part> plan_parts(graph_info const& info, job_options const& o, s
                                  std::uint64_t const* offsets = nullptr);
 // The largest share of any single GPU; on other devices the total.
 std::uint64_t near_bytes(std::vector<job_part> const& parts, tier edges);
-std::vector<place> shards_of(job_options const& o);
+std::vector<execution_device> shards_of(job_options const& o);
 // The default tier of the edges, with `device_bytes` free: device memory if they fit there together with the state. Otherwise, or if the
 // run reproduces the paper (its variant, or an access mode other than aligned), default_tier.
 tier automatic_tier(graph_info const& info, job_options const& o, stored const& s, std::uint64_t device_bytes);

@@ -12,7 +12,7 @@
 #include "core/fail.hpp"
 #include "core/npy_head.hpp"
 #include "core/stats.hpp"
-#include "garner/traverse.hpp"
+#include "garner/bfs.hpp"
 #include "graph/chunked_file.hpp"
 #include "graph/formats.hpp"
 

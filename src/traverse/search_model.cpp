@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "traverse/bfs.hpp"
-#include "traverse/cached_neighbours.hpp"
+#include "traverse/cached_neighbors.hpp"
 
 namespace garner {
 
@@ -37,15 +37,15 @@ struct edge_end {
 // above it miss with a probability that decreases linearly in G across its class: a sum over the classes, each in closed form.
 double best_miss(std::vector<edge_end> const& ends, double d, std::uint32_t k) {
   d = std::min(d, 4096.0);  // avoids cancellation below; vertices of that degree are reached long before
-  double ways = d;          // d! / (d - k)! / (k - 1)!
-  for (std::uint32_t j = 1; j < k; ++j) ways *= (d - j) / j;
+  double strategies = d;    // d! / (d - k)! / (k - 1)!
+  for (std::uint32_t j = 1; j < k; ++j) strategies *= (d - j) / j;
   double sum = 0, below = 1, missing = 0;  // from the highest degree down: G, and the share of the ends above it that miss
   for (auto e = ends.rbegin(); e != ends.rend(); ++e) {
     double const high = below, low = std::max(0.0, below - e->share), straight = missing + e->miss * high;
     double choose = 1;
     for (std::uint32_t j = 0; j < k; ++j) {
       double const power = d - k + j + 1;
-      sum += ways * e->miss * choose * std::pow(straight, k - 1 - j) * std::pow(-e->miss, j) *
+      sum += strategies * e->miss * choose * std::pow(straight, k - 1 - j) * std::pow(-e->miss, j) *
              (std::pow(high, power) - std::pow(low, power)) / power;
       choose *= static_cast<double>(k - 1 - j) / (j + 1);
     }
@@ -116,13 +116,13 @@ class search_model {
     for (kind const& k : kinds_) {
       double const unreached = k.vertices * none_of(k.degree, now);
       if (unreached < 0.5) continue;
-      double const cached_neighbours = std::round(
-          how_.each_of_a_class ? how_.cached_neighbours * some_of(k.degree, 1.0 / how_.cached_neighbours) : how_.cached_neighbours);
-      if (k.degree <= cached_neighbours) continue;
+      double const cached_neighbors =
+          std::round(how_.each_of_a_class ? how_.cached_neighbors * some_of(k.degree, 1.0 / how_.cached_neighbors) : how_.cached_neighbors);
+      if (k.degree <= cached_neighbors) continue;
       double open = 1;
-      if (cached_neighbours > 0)
-        open = spread_ ? none_of(cached_neighbours, hit) * none_named(k.degree, cached_neighbours, hit)
-                       : best_miss(ends, k.degree, static_cast<std::uint32_t>(cached_neighbours));
+      if (cached_neighbors > 0)
+        open = spread_ ? none_of(cached_neighbors, hit) * none_named(k.degree, cached_neighbors, hit)
+                       : best_miss(ends, k.degree, static_cast<std::uint32_t>(cached_neighbors));
       if (open <= 0) continue;
       // The rest misses so often that, together with the cached neighbors, the total probability of a miss matches.
       double const steps = 1 + (k.degree - 1) / how_.arcs_a_step;
@@ -132,10 +132,10 @@ class search_model {
     }
   }
   // Spread cached neighbors: an edge serves one of its ends first. So half of a vertex's edges may select it, each as one of
-  // `cached_neighbours` of half of the other end's. The probability that none of those vertices is in the frontier.
-  double none_named(double degree, double cached_neighbours, double hit) const {
+  // `cached_neighbors` of half of the other end's. The probability that none of those vertices is in the frontier.
+  double none_named(double degree, double cached_neighbors, double hit) const {
     double const others = squares_ / arcs_ / 2;
-    return none_of(degree / 2, hit * std::min(1.0, cached_neighbours / others));
+    return none_of(degree / 2, hit * std::min(1.0, cached_neighbors / others));
   }
   void ask(double steps) {
     double const sectors = std::min(4.0, how_.sectors_a_step);

@@ -29,14 +29,14 @@ struct degree_classes {
   std::array<degree_class, count> all{};  // by ascending degree
 
   void add(std::uint64_t degree, run_traffic const& list);
-  bool alike() const;  // same criterion as cached_neighbours.hpp
+  bool alike() const;  // same criterion as cached_neighbors.hpp
   friend degree_classes operator+(degree_classes a, degree_classes const& b);
 };
 
 // How a bottom-up level reads adjacency.
 struct probing {
-  std::uint32_t cached_neighbours = 0;  // per vertex, checked first
-  bool each_of_a_class = false;         // the best of each residue class of ids (cached_neighbours_view::is_narrow)
+  std::uint32_t cached_neighbors = 0;  // per vertex, checked first
+  bool each_of_a_class = false;        // the best of each residue class of ids (cached_neighbors_view::is_narrow)
   double arcs_a_step = 8, sectors_a_step = 1;
 };
 

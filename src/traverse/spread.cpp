@@ -57,13 +57,13 @@ edge_lists part_of(executor& x, edge_lists const& all, graph_info const& info, s
 
 }  // namespace
 
-void require_spread(std::string const& name, graph_info const& info, std::vector<place> const& shards, std::optional<tier> edges,
+void require_spread(std::string const& name, graph_info const& info, std::vector<execution_device> const& shards, std::optional<tier> edges,
                     access_mode how) {
   if (shards.empty()) return;
   if (shards.size() > shard_parts::most) fail(errc::usage, "{} shards: say 1 to {}", shards.size(), shard_parts::most);
   if (shards.size() > info.vertices)
     fail(errc::usage, "{} shards, and {} has {} vertices; say at most as many", shards.size(), name, info.vertices);
-  for (place const& where : shards)
+  for (execution_device const& where : shards)
     if (where.kind != shards[0].kind)
       fail(errc::usage, "a shard at {} and one at {}: give all shards devices of one kind", to_string(shards[0]), to_string(where));
   if (shards.size() == 1) return;
@@ -75,7 +75,7 @@ void require_spread(std::string const& name, graph_info const& info, std::vector
     fail(errc::usage, "access {} over {} shards: say strided, merged or aligned", to_string(how), shards.size());
 }
 
-void require_lists_for(graph const& g, place where) {
+void require_lists_for(graph const& g, execution_device where) {
   for (edge_lists const* lists : {&g.out, &g.in})
     for (memory_block const* of : {&lists->targets, &lists->packed_targets.words}) {
       if (of->bytes() && of->where() != tier::host)
@@ -86,17 +86,17 @@ void require_lists_for(graph const& g, place where) {
     }
 }
 
-void require_peers(std::vector<place> const& shards) {
-  for (place const& one : shards)
-    if (one.kind == place_kind::device) device::require(one.index);
-  for (place const& one : shards)
-    for (place const& other : shards)
-      if (one.kind == place_kind::device && one.index != other.index && !device::peer_of(one.index, other.index).can)
+void require_peers(std::vector<execution_device> const& shards) {
+  for (execution_device const& one : shards)
+    if (one.kind == device_kind::cuda) device::require(one.index);
+  for (execution_device const& one : shards)
+    for (execution_device const& other : shards)
+      if (one.kind == device_kind::cuda && one.index != other.index && !device::peer_of(one.index, other.index).can)
         fail(errc::device, "device {} cannot read the memory of device {}; say devices with peer access to each other, or one", one.index,
              other.index);
 }
 
-shard_seat::shard_seat(graph const& whole, shard_parts const& parts, std::uint32_t shard, place where, tier edges)
+shard_seat::shard_seat(graph const& whole, shard_parts const& parts, std::uint32_t shard, execution_device where, tier edges)
     : whole_(&whole), parts_(parts), shard_(shard) {
   executor x(where);
   std::uint64_t const from = first(), n = count(shard);
@@ -104,18 +104,18 @@ shard_seat::shard_seat(graph const& whole, shard_parts const& parts, std::uint32
   part_.info.vertices = n, part_.info.order = vertex_order::natural, part_.info.id_map = false, part_.info.weights = weight_kind::none;
   part_.out = part_of(x, whole.out, whole.info, from, n, edges, part_.info.edges);
   std::uint64_t in_arcs = 0;
-  if (whole.info.in_lists) part_.in = part_of(x, whole.in, whole.info, from, n, edges, in_arcs);
+  if (whole.info.in_edges) part_.in = part_of(x, whole.in, whole.info, from, n, edges, in_arcs);
   part_.info.edges = std::max(part_.info.edges, in_arcs);
   part_.name = whole.name, part_.checked = whole.checked;
   // The encoding of four depends on the total vertex count; a request for four gets three here.
-  if (std::uint32_t const kept = whole.cached_per_vertex; kept && kept < cached_neighbours_view::most) {
-    part_.cached_neighbours = buffer<std::uint32_t>(
-        lent(whole.cached_neighbours.data() + from * kept, n * kept * sizeof(std::uint32_t), whole.cached_neighbours.device()));
+  if (std::uint32_t const kept = whole.cached_per_vertex; kept && kept < cached_neighbors_view::most) {
+    part_.cached_neighbors = buffer<std::uint32_t>(
+        lent(whole.cached_neighbors.data() + from * kept, n * kept * sizeof(std::uint32_t), whole.cached_neighbors.device()));
     part_.cached_per_vertex = kept;
   }
 }
 
-void on_each_shard(std::vector<place> const& shards, std::function<void(std::uint32_t, shard_group&)> const& f) {
+void on_each_shard(std::vector<execution_device> const& shards, std::function<void(std::uint32_t, shard_group&)> const& f) {
   shard_options how;
   how.shards = static_cast<std::uint32_t>(shards.size());
   how.provider = shard_provider::peer;  // the shards' arrays are read in place during the run

@@ -17,8 +17,8 @@
 
 #include "access/matrix.hpp"
 #include "core/executor.hpp"
-#include "garner/spread.hpp"
-#include "graph/cached_neighbours_view.hpp"
+#include "garner/shards.hpp"
+#include "graph/cached_neighbors_view.hpp"
 #include "graph/graph.hpp"
 #include "graph/placed.hpp"
 #include "shard/group.hpp"
@@ -28,12 +28,12 @@ namespace garner {
 
 // Validates before the graph is loaded. errc::usage for devices of several kinds, too many of them, more than vertices, or a tier or access
 // mode that shards do not support.
-void require_spread(std::string const& name, graph_info const& info, std::vector<place> const& shards, std::optional<tier> edges,
+void require_spread(std::string const& name, graph_info const& info, std::vector<execution_device> const& shards, std::optional<tier> edges,
                     access_mode how);
 // errc::usage unless the adjacency is in host memory that the device can read.
-void require_lists_for(graph const& g, place where);
+void require_lists_for(graph const& g, execution_device where);
 // errc::device if one does not exist, or if two lack peer access to each other.
-void require_peers(std::vector<place> const& shards);
+void require_peers(std::vector<execution_device> const& shards);
 
 // Parts begin at multiples of this many vertices: one bitmap word.
 inline constexpr std::uint64_t shard_grain = 32;
@@ -41,7 +41,7 @@ inline constexpr std::uint64_t shard_grain = 32;
 // A single shard is just a device.
 template <class Options>
 void at_one_place(Options& o) {
-  if (o.shards.size() == 1) o.where = o.shards[0], o.shards.clear();
+  if (o.devices.size() == 1) o.device = o.devices[0], o.devices.clear();
 }
 
 // The whole graph's out-edges, as one shard's device reads them: for the certificate, which covers all vertices.
@@ -55,7 +55,7 @@ inline placed_lists out_lists_of_all(executor& x, graph const& g) {
 class shard_seat {
  public:
   explicit shard_seat(graph const& whole) : whole_(&whole) {}  // single device
-  shard_seat(graph const& whole, shard_parts const& parts, std::uint32_t shard, place where, tier edges);
+  shard_seat(graph const& whole, shard_parts const& parts, std::uint32_t shard, execution_device where, tier edges);
 
   bool alone() const { return !parts_; }
   std::uint32_t shards() const { return parts_ ? parts_->shards() : 1; }
@@ -72,9 +72,9 @@ class shard_seat {
   }
 
   // Clamped to what shards support: the encoding of four depends on the total vertex count.
-  std::uint32_t cached_neighbours(std::uint32_t wanted) const {
+  std::uint32_t cached_neighbors(std::uint32_t wanted) const {
     if (alone()) return wanted;
-    return vertices() >= cached_neighbours_view::none ? 0 : std::min(wanted, cached_neighbours_view::most - 1);
+    return vertices() >= cached_neighbors_view::none ? 0 : std::min(wanted, cached_neighbors_view::most - 1);
   }
 
   // Everything below is a no-op on a single device.
@@ -151,7 +151,7 @@ class shard_seat {
 };
 
 // Runs f(shard, group) on one thread per shard. After all have ended, throws the first failure, prefixed with its shard.
-void on_each_shard(std::vector<place> const& shards, std::function<void(std::uint32_t, shard_group&)> const& f);
+void on_each_shard(std::vector<execution_device> const& shards, std::function<void(std::uint32_t, shard_group&)> const& f);
 
 // The shards of a run: one Over(seat, options of its device) each. An Over has its seat `at`, `job`, `x`, and join(group), which exchanges
 // pointers with the others.
@@ -160,18 +160,18 @@ class spread_job {
  public:
   // `pulls`: parts are balanced by in-edges.
   template <class Options>
-  spread_job(graph const& g, Options const& o, std::uint64_t grain, bool pulls) : places_(o.shards) {
+  spread_job(graph const& g, Options const& o, std::uint64_t grain, bool pulls) : places_(o.devices) {
     require_peers(places_);
     tier const edges = o.edges.value_or(tier::host);
-    for (place const where : places_) require_lists_for(g, where);
-    edge_lists const& by = pulls && g.info.in_lists ? g.in : g.out;
+    for (execution_device const where : places_) require_lists_for(g, where);
+    edge_lists const& by = pulls && g.info.in_edges ? g.in : g.out;
     shard_options how;
-    how.shards = static_cast<std::uint32_t>(places_.size()), how.sums = shard_sums::quick;
+    how.shards = static_cast<std::uint32_t>(places_.size()), how.sums = shard_reduction::fast;
     shard_parts const parts(by.offsets.data(), g.info.vertices, how, g.name, grain);
     shards_.resize(places_.size());
     on_each_shard(places_, [&](std::uint32_t k, shard_group& group) {
       Options mine = o;
-      mine.shards.clear(), mine.where = places_[k], mine.edges = edges;
+      mine.devices.clear(), mine.device = places_[k], mine.edges = edges;
       shards_[k] = std::make_unique<Over>(shard_seat(g, parts, k, places_[k], edges), mine);
       shards_[k]->join(group);
     });
@@ -205,7 +205,7 @@ class spread_job {
   }
 
  private:
-  std::vector<place> places_;
+  std::vector<execution_device> places_;
   std::vector<std::unique_ptr<Over>> shards_;
 };
 

@@ -227,9 +227,10 @@ struct find_bad_weight {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
     using blocks = tally_weights<Measure>;
-    t.each(weights.part(b * blocks::block, smaller(edges, (b + 1) * blocks::block)), [&](std::uint32_t bits, std::uint64_t i) {
-      if (!is_length(Measure::weight(bits))) atomic_min(first, i);
-    });
+    t.each(weights.part(b * blocks::block, smaller(edges, (b + 1) * blocks::block)),
+           [&](std::uint32_t bits, std::uint64_t i) {
+             if (!is_length(Measure::weight(bits))) atomic_min(first, i);
+           });
   }
 };
 
@@ -249,9 +250,12 @@ struct read_arc {
 };
 
 frontier_options frontier_of(sssp_options const& o) {
-  return {
-      o.access,     o.paper.split_hubs && o.variant != sssp_variant::emogi, sssp_job::joins_lists(o), o.slice, o.paper.vertices_per_team,
-      o.block_bytes};
+  return {o.access,
+          o.tuning.split_hubs && o.variant != sssp_variant::emogi,
+          sssp_job::joins_lists(o),
+          o.tuning.slice,
+          o.tuning.vertices_per_team,
+          o.tuning.block_bytes};
 }
 
 template <class T>
@@ -264,7 +268,7 @@ std::vector<T> home(executor& x, buffer<T> const& near) {
 
 // The sum and maximum of all weights; each must be a valid length. Uses its own executor, which the traffic model does not count.
 template <class Id, class Measure>
-weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where, access_mode how, bool in_file) {
+weight_tally check_weights(graph const& g, csr_view<Id> const& view, execution_device where, access_mode how, bool in_file) {
   phase const timed{"sssp.weights"};
   executor x(where);
   std::optional<list_windows> windows;
@@ -388,7 +392,7 @@ struct sssp_job::impl::over : sssp_job::impl {
 
   over(graph const& g, sssp_options const& o)
       : options(o),
-        job(g, o.where, o.access, o.edges, o.l2_bytes, o.variant == sssp_variant::emogi ? std::uint64_t{0} : o.device_budget, true),
+        job(g, o.device, o.access, o.edges, o.tuning.l2_bytes, o.variant == sssp_variant::emogi ? std::uint64_t{0} : o.graph_cache, true),
         near(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "near pile"),
         far(x.near(), near.size(), x.device(), "far pile"),
         distance(x.near(), g.info.vertices, x.device(), "distances"),
@@ -401,14 +405,14 @@ struct sssp_job::impl::over : sssp_job::impl {
     near_lists.keep(job, out, leaves_out_ones() ? 2 : 1, front.spare_words());
     front.keep(near_lists.view());
     front.read_by(job.windows.get(), g.out);
-    weight_tally const weights = check_weights<Id, Measure>(g, out, o.where, o.access, job.windows != nullptr);
+    weight_tally const weights = check_weights<Id, Measure>(g, out, o.device, o.access, job.windows != nullptr);
     width = near_width(g.info, weights, o.delta, job.all_near());
     if (weights.largest > most_short) fits_short = false;
     delta = width.start();
   }
 
   csr_view<Id> first_arcs_kept() {
-    if (job.g.info.packed) job.keep_first_arcs(false, true);  // compressed: no short-list cache
+    if (job.g.info.compressed) job.keep_first_arcs(false, true);  // compressed: no short-list cache
     return job.view<Id>();
   }
   job_setting const& setting() const override { return job; }
@@ -456,7 +460,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     static counter relaxed{"sssp.arcs"};
     relaxed.add(r.edges);
     sum_up(r);
-    if (options.check_certificate) {
+    if (options.verify) {
       verify_sssp(x, sssp_distances<Id, Measure>{job.view<Id>(), source, distance.data()}, job.g, options.access, static_cast<Id*>(nullptr),
                   job.windows.get());
       r.verified = true;
@@ -568,11 +572,11 @@ sssp_job::sssp_job(graph const& g, sssp_options const& o) {
   prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void sssp_job::require_runnable(std::string const& name, graph_info const& info, sssp_options const& o) {
-  if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
-  if (o.paper.vertices_per_team == 0 || o.paper.vertices_per_team > 1024)
-    fail(errc::usage, "{} vertices a team: say 1 to 1024", o.paper.vertices_per_team);
+  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.tuning.slice);
+  if (o.tuning.vertices_per_team == 0 || o.tuning.vertices_per_team > 1024)
+    fail(errc::usage, "{} vertices a team: say 1 to 1024", o.tuning.vertices_per_team);
   if (o.delta && !(*o.delta > 0 && std::isfinite(*o.delta))) fail(errc::usage, "delta {}: say a number above 0", *o.delta);
-  if (o.variant == sssp_variant::emogi && (o.delta || o.paper.join_lists.value_or(false)))
+  if (o.variant == sssp_variant::emogi && (o.delta || o.tuning.join_lists.value_or(false)))
     fail(errc::usage, "variant emogi has no delta and joins no lists; leave them out or take variant near-far");
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
   if (info.weights == weight_kind::none)
@@ -594,12 +598,12 @@ std::vector<std::uint64_t> sssp_job::parents() { return impl_->parents(); }
 double sssp_job::delta() const { return impl_->delta; }
 
 bool sssp_job::joins_lists(sssp_options const& o) {
-  return o.paper.join_lists.value_or(o.variant != sssp_variant::emogi && o.where.kind != place_kind::host &&
-                                     o.access == access_mode::aligned && o.paper.vertices_per_team == 1);
+  return o.tuning.join_lists.value_or(o.variant != sssp_variant::emogi && o.device.kind != device_kind::cpu &&
+                                      o.access == access_mode::aligned && o.tuning.vertices_per_team == 1);
 }
 
 std::uint64_t sssp_job::state_bytes(graph_info const& info, sssp_options const& o) {
-  std::uint64_t const offsets = o.where.kind == place_kind::device ? (info.vertices + 1) * 8 : 0;
+  std::uint64_t const offsets = o.device.kind == device_kind::cuda ? (info.vertices + 1) * 8 : 0;
   std::uint64_t const frontier_bytes =
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o), true); });
   std::uint64_t const block = tally_distances<whole_distance>::block;

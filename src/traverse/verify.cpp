@@ -3,7 +3,7 @@
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/stats.hpp"
-#include "garner/traverse.hpp"
+#include "garner/bfs.hpp"
 
 namespace garner {
 

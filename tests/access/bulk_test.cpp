@@ -127,7 +127,7 @@ class bulk : public at_place {
  protected:
   void SetUp() override {
     at_place::SetUp();
-    if (!IsSkipped() && GetParam() == place_kind::device && !has_bulk_copies(0)) GTEST_SKIP() << "device 0 has no bulk copies";
+    if (!IsSkipped() && GetParam() == device_kind::cuda && !has_bulk_copies(0)) GTEST_SKIP() << "device 0 has no bulk copies";
   }
 };
 GARNER_AT_EVERY_PLACE(bulk);
@@ -291,7 +291,7 @@ TEST(bulk_shapes, pieces_follow_each_other_and_stay_in_the_table) {
 TEST(bulk_traffic, whole_lines_but_for_the_ends_and_each_row_once) {
   GARNER_NEEDS_COUNTS();
   traffic_model model(access_mode::aligned);
-  executor x({place_kind::simulated, 0}, &model);
+  executor x({device_kind::simulated, 0}, &model);
   std::vector<char> out(2352 * 8);
   buffer<char> const table(tier::host, 2352 * 100, -1, "a test");
   std::vector<std::uint64_t> const ids{0, 0, 0, 8, 8};  // row 8 begins on a line
@@ -327,7 +327,7 @@ TEST(bulk_shared, DISABLED_child) {
   if (!name || !where) return;
   try {
     shared_table t = shared_table::attach(name);
-    executor x(parse_place(where));
+    executor x(parse_device(where));
     for (bool told = false;; told = true) {
       gather_shared(x, t);
       if (!told) tell('g');
@@ -345,7 +345,7 @@ TEST_P(bulk, a_shared_table_outlives_a_process_killed_in_a_gather) {
     auto* const values = static_cast<float*>(t.data());
     for (std::uint64_t i = 0; i < shared_rows * shared_width; ++i) values[i] = static_cast<float>(i / shared_width * 3 + i % shared_width);
     t.publish();
-    std::string const place = where().kind == place_kind::host ? "host" : where().kind == place_kind::simulated ? "simulated" : "device:0";
+    std::string const place = where().kind == device_kind::cpu ? "host" : where().kind == device_kind::simulated ? "simulated" : "device:0";
     std::vector<std::string> const orders{"GARNER_CHILD_TABLE=" + name, "GARNER_CHILD_PLACE=" + place};
     child first("bulk_shared.DISABLED_child", orders), second("bulk_shared.DISABLED_child", orders);
     EXPECT_EQ(first.hears(), 'g');
@@ -374,7 +374,7 @@ TEST(bulk_rates, DISABLED_on_a_device) {
     for (bool sorted : {false, true})
       for (unsigned warps : {0u, 4u, 16u})
         for (sm_share const& share : {sm_share{share_kind::all}, sm_share{share_kind::partition, 8}}) {
-          executor x({place_kind::device, 0}, share);
+          executor x({device_kind::cuda, 0}, share);
           std::uint64_t const rows = words * 8 / row, count = (std::uint64_t{2} << 30) / row;
           buffer<std::uint64_t> const out(tier::device, count * row / 8, 0, "rates");
           std::string line = fmt::format("{:6} B {} {:2} warps {:9}:", row, sorted ? "sorted" : "random", warps, to_string(share.kind));

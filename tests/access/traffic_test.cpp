@@ -47,7 +47,7 @@ TEST(traffic, look_ups_between_reads_keep_the_third_and_fourth_back) {
   GARNER_NEEDS_COUNTS();
   traffic_model model(access_mode::merged);
   model.look_up_between_reads();
-  executor x({place_kind::simulated, 0}, &model);
+  executor x({device_kind::simulated, 0}, &model);
   auto const far = far_copy(x, std::vector<std::uint32_t>(200));
   runs const all{{1, 129}};
   for_each_item<32>(x, 1, read_runs<std::uint32_t>{far.data(), &all}, access_mode::merged);
@@ -94,7 +94,7 @@ TEST(traffic, an_l2_keeps_the_sectors_it_was_given) {
   GARNER_NEEDS_COUNTS();
   auto const in_turn = [](runs const& all, std::uint64_t l2) {  // each is a separate kernel
     traffic_model model(access_mode::aligned, l2);
-    executor x({place_kind::simulated, 0}, &model);
+    executor x({device_kind::simulated, 0}, &model);
     auto const far = far_copy(x, std::vector<std::uint32_t>(64));
     traffic t;
     for (auto const& one : all) {
@@ -167,7 +167,7 @@ TEST(link_time, of_a_calibrated_link) {
 }
 
 TEST(matrix, what_goes_with_what) {
-  place const host{place_kind::host, 0}, gpu{place_kind::device, 0};
+  execution_device const host{device_kind::cpu, 0}, gpu{device_kind::cuda, 0};
   for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
     require_combination(host, tier::host, how);
     require_combination(gpu, tier::host, how);
@@ -186,7 +186,7 @@ TEST(matrix, what_goes_with_what) {
 
 // Edges in tier peer have an owner and a reader: the message names both.
 TEST(matrix, says_on_which_card_edges_lie) {
-  place const host{place_kind::host, 0}, first{place_kind::device, 0}, second{place_kind::device, 1};
+  execution_device const host{device_kind::cpu, 0}, first{device_kind::cuda, 0}, second{device_kind::cuda, 1};
   EXPECT_EQ(why_not_readable_at("g", tier::host, -1, -1, host), "");
   EXPECT_EQ(why_not_readable_at("g", tier::managed, 0, 0, host), "");
   EXPECT_EQ(why_not_readable_at("g", tier::host, 0, 0, second), "");

@@ -28,7 +28,7 @@ TEST(accuracy, the_committed_run_is_drawn) {
   accuracy_file const f = parse_accuracy(text, "s.json");
   EXPECT_EQ(f.seeds, 3u);
   ASSERT_EQ(f.rows.size(), 18u);
-  EXPECT_EQ(f.rows[0].way, "whole");
+  EXPECT_EQ(f.rows[0].strategy, "whole");
   EXPECT_NEAR(f.rows[0].mean, 81.7, 1e-9);
   std::string const page = page_of({}, {}, {}, {}, {}, {}, {}, {{"s.json", f}});
   for (char const* what : {"accuracy with and without sampling (table 5)", "Cora, gcn", "81.7 \u00b1 0.3", "whole graph", "over shards",

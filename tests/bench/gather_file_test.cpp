@@ -14,7 +14,7 @@ namespace {
 
 using namespace bench;
 
-gather_bench_options small_options(place where, std::vector<std::string> figures) {
+gather_bench_options small_options(execution_device where, std::vector<std::string> figures) {
   gather_bench_options o;
   o.where = where;
   o.table_bytes = 1 << 20;
@@ -32,7 +32,7 @@ gather_file whole_file() {
   for (gather_row& asked : f.rows)
     if (asked.label.ends_with(", automatic")) asked.duplicates = "once";
   gather_row r;
-  r.row_bytes = 4096, r.ids = 100, r.way = "aligned", r.order = "none", r.ms = 2, r.gbs = 46.5, r.rows_a_second = 1e6, r.of_link = 0.9;
+  r.row_bytes = 4096, r.ids = 100, r.strategy = "aligned", r.order = "none", r.ms = 2, r.gbs = 46.5, r.rows_a_second = 1e6, r.of_link = 0.9;
   for (unsigned sms : {1u, 8u, 132u})
     r.figure = "share", r.label = "a share", r.multiprocessors = sms, r.load_bytes = 16, f.rows.push_back(r);
   r.figure = "near", r.label = "64 B, of another device", f.rows.push_back(r);
@@ -143,7 +143,7 @@ TEST_P(arithmetic_at, ends_where_it_began) {
 }
 
 TEST(dense, both_ways_ask_for_the_same_rows_once) {
-  gather_bench_options o = small_options({place_kind::simulated, 0}, {"dense"});
+  gather_bench_options o = small_options({device_kind::simulated, 0}, {"dense"});
   o.ids = {50, 100, 100};  // a size listed twice is measured once
   gather_file const f = measure_gathers(o, [](gather_row const&) {});
   ASSERT_EQ(f.rows.size(), 12u);
@@ -151,7 +151,7 @@ TEST(dense, both_ways_ask_for_the_same_rows_once) {
     gather_row const &all = f.rows[k], &engine = f.rows[k + 1];
     EXPECT_EQ(all.skipped + engine.skipped, "");
     EXPECT_EQ(all.order + engine.order, "sortedsorted");
-    EXPECT_EQ(all.way + engine.way, "alignedbulk");
+    EXPECT_EQ(all.strategy + engine.strategy, "alignedbulk");
     EXPECT_EQ(engine.multiprocessors, 4u);
     if (k < 10) EXPECT_EQ(all.requests, engine.requests) << all.label;
     else EXPECT_LE(engine.requests, all.requests);  // rows that are requested more than 127 times
@@ -163,7 +163,7 @@ TEST(dense, both_ways_ask_for_the_same_rows_once) {
 }
 
 TEST(duplicates, are_fetched_once_in_every_order) {
-  gather_bench_options o = small_options({place_kind::simulated, 0}, {"duplicates"});
+  gather_bench_options o = small_options({device_kind::simulated, 0}, {"duplicates"});
   o.table_bytes = 16 << 20, o.ids = {300, 300};
   gather_file const f = measure_gathers(o, [](gather_row const&) {});
   ASSERT_EQ(f.rows.size(), 20u);
@@ -185,20 +185,20 @@ TEST(copies, stand_beside_gathers_of_the_same_ids) {
   for (std::size_t k = 0; k < f.rows.size(); k += 2) {
     gather_row const &copy = f.rows[k], &gather = f.rows[k + 1];
     sizes.push_back(gather.row_bytes);
-    EXPECT_EQ(copy.way + gather.way, "copiesaligned");
+    EXPECT_EQ(copy.strategy + gather.strategy, "copiesaligned");
     EXPECT_EQ(copy.row_bytes, gather.row_bytes);
     EXPECT_EQ(copy.ids, gather.ids);
     ASSERT_TRUE(copy.ms && gather.ms && gather.of_link && !copy.of_link);
     EXPECT_NEAR(*gather.of_link, *copy.ms / *gather.ms, 1e-9);  // from the same round
   }
   EXPECT_EQ(sizes, (std::vector<std::uint64_t>{128, 256, 512, 1024, 2408, 4096}));
-  gather_file const simulated = measure_gathers(small_options({place_kind::simulated, 0}, {"copies"}), [](gather_row const&) {});
+  gather_file const simulated = measure_gathers(small_options({device_kind::simulated, 0}, {"copies"}), [](gather_row const&) {});
   ASSERT_EQ(simulated.rows.size(), 1u);
   EXPECT_NE(simulated.rows[0].skipped.find("--device cpu"), std::string::npos);
 }
 
 TEST(beside, without_a_device_is_left_out_and_says_so) {
-  for (place_kind kind : {place_kind::host, place_kind::simulated}) {
+  for (device_kind kind : {device_kind::cpu, device_kind::simulated}) {
     gather_file const f = measure_gathers(small_options({kind, 0}, {"share", "near", "beside"}), [](gather_row const&) {});
     ASSERT_EQ(f.rows.size(), 3u);
     for (gather_row const& r : f.rows) {
@@ -210,7 +210,7 @@ TEST(beside, without_a_device_is_left_out_and_says_so) {
 
 TEST(beside, on_a_device_both_are_timed) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
-  gather_bench_options o = small_options({place_kind::device, 0}, {"beside"});
+  gather_bench_options o = small_options({device_kind::cuda, 0}, {"beside"});
   o.table_bytes = 256ull << 20, o.ids = {10000, 1000000}, o.trials = 2;
   gather_file const f = measure_gathers(o, [](gather_row const&) {});
   std::size_t timed = 0;

@@ -14,7 +14,7 @@ namespace {
 
 using namespace bench;
 
-load_bench_options small_options(place where) {
+load_bench_options small_options(execution_device where) {
   load_bench_options o;
   o.where = where;
   o.scale = 9;
@@ -62,12 +62,12 @@ TEST(batch_check, finds_what_is_wrong) {
   for (std::uint64_t i = 0; i < n; ++i) train.push_back(static_cast<std::int64_t>(i));
   block_sampler sampler({}, g, fanouts, o);
   loader_options l;
-  l.batch = 30;
+  l.batch_size = 30;
   loader load(sampler, {{&table, 0, false, {}}}, train, l);
   std::optional<mini_batch> const b = load.next();
   ASSERT_TRUE(b);
   executor x({});
-  batch_check check(g, list_side::in, fanouts, o);
+  batch_check check(g, edge_direction::in, fanouts, o);
   batch_check::rows_source const source{nullptr, 12};
   auto const look = [&] { check.batch(x, *b, train, {&source, 1}); };
   look();
@@ -79,8 +79,8 @@ TEST(batch_check, finds_what_is_wrong) {
     at = was;
     look();
   };
-  blocks::vertices& v = const_cast<blocks::vertices&>(b->drawn().of_type(0));
-  blocks::edges& e = const_cast<blocks::edges&>(b->drawn().of_relation(0));
+  sampled_subgraph::vertices& v = const_cast<sampled_subgraph::vertices&>(b->subgraph().of_type(0));
+  sampled_subgraph::edges& e = const_cast<sampled_subgraph::edges&>(b->subgraph().of_relation(0));
   auto* const ids = const_cast<std::int64_t*>(v.ids);
   auto* const row = const_cast<std::int64_t*>(e.row);
   auto* const col = const_cast<std::int64_t*>(e.col);
@@ -108,14 +108,14 @@ TEST(dry_training, counts_each_mini_batch_once) {
   memory_block const rows = make_rows(n, 12, -1);
   std::vector<std::int64_t> train;
   for (std::uint64_t i = 0; i < n; ++i) train.push_back(static_cast<std::int64_t>(i));
-  for (place const where : {place{}, place{place_kind::simulated, 0}}) {
+  for (execution_device const where : {execution_device{}, execution_device{device_kind::simulated, 0}}) {
     tiered_options kept;
-    kept.where = where;
-    if (where.kind != place_kind::host) kept.device_budget = 51 * 12;
+    kept.device = where;
+    if (where.kind != device_kind::cpu) kept.feature_cache = 51 * 12;
     tiered_tensor table({rows.data(), n, 12, element::u8, {}}, kept);
     block_sampler sampler(where, g, {4, 3}, {});
     loader_options l;
-    l.batch = 20;
+    l.batch_size = 20;
     l.keep_times = 100;
     loader load(sampler, {{&table, 0, false, {}}}, train, l);
     ASSERT_EQ(load.batches(), 26u);
@@ -123,7 +123,7 @@ TEST(dry_training, counts_each_mini_batch_once) {
     o.epochs = 3;
     o.compute_ms = 1;
     std::uint64_t seen = 0, vertices = 0;
-    o.each = [&](mini_batch const& b, executor&) { ++seen, vertices += b.drawn().of_type(0).count; };
+    o.each = [&](mini_batch const& b, executor&) { ++seen, vertices += b.subgraph().of_type(0).count; };
     dry_result const r = train_dry(load, where, o);
     EXPECT_EQ(r.batches, 78u);
     EXPECT_EQ(seen, 78u);
@@ -137,7 +137,7 @@ TEST(dry_training, counts_each_mini_batch_once) {
       EXPECT_EQ(e.batches, 26u);
       EXPECT_EQ(e.seeds, n);
       EXPECT_NEAR(e.near_rows + e.far_rows, e.vertices, 1e-9);
-      EXPECT_NEAR(e.far_bytes, 12 * (e.far_rows - e.window_rows), 1e-6);  // on the CPU all rows are local
+      EXPECT_NEAR(e.remote_bytes, 12 * (e.far_rows - e.window_rows), 1e-6);  // on the CPU all rows are local
       sum += e.vertices * 26;
     }
     EXPECT_NEAR(sum, static_cast<double>(vertices), 1e-6);
@@ -166,7 +166,7 @@ TEST(dry_training, counts_each_mini_batch_once) {
 }
 
 TEST(load_bench, keeps_what_it_says_it_keeps) {
-  load_bench_options o = small_options({place_kind::simulated, 0});
+  load_bench_options o = small_options({device_kind::simulated, 0});
   o.figures = {"kept"};
   load_file const f = measure_loads(o, {});
   ASSERT_EQ(f.rows.size(), 8u);
@@ -174,7 +174,7 @@ TEST(load_bench, keeps_what_it_says_it_keeps) {
   for (load_row const& r : f.rows) {
     EXPECT_LT(r.far_rows, far) << r.kept;  // by degree: the more are cached, the fewer are remote
     far = r.far_rows;
-    EXPECT_NEAR(r.far_bytes, 12 * r.fetched_rows, 1e-6);
+    EXPECT_NEAR(r.remote_bytes, 12 * r.fetched_rows, 1e-6);
     EXPECT_NEAR(r.near_rows + r.far_rows, r.vertices, 1e-9);
     EXPECT_FALSE(r.ms);
   }
@@ -227,11 +227,11 @@ TEST(load_bench, file_comes_back_and_says_what_is_wrong) {
 }
 
 TEST(load_bench, page_shows_every_figure) {
-  load_bench_options o = small_options({place_kind::simulated, 0});
+  load_bench_options o = small_options({device_kind::simulated, 0});
   load_file f = measure_loads(o, {});
   f.place = "device 0", f.compute_ms = 1.5;
   load_row near = f.rows[0];
-  near.kept = 1, near.way = "tiered";
+  near.kept = 1, near.strategy = "tiered";
   f.rows.insert(f.rows.begin(), near);
   for (std::uint64_t const sms : {1, 8, 16, 0}) {
     f.rows.push_back(f.rows[1]);

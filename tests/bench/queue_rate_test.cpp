@@ -27,7 +27,7 @@ TEST_P(queue_rates, are_measured) {
 TEST_P(queue_rates, DISABLED_measured_at_full_rate) {
   queue_rate_options o;
   o.where = where();
-  o.pages = GetParam() == place_kind::device ? 4u << 20 : 1u << 18;
+  o.pages = GetParam() == device_kind::cuda ? 4u << 20 : 1u << 18;
   queue_rate const r = measure_queues(o);
   fmt::print("{:.3f} M pages a second by rings, {:.3f} M pages a second by the host: {:.2f} x; {:.1f} commands a doorbell\n",
              r.by_rings / 1e6, r.by_host / 1e6, r.by_rings / r.by_host, r.commands_a_doorbell);

@@ -16,20 +16,20 @@ inline bench::run_file sample_run() {
   pattern_row aligned{"aligned", 4096, 0.1, 50.5, traffic{{0, 0, 0, 32}, 0, 4096}, true, ""};
   r.patterns = {aligned, {"strided", 4096, std::nullopt, std::nullopt, std::nullopt, false, "no time"}};
   double ms = 8;
-  for (char const* way : {"uvm", "strided", "merged", "aligned", "default"}) {
+  for (char const* strategy : {"uvm", "strided", "merged", "aligned", "default"}) {
     job_row j;
-    j.graph = "kron 10", j.job = "bfs", j.way = way, j.label = way, j.paper = std::string(way) != "default";
+    j.graph = "kron 10", j.job = "bfs", j.strategy = strategy, j.label = strategy, j.paper = std::string(strategy) != "default";
     j.place = "device 0", j.access = "aligned", j.tier = "host", j.data_bytes = 80000, j.state_bytes = 9000, j.device_budget = 1u << 30;
     j.ms = {ms, ms + 1}, j.ms_statistic = ms + 0.5, j.verified = true, j.modelled = true;
     j.link = traffic{{8, 4, 2, 1000}, 0, 160000};
     j.predicted = {{12.3, 10}, {51, 2.5}};
-    if (j.way == "default") j.prepare_ms = 1.5;
+    if (j.strategy == "default") j.prepare_ms = 1.5;
     r.jobs.push_back(j);
     ms /= 2;
   }
   // The default again, with edges in the device's memory.
   job_row near = r.jobs.back();
-  near.way = "near", near.label = "Garner, near", near.tier = "device";
+  near.strategy = "near", near.label = "Garner, near", near.tier = "device";
   near.ms = {0.25, 0.5}, near.ms_statistic = 0.375, near.prepare_ms = 1.25, near.link.reset(), near.predicted.clear(),
   near.modelled = false;
   r.jobs.push_back(near);

@@ -18,7 +18,7 @@ namespace {
 using namespace bench;
 using ::testing::HasSubstr;
 
-shards_bench_options small(place where, std::uint32_t shards) {
+shards_bench_options small(execution_device where, std::uint32_t shards) {
   shards_bench_options o;
   o.places.assign(shards, where);
   o.graphs = {"PROT", "PROD"};
@@ -28,9 +28,9 @@ shards_bench_options small(place where, std::uint32_t shards) {
 }
 
 TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
-  for (place_kind const kind : {place_kind::host, place_kind::simulated}) {
+  for (device_kind const kind : {device_kind::cpu, device_kind::simulated}) {
     shards_bench_options o = small({kind, 0}, 3);
-    if (kind == place_kind::simulated) o.provider = shard_provider::host;
+    if (kind == device_kind::simulated) o.provider = shard_provider::host;
     std::size_t heard = 0;
     shards_file const f = measure_shards(o, [&](shards_file const& all, shard_row const&) { heard = all.rows.size(); });
     EXPECT_EQ(heard, f.rows.size());
@@ -38,7 +38,7 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
     EXPECT_EQ(f.graphs[0].name, "PROD");  // in the order of the paper
     EXPECT_EQ(f.graphs[1].vertices, 132'534u / 2000);
     for (split_graph const& g : f.graphs) {
-      std::set<std::string> ways;
+      std::set<std::string> strategies;
       std::map<std::string, std::size_t> studies;
       for (shard_row const& r : f.rows) {
         if (r.graph != g.name) continue;
@@ -47,7 +47,7 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
         std::uint64_t crossed = 0;
         for (auto const& of : r.links)
           for (std::uint64_t const bytes : of) crossed += bytes;
-        EXPECT_EQ(crossed, r.bytes) << r.way() << r.study;
+        EXPECT_EQ(crossed, r.bytes) << r.strategy() << r.study;
         EXPECT_EQ(r.links.size(), r.how.shards == 1 ? 0u : 3u);
         ASSERT_TRUE(r.floor_ms);
         EXPECT_GT(*r.floor_ms, 0);
@@ -67,28 +67,28 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
           EXPECT_TRUE(r.how.shards > 1 || *r.forward->against_one == 1);
         }
         if (r.study != "ways") {
-          EXPECT_TRUE(r.how.shards == 1 || r.how.way != shard_way::collective);
+          EXPECT_TRUE(r.how.shards == 1 || r.how.strategy != shard_strategy::collective);
           EXPECT_GT(r.ms, 0);
           continue;
         }
-        ways.insert(fmt::format("{} {} {} {} {}", r.how.shards, to_string(r.how.way), to_string(r.how.sums), to_string(r.how.wire),
-                                !r.steps.empty()));
+        strategies.insert(fmt::format("{} {} {} {} {}", r.how.shards, to_string(r.how.strategy), to_string(r.how.sums),
+                                      to_string(r.how.wire), !r.steps.empty()));
         EXPECT_GT(r.ms, 0);
         std::uint64_t const element = r.how.wire == element::f32 ? 4 : 2;
-        std::uint64_t const rows = r.how.shards == 1                    ? 0
-                                   : r.how.way == shard_way::bulk       ? g.remote_rows
-                                   : r.how.way == shard_way::collective ? 2 * g.vertices
-                                                                        : g.cut_edges;
-        if (r.how.sums == shard_sums::exact) {
-          EXPECT_EQ(r.bytes, rows * 16 * element) << to_string(r.how.way);
+        std::uint64_t const rows = r.how.shards == 1                              ? 0
+                                   : r.how.strategy == shard_strategy::bulk       ? g.remote_rows
+                                   : r.how.strategy == shard_strategy::collective ? 2 * g.vertices
+                                                                                  : g.cut_edges;
+        if (r.how.sums == shard_reduction::deterministic) {
+          EXPECT_EQ(r.bytes, rows * 16 * element) << to_string(r.how.strategy);
         }
         if (r.how.shards > 1) {
           EXPECT_TRUE(r.most_bytes * 3 >= r.bytes && r.most_bytes < r.bytes);
         }
       }
-      EXPECT_EQ(ways, (std::set<std::string>{"1 bulk exact f32 false", "3 bulk exact f32 false", "3 bulk quick f32 false",
-                                             "3 bulk quick bf16 false", "3 bulk quick f16 false", "3 collective exact f32 false",
-                                             "3 mgg quick f32 false", "3 mgg quick f32 true"}));
+      EXPECT_EQ(strategies, (std::set<std::string>{"1 bulk exact f32 false", "3 bulk exact f32 false", "3 bulk quick f32 false",
+                                                   "3 bulk quick bf16 false", "3 bulk quick f16 false", "3 collective exact f32 false",
+                                                   "3 mgg quick f32 false", "3 mgg quick f32 true"}));
       // Unmodified, whole lists, separate warps, synchronous reads; the sweep of the first graph: 6 ps and 4 wpb, 5 dist each.
       std::map<std::string, std::size_t> all{{"ways", 8}, {"gcn", 3}, {"gin", 3}, {"ablation", 4}};
       if (g.name == "PROD") all["sweep"] = 50;
@@ -98,9 +98,9 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
     EXPECT_TRUE(is_shards(text));
     EXPECT_EQ(to_json(parse_shards(text, "x.json")), text);
     std::string const page = page_of({}, {}, {}, {}, {}, {}, {{"x.json", f}});
-    EXPECT_EQ(f.over.rfind(kind == place_kind::host ? "peer: memory of one process" : "host: ", 0), 0u) << f.over;
-    EXPECT_THAT(f.no_uvm, HasSubstr(kind == place_kind::host ? "managed memory is a device's" : "rows come over host, which copies them"));
-    EXPECT_EQ(f.rates.measured, kind == place_kind::host);
+    EXPECT_EQ(f.over.rfind(kind == device_kind::cpu ? "peer: memory of one process" : "host: ", 0), 0u) << f.over;
+    EXPECT_THAT(f.no_uvm, HasSubstr(kind == device_kind::cpu ? "managed memory is a device's" : "rows come over host, which copies them"));
+    EXPECT_EQ(f.rates.measured, kind == device_kind::cpu);
     for (char const* what : {"PROT: one aggregation, by way",
                              "PROD: bytes that cross between shards",
                              "Figure 10",
@@ -142,7 +142,7 @@ TEST(shards_bench, a_reordered_graph_is_measured_in_its_order) {
   ASSERT_EQ(f.graphs.size(), 1u);
   std::size_t seen = 0;
   for (shard_row const& r : f.rows) {
-    if (r.how.shards == 1 || r.how.sums != shard_sums::exact || r.how.way != shard_way::bulk) continue;
+    if (r.how.shards == 1 || r.how.sums != shard_reduction::deterministic || r.how.strategy != shard_strategy::bulk) continue;
     ++seen;
     EXPECT_EQ(r.bytes, f.graphs[0].remote_rows * 16 * sizeof(float));
   }
@@ -156,12 +156,12 @@ TEST(shards_bench, the_page_tells_means_over_graphs_beside_the_papers) {
   for (std::string const name : {"RDD", "PROT"}) {
     f.graphs.emplace_back().name = name;
     shard_row r;
-    r.graph = name, r.study = "gin", r.how.shards = 2, r.how.way = shard_way::mgg, r.ms = 1;
+    r.graph = name, r.study = "gin", r.how.shards = 2, r.how.strategy = shard_strategy::mgg, r.ms = 1;
     r.forward = {10, 2, 4, 1, {}, {64}};
     f.rows.push_back(r);
     r.managed = true, r.forward->ms = name == "RDD" ? 12 : 20;  // 3 and 5 times
     f.rows.push_back(r);
-    r.managed = false, r.forward = {}, r.study = "ablation", r.how.mgg.whole_lists = true;
+    r.managed = false, r.forward = {}, r.study = "ablation", r.how.tuning.whole_lists = true;
     r.against_one = name == "RDD" ? 2 : 1;
     f.rows.push_back(r);
   }
@@ -193,7 +193,7 @@ TEST(shards_bench, models_of_a_file_have_rows_and_classes_as_usual) {
 // Two shards on one GPU: also with rows in managed memory, whose sums are compared like all others.
 TEST(shards_bench, rows_in_managed_memory_on_a_device) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
-  shards_bench_options o = small({place_kind::device, 0}, 2);
+  shards_bench_options o = small({device_kind::cuda, 0}, 2);
   o.figures = {"ways", "models"};
   shards_file const f = measure_shards(o);
   EXPECT_TRUE(f.rates.measured);
@@ -221,13 +221,13 @@ TEST(shards_bench, a_file_that_is_damaged_is_told) {
   f.graphs.push_back({});
   shard_row r;
   r.graph = "g", r.ms = 1.5, r.against_one = 1, r.bytes = 3, r.most_bytes = 2, r.steps = {{{2, 1, 1}, 4.5}};
-  r.how.way = shard_way::mgg, r.links = {{0, 7}, {8, 0}};
+  r.how.strategy = shard_strategy::mgg, r.links = {{0, 7}, {8, 0}};
   f.rows.push_back(r);
   r.managed = true, r.links = {}, r.study = "gin";
   r.forward = {602, 41, 7.25, 2.5, {}, {64, 41}};
   f.rows.push_back(r);
   EXPECT_EQ(to_json(parse_shards(to_json(f), "x.json")), to_json(f));
-  EXPECT_EQ(parse_shards(to_json(f), "x.json").rows[1].way(), "uvm");
+  EXPECT_EQ(parse_shards(to_json(f), "x.json").rows[1].strategy(), "uvm");
   auto const says = [&](char const* from, char const* to) {
     std::string text = to_json(f);
     std::size_t const at = text.find(from);
@@ -250,7 +250,7 @@ TEST(shards_bench, its_graphs_have_the_sizes_of_the_paper_and_hubs) {
     graph_handle const made = make_mgg_graph(g, 512, 3);
     EXPECT_EQ(made.info().vertices, g.vertices / 512);
     EXPECT_EQ(made.info().edges, g.edges / 512);
-    graph_lists const lists = lists_of(made, false);
+    adjacency_arrays const lists = adjacency_of(made, false);
     std::uint64_t longest = 0;
     for (std::uint64_t v = 0; v < made.info().vertices; ++v) longest = std::max(longest, lists.offsets[v + 1] - lists.offsets[v]);
     EXPECT_GT(longest, 2 * made.info().edges / made.info().vertices);

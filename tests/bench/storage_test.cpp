@@ -198,9 +198,9 @@ TEST(storage_bench, measures_what_it_is_asked_for) {
   for (storage_row const& r : f.rows) {
     EXPECT_EQ(r.skipped, "");
     EXPECT_NEAR(r.hits + r.reads + r.resident, r.rows, 1e-9);
-    EXPECT_GT(r.compared + (r.way == "mmap"), 0u) << r.way;
+    EXPECT_GT(r.compared + (r.strategy == "mmap"), 0u) << r.strategy;
     EXPECT_GE(*r.ms, 0.99);  // the model's
-    EXPECT_LE(r.hits, r.possible ? *r.possible * 1.02 : r.rows) << r.way;
+    EXPECT_LE(r.hits, r.possible ? *r.possible * 1.02 : r.rows) << r.strategy;
     EXPECT_LE(*r.metadata_bytes, 16);
   }
   o.figures = {"size"};
@@ -266,7 +266,7 @@ TEST(storage_bench, file_comes_back_and_says_what_is_wrong) {
 TEST(storage_bench, page_shows_every_figure) {
   storage_file f = measure_storage(small_options(), {});
   for (storage_row& r : f.rows)
-    if (r.way == "device") r.skipped.clear(), r.sample_ms = 0.1;
+    if (r.strategy == "device") r.skipped.clear(), r.sample_ms = 0.1;
   f.rows.push_back(f.rows[0]);
   f.rows.back().skipped = "no room for <it>";
   std::string const page = page_of({}, {}, {}, {}, {}, {{"s.json", f}});

@@ -11,7 +11,7 @@ namespace {
 
 using namespace bench;
 
-tiering_options small_options(place where, bool deeper) {
+tiering_options small_options(execution_device where, bool deeper) {
   tiering_options o;
   o.where = where;
   o.kinds = {generator::kron};
@@ -20,11 +20,11 @@ tiering_options small_options(place where, bool deeper) {
   o.sampling.batch = 5;
   o.deeper = deeper;
   o.train = "5%";
-  o.training = [](graph_handle const& g) { return draw_training_set(g, 0.05); };
+  o.training = [](graph_handle const& g) { return pick_training_set(g, 0.05); };
   o.command = "garner bench tiering";
   return o;
 }
-tiering_run small_run(bool deeper = true, place where = {}) { return measure_tiering(small_options(where, deeper), {}); }
+tiering_run small_run(bool deeper = true, execution_device where = {}) { return measure_tiering(small_options(where, deeper), {}); }
 
 class tiering_at : public at_place {};
 GARNER_AT_EVERY_PLACE(tiering_at);
@@ -64,11 +64,11 @@ TEST_P(tiering_at, gathers_fetch_what_the_trace_says) {
       EXPECT_TRUE(c.gathers.empty());
       continue;
     }
-    ASSERT_EQ(c.gathers.size(), where().kind == place_kind::host ? 1u : 8u) << c.score;
+    ASSERT_EQ(c.gathers.size(), where().kind == device_kind::cpu ? 1u : 8u) << c.score;
     for (tier_gather const& m : c.gathers) {
-      EXPECT_EQ(m.ms.has_value(), where().kind != place_kind::simulated);
+      EXPECT_EQ(m.ms.has_value(), where().kind != device_kind::simulated);
       double const expected = r.link_bytes(t, c, r.at(m.kept)) / static_cast<double>(t.batches);
-      EXPECT_NEAR(m.link_bytes, where().kind == place_kind::host ? 0 : expected, 1e-6 * expected) << c.score << " " << m.kept;
+      EXPECT_NEAR(m.link_bytes, where().kind == device_kind::cpu ? 0 : expected, 1e-6 * expected) << c.score << " " << m.kept;
     }
   }
   for (std::size_t k = 1; k < r.graphs[0].traces.size(); ++k) EXPECT_EQ(r.graphs[0].traces[k].gathered, 0u);
@@ -123,7 +123,7 @@ TEST(tiering, sampled_over_one_mini_batch_saves_what_expected_does) {
   o.epochs = 10;
   o.ceiling = 0;
   o.gathers = false;
-  o.training = [](graph_handle const& g) { return draw_training_set(g, 0.01); };
+  o.training = [](graph_handle const& g) { return pick_training_set(g, 0.01); };
   tiering_run const r = measure_tiering(o, {});
   for (tiering_graph const& g : r.graphs) {
     tier_trace const& t = g.traces[0];

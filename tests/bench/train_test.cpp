@@ -20,7 +20,7 @@ community_options small_communities() {
   o.vertices = 1203, o.communities = 4, o.width = 12, o.training = 0.3;
   return o;
 }
-train_bench_options small_options(place where) {
+train_bench_options small_options(execution_device where) {
   train_bench_options o;
   o.where = where;
   o.scale = 9;
@@ -46,7 +46,7 @@ TEST(community, edges_stay_inside_and_rows_say_little) {
   community_graph const c = make_communities(o), again = make_communities(o);
   EXPECT_EQ(c.rows, again.rows);
   EXPECT_EQ(c.split, again.split);
-  graph_lists const lists = lists_of(c.graph), same = lists_of(again.graph);
+  adjacency_arrays const lists = adjacency_of(c.graph), same = adjacency_of(again.graph);
   std::uint64_t const n = o.vertices, arcs = c.graph.info().edges;
   ASSERT_EQ(c.graph.info().vertices, n);
   auto const* const to = static_cast<std::uint32_t const*>(lists.targets);
@@ -101,7 +101,7 @@ TEST(take_course, learns_more_with_the_graph_and_the_same_at_every_place) {
   EXPECT_EQ(with.course.epochs[0].rows.far, 0);
   same_parameters same;
   same.check("host", with.parameters);
-  how.where = {place_kind::simulated, 0};
+  how.where = {device_kind::simulated, 0};
   double far = 1e300;
   for (double const kept : {0.0, 0.1, 1.0}) {
     how.kept = kept;
@@ -136,7 +136,7 @@ TEST(made_floats, are_small_and_all_over) {
 }
 
 TEST(train_bench, measures_what_it_says) {
-  train_bench_options o = small_options({place_kind::simulated, 0});
+  train_bench_options o = small_options({device_kind::simulated, 0});
   o.peers = {0, 1};
   std::uint64_t rows = 0, epochs = 0;
   train_file const f = measure_trainings(
@@ -162,9 +162,9 @@ TEST(train_bench, measures_what_it_says) {
   EXPECT_EQ(figures["widths"], 8u);
   EXPECT_EQ(figures["placement"], 2u + 2 * (1 + 4 * 2) + 2);
   train_row const &staged = f.rows[3], &window = f.rows[0];
-  EXPECT_EQ(staged.way, "staged");
-  EXPECT_LT(window.rows.far_bytes, staged.rows.far_bytes);
-  EXPECT_EQ(staged.rows.far_bytes, staged.rows.far * 32);
+  EXPECT_EQ(staged.strategy, "staged");
+  EXPECT_LT(window.rows.remote_bytes, staged.rows.remote_bytes);
+  EXPECT_EQ(staged.rows.remote_bytes, staged.rows.far * 32);
   // On the CPU all rows are local.
   o = small_options({});
   o.epochs = 1;
@@ -190,7 +190,7 @@ TEST(train_bench, measures_what_it_says) {
 }
 
 TEST(train_bench, steps_rows_that_are_learned) {
-  train_bench_options o = small_options({place_kind::simulated, 0});
+  train_bench_options o = small_options({device_kind::simulated, 0});
   o.figures = {"trainable"};
   std::uint64_t told = 0;
   train_file const f = measure_trainings(o, {{}, {}, [&](train_file const&, trainable_row const&) { ++told; }});
@@ -199,7 +199,7 @@ TEST(train_bench, steps_rows_that_are_learned) {
   EXPECT_EQ(told, 6u);
   for (std::size_t k = 0; k < 6; ++k) {
     trainable_row const& r = f.trainable[k];
-    EXPECT_EQ(r.optimiser, k < 2 ? "sgd" : k < 4 ? "adagrad" : "adam");
+    EXPECT_EQ(r.optimizer, k < 2 ? "sgd" : k < 4 ? "adagrad" : "adam");
     EXPECT_EQ(r.record_bytes, 32u * (k / 2 + 1));
     EXPECT_EQ(r.rows, 512u);
     EXPECT_EQ(r.step_rows, 100u);
@@ -208,7 +208,7 @@ TEST(train_bench, steps_rows_that_are_learned) {
     EXPECT_FALSE(r.update_ms);
     if (k % 2) EXPECT_NEAR(r.far_rows, 90, 8);
     else EXPECT_EQ(r.far_rows, 100);
-    EXPECT_EQ(r.far_bytes, r.far_rows * static_cast<double>(r.record_bytes));
+    EXPECT_EQ(r.remote_bytes, r.far_rows * static_cast<double>(r.record_bytes));
   }
   o.where = {}, o.step_rows = 10'000;  // more than there are
   train_file const host = measure_trainings(o);
@@ -339,7 +339,7 @@ TEST(train_bench, reads_what_garner_train_prints) {
 }
 
 TEST(train_bench, page_shows_every_figure) {
-  train_bench_options o = small_options({place_kind::simulated, 0});
+  train_bench_options o = small_options({device_kind::simulated, 0});
   o.peers = {0, 1};
   train_file f = measure_trainings(o);
   std::string page = page_of({}, {}, {}, {}, {{"t.json", f}});
@@ -349,11 +349,11 @@ TEST(train_bench, page_shows_every_figure) {
   for (train_row const& like :
        {f.rows[0], *std::find_if(f.rows.begin(), f.rows.end(), [](train_row const& r) { return r.figure == "widths"; })}) {
     train_row near = like;
-    near.kept = 1, near.way = "tiered", near.lists = "device";
+    near.kept = 1, near.strategy = "tiered", near.lists = "device";
     f.rows.insert(f.rows.begin(), near);
   }
   for (train_row& r : f.rows) {
-    double const ms = r.near() ? 8 : r.way == "staged" ? 48 : r.way == "zero_copy" ? 24 : r.kept == 0 ? 12 : 10;
+    double const ms = r.near() ? 8 : r.strategy == "staged" ? 48 : r.strategy == "zero_copy" ? 24 : r.kept == 0 ? 12 : 10;
     r.times = {ms, 1, 2, 3, 6, 0.5, 0.25}, r.ms_median = ms;
   }
   EXPECT_NE(page.find("rows that are learned: bytes over the link"), std::string::npos);

@@ -46,13 +46,13 @@ TEST(loading_program, loads_in_every_way_and_tells_where_rows_were) {
   folder const at;
   ASSERT_EQ(at.shell("garner generate kron --scale 10 k.gnr").code, 0);
   std::uint64_t vertices = 0;
-  for (char const* way : {"automatic", "window", "tiered", "zero_copy", "staged"})
+  for (char const* strategy : {"automatic", "window", "tiered", "zero_copy", "staged"})
     for (char const* place : {"cpu", "simulated"}) {
       outcome const o = at.shell(
           std::string("garner load k.gnr --width 5 --share 100% --batch 50 --fanout 4,3 --feature-cache 10% --score degree --epochs 2 "
                       "--verify --json --device ") +
-          place + " --strategy " + way);
-      ASSERT_EQ(o.code, 0) << way << ": " << o.err;
+          place + " --strategy " + strategy);
+      ASSERT_EQ(o.code, 0) << strategy << ": " << o.err;
       json const all = json::parse(o.out);
       EXPECT_EQ(all["verified"], all["batches"]);
       EXPECT_EQ(whole(all["batches"]), 2 * whole(all["batches_per_epoch"]));
@@ -63,12 +63,12 @@ TEST(loading_program, loads_in_every_way_and_tells_where_rows_were) {
       if (!vertices) vertices = static_cast<std::uint64_t>(first["nodes"].get<double>() * 1000);
       EXPECT_EQ(vertices, static_cast<std::uint64_t>(first["nodes"].get<double>() * 1000));  // the same mini-batches
       bool const simulated = place == std::string("simulated"),
-                 windows = simulated && (way == std::string("automatic") || way == std::string("window"));
+                 windows = simulated && (strategy == std::string("automatic") || strategy == std::string("window"));
       EXPECT_EQ(first["remote_rows"].get<double>() > 0, simulated);
       EXPECT_EQ(first["window_hits"].is_null(), !windows);
       EXPECT_EQ(first["ms_per_batch"].is_null(), simulated);
       if (!simulated) continue;
-      EXPECT_EQ(first["remote_bytes"].get<double>() < 20 * first["remote_rows"].get<double>() - 1, windows) << way;
+      EXPECT_EQ(first["remote_bytes"].get<double>() < 20 * first["remote_rows"].get<double>() - 1, windows) << strategy;
     }
 }
 

@@ -216,28 +216,29 @@ TEST(training_shards_program, decides_the_way_and_tells_why) {
   write_communities(at);
   std::string const train = "garner train " + files + "--full --model gcn --epochs 3 --shards 3 ";
   std::string first;
-  for (char const* const way : {"", "--shard-strategy auto ", "--shard-strategy bulk ", "--shard-strategy collective "}) {
-    json const all = ran(at, train + way + "-o m");
+  for (char const* const strategy : {"", "--shard-strategy auto ", "--shard-strategy bulk ", "--shard-strategy collective "}) {
+    json const all = ran(at, train + strategy + "-o m");
     if (first.empty()) first = read_text(at / "m");
-    EXPECT_EQ(read_text(at / "m"), first) << way;
+    EXPECT_EQ(read_text(at / "m"), first) << strategy;
     json const& decided = all["shards"]["decided"];
-    bool const decides = *way == 0 || std::string(way).find("auto") != std::string::npos;
-    ASSERT_EQ(decided.is_null(), !decides) << way;
+    bool const decides = *strategy == 0 || std::string(strategy).find("auto") != std::string::npos;
+    ASSERT_EQ(decided.is_null(), !decides) << strategy;
     if (!decides) continue;
     EXPECT_EQ(decided["rates_measured"], true);
     EXPECT_EQ(decided["strategies"].size(), 2u);
     EXPECT_EQ(decided["why"].get<std::string>().find(all["shards"]["strategy"].get<std::string>() + ": "), 0u);
-    EXPECT_THAT(at.shell(train + way).out, HasSubstr("\nstrategy "));
+    EXPECT_THAT(at.shell(train + strategy).out, HasSubstr("\nstrategy "));
   }
   json const quick = ran(at, train + "--shard-reduction fast");
   EXPECT_EQ(quick["shards"]["decided"]["strategies"].size(), 3u);
   EXPECT_EQ(ran(at, train + "--device simulated")["shards"]["decided"]["rates_measured"], false);
   // What goes on keeps the way that it began with.
-  for (char const* const way : {"bulk", "collective", "mgg"}) {
-    ran(at, train + "--checkpoint c --shard-strategy " + way + (std::string(way) == "mgg" ? "" : " --shard-reduction deterministic"));
-    std::string const sums = std::string(way) == "mgg" ? "--shard-reduction fast " : "";
+  for (char const* const strategy : {"bulk", "collective", "mgg"}) {
+    ran(at,
+        train + "--checkpoint c --shard-strategy " + strategy + (std::string(strategy) == "mgg" ? "" : " --shard-reduction deterministic"));
+    std::string const sums = std::string(strategy) == "mgg" ? "--shard-reduction fast " : "";
     json const on = ran(at, "garner train " + files + "--full --model gcn --epochs 5 --shards 3 --resume c " + sums);
-    EXPECT_EQ(on["shards"]["strategy"], way);
+    EXPECT_EQ(on["shards"]["strategy"], strategy);
     EXPECT_EQ(on["shards"]["decided"], nullptr);
     EXPECT_EQ(on["epochs"].size(), 2u);
   }

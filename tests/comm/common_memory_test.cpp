@@ -28,7 +28,7 @@ std::uint32_t word(std::uint64_t i) { return static_cast<std::uint32_t>(i * 2654
 common_memory::terms terms(std::string const& name, std::uint32_t mine, std::uint32_t members = 2) {
   common_memory::terms t;
   t.name = name, t.members = members, t.mine = mine, t.same = "words";
-  t.wait_seconds = 30;
+  t.timeout_seconds = 30;
   return t;
 }
 std::string fresh() {
@@ -171,7 +171,7 @@ TEST(common_memory, refuses_other_words_and_more_than_a_budget_has) {
   std::string const other = fresh();
   child first("common_memory.DISABLED_child", {"GARNER_CHILD=make", "GARNER_CHILD_NAME=" + other});
   common_memory::terms wrong = terms(other, 1);
-  wrong.same = "numbers", wrong.wait_seconds = 1;
+  wrong.same = "numbers", wrong.timeout_seconds = 1;
   std::string const said = error_of([&] { common_memory{wrong}; });
   EXPECT_TRUE(said.find("numbers") != said.npos || first.hears() == 'e') << said;  // the second process gets the error
 }

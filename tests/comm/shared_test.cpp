@@ -250,7 +250,7 @@ TEST_F(shared_tables, a_wait_that_is_no_time_is_refused) {
   shared_table const t = make();
   for (double seconds : {std::numeric_limits<double>::quiet_NaN(), -1.0}) {
     errc code{};
-    std::string const text = error_of([&] { shared_table::attach(name_, {.wait_seconds = seconds}); }, &code);
+    std::string const text = error_of([&] { shared_table::attach(name_, {.timeout_seconds = seconds}); }, &code);
     EXPECT_EQ(code, errc::usage);
     EXPECT_NE(text.find("use seconds, 0 or more"), std::string::npos) << text;
   }
@@ -260,7 +260,7 @@ TEST_F(shared_tables, who_attaches_waits_until_it_is_filled) {
   child maker("start", name_);
   ASSERT_EQ(maker.hears(), 'c');
   errc code{};
-  std::string const text = error_of([&] { shared_table::attach(name_, {.wait_seconds = 0.05}); }, &code);
+  std::string const text = error_of([&] { shared_table::attach(name_, {.timeout_seconds = 0.05}); }, &code);
   EXPECT_EQ(code, errc::io);
   EXPECT_NE(text.find("has not filled"), std::string::npos) << text;
   child waits("attach", name_);
@@ -405,7 +405,7 @@ TEST_F(shared_tables, before_a_process_ends_all_that_it_holds_is_left) {
 
 TEST_F(shared_tables, a_graph_lies_in_one_and_keeps_it) {
   generate_options how;
-  how.scale = 8, how.build.draw_weights = build_options::random_weights{};
+  how.scale = 8, how.build.random_weights = build_options::weight_options{};
   auto const original = generate_graph(how);
   {
     shared_table t = shared_table::create(name_, shared_bytes(original));
@@ -423,7 +423,7 @@ TEST_F(shared_tables, a_graph_lies_in_one_and_keeps_it) {
   EXPECT_EQ(digest_of(seen), digest_of(original));
   EXPECT_EQ(seen.info().edges, original.info().edges);
   std::uint64_t const used = host_budget().used();
-  graph_handle const reversed = make_in_lists(bring_to(std::move(seen), {}));  // stays in place
+  graph_handle const reversed = make_in_edges(to_device(std::move(seen), {}));  // stays in place
   EXPECT_EQ(host_budget().used(), used);
   EXPECT_EQ(digest_of(reversed), digest_of(original));
 
@@ -452,7 +452,7 @@ TEST_F(shared_tables, on_a_device_is_pinned_by_each_process) {
     void const* const seen = each->map_for(0);
     EXPECT_EQ(each->map_for(0), seen);
     EXPECT_EQ(mapping_of(each->rows().data).writable, each->created_here());
-    executor x({place_kind::device, 0});
+    executor x({device_kind::cuda, 0});
     buffer<std::uint32_t> near(tier::device, 33'000, 0, "a test");
     x.copy(near.data(), seen, 132'000);
     auto const back = testing::host_copy(x, near.data(), 33'000);

@@ -33,7 +33,7 @@ TEST(ipc, DISABLED_child) {
     for (std::size_t i = 0; i < sizeof h.bytes; ++i)
       h.bytes[i] = static_cast<unsigned char>(std::stoi(std::string(text).substr(2 * i, 2), nullptr, 16));
     h.offset = std::stoull(std::string(text).substr(2 * sizeof h.bytes), nullptr, 16);
-    executor x({place_kind::device, std::atoi(index)});
+    executor x({device_kind::cuda, std::atoi(index)});
     void* const opened = device::open_memory(h, x.device());
     if (host_copy(x, static_cast<std::uint32_t const*>(opened), words) != pattern()) result = 3;
     std::uint32_t const mine = 4711;
@@ -55,7 +55,7 @@ class device_memory : public ::testing::Test {
   }
   // From `first` words into an allocation.
   void share_with(int other, bool kill, std::size_t first = 0) {
-    executor x({place_kind::device, 0});
+    executor x({device_kind::cuda, 0});
     buffer<std::uint32_t> const all(tier::device, words + first, 0, "a test");
     auto* const ours = all.data() + first;
     x.copy(ours, pattern().data(), words * 4);
@@ -91,7 +91,7 @@ TEST_F(device_memory, in_the_order_of_a_stream_leaves_the_default_pool_alone) {
   auto* const pool_of = reinterpret_cast<int (*)(void**, int)>(device::driver_entry("cuDeviceGetDefaultMemPool", 11020));
   auto* const attribute_of = reinterpret_cast<int (*)(void*, int, void*)>(device::driver_entry("cuMemPoolGetAttribute", 11020));
   ASSERT_TRUE(pool_of && attribute_of);
-  executor x({place_kind::device, 0});
+  executor x({device_kind::cuda, 0});
   void* const scratch = x.scratch(1 << 20);
   x.fill(scratch, 1, 1 << 20);
   x.wait();
@@ -117,7 +117,7 @@ TEST_F(device_memory, of_peers_is_read_where_they_can) {
   }
   device::enable_peer(0, 1);
   device::enable_peer(0, 1);  // a second time is harmless
-  executor there({place_kind::device, 1}), here({place_kind::device, 0});
+  executor there({device_kind::cuda, 1}), here({device_kind::cuda, 0});
   auto const theirs = near_copy(there, pattern());
   EXPECT_EQ(host_copy(here, theirs.data(), words), pattern());
 }

@@ -84,7 +84,7 @@ results expected(std::vector<std::uint32_t> const& v, std::uint64_t items) {
 class exec : public at_place {};
 
 template <int Width>
-void check_width(place where, access_mode how) {
+void check_width(execution_device where, access_mode how) {
   executor x(where);
   std::vector<std::uint32_t> values(500);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(i * 7919 % 1009);
@@ -140,7 +140,7 @@ struct move_runs {
   }
 };
 template <int Width, class T>
-void check_pieces(place where, access_mode how) {
+void check_pieces(execution_device where, access_mode how) {
   executor x(where);
   constexpr std::uint64_t items = 600, room = move_runs<T>::room;
   std::vector<T> values(500);
@@ -148,7 +148,7 @@ void check_pieces(place where, access_mode how) {
   auto const far = far_copy(x, values);
   auto const out = near_copy(x, std::vector<T>(items * room, T{}));
   auto const writes = near_copy(x, std::vector<std::uint32_t>(items * room, 0));
-  if (where.kind == place_kind::device) x.limit_share(2, 1024);
+  if (where.kind == device_kind::cuda) x.limit_share(2, 1024);
   for_each_item<Width>(x, items, move_runs<T>{far.data(), out.data(), writes.data()}, how);
   auto const got = host_copy(x, out.data(), out.size());
   auto const times = host_copy(x, writes.data(), writes.size());
@@ -324,7 +324,7 @@ struct wait_for_others {
   }
 };
 template <int Width, bool Pairs>
-void check_turns(place where) {
+void check_turns(execution_device where) {
   executor x(where);
   constexpr std::uint64_t items = 200, room = wait_for_others<Pairs>::room;
   auto const done = near_copy(x, std::vector<std::uint32_t>(items * room, 0));
@@ -363,7 +363,7 @@ struct find_alike {
   }
 };
 template <int Width>
-void check_alike(place where) {
+void check_alike(execution_device where) {
   executor x(where);
   std::vector<std::uint64_t> keys(1003);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = mix(i) % 7 << 40;
@@ -371,7 +371,7 @@ void check_alike(place where) {
   auto const first = near_copy(x, std::vector<std::uint32_t>(keys.size(), ~0u));
   for_each_item<Width>(x, (keys.size() + 39) / 40, find_alike{near.data(), first.data(), keys.size()});
   auto const got = host_copy(x, first.data(), keys.size());
-  std::size_t const together = where.kind == place_kind::device ? Width : 32;
+  std::size_t const together = where.kind == device_kind::cuda ? Width : 32;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     std::size_t const within = i % 40 % 32;  // parts of 32, or of the team's lane count
     std::size_t at = i - within % together;
@@ -430,7 +430,7 @@ struct read_one {
 };
 TEST(simulated, steps_start_on_lines_only_when_aligned) {
   keep_reads seen;
-  executor x({place_kind::simulated, 0}, &seen);
+  executor x({device_kind::simulated, 0}, &seen);
   auto const far = far_copy(x, std::vector<std::uint32_t>(128));
   auto const at = reinterpret_cast<std::uint64_t>(far.data());
   for_each_item<32>(x, 1, read_one{{far.data(), 3, 72}}, access_mode::aligned);
@@ -448,21 +448,21 @@ TEST(simulated, steps_start_on_lines_only_when_aligned) {
 }
 
 TEST(place, names_there_and_back) {
-  EXPECT_EQ(parse_place("device:3"), (place{place_kind::device, 3}));
-  EXPECT_EQ(to_string(place{place_kind::device, 3}), "cuda:3");
-  EXPECT_EQ(to_string(place{}), "cpu");
-  EXPECT_EQ(parse_place("cuda:3"), (place{place_kind::device, 3}));
-  EXPECT_EQ(parse_place("cpu"), place{});
-  EXPECT_EQ(parse_place("cuda"), parse_place("device"));
-  EXPECT_EQ(parse_place("simulated").kind, place_kind::simulated);
+  EXPECT_EQ(parse_device("device:3"), (execution_device{device_kind::cuda, 3}));
+  EXPECT_EQ(to_string(execution_device{device_kind::cuda, 3}), "cuda:3");
+  EXPECT_EQ(to_string(execution_device{}), "cpu");
+  EXPECT_EQ(parse_device("cuda:3"), (execution_device{device_kind::cuda, 3}));
+  EXPECT_EQ(parse_device("cpu"), execution_device{});
+  EXPECT_EQ(parse_device("cuda"), parse_device("device"));
+  EXPECT_EQ(parse_device("simulated").kind, device_kind::simulated);
   EXPECT_EQ(parse_access(to_string(access_mode::merged)), access_mode::merged);
   EXPECT_EQ(parse_tier(to_string(tier::managed)), tier::managed);
-  EXPECT_NE(error_of([] { parse_place("device:x"); }).find("cpu, cuda, cuda:N or simulated"), std::string::npos);
+  EXPECT_NE(error_of([] { parse_device("device:x"); }).find("cpu, cuda, cuda:N or simulated"), std::string::npos);
 }
 
 TEST(executor, no_such_device) {
   errc code{};
-  error_of([] { executor x({place_kind::device, 4711}); }, &code);
+  error_of([] { executor x({device_kind::cuda, 4711}); }, &code);
   EXPECT_EQ(code, errc::device);
 }
 

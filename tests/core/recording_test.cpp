@@ -25,7 +25,7 @@ struct work_at : at_place {
     in = near_copy(*x, std::vector<std::uint32_t>(n)), copied = near_copy(*x, std::vector<std::uint32_t>(n));
     out = near_copy(*x, std::vector<std::uint64_t>(n + 1));
   }
-  bool far() const { return GetParam() == place_kind::device; }
+  bool far() const { return GetParam() == device_kind::cuda; }
   void set(std::uint32_t seed) {
     values.resize(n);
     for (std::uint32_t i = 0; i < n; ++i) values[i] = i * seed + 1;

@@ -102,7 +102,7 @@ void expect_counts(executor& x) {
 }
 
 TEST(shares, at_the_host_there_is_nothing_to_share) {
-  executor x({place_kind::host, 0}, sm_share{share_kind::partition, 8});
+  executor x({device_kind::cpu, 0}, sm_share{share_kind::partition, 8});
   EXPECT_EQ(x.share(), nullptr);
   EXPECT_EQ(x.multiprocessors(), 0);
   executor y(x, executor::beside{});
@@ -129,7 +129,7 @@ class device_shares : public ::testing::Test {
 TEST_F(device_shares, of_every_kind_run_and_say_what_was_given) {
   for (sm_share const& wanted :
        {sm_share{}, sm_share{share_kind::grid, 4}, sm_share{share_kind::automatic, 8}, sm_share{share_kind::automatic, 100'000}}) {
-    executor x({place_kind::device, 0}, wanted);
+    executor x({device_kind::cuda, 0}, wanted);
     ASSERT_NE(x.share(), nullptr);
     SCOPED_TRACE(x.share()->about());
     if (wanted.multiprocessors == 0 || wanted.multiprocessors > 1000) {
@@ -146,7 +146,7 @@ TEST_F(device_shares, of_every_kind_run_and_say_what_was_given) {
 TEST_F(device_shares, a_partition_and_the_rest_run_side_by_side) {
   std::optional<executor> x;
   try {
-    x.emplace(place{place_kind::device, 0}, sm_share{share_kind::partition, 3});
+    x.emplace(execution_device{device_kind::cuda, 0}, sm_share{share_kind::partition, 3});
   } catch (error const& e) {
     EXPECT_NE(std::string(e.what()).find("grid:3"), std::string::npos) << e.what();
     GTEST_SKIP() << e.what();
@@ -173,7 +173,7 @@ TEST_F(device_shares, of_nothing_are_refused) {
   }
   if (mps_here().runs) return;
   errc code{};
-  error_of([&] { executor({place_kind::device, 0}, sm_share{share_kind::mps, 0}); }, &code);
+  error_of([&] { executor({device_kind::cuda, 0}, sm_share{share_kind::mps, 0}); }, &code);
   EXPECT_EQ(code, errc::device);
 }
 

@@ -13,7 +13,7 @@ namespace garner {
 namespace {
 using namespace garner::testing;
 
-constexpr place simulated{place_kind::simulated, 0};
+constexpr execution_device simulated{device_kind::simulated, 0};
 
 struct streams_as {
   explicit streams_as(char const* rule) { simulated_device::choose(rule); }

@@ -27,13 +27,15 @@ TEST_P(self_test_at, sees_any_value_that_is_wrong) {
   for (std::size_t const at : {0u, 4'711u, 369'999u}) {
     errc code{};
     std::string const text = testing::error_of(
-        [&] { try_place(where(), [&](place, std::span<float> rows, auto) { rows[at] = std::nextafter(rows[at], 1e9f); }); }, &code);
+        [&] { try_place(where(), [&](execution_device, std::span<float> rows, auto) { rows[at] = std::nextafter(rows[at], 1e9f); }); },
+        &code);
     EXPECT_EQ(code, errc::device);
     EXPECT_THAT(text, HasSubstr(to_string(where()) + ": a gather gave row")) << at;
   }
   for (std::size_t const at : {0u, 1u, 4'095u})
-    EXPECT_THAT(testing::error_of([&] { try_place(where(), [&](place, auto, std::span<std::uint32_t> depths) { ++depths[at]; }); }),
-                HasSubstr(fmt::format("BFS gave vertex {} the depth", at)));
+    EXPECT_THAT(
+        testing::error_of([&] { try_place(where(), [&](execution_device, auto, std::span<std::uint32_t> depths) { ++depths[at]; }); }),
+        HasSubstr(fmt::format("BFS gave vertex {} the depth", at)));
 }
 
 doctor_check const& named(doctor_report const& r, std::string const& name) {
@@ -43,7 +45,7 @@ doctor_check const& named(doctor_report const& r, std::string const& name) {
   return r.checks.front();
 }
 
-place const simulated{place_kind::simulated, 0};
+execution_device const simulated{device_kind::simulated, 0};
 
 struct doctor : Test {
   std::filesystem::path folder = std::filesystem::temp_directory_path() / fmt::format("garner-dev-{}", ::getpid());
@@ -74,7 +76,7 @@ TEST_F(doctor, reports_all_that_there_is) {
 }
 
 TEST_F(doctor, a_wrong_result_is_a_line_with_advice_and_the_rest_is_reported) {
-  doctor_report const r = examine_machine(simulated, [](place, std::span<float> rows, auto) { rows[37] = -1; });
+  doctor_report const r = examine_machine(simulated, [](execution_device, std::span<float> rows, auto) { rows[37] = -1; });
   EXPECT_FALSE(r.usable);
   doctor_check const& c = named(r, "self-test of simulated");
   EXPECT_THAT(c.found, HasSubstr("a gather gave row"));
@@ -85,7 +87,7 @@ TEST_F(doctor, a_wrong_result_is_a_line_with_advice_and_the_rest_is_reported) {
 
 TEST_F(doctor, whatever_a_self_test_throws_is_a_line) {
   auto const told = [](std::function<void()> const& what) {
-    doctor_report const r = examine_machine(simulated, [&](place, auto, auto) { what(); });
+    doctor_report const r = examine_machine(simulated, [&](execution_device, auto, auto) { what(); });
     EXPECT_FALSE(r.usable);
     doctor_check const& c = named(r, "self-test of simulated");
     return c.found + " -> " + c.advice;
@@ -96,7 +98,7 @@ TEST_F(doctor, whatever_a_self_test_throws_is_a_line) {
 }
 
 TEST_F(doctor, a_device_that_is_not_there_is_a_line_too) {
-  doctor_report const r = examine_machine(place{place_kind::device, 4711});
+  doctor_report const r = examine_machine(execution_device{device_kind::cuda, 4711});
   EXPECT_FALSE(r.usable);
   doctor_check const& c = named(r, "self-test of cuda:4711");
   EXPECT_EQ(c.found, "not run: this GPU cannot be used");
@@ -120,7 +122,7 @@ TEST_F(doctor, gpus_that_are_hidden_are_not_amiss_unless_one_is_asked_for) {
     doctor_report const r = examine_machine();
     EXPECT_TRUE(r.usable) << to_text(r);
     EXPECT_THAT(named(r, "driver").found, HasSubstr(fmt::format("; CUDA_VISIBLE_DEVICES is '{}', which hides all GPUs", visible)));
-    EXPECT_FALSE(examine_machine(place{place_kind::device, 0}).usable);
+    EXPECT_FALSE(examine_machine(execution_device{device_kind::cuda, 0}).usable);
   }
 }
 

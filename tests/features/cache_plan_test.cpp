@@ -9,7 +9,7 @@
 #include <set>
 
 #include "core/random.hpp"
-#include "garner/jobs.hpp"
+#include "garner/algorithms.hpp"
 #include "garner/sample.hpp"
 #include "support.hpp"
 
@@ -245,7 +245,7 @@ TEST(cache_plan, a_sampled_training_finds_more_than_with_windows_and_nearly_all_
   made.scale = 13;
   graph_handle const g = generate_graph(made);
   trace_options o;
-  o.train = draw_training_set(g, 0.5, 3);
+  o.train = pick_training_set(g, 0.5, 3);
   o.sampling.fanouts = {10, 5}, o.sampling.batch = 64, o.keep_rows = true;
   access_trace const recorded = record_trace(g, o);
   trace t;

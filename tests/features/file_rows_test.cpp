@@ -62,7 +62,7 @@ std::vector<std::int64_t> some_ids(std::uint64_t seed, std::uint64_t n, std::uin
   return ids;
 }
 void expect_rows(tiered_tensor& t, std::vector<std::int64_t> const& ids) {
-  executor x(t.where());
+  executor x(t.device());
   auto const near = near_copy(x, ids);
   buffer<float> const out(x.near(), ids.size() * t.width() + 1, x.device(), "a test");
   t.gather({near.data(), ids.size(), 8}, out);
@@ -92,11 +92,11 @@ TEST_P(file_rows_at, are_those_of_the_table_in_any_mixture) {
       for (std::uint64_t const near : {0u, 100u})
         for (std::uint64_t const host : {1u, 40u, 300u, 5000u}) {
           tiered_options o;
-          o.where = where(), o.device_budget = near * width * 4, o.host_budget = host * width * 4;
+          o.device = where(), o.feature_cache = near * width * 4, o.host_cache = host * width * 4;
           if (scored) o.scores = scores;
           tiered_tensor t(table, o);
           rows_by_tier const lie = t.tiers();
-          std::uint64_t const kept = where().kind == place_kind::host ? 0 : near;
+          std::uint64_t const kept = where().kind == device_kind::cpu ? 0 : near;
           EXPECT_EQ(lie[tier::device], kept);
           EXPECT_EQ(lie.all(), n);
           if (host < n - kept) {
@@ -146,7 +146,7 @@ TEST_P(file_rows_at, of_a_row_file_are_those_of_the_array_that_it_was_made_of) {
         EXPECT_EQ(table.kind, element::f32);
         for (std::uint64_t const host : {1u, 60u, 100000u}) {
           tiered_options o;
-          o.where = where(), o.device_budget = 10 * width * 4, o.host_budget = host * width * 4;
+          o.device = where(), o.feature_cache = 10 * width * 4, o.host_cache = host * width * 4;
           tiered_tensor t(table, o);
           EXPECT_EQ(t.tiers()[tier::file] == 0, host == 100000u);
           for (int again = 0; again < 2; ++again) expect_rows(t, some_ids(width + host, 150, n));
@@ -160,7 +160,7 @@ TEST_P(file_rows_at, of_a_row_file_are_those_of_the_array_that_it_was_made_of) {
 TEST_P(file_rows_at, come_for_many_mini_batches_and_every_way) {
   std::string const file = folder.numbered(5);
   tiered_options o;
-  o.where = where(), o.device_budget = 2000, o.host_budget = 200 * 20;
+  o.device = where(), o.feature_cache = 2000, o.host_cache = 200 * 20;
   tiered_tensor t(open_rows(file), o);
   executor x(where());
   std::vector<buffer<std::int64_t>> near;
@@ -175,10 +175,11 @@ TEST_P(file_rows_at, come_for_many_mini_batches_and_every_way) {
     of.emplace_back(near.back().data(), ids.back().size(), 8);
     to.emplace_back(out.back());
   }
-  for (gather_way const way : {gather_way::automatic, gather_way::naive, gather_way::shifted, gather_way::aligned})
+  for (gather_strategy const strategy :
+       {gather_strategy::automatic, gather_strategy::naive, gather_strategy::shifted, gather_strategy::aligned})
     for (gather_order const order : {gather_order::automatic, gather_order::none, gather_order::sorted, gather_order::bucketed}) {
       gather_options how;
-      how.way = way, how.order = order;
+      how.strategy = strategy, how.order = order;
       for (auto const& each : out) x.fill(each.data(), 0xff, each.bytes());
       x.wait();
       gather_run const run = t.gather_many(of, to, how);
@@ -190,9 +191,9 @@ TEST_P(file_rows_at, come_for_many_mini_batches_and_every_way) {
           ASSERT_EQ(got[k], static_cast<float>(ids[b][k / 5] * 5 + static_cast<std::int64_t>(k % 5))) << b;
       }
     }
-  for (gather_way const way : {gather_way::staged, gather_way::bulk}) {
+  for (gather_strategy const strategy : {gather_strategy::staged, gather_strategy::bulk}) {
     gather_options how;
-    how.way = way;
+    how.strategy = strategy;
     errc code{};
     EXPECT_THAT(error_of([&] { t.gather_many(of, to, how); }, &code), HasSubstr("say automatic, naive, shifted or aligned"));
     EXPECT_EQ(code, errc::usage);
@@ -206,7 +207,7 @@ TEST_P(file_rows_at, are_converted_by_their_factors) {
   for (std::uint64_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int8_t>(random_bits(2, 0, i));
   for (std::uint64_t r = 0; r < rows; ++r) factors[r] = 0.5f * static_cast<float>(r + 1);
   tiered_options o;
-  o.where = where(), o.device_budget = 50 * width, o.host_budget = 150 * width, o.scales = factors;
+  o.device = where(), o.feature_cache = 50 * width, o.host_cache = 150 * width, o.scales = factors;
   tiered_tensor t(open_rows(folder.table("|i1", values, width)), o);
   executor x(where());
   std::vector<std::int64_t> const ids = some_ids(4, 700);
@@ -228,7 +229,7 @@ TEST_P(file_rows_at, are_converted_by_their_factors) {
 
 TEST_P(file_rows_at, ids_that_are_none_are_named_before_anything_is_read) {
   tiered_options o;
-  o.where = where(), o.device_budget = 0, o.host_budget = 400;
+  o.device = where(), o.feature_cache = 0, o.host_cache = 400;
   tiered_tensor t(open_rows(folder.numbered(5)), o);
   executor x(where());
   auto const near = near_copy(x, std::vector<std::int64_t>{3, 1999, 2000});
@@ -240,7 +241,7 @@ TEST_P(file_rows_at, ids_that_are_none_are_named_before_anything_is_read) {
 TEST_P(file_rows_at, an_interrupt_ends_a_gather_and_the_next_is_right) {
   if (runs_later(where())) GTEST_SKIP() << "what was given to a device happens";
   tiered_options o;
-  o.where = where(), o.device_budget = 0, o.host_budget = 80 * 20;
+  o.device = where(), o.feature_cache = 0, o.host_cache = 80 * 20;
   tiered_tensor t(open_rows(folder.numbered(5)), o);
   executor x(where());
   std::vector<std::int64_t> const ids = some_ids(3, 500);
@@ -258,7 +259,7 @@ TEST(file_rows, a_file_that_changes_is_an_error) {
   a_folder const folder;
   std::string const file = folder.numbered(5);
   tiered_options o;
-  o.host_budget = 100 * 20;
+  o.host_cache = 100 * 20;
   tiered_tensor t(open_rows(file), o);
   expect_rows(t, some_ids(1, 300));
   {
@@ -266,7 +267,7 @@ TEST(file_rows, a_file_that_changes_is_an_error) {
     out.seekp(-4, std::ios::end);
     out.write("abcd", 4);
   }
-  executor x(place{});
+  executor x(execution_device{});
   std::vector<std::int64_t> const ids = some_ids(2, 300);
   std::vector<float> out(ids.size() * 5);
   errc code{};
@@ -278,7 +279,7 @@ TEST(file_rows, heads_of_any_length_and_files_that_are_too_short) {
   a_folder const folder;
   for (std::size_t const head : {128u, 192u, 4096u, 8128u}) {
     tiered_options o;
-    o.host_budget = 64 * 28;
+    o.host_cache = 64 * 28;
     tiered_tensor t(open_rows(folder.numbered(7, rows, head)), o);
     expect_rows(t, some_ids(head, 500));
   }
@@ -309,19 +310,19 @@ TEST(file_rows, budgets) {
 TEST(file_rows, of_tables_beside_each_other_lie_in_host_memory_once) {
   a_folder const folder;
   std::string const file = folder.numbered(5);
-  for (place const where : {place{}, place{place_kind::simulated, 0}}) {
+  for (execution_device const where : {execution_device{}, execution_device{device_kind::simulated, 0}}) {
     row_array const rows = open_rows(file);
     std::vector<float> scores(rows.rows);
     for (std::size_t i = 0; i < scores.size(); ++i) scores[i] = static_cast<float>(mix(i) % 1000);
     std::uint64_t const before = host_budget().used();
     {
       tiered_options o;
-      o.where = where, o.scores = scores;
-      o.host_budget = 400 * 20, o.file_cache = 100 * 20;
-      if (where.kind != place_kind::host) o.device_budget = 50 * 20;
+      o.device = where, o.scores = scores;
+      o.host_cache = 400 * 20, o.file_cache = 100 * 20;
+      if (where.kind != device_kind::cpu) o.feature_cache = 50 * 20;
       std::optional<tiered_tensor> first(std::in_place, rows, o);
       std::uint64_t const made = host_budget().used();
-      tiered_tensor second = first->beside(where);
+      tiered_tensor second = first->for_device(where);
       EXPECT_TRUE(second.tiers() == first->tiers());
       EXPECT_GT(second.tiers()[tier::file], 0u);
       EXPECT_LT(host_budget().used() - made, made - before - 300 * 20 + 1) << "its 300 rows of host memory are those of the first";
@@ -403,8 +404,8 @@ TEST(file_rows, a_million_rows_under_faults_are_right_or_an_error_that_names_the
   std::vector<float> scores(n);
   for (std::uint64_t i = 0; i < n; ++i) scores[i] = unit_float(random_bits(1, 2, i));
   tiered_options o;
-  o.where = {place_kind::simulated, 0};
-  o.host_budget = 2000 * width * 4, o.device_budget = 500 * width * 4, o.scores = scores;
+  o.device = {device_kind::simulated, 0};
+  o.host_cache = 2000 * width * 4, o.feature_cache = 500 * width * 4, o.scores = scores;
   std::optional<tiered_tensor> t;
   for (int tries = 0; !t; ++tries) {  // cached rows are read first
     ASSERT_LT(tries, 100);
@@ -444,8 +445,8 @@ TEST(file_rows, of_several_rings_are_right_or_an_error) {
   faults[2].what = kind::twice, faults[2].probability = 1e-2;
   simulated_table const on(n, width, 3, faults, unit);
   tiered_options o;
-  o.host_budget = 6000 * width * 4;
-  o.file_cache = o.host_budget;
+  o.host_cache = 6000 * width * 4;
+  o.file_cache = o.host_cache;
   tiered_tensor t(on.table(unit, 0, 3), o);
   std::uint64_t errors = 0;
   std::vector<float> out;
@@ -484,8 +485,8 @@ TEST(file_rows, of_a_row_file_come_by_several_rings) {
   table.rows = n, table.width = width;
   table.file = paged_stored_rows(file, std::make_shared<row_file>(file, several));
   tiered_options o;
-  o.host_budget = 5000 * width * 4;
-  o.file_cache = o.host_budget;
+  o.host_cache = 5000 * width * 4;
+  o.file_cache = o.host_cache;
   tiered_tensor t(table, o);
   for (std::uint64_t g = 0; g < 20; ++g) expect_rows(t, some_ids(g, 3000, n));
 }
@@ -526,7 +527,7 @@ TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
     faults[5].what = kind::fails, faults[5].probability = 1e-3, faults[5].problem = EAGAIN;
     simulated_table const on(n, width, 4, faults, unit);
     tiered_options o;
-    o.host_budget = n / 8 * width * 4;
+    o.host_cache = n / 8 * width * 4;
     o.file_cache = n / 8 * width * 2;
     std::optional<tiered_tensor> t;
     for (int tries = 0; !t && tries < 100; ++tries) {  // cached rows are read first
@@ -575,7 +576,7 @@ TEST(file_rows, that_are_stopped_while_thousands_are_read_leave_nothing) {
   std::uint64_t stopped = 0;
   for (std::string const& name : {file, pages}) {
     tiered_options o;
-    o.host_budget = 4096 * width * 4;
+    o.host_cache = 4096 * width * 4;
     tiered_tensor t(open_rows(name), o);
     for (std::uint64_t checks = 1; checks < 4000; checks = checks * 3 / 2 + 1) {
       std::vector<std::int64_t> const ids = some_ids(checks, 6000, n);
@@ -600,8 +601,8 @@ TEST(file_rows, a_drive_that_vanishes_is_an_error_and_goes_on_being_one) {
   faults[0].what = drive_fault::kind::vanishes, faults[0].every = 20;
   simulated_table const on(5000, 1024, 2, faults, 65536);
   tiered_options o;
-  o.host_budget = 16 * 4096;
-  o.file_cache = o.host_budget;
+  o.host_cache = 16 * 4096;
+  o.file_cache = o.host_cache;
   tiered_tensor t(on.table(65536), o);
   std::vector<float> out(100 * 1024);
   for (int again = 0; again < 3; ++again) {
@@ -648,8 +649,8 @@ TEST(file_rows, of_a_row_file_are_never_wrong_where_bits_are) {
   table.rows = n, table.width = width;
   table.file = paged_stored_rows(file, std::make_shared<row_file>(file, reader_options{}, with_faults(faults, &drives)));
   tiered_options o;
-  o.host_budget = 3000 * width * 4;
-  o.file_cache = o.host_budget;
+  o.host_cache = 3000 * width * 4;
+  o.file_cache = o.host_cache;
   tiered_tensor t(table, o);
   std::uint64_t compared = 0, errors = 0;
   std::vector<float> out;
@@ -682,8 +683,8 @@ TEST(file_rows, a_wrong_bit_in_a_row_file_names_row_and_page_and_leaves_other_ro
     out.put('x');
   }
   tiered_options o;
-  o.host_budget = 200 * 512;
-  o.file_cache = o.host_budget;
+  o.host_cache = 200 * 512;
+  o.file_cache = o.host_cache;
   tiered_tensor t(open_rows(file), o);
   std::vector<float> out(128);
   for (std::int64_t id = 40; id < 80; ++id) {

@@ -40,7 +40,7 @@ std::vector<std::int64_t> draw_ids(std::uint64_t n, std::uint64_t rows, std::uin
 // Gathers on a device, from ids of either width, into its memory; returns the rows to the host.
 std::vector<std::uint8_t> gathered(tiered_tensor& t, std::vector<std::int64_t> const& ids, gather_options const& options = {},
                                    bool narrow = false, gather_run* ran = nullptr, std::uint64_t out_offset = 0) {
-  executor x(t.where());
+  executor x(t.device());
   auto const wide = near_copy(x, ids);
   auto const small = near_copy(x, std::vector<std::int32_t>(ids.begin(), ids.end()));
   std::uint64_t const bytes = ids.size() * t.width() * bytes_of(options.to.value_or(t.kind()));
@@ -60,16 +60,18 @@ std::vector<std::uint8_t> serial(table const& t, std::vector<std::int64_t> const
   return out;
 }
 
-std::vector<gather_way> const ways{gather_way::automatic, gather_way::staged,  gather_way::naive,
-                                   gather_way::shifted,   gather_way::aligned, gather_way::bulk};
+std::vector<gather_strategy> const strategies{gather_strategy::automatic, gather_strategy::staged,  gather_strategy::naive,
+                                              gather_strategy::shifted,   gather_strategy::aligned, gather_strategy::bulk};
 std::vector<gather_order> const orders{gather_order::automatic, gather_order::none, gather_order::sorted, gather_order::bucketed};
 std::vector<gather_duplicates> const all_duplicates{gather_duplicates::automatic, gather_duplicates::once, gather_duplicates::repeat};
-bool go_together(gather_way way, gather_duplicates duplicates) {
-  return way != gather_way::staged || duplicates != gather_duplicates::once;
+bool go_together(gather_strategy strategy, gather_duplicates duplicates) {
+  return strategy != gather_strategy::staged || duplicates != gather_duplicates::once;
 }
-bool go_together(gather_way way, gather_order order) { return way != gather_way::staged || order <= gather_order::none; }
-bool runs_at(place where, gather_way way) {
-  return way != gather_way::bulk || where.kind != place_kind::device || has_bulk_copies(where.index);
+bool go_together(gather_strategy strategy, gather_order order) {
+  return strategy != gather_strategy::staged || order <= gather_order::none;
+}
+bool runs_at(execution_device where, gather_strategy strategy) {
+  return strategy != gather_strategy::bulk || where.kind != device_kind::cuda || has_bulk_copies(where.index);
 }
 
 class gather : public at_place {};
@@ -83,22 +85,23 @@ TEST_P(gather, all_ways_orders_and_sizes_of_rows_give_the_serial_rows) {
     for (std::uint64_t i = 0; i < rows; ++i) scores[i] = static_cast<float>(random_bits(3, 0, i) % 50);
     for (std::uint64_t kept : {std::uint64_t{0}, rows / 3, rows}) {
       tiered_options options;
-      options.where = where();
-      options.device_budget = kept * width;
+      options.device = where();
+      options.feature_cache = kept * width;
       options.scores = scores;
       tiered_tensor t(data.rows, options);
-      for (gather_way way : ways)
+      for (gather_strategy strategy : strategies)
         for (gather_order order : orders) {
-          if (!go_together(way, order) || !runs_at(where(), way)) continue;
+          if (!go_together(strategy, order) || !runs_at(where(), strategy)) continue;
           gather_options how;
-          how.way = way, how.order = order;
+          how.strategy = strategy, how.order = order;
           for (gather_duplicates duplicates : all_duplicates) {
-            if (!go_together(way, duplicates)) continue;
+            if (!go_together(strategy, duplicates)) continue;
             bool const repeated = duplicates != gather_duplicates::automatic;
             how.duplicates = duplicates;
             auto const ids = draw_ids(width > 4096 ? 90 : 700, rows, width, repeated);
             EXPECT_EQ(gathered(t, ids, how, repeated), serial(data, ids))
-                << width << " bytes, " << to_string(way) << " " << to_string(order) << " " << to_string(duplicates) << ", " << t.about();
+                << width << " bytes, " << to_string(strategy) << " " << to_string(order) << " " << to_string(duplicates) << ", "
+                << t.about();
           }
         }
     }
@@ -110,19 +113,19 @@ TEST_P(gather, tables_and_places_for_rows_may_lie_off_a_line) {
     for (std::uint64_t width : {16, 68, 300}) {
       table const data(200, width, element::u8, offset);
       tiered_options options;
-      options.where = where();
-      options.device_budget = 50 * width;
+      options.device = where();
+      options.feature_cache = 50 * width;
       tiered_tensor t(data.rows, options);
       auto const ids = draw_ids(100, 200, offset, false);
-      for (gather_way way : ways)
+      for (gather_strategy strategy : strategies)
         for (std::uint64_t out_offset : {std::uint64_t{0}, offset, std::uint64_t{3}}) {
-          if (!runs_at(where(), way)) continue;
+          if (!runs_at(where(), strategy)) continue;
           for (gather_duplicates duplicates : all_duplicates) {
-            if (!go_together(way, duplicates)) continue;
+            if (!go_together(strategy, duplicates)) continue;
             gather_options how;
-            how.way = way, how.duplicates = duplicates;
+            how.strategy = strategy, how.duplicates = duplicates;
             EXPECT_EQ(gathered(t, ids, how, false, nullptr, out_offset), serial(data, ids))
-                << offset << " " << width << " " << to_string(way) << " " << to_string(duplicates);
+                << offset << " " << width << " " << to_string(strategy) << " " << to_string(duplicates);
           }
         }
     }
@@ -131,8 +134,8 @@ TEST_P(gather, tables_and_places_for_rows_may_lie_off_a_line) {
 TEST_P(gather, a_row_repeated_any_number_of_times) {
   table const data(10, 100);
   tiered_options options;
-  options.where = where();
-  options.device_budget = 0;
+  options.device = where();
+  options.feature_cache = 0;
   tiered_tensor t(data.rows, options);
   gather_options how;
   how.duplicates = gather_duplicates::once;
@@ -151,34 +154,34 @@ TEST_P(gather, many_ids_that_repeat_and_collide) {
   // Enough for contention of all threads and teams in the hash table, at its fullest (n a power of two, few repeated), and with hubs.
   table const data(200000, 16);
   tiered_options options;
-  options.where = where();
-  options.device_budget = 20000 * 16;
+  options.device = where();
+  options.feature_cache = 20000 * 16;
   tiered_tensor t(data.rows, options);
-  for (gather_way way : {gather_way::aligned, gather_way::bulk})
+  for (gather_strategy strategy : {gather_strategy::aligned, gather_strategy::bulk})
     for (gather_order order : {gather_order::none, gather_order::bucketed})
       for (bool repeated : {false, true}) {
-        if (!runs_at(where(), way)) continue;
+        if (!runs_at(where(), strategy)) continue;
         gather_options how;
-        how.way = way, how.order = order, how.duplicates = gather_duplicates::once;
+        how.strategy = strategy, how.order = order, how.duplicates = gather_duplicates::once;
         auto const ids = draw_ids(1u << 17, 200000, 5, repeated);
-        EXPECT_EQ(gathered(t, ids, how), serial(data, ids)) << to_string(way) << " " << to_string(order) << repeated;
+        EXPECT_EQ(gathered(t, ids, how), serial(data, ids)) << to_string(strategy) << " " << to_string(order) << repeated;
         auto const few = draw_ids(3000, 200000, 6, repeated);  // in the buffers of the others
-        EXPECT_EQ(gathered(t, few, how), serial(data, few)) << to_string(way) << " " << to_string(order) << repeated;
+        EXPECT_EQ(gathered(t, few, how), serial(data, few)) << to_string(strategy) << " " << to_string(order) << repeated;
       }
 }
 
 TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
   table const data(100, 24);
   tiered_options options;
-  options.where = where();
-  options.device_budget = 30 * 24;
+  options.device = where();
+  options.feature_cache = 30 * 24;
   tiered_tensor t(data.rows, options);
-  for (gather_way way : ways)
+  for (gather_strategy strategy : strategies)
     for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
-      if (!go_together(way, order) || !runs_at(where(), way)) continue;
+      if (!go_together(strategy, order) || !runs_at(where(), strategy)) continue;
       gather_options how;
-      how.way = way, how.order = order;
-      if (way != gather_way::staged) how.duplicates = gather_duplicates::once;
+      how.strategy = strategy, how.order = order;
+      if (strategy != gather_strategy::staged) how.duplicates = gather_duplicates::once;
       std::vector<std::int64_t> ids = draw_ids(5000, 100, 1, false);
       ids[4321] = 100, ids[17] = -3;
       errc code{};
@@ -194,8 +197,8 @@ TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
             "id -9223372036854775808 at position 0: this table has rows 0 to 99");
   EXPECT_EQ(error_of([&] { gathered(t, {std::numeric_limits<std::int64_t>::max()}); }),
             "id 9223372036854775807 at position 0: this table has rows 0 to 99");
-  EXPECT_EQ(error_of([&] { t.gather({ways.data(), 1, 2}, {}); }), "ids of 2 bytes; say 4 or 8");
-  EXPECT_EQ(error_of([&] { t.gather({ways.data(), 1, 4, true}, {}); }), "unsigned ids of 4 bytes; widen them to 8");
+  EXPECT_EQ(error_of([&] { t.gather({strategies.data(), 1, 2}, {}); }), "ids of 2 bytes; say 4 or 8");
+  EXPECT_EQ(error_of([&] { t.gather({strategies.data(), 1, 4, true}, {}); }), "unsigned ids of 4 bytes; widen them to 8");
   executor x(where());
   auto const as_given = near_copy(x, std::vector<std::uint64_t>{3, ~std::uint64_t{0}});
   EXPECT_EQ(error_of([&] { t.hits({as_given.data(), 2, 8, true}); }), "id 18446744073709551615 at position 1: this table has rows 0 to 99");
@@ -215,7 +218,7 @@ TEST_P(gather, tables_of_no_and_one_row_and_no_ids) {
     for (std::uint64_t width : {0, 4}) {
       table const data(rows, width);
       tiered_options options;
-      options.where = where();
+      options.device = where();
       tiered_tensor t(data.rows, options);
       EXPECT_EQ(t.rows(), rows);
       EXPECT_EQ(t.gather({}, {}).rows, 0u);
@@ -229,20 +232,20 @@ TEST_P(gather, many_batches_each_to_its_own_place) {
   constexpr std::uint64_t wall = 16;  // after the rows
   executor x(where());
   // Rows that the copy engine moves whole and others; some cached, or none.
-  for (auto const& [width, kept, way, order] : [] {
-         std::vector<std::tuple<std::uint64_t, std::uint64_t, gather_way, gather_order>> all;
+  for (auto const& [width, kept, strategy, order] : [] {
+         std::vector<std::tuple<std::uint64_t, std::uint64_t, gather_strategy, gather_order>> all;
          for (std::uint64_t width : {36u, 48u})
            for (std::uint64_t kept : {0u, 100u})
-             for (gather_way way : {gather_way::automatic, gather_way::bulk})
-               for (gather_order order : orders) all.emplace_back(width, kept, way, order);
+             for (gather_strategy strategy : {gather_strategy::automatic, gather_strategy::bulk})
+               for (gather_order order : orders) all.emplace_back(width, kept, strategy, order);
          return all;
        }()) {
-    if (!runs_at(where(), way)) continue;
-    SCOPED_TRACE(fmt::format("{} bytes, {} kept, {} {}", width, kept, to_string(way), to_string(order)));
+    if (!runs_at(where(), strategy)) continue;
+    SCOPED_TRACE(fmt::format("{} bytes, {} kept, {} {}", width, kept, to_string(strategy), to_string(order)));
     table const data(500, width);
     tiered_options options;
-    options.where = where();
-    options.device_budget = kept * width;
+    options.device = where();
+    options.feature_cache = kept * width;
     tiered_tensor t(data.rows, options);
     for (std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{3}, std::size_t{64}, std::size_t{150}}) {
       std::vector<std::vector<std::int64_t>> ids;
@@ -259,8 +262,8 @@ TEST_P(gather, many_batches_each_to_its_own_place) {
       }
       gather_options how;
       for (gather_duplicates duplicates : all_duplicates) {
-        how.way = way, how.order = order, how.duplicates = duplicates;
-        EXPECT_EQ(t.gather_many(batches, places, how).way, way == gather_way::bulk ? way : gather_way::aligned);
+        how.strategy = strategy, how.order = order, how.duplicates = duplicates;
+        EXPECT_EQ(t.gather_many(batches, places, how).strategy, strategy == gather_strategy::bulk ? strategy : gather_strategy::aligned);
         for (std::size_t b = 0; b < count; ++b) {
           auto right = serial(data, ids[b]);
           right.insert(right.end(), wall, 0xcd);
@@ -312,20 +315,20 @@ TEST_P(gather, conversions_give_the_same_bits_everywhere) {
         for (std::size_t i = 0; i < factors.size(); ++i)
           factors[i] = 0.37f * static_cast<float>(i), others[i] = -0.01f * static_cast<float>(i);
         tiered_options options;
-        options.where = where();
-        options.device_budget = rows / 2 * data.rows.row_bytes();
+        options.device = where();
+        options.feature_cache = rows / 2 * data.rows.row_bytes();
         options.scales = factors;
         tiered_tensor t(data.rows, options);
         std::vector<std::int64_t> ids(rows);
         for (std::uint64_t i = 0; i < rows; ++i) ids[i] = static_cast<std::int64_t>(rows - 1 - i);
-        for (gather_way way : ways)
+        for (gather_strategy strategy : strategies)
           for (bool own : {true, false}) {
-            if ((!own && kind != element::i8) || way == gather_way::bulk) continue;
+            if ((!own && kind != element::i8) || strategy == gather_strategy::bulk) continue;
             gather_options how;
-            how.way = way, how.to = to;
+            how.strategy = strategy, how.to = to;
             if (!own) how.scales = others;
             auto const got = gathered(t, ids, how);
-            if (way != gather_way::staged && own) {  // each row twice, the second copied from the first as converted
+            if (strategy != gather_strategy::staged && own) {  // each row twice, the second copied from the first as converted
               how.order = gather_order::none, how.duplicates = gather_duplicates::once;
               auto twice = ids;
               twice.insert(twice.end(), ids.begin(), ids.end());
@@ -354,13 +357,13 @@ TEST_P(gather, conversions_give_the_same_bits_everywhere) {
                 wrong += std::isnan(f) ? (g & 0x7fff) <= 0x7f80 : g != brain_the_plain_way(f);
               }
             }
-            EXPECT_EQ(wrong, 0u) << to_string(kind) << " to " << to_string(to) << ", " << width << " " << to_string(way);
+            EXPECT_EQ(wrong, 0u) << to_string(kind) << " to " << to_string(to) << ", " << width << " " << to_string(strategy);
           }
       }
     }
   table const data(3, 4, element::f32);
   tiered_options options;
-  options.where = where();
+  options.device = where();
   tiered_tensor t(data.rows, options);
   gather_options how;
   how.to = element::bf16;
@@ -368,40 +371,40 @@ TEST_P(gather, conversions_give_the_same_bits_everywhere) {
             "rows of f32 cannot be written as bf16; f16, bf16 and i8 become f32 or bf16, others are converted before they are a table");
   table const halves(3, 4, element::f16);
   tiered_tensor h(halves.rows, options);
-  how.way = gather_way::bulk;
+  how.strategy = gather_strategy::bulk;
   EXPECT_EQ(error_of([&] { gathered(h, {1}, how); }),
             "the copy engine brings rows as they are and converts none; say aligned, or no conversion");
 }
 
 // --- what crosses the link ---
-traffic simulated(std::uint64_t width, std::vector<std::int64_t> const& ids, gather_way way, std::uint64_t kept = 0,
+traffic simulated(std::uint64_t width, std::vector<std::int64_t> const& ids, gather_strategy strategy, std::uint64_t kept = 0,
                   gather_order order = gather_order::none, gather_duplicates duplicates = gather_duplicates::automatic) {
   table const data(4000, width);
   tiered_options options;
-  options.where = {place_kind::simulated, 0};
-  options.device_budget = kept * width;
+  options.device = {device_kind::simulated, 0};
+  options.feature_cache = kept * width;
   tiered_tensor t(data.rows, options);
   gather_options how;
-  how.way = way, how.order = order, how.duplicates = duplicates;
+  how.strategy = strategy, how.order = order, how.duplicates = duplicates;
   gather_run run;
   EXPECT_EQ(gathered(t, ids, how, false, &run), serial(data, ids));
-  EXPECT_EQ(run.way, way);
+  EXPECT_EQ(run.strategy, strategy);
   return run.link;
 }
 TEST(simulated_gather, figure_3_5_of_the_dissertation) {
   GARNER_NEEDS_COUNTS();
   // Eight of four steps that each meet two lines; but the last three steps leave together, and meet in lines.
-  EXPECT_EQ(simulated(480, {1}, gather_way::naive).request_count(), 6u);
-  EXPECT_EQ(simulated(480, {1}, gather_way::shifted).request_count(), 5u);
-  EXPECT_EQ(simulated(480, {1}, gather_way::aligned).request_count(), 5u);
-  EXPECT_EQ(simulated(480, {1}, gather_way::shifted).bytes_useful, 480u);
+  EXPECT_EQ(simulated(480, {1}, gather_strategy::naive).request_count(), 6u);
+  EXPECT_EQ(simulated(480, {1}, gather_strategy::shifted).request_count(), 5u);
+  EXPECT_EQ(simulated(480, {1}, gather_strategy::aligned).request_count(), 5u);
+  EXPECT_EQ(simulated(480, {1}, gather_strategy::shifted).bytes_useful, 480u);
 }
 TEST(simulated_gather, rows_of_602_floats) {
   GARNER_NEEDS_COUNTS();
   // Row 3 begins 56 B into a line: 72 + 18 * 128 + 32 bytes; unaligned, each of 19 steps touches two lines,
   // of which three of every four steps share some: 4 rounds of 2 + 4 requests, and one of 2 + 3.
-  traffic const naive = simulated(2408, {3}, gather_way::naive), shifted = simulated(2408, {3}, gather_way::shifted),
-                aligned = simulated(2408, {3}, gather_way::aligned);
+  traffic const naive = simulated(2408, {3}, gather_strategy::naive), shifted = simulated(2408, {3}, gather_strategy::shifted),
+                aligned = simulated(2408, {3}, gather_strategy::aligned);
   EXPECT_EQ(naive.request_count(), 29u);
   EXPECT_EQ(shifted.request_count(), 20u);
   EXPECT_EQ(aligned.request_count(), 20u);
@@ -410,19 +413,19 @@ TEST(simulated_gather, rows_of_602_floats) {
 }
 TEST(simulated_gather, shorter_than_a_line_or_of_whole_lines_is_not_shifted) {
   for (std::uint64_t width : {64, 100, 128, 512})
-    EXPECT_EQ(simulated(width, {1, 5, 3}, gather_way::shifted), simulated(width, {1, 5, 3}, gather_way::naive)) << width;
+    EXPECT_EQ(simulated(width, {1, 5, 3}, gather_strategy::shifted), simulated(width, {1, 5, 3}, gather_strategy::naive)) << width;
 }
 TEST(simulated_gather, near_rows_ask_nothing_of_the_link_and_repeated_ones_once) {
   GARNER_NEEDS_COUNTS();
-  EXPECT_EQ(simulated(512, {0, 1, 2}, gather_way::aligned, 3).request_count(), 0u);
-  EXPECT_EQ(simulated(512, {0, 1, 3}, gather_way::aligned, 3).request_count(), 4u);
+  EXPECT_EQ(simulated(512, {0, 1, 2}, gather_strategy::aligned, 3).request_count(), 0u);
+  EXPECT_EQ(simulated(512, {0, 1, 3}, gather_strategy::aligned, 3).request_count(), 4u);
   std::vector<std::int64_t> const same(64, 7);
   for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
-    EXPECT_EQ(simulated(512, same, gather_way::aligned, 0, order).request_count(), 4u) << to_string(order);
-    EXPECT_EQ(simulated(512, same, gather_way::aligned, 0, order, gather_duplicates::repeat).request_count(), 4u * 64 / 8)
+    EXPECT_EQ(simulated(512, same, gather_strategy::aligned, 0, order).request_count(), 4u) << to_string(order);
+    EXPECT_EQ(simulated(512, same, gather_strategy::aligned, 0, order, gather_duplicates::repeat).request_count(), 4u * 64 / 8)
         << to_string(order);  // a block's warps share
   }
-  EXPECT_EQ(simulated(512, {0, 1, 3}, gather_way::bulk, 3, gather_order::bucketed).request_count(), 4u);
+  EXPECT_EQ(simulated(512, {0, 1, 3}, gather_strategy::bulk, 3, gather_order::bucketed).request_count(), 4u);
 }
 TEST(simulated_gather, reads_each_far_row_once_in_every_way_and_order) {
   GARNER_NEEDS_COUNTS();
@@ -438,17 +441,17 @@ TEST(simulated_gather, reads_each_far_row_once_in_every_way_and_order) {
       for (std::int64_t id : ids)
         if (static_cast<std::uint64_t>(id) >= kept) ++asked, distinct.insert(id);
       tiered_options options;
-      options.where = {place_kind::simulated, 0};
-      options.device_budget = kept * width;
+      options.device = {device_kind::simulated, 0};
+      options.feature_cache = kept * width;
       tiered_tensor t(data.rows, options);
-      for (gather_way way : {gather_way::naive, gather_way::shifted, gather_way::aligned, gather_way::bulk})
+      for (gather_strategy strategy : {gather_strategy::naive, gather_strategy::shifted, gather_strategy::aligned, gather_strategy::bulk})
         for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
-          SCOPED_TRACE(fmt::format("{} bytes, {} kept, {} {}", width, kept, to_string(way), to_string(order)));
+          SCOPED_TRACE(fmt::format("{} bytes, {} kept, {} {}", width, kept, to_string(strategy), to_string(order)));
           gather_options how;
-          how.way = way, how.order = order;
+          how.strategy = strategy, how.order = order;
           gather_run run;
           EXPECT_EQ(gathered(t, ids, how, false, &run), right);
-          if (way == gather_way::bulk && order == gather_order::sorted) {  // it splits groups at each 1,024th position
+          if (strategy == gather_strategy::bulk && order == gather_order::sorted) {  // it splits groups at each 1,024th position
             EXPECT_GE(run.link.bytes_useful, distinct.size() * width);
             EXPECT_LE(run.link.bytes_useful, (distinct.size() + ids.size() / 1024) * width);
           } else {
@@ -456,7 +459,8 @@ TEST(simulated_gather, reads_each_far_row_once_in_every_way_and_order) {
           }
           how.duplicates = gather_duplicates::repeat;
           EXPECT_EQ(gathered(t, ids, how, false, &run), right);
-          if (way == gather_way::bulk) EXPECT_GE(run.link.bytes_useful, distinct.size() * width);  // the engine detects adjacent duplicates
+          if (strategy == gather_strategy::bulk)
+            EXPECT_GE(run.link.bytes_useful, distinct.size() * width);  // the engine detects adjacent duplicates
           else EXPECT_EQ(run.link.bytes_useful, asked * width);
         }
     }
@@ -468,8 +472,8 @@ TEST(simulated_gather, automatic_reads_each_far_row_once_unless_that_would_show)
   for (auto const& [n, once] : {std::pair{10000, true}, {50, false}}) {
     table const data(3000, 4096);
     tiered_options options;
-    options.where = {place_kind::simulated, 0};
-    options.device_budget = 0;
+    options.device = {device_kind::simulated, 0};
+    options.feature_cache = 0;
     tiered_tensor t(data.rows, options);
     auto ids = draw_ids(static_cast<std::uint64_t>(n) / 2, 3000, 1, false);
     ids.insert(ids.end(), ids.begin(), ids.end());
@@ -491,8 +495,8 @@ TEST(simulated_gather, several_batches_cross_once_by_the_copy_engine_too) {
   GARNER_NEEDS_COUNTS();
   table const data(4000, 512);
   tiered_options options;
-  options.where = {place_kind::simulated, 0};
-  options.device_budget = 100 * 512;
+  options.device = {device_kind::simulated, 0};
+  options.feature_cache = 100 * 512;
   tiered_tensor t(data.rows, options);
   std::vector<std::int64_t> const ids{5, 700, 3000, 700, 99, 3000};  // two remote rows, twice each
   std::vector<std::uint8_t> out(2 * ids.size() * 512);
@@ -500,7 +504,7 @@ TEST(simulated_gather, several_batches_cross_once_by_the_copy_engine_too) {
   std::uint64_t const half = out.size() / 2;
   std::vector<row_output> const outs{{out.data(), half}, {out.data() + half, half}};
   gather_options how;
-  how.way = gather_way::bulk;
+  how.strategy = gather_strategy::bulk;
   gather_run const run = t.gather_many(batches, outs, how);
   EXPECT_EQ(run.order, gather_order::sorted);
   EXPECT_EQ(run.link.request_count(), 2u * 4);

@@ -50,7 +50,7 @@ class page_cache_at : public at_place {
   }
   page_cache::terms with(std::uint64_t host_bytes, std::uint64_t near_bytes) const {
     page_cache::terms t;
-    t.host_bytes = where().kind == place_kind::host ? host_bytes + near_bytes : host_bytes;
+    t.host_bytes = where().kind == device_kind::cpu ? host_bytes + near_bytes : host_bytes;
     t.device_bytes = near_bytes;
     t.service.threads = 2, t.service.queues = 3, t.service.depth = 32;
     return t;

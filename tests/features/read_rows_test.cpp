@@ -96,7 +96,7 @@ TEST_F(npy, other_types_are_raw_bytes) {
     EXPECT_EQ(t.width, 2 * each);
     EXPECT_EQ(t.type_bytes, each);
     tiered_options o;
-    o.where = {place_kind::simulated, 0}, o.device_budget = t.row_bytes();
+    o.device = {device_kind::simulated, 0}, o.feature_cache = t.row_bytes();
     tiered_tensor tensor(t, o);
     EXPECT_THAT(tensor.about(), ::testing::HasSubstr(std::string("elements of ") + descr + " are held as raw bytes"));
     std::int64_t const ids[] = {2, 0, 2, 1};

@@ -37,7 +37,7 @@ std::vector<std::int64_t> all_ids(std::uint64_t n) {
 }
 // Every row of the tensor is the one of its id.
 void expect_all_rows(tiered_tensor& t) {
-  executor x(t.where());
+  executor x(t.device());
   auto const ids = all_ids(t.rows());
   auto const near = near_copy(x, ids);
   buffer<std::int64_t> const out(x.near(), t.rows() * t.width() + 1, x.device(), "a test");
@@ -67,10 +67,10 @@ TEST(hottest, is_a_stable_sort_of_the_scores) {
   scores[7] = NAN;
   EXPECT_EQ(error_of([&] { require_numbers(scores); }), "the score of row 7 is not a number");
   numbered_rows const data(10, 5);
-  for (place const where : {place{}, place{place_kind::simulated}})
+  for (execution_device const where : {execution_device{}, execution_device{device_kind::simulated}})
     for (std::uint64_t budget : {0, 100}) {  // whether or not the scores matter
       tiered_options o;
-      o.where = where, o.device_budget = budget, o.scores = scores;
+      o.device = where, o.feature_cache = budget, o.scores = scores;
       errc code{};
       EXPECT_EQ(error_of([&] { tiered_tensor const t(data.rows, o); }, &code), "the score of row 7 is not a number") << to_string(where);
       EXPECT_EQ(code, errc::input);
@@ -115,9 +115,9 @@ TEST(tiers, rows_lie_in_any_mixture) {
               std::vector<float> scores(scored ? rows : 0);
               for (std::size_t i = 0; i < scores.size(); ++i) scores[i] = static_cast<float>(random_bits(2, 0, i) % 20);
               tiered_options o;
-              o.where = {place_kind::simulated, 0};
-              o.device_budget = kept * width * 8 + 7;
-              o.peer_budget = a_peer * width * 8;
+              o.device = {device_kind::simulated, 0};
+              o.feature_cache = kept * width * 8 + 7;
+              o.peer_cache = a_peer * width * 8;
               for (std::uint64_t p = 0; p < peers; ++p) o.peers.push_back(static_cast<int>(p));
               o.scores = scores;
               tiered_tensor t(data.rows, o);
@@ -152,10 +152,10 @@ TEST(tiers, on_a_device_rows_lie_in_any_mixture) {
         std::vector<float> scores(scored ? 1000 : 0);
         for (std::size_t i = 0; i < scores.size(); ++i) scores[i] = static_cast<float>(random_bits(2, 0, i) % 20);
         tiered_options o;
-        o.where = {place_kind::device, 0};
-        o.device_budget = kept * 40;
+        o.device = {device_kind::cuda, 0};
+        o.feature_cache = kept * 40;
         if (peers) {
-          o.peer_budget = 100 * 40;
+          o.peer_cache = 100 * 40;
           for (int p = 0; p < device::count() && p < 8; ++p) o.peers.push_back(p);
         }
         o.scores = scores;
@@ -169,7 +169,7 @@ TEST(tiers, on_a_device_what_repeats_is_not_copied_from_places_in_host_memory) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   numbered_rows const data(1000, 5);
   tiered_options o;
-  o.where = {place_kind::device, 0}, o.device_budget = 0;
+  o.device = {device_kind::cuda, 0}, o.feature_cache = 0;
   tiered_tensor t(data.rows, o);
   buffer<std::int64_t> ids(tier::host, 10, 0, "a test"), near(tier::device, 50, 0, "a test"), pinned(tier::host, 50, 0, "a test");
   std::fill_n(ids.data(), 10, 7);
@@ -192,9 +192,9 @@ TEST(tiers, on_a_device_ids_and_places_elsewhere_are_refused) {
   }
   numbered_rows const data(1000, 5);
   tiered_options o;
-  o.where = {place_kind::device, 0};
+  o.device = {device_kind::cuda, 0};
   tiered_tensor t(data.rows, o);
-  executor x(o.where);
+  executor x(o.device);
   buffer<std::int64_t> near(tier::device, 5000, 0, "a test"), pinned(tier::host, 10, 0, "a test");
   x.fill(near.data(), 0, near.bytes());
   x.wait();
@@ -219,8 +219,8 @@ TEST(tiers, on_a_device_ids_and_places_elsewhere_are_refused) {
 TEST(tiers, explain_tells_of_several_mini_batches) {
   numbered_rows const data(1000, 64);
   tiered_options o;
-  o.where = {place_kind::simulated, 0};
-  o.device_budget = 0;
+  o.device = {device_kind::simulated, 0};
+  o.feature_cache = 0;
   tiered_tensor const t(data.rows, o);
   EXPECT_EQ(t.explain(200).order, gather_order::none);
   EXPECT_EQ(t.explain(200, {}, 2).order, gather_order::sorted);
@@ -230,10 +230,10 @@ TEST(tiers, on_a_device_a_stream_of_the_callers) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   numbered_rows const data(5000, 16);
   tiered_options o;
-  o.where = {place_kind::device, 0};
-  o.device_budget = 1000 * 128;
+  o.device = {device_kind::cuda, 0};
+  o.feature_cache = 1000 * 128;
   tiered_tensor t(data.rows, o);
-  executor x(o.where), y(o.where);
+  executor x(o.device), y(o.device);
   auto const ids = all_ids(5000);
   auto const near = near_copy(x, ids);
   for (gather_order order : {gather_order::none, gather_order::sorted})
@@ -252,18 +252,18 @@ TEST(tiers, on_a_device_streams_that_come_and_go_at_one_address) {
   constexpr std::uint64_t n = 200000, width = 64;
   numbered_rows const data(n, width);
   tiered_options o;
-  o.where = {place_kind::device, 0};
-  o.device_budget = 0;
+  o.device = {device_kind::cuda, 0};
+  o.feature_cache = 0;
   tiered_tensor t(data.rows, o);
-  executor x(o.where);
+  executor x(o.device);
   auto const up = all_ids(n);
   std::vector<std::int64_t> const down(up.rbegin(), up.rend());
   auto const near_up = near_copy(x, up), near_down = near_copy(x, down);
   buffer<std::int64_t> const out(tier::device, n * width, 0, "a test"), other(tier::device, n * width, 0, "a test");
-  for (gather_way way : {gather_way::aligned, gather_way::naive})
+  for (gather_strategy strategy : {gather_strategy::aligned, gather_strategy::naive})
     for (int round = 0; round < 4; ++round) {
       gather_options how;
-      how.way = way, how.order = gather_order::sorted;
+      how.strategy = strategy, how.order = gather_order::sorted;
       void* const first = device::make_stream(0);
       how.stream = stream_ref::of_address(first);
       t.gather({near_up.data(), n, 8}, out, how);
@@ -291,15 +291,15 @@ class beside_others : public at_place {
  protected:
   void SetUp() override {
     at_place::SetUp();
-    if (GetParam() == place_kind::device && device::count() < 2 && !IsSkipped()) GTEST_SKIP() << "needs two GPUs";
+    if (GetParam() == device_kind::cuda && device::count() < 2 && !IsSkipped()) GTEST_SKIP() << "needs two GPUs";
   }
-  place at(int k) const { return {GetParam(), GetParam() == place_kind::host ? 0 : k}; }
-  budget& pays(int k) const { return GetParam() == place_kind::device ? device_budget(k) : host_budget(); }
+  execution_device at(int k) const { return {GetParam(), GetParam() == device_kind::cpu ? 0 : k}; }
+  budget& pays(int k) const { return GetParam() == device_kind::cuda ? device_budget(k) : host_budget(); }
 };
 GARNER_AT_EVERY_PLACE(beside_others);
 
 TEST_P(beside_others, tensors_share_the_rows_on_peers) {
-  bool const kept = GetParam() != place_kind::host;
+  bool const kept = GetParam() != device_kind::cpu;
   for (bool peers : {false, true})
     for (bool scored : {false, true})
       for (std::uint64_t near : {0, 300, 1000}) {
@@ -308,18 +308,18 @@ TEST_P(beside_others, tensors_share_the_rows_on_peers) {
           numbered_rows const data(1000, 5);
           auto const scores = some_scores(1000);
           tiered_options o;
-          o.where = at(0), o.device_budget = near * 40;
-          if (peers) o.peers = {0, 1}, o.peer_budget = 200 * 40;
+          o.device = at(0), o.feature_cache = near * 40;
+          if (peers) o.peers = {0, 1}, o.peer_cache = 200 * 40;
           if (scored) o.scores = scores;
           std::optional<tiered_tensor> first(std::in_place, data.rows, o);
           std::uint64_t const made = pays(1).used();
-          tiered_tensor second = first->beside(at(1));
+          tiered_tensor second = first->for_device(at(1));
           // Its own: its cached rows, ranks if needed, and its scratch words. No row of a peer twice.
           bool const ranks = scored && near < 1000 && (near || peers) && kept;
           EXPECT_EQ(pays(1).used() - made, (kept ? near * 40 : 0) + (ranks ? 4000 : 0) + 8 * (2 + tier_count) +
-                                               (GetParam() == place_kind::simulated && runs_later(at(1)) ? 16 : 0))
+                                               (GetParam() == device_kind::simulated && runs_later(at(1)) ? 16 : 0))
               << second.about();
-          tiered_tensor const third = second.beside(at(0));
+          tiered_tensor const third = second.for_device(at(0));
           for (tiered_tensor const* t : std::initializer_list<tiered_tensor const*>{&second, &third}) {
             EXPECT_EQ(t->tiers()[tier::device], first->tiers()[tier::device]);
             EXPECT_EQ(t->tiers()[tier::peer], first->tiers()[tier::peer]);
@@ -331,7 +331,7 @@ TEST_P(beside_others, tensors_share_the_rows_on_peers) {
           expect_all_rows(*first);
           first.reset();
           expect_all_rows(second);  // shared rows stay
-          tiered_tensor last = second.beside(at(0));
+          tiered_tensor last = second.for_device(at(0));
           second = std::move(last);
           expect_all_rows(second);
         }
@@ -345,9 +345,9 @@ TEST_P(beside_others, tensors_have_the_factors_too) {
   std::vector<float> scales(100);
   std::iota(scales.begin(), scales.end(), 0.5f);
   tiered_options o;
-  o.where = at(0), o.device_budget = 50 * 2, o.scales = scales;
+  o.device = at(0), o.feature_cache = 50 * 2, o.scales = scales;
   std::optional<tiered_tensor> first(std::in_place, row_array{values.data(), 100, 2, element::i8, {}}, o);
-  tiered_tensor second = first->beside(at(1));
+  tiered_tensor second = first->for_device(at(1));
   first.reset();
   executor x(at(1));
   auto const ids = all_ids(100);
@@ -355,8 +355,8 @@ TEST_P(beside_others, tensors_have_the_factors_too) {
   buffer<float> const out(x.near(), 200, x.device(), "a test");
   gather_options how;
   how.to = element::f32;
-  for (gather_way way : {gather_way::automatic, gather_way::staged}) {
-    how.way = way;
+  for (gather_strategy strategy : {gather_strategy::automatic, gather_strategy::staged}) {
+    how.strategy = strategy;
     second.gather({near.data(), 100, 8}, out, how);
     auto const got = host_copy(x, out.data(), 200);
     for (std::size_t k = 0; k < 200; ++k) ASSERT_EQ(got[k], 3 * scales[static_cast<std::size_t>(ids[k / 2])]);
@@ -366,12 +366,12 @@ TEST_P(beside_others, tensors_have_the_factors_too) {
 TEST(tiers, beside_is_of_places_of_one_kind) {
   numbered_rows const data(100, 4);
   tiered_options o;
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   tiered_tensor const t(data.rows, o);
   errc code{};
   EXPECT_EQ(error_of(
                 [&] {
-                  t.beside({place_kind::host, 0});
+                  t.for_device({device_kind::cpu, 0});
                 },
                 &code),
             "a table whose rows lie as those of simulated cannot be gathered at cpu; make a tensor for it");
@@ -383,8 +383,8 @@ struct group_table {  // the common options
   numbered_rows data{1000, 5};
   std::vector<float> scores = some_scores(1000);
   tiered_options options;
-  group_table(place where, std::string const& name, std::vector<int> peers, std::uint64_t a_peer) {
-    options.where = where, options.device_budget = 300 * 40, options.peer_budget = a_peer * 40;
+  group_table(execution_device where, std::string const& name, std::vector<int> peers, std::uint64_t a_peer) {
+    options.device = where, options.feature_cache = 300 * 40, options.peer_cache = a_peer * 40;
     options.peers = std::move(peers), options.scores = scores, options.group = name;
   }
 };
@@ -397,7 +397,7 @@ TEST(tiers, DISABLED_member) {
   try {
     std::vector<int> peers(std::stoul(members));
     std::iota(peers.begin(), peers.end(), 0);
-    place_kind const kind = std::getenv("GARNER_GROUP_DEVICE") ? place_kind::device : place_kind::simulated;
+    device_kind const kind = std::getenv("GARNER_GROUP_DEVICE") ? device_kind::cuda : device_kind::simulated;
     group_table const table({kind, std::stoi(index)}, name, peers, std::stoul(a_peer));
     {
       tiered_tensor t(table.data.rows, table.options);
@@ -416,10 +416,10 @@ TEST(tiers, DISABLED_member) {
   }
 }
 
-class processes : public ::testing::TestWithParam<place_kind> {
+class processes : public ::testing::TestWithParam<device_kind> {
  protected:
   void SetUp() override {
-    if (GetParam() == place_kind::device) {
+    if (GetParam() == device_kind::cuda) {
       if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
       if (device::count() < 2) GTEST_SKIP() << "needs two GPUs";
       if (!device::peer_of(0, 1).fast || !device::peer_of(1, 0).fast) GTEST_SKIP() << "devices 0 and 1 have no fast link";
@@ -435,7 +435,7 @@ class processes : public ::testing::TestWithParam<place_kind> {
     EXPECT_EQ(peer_group::left_behind(), 0u);
     EXPECT_EQ(pays().used(), used_);
   }
-  budget& pays() const { return GetParam() == place_kind::device ? device_budget(0) : host_budget(); }
+  budget& pays() const { return GetParam() == device_kind::cuda ? device_budget(0) : host_budget(); }
   group_table table(std::uint64_t a_peer = 100) const { return {{GetParam(), 0}, name_, peers_, a_peer}; }
   std::vector<std::unique_ptr<child>> others(std::uint64_t a_peer = 100) const {
     std::vector<std::unique_ptr<child>> all;
@@ -443,7 +443,7 @@ class processes : public ::testing::TestWithParam<place_kind> {
       std::vector<std::string> said{"GARNER_GROUP=" + name_, "GARNER_GROUP_INDEX=" + std::to_string(k),
                                     "GARNER_GROUP_MEMBERS=" + std::to_string(members_), "GARNER_GROUP_ROWS=" + std::to_string(a_peer),
                                     "GARNER_THREADS=1"};
-      if (GetParam() == place_kind::device) said.push_back("GARNER_GROUP_DEVICE=1");
+      if (GetParam() == device_kind::cuda) said.push_back("GARNER_GROUP_DEVICE=1");
       all.push_back(std::make_unique<child>("tiers.DISABLED_member", said));
     }
     return all;
@@ -453,7 +453,7 @@ class processes : public ::testing::TestWithParam<place_kind> {
   std::string name_;
   std::uint64_t used_ = 0;
 };
-INSTANTIATE_TEST_SUITE_P(at, processes, ::testing::Values(place_kind::simulated, place_kind::device),
+INSTANTIATE_TEST_SUITE_P(at, processes, ::testing::Values(device_kind::simulated, device_kind::cuda),
                          [](auto const& info) { return name_of(info.param); });
 
 TEST_P(processes, hold_a_share_each_and_read_all) {
@@ -467,7 +467,7 @@ TEST_P(processes, hold_a_share_each_and_read_all) {
     EXPECT_THAT(t.about(), HasSubstr(fmt::format("on {} peers in turn, a process each", members_)));
     EXPECT_LT(pays().used() - before, 300 * 40 + 4096 + 4000 + 1000u);  // of the peers' rows its own share alone
     errc code{};
-    EXPECT_THAT(error_of([&] { t.beside(t.where()); }, &code), HasSubstr("the peers of this table are processes"));
+    EXPECT_THAT(error_of([&] { t.for_device(t.device()); }, &code), HasSubstr("the peers of this table are processes"));
     EXPECT_EQ(code, errc::usage);
     for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
     expect_all_rows(t);
@@ -515,7 +515,7 @@ TEST_P(processes, are_killed_in_the_middle_of_gathers) {
   group_table const mine = table();
   tiered_tensor t(mine.data.rows, mine.options);
   for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
-  executor x(t.where());
+  executor x(t.device());
   auto const ids = all_ids(1000);
   auto const near = near_copy(x, ids);
   buffer<std::int64_t> const out(x.near(), 5000, x.device(), "a test");
@@ -533,7 +533,7 @@ TEST_P(processes, are_killed_in_the_middle_of_gathers) {
       &code);
   EXPECT_EQ(code, errc::device);
   EXPECT_GT(rounds, 0u);
-  if (GetParam() == place_kind::simulated) {  // shared memory outlives its owner: the last successful gather was right
+  if (GetParam() == device_kind::simulated) {  // shared memory outlives its owner: the last successful gather was right
     auto const got = host_copy(x, out.data(), 5000);
     for (std::uint64_t k = 0; k < got.size(); ++k) ASSERT_EQ(got[k], ids[k / 5]);
   }
@@ -544,7 +544,7 @@ TEST_P(processes, of_other_tables_do_not_meet) {
   group_table mine = table();
   mine.scores[17] += 1;
   // The first error is right; the others report it, or time out waiting for one that does not come.
-  mine.options.wait_seconds = 1;
+  mine.options.timeout_seconds = 1;
   errc code{};
   std::string const said = error_of([&] { tiered_tensor(mine.data.rows, mine.options); }, &code);
   EXPECT_TRUE(code == errc::usage || code == errc::io) << said;
@@ -555,7 +555,7 @@ TEST_P(processes, of_other_tables_do_not_meet) {
 TEST(tiers, a_group_has_peers) {
   numbered_rows const data(100, 4);
   tiered_options o;
-  o.where = {place_kind::simulated, 0}, o.group = "g";
+  o.device = {device_kind::simulated, 0}, o.group = "g";
   errc code{};
   EXPECT_THAT(error_of([&] { tiered_tensor(data.rows, o); }, &code), HasSubstr("a group of processes ('g') and no peers"));
   EXPECT_EQ(code, errc::usage);
@@ -565,7 +565,7 @@ TEST(tiers, at_the_host_all_rows_are_near_where_they_were) {
   numbered_rows const data(100, 4);
   std::vector<float> const scores(100, 1.0f);
   tiered_options o;
-  o.device_budget = 1000;
+  o.feature_cache = 1000;
   o.scores = scores;
   tiered_tensor t(data.rows, o);
   EXPECT_EQ(t.tiers()[tier::host], 100u);
@@ -578,7 +578,7 @@ TEST(tiers, what_contradicts_itself_is_refused) {
   std::vector<float> const few(99);
   auto const said = [&](auto change) {
     tiered_options o;
-    o.where = {place_kind::simulated, 0};
+    o.device = {device_kind::simulated, 0};
     change(o);
     errc code{};
     std::string const text = error_of([&] { tiered_tensor(data.rows, o); }, &code);
@@ -587,7 +587,7 @@ TEST(tiers, what_contradicts_itself_is_refused) {
   };
   EXPECT_EQ(said([&](auto& o) { o.scores = few; }), "99 scores for a table of 100 rows; give one a row");
   EXPECT_THAT(said([&](auto& o) { o.scales = few; }), HasSubstr("factors of rows are for i8 rows; these are i64"));
-  EXPECT_THAT(said([&](auto& o) { o.peer_budget = 100; }), HasSubstr("a budget for peers, and no peers"));
+  EXPECT_THAT(said([&](auto& o) { o.peer_cache = 100; }), HasSubstr("a budget for peers, and no peers"));
   EXPECT_THAT(said([&](auto& o) { o.peers = {1, 2}; }), HasSubstr("peers must name 0 too"));
   EXPECT_THAT(said([&](auto& o) { o.peers = {0, 1, 1}; }), HasSubstr("named twice"));
   EXPECT_THAT(error_of([&] { tiered_tensor({nullptr, 3, 4, element::f32, {}}); }), HasSubstr("a table of 3 rows has no data"));
@@ -602,8 +602,8 @@ TEST(tiers, a_budget_beyond_memory_is_refused_and_given_back) {
   std::uint64_t const before = host_budget().used(), limit = host_budget().limit();
   host_budget().set_limit(before + 100000);
   tiered_options o;
-  o.where = {place_kind::simulated, 0};
-  o.device_budget = 3000000;
+  o.device = {device_kind::simulated, 0};
+  o.feature_cache = 3000000;
   errc code{};
   std::string const said = error_of([&] { tiered_tensor(data.rows, o); }, &code);
   host_budget().set_limit(limit);
@@ -629,7 +629,7 @@ TEST(unified, on_a_device_the_owner_lives_as_long_as_the_last_copy) {
   unified_tensor const b = *a;
   a.reset();
   EXPECT_EQ(memory.use_count(), 2);
-  executor x({place_kind::device, 0});
+  executor x({device_kind::cuda, 0});
   buffer<std::int64_t> const near(tier::device, 4096, 0, "a test");
   x.copy(near.data(), b.device_data(), 4096 * 8);
   EXPECT_EQ(host_copy(x, near.data(), 4096), *memory);
@@ -638,10 +638,10 @@ TEST(unified, on_a_device_the_owner_lives_as_long_as_the_last_copy) {
 TEST(names, there_and_back) {
   for (element e : {element::f32, element::f16, element::bf16, element::i8, element::i64, element::u8})
     EXPECT_EQ(parse_element(to_string(e)), e);
-  for (int w = 0; w < 6; ++w) EXPECT_EQ(parse_gather_way(to_string(static_cast<gather_way>(w))), static_cast<gather_way>(w));
+  for (int w = 0; w < 6; ++w) EXPECT_EQ(parse_gather_strategy(to_string(static_cast<gather_strategy>(w))), static_cast<gather_strategy>(w));
   for (int o = 0; o < 4; ++o) EXPECT_EQ(parse_gather_order(to_string(static_cast<gather_order>(o))), static_cast<gather_order>(o));
   EXPECT_EQ(error_of([] { parse_element("f64"); }), "'f64' is not a known element type; use one of f32, f16, bf16, i8, i64, u8");
-  EXPECT_THAT(error_of([] { parse_gather_way("fast"); }),
+  EXPECT_THAT(error_of([] { parse_gather_strategy("fast"); }),
               HasSubstr("'fast' is not a known strategy of a gather; use one of automatic, staged"));
 }
 

@@ -13,16 +13,16 @@ using namespace garner::testing;
 constexpr std::uint64_t rows = 3000, width = 6;
 
 struct table {
-  place where;
+  execution_device where;
   std::vector<float> values = std::vector<float>(rows * width);
   tiered_tensor tensor;
-  static tiered_options kept(place p) {
+  static tiered_options kept(execution_device p) {
     tiered_options o;
-    o.where = p;
-    if (p.kind != place_kind::host) o.device_budget = 100 * width * 4;
+    o.device = p;
+    if (p.kind != device_kind::cpu) o.feature_cache = 100 * width * 4;
     return o;
   }
-  explicit table(place p) : where(p), tensor((fill(), row_array{values.data(), rows, width, element::f32, {}}), kept(p)) {}
+  explicit table(execution_device p) : where(p), tensor((fill(), row_array{values.data(), rows, width, element::f32, {}}), kept(p)) {}
   void fill() {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   }
@@ -50,7 +50,7 @@ void expect_rows(row_window& w, lease<row_view> from, batches const& of, std::ve
   for (std::size_t b = 0; b < of.size(); ++b) {
     outs.emplace_back(x.near(), of[b].size() * width, x.device(), "a test");
     gather_how how;
-    how.way = gather_way::aligned;
+    how.strategy = gather_strategy::aligned;
     gather_from(x, view, {near[b].data(), of[b].size(), 8}, outs[b].data(), how);
   }
   from.end();
@@ -117,7 +117,7 @@ TEST_P(window_at, does_not_change_what_is_read_where_it_lies) {
 }
 
 TEST_P(window_at, is_whole_again_after_memory_ran_out) {
-  if (where().kind == place_kind::device) GTEST_SKIP() << "the budget of the host is what runs out here";
+  if (where().kind == device_kind::cuda) GTEST_SKIP() << "the budget of the host is what runs out here";
   table t(where());
   row_window w = t.window(rows);
   std::vector<buffer<std::int64_t>> near;

@@ -98,7 +98,7 @@ TEST_P(aggregate_at, long_lists_of_a_block_too) {
   std::vector<std::int64_t> row(lists.ends.begin(), lists.ends.end()), col;
   for (std::uint64_t v = 0; v < vertices; ++v) col.insert(col.end(), lists.offsets[v + 1] - lists.offsets[v], static_cast<std::int64_t>(v));
   auto const near_row = near_copy(x, row), near_col = near_copy(x, col);
-  blocks::edges e;
+  sampled_subgraph::edges e;
   e.row = near_row.data(), e.col = near_col.data(), e.count = row.size();
   relation_edges<float> block;
   for (int again = 0; again < 2; ++again) {
@@ -125,20 +125,20 @@ TEST_P(aggregate_at, long_lists_of_a_block_too) {
 TEST(aggregate, long_lists_have_the_same_bits_at_host_and_simulated) {
   arcs const lists = of_lists();
   std::vector<float> sums[2];
-  for (place_kind const kind : {place_kind::host, place_kind::simulated}) {
+  for (device_kind const kind : {device_kind::cpu, device_kind::simulated}) {
     executor x({kind, 0});
     relation_edges<float> all;
     all.normalise_whole(x, aggregation::sum, nullptr, vertices);
     all.take_part(x, {lists.offsets.data(), lists.ends.data(), lists.weights.data()}, 0, vertices, vertices);
     auto const in = near_copy(x, some_rows(8)), out = near_copy(x, some_rows(8));
     all.forward(x, {in.data(), 8}, {out.data(), 8}, vertices, 8);
-    sums[kind == place_kind::host ? 0 : 1] = host_copy(x, out.data(), vertices * 8);
+    sums[kind == device_kind::cpu ? 0 : 1] = host_copy(x, out.data(), vertices * 8);
   }
   EXPECT_EQ(sums[0], sums[1]);
 }
 
 TEST(room, that_grows_tells_its_executor) {
-  executor x(place{});
+  executor x(execution_device{});
   buffer<float> b;
   room(x, b, 10, "a test");
   EXPECT_EQ(x.moves(), 1u);

@@ -140,7 +140,7 @@ TYPED_TEST(dense, own_product_is_right) {
 TYPED_TEST(dense, cblas_is_right) {
   on_host::cblas const found = on_host::find_cblas(nullptr);
   if (!found.sgemm) GTEST_SKIP() << "needs a BLAS: " << found.about;
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   auto const library = on_host::open_dense(x, found);
   each_case<TypeParam>(3, [&](matrices<TypeParam> const& at) {
     std::vector<TypeParam> c = at.c;
@@ -178,7 +178,7 @@ TYPED_TEST(dense, rows_longer_than_an_int_counts) {
   for (std::uint64_t j = 0; j < 3; ++j) a[j] = static_cast<T>(j + 1), a[ld + j] = static_cast<T>(10 * (j + 1));
   std::array<T, 2> const b{1, 2};
   std::array<T, 3> c{};
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   blas products(x, dense_math::f32);
   products.product(true, false, 3, 1, 2, T{1}, a, ld, b.data(), 1, T{0}, c.data(), 1);
   ::munmap(room, bytes);
@@ -206,7 +206,7 @@ TEST(find_cblas, says_what_a_named_file_lacks) {
 
 // The environment is read once per process, so a child process checks it.
 TEST(find_cblas, DISABLED_asks) {
-  executor x({place_kind::simulated, 0});
+  executor x({device_kind::simulated, 0});
   try {
     for (char const letter : blas(x, dense_math::f32).about()) tell(letter);
   } catch (error const& e) {

@@ -42,7 +42,7 @@ struct communities {
   row_array table() const { return {rows.data(), vertices, width, element::f32, {}}; }
   row_array labels() const { return {classes_of.data(), vertices, 1, element::i64, {}}; }
   row_array yes_or_no() const { return {answers.data(), vertices, classes, element::u8, {}}; }
-  known_vertices known() const { return {labels(), split}; }
+  labeled_nodes known() const { return {labels(), split}; }
   model_options model(model_kind kind) const {
     model_options o;
     o.kind = kind, o.inputs = width, o.classes = classes, o.hidden = 16;

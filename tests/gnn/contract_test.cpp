@@ -61,9 +61,9 @@ T own(T const& of) {
   return copy;
 }
 
-std::vector<blocks> one_empty() {
+std::vector<sampled_subgraph> one_empty() {
   std::int64_t const now = news_left.exchange(-1);
-  std::vector<blocks> made(1);
+  std::vector<sampled_subgraph> made(1);
   news_left = now;
   return made;
 }
@@ -117,13 +117,13 @@ double sum_of(T const* at, std::uint64_t n) {
 }
 // Rows of the vertices.
 double figure_of(mini_batch const& b, communities const& data) {
-  auto const& v = b.drawn().of_type(0);
+  auto const& v = b.subgraph().of_type(0);
   auto const& rows = b.of_table(0);
   for (std::uint64_t i = 0; i < v.count * data.width; ++i)
     EXPECT_EQ(static_cast<float const*>(rows.data)[i],
               data.rows[static_cast<std::size_t>(v.ids[i / data.width]) * data.width + i % data.width])
         << "mini-batch " << b.index() << ", row " << i / data.width << " of " << v.count;
-  return sum_of(v.ids, v.count) + sum_of(b.drawn().of_relation(0).row, b.drawn().of_relation(0).count) +
+  return sum_of(v.ids, v.count) + sum_of(b.subgraph().of_relation(0).row, b.subgraph().of_relation(0).count) +
          sum_of(static_cast<float const*>(rows.data), rows.count * (rows.row_bytes / 4)) * static_cast<double>(b.index() + 1);
 }
 
@@ -135,10 +135,10 @@ TEST_F(contract, graphs_of_one_type_and_of_several) {
     double sum = 0;
     call([&] { one.emplace(open_graph(file)); });
     call([&] { sum += static_cast<double>(one->ids().size()); });
-    call([&] { sum += static_cast<double>(lists_of(*one).offsets[5]); });
+    call([&] { sum += static_cast<double>(adjacency_of(*one).offsets[5]); });
     call([&] { sum += static_cast<double>(digest_of(*one) % 1000); });
-    call([&] { one.emplace(bring_to(std::move(*one), {place_kind::simulated, 0})); });
-    call([&] { sum += readable_at(*one, {}); });
+    call([&] { one.emplace(to_device(std::move(*one), {device_kind::simulated, 0})); });
+    call([&] { sum += readable_by(*one, {}); });
     return sum;
   });
   expect_right("several types", [&] {
@@ -148,7 +148,7 @@ TEST_F(contract, graphs_of_one_type_and_of_several) {
     call([&] { h.emplace(open_graph(file), std::string("a"), std::string("b")); });
     call([&] { sum += static_cast<double>(h->type("a")); });
     call([&] { sum += static_cast<double>(h->edge("a", "b", "a")); });
-    return sum + static_cast<double>(h->lists(0).info().edges);
+    return sum + static_cast<double>(h->adjacency(0).info().edges);
   });
   fs::create_directory(at("set"));
   std::vector<std::int64_t> ends;
@@ -165,18 +165,18 @@ TEST_F(contract, graphs_of_one_type_and_of_several) {
     std::optional<hetero_graph> h;
     call([&] { convert_hetero(folder, manifest); });
     call([&] { h.emplace(hetero_graph::open(manifest)); });
-    return static_cast<double>(h->types().at(0).count + h->edges().at(0).arcs);
+    return static_cast<double>(h->types().at(0).count + h->edges().at(0).stored_edges);
   });
 }
 
 TEST_F(contract, tables) {
   std::vector<std::int64_t> const ids{3, 3, 200, 7};
-  for (place_kind const kind : {place_kind::host, place_kind::simulated})
+  for (device_kind const kind : {device_kind::cpu, device_kind::simulated})
     expect_right("tiered tensor at " + name_of(kind), [&, kind] {
       std::optional<tiered_tensor> t, u;
       tiered_options o;
-      o.where = {kind, 0};
-      if (kind == place_kind::simulated) o.device_budget = 1000;
+      o.device = {kind, 0};
+      if (kind == device_kind::simulated) o.feature_cache = 1000;
       std::vector<float> out(ids.size() * data.width), more(out.size());
       row_array const table = data.table();
       double sum = 0;
@@ -188,7 +188,7 @@ TEST_F(contract, tables) {
       call([&] { sum += static_cast<double>(t->explain(100).rows); });
       call([&] { sum += static_cast<double>(t->hits(std::span(ids)).all()); });
       call([&] { sum += static_cast<double>(t->about().size()); });
-      call([&] { u.emplace(t->beside({kind, 0})); });
+      call([&] { u.emplace(t->for_device({kind, 0})); });
       call([&] { u->gather(std::span(ids), more); });
       return sum + sum_of(out.data(), out.size()) + 2 * sum_of(more.data(), more.size());
     });
@@ -204,7 +204,7 @@ TEST_F(contract, tables) {
     sum += static_cast<float const*>(rows->data)[9];
     call([&] { rows = open_rows(file); });
     tiered_options o;
-    o.host_budget = 100 * data.width * 4;
+    o.host_cache = 100 * data.width * 4;
     call([&] { t.emplace(own(*rows), o); });
     call([&] { t->gather(std::span(ids), out); });
     call([&] { t->gather(std::span(ids), more); });
@@ -228,20 +228,20 @@ TEST_F(contract, tables) {
 
 TEST_F(contract, embeddings) {
   std::vector<std::int64_t> const ids{3, 3, 20, 7};
-  for (place_kind const kind : {place_kind::host, place_kind::simulated})
+  for (device_kind const kind : {device_kind::cpu, device_kind::simulated})
     expect_right("embedding at " + name_of(kind), [&, kind] {
       fs::path const file = at("e.safetensors");
       embedding_options o;
-      o.where = {kind, 0};
+      o.device = {kind, 0};
       std::optional<embedding> e;
       std::vector<float> gradients(ids.size() * 4, 0.25f), out(gradients.size());
       double sum = 0;
       call([&] { e.emplace(30, 4, o); });
       auto const step = [&] { e->update(std::span(ids), gradients); };
-      if (kind == place_kind::host) call(step);
+      if (kind == device_kind::cpu) call(step);
       else step();  // simulated lanes allocate in its middle, and a started step cannot be undone
       call([&] { e->save(file); });
-      if (kind == place_kind::host) call(step);
+      if (kind == device_kind::cpu) call(step);
       else step();
       call([&] { e->gather(std::span(ids), out); });
       sum += sum_of(out.data(), out.size());
@@ -255,17 +255,17 @@ TEST_F(contract, embeddings) {
 
 TEST_F(contract, samplers) {
   std::vector<std::int64_t> const some{1, 5, 200};
-  for (place_kind const kind : {place_kind::host, place_kind::simulated})
+  for (device_kind const kind : {device_kind::cpu, device_kind::simulated})
     expect_right("sampler at " + name_of(kind), [&, kind] {
       std::optional<block_sampler> s;
       block_options o;
       o.edge_ids = true;
-      if (kind == place_kind::simulated) o.device_budget = 500;
+      if (kind == device_kind::simulated) o.graph_cache = 500;
       std::vector<std::int64_t> const fanouts{3, 2};
       double sum = 0;
-      call([&] { s.emplace(place{kind, 0}, g, own(fanouts), o); });
+      call([&] { s.emplace(execution_device{kind, 0}, g, own(fanouts), o); });
       for (std::uint64_t number = 0; number < 3; ++number) {
-        std::optional<blocks> b;
+        std::optional<sampled_subgraph> b;
         call([&] { b.emplace(s->sample(number, some)); });
         sum += sum_of(b->of_type(0).ids, b->of_type(0).count) + sum_of(b->of_relation(0).row, b->of_relation(0).count);
       }
@@ -278,14 +278,14 @@ TEST_F(contract, samplers) {
     std::optional<split_sampler> s;
     std::vector<std::int64_t> const fanouts{3, 2};
     call([&] { part.emplace(g, 0, 1); });
-    call([&] { s.emplace(place{}, *part, own(fanouts)); });
+    call([&] { s.emplace(execution_device{}, *part, own(fanouts)); });
     std::vector<std::span<std::int64_t const>> const seeds{some};
-    std::vector<blocks> made;
+    std::vector<sampled_subgraph> made;
     call([&] {  // restarts after a failure
       s->begin(4, seeds, one_empty());
-      for (bool more = true; more; more = s->asks().more) {
-        list_asks const& asks = s->asks();
-        s->take(s->draw(4, asks.hop, asks.vertices, asks.batches));
+      for (bool more = true; more; more = s->request().more) {
+        sampling_request const& asks = s->request();
+        s->complete(s->sample(4, asks.hop, asks.vertices, asks.batches));
       }
       made = s->finish();
     });
@@ -297,33 +297,33 @@ TEST_F(contract, samplers) {
     score_options o;
     trace_options t;
     t.epochs = 2, t.keep_rows = true;
-    call([&] { o.train = draw_training_set(g, 0.2); });
+    call([&] { o.train = pick_training_set(g, 0.2); });
     t.train = o.train;
     call([&] { sum += scores(g, o).score[3]; });
     std::optional<access_trace> trace;
     call([&] { trace = record_trace(g, t); });
     call([&] { save_trace(*trace, file); });
-    call([&] { sum += static_cast<double>(read_trace(file).accesses); });
+    call([&] { sum += static_cast<double>(load_trace(file).accesses); });
     call([&] { sum += static_cast<double>(rows_by_count(trace->counts)[0]); });
-    call([&] { sum += static_cast<double>(draw_negatives(1, some, data.vertices, data.vertices, {}).targets.at(0)); });
+    call([&] { sum += static_cast<double>(sample_negatives(1, some, data.vertices, data.vertices, {}).targets.at(0)); });
     return sum;
   });
 }
 
 TEST_F(contract, loaders) {
-  for (place_kind const kind : {place_kind::host, place_kind::simulated})
+  for (device_kind const kind : {device_kind::cpu, device_kind::simulated})
     for (bool const in_file : {false, true})
       expect_right("loader at " + name_of(kind) + (in_file ? ", rows in a file" : ""), [&, kind, in_file] {
-        place const where{kind, 0};
+        execution_device const where{kind, 0};
         tiered_options how;
-        how.where = where;
-        if (in_file) how.host_budget = 200 * data.width * 4, how.file_cache = 160 * data.width * 4;
-        if (kind == place_kind::simulated) how.device_budget = 30 * data.width * 4;
+        how.device = where;
+        if (in_file) how.host_cache = 200 * data.width * 4, how.file_cache = 160 * data.width * 4;
+        if (kind == device_kind::simulated) how.feature_cache = 30 * data.width * 4;
         tiered_tensor features(in_file ? open_rows(at("rows.npy")) : data.table(), how);
         block_sampler sampler(where, g, {3, 2});
         std::optional<loader> l;
         loader_options o;
-        o.batch = 16, o.window = 2, o.keep_times = 3;
+        o.batch_size = 16, o.window = 2, o.keep_times = 3;
         std::vector<loaded_table> const tables{{&features, 0, false, {}}};
         std::vector<std::int64_t> const some = seeds();
         double sum = 0;
@@ -344,7 +344,7 @@ TEST_F(contract, loaders) {
         call([&] { sum += l->bytes() > 0; });
         own_batch const three{{0, {9, 9, 3}}};
         call([&] { l->open(5); });
-        call([&] { l->give(own(three)); });
+        call([&] { l->submit(own(three)); });
         call([&] { l->end(); });
         call([&] { b = l->next(); });
         sum += figure_of(*b, data);
@@ -361,9 +361,9 @@ TEST_F(contract, models_and_trainings) {
     fs::path const file = at("m.safetensors"), labels = at("labels.npy");
     std::optional<gnn_model> m;
     double sum = 0;
-    call([&] { m.emplace(place{}, shape); });
-    call([&] { m->write(file); });
-    call([&] { m.emplace(gnn_model::read(file, {})); });
+    call([&] { m.emplace(execution_device{}, shape); });
+    call([&] { m->save(file); });
+    call([&] { m.emplace(gnn_model::load(file, {})); });
     call([&] {
       for (auto const& t : m->tensors()) sum += sum_of(t.values.data(), t.values.size());
     });
@@ -380,18 +380,18 @@ TEST_F(contract, models_and_trainings) {
       gnn_model m({}, shape);
       training_options o;
       if (sampled) o.fanouts = {3, 3};
-      o.batch = 64;
-      known_vertices const known = data.known();
+      o.batch_size = 64;
+      labeled_nodes const known = data.known();
       std::optional<training> t;
       double sum = 0;
       call([&] { t.emplace(m, g, features, known, o); });
       call([&] { t->next(); });
-      call([&] { t->keep(file); });
+      call([&] { t->save_checkpoint(file); });
       call([&] { sum += t->next().loss; });
-      call([&] { t->resume(file); });
+      call([&] { t->load_checkpoint(file); });
       call([&] { sum += t->next().loss; });
       call([&] { sum += t->evaluate().validation.loss; });
-      call([&] { t->take_best(); });
+      call([&] { t->load_best(); });
       for (auto const& p : m.tensors()) sum += sum_of(p.values.data(), p.values.size());
       return sum;
     });
@@ -403,7 +403,7 @@ TEST_F(contract, aggregations_and_shards) {
     std::vector<float> const in{1, 2, 3};
     std::vector<float> out(2), back(3);
     std::optional<block_aggregation<float>> a;
-    call([&] { a.emplace(place{}); });
+    call([&] { a.emplace(execution_device{}); });
     call([&] { a->take({row.data(), col.data(), 4, 2, 3}, aggregation::mean); });
     call([&] { a->forward(in.data(), out.data(), 1); });
     call([&] { a->backward(out.data(), back.data(), 1); });
@@ -417,7 +417,7 @@ TEST_F(contract, aggregations_and_shards) {
     std::optional<list_sums> a;
     list_sums::lists const lists{offsets.data(), ends.data(), nullptr, 2, 4};
     list_sums::shape const shape{row_real::f32, 1, 1};
-    call([&] { a.emplace(place{}); });
+    call([&] { a.emplace(execution_device{}); });
     call([&] { a->sum(lists, shape, in.data(), out.data(), nullptr, list_sums::scale::mean, nullptr, nullptr); });
     call([&] { a->dot(lists, shape, in.data(), out.data(), of_weights.data(), list_sums::scale::mean); });
     return sum_of(out.data(), 2) + 3 * sum_of(of_weights.data(), 4);
@@ -427,12 +427,12 @@ TEST_F(contract, aggregations_and_shards) {
     std::optional<shard_aggregation> a;
     std::vector<float> out(data.vertices * data.width);
     double sum = 0;
-    call([&] { a.emplace(g, list_side::in, false, o, 0, place{}); });
+    call([&] { a.emplace(g, edge_direction::in, false, o, 0, execution_device{}); });
     call([&] { a->begin(aggregation::sum, false, data.rows.data(), out.data(), data.width); });
     call([&] { a->finish(aggregation::sum, false, data.rows.data(), nullptr, out.data(), data.width); });
     call([&] { sum += static_cast<double>(a->positions().size()); });
     o.shards = 3;
-    call([&] { sum += static_cast<double>(split_report(g, list_side::in, o).cut()); });
+    call([&] { sum += static_cast<double>(split_report(g, edge_direction::in, o).cut()); });
     return sum + sum_of(out.data(), out.size());
   });
 }
@@ -444,9 +444,9 @@ TEST_F(contract, words) {
     call([&] { sum += static_cast<double>(describe_build().version.size()); });
     call([&] { sum += static_cast<double>(build_id().size()); });
     call([&] { sum += static_cast<double>(parse_bytes(size)); });
-    call([&] { sum += static_cast<double>(to_string(place{place_kind::device, 123}).size()); });
+    call([&] { sum += static_cast<double>(to_string(execution_device{device_kind::cuda, 123}).size()); });
     call([&] { sum += parse_fanouts("12,13,14")[2]; });
-    call([&] { EXPECT_EQ(parse_place("simulated").kind, place_kind::simulated); });
+    call([&] { EXPECT_EQ(parse_device("simulated").kind, device_kind::simulated); });
     return sum;
   });
 }
@@ -474,63 +474,63 @@ TEST_F(contract, what_was_moved_elsewhere_says_so) {
     training t(model, g, features, data.known(), o);
     expect_moved<training>(
         "training", t,
-        {[](auto& x) { x.over(); }, [](auto& x) { x.next(); }, [](auto& x) { x.evaluate(); }, [](auto& x) { x.keep("x"); },
-         [](auto& x) { x.resume("x"); }, [](auto& x) { x.epochs(); }, [](auto& x) { x.step(); }, [](auto& x) { x.best_epoch(); },
-         [](auto& x) { x.take_best(); }, [](auto& x) { x.bytes(); }});
+        {[](auto& x) { x.finished(); }, [](auto& x) { x.next(); }, [](auto& x) { x.evaluate(); }, [](auto& x) { x.save_checkpoint("x"); },
+         [](auto& x) { x.load_checkpoint("x"); }, [](auto& x) { x.epochs(); }, [](auto& x) { x.step(); }, [](auto& x) { x.best_epoch(); },
+         [](auto& x) { x.load_best(); }, [](auto& x) { x.bytes(); }});
   }
   {
     std::vector<loaded_table> const tables{{&features, 0, false, {}}};
     loader l(sampler, tables, seeds());
     expect_moved<loader>(
         "loader", l,
-        {[](auto& x) { x.batches(); }, [](auto& x) { x.begin(1); }, [](auto& x) { x.open(1); }, [](auto& x) { x.give({}); },
+        {[](auto& x) { x.batches(); }, [](auto& x) { x.begin(1); }, [](auto& x) { x.open(1); }, [](auto& x) { x.submit({}); },
          [](auto& x) { x.end(); }, [](auto& x) { x.window(); }, [](auto& x) { x.stop(); }, [](auto& x) { x.next(); },
          [](auto& x) { x.state(); }, [](auto& x) { x.resume({}); }, [](auto& x) { x.report(); }, [](auto& x) { x.bytes(); }});
   }
   {
-    blocks b = sampler.sample(0, some);
-    expect_moved<blocks>("blocks", b,
-                         {[](auto& x) { x.of_type(0); }, [](auto& x) { x.of_relation(0); }, [](auto& x) { x.number(); },
-                          [](auto& x) { x.seeds(); }, [](auto& x) { x.ms(); }, [](auto& x) { x.where(); },
-                          [&](auto& x) { sampler.start(x, 1, some); }, [&](auto& x) { sampler.finish(x); }});
+    sampled_subgraph b = sampler.sample(0, some);
+    expect_moved<sampled_subgraph>("blocks", b,
+                                   {[](auto& x) { x.of_type(0); }, [](auto& x) { x.of_relation(0); }, [](auto& x) { x.number(); },
+                                    [](auto& x) { x.seeds(); }, [](auto& x) { x.ms(); }, [](auto& x) { x.device(); },
+                                    [&](auto& x) { sampler.start(x, 1, some); }, [&](auto& x) { sampler.finish(x); }});
   }
   graph_part part(g, 0, 1);
   {
     split_sampler s({}, part, {2});
     expect_moved<split_sampler>("split_sampler", s,
-                                {[&](auto& x) { x.draw(0, 0, some, {}); }, [](auto& x) { x.begin(0, {}, {}); }, [](auto& x) { x.asks(); },
-                                 [](auto& x) { x.take({}); }, [](auto& x) { x.finish(); }, [](auto& x) { x.where(); },
-                                 [](auto& x) { x.bytes(); }, [](auto& x) { x.fingerprint(); }});
+                                {[&](auto& x) { x.sample(0, 0, some, {}); }, [](auto& x) { x.begin(0, {}, {}); },
+                                 [](auto& x) { x.request(); }, [](auto& x) { x.complete({}); }, [](auto& x) { x.finish(); },
+                                 [](auto& x) { x.device(); }, [](auto& x) { x.bytes(); }, [](auto& x) { x.fingerprint(); }});
   }
   expect_moved<graph_part>("graph_part", part,
-                           {[](auto& x) { x.first(); }, [](auto& x) { x.count(); }, [](auto& x) { x.edges(); },
+                           {[](auto& x) { x.part().first; }, [](auto& x) { x.part().vertices; }, [](auto& x) { x.part().edges; },
                             [](auto& x) { x.all_vertices(); }, [](auto& x) { x.all_edges(); }, [](auto& x) { x.digest(); },
-                            [](auto& x) { x.bytes(); }, [](auto& x) { x.bring_to({}); }, [](auto& x) { split_sampler({}, x, {2}); }});
+                            [](auto& x) { x.bytes(); }, [](auto& x) { x.to_device({}); }, [](auto& x) { split_sampler({}, x, {2}); }});
   expect_moved<block_sampler>("block_sampler", sampler,
                               {[&](auto& x) { x.sample(0, some); }, [&](auto& x) { x.sample_types(0, {}); }, [](auto& x) { x.work_on({}); },
-                               [](auto& x) { x.where(); }, [](auto& x) { x.vertices(0); }, [](auto& x) { x.bytes(); },
+                               [](auto& x) { x.device(); }, [](auto& x) { x.vertices(0); }, [](auto& x) { x.bytes(); },
                                [](auto& x) { x.about(); }, [](auto& x) { x.take_traffic(); }, [&](auto& x) { loader(x, {}, {1}); }});
   {
     embedding e(3, 4, {});
     expect_moved<embedding>(
         "embedding", e,
-        {[](auto& x) { x.rows(); }, [](auto& x) { x.width(); }, [](auto& x) { x.record_bytes(); }, [](auto& x) { x.optimiser(); },
-         [](auto& x) { x.where(); }, [](auto& x) { x.steps(); }, [](auto& x) { x.tiers(); }, [](auto& x) { x.about(); },
+        {[](auto& x) { x.rows(); }, [](auto& x) { x.width(); }, [](auto& x) { x.record_bytes(); }, [](auto& x) { x.optimizer(); },
+         [](auto& x) { x.device(); }, [](auto& x) { x.steps(); }, [](auto& x) { x.tiers(); }, [](auto& x) { x.about(); },
          [&](auto& x) { x.gather(std::span(some), out); }, [&](auto& x) { x.update(std::span(some), out); }, [](auto& x) { x.states(); },
          [&](auto& x) { x.read("weight", 0, 1, out); }, [&](auto& x) { x.write("weight", 0, 1, out); }, [](auto& x) { x.set_steps(1); },
          [](auto& x) { x.save("x"); }, [](auto& x) { x.load("x"); }});
   }
   {
-    block_aggregation<float> a(place{});
+    block_aggregation<float> a(execution_device{});
     expect_moved<block_aggregation<float>>(
         "block_aggregation", a,
         {[](auto& x) { x.take({}, aggregation::sum); }, [&](auto& x) { x.forward(out.data(), out.data(), 1); },
-         [&](auto& x) { x.backward(out.data(), out.data(), 1); }, [](auto& x) { x.where(); }});
-    list_sums l(place{});
+         [&](auto& x) { x.backward(out.data(), out.data(), 1); }, [](auto& x) { x.device(); }});
+    list_sums l(execution_device{});
     expect_moved<list_sums>("list_sums", l,
                             {[&](auto& x) { x.sum({}, {}, out.data(), out.data(), nullptr, {}, nullptr, nullptr); },
-                             [&](auto& x) { x.dot({}, {}, out.data(), out.data(), out.data(), {}); }, [](auto& x) { x.where(); }});
-    shard_aggregation s(g, list_side::in, false, {}, 0, {});
+                             [&](auto& x) { x.dot({}, {}, out.data(), out.data(), out.data(), {}); }, [](auto& x) { x.device(); }});
+    shard_aggregation s(g, edge_direction::in, false, {}, 0, {});
     expect_moved<shard_aggregation>("shard_aggregation", s,
                                     {[](auto& x) { x.first(); }, [](auto& x) { x.count(); }, [](auto& x) { x.positions(); },
                                      [](auto& x) { x.needs(true); }, [](auto& x) { x.symmetric(); }, [](auto& x) { x.bytes(); },
@@ -538,28 +538,32 @@ TEST_F(contract, what_was_moved_elsewhere_says_so) {
                                      [&](auto& x) { x.finish(aggregation::sum, false, out.data(), out.data(), out.data(), 1); }});
   }
   {
-    bfs_search b(g);
-    expect_moved<bfs_search>("bfs_search", b, {[](auto& x) { x.run(0); }, [](auto& x) { x.depths(); }, [](auto& x) { x.parents(); }});
+    bfs_solver b(g);
+    expect_moved<bfs_solver>("bfs_solver", b, {[](auto& x) { x.run(0); }, [](auto& x) { x.depths(); }, [](auto& x) { x.parents(); }});
+    components_solver c(g);
+    expect_moved<components_solver>("components_solver", c, {[](auto& x) { x.run(); }, [](auto& x) { x.labels(); }});
+    pagerank_solver p(g);
+    expect_moved<pagerank_solver>("pagerank_solver", p, {[](auto& x) { x.run(); }, [](auto& x) { x.ranks(); }});
     build_options weighted;
-    weighted.draw_weights = build_options::random_weights{};
+    weighted.random_weights = build_options::weight_options{};
     graph_handle const with_weights = data.graph(weighted);
-    sssp_search s(with_weights);
-    expect_moved<sssp_search>(
-        "sssp_search", s,
+    sssp_solver s(with_weights);
+    expect_moved<sssp_solver>(
+        "sssp_solver", s,
         {[](auto& x) { x.run(0); }, [](auto& x) { x.distances(); }, [](auto& x) { x.real_distances(); }, [](auto& x) { x.parents(); }});
   }
   expect_moved<gnn_model>(
       "gnn_model", model,
-      {[](auto& x) { x.write("x"); }, [](auto& x) { x.options(); }, [](auto& x) { x.types(); }, [](auto& x) { x.where(); },
+      {[](auto& x) { x.save("x"); }, [](auto& x) { x.options(); }, [](auto& x) { x.types(); }, [](auto& x) { x.device(); },
        [](auto& x) { x.tensors(); }, [](auto& x) { x.parameters(); }, [&](auto& x) { infer(x, g, features, found); },
        [&](auto& x) { plan_inference(x, g, features); }, [&](auto& x) { training(x, g, features, data.known(), training_options{}); }});
   expect_moved<tiered_tensor>(
       "tiered_tensor", features,
-      {[](auto& x) { x.beside({}); }, [](auto& x) { x.rows(); }, [](auto& x) { x.width(); }, [](auto& x) { x.row_bytes(); },
-       [](auto& x) { x.kind(); }, [](auto& x) { x.where(); }, [](auto& x) { x.tiers(); }, [](auto& x) { x.about(); },
+      {[](auto& x) { x.for_device({}); }, [](auto& x) { x.rows(); }, [](auto& x) { x.width(); }, [](auto& x) { x.row_bytes(); },
+       [](auto& x) { x.kind(); }, [](auto& x) { x.device(); }, [](auto& x) { x.tiers(); }, [](auto& x) { x.about(); },
        [&](auto& x) { x.gather(std::span(some), out); }, [](auto& x) { x.gather_many({}, {}); }, [](auto& x) { x.explain(1); },
        [&](auto& x) { x.hits(std::span(some)); }, [](auto& x) { scaling_of(x); },
-       [&](auto& x) { loader(*std::make_unique<block_sampler>(place{}, g, std::vector<std::int64_t>{2}), {{&x}}, {1}); }});
+       [&](auto& x) { loader(*std::make_unique<block_sampler>(execution_device{}, g, std::vector<std::int64_t>{2}), {{&x}}, {1}); }});
   {
     unified_tensor u(data.table(), -1);
     expect_moved<unified_tensor>("unified_tensor", u,
@@ -574,14 +578,14 @@ TEST_F(contract, what_was_moved_elsewhere_says_so) {
     hetero_graph h(data.graph());
     expect_moved<hetero_graph>(
         "hetero_graph", h,
-        {[](auto& x) { x.name(); }, [](auto& x) { x.types(); }, [](auto& x) { x.edges(); }, [](auto& x) { x.lists(0); },
+        {[](auto& x) { x.name(); }, [](auto& x) { x.types(); }, [](auto& x) { x.edges(); }, [](auto& x) { x.adjacency(0); },
          [](auto& x) { x.type("node"); }, [](auto& x) { x.edge("node", "to", "node"); }});
   }
   expect_moved<graph_handle>(
       "graph_handle", g,
       {[](auto& x) { x.info(); }, [](auto& x) { x.name(); }, [](auto& x) { x.ids(); }, [](auto& x) { x.position(0); },
-       [](auto& x) { lists_of(x); }, [](auto& x) { bfs(x, 0); }, [](auto& x) { components(x); }, [](auto& x) { block_sampler({}, x, {2}); },
-       [](auto& x) { hetero_graph{std::move(x)}; }});
+       [](auto& x) { adjacency_of(x); }, [](auto& x) { bfs(x, 0); }, [](auto& x) { components(x); },
+       [](auto& x) { block_sampler({}, x, {2}); }, [](auto& x) { hetero_graph{std::move(x)}; }});
 }
 
 // An exception of a user's function is not Garner's, and propagates unchanged.

@@ -35,7 +35,7 @@ TEST(decide_shards, knows_what_models_aggregate) {
   EXPECT_EQ(says(model_of(model_kind::sage, 100, true), 0), "16+ 16+ 16+ ");
 }
 
-shard_options asked(std::uint32_t n, shard_sums sums = shard_sums::exact) {
+shard_options asked(std::uint32_t n, shard_reduction sums = shard_reduction::deterministic) {
   shard_options o;
   o.shards = n, o.sums = sums;
   return o;
@@ -44,45 +44,46 @@ shard_options asked(std::uint32_t n, shard_sums sums = shard_sums::exact) {
 TEST(decide_shards, measures_on_the_graph_and_tells_why) {
   communities const c(300, 3, 20);
   graph_handle const g = c.graph();
-  for (shard_sums const sums : {shard_sums::exact, shard_sums::quick}) {
-    shard_decision const d = decide_shards(c.model(model_kind::gcn), g, {}, asked(3, sums), std::vector<place>(3));
+  for (shard_reduction const sums : {shard_reduction::deterministic, shard_reduction::fast}) {
+    shard_decision const d = decide_shards(c.model(model_kind::gcn), g, {}, asked(3, sums), std::vector<execution_device>(3));
     EXPECT_EQ(d.options.shards, 3u);
     EXPECT_EQ(d.options.sums, sums);
     EXPECT_TRUE(d.rates_measured);
-    ASSERT_EQ(d.ways.size(), sums == shard_sums::exact ? 2u : 3u);
+    ASSERT_EQ(d.strategies.size(), sums == shard_reduction::deterministic ? 2u : 3u);
     std::optional<double> least;
-    for (auto const& w : d.ways) {
+    for (auto const& w : d.strategies) {
       EXPECT_EQ(w.shards, 3u);
       EXPECT_GE(w.predicted_ms, w.floor_ms);
       if (w.measured_ms) least = std::min(least.value_or(1e9), *w.measured_ms);
     }
     EXPECT_EQ(d.chosen().measured_ms, least);
-    EXPECT_EQ(d.chosen().way, d.options.way);
+    EXPECT_EQ(d.chosen().strategy, d.options.strategy);
     EXPECT_THAT(d.why(), HasSubstr("ms of sums an epoch predicted, bound by"));
-    EXPECT_THAT(d.why(), ::testing::StartsWith(std::string(to_string(d.options.way)) + ": "));
+    EXPECT_THAT(d.why(), ::testing::StartsWith(std::string(to_string(d.options.strategy)) + ": "));
     EXPECT_EQ(d.why().find('\n'), std::string::npos);
   }
   // Simulated, nothing is measured: the rates are those of an H200.
-  shard_decision const d = decide_shards(c.model(model_kind::gcn), g, {}, asked(2), std::vector<place>(2, {place_kind::simulated, 0}));
+  shard_decision const d =
+      decide_shards(c.model(model_kind::gcn), g, {}, asked(2), std::vector<execution_device>(2, {device_kind::simulated, 0}));
   EXPECT_FALSE(d.rates_measured);
-  for (auto const& w : d.ways) EXPECT_FALSE(w.measured_ms);
-  EXPECT_EQ(d.options.way, d.ways.front().way);
+  for (auto const& w : d.strategies) EXPECT_FALSE(w.measured_ms);
+  EXPECT_EQ(d.options.strategy, d.strategies.front().strategy);
   // A single shard has no choice.
-  shard_decision const one = decide_shards(c.model(model_kind::gcn), g, {}, asked(1), std::vector<place>(1));
-  EXPECT_EQ(one.ways.size(), 1u);
-  EXPECT_THAT(error_of([&] { decide_shards(c.model(model_kind::gcn), g, {}, asked(3), std::vector<place>(2)); }),
+  shard_decision const one = decide_shards(c.model(model_kind::gcn), g, {}, asked(1), std::vector<execution_device>(1));
+  EXPECT_EQ(one.strategies.size(), 1u);
+  EXPECT_THAT(error_of([&] { decide_shards(c.model(model_kind::gcn), g, {}, asked(3), std::vector<execution_device>(2)); }),
               HasSubstr("3 shards and 2 places"));
-  EXPECT_THAT(error_of([&] { decide_shards(c.model(model_kind::gcn), g, {}, asked(1000), std::vector<place>(1000)); }),
+  EXPECT_THAT(error_of([&] { decide_shards(c.model(model_kind::gcn), g, {}, asked(1000), std::vector<execution_device>(1000)); }),
               HasSubstr("say 1 to 16"));
 }
 
 TEST(decide_shards, a_way_is_measured_forward_and_backward) {
   graph_handle const g = graph_with_hub(1300, false, true);
-  for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg}) {
-    shard_options o = asked(3, shard_sums::quick);
-    o.way = way;
-    double const ms =
-        measure_way(g, list_side::in, true, aggregation::gcn, passes_of(model_of(model_kind::gcn, 8), 0), o, std::vector<place>(3));
+  for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg}) {
+    shard_options o = asked(3, shard_reduction::fast);
+    o.strategy = strategy;
+    double const ms = measure_way(g, edge_direction::in, true, aggregation::gcn, passes_of(model_of(model_kind::gcn, 8), 0), o,
+                                  std::vector<execution_device>(3));
     EXPECT_GT(ms, 0);
     EXPECT_LT(ms, 60'000);
   }
@@ -94,23 +95,23 @@ TEST(decide_shards, a_way_that_does_not_fit_is_left_out) {
   graph_handle const g = c.graph();
   std::uint64_t const before = host_budget().limit();
   host_budget().set_limit(host_budget().used() + 1000);
-  shard_decision const d = decide_shards(c.model(model_kind::gcn), g, {}, asked(3), std::vector<place>(3));
+  shard_decision const d = decide_shards(c.model(model_kind::gcn), g, {}, asked(3), std::vector<execution_device>(3));
   host_budget().set_limit(before);
   EXPECT_FALSE(d.rates_measured);
-  EXPECT_EQ(d.options.way, d.ways.front().way);
-  for (auto const& w : d.ways) {
+  EXPECT_EQ(d.options.strategy, d.strategies.front().strategy);
+  for (auto const& w : d.strategies) {
     EXPECT_FALSE(w.measured_ms);
-    EXPECT_EQ(w.refused.empty(), w.predicted_ms > 2 * d.ways.front().predicted_ms);
+    EXPECT_EQ(w.refused.empty(), w.predicted_ms > 2 * d.strategies.front().predicted_ms);
   }
-  EXPECT_THAT(d.ways.front().refused, HasSubstr("over the budget"));
+  EXPECT_THAT(d.strategies.front().refused, HasSubstr("over the budget"));
 }
 
 TEST(decide_shards, what_fails_on_one_shard_is_what_is_told) {
   graph_handle const g = graph_with_hub(1300, true, false);
   shard_options o = asked(3);
   EXPECT_THAT(error_of([&] {
-                measure_way(g, list_side::in, false, aggregation::sum, passes_of(model_of(model_kind::gcn, 8), 0), o,
-                            {place{}, place{}, place{place_kind::simulated, 0}});
+                measure_way(g, edge_direction::in, false, aggregation::sum, passes_of(model_of(model_kind::gcn, 8), 0), o,
+                            {execution_device{}, execution_device{}, execution_device{device_kind::simulated, 0}});
               }),
               HasSubstr("give all shards devices of one kind"));
 }
@@ -120,15 +121,16 @@ TEST(decide_shards, on_a_device) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   graph_handle const g = graph_with_hub(1300, true, false);
   model_options m = model_of(model_kind::gcn, 8);
-  shard_decision const d = decide_shards(m, g, {}, asked(2, shard_sums::quick), std::vector<place>(2, {place_kind::device, 0}));
+  shard_decision const d =
+      decide_shards(m, g, {}, asked(2, shard_reduction::fast), std::vector<execution_device>(2, {device_kind::cuda, 0}));
   EXPECT_TRUE(d.rates_measured);
-  EXPECT_EQ(d.ways.size(), 3u);
+  EXPECT_EQ(d.strategies.size(), 3u);
   EXPECT_TRUE(d.chosen().measured_ms);
 }
 
 TEST(split_words, a_checkpoint_says_which_way_it_was_made) {
   shard_options o = asked(3);
-  o.way = shard_way::collective;
+  o.strategy = shard_strategy::collective;
   EXPECT_EQ(split_words(o), "3 of shards, way collective, exact sums, equal edges, rows of f32");
 }
 

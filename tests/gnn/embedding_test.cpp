@@ -29,16 +29,16 @@ std::vector<float> all_of(embedding const& e, std::string const& what = "weight"
 
 // The optimizers in plain double arithmetic, from the papers and torch's documentation.
 struct twin {
-  row_optimiser how;
+  row_optimizer how;
   std::uint64_t width;
   std::vector<double> w, a, b;
   double steps = 0;
-  twin(embedding const& e) : how(e.optimiser()), width(e.width()) {
+  twin(embedding const& e) : how(e.optimizer()), width(e.width()) {
     auto const first = all_of(e);
     w.assign(first.begin(), first.end());
     a.assign(w.size(), 0), b.assign(w.size(), 0);
   }
-  void step(std::vector<std::int64_t> const& ids, std::vector<float> const& gradients, row_step const& o) {
+  void step(std::vector<std::int64_t> const& ids, std::vector<float> const& gradients, sparse_step const& o) {
     ++steps;
     std::map<std::int64_t, std::vector<double>> by_row;
     for (std::size_t k = 0; k < ids.size(); ++k) {
@@ -49,15 +49,15 @@ struct twin {
     for (auto const& [id, g] : by_row)
       for (std::uint64_t c = 0; c < width; ++c) {
         std::size_t const i = static_cast<std::size_t>(id) * width + c;
-        if (how == row_optimiser::sgd) w[i] -= o.rate * g[c];
-        if (how == row_optimiser::adagrad) {
+        if (how == row_optimizer::sgd) w[i] -= o.learning_rate * g[c];
+        if (how == row_optimizer::adagrad) {
           a[i] += g[c] * g[c];
-          w[i] -= o.rate / (1 + (steps - 1) * o.rate_decay) * g[c] / (std::sqrt(a[i]) + o.epsilon.value_or(1e-10));
+          w[i] -= o.learning_rate / (1 + (steps - 1) * o.rate_decay) * g[c] / (std::sqrt(a[i]) + o.epsilon.value_or(1e-10));
         }
-        if (how == row_optimiser::adam) {
+        if (how == row_optimizer::adam) {
           a[i] = o.beta1 * a[i] + (1 - o.beta1) * g[c], b[i] = o.beta2 * b[i] + (1 - o.beta2) * g[c] * g[c];
           double const root = std::sqrt(1 - std::pow(o.beta2, steps));
-          w[i] -= o.rate * root / (1 - std::pow(o.beta1, steps)) * a[i] / (std::sqrt(b[i]) + o.epsilon.value_or(1e-8));
+          w[i] -= o.learning_rate * root / (1 - std::pow(o.beta1, steps)) * a[i] / (std::sqrt(b[i]) + o.epsilon.value_or(1e-8));
         }
       }
   }
@@ -75,7 +75,7 @@ batch make_batch(std::mt19937& from, std::uint64_t rows, std::uint64_t width, st
   for (float& g : b.gradients) g = normal(from);
   return b;
 }
-update_run step(executor& x, embedding& e, batch const& b, row_step const& o) {
+update_run step(executor& x, embedding& e, batch const& b, sparse_step const& o) {
   auto const ids = near_copy(x, b.ids);
   auto const gradients = near_copy(x, b.gradients);
   return e.update(std::span<std::int64_t const>(ids.data(), b.ids.size()), {gradients.data(), b.gradients.size()}, o);
@@ -83,9 +83,9 @@ update_run step(executor& x, embedding& e, batch const& b, row_step const& o) {
 
 class embedding_test : public at_place {
  protected:
-  embedding_options options(row_optimiser how, std::optional<std::uint64_t> budget = {}) const {
+  embedding_options options(row_optimizer how, std::optional<std::uint64_t> budget = {}) const {
     embedding_options o;
-    o.where = where(), o.optimiser = how, o.seed = 7, o.device_budget = budget;
+    o.device = where(), o.optimizer = how, o.seed = 7, o.feature_cache = budget;
     return o;
   }
 };
@@ -93,13 +93,13 @@ GARNER_AT_EVERY_PLACE(embedding_test);
 
 TEST_P(embedding_test, every_optimiser_steps_as_its_paper_says) {
   executor x(where());
-  for (row_optimiser const how : {row_optimiser::sgd, row_optimiser::adagrad, row_optimiser::adam})
+  for (row_optimizer const how : {row_optimizer::sgd, row_optimizer::adagrad, row_optimizer::adam})
     for (std::uint64_t const width : {1, 5, 8, 33, 128}) {
       embedding e(60, width, options(how, 20 * 8 * width));
       twin t(e);
       std::mt19937 from(5);
-      row_step o;
-      o.rate = 0.05, o.rate_decay = 0.1;
+      sparse_step o;
+      o.learning_rate = 0.05, o.rate_decay = 0.1;
       for (int k = 0; k < 8; ++k) {
         batch const b = make_batch(from, 60, width, 40);
         step(x, e, b, o);
@@ -108,11 +108,11 @@ TEST_P(embedding_test, every_optimiser_steps_as_its_paper_says) {
       EXPECT_EQ(e.steps(), 8u);
       auto const found = all_of(e);
       for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], t.w[i], 2e-5) << to_string(how) << " " << width << " " << i;
-      if (how != row_optimiser::sgd) {
+      if (how != row_optimizer::sgd) {
         auto const state = all_of(e, e.states()[0]);
         for (std::size_t i = 0; i < state.size(); ++i) ASSERT_NEAR(state[i], t.a[i], 1e-4 * (1 + std::abs(t.a[i])));
       }
-      if (how == row_optimiser::adam) {
+      if (how == row_optimizer::adam) {
         auto const state = all_of(e, "exp_avg_sq");
         for (std::size_t i = 0; i < state.size(); ++i) ASSERT_NEAR(state[i], t.b[i], 1e-5);
       }
@@ -124,17 +124,17 @@ TEST_P(embedding_test, the_same_bits_wherever_rows_lie) {
   std::vector<float> scores(300);
   std::mt19937 draw(3);
   for (float& s : scores) s = static_cast<float>(draw() % 100);
-  for (row_optimiser const how : {row_optimiser::sgd, row_optimiser::adagrad, row_optimiser::adam}) {
+  for (row_optimizer const how : {row_optimizer::sgd, row_optimizer::adagrad, row_optimizer::adam}) {
     std::vector<std::vector<float>> seen;
     for (std::uint64_t const near : {0, 100, 300})
       for (bool const by_score : {false, true}) {
         embedding_options o = options(how);
         embedding const probe(1, 20, o);
-        o.device_budget = near * probe.record_bytes();
+        o.feature_cache = near * probe.record_bytes();
         if (by_score) o.scores = scores;
         embedding e(300, 20, o);
         EXPECT_EQ(e.tiers().all(), 300u);
-        EXPECT_EQ(e.tiers()[tier::device], where().kind == place_kind::host ? 0 : near);
+        EXPECT_EQ(e.tiers()[tier::device], where().kind == device_kind::cpu ? 0 : near);
         std::mt19937 from(11);
         for (int k = 0; k < 4; ++k) step(x, e, make_batch(from, 300, 20, 500), {});
         seen.push_back(all_of(e));
@@ -152,42 +152,42 @@ TEST_P(embedding_test, the_same_bits_wherever_rows_lie) {
 }
 
 TEST_P(embedding_test, first_values_are_of_their_distribution_and_the_same_at_every_place) {
-  embedding_options o = options(row_optimiser::sgd);
-  o.spread = 0.5;
+  embedding_options o = options(row_optimizer::sgd);
+  o.init_scale = 0.5;
   auto const moments = [](std::vector<float> const& v) {
     double mean = 0, square = 0, fourth = 0;
     for (float f : v) mean += f, square += double{f} * f, fourth += std::pow(double{f}, 4);
     auto const n = static_cast<double>(v.size());
     return std::array{mean / n, square / n, fourth / n / std::pow(square / n, 2)};
   };
-  for (first_values const first : {first_values::normal, first_values::uniform, first_values::zero}) {
-    o.first = first;
+  for (initializer const first : {initializer::normal, initializer::uniform, initializer::zero}) {
+    o.init = first;
     auto const here = all_of(embedding(5000, 40, o));
     embedding_options at_host = o;
-    at_host.where = {place_kind::host, 0};
+    at_host.device = {device_kind::cpu, 0};
     EXPECT_EQ(here, all_of(embedding(5000, 40, at_host)));
     auto const [mean, square, kurtosis] = moments(here);
     EXPECT_NEAR(mean, 0, 0.005);
     o.seed = 8;
     auto const others = all_of(embedding(5000, 40, o));
-    if (first == first_values::normal) {
+    if (first == initializer::normal) {
       EXPECT_NEAR(square, 0.25, 0.003);
       EXPECT_NEAR(kurtosis, 3, 0.05);
-    } else if (first == first_values::uniform) {
+    } else if (first == initializer::uniform) {
       EXPECT_NEAR(square, 0.25 / 3, 0.001);
       EXPECT_LE(*std::max_element(here.begin(), here.end()), 0.5f);
     } else {
       EXPECT_EQ(square, 0);
     }
-    EXPECT_EQ(here == others, first == first_values::zero);
+    EXPECT_EQ(here == others, first == initializer::zero);
     o.seed = 7;
   }
 }
 
 TEST_P(embedding_test, duplicates_are_added_in_the_order_of_their_positions) {
   executor x(where());
-  embedding_options o = options(row_optimiser::sgd);
-  o.first = first_values::zero;
+  embedding_options o = options(row_optimizer::sgd);
+  o.init = initializer::zero;
   embedding e(10, 3, o);
   batch b;  // large and small ones, whose sum depends on their order
   std::mt19937 from(2);
@@ -196,8 +196,8 @@ TEST_P(embedding_test, duplicates_are_added_in_the_order_of_their_positions) {
     for (int c = 0; c < 3; ++c)
       b.gradients.push_back(std::ldexp(static_cast<float>(from() % 1000) - 500.0f, static_cast<int>(from() % 20)));
   }
-  row_step s;
-  s.rate = 1;
+  sparse_step s;
+  s.learning_rate = 1;
   step(x, e, b, s);
   auto const found = all_of(e);
   for (std::size_t c = 0; c < 3; ++c) {
@@ -211,7 +211,7 @@ TEST_P(embedding_test, duplicates_are_added_in_the_order_of_their_positions) {
 TEST_P(embedding_test, a_file_goes_on_bit_for_bit) {
   executor x(where());
   auto const file = std::filesystem::temp_directory_path() / ("garner_rows_" + std::to_string(::getpid()) + ".safetensors");
-  for (row_optimiser const how : {row_optimiser::sgd, row_optimiser::adagrad, row_optimiser::adam}) {
+  for (row_optimizer const how : {row_optimizer::sgd, row_optimizer::adagrad, row_optimizer::adam}) {
     embedding e(200, 12, options(how, 4000));
     std::mt19937 from(9);
     for (int k = 0; k < 3; ++k) step(x, e, make_batch(from, 200, 12, 90), {});
@@ -248,7 +248,7 @@ TEST_P(embedding_test, a_file_goes_on_bit_for_bit) {
 
 TEST_P(embedding_test, what_is_wrong_is_named_and_changes_nothing) {
   executor x(where());
-  embedding e(50, 9, options(row_optimiser::adam, 3000));
+  embedding e(50, 9, options(row_optimizer::adam, 3000));
   std::mt19937 from(1);
   step(x, e, make_batch(from, 50, 9, 30), {});
   auto const weights = all_of(e), first = all_of(e, "exp_avg"), second = all_of(e, "exp_avg_sq");
@@ -278,8 +278,8 @@ TEST_P(embedding_test, what_is_wrong_is_named_and_changes_nothing) {
     EXPECT_EQ(code, errc::input);
     unchanged();
   }
-  row_step wrong;
-  wrong.rate = std::nan("");
+  sparse_step wrong;
+  wrong.learning_rate = std::nan("");
   EXPECT_THAT(error_of([&] { step(x, e, make_batch(from, 50, 9, 3), wrong); }), ::testing::HasSubstr("say more than 0"));
   batch b = make_batch(from, 50, 9, 3);
   b.gradients.pop_back();
@@ -291,10 +291,10 @@ TEST_P(embedding_test, what_is_wrong_is_named_and_changes_nothing) {
 
 TEST_P(embedding_test, ctrl_c_stops_before_a_step_or_after_it) {
   executor x(where());
-  embedding e(20000, 4, options(row_optimiser::adagrad, 0));
+  embedding e(20000, 4, options(row_optimizer::adagrad, 0));
   std::mt19937 from(1);
   batch const b = make_batch(from, 20000, 4, 30000);
-  embedding twin(20000, 4, options(row_optimiser::adagrad, 0));
+  embedding twin(20000, 4, options(row_optimizer::adagrad, 0));
   request_interrupt();
   errc code{};
   error_of([&] { step(x, e, b, {}); }, &code);
@@ -310,22 +310,22 @@ TEST_P(embedding_test, ctrl_c_stops_before_a_step_or_after_it) {
 
 TEST(embedding, far_rows_cross_the_link_once_each_way) {
   GARNER_NEEDS_COUNTS();
-  place const where{place_kind::simulated, 0};
+  execution_device const where{device_kind::simulated, 0};
   executor x(where);
-  for (row_optimiser const how : {row_optimiser::sgd, row_optimiser::adagrad, row_optimiser::adam}) {
+  for (row_optimizer const how : {row_optimizer::sgd, row_optimizer::adagrad, row_optimizer::adam}) {
     embedding_options o;
-    o.where = where, o.optimiser = how;
+    o.device = where, o.optimizer = how;
     std::uint64_t const record = embedding(1, 32, o).record_bytes();
-    EXPECT_EQ(record, 128u * (how == row_optimiser::sgd ? 1 : how == row_optimiser::adagrad ? 2 : 3));
-    o.device_budget = 10 * record;
+    EXPECT_EQ(record, 128u * (how == row_optimizer::sgd ? 1 : how == row_optimizer::adagrad ? 2 : 3));
+    o.feature_cache = 10 * record;
     embedding e(40, 32, o);
     batch b;
     b.ids = {3, 30, 30, 5, 31, 30, 9, 10};
     b.gradients.assign(b.ids.size() * 32, 0.5f);
     update_run const run = step(x, e, b, {});
     EXPECT_EQ(run.rows, 6u);
-    EXPECT_EQ(run.far_rows, 3u);  // 10, 30, 31
-    EXPECT_EQ(run.far_bytes, 3 * record);
+    EXPECT_EQ(run.remote_rows, 3u);  // 10, 30, 31
+    EXPECT_EQ(run.remote_bytes, 3 * record);
     EXPECT_EQ(run.link.bytes_link(), 3 * record);
     EXPECT_EQ(run.link.requests[3], 3 * record / 128);
     std::vector<float> out(b.ids.size() * 32);
@@ -334,7 +334,7 @@ TEST(embedding, far_rows_cross_the_link_once_each_way) {
   }
   // Rows that are not whole lines are read and written in whole sectors.
   embedding_options o;
-  o.where = where, o.device_budget = 0;
+  o.device = where, o.feature_cache = 0;
   embedding e(40, 5, o);
   EXPECT_EQ(e.record_bytes(), 96u);
   std::vector<std::int64_t> const ids{7};
@@ -346,13 +346,13 @@ TEST(embedding, far_rows_cross_the_link_once_each_way) {
 TEST(embedding, one_array_of_far_records_crosses_the_link_once) {
   GARNER_NEEDS_COUNTS();
   traffic_model seen(access_mode::aligned);
-  executor x({place_kind::simulated, 0}, &seen);
-  for (row_optimiser const how : {row_optimiser::sgd, row_optimiser::adagrad, row_optimiser::adam})
+  executor x({device_kind::simulated, 0}, &seen);
+  for (row_optimizer const how : {row_optimizer::sgd, row_optimizer::adagrad, row_optimizer::adam})
     for (tier const at : {tier::host, tier::device}) {
       record_view v;
-      v.width = 32, v.part = record_view::part_of(32), v.optimiser = how;
-      std::uint64_t const floats = record_view::record_floats(32, how), arrays = how == row_optimiser::sgd       ? 1
-                                                                                 : how == row_optimiser::adagrad ? 2
+      v.width = 32, v.part = record_view::part_of(32), v.optimizer = how;
+      std::uint64_t const floats = record_view::record_floats(32, how), arrays = how == row_optimizer::sgd       ? 1
+                                                                                 : how == row_optimizer::adagrad ? 2
                                                                                                                  : 3;
       buffer<float> records(tier::host, 40 * floats, -1, "a test");
       for (std::uint64_t i = 0; i < records.size(); ++i) records[i] = static_cast<float>(i);
@@ -364,7 +364,7 @@ TEST(embedding, one_array_of_far_records_crosses_the_link_once) {
         read_records(x, v, which, 0, 40, to.data());
         for (std::uint64_t r = 0; r < 40; ++r)
           for (std::uint64_t c = 0; c < 32; ++c) ASSERT_EQ(to[r * 32 + c], records[r * floats + v.at(which, c)]) << which;
-        std::uint64_t const bytes = at == tier::device ? 0 : 40 * (how == row_optimiser::adam && which ? 256 : 128);
+        std::uint64_t const bytes = at == tier::device ? 0 : 40 * (how == row_optimizer::adam && which ? 256 : 128);
         EXPECT_EQ(seen.take().bytes_link(), bytes) << to_string(how) << " " << which;
       }
     }
@@ -372,18 +372,18 @@ TEST(embedding, one_array_of_far_records_crosses_the_link_once) {
 
 TEST(embedding, a_budget_refuses_and_options_are_checked) {
   embedding_options o;
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   EXPECT_THAT(error_of([&] { embedding(0, 4, o); }), ::testing::HasSubstr("at least one of each"));
   EXPECT_THAT(error_of([&] { embedding(std::uint64_t{1} << 60, 1024, o); }), ::testing::HasSubstr("more than a machine addresses"));
-  o.spread = -1;
+  o.init_scale = -1;
   EXPECT_THAT(error_of([&] { embedding(4, 4, o); }), ::testing::HasSubstr("say 0 or more"));
-  o.spread = 1;
+  o.init_scale = 1;
   std::vector<float> const few(3);
   o.scores = few;
   EXPECT_THAT(error_of([&] { embedding(4, 4, o); }), ::testing::HasSubstr("3 scores for a table of 4 rows"));
   o.scores = {};
-  EXPECT_THAT(error_of([&] { parse_row_optimiser("rmsprop"); }), ::testing::HasSubstr("say sgd, adagrad or adam"));
-  EXPECT_THAT(error_of([&] { parse_first_values("xavier"); }), ::testing::HasSubstr("say normal, uniform or zero"));
+  EXPECT_THAT(error_of([&] { parse_row_optimizer("rmsprop"); }), ::testing::HasSubstr("say sgd, adagrad or adam"));
+  EXPECT_THAT(error_of([&] { parse_initializer("xavier"); }), ::testing::HasSubstr("say normal, uniform or zero"));
   budget& host = host_budget();
   std::uint64_t const limit = host.limit();
   host.set_limit(host.used() + (1u << 20));

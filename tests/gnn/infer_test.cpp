@@ -26,8 +26,8 @@ graph_handle const& some_graph() {
       edges.push_back({random_bits(1, 0, i) % vertices, random_bits(1, 1, i) % (vertices - 3)});           // the last draw from none
     for (std::uint64_t v = 0; v < vertices; ++v) edges.push_back({v, 7}), edges.push_back({7, v % 4500});  // lists of more than one slice
     build_options o;
-    o.in_lists = true;
-    o.draw_weights = build_options::random_weights{weight_kind::f32, 0.5, 2, 3};
+    o.in_edges = true;
+    o.random_weights = build_options::weight_options{weight_kind::f32, 0.5, 2, 3};
     return build_graph({.edges = edges}, o);
   }();
   return g;
@@ -44,7 +44,7 @@ struct case_of {
   std::uint32_t layers = 2;
   std::uint64_t hidden = 24;
   bool norm = false, residual = false, weighted = false;
-  list_side side = list_side::in;
+  edge_direction side = edge_direction::in;
   row_scaling scaling = row_scaling::none;
 };
 std::ostream& operator<<(std::ostream& out, case_of const& c) { return out << c.name; }
@@ -53,22 +53,22 @@ case_of const cases[] = {
     {"gcn_wide", model_kind::gcn, 3, 56, true, false, true},
     {"gcn_residual", model_kind::gcn, 2, 24, true, true},
     {"sage", model_kind::sage, 3},
-    {"sage_wide", model_kind::sage, 3, 56, false, false, true, list_side::out, row_scaling::sum},
+    {"sage_wide", model_kind::sage, 3, 56, false, false, true, edge_direction::out, row_scaling::sum},
     {"sage_norm", model_kind::sage, 2, 28, true},
     {"sage_residual", model_kind::sage, 3, 30, false, true},
-    {"sage_residual_norm", model_kind::sage, 2, 26, true, true, true, list_side::out},
+    {"sage_residual_norm", model_kind::sage, 2, 26, true, true, true, edge_direction::out},
     {"gin", model_kind::gin, 3},
     {"gin_wide", model_kind::gin, 2, 56, true, false, true},
-    {"gin_residual", model_kind::gin, 2, 24, true, true, false, list_side::in, row_scaling::length},
+    {"gin_residual", model_kind::gin, 2, 24, true, true, false, edge_direction::in, row_scaling::length},
     {"sage_one", model_kind::sage, 1},
 };
 
-class infer_at : public ::testing::TestWithParam<std::tuple<place_kind, case_of>> {
+class infer_at : public ::testing::TestWithParam<std::tuple<device_kind, case_of>> {
  protected:
   void SetUp() override {
-    if (where().kind == place_kind::device && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+    if (where().kind == device_kind::cuda && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   }
-  place where() const { return {std::get<0>(GetParam()), 0}; }
+  execution_device where() const { return {std::get<0>(GetParam()), 0}; }
   case_of of() const { return std::get<1>(GetParam()); }
   static model_options model_of(case_of const& c) {
     model_options m;
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(at, infer_at, ::testing::Combine(every_place, ::testing
   return std::string(std::get<1>(info.param).name) + "_" + name_of(std::get<0>(info.param));
 });
 
-std::vector<float> in_one_piece(gnn_model& model, tiered_tensor& features, list_side side, bool weighted) {
+std::vector<float> in_one_piece(gnn_model& model, tiered_tensor& features, edge_direction side, bool weighted) {
   auto& [x, o, net] = model.inside();
   whole_graph const lists(some_graph(), side, weighted);
   exact_inference all(x, lists, aggregation_of(o.kind));
@@ -93,19 +93,19 @@ TEST_P(infer_at, gives_what_one_piece_gives_whatever_fits_near) {
   case_of const c = of();
   std::vector<float> const rows = some_rows();
   tiered_options t;
-  t.where = where();
-  t.device_budget = 0;
-  if (t.where.kind == place_kind::host) t.device_budget.reset();
+  t.device = where();
+  t.feature_cache = 0;
+  if (t.device.kind == device_kind::cpu) t.feature_cache.reset();
   tiered_tensor features({rows.data(), vertices, width}, t);
   gnn_model model(where(), model_of(c));
   std::vector<float> const expected = in_one_piece(model, features, c.side, c.weighted);
-  std::set<std::string> ways;
+  std::set<std::string> strategies;
   bool parts = false, refused = false;
   double near = 64e6;
   for (; near > 1000; near *= 0.85) {
     inference_options o;
     o.side = c.side, o.weighted = c.weighted, o.math = dense_math::f32;
-    o.near_bytes = static_cast<std::uint64_t>(near);
+    o.memory_limit = static_cast<std::uint64_t>(near);
     std::vector<float> got(vertices * 5, -1);
     inference_report planned, done;
     try {
@@ -118,7 +118,7 @@ TEST_P(infer_at, gives_what_one_piece_gives_whatever_fits_near) {
     }
     std::string all;
     for (auto const& l : planned.layers) all += l.how + "\n";
-    if (!ways.insert(all).second) continue;
+    if (!strategies.insert(all).second) continue;
     done = infer(model, some_graph(), features, got, o);
     double worst = 0;
     for (std::size_t i = 0; i < got.size(); ++i)
@@ -132,15 +132,15 @@ TEST_P(infer_at, gives_what_one_piece_gives_whatever_fits_near) {
       EXPECT_GE(done.layers[l].lists, planned.layers[l].lists) << l << ": " << all;
       parts |= done.layers[l].lists > 0;
     }
-    EXPECT_LE(planned.near_bytes, *o.near_bytes);
+    EXPECT_LE(planned.device_bytes, *o.memory_limit);
   }
   EXPECT_TRUE(refused);
   EXPECT_TRUE(parts);
-  EXPECT_GE(ways.size(), 3u);
+  EXPECT_GE(strategies.size(), 3u);
 }
 
 TEST(infer, every_way_is_taken) {
-  std::set<layer_way> ways;
+  std::set<layer_way> strategies;
   bool relaid = false, own_near = false, rows_twice = false, in_parts = false, out_near = false;
   for (case_of const& c : cases) {
     inference_sizes s;
@@ -152,28 +152,28 @@ TEST(infer, every_way_is_taken) {
         inference_plan const p = plan_layers(s, static_cast<std::uint64_t>(near));
         in_parts |= !p.lists_near;
         for (auto const& l : p.layers) {
-          ways.insert(l.way);
+          strategies.insert(l.strategy);
           relaid |= l.relaid, own_near |= l.own_near, out_near |= l.out_near;
-          rows_twice |= l.way == layer_way::products && c.kind == model_kind::sage && !l.own_near;
+          rows_twice |= l.strategy == layer_way::products && c.kind == model_kind::sage && !l.own_near;
         }
       }
     } catch (error const&) {
     }
   }
-  EXPECT_EQ(ways.size(), 4u);
+  EXPECT_EQ(strategies.size(), 4u);
   EXPECT_TRUE(relaid && own_near && rows_twice && in_parts && out_near) << relaid << own_near << rows_twice << in_parts << out_near;
 }
 
 TEST(infer, reads_the_rows_of_each_layer_once_where_they_or_their_products_fit) {
   std::vector<float> const rows = some_rows();
   tiered_options t;
-  t.where = {place_kind::simulated, 0};
+  t.device = {device_kind::simulated, 0};
   tiered_tensor features({rows.data(), vertices, width}, t);
   model_options m;
   m.kind = model_kind::gcn, m.inputs = width, m.classes = 5, m.layers = 3, m.hidden = 56;
-  gnn_model model(t.where, m);
+  gnn_model model(t.device, m);
   inference_options o;
-  o.near_bytes = 1'950'000;  // rows of 56 x 5000 are 1.1 MB: one layer's fit, two layers' do not
+  o.memory_limit = 1'950'000;  // rows of 56 x 5000 are 1.1 MB: one layer's fit, two layers' do not
   std::vector<float> scores(vertices * 5);
   inference_report const r = infer(model, some_graph(), features, scores, o);
   ASSERT_EQ(r.layers.size(), 3u);
@@ -194,7 +194,7 @@ TEST(infer, tells_the_row_that_is_no_number_and_stops_when_asked) {
   std::vector<float> scores(vertices * 5);
   inference_options o;
   for (std::uint64_t const near : {64'000'000u, 2'000'000u}) {
-    o.near_bytes = near;
+    o.memory_limit = near;
     EXPECT_THAT(error_of([&] { infer(model, some_graph(), features, scores, o); }), HasSubstr("element 7 of row 4321"));
   }
   rows[4321 * width + 7] = 0;

@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "core/random.hpp"
-#include "garner/blocks.hpp"
 #include "garner/handle.hpp"
+#include "garner/subgraph.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -66,8 +66,8 @@ graph_handle some_graph(std::uint64_t seed) {
   }
   for (std::uint64_t v = 0; v < vertices; ++v) edges.push_back({v, v % 7});
   build_options o;
-  o.in_lists = true;
-  o.draw_weights = build_options::random_weights{weight_kind::f32, 0.5, 2, 3};
+  o.in_edges = true;
+  o.random_weights = build_options::weight_options{weight_kind::f32, 0.5, 2, 3};
   return build_graph({.edges = edges}, o);
 }
 
@@ -83,9 +83,9 @@ struct setup {
   std::unique_ptr<network<Real>> net;
   blas products;
   std::unique_ptr<block_sampler> sampler;
-  blocks drawn;
+  sampled_subgraph drawn;
 
-  setup(place where, case_of const& c) : x(where), products(x, dense_math::f32) {
+  setup(execution_device where, case_of const& c) : x(where), products(x, dense_math::f32) {
     shape.kind = c.kind, shape.layers = c.layers, shape.hidden = hidden, shape.classes = classes;
     shape.layer_norm = c.norm, shape.residual = c.residual;
     std::uint64_t const width = c.wide ? 13 : narrow;
@@ -102,9 +102,9 @@ struct setup {
     std::vector<sampled_type> types(shape.inputs.size(), sampled_type{vertices});
     std::vector<sampled_relation> relations;
     for (auto& g : graph)
-      if (where.kind == place_kind::device) g = bring_to(std::move(g), where, tier::device);
+      if (where.kind == device_kind::cuda) g = to_device(std::move(g), where, tier::device);
     for (std::size_t r = 0; r < shape.relations.size(); ++r)
-      relations.push_back({&graph[r], list_side::in, shape.relations[r].from, shape.relations[r].to,
+      relations.push_back({&graph[r], edge_direction::in, shape.relations[r].from, shape.relations[r].to,
                            std::vector<std::int64_t>(c.layers, static_cast<std::int64_t>(3 + r))});
     sampler = std::make_unique<block_sampler>(where, types, relations, o);
     std::vector<std::int64_t> seeds{3, 17, 58, 59, 0, 41};
@@ -121,7 +121,7 @@ struct setup {
     edges.resize(relations.size());
     for (std::size_t r = 0; r < relations.size(); ++r) {
       auto const& e = drawn.of_relation(r);
-      graph_lists const lists = lists_of(graph[r], true);
+      adjacency_arrays const lists = adjacency_of(graph[r], true);
       std::vector<Real> counts(vertices), sums(vertices);
       for (std::size_t v = 0; v < vertices; ++v)
         for (std::uint64_t k = lists.offsets[v]; k < lists.offsets[v + 1]; ++k)
@@ -201,7 +201,7 @@ std::vector<double> twin(setup<double>& s, case_of const& c) {
   for (std::size_t r = 0; r < arcs.size(); ++r) {
     auto const& e = s.drawn.of_relation(r);
     auto const rows = host_copy(s.x, e.row, e.count), cols = host_copy(s.x, e.col, e.count), ids = host_copy(s.x, e.edge, e.count);
-    graph_lists const lists = lists_of(s.graph[r], true);
+    adjacency_arrays const lists = adjacency_of(s.graph[r], true);
     for (std::size_t k = 0; k < e.count; ++k)
       arcs[r].push_back({static_cast<std::size_t>(rows[k]), static_cast<std::size_t>(cols[k]),
                          c.weighted ? static_cast<double>(static_cast<float const*>(lists.weights)[ids[k]]) : 1.0});
@@ -300,12 +300,12 @@ std::vector<double> twin(setup<double>& s, case_of const& c) {
   return flat;
 }
 
-class network_at : public ::testing::TestWithParam<std::tuple<place_kind, case_of>> {
+class network_at : public ::testing::TestWithParam<std::tuple<device_kind, case_of>> {
  protected:
   void SetUp() override {
-    if (where().kind == place_kind::device && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+    if (where().kind == device_kind::cuda && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   }
-  place where() const { return {std::get<0>(GetParam()), 0}; }
+  execution_device where() const { return {std::get<0>(GetParam()), 0}; }
   case_of of() const { return std::get<1>(GetParam()); }
 };
 INSTANTIATE_TEST_SUITE_P(at, network_at, ::testing::Combine(every_place, ::testing::ValuesIn(cases)), [](auto const& info) {
@@ -332,7 +332,7 @@ TEST_P(network_at, gives_what_the_serial_twin_gives) {
   // A library's planned GEMMs end in the written order.
   f.pass.steady = true;
   auto const planned = f.scores();
-  if (where().kind != place_kind::device) {
+  if (where().kind != device_kind::cuda) {
     EXPECT_EQ(planned, rough);
   }
   for (std::size_t i = 0; !c.norm && i < got.size(); ++i) EXPECT_NEAR(planned[i], expected[i], 1e-4) << i;
@@ -372,7 +372,7 @@ TEST_P(network_at, gradients_are_those_of_finite_differences) {
 
 TEST(network, has_the_same_bits_at_host_and_simulated) {
   for (case_of const& c : cases) {
-    setup<float> a({place_kind::host, 0}, c), b({place_kind::simulated, 0}, c);
+    setup<float> a({device_kind::cpu, 0}, c), b({device_kind::simulated, 0}, c);
     EXPECT_EQ(a.scores(), b.scores()) << c.name;
     a.gradients({}), b.gradients({});
     EXPECT_EQ(host_copy(a.x, a.net->gradients(), a.net->count()), host_copy(b.x, b.net->gradients(), b.net->count())) << c.name;
@@ -380,7 +380,7 @@ TEST(network, has_the_same_bits_at_host_and_simulated) {
 }
 
 TEST(network, refuses_what_has_no_meaning) {
-  executor x(place{});
+  executor x(execution_device{});
   network_shape s;
   s.kind = model_kind::gcn, s.inputs = {3, 3}, s.types = {"a", "b"}, s.relations = {{0, 1, "to"}}, s.classes = 2;
   EXPECT_THAT(error_of([&] { network<float>(x, s, 1); }), ::testing::HasSubstr("say sage"));

@@ -18,8 +18,8 @@ TEST_P(part_rows_at, are_those_of_the_table_scaled_whatever_comes_meanwhile) {
     for (std::uint64_t i = 0; i < blocks * size; ++i)
       values[i * width] = values[i * width + 1 + i % (width - 1)] = static_cast<float>(1u << i % 9);
     tiered_options o;
-    o.where = where();
-    if (where().kind != place_kind::host) o.device_budget = 0;
+    o.device = where();
+    if (where().kind != device_kind::cpu) o.feature_cache = 0;
     tiered_tensor table(row_array{values.data(), blocks * size, width, element::f32, {}}, o);
     executor x(where());
     std::vector<std::uint64_t> begins;

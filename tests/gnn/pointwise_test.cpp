@@ -28,7 +28,7 @@ GARNER_AT_EVERY_PLACE(pointwise);
 // More rows than a slice, and a number of classes that is not a multiple of any width.
 constexpr std::uint64_t count = 700, classes = 7;
 
-void expect_softmax(place const& where, std::uint64_t count, std::uint64_t classes, bool equal_ones) {
+void expect_softmax(execution_device const& where, std::uint64_t count, std::uint64_t classes, bool equal_ones) {
   SCOPED_TRACE(std::to_string(count) + " rows of " + std::to_string(classes));
   executor x(where);
   numbers scores = some(count * classes, 1, -8, 8);

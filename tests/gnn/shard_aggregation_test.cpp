@@ -21,7 +21,7 @@ class shard_aggregation_at : public at_place {
     std::vector<float> out;
     std::vector<std::uint64_t> first(o.shards + 1, g.info().vertices);
     std::vector<shard_aggregation> parts;
-    for (std::uint32_t s = 0; s < o.shards; ++s) parts.emplace_back(g, list_side::in, weighted, o, s, where());
+    for (std::uint32_t s = 0; s < o.shards; ++s) parts.emplace_back(g, edge_direction::in, weighted, o, s, where());
     for (std::uint32_t s = 0; s < o.shards; ++s) first[s] = parts[s].first();
     for (std::uint32_t s = 0; s < o.shards; ++s) {
       shard_aggregation& part = parts[s];
@@ -62,9 +62,9 @@ TEST_P(shard_aggregation_at, parts_give_what_one_gives) {
           shard_options o;
           std::vector<float> const one = run(g, o, weighted, how, back, rows, columns);
           for (std::uint32_t const shards : {2u, 19u}) {
-            o.shards = shards, o.sums = shard_sums::exact;
+            o.shards = shards, o.sums = shard_reduction::deterministic;
             EXPECT_EQ(run(g, o, weighted, how, back, rows, columns), one) << shards << " " << to_string(how) << back << weighted;
-            o.sums = shard_sums::quick;
+            o.sums = shard_reduction::fast;
             std::vector<float> const quick = run(g, o, weighted, how, back, rows, columns);
             ASSERT_EQ(quick.size(), one.size());
             for (std::size_t i = 0; i < one.size(); ++i) ASSERT_NEAR(quick[i], one[i], 1e-3 * (1 + std::abs(one[i]))) << i;
@@ -77,17 +77,17 @@ TEST(shard_aggregation, says_what_is_wrong) {
   graph_handle const g = graph_with_hub(60, true, false), directed = build_graph({.edges = std::vector<edge>{{0, 1}, {1, 2}}});
   shard_options o;
   o.shards = 49;
-  EXPECT_THAT(error_of([&] { shard_aggregation(g, list_side::in, false, o, 0, {}); }),
+  EXPECT_THAT(error_of([&] { shard_aggregation(g, edge_direction::in, false, o, 0, {}); }),
               ::testing::HasSubstr("49 shards with the deterministic reduction: use 1 to 48"));
-  o.sums = shard_sums::quick;
-  EXPECT_EQ(shard_aggregation(g, list_side::in, false, o, 48, {}).needs(true).size(), 49u);
-  EXPECT_THAT(error_of([&] { shard_aggregation(g, list_side::in, false, o, 49, {}); }),
+  o.sums = shard_reduction::fast;
+  EXPECT_EQ(shard_aggregation(g, edge_direction::in, false, o, 48, {}).needs(true).size(), 49u);
+  EXPECT_THAT(error_of([&] { shard_aggregation(g, edge_direction::in, false, o, 49, {}); }),
               ::testing::HasSubstr("shard 49 of 49: shards count from 0"));
-  EXPECT_THAT(error_of([&] { shard_aggregation(g, list_side::in, true, o, 0, {}); }), ::testing::HasSubstr("has no weights"));
-  o.shards = 3, o.way = shard_way::mgg;
-  EXPECT_THAT(error_of([&] { shard_aggregation(g, list_side::in, false, o, 0, {}); }), ::testing::HasSubstr("say bulk"));
-  o.way = shard_way::bulk;
-  EXPECT_THAT(error_of([&] { shard_aggregation(directed, list_side::in, false, o, 0, {}); }), ::testing::HasSubstr("in-lists"));
+  EXPECT_THAT(error_of([&] { shard_aggregation(g, edge_direction::in, true, o, 0, {}); }), ::testing::HasSubstr("has no weights"));
+  o.shards = 3, o.strategy = shard_strategy::mgg;
+  EXPECT_THAT(error_of([&] { shard_aggregation(g, edge_direction::in, false, o, 0, {}); }), ::testing::HasSubstr("say bulk"));
+  o.strategy = shard_strategy::bulk;
+  EXPECT_THAT(error_of([&] { shard_aggregation(directed, edge_direction::in, false, o, 0, {}); }), ::testing::HasSubstr("in-lists"));
 }
 
 TEST(shard_aggregation, vertices_are_told_by_position) {
@@ -96,7 +96,7 @@ TEST(shard_aggregation, vertices_are_told_by_position) {
   o.shards = 3;
   std::vector<std::int64_t> all;
   for (std::uint32_t s = 0; s < 3; ++s) {
-    shard_aggregation const part(g, list_side::in, false, o, s, {});
+    shard_aggregation const part(g, edge_direction::in, false, o, s, {});
     std::vector<std::int64_t> const some = part.positions();
     EXPECT_EQ(some.size(), part.count());
     EXPECT_TRUE(part.symmetric());
@@ -109,9 +109,9 @@ TEST(shard_aggregation, vertices_are_told_by_position) {
 
 TEST(digest, is_of_what_a_graph_says) {
   auto const of = [](std::vector<edge> const& edges, bool undirected, std::vector<std::uint32_t> const& weights = {},
-                     bool in_lists = false) {
+                     bool in_edges = false) {
     build_options o;
-    o.undirected = undirected, o.in_lists = in_lists;
+    o.undirected = undirected, o.in_edges = in_edges;
     return digest_of(build_graph({.edges = edges, .weights = weights, .vertices = 5}, o));
   };
   std::vector<edge> const edges{{0, 1}, {1, 2}, {2, 4}};

@@ -25,7 +25,7 @@ class shard_nccl : public ::testing::Test {
   }
   std::vector<float> expected() const {
     orders plain = ask;
-    plain.provider = "peer", plain.way = "bulk", plain.shards = 2;
+    plain.provider = "peer", plain.strategy = "bulk", plain.shards = 2;
     return by_threads(plain).values;
   }
   // The rows' transport is memory of one process, with this reason for the lack of NCCL.
@@ -39,11 +39,11 @@ class shard_nccl : public ::testing::Test {
 };
 
 TEST_F(shard_nccl, sends_and_receives_with_the_same_bits) {
-  for (std::string const way : {"bulk", "collective"})
+  for (std::string const strategy : {"bulk", "collective"})
     for (std::uint32_t const n : {2u, 3u, 4u}) {
-      ask.way = way, ask.shards = n;
+      ask.strategy = strategy, ask.shards = n;
       learned const found = by_threads(ask);
-      EXPECT_EQ(found.values, expected()) << way << n;
+      EXPECT_EQ(found.values, expected()) << strategy << n;
       EXPECT_EQ(found.link.provider, shard_provider::nccl);
       EXPECT_THAT(found.link.about, AllOf(HasSubstr("NCCL 2.14.3 (" + nccl.file.string() + "), sent and received"),
                                           HasSubstr("has no windows that the host knows the places of; 2.29 or newer has")));
@@ -53,10 +53,10 @@ TEST_F(shard_nccl, sends_and_receives_with_the_same_bits) {
 }
 TEST_F(shard_nccl, has_windows) {
   nccl.say("GARNER_STAND_IN_VERSION", "22903");
-  for (std::string const way : {"bulk", "collective"}) {
-    ask.way = way;
+  for (std::string const strategy : {"bulk", "collective"}) {
+    ask.strategy = strategy;
     learned const found = by_threads(ask);
-    EXPECT_EQ(found.values, expected()) << way;
+    EXPECT_EQ(found.values, expected()) << strategy;
     EXPECT_EQ(found.link.about, "NCCL 2.29.3 (" + nccl.file.string() + "), windows");
   }
   EXPECT_THAT(nccl.log(), Not(HasSubstr("exchange")));
@@ -64,11 +64,11 @@ TEST_F(shard_nccl, has_windows) {
 TEST_F(shard_nccl, rounded_rows_and_mgg_come_over_it) {
   for (std::string const version : {"21403", "22903"}) {
     nccl.say("GARNER_STAND_IN_VERSION", version);
-    ask.way = "bulk", ask.wire = "bf16";
+    ask.strategy = "bulk", ask.wire = "bf16";
     orders plain = ask;
     plain.provider = "peer";
     EXPECT_EQ(by_threads(ask).values, by_threads(plain).values);
-    ask.wire = plain.wire = "f32", ask.way = plain.way = "mgg";
+    ask.wire = plain.wire = "f32", ask.strategy = plain.strategy = "mgg";
     learned const mine = by_threads(ask), theirs = by_threads(plain);
     for (std::size_t e = 0; e < mine.losses.size(); ++e) EXPECT_NEAR(mine.losses[e], theirs.losses[e], 2e-4);
   }

@@ -42,7 +42,7 @@ class shard_nvshmem : public ::testing::Test {
   std::string about() const { return "NVSHMEM 3.4.5 (" + nvshmem.file.string() + ")"; }
   std::string bits() const {
     orders plain = ask;
-    plain.provider = "peer", plain.way = "bulk", plain.shards = 2;
+    plain.provider = "peer", plain.strategy = "bulk", plain.shards = 2;
     return std::to_string(hash_of(by_threads(plain).values));
   }
   // What each shard left. `kill`: the last one, after its first epoch.
@@ -74,8 +74,8 @@ class shard_nvshmem : public ::testing::Test {
 };
 
 TEST_F(shard_nvshmem, gives_windows_with_the_same_bits) {
-  for (std::string const way : {"bulk", "collective"}) {
-    ask.way = way;
+  for (std::string const strategy : {"bulk", "collective"}) {
+    ask.strategy = strategy;
     EXPECT_THAT(left(), ::testing::Each(bits() + " nvshmem: " + about() + ", windows"));
   }
   EXPECT_THAT(nvshmem.log(), AllOf(HasSubstr("multicast off 1\n"), HasSubstr("malloc of 2097152\n")));

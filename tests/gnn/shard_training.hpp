@@ -17,23 +17,24 @@ namespace garner::testing {
 struct orders {
   std::uint32_t shard = 0, shards = 2, moved = 0;  // moved: one edge has another end
   double wait = 60;
-  std::string way = "bulk", provider = "automatic", place = "host", wire = "f32", name;  // way: "auto" too, of processes
+  std::string strategy = "bulk", provider = "automatic", place = "host", wire = "f32", name;  // way: "auto" too, of processes
   int epochs = 3;
   bool lacks = false;  // memory is short during the decision
 
   std::string text() const {
-    return fmt::format("{} {} {} {} {} {} {} {} {} {}", shard, shards, moved, wait, way, provider, place, wire, name, epochs);
+    return fmt::format("{} {} {} {} {} {} {} {} {} {}", shard, shards, moved, wait, strategy, provider, place, wire, name, epochs);
   }
   static orders read(std::string const& from) {
     orders o;
-    std::istringstream(from) >> o.shard >> o.shards >> o.moved >> o.wait >> o.way >> o.provider >> o.place >> o.wire >> o.name >> o.epochs;
+    std::istringstream(from) >> o.shard >> o.shards >> o.moved >> o.wait >> o.strategy >> o.provider >> o.place >> o.wire >> o.name >>
+        o.epochs;
     return o;
   }
   shard_options options() const {
     shard_options s;
-    s.shards = shards, s.way = way == "auto" ? shard_way::bulk : parse_shard_way(way), s.provider = parse_shard_provider(provider),
-    s.wire = parse_element(wire);
-    if (s.way == shard_way::mgg) s.sums = shard_sums::quick;
+    s.shards = shards, s.strategy = strategy == "auto" ? shard_strategy::bulk : parse_shard_strategy(strategy),
+    s.provider = parse_shard_provider(provider), s.wire = parse_element(wire);
+    if (s.strategy == shard_strategy::mgg) s.sums = shard_reduction::fast;
     return s;
   }
 };
@@ -51,22 +52,22 @@ inline std::uint64_t hash_of(std::vector<float> const& values) {
 inline learned learn(orders const& o, std::shared_ptr<shard_group> const& group, std::function<void()> const& each_epoch = {}) {
   communities c(300, 3, 20);
   if (o.moved) c.edges.front() = {0, o.moved};
-  place const where = parse_place(o.place);
+  execution_device const where = parse_device(o.place);
   graph_handle const g = c.graph();
   model_options m = c.model(model_kind::gcn);
   tiered_options tiers;
-  tiers.where = where;
+  tiers.device = where;
   tiered_tensor rows(c.table(), tiers);
   gnn_model model(where, m);
   training_options t;
-  t.math = dense_math::f32, t.rate = 0.02, t.dropout = 0.4, t.rank = o.shard, t.shards = group;
+  t.math = dense_math::f32, t.learning_rate = 0.02, t.dropout = 0.4, t.rank = o.shard, t.shards = group;
   learned found;
-  if (o.way == "auto") {
+  if (o.strategy == "auto") {
     std::uint64_t const before = host_budget().limit();
     if (o.lacks) host_budget().set_limit(host_budget().used() + 36000);  // enough for them to communicate
     found.decided = decide_shards_of_processes(m, g, t, o.options(), o.name, o.shard, where, o.wait);
     host_budget().set_limit(before);
-    group->take_way(found.decided->options.way);
+    group->take_way(found.decided->options.strategy);
   }
   training run(model, g, rows, c.known(), t);
   for (int e = 0; e < o.epochs; ++e) {

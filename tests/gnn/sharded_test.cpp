@@ -25,11 +25,11 @@ struct twin {
   graph_handle const& g;
   aggregation how;
   bool weighted;
-  double weight(graph_lists const& l, std::uint64_t k) const {
+  double weight(adjacency_arrays const& l, std::uint64_t k) const {
     return weighted ? static_cast<double>(static_cast<float const*>(l.weights)[k]) : 1.0;
   }
   std::vector<double> degrees() const {
-    graph_lists const l = lists_of(g, true);
+    adjacency_arrays const l = adjacency_of(g, true);
     std::vector<double> d(g.info().vertices);
     for (std::uint64_t v = 0; v < d.size(); ++v)
       for (std::uint64_t k = l.offsets[v]; k < l.offsets[v + 1]; ++k) d[v] += weight(l, k);
@@ -37,7 +37,7 @@ struct twin {
   }
   // The matrix of the aggregation, or its transpose, times rows.
   std::vector<double> times(std::vector<float> const& rows, std::uint64_t columns, bool back, std::vector<float> const* self) const {
-    graph_lists const l = lists_of(g, true);
+    adjacency_arrays const l = adjacency_of(g, true);
     auto const* const ends = static_cast<std::uint32_t const*>(l.targets);
     std::vector<double> const d = degrees();
     std::vector<double> out(d.size() * columns);
@@ -64,7 +64,7 @@ struct twin {
 struct shards_of {
   graph_handle const& g;
   shard_options o;
-  place where;
+  execution_device where;
   bool weighted = false;
   std::uint64_t vertices = g.info().vertices;
   std::vector<std::uint64_t> brought{};
@@ -82,7 +82,7 @@ struct shards_of {
                     executor x(where);
                     group.threads()->take(s, x, 1);
                     group.take(s, x);
-                    whole_graph const lists(g, list_side::in, weighted);
+                    whole_graph const lists(g, edge_direction::in, weighted);
                     shard_parts const parts(lists.pulled().offsets, vertices, o, "g");
                     sharded_edges edges(group, s, x, lists, parts, how);
                     if (share_in) edges.share_in(*share_in);
@@ -126,20 +126,20 @@ TEST_P(sharded_at, every_way_gives_what_plain_sums_give) {
   for (bool const undirected : {true, false}) {
     graph_handle const g = graph_with_hub(n, undirected, true);
     for (std::uint32_t const shards : {1u, 2u, 3u, 4u, 8u})
-      for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg})
+      for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg})
         for (aggregation const how : {aggregation::sum, aggregation::mean, aggregation::gcn}) {
           shard_options o;
-          o.shards = shards, o.way = way;
-          o.sums = shards == 3 ? shard_sums::quick : shard_sums::exact;
+          o.shards = shards, o.strategy = strategy;
+          o.sums = shards == 3 ? shard_reduction::fast : shard_reduction::deterministic;
           if (shards == 4) o.provider = shard_provider::host;
-          o.mgg = {shards == 2 ? 3u : 16u, shards == 4 ? 4u : 1u, 2};
+          o.tuning = {shards == 2 ? 3u : 16u, shards == 4 ? 4u : 1u, 2};
           std::uint64_t const columns = std::array<std::uint64_t, 4>{1, 16, 17, 64}[turn++ % 4];
           bool const weighted = shards % 2 == 0;
           std::vector<float> const rows = some_rows(n, columns, 1), self = some_rows(n, columns, 2);
           shards_of of{g, o, where(), weighted};
           twin const plain{g, how, weighted};
           std::string const what =
-              fmt::format("{} {} {} of {}", undirected ? "undirected" : "directed", to_string(way), to_string(how), shards);
+              fmt::format("{} {} {} of {}", undirected ? "undirected" : "directed", to_string(strategy), to_string(how), shards);
           bool const with_self = how == aggregation::sum;
           expect_near(of.run(how, rows, columns, false, with_self ? &self : nullptr),
                       plain.times(rows, columns, false, with_self ? &self : nullptr), what + " forward");
@@ -160,8 +160,8 @@ TEST_P(sharded_at, mgg_without_a_part_of_it_gives_the_same_sums) {
       for (std::uint32_t const ps : {4u, 20u})  // fewer, and more than one step
         for (int what = 0; what < 8; ++what) {
           shard_options o;
-          o.shards = 3, o.way = shard_way::mgg, o.sums = shard_sums::quick;
-          o.mgg = {ps, 2, 2, (what & 1) != 0, (what & 2) != 0, (what & 4) != 0};
+          o.shards = 3, o.strategy = shard_strategy::mgg, o.sums = shard_reduction::fast;
+          o.tuning = {ps, 2, 2, (what & 1) != 0, (what & 2) != 0, (what & 4) != 0};
           shards_of of{g, o, where(), weighted};
           expect_near(of.run(aggregation::mean, rows, columns, false, nullptr), plain,
                       fmt::format("{} {} {} {}", weighted, columns, ps, what));
@@ -175,15 +175,15 @@ TEST_P(sharded_at, rows_that_others_read_in_another_tier_give_the_same_sums) {
   constexpr std::uint64_t n = 1300, columns = 16;
   graph_handle const g = graph_with_hub(n, false, false);
   std::vector<float> const rows = some_rows(n, columns, 1);
-  for (shard_way const way : {shard_way::bulk, shard_way::mgg})
+  for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::mgg})
     for (aggregation const how : {aggregation::sum, aggregation::gcn})
       for (bool const back : {false, true}) {
         shard_options o;
-        o.shards = 3, o.way = way, o.sums = shard_sums::quick;
+        o.shards = 3, o.strategy = strategy, o.sums = shard_reduction::fast;
         shards_of near{g, o, where()}, there{g, o, where()};
         there.share_in = tier::host;
         std::vector<double> const plain = twin{g, how, false}.times(rows, columns, back, nullptr);
-        std::string const what = fmt::format("{} {} {}", to_string(way), to_string(how), back);
+        std::string const what = fmt::format("{} {} {}", to_string(strategy), to_string(how), back);
         expect_near(near.run(how, rows, columns, back, nullptr), plain, what);
         expect_near(there.run(how, rows, columns, back, nullptr), plain, what + " there");
         for (std::uint32_t k = 0; k < 3; ++k) EXPECT_EQ(there.bytes[k] > near.bytes[k], how == aggregation::sum) << what;
@@ -196,20 +196,20 @@ TEST_P(sharded_at, lists_in_host_memory_give_the_same_bits) {
     graph_handle const g = graph_with_hub(n, undirected, true);
     std::vector<float> const rows = some_rows(n, columns, 1);
     for (std::uint32_t const shards : {1u, 3u})
-      for (shard_way const way : {shard_way::bulk, shard_way::collective})
+      for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective})
         for (bool const back : {false, true}) {
           shard_options o;
-          o.shards = shards, o.way = way;
+          o.shards = shards, o.strategy = strategy;
           std::vector<float> const near = shards_of{g, o, where(), true}.run(aggregation::gcn, rows, columns, back, nullptr);
-          o.far_lists = true, o.list_window = 512;  // many chunks
+          o.remote_adjacency = true, o.list_window = 512;  // many chunks
           EXPECT_EQ((shards_of{g, o, where(), true}.run(aggregation::gcn, rows, columns, back, nullptr)), near)
-              << undirected << shards << to_string(way) << back;
+              << undirected << shards << to_string(strategy) << back;
         }
   }
   shard_options o;
-  o.shards = 2, o.far_lists = true, o.way = shard_way::mgg;
+  o.shards = 2, o.remote_adjacency = true, o.strategy = shard_strategy::mgg;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("adjacency in host memory and mgg"));
-  o.way = shard_way::bulk, o.list_window = 511;
+  o.strategy = shard_strategy::bulk, o.list_window = 511;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("windows of 511 edges: say 512 or more"));
 }
 
@@ -219,26 +219,26 @@ TEST_P(sharded_at, packed_lists_give_the_same_bits) {
     graph_handle const g = graph_with_hub(n, undirected, true);  // with slices, and isolated vertices
     std::vector<float> const rows = some_rows(n, columns, 1);
     for (std::uint32_t const shards : {1u, 2u, 3u})
-      for (shard_sums const sums : {shard_sums::exact, shard_sums::quick})
-        for (shard_way const way : {shard_way::bulk, shard_way::collective})
+      for (shard_reduction const sums : {shard_reduction::deterministic, shard_reduction::fast})
+        for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective})
           for (bool const back : {false, true}) {
             shard_options o;
-            o.shards = shards, o.way = way, o.sums = sums;
+            o.shards = shards, o.strategy = strategy, o.sums = sums;
             bool const weighted = shards != 2;
             std::vector<float> const plain = shards_of{g, o, where(), weighted}.run(aggregation::gcn, rows, columns, back, nullptr);
-            o.packed_lists = true;
+            o.compressed_adjacency = true;
             for (std::uint64_t const window : {512u, 1u << 22})  // many, or one
               for (bool const far : {false, true}) {
-                o.far_lists = far, o.list_window = window;
+                o.remote_adjacency = far, o.list_window = window;
                 EXPECT_EQ((shards_of{g, o, where(), weighted}.run(aggregation::gcn, rows, columns, back, nullptr)), plain)
-                    << undirected << shards << to_string(sums) << to_string(way) << back << far << window;
+                    << undirected << shards << to_string(sums) << to_string(strategy) << back << far << window;
               }
           }
   }
   shard_options o;
-  o.shards = 2, o.packed_lists = true, o.way = shard_way::mgg;
+  o.shards = 2, o.compressed_adjacency = true, o.strategy = shard_strategy::mgg;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("compressed adjacency and mgg"));
-  o.way = shard_way::bulk, o.list_window = 1u << 30;
+  o.strategy = shard_strategy::bulk, o.list_window = 1u << 30;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("windows of 1073741824 edges, compressed"));
 }
 
@@ -246,15 +246,15 @@ TEST_P(sharded_at, backward_adds_to_what_is_there) {
   constexpr std::uint64_t n = 700, columns = 64;
   graph_handle const g = graph_with_hub(n, false, false);
   std::vector<float> const rows = some_rows(n, columns, 1), before = some_rows(n, columns, 3);
-  for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg})
+  for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg})
     for (std::uint32_t const shards : {2u, 3u})
-      for (shard_sums const sums : {shard_sums::exact, shard_sums::quick}) {
+      for (shard_reduction const sums : {shard_reduction::deterministic, shard_reduction::fast}) {
         shard_options o;
-        o.shards = shards, o.way = way, o.sums = sums;
+        o.shards = shards, o.strategy = strategy, o.sums = sums;
         std::vector<double> expected = twin{g, aggregation::mean, false}.times(rows, columns, true, nullptr);
         for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += static_cast<double>(before[i]);
         expect_near(shards_of{g, o, where()}.run(aggregation::mean, rows, columns, true, nullptr, &before), expected,
-                    std::string(to_string(way)));
+                    std::string(to_string(strategy)));
       }
 }
 
@@ -263,14 +263,14 @@ TEST_P(sharded_at, rows_of_16_bits_are_those_of_others_rounded) {
   constexpr std::uint64_t n = 900;
   for (bool const weighted : {false, true}) {
     graph_handle const g = graph_with_hub(n, false, weighted);
-    graph_lists const lists = lists_of(g, true);
+    adjacency_arrays const lists = adjacency_of(g, true);
     for (std::uint64_t const columns : {17, 4, 6, 16, 64}) {  // words of 2 to 16 bytes, and four numbers per lane
       std::vector<float> const rows = some_rows(n, columns, 1), before = some_rows(n, columns, 3);
       for (element const wire : {element::bf16, element::f16})
-        for (shard_way const way : {shard_way::bulk, shard_way::collective})
+        for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective})
           for (std::uint32_t const shards : {1u, 3u}) {
             shard_options o;
-            o.shards = shards, o.way = way, o.wire = wire;
+            o.shards = shards, o.strategy = strategy, o.wire = wire;
             shard_parts const parts(lists.offsets, n, o, "g");
             std::vector<double> expected(n * columns), back(before.begin(), before.end());
             for (std::uint64_t v = 0; v < n; ++v)
@@ -287,7 +287,7 @@ TEST_P(sharded_at, rows_of_16_bits_are_those_of_others_rounded) {
                   expected[v * columns + c] += read(u), back[u * columns + c] += read(v);
                 }
               }
-            std::string const what = fmt::format("{} {} {} {} {}", weighted, columns, to_string(wire), to_string(way), shards);
+            std::string const what = fmt::format("{} {} {} {} {}", weighted, columns, to_string(wire), to_string(strategy), shards);
             shards_of of{g, o, where(), weighted};
             expect_near(of.run(aggregation::sum, rows, columns, false, nullptr, nullptr, 1, columns % 4 ? 3 : 4), expected, what);
             expect_near(of.run(aggregation::sum, rows, columns, true, nullptr, &before, 1), back, what + " back");
@@ -303,13 +303,13 @@ TEST_P(sharded_at, exact_sums_have_the_same_bits_with_any_number_of_shards) {
     std::vector<float> const rows = some_rows(n, columns, 1);
     for (bool const back : {false, true}) {
       std::vector<float> one;
-      for (shard_way const way : {shard_way::bulk, shard_way::collective})
+      for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective})
         for (std::uint32_t const shards : {1u, 2u, 3u, 4u, 8u, 16u}) {
           shard_options o;
-          o.shards = shards, o.way = way, o.provider = shards == 3 ? shard_provider::host : shard_provider::automatic;
+          o.shards = shards, o.strategy = strategy, o.provider = shards == 3 ? shard_provider::host : shard_provider::automatic;
           std::vector<float> const found = shards_of{g, o, where(), true}.run(aggregation::gcn, rows, columns, back, nullptr, nullptr, 1);
           if (one.empty()) one = found;
-          EXPECT_EQ(found, one) << shards << " " << to_string(way);
+          EXPECT_EQ(found, one) << shards << " " << to_string(strategy);
         }
     }
   }
@@ -319,16 +319,16 @@ TEST(sharded, rows_cross_once_in_bulk_once_an_edge_by_mgg_and_all_collectively) 
   graph_handle const g = graph_with_hub(900, true, false);
   shard_options o;
   o.shards = 4;
-  shard_report const r = split_report(g, list_side::in, o);
+  shard_report const r = split_report(g, edge_direction::in, o);
   std::vector<float> const rows = some_rows(900, 1, 1);
-  for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg}) {
-    o.way = way;
+  for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg}) {
+    o.strategy = strategy;
     shards_of of{g, o, {}};
     of.run(aggregation::sum, rows, 1, false, nullptr);
     for (std::uint32_t s = 0; s < 4; ++s)
-      EXPECT_EQ(of.brought[s], way == shard_way::bulk         ? r.parts[s].remote_rows()
-                               : way == shard_way::collective ? 900 - r.parts[s].vertices
-                                                              : r.parts[s].remote_edges);
+      EXPECT_EQ(of.brought[s], strategy == shard_strategy::bulk         ? r.parts[s].remote_rows()
+                               : strategy == shard_strategy::collective ? 900 - r.parts[s].vertices
+                                                                        : r.parts[s].remote_edges);
   }
   EXPECT_GT(r.references(), 1.5);
 }
@@ -337,7 +337,7 @@ TEST(sharded, rows_that_never_change_come_once) {
   graph_handle const g = graph_with_hub(900, false, false);
   shard_options o;
   o.shards = 3;
-  shard_report const r = split_report(g, list_side::in, o);
+  shard_report const r = split_report(g, edge_direction::in, o);
   shard_group group(o);
   EXPECT_EQ(on_shards(
                 3,
@@ -345,7 +345,7 @@ TEST(sharded, rows_that_never_change_come_once) {
                   executor x({});
                   group.threads()->take(s, x, 1);
                   group.take(s, x);
-                  whole_graph const lists(g, list_side::in, false);
+                  whole_graph const lists(g, edge_direction::in, false);
                   shard_parts const parts(lists.pulled().offsets, 900, o, "g");
                   sharded_edges edges(group, s, x, lists, parts, aggregation::mean);
                   std::uint64_t const n = parts.count(s), once = r.parts[s].remote_rows() * 6;
@@ -374,10 +374,10 @@ TEST(sharded, parts_without_vertices_or_edges_take_part) {
   graph_handle const g = graph_with_hub(40, true, false, 31);  // most have no edges; the hub has most of them
   std::vector<float> const rows = some_rows(40, 3, 1);
   std::vector<double> const expected = twin{g, aggregation::mean, false}.times(rows, 3, false, nullptr);
-  for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg})
+  for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg})
     for (shard_balance const balance : {shard_balance::edges, shard_balance::vertices}) {
       shard_options o;
-      o.shards = 16, o.way = way, o.balance = balance;
+      o.shards = 16, o.strategy = strategy, o.balance = balance;
       expect_near(shards_of{g, o, {}}.run(aggregation::mean, rows, 3, false, nullptr), expected, "parts without anything");
     }
 }
@@ -393,7 +393,7 @@ TEST(sharded, a_shard_that_fails_is_named_by_all_others) {
         executor x({});
         group.threads()->take(s, x, 1);
         group.take(s, x);
-        whole_graph const lists(g, list_side::in, false);
+        whole_graph const lists(g, edge_direction::in, false);
         shard_parts const parts(lists.pulled().offsets, 200, o, "g");
         sharded_edges edges(group, s, x, lists, parts, aggregation::sum);
         std::vector<float> rows(parts.count(s) * 8), to(parts.count(s) * 8);

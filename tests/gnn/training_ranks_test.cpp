@@ -25,13 +25,13 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t vertices = 240, width = 12, classes = 3;
 
-graph_handle some_graph(place where = {}) {
+graph_handle some_graph(execution_device where = {}) {
   std::vector<edge> edges;
   for (std::uint64_t i = 0; i < 1500; ++i) edges.push_back({random_bits(5, 0, i) % vertices, random_bits(5, 1, i) % vertices});
   for (std::uint64_t v = 0; v < vertices; ++v) edges.push_back({v, (v + 1) % vertices});
   build_options o;
-  o.in_lists = true;
-  return bring_to(build_graph({.edges = edges}, o), where);
+  o.in_edges = true;
+  return to_device(build_graph({.edges = edges}, o), where);
 }
 
 // A rank's own objects: everything but the graph.
@@ -54,14 +54,14 @@ struct rank_of {
   }
   std::uint32_t hidden = 8;
   bool residual = false;
-  training& begin(place where, graph_handle const& g, training_options const& o, std::uint64_t seed = 3) {
+  training& begin(execution_device where, graph_handle const& g, training_options const& o, std::uint64_t seed = 3) {
     tiered_options t;
-    t.where = where;
+    t.device = where;
     features.emplace(row_array{rows.data(), vertices, width, element::f32, {}}, t);
     model_options m;
     m.inputs = width, m.classes = classes, m.hidden = hidden, m.seed = seed, m.residual = residual;
     model.emplace(where, m);
-    known_vertices known;
+    labeled_nodes known;
     known.labels = {labels.data(), vertices, 1, element::i64, {}};
     known.split = split;
     return run.emplace(*model, g, *features, known, o);
@@ -79,7 +79,7 @@ struct rank_of {
 training_options options_of(std::uint64_t batch) {
   training_options o;
   o.fanouts = {4, 3};
-  o.batch = batch;
+  o.batch_size = batch;
   o.math = dense_math::f32;
   return o;
 }
@@ -108,12 +108,12 @@ TEST_P(training_ranks, the_gradients_are_those_of_one_rank_with_all_seeds) {
   graph_handle const g = some_graph(where());
   for (auto const& [n, hidden, residual] : {std::tuple(2u, 16u, false), std::tuple(2u, 16u, true), std::tuple(3u, 8u, false)}) {
     training_options o = options_of(144);  // the whole training set
-    o.fanouts = {-1, -1}, o.dropout = 0, o.evaluate_every = 0, o.decay = 0;
+    o.fanouts = {-1, -1}, o.dropout = 0, o.evaluate_every = 0, o.weight_decay = 0;
     rank_of one;
     one.hidden = hidden, one.residual = residual;
     epoch_report const alone = one.begin(where(), g, o).next();
     ASSERT_EQ(alone.steps, 1u);
-    o.batch = 144 / n, o.ranks = ranks_of_threads(n);
+    o.batch_size = 144 / n, o.ranks = ranks_of_threads(n);
     std::vector<rank_of> all(n);
     std::vector<epoch_report> told(n);
     EXPECT_EQ(on_ranks(n,
@@ -151,7 +151,7 @@ TEST_P(training_ranks, all_hold_the_same_bits_after_each_epoch) {
                        training_options mine = o;
                        mine.rank = k;
                        training& run = all[k].begin(where(), g, mine);
-                       while (run.epochs() < 6 && !run.over()) {
+                       while (run.epochs() < 6 && !run.finished()) {
                          told[k].push_back(run.next());
                          auto const values = all[k].values();
                          last[k].insert(last[k].end(), values.begin(), values.end());
@@ -210,7 +210,7 @@ TEST_P(training_ranks, a_checkpoint_of_all_goes_on_bit_for_bit) {
                        two->meet(k);
                        clear_interrupt();
                        two->meet(k);
-                       run.keep(file);
+                       run.save_checkpoint(file);
                      }),
             nothing(n));
   EXPECT_THAT(said[0], HasSubstr("interrupted before step"));
@@ -221,7 +221,7 @@ TEST_P(training_ranks, a_checkpoint_of_all_goes_on_bit_for_bit) {
   EXPECT_EQ(on_ranks(n,
                      [&](std::uint32_t k) {
                        training& run = begin(second, three, k);
-                       run.resume(file);
+                       run.load_checkpoint(file);
                        EXPECT_EQ(run.step(), stopped[0]);
                        while (run.epochs() < 3) again[k] = run.next();
                      }),
@@ -233,7 +233,7 @@ TEST_P(training_ranks, a_checkpoint_of_all_goes_on_bit_for_bit) {
   }
   rank_of alone;
   try {
-    alone.begin(where(), g, o).resume(file);
+    alone.begin(where(), g, o).load_checkpoint(file);
     FAIL();
   } catch (error const& e) {
     EXPECT_THAT(e.what(), HasSubstr("ranks"));
@@ -254,7 +254,7 @@ TEST(training_ranks, a_rank_that_ends_or_fails_is_named_by_the_others) {
       training& run = all[k].begin({}, g, mine);
       run.next();
       if (k == 1) {
-        if (fails) run.resume("/nowhere/at/all");
+        if (fails) run.load_checkpoint("/nowhere/at/all");
         all[k].run.reset();
         return;
       }
@@ -313,7 +313,7 @@ TEST(training_ranks, ranks_that_differ_are_refused) {
     });
     for (std::string const& said : threw) EXPECT_THAT(said, HasSubstr(expected));
   };
-  say([](auto& o, auto&) { o.rate = 0.5; }, "rank 0 trains with optimiser: rate 0.01");
+  say([](auto& o, auto&) { o.learning_rate = 0.5; }, "rank 0 trains with optimiser: rate 0.01");
   say([](auto&, auto& seed) { seed = 4; }, "rank 0 trains with parameters: ");
   say([](auto& o, auto&) { o.patience = 4; }, "patience 0, and rank 1 with evaluation: every 1 epochs, patience 4");
   training_options whole = options_of(10);
@@ -331,7 +331,7 @@ TEST(training_ranks, texts_of_any_length_reach_all) {
   std::vector<std::vector<std::string>> heard(3);
   EXPECT_EQ(on_ranks(3,
                      [&](std::uint32_t k) {
-                       executor x(place{});
+                       executor x(execution_device{});
                        ranks->take(k, x, 1);
                        for (std::size_t const length : {0u, 1u, 1023u, 1024u, 1025u, 5000u})
                          for (std::string& one : ranks->tell_all(k, std::string(length * k, static_cast<char>('a' + k))))

@@ -84,12 +84,12 @@ int shard_processes::turn = 0;
 TEST_F(shard_processes, come_to_the_bits_of_threads_with_any_number) {
   std::vector<float> one;
   for (std::string const place : {"host", "simulated"})
-    for (std::string const way : {"bulk", "collective"})
+    for (std::string const strategy : {"bulk", "collective"})
       for (std::uint32_t const n : {1u, 2u, 3u, 4u}) {
-        ask.shards = n, ask.way = way, ask.place = place, ask.name += "x";
+        ask.shards = n, ask.strategy = strategy, ask.place = place, ask.name += "x";
         learned const mine = together();
         if (one.empty()) one = by_threads(ask).values;
-        EXPECT_EQ(mine.values, one) << way << n;
+        EXPECT_EQ(mine.values, one) << strategy << n;
         EXPECT_EQ(mine.link.provider, shard_provider::peer);
         EXPECT_EQ(mine.link.about, n == 1 ? "memory of one process" : "shared memory");
       }
@@ -99,30 +99,30 @@ TEST_F(shard_processes, come_to_the_bits_of_threads_with_any_number) {
   EXPECT_EQ(staged.link.provider, shard_provider::host);
 }
 TEST_F(shard_processes, come_to_what_threads_come_to_within_rounding_by_mgg) {
-  ask.way = "mgg", ask.shards = 3;
+  ask.strategy = "mgg", ask.shards = 3;
   learned const mine = together(), threads = by_threads(ask);
   for (std::size_t e = 0; e < mine.losses.size(); ++e) EXPECT_NEAR(mine.losses[e], threads.losses[e], 2e-4);
 }
 TEST_F(shard_processes, decide_together_what_is_fastest) {
   ask.shards = 3;
   std::vector<float> const one = by_threads(ask).values;
-  ask.way = "auto";
+  ask.strategy = "auto";
   learned const mine = together();
   EXPECT_EQ(mine.values, one);
   ASSERT_TRUE(mine.decided);
-  auto const& ways = mine.decided->ways;
-  ASSERT_EQ(ways.size(), 2u);
-  ASSERT_TRUE(ways[0].measured_ms && ways[1].measured_ms) << mine.decided->why();
-  EXPECT_EQ(mine.decided->chosen().measured_ms, std::min(*ways[0].measured_ms, *ways[1].measured_ms));
+  auto const& strategies = mine.decided->strategies;
+  ASSERT_EQ(strategies.size(), 2u);
+  ASSERT_TRUE(strategies[0].measured_ms && strategies[1].measured_ms) << mine.decided->why();
+  EXPECT_EQ(mine.decided->chosen().measured_ms, std::min(*strategies[0].measured_ms, *strategies[1].measured_ms));
   // If one lacks memory for all strategies, all use the prediction.
   ask.lacks = true, ask.name += "x";
   learned const poor = together();
   EXPECT_EQ(poor.values, one);
-  for (auto const& w : poor.decided->ways) {
+  for (auto const& w : poor.decided->strategies) {
     EXPECT_FALSE(w.measured_ms);
     EXPECT_THAT(w.refused, AllOf(HasSubstr("shard 0: "), HasSubstr("over the budget")));
   }
-  EXPECT_EQ(poor.decided->options.way, poor.decided->ways.front().way);
+  EXPECT_EQ(poor.decided->options.strategy, poor.decided->strategies.front().strategy);
   // A process that never joins is named.
   ask.wait = 0.3, ask.name += "x";
   EXPECT_THAT(error_of([&] {
@@ -173,7 +173,7 @@ TEST_F(shard_processes, end_where_one_never_comes) {
 TEST_F(shard_processes, refuse_other_options_and_other_graphs) {
   ask.wait = 1;
   orders its = ask;
-  its.shard = 1, its.way = "collective";
+  its.shard = 1, its.strategy = "collective";
   {
     auto const mine = shards_of_processes(ask.options(), ask.name, 0, ask.wait);
     other_shard other(its);
@@ -194,10 +194,10 @@ TEST_F(shard_processes, two_processes_on_one_device_come_to_the_bits_of_threads)
   ask.place = "device";
   std::vector<float> const threads = by_threads(ask).values;
   for (std::string const provider : {"peer", "host"})
-    for (std::string const way : {"bulk", "collective"}) {
-      ask.provider = provider, ask.way = way, ask.name += "x";
+    for (std::string const strategy : {"bulk", "collective"}) {
+      ask.provider = provider, ask.strategy = strategy, ask.name += "x";
       learned const mine = together();
-      EXPECT_EQ(mine.values, threads) << provider << way;
+      EXPECT_EQ(mine.values, threads) << provider << strategy;
       EXPECT_EQ(to_string(mine.link.provider), provider);
     }
 }

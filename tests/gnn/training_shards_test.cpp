@@ -26,7 +26,7 @@ struct trained {
 };
 training_options whole_graph_steps(double dropout = 0.4) {
   training_options t;
-  t.dropout = dropout, t.math = dense_math::f32, t.rate = 0.02;
+  t.dropout = dropout, t.math = dense_math::f32, t.learning_rate = 0.02;
   return t;
 }
 
@@ -35,7 +35,7 @@ struct sharded_training {
   communities const& c;
   graph_handle const& g;
   model_options m;
-  place where;
+  execution_device where;
   training_options t;
   int epochs = 4;
   std::shared_ptr<shard_group> group{};
@@ -48,13 +48,13 @@ struct sharded_training {
   };
   training& begin(shard& s, std::uint32_t k) const {
     tiered_options tiers;
-    tiers.where = where;
+    tiers.device = where;
     s.rows.emplace(c.table(), tiers);
     s.model.emplace(where, m);
     training_options mine = t;
     mine.rank = k, mine.shards = group;
-    known_vertices known = c.known();
-    if (m.labels == label_kind::yes_or_no) known.labels = c.yes_or_no();
+    labeled_nodes known = c.known();
+    if (m.labels == label_kind::multi_label) known.labels = c.yes_or_no();
     return s.run.emplace(*s.model, g, *s.rows, known, mine);
   }
   trained finish(shard& s, training& run) const {
@@ -94,9 +94,9 @@ struct sharded_training {
     return all[0];
   }
 };
-shard_options of(std::uint32_t n, shard_sums sums = shard_sums::exact, shard_way way = shard_way::bulk) {
+shard_options of(std::uint32_t n, shard_reduction sums = shard_reduction::deterministic, shard_strategy strategy = shard_strategy::bulk) {
   shard_options o;
-  o.shards = n, o.sums = sums, o.way = way;
+  o.shards = n, o.sums = sums, o.strategy = strategy;
   return o;
 }
 void expect_same(trained const& a, trained const& b, std::string const& what) {
@@ -114,7 +114,7 @@ void expect_close(trained const& a, trained const& b, std::string const& what) {
 }
 build_options directed() {
   build_options o;
-  o.in_lists = true;
+  o.in_edges = true;
   return o;
 }
 
@@ -134,7 +134,7 @@ TEST_P(training_shards, every_number_gives_the_same_bits) {
   for (auto const& a : all) {
     model_options m = c.model(a.kind);
     m.layer_norm = a.norm, m.residual = a.residual;
-    if (a.answers) m.labels = label_kind::yes_or_no;
+    if (a.answers) m.labels = label_kind::multi_label;
     sharded_training s{c, a.directed ? one_way : both, m, where(), whole_graph_steps()};
     std::string const what =
         fmt::format("{}{}{}{}", to_string(a.kind), a.directed ? " directed" : "", a.norm ? " norm" : "", a.residual ? " residual" : "");
@@ -143,7 +143,7 @@ TEST_P(training_shards, every_number_gives_the_same_bits) {
     for (std::uint32_t const n : {2u, 3u, 4u, 8u}) expect_same(s.by(of(n)), one, fmt::format("{} by {}", what, n));
     s.group = {};
     expect_close(one, s.in_one_piece(), what + " in one piece");
-    expect_close(s.by(of(3, shard_sums::quick)), one, what + " quick");
+    expect_close(s.by(of(3, shard_reduction::fast)), one, what + " quick");
   }
 }
 
@@ -152,8 +152,8 @@ TEST_P(training_shards, every_way_learns_the_same_within_rounding) {
   graph_handle const g = c.graph();
   sharded_training s{c, g, c.model(model_kind::sage), where(), whole_graph_steps()};
   trained const one = s.by(of(1));
-  expect_same(s.by(of(4, shard_sums::exact, shard_way::collective)), one, "collective");
-  expect_close(s.by(of(4, shard_sums::exact, shard_way::mgg)), one, "mgg");
+  expect_same(s.by(of(4, shard_reduction::deterministic, shard_strategy::collective)), one, "collective");
+  expect_close(s.by(of(4, shard_reduction::deterministic, shard_strategy::mgg)), one, "mgg");
   for (element const wire : {element::bf16, element::f16}) {
     shard_options o = of(4);
     o.wire = wire;
@@ -177,32 +177,32 @@ TEST_P(training_shards, recorded_steps_learn_bit_for_bit_as_those_that_are_not) 
     bool directed = false, answers = false, two = false;
   } cases[] = {{"bulk", model_kind::gin, of(3)},
                {"alone", model_kind::sage, of(1)},
-               {"quick", model_kind::gcn, of(4, shard_sums::quick), true},
-               {"collective", model_kind::gcn, of(2, shard_sums::exact, shard_way::collective), false, true},
+               {"quick", model_kind::gcn, of(4, shard_reduction::fast), true},
+               {"collective", model_kind::gcn, of(2, shard_reduction::deterministic, shard_strategy::collective), false, true},
                {"remote adjacency", model_kind::sage, of(3), true},
                {"rounded", model_kind::gcn, of(3)},
-               {"mgg", model_kind::gcn, of(3, shard_sums::quick, shard_way::mgg)},
+               {"mgg", model_kind::gcn, of(3, shard_reduction::fast, shard_strategy::mgg)},
                {"compressed adjacency", model_kind::sage, of(3), true},
                {"compressed remote adjacency", model_kind::gcn, of(2), true}};
   for (int const k : {4, 7, 8}) cases[k].o.list_window = 512;
-  cases[4].o.far_lists = cases[8].o.far_lists = true;
-  cases[7].o.packed_lists = cases[8].o.packed_lists = true;
+  cases[4].o.remote_adjacency = cases[8].o.remote_adjacency = true;
+  cases[7].o.compressed_adjacency = cases[8].o.compressed_adjacency = true;
   cases[5].o.wire = element::bf16;
   for (auto const& a : cases) {
     SCOPED_TRACE(a.name);
     model_options m = c.model(a.kind);
-    if (a.answers) m.labels = label_kind::yes_or_no;
+    if (a.answers) m.labels = label_kind::multi_label;
     std::vector<trained> found;
     for (bool const record : {false, true}) {
       sharded_training s{c, a.directed ? one_way : both, m, where(), whole_graph_steps()};
-      s.t.record = record, s.epochs = 6;
+      s.t.cuda_graph = record, s.epochs = 6;
       s.seen = [&](int epoch, epoch_report const& r) {
-        EXPECT_EQ(r.recorded > 0, record && far && epoch > 2) << epoch;
-        EXPECT_EQ(r.unrecorded, "");
+        EXPECT_EQ(r.captured > 0, record && far && epoch > 2) << epoch;
+        EXPECT_EQ(r.not_captured, "");
       };
       found.push_back(s.by(a.o));
     }
-    if (a.o.way == shard_way::mgg) expect_close(found[1], found[0], a.name);
+    if (a.o.strategy == shard_strategy::mgg) expect_close(found[1], found[0], a.name);
     else expect_same(found[1], found[0], a.name);
   }
 }
@@ -216,8 +216,8 @@ TEST_P(training_shards, packed_lists_learn_the_same_bits) {
     trained const plain = s.by(of(1));
     for (std::uint32_t const n : {1u, 2u, 3u})
       for (bool const far : {false, true}) {
-        shard_options o = of(n, shard_sums::exact, n == 2 ? shard_way::collective : shard_way::bulk);
-        o.packed_lists = true, o.far_lists = far, o.list_window = 512;
+        shard_options o = of(n, shard_reduction::deterministic, n == 2 ? shard_strategy::collective : shard_strategy::bulk);
+        o.compressed_adjacency = true, o.remote_adjacency = far, o.list_window = 512;
         expect_same(s.by(o), plain, fmt::format("by {}{}{}", n, far ? ", far" : "", directed ? ", directed" : ""));
       }
   }
@@ -231,25 +231,25 @@ TEST_P(training_shards, rows_by_tier_give_the_bits_of_rows_near) {
     char const* name;
     model_kind kind;
     bool residual = false, inputs_dropped = false, reordered = false, answers = false;
-    shard_way way = shard_way::bulk;
+    shard_strategy strategy = shard_strategy::bulk;
   } const cases[] = {{"gcn", model_kind::gcn, false, true},
                      {"sage", model_kind::sage, false, true, true},
-                     {"sage by all rows", model_kind::sage, false, false, false, true, shard_way::collective},
+                     {"sage by all rows", model_kind::sage, false, false, false, true, shard_strategy::collective},
                      {"residual gin", model_kind::gin, true, true}};
   for (auto const& a : cases)
     for (std::uint32_t const n : {1u, 3u}) {
       SCOPED_TRACE(fmt::format("{} by {}", a.name, n));
       model_options m = c.model(a.kind);
       m.residual = a.residual, m.hidden = 8;
-      if (a.answers) m.labels = label_kind::yes_or_no;
+      if (a.answers) m.labels = label_kind::multi_label;
       sharded_training s{c, a.reordered ? other : both, m, where(), whole_graph_steps()};
       if (a.inputs_dropped) s.t.input_dropout = 0.3;
-      shard_options o = of(n, shard_sums::exact, a.way);
+      shard_options o = of(n, shard_reduction::deterministic, a.strategy);
       trained const near = s.by(o);
       o.far_rows = true;
       s.seen = [&](int epoch, epoch_report const& r) {
-        EXPECT_EQ(r.recorded, 0u);
-        EXPECT_EQ(r.unrecorded, epoch == 1 && runs_later(where()) ? "rows come by tier, for which the host waits" : "");
+        EXPECT_EQ(r.captured, 0u);
+        EXPECT_EQ(r.not_captured, epoch == 1 && runs_later(where()) ? "rows come by tier, for which the host waits" : "");
       };
       expect_same(s.by(o), near, a.name);
     }
@@ -265,7 +265,7 @@ TEST(training_over_shards, rows_by_tier_are_refused_where_all_are_wanted_near) {
   std::vector<std::string> threw;
   s.by(o, &threw);
   EXPECT_THAT(threw[0] + threw[1], HasSubstr("the first layer aggregates them unchanged"));
-  o.sums = shard_sums::quick;
+  o.sums = shard_reduction::fast;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("tiered features come in blocks of the deterministic reduction"));
 }
 
@@ -287,13 +287,13 @@ TEST(training_over_shards, a_row_by_tier_that_is_no_number_is_named) {
 TEST_F(shard_files, recorded_steps_go_on_from_a_checkpoint) {
   communities const c(240, 2, 8);
   graph_handle const g = c.graph();
-  for (place_kind const kind : {place_kind::host, place_kind::device}) {
-    if (kind == place_kind::device && device::count() == 0) continue;
+  for (device_kind const kind : {device_kind::cpu, device_kind::cuda}) {
+    if (kind == device_kind::cuda && device::count() == 0) continue;
     sharded_training s{c, g, c.model(model_kind::gcn), {kind, 0}, whole_graph_steps()};
     s.epochs = 8;
-    s.t.record = false;
+    s.t.cuda_graph = false;
     trained const straight = s.by(of(3));
-    s.t.record = true;
+    s.t.cuda_graph = true;
     s.group = shards_of_threads(of(3));
     std::vector<trained> all(3);
     EXPECT_EQ(on_shards(3,
@@ -301,9 +301,9 @@ TEST_F(shard_files, recorded_steps_go_on_from_a_checkpoint) {
                           sharded_training::shard mine;
                           training& run = s.begin(mine, k);
                           for (int e = 0; e < 4; ++e) run.next();
-                          run.keep(at("c"));
+                          run.save_checkpoint(at("c"));
                           for (int e = 0; e < 3; ++e) run.next();
-                          run.resume(at("c"));
+                          run.load_checkpoint(at("c"));
                           all[k] = s.finish(mine, run);
                         }),
               none_of(3));
@@ -322,7 +322,7 @@ TEST_P(training_shards, a_graph_in_another_order_learns_the_same) {
       graph_handle const other = reorder_graph(one_way ? c.graph(directed()) : c.graph(), {vertex_order::random, 5, {}});
       sharded_training s{c, plain, c.model(model_kind::sage), where(), whole_graph_steps(0)};
       sharded_training r{c, other, c.model(model_kind::sage), where(), whole_graph_steps(0)};
-      if (answers) s.m.labels = r.m.labels = label_kind::yes_or_no;
+      if (answers) s.m.labels = r.m.labels = label_kind::multi_label;
       trained const expected = s.in_one_piece(), one = r.by(of(1));
       expect_close(one, expected, "in another order");
       EXPECT_NEAR(one.last.test.loss, expected.last.test.loss, 1e-3);
@@ -346,7 +346,7 @@ TEST(training_over_shards, a_hub_and_empty_parts_change_nothing) {
   expect_same(t.by(of(16)), t.by(of(1)), "mostly empty");
   shard_options packed = of(16);
   for (bool const far : {false, true}) {
-    packed.packed_lists = true, packed.far_lists = far;
+    packed.compressed_adjacency = true, packed.remote_adjacency = far;
     expect_same(t.by(packed), t.by(of(1)), "mostly empty, compressed");
     expect_same(s.by(packed), one, "by 16, compressed");
   }
@@ -365,7 +365,7 @@ TEST_F(shard_files, a_checkpoint_goes_on_bit_for_bit_and_only_with_as_many_shard
                           sharded_training::shard mine;
                           training& run = s.begin(mine, k);
                           for (int e = 0; e < 3; ++e) run.next();
-                          run.keep(at("c"));
+                          run.save_checkpoint(at("c"));
                         }),
               none_of(first));
     s.group = shards_of_threads(of(second));
@@ -373,7 +373,7 @@ TEST_F(shard_files, a_checkpoint_goes_on_bit_for_bit_and_only_with_as_many_shard
     threw = on_shards(second, [&](std::uint32_t k) {
       sharded_training::shard mine;
       training& run = s.begin(mine, k);
-      run.resume(at("c"));
+      run.load_checkpoint(at("c"));
       all[k] = s.finish(mine, run);
     });
     return all[0];
@@ -419,7 +419,7 @@ TEST(training_over_shards, a_number_that_is_none_is_named_and_changes_nothing) {
   communities c(240, 3, 8);
   graph_handle const g = c.graph();
   sharded_training s{c, g, c.model(model_kind::sage), {}, whole_graph_steps(0)};
-  s.t.rate = 1e5, s.epochs = 60, s.t.evaluate_every = 0;
+  s.t.learning_rate = 1e5, s.epochs = 60, s.t.evaluate_every = 0;
   for (std::uint64_t i = 0; i < c.rows.size(); ++i) c.rows[i] *= 1e18f;
   std::vector<std::string> threw;
   s.by(of(3), &threw);
@@ -539,7 +539,7 @@ TEST(training_over_shards, what_does_not_go_together_is_refused) {
   t.by(of(7), &threw);
   EXPECT_THAT(threw[0], HasSubstr("7 shards, and "));
   EXPECT_THAT(error_of([] { shards_of_threads(of(17)); }), HasSubstr("17 shards: say 1 to 16"));
-  shard_options o = of(2, shard_sums::quick, shard_way::mgg);
+  shard_options o = of(2, shard_reduction::fast, shard_strategy::mgg);
   o.wire = element::bf16;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("rows of bf16 between shards by mgg"));
   o.wire = element::i8;

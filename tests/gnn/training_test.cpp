@@ -24,11 +24,11 @@ using namespace garner::testing;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-enum class way { full, drawn };
-training_options options_of(way w) {
+enum class strategy { full, drawn };
+training_options options_of(strategy w) {
   training_options o;
-  if (w == way::drawn) o.fanouts = {3, 3};
-  o.batch = 32, o.dropout = 0.3, o.input_dropout = 0.1, o.rate = 0.02;
+  if (w == strategy::drawn) o.fanouts = {3, 3};
+  o.batch_size = 32, o.dropout = 0.3, o.input_dropout = 0.1, o.learning_rate = 0.02;
   return o;
 }
 
@@ -40,26 +40,26 @@ struct lesson {
   gnn_model model;
   std::optional<training> run;
 
-  static tiered_options tiers(place p) {
+  static tiered_options tiers(execution_device p) {
     tiered_options t;
-    t.where = p;
-    if (p.kind != place_kind::host) t.device_budget = 50 * 32;
+    t.device = p;
+    if (p.kind != device_kind::cpu) t.feature_cache = 50 * 32;
     return t;
   }
-  lesson(place p, model_options const& m, training_options const& o, communities c = communities())
-      : of(std::move(c)), g(bring_to(of.graph(weighted()), p, tier::host)), features(of.table(), tiers(p)), model(p, m) {
-    run.emplace(model, g, features, m.labels == label_kind::one_class ? of.known() : known_vertices{of.yes_or_no(), of.split}, o);
+  lesson(execution_device p, model_options const& m, training_options const& o, communities c = communities())
+      : of(std::move(c)), g(to_device(of.graph(weighted()), p, tier::host)), features(of.table(), tiers(p)), model(p, m) {
+    run.emplace(model, g, features, m.labels == label_kind::single_label ? of.known() : labeled_nodes{of.yes_or_no(), of.split}, o);
   }
-  lesson(place p, model_kind kind, way w) : lesson(p, communities().model(kind), for_kind(kind, w)) {}
-  static training_options for_kind(model_kind kind, way w) {
+  lesson(execution_device p, model_kind kind, strategy w) : lesson(p, communities().model(kind), for_kind(kind, w)) {}
+  static training_options for_kind(model_kind kind, strategy w) {
     training_options o = options_of(w);
-    if (kind == model_kind::gin) o.rate = 0.01, o.input_dropout = 0, o.dropout = 0.1;  // its sums are large
+    if (kind == model_kind::gin) o.learning_rate = 0.01, o.input_dropout = 0, o.dropout = 0.1;  // its sums are large
     return o;
   }
   static build_options weighted() {
     build_options b;
     b.undirected = true;
-    b.draw_weights = build_options::random_weights{weight_kind::f32, 0.5, 2, 3};
+    b.random_weights = build_options::weight_options{weight_kind::f32, 0.5, 2, 3};
     return b;
   }
   std::vector<float> values() {
@@ -72,16 +72,16 @@ struct lesson {
   }
 };
 
-struct of_kind : ::testing::TestWithParam<std::tuple<model_kind, way>> {
+struct of_kind : ::testing::TestWithParam<std::tuple<model_kind, strategy>> {
   model_kind kind() const { return std::get<0>(GetParam()); }
-  way by() const { return std::get<1>(GetParam()); }
+  strategy by() const { return std::get<1>(GetParam()); }
 };
 INSTANTIATE_TEST_SUITE_P(each, of_kind,
                          ::testing::Combine(::testing::Values(model_kind::gcn, model_kind::sage, model_kind::gin),
-                                            ::testing::Values(way::full, way::drawn)),
+                                            ::testing::Values(strategy::full, strategy::drawn)),
                          [](auto const& info) {
                            return std::string(to_string(std::get<0>(info.param))) +
-                                  (std::get<1>(info.param) == way::full ? "_full" : "_drawn");
+                                  (std::get<1>(info.param) == strategy::full ? "_full" : "_drawn");
                          });
 
 TEST_P(of_kind, learns) {
@@ -89,10 +89,10 @@ TEST_P(of_kind, learns) {
   epoch_report const first = l.run->next();
   ASSERT_TRUE(first.exact);
   EXPECT_EQ(first.epoch, 1u);
-  EXPECT_EQ(first.steps, by() == way::full ? 1u : 5u);  // 144 by 32
+  EXPECT_EQ(first.steps, by() == strategy::full ? 1u : 5u);  // 144 by 32
   EXPECT_TRUE(first.best);
   epoch_report last;
-  for (int k = 1; k < (by() == way::full ? 160 : 40); ++k) last = l.run->next();
+  for (int k = 1; k < (by() == strategy::full ? 160 : 40); ++k) last = l.run->next();
   EXPECT_LT(last.loss, first.loss * 0.6);
   ASSERT_TRUE(last.exact);
   EXPECT_EQ(last.exact->train.vertices, 144u);
@@ -114,7 +114,7 @@ TEST_P(of_kind, learns) {
 }
 
 TEST_P(of_kind, has_the_same_bits_at_host_and_simulated) {
-  lesson a({}, kind(), by()), b({place_kind::simulated, 0}, kind(), by());
+  lesson a({}, kind(), by()), b({device_kind::simulated, 0}, kind(), by());
   for (int k = 0; k < 2; ++k) {
     epoch_report const x = a.run->next(), y = b.run->next();
     EXPECT_EQ(x.loss, y.loss);
@@ -124,15 +124,15 @@ TEST_P(of_kind, has_the_same_bits_at_host_and_simulated) {
 }
 
 TEST(training, learns_the_same_where_some_lists_are_kept_near) {
-  lesson a({}, model_kind::sage, way::drawn);
-  training_options o = options_of(way::drawn);
+  lesson a({}, model_kind::sage, strategy::drawn);
+  training_options o = options_of(strategy::drawn);
   std::vector<float> scores(a.of.vertices);
   for (std::size_t v = 0; v < scores.size(); ++v) scores[v] = static_cast<float>(v % 7);
-  o.list_budget = 2000, o.list_scores = scores;
-  lesson b({place_kind::simulated, 0}, communities().model(model_kind::sage), o);
+  o.graph_cache = 2000, o.graph_scores = scores;
+  lesson b({device_kind::simulated, 0}, communities().model(model_kind::sage), o);
   EXPECT_EQ(a.after(2), b.after(2));
-  o.list_scores = std::span(scores).first(3);
-  EXPECT_THROW(lesson({place_kind::simulated, 0}, communities().model(model_kind::sage), o), error);
+  o.graph_scores = std::span(scores).first(3);
+  EXPECT_THROW(lesson({device_kind::simulated, 0}, communities().model(model_kind::sage), o), error);
 }
 
 TEST_P(of_kind, is_told_by_its_seed) {
@@ -147,16 +147,16 @@ TEST_P(of_kind, is_told_by_its_seed) {
 
 TEST_P(of_kind, goes_on_from_a_checkpoint_bit_for_bit) {
   std::filesystem::path const file = ::testing::TempDir() + "/garner_training_" + std::string(to_string(kind())) +
-                                     (by() == way::full ? "f" : "d") + std::to_string(::getpid());
+                                     (by() == strategy::full ? "f" : "d") + std::to_string(::getpid());
   lesson whole({}, kind(), by());
   std::vector<epoch_report> told;
   for (int k = 0; k < 4; ++k) told.push_back(whole.run->next());
 
   lesson a({}, kind(), by());
   a.after(2);
-  a.run->keep(file);
+  a.run->save_checkpoint(file);
   lesson b({}, kind(), by());
-  b.run->resume(file);
+  b.run->load_checkpoint(file);
   EXPECT_EQ(b.run->epochs(), 2u);
   EXPECT_EQ(b.run->step(), a.run->step());
   EXPECT_EQ(b.run->best_epoch(), a.run->best_epoch());
@@ -165,7 +165,7 @@ TEST_P(of_kind, goes_on_from_a_checkpoint_bit_for_bit) {
   EXPECT_EQ(r.loss, told[2].loss);
   EXPECT_EQ(b.run->next().exact->test.loss, told[3].exact->test.loss);
   EXPECT_EQ(b.values(), whole.values());
-  b.run->take_best(), whole.run->take_best();
+  b.run->load_best(), whole.run->load_best();
   EXPECT_EQ(b.values(), whole.values());
   std::filesystem::remove(file);
 }
@@ -174,13 +174,13 @@ TEST_P(of_kind, goes_on_from_a_checkpoint_bit_for_bit) {
 // epoch, and the training must still end this one.
 TEST(training, ends_an_epoch_whose_last_step_was_done_before_it_was_broken_off) {
   std::filesystem::path const file = ::testing::TempDir() + "/garner_last_step_" + std::to_string(::getpid());
-  training_options o = options_of(way::drawn);
+  training_options o = options_of(strategy::drawn);
   o.evaluate_every = 0;
   lesson whole({}, communities().model(model_kind::sage), o), a({}, communities().model(model_kind::sage), o),
       b({}, communities().model(model_kind::sage), o);
   epoch_report const first = whole.run->next(), second = whole.run->next();
   a.run->next();
-  a.run->keep(file);
+  a.run->save_checkpoint(file);
   checkpoint c = checkpoint::read(file, checkpoint::kind::checkpoint);
   for (named_array& array : c.arrays)
     if (array.name == "counters") {
@@ -188,7 +188,7 @@ TEST(training, ends_an_epoch_whose_last_step_was_done_before_it_was_broken_off) 
       counters[0] = 0, counters[3] = 1;  // between the last step and the end of the epoch
     }
   c.write(file);
-  b.run->resume(file);
+  b.run->load_checkpoint(file);
   EXPECT_EQ(b.run->epochs(), 0u);
   epoch_report const r = b.run->next();
   EXPECT_EQ(r.epoch, 1u);
@@ -203,7 +203,7 @@ TEST(training, ends_an_epoch_whose_last_step_was_done_before_it_was_broken_off) 
 // Interrupted at any moment: between steps, and between the last step and the evaluation.
 TEST_P(of_kind, goes_on_from_the_middle_of_an_epoch) {
   std::filesystem::path const file = ::testing::TempDir() + "/garner_middle_" + std::string(to_string(kind())) +
-                                     (by() == way::full ? "f" : "d") + std::to_string(::getpid());
+                                     (by() == strategy::full ? "f" : "d") + std::to_string(::getpid());
   lesson whole({}, kind(), by());
   std::vector<epoch_report> told;
   for (int k = 0; k < 3; ++k) told.push_back(whole.run->next());
@@ -226,9 +226,9 @@ TEST_P(of_kind, goes_on_from_the_middle_of_an_epoch) {
     EXPECT_EQ(code, errc::interrupted);
     std::uint64_t const done = a.run->step() - begun;
     amid = amid || (done > 0 && done < told[1].steps);
-    a.run->keep(file);
+    a.run->save_checkpoint(file);
     lesson b({}, kind(), by());
-    b.run->resume(file);
+    b.run->load_checkpoint(file);
     epoch_report const second = b.run->next(), third = b.run->next();
     EXPECT_EQ(second.epoch, 2u);
     EXPECT_EQ(second.steps, told[1].steps);
@@ -242,13 +242,13 @@ TEST_P(of_kind, goes_on_from_the_middle_of_an_epoch) {
     ASSERT_EQ(a.values(), whole.values());
   }
   EXPECT_TRUE(over);
-  EXPECT_TRUE(amid || by() == way::full);
+  EXPECT_TRUE(amid || by() == strategy::full);
   std::filesystem::remove(file);
 }
 
 // Bits of the parameters after two epochs, sent to the parent process.
 TEST(training, DISABLED_tells_its_bits) {
-  for (way const w : {way::full, way::drawn})
+  for (strategy const w : {strategy::full, strategy::drawn})
     for (model_kind const k : {model_kind::gcn, model_kind::sage, model_kind::gin})
       for (float const v : lesson({}, k, w).after(2)) {
         char bytes[4];
@@ -274,13 +274,13 @@ TEST(training, has_the_same_bits_for_any_number_of_threads) {
 }
 
 TEST(training, answers_yes_or_no_of_several_classes) {
-  for (way const w : {way::full, way::drawn}) {
+  for (strategy const w : {strategy::full, strategy::drawn}) {
     model_options m = communities().model(model_kind::sage);
-    m.labels = label_kind::yes_or_no;
+    m.labels = label_kind::multi_label;
     lesson l({}, m, options_of(w));
     double const first = l.run->next().loss;
     epoch_report last;
-    for (int k = 0; k < (w == way::full ? 80 : 20); ++k) last = l.run->next();
+    for (int k = 0; k < (w == strategy::full ? 80 : 20); ++k) last = l.run->next();
     EXPECT_LT(last.loss, first * 0.7);
     EXPECT_GT(last.exact->test.accuracy, 0.85);
     EXPECT_EQ(last.exact->test.vertices, 48u);
@@ -292,20 +292,20 @@ TEST(training, of_answers_as_floats_is_that_of_bytes) {
   communities c;
   std::vector<float> const floats(c.answers.begin(), c.answers.end());
   model_options m = c.model(model_kind::gcn);
-  m.labels = label_kind::yes_or_no;
-  lesson a({}, m, options_of(way::drawn)), b({}, m, options_of(way::drawn));
-  b.run.emplace(b.model, b.g, b.features, known_vertices{{floats.data(), c.vertices, c.classes, element::f32, {}}, c.split},
-                options_of(way::drawn));
+  m.labels = label_kind::multi_label;
+  lesson a({}, m, options_of(strategy::drawn)), b({}, m, options_of(strategy::drawn));
+  b.run.emplace(b.model, b.g, b.features, labeled_nodes{{floats.data(), c.vertices, c.classes, element::f32, {}}, c.split},
+                options_of(strategy::drawn));
   EXPECT_EQ(a.after(1), b.after(1));
 }
 
 TEST(training, counts_edges_by_their_weights) {
-  for (way const w : {way::full, way::drawn}) {
+  for (strategy const w : {strategy::full, strategy::drawn}) {
     training_options o = options_of(w);
     lesson plain({}, communities().model(model_kind::gcn), o);
     o.weighted = true;
     lesson weighted({}, communities().model(model_kind::gcn), o),
-        simulated({place_kind::simulated, 0}, communities().model(model_kind::gcn), o);
+        simulated({device_kind::simulated, 0}, communities().model(model_kind::gcn), o);
     std::vector<float> const values = weighted.after(1);
     EXPECT_NE(plain.after(1), values);
     EXPECT_EQ(simulated.after(1), values);
@@ -313,56 +313,56 @@ TEST(training, counts_edges_by_their_weights) {
 }
 
 TEST(training, ends_by_patience_and_takes_the_best) {
-  training_options o = options_of(way::full);
-  o.rate = 0.3, o.patience = 3;  // too fast to keep improving
+  training_options o = options_of(strategy::full);
+  o.learning_rate = 0.3, o.patience = 3;  // too fast to keep improving
   lesson l({}, communities().model(model_kind::sage), o);
   std::vector<float> best;
   std::uint64_t best_epoch = 0;
   double lowest = 1e300;
-  while (!l.run->over() && l.run->epochs() < 500) {
+  while (!l.run->finished() && l.run->epochs() < 500) {
     epoch_report const r = l.run->next();
     EXPECT_EQ(r.best, r.exact->validation.loss < lowest);
     if (r.best) best = l.values(), best_epoch = r.epoch, lowest = r.exact->validation.loss;
   }
-  ASSERT_TRUE(l.run->over());
+  ASSERT_TRUE(l.run->finished());
   EXPECT_EQ(l.run->epochs(), best_epoch + 3);
   EXPECT_EQ(l.run->best_epoch(), best_epoch);
   EXPECT_NE(l.values(), best);
-  l.run->take_best();
+  l.run->load_best();
   EXPECT_EQ(l.values(), best);
   EXPECT_EQ(l.run->evaluate().validation.loss, lowest);
 }
 
 // Default stopping: by the validation loss, also when resumed in between.
 TEST(training, ends_by_itself_when_the_validation_loss_no_longer_falls) {
-  for (way const w : {way::full, way::drawn}) {
+  for (strategy const w : {strategy::full, strategy::drawn}) {
     training_options o = options_of(w);
-    o.rate = 0.1;
+    o.learning_rate = 0.1;
     lesson l({}, communities().model(model_kind::sage), o);
-    std::uint64_t const steps = w == way::full ? 1 : 5, patience = 50 / steps;  // per epoch: 144 nodes in mini-batches of 32
+    std::uint64_t const steps = w == strategy::full ? 1 : 5, patience = 50 / steps;  // per epoch: 144 nodes in mini-batches of 32
     EXPECT_EQ(l.run->options().patience, patience);
     EXPECT_EQ(l.run->options().epochs, std::max<std::uint64_t>(1000 / steps, 100));
     std::vector<float> best;
     double lowest = 1e300;
     std::filesystem::path const file = ::testing::TempDir() + "/garner_training_end" + std::to_string(::getpid());
     std::uint64_t kept = 0;
-    while (!l.run->over()) {
+    while (!l.run->finished()) {
       epoch_report const r = l.run->next();
       if (r.best) best = l.values(), lowest = r.exact->validation.loss;
-      if (r.epoch > 12 && !r.best && !kept) l.run->keep(file), kept = r.epoch;
+      if (r.epoch > 12 && !r.best && !kept) l.run->save_checkpoint(file), kept = r.epoch;
     }
     ASSERT_LT(l.run->epochs(), *l.run->options().epochs);
     EXPECT_EQ(l.run->epochs(), *l.run->best_epoch() + patience);
     EXPECT_NE(l.values(), best);
     lesson again({}, communities().model(model_kind::sage), o);
     ASSERT_GT(kept, 0u);
-    again.run->resume(file);
+    again.run->load_checkpoint(file);
     std::filesystem::remove(file);
     EXPECT_EQ(again.run->epochs(), kept);
-    while (!again.run->over()) again.run->next();
+    while (!again.run->finished()) again.run->next();
     EXPECT_EQ(again.run->epochs(), l.run->epochs());
     for (lesson* const one : {&l, &again}) {
-      one->run->take_best();
+      one->run->load_best();
       EXPECT_EQ(one->values(), best);
       EXPECT_EQ(one->run->evaluate().validation.loss, lowest);
     }
@@ -370,18 +370,18 @@ TEST(training, ends_by_itself_when_the_validation_loss_no_longer_falls) {
 }
 TEST(training, ends_after_the_epochs_that_are_set_or_a_fixed_number_without_validation) {
   auto const ends = [](communities c, std::function<void(training_options&)> const& set) {
-    training_options o = options_of(way::full);
+    training_options o = options_of(strategy::full);
     set(o);
     lesson l({}, c.model(model_kind::sage), o, c);
-    while (!l.run->over()) l.run->next();
+    while (!l.run->finished()) l.run->next();
     return l.run->epochs();
   };
   communities const all;
   communities without;
   for (auto& part : without.split) part = part == 2 ? 0 : part;
   EXPECT_EQ(ends(all, [](auto& o) { o.epochs = 7; }), 7u);
-  EXPECT_EQ(ends(all, [](auto& o) { o.rate = 0.3, o.epochs = 150; }), 150u);  // although the loss rises
-  EXPECT_LT(ends(all, [](auto& o) { o.rate = 0.3, o.epochs = 150, o.patience = 3; }), 150u);
+  EXPECT_EQ(ends(all, [](auto& o) { o.learning_rate = 0.3, o.epochs = 150; }), 150u);  // although the loss rises
+  EXPECT_LT(ends(all, [](auto& o) { o.learning_rate = 0.3, o.epochs = 150, o.patience = 3; }), 150u);
   EXPECT_EQ(ends(all, [](auto& o) { o.evaluate_every = 0; }), 200u);
   EXPECT_EQ(ends(all, [](auto& o) { o.patience = 0; }), 200u);
   EXPECT_EQ(ends(without, [](auto&) {}), 200u);
@@ -401,7 +401,7 @@ TEST(training, layers_and_dropout_suit_the_number_of_training_nodes) {
 }
 
 TEST(training, evaluates_as_often_as_it_is_told) {
-  training_options o = options_of(way::drawn);
+  training_options o = options_of(strategy::drawn);
   o.evaluate_every = 2;
   lesson l({}, communities().model(model_kind::sage), o);
   EXPECT_FALSE(l.run->next().exact);
@@ -411,7 +411,7 @@ TEST(training, evaluates_as_often_as_it_is_told) {
   for (int k = 0; k < 3; ++k) EXPECT_FALSE(never.run->next().exact);
   EXPECT_FALSE(never.run->best_epoch());
   std::vector<float> const last = never.values();
-  never.run->take_best();
+  never.run->load_best();
   EXPECT_EQ(never.values(), last);
   EXPECT_EQ(never.values(), l.values().size() == last.size() ? last : std::vector<float>());
 }
@@ -419,14 +419,14 @@ TEST(training, evaluates_as_often_as_it_is_told) {
 using training_files = in_a_folder;
 
 TEST_F(training_files, of_another_training_are_refused) {
-  lesson kept({}, model_kind::sage, way::drawn);
+  lesson kept({}, model_kind::sage, strategy::drawn);
   kept.after(1);
-  kept.run->keep(at("c"));
+  kept.run->save_checkpoint(at("c"));
   auto const refused = [&](model_options const& m, training_options const& o, communities const& c) {
     lesson l({}, m, o, c);
     std::vector<float> const before = l.values();
     errc code = errc::io;
-    std::string const said = error_of([&] { l.run->resume(at("c")); }, &code);
+    std::string const said = error_of([&] { l.run->load_checkpoint(at("c")); }, &code);
     EXPECT_EQ(code, errc::input);
     EXPECT_EQ(l.values(), before);
     EXPECT_EQ(l.run->epochs(), 0u);
@@ -434,7 +434,7 @@ TEST_F(training_files, of_another_training_are_refused) {
   };
   communities const c;
   model_options const m = c.model(model_kind::sage);
-  training_options const o = options_of(way::drawn);
+  training_options const o = options_of(strategy::drawn);
   model_options other = m;
   other.hidden = 17;
   EXPECT_THAT(refused(other, o, c), HasSubstr("model"));
@@ -447,7 +447,7 @@ TEST_F(training_files, of_another_training_are_refused) {
   EXPECT_THAT(refused(m, how, c), HasSubstr("fanouts"));
   how = o, how.fanouts.clear();
   EXPECT_THAT(refused(m, how, c), HasSubstr("whole graph"));
-  how = o, how.rate = 0.5;
+  how = o, how.learning_rate = 0.5;
   EXPECT_THAT(refused(m, how, c), HasSubstr("optimiser"));
   how = o, how.dropout = 0.4;
   EXPECT_THAT(refused(m, how, c), HasSubstr("dropout"));
@@ -466,38 +466,38 @@ TEST_F(training_files, of_another_training_are_refused) {
   for (std::string const& bytes : {std::string(), all.substr(0, all.size() / 2), all.substr(0, all.size() - 1), all + "x"}) {
     put(bytes, "c");
     lesson l({}, m, o, c);
-    EXPECT_THAT(error_of([&] { l.run->resume(at("c")); }), HasSubstr(at("c").string()));
+    EXPECT_THAT(error_of([&] { l.run->load_checkpoint(at("c")); }), HasSubstr(at("c").string()));
   }
-  kept.model.write(at("c"));
+  kept.model.save(at("c"));
   EXPECT_THAT(refused(m, o, c), HasSubstr("model"));
 }
 
 TEST_F(training_files, that_the_disk_has_no_room_for_leave_the_old) {
-  lesson l({}, model_kind::sage, way::drawn);
+  lesson l({}, model_kind::sage, strategy::drawn);
   l.after(1);
-  l.run->keep(at("c"));
-  l.model.write(at("m"));
+  l.run->save_checkpoint(at("c"));
+  l.model.save(at("m"));
   std::string const old = bytes_of("c"), model = bytes_of("m");
   l.after(1);
   {
     full_disk const here(1000);
-    EXPECT_THAT(error_of([&] { l.run->keep(at("c")); }), HasSubstr("c"));
-    EXPECT_THAT(error_of([&] { l.model.write(at("m")); }), HasSubstr("m"));
+    EXPECT_THAT(error_of([&] { l.run->save_checkpoint(at("c")); }), HasSubstr("c"));
+    EXPECT_THAT(error_of([&] { l.model.save(at("m")); }), HasSubstr("m"));
   }
   EXPECT_EQ(bytes_of("c"), old);
   EXPECT_EQ(bytes_of("m"), model);
   EXPECT_EQ(files(), 2);
-  lesson again({}, model_kind::sage, way::drawn);
-  again.run->resume(at("c"));
+  lesson again({}, model_kind::sage, strategy::drawn);
+  again.run->load_checkpoint(at("c"));
   EXPECT_EQ(again.after(1), l.values());
 }
 
 TEST_F(training_files, of_models_give_the_same_scores) {
-  for (place_kind const kind : {place_kind::host, place_kind::simulated}) {
-    lesson l({kind, 0}, model_kind::gin, way::full);
+  for (device_kind const kind : {device_kind::cpu, device_kind::simulated}) {
+    lesson l({kind, 0}, model_kind::gin, strategy::full);
     l.after(2);
-    l.model.write(at("m"));
-    gnn_model const read = gnn_model::read(at("m"), {kind, 0});
+    l.model.save(at("m"));
+    gnn_model const read = gnn_model::load(at("m"), {kind, 0});
     auto const a = l.model.tensors(), b = read.tensors();
     ASSERT_EQ(a.size(), b.size());
     for (std::size_t k = 0; k < a.size(); ++k) EXPECT_EQ(a[k].values, b[k].values) << a[k].name;
@@ -508,7 +508,7 @@ TEST_F(training_files, of_models_give_the_same_scores) {
 
 // After running out of memory at any point, it continues with the same results.
 TEST(training, goes_on_when_there_is_memory_again) {
-  for (way const w : {way::drawn, way::full}) {
+  for (strategy const w : {strategy::drawn, strategy::full}) {
     lesson whole({}, model_kind::sage, w);
     std::vector<double> told;
     for (int k = 0; k < 2; ++k) told.push_back(whole.run->next().loss);
@@ -539,7 +539,7 @@ TEST(training, goes_on_when_there_is_memory_again) {
 }
 
 TEST(training, names_the_row_that_holds_no_number) {
-  for (way const w : {way::full, way::drawn})
+  for (strategy const w : {strategy::full, strategy::drawn})
     for (float const bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
       for (row_scaling const scaling : {row_scaling::none, row_scaling::length}) {
         model_options m = communities().model(model_kind::sage);
@@ -556,14 +556,14 @@ TEST(training, names_the_row_that_holds_no_number) {
         EXPECT_EQ(code, errc::input);
         EXPECT_THAT(said, AllOf(HasSubstr("element 5 of row 37"), HasSubstr("features")));
         for (float const v : l.values()) ASSERT_TRUE(std::isfinite(v));
-        if (w == way::full) {
+        if (w == strategy::full) {
           EXPECT_EQ(l.values(), before);
         }
       }
 }
 
 TEST(training, names_the_parameter_that_is_no_number) {
-  for (way const w : {way::full, way::drawn}) {
+  for (strategy const w : {strategy::full, strategy::drawn}) {
     lesson l({}, model_kind::sage, w);
     auto& [x, o, net] = l.model.inside();
     parameter const& p = net.parameters()[3];  // of the second layer
@@ -575,13 +575,13 @@ TEST(training, names_the_parameter_that_is_no_number) {
 }
 
 TEST(training, at_too_high_a_rate_says_so_and_leaves_numbers) {
-  for (way const w : {way::full, way::drawn})
+  for (strategy const w : {strategy::full, strategy::drawn})
     for (std::uint32_t const layers : {2u, 6u}) {
       model_options m = communities().model(model_kind::gin);
       m.layers = layers;
       training_options o = options_of(w);
-      if (w == way::drawn) o.fanouts.assign(layers, 3);
-      o.rate = 9e5;
+      if (w == strategy::drawn) o.fanouts.assign(layers, 3);
+      o.learning_rate = 9e5;
       lesson l({}, m, o);
       errc code = errc::io;
       std::string const said = error_of(
@@ -599,7 +599,7 @@ TEST(training, refuses_what_it_cannot_train_with) {
   communities const c;
   graph_handle const g = c.graph();
   tiered_tensor features(c.table(), {});
-  auto const said = [&](known_vertices const& known, training_options const& o, model_options m, errc expected,
+  auto const said = [&](labeled_nodes const& known, training_options const& o, model_options m, errc expected,
                         graph_handle const* of = nullptr, tiered_tensor* rows = nullptr) {
     errc code = errc::io;
     gnn_model model({}, m);
@@ -609,9 +609,9 @@ TEST(training, refuses_what_it_cannot_train_with) {
     return words;
   };
   model_options const m = c.model(model_kind::sage);
-  for (way const w : {way::full, way::drawn}) {
+  for (strategy const w : {strategy::full, strategy::drawn}) {
     training_options const o = options_of(w);
-    known_vertices known = c.known();
+    labeled_nodes known = c.known();
     known.labels.rows = 239;
     EXPECT_THAT(said(known, o, m, errc::input), AllOf(HasSubstr("239 labels"), HasSubstr("240 vertices")));
     known = c.known(), known.split = std::span(c.split).first(200);
@@ -628,7 +628,7 @@ TEST(training, refuses_what_it_cannot_train_with) {
     known = c.known(), known.labels = c.yes_or_no();
     EXPECT_THAT(said(known, o, m, errc::usage), HasSubstr("labels of 3 x u8"));
     model_options several = m;
-    several.labels = label_kind::yes_or_no;
+    several.labels = label_kind::multi_label;
     EXPECT_THAT(said(c.known(), o, several, errc::usage), HasSubstr("labels of 1 x i64"));
     bad = c, bad.answers[3 * 10 + 2] = 2;
     EXPECT_THAT(said({bad.yes_or_no(), bad.split}, o, several, errc::input), HasSubstr("answer 2 of class 2 at position 10"));
@@ -640,15 +640,15 @@ TEST(training, refuses_what_it_cannot_train_with) {
     tiered_tensor few(less, {});
     EXPECT_THAT(said(c.known(), o, m, errc::input, nullptr, &few), HasSubstr("100 rows of features"));
     tiered_options elsewhere;
-    elsewhere.where = {place_kind::simulated, 0};
-    elsewhere.device_budget = 0;
+    elsewhere.device = {device_kind::simulated, 0};
+    elsewhere.feature_cache = 0;
     tiered_tensor far(c.table(), elsewhere);
     EXPECT_THAT(said(c.known(), o, m, errc::usage, nullptr, &far), AllOf(HasSubstr("simulated"), HasSubstr("cpu")));
     training_options how = o;
     how.weighted = true;
     EXPECT_THAT(said(c.known(), how, m, errc::input), HasSubstr("no weights"));
     build_options directed;
-    directed.undirected = false, directed.in_lists = false;
+    directed.undirected = false, directed.in_edges = false;
     graph_handle const out_only = c.graph(directed);
     EXPECT_THAT(said(c.known(), o, m, errc::input, &out_only), HasSubstr("in-lists"));
     for (double const share : {-0.1, 1.0, std::nan("")}) {
@@ -658,13 +658,13 @@ TEST(training, refuses_what_it_cannot_train_with) {
       EXPECT_THAT(said(c.known(), how, m, errc::usage), HasSubstr("dropout of rows"));
     }
     for (double const rate : {0.0, -1.0, 1e7, std::nan("")}) {
-      how = o, how.rate = rate;
+      how = o, how.learning_rate = rate;
       EXPECT_THAT(said(c.known(), how, m, errc::usage), HasSubstr("a rate of"));
     }
-    how = o, how.decay = -1;
+    how = o, how.weight_decay = -1;
     EXPECT_THAT(said(c.known(), how, m, errc::usage), HasSubstr("a decay of"));
   }
-  training_options o = options_of(way::drawn);
+  training_options o = options_of(strategy::drawn);
   o.fanouts = {3, 3, 3};
   EXPECT_THAT(said(c.known(), o, m, errc::usage), HasSubstr("3 fanouts for a model of 2 layers"));
   for (auto const& [name, set] : std::vector<std::pair<char const*, std::function<void(model_options&)>>>{
@@ -679,18 +679,18 @@ TEST(training, refuses_what_it_cannot_train_with) {
 }
 
 // A hop without neighbors: adjacency of the previous mini-batch must not remain.
-TEST(training, goes_on_where_seeds_have_no_neighbours) {
+TEST(training, goes_on_where_seeds_have_no_neighbors) {
   communities c;
   std::erase_if(c.edges, [](edge const& e) { return e.source % 4 || e.target % 4; });
   c.edges.push_back({0, c.vertices - 1});
   for (model_kind const kind : {model_kind::gcn, model_kind::sage, model_kind::gin})
     for (std::vector<std::int64_t> const& fanouts : std::vector<std::vector<std::int64_t>>{{3, 3}, {0, 3}, {3, 0}, {0, 0}}) {
-      training_options o = lesson::for_kind(kind, way::drawn);
-      o.fanouts = fanouts, o.batch = 1, o.dropout = 0, o.input_dropout = 0;
-      lesson l({}, c.model(kind), o, c), simulated({place_kind::simulated, 0}, c.model(kind), o, c);
+      training_options o = lesson::for_kind(kind, strategy::drawn);
+      o.fanouts = fanouts, o.batch_size = 1, o.dropout = 0, o.input_dropout = 0;
+      lesson l({}, c.model(kind), o, c), simulated({device_kind::simulated, 0}, c.model(kind), o, c);
       EXPECT_TRUE(std::isfinite(l.run->next().loss));
       EXPECT_EQ(l.values(), simulated.after(1));
-      o.fanouts = {1000, 1000}, o.batch = 1000;  // all neighbors: a step equals a full-graph step
+      o.fanouts = {1000, 1000}, o.batch_size = 1000;  // all neighbors: a step equals a full-graph step
       if (fanouts[0] != 3 || fanouts[1] != 3) continue;
       lesson all({}, c.model(kind), o, c);
       o.fanouts.clear();
@@ -704,12 +704,12 @@ TEST(training, goes_on_where_seeds_have_no_neighbours) {
 TEST(training, of_one_direction_draws_that_direction) {
   communities const c;
   build_options b;
-  b.undirected = false, b.in_lists = true;
+  b.undirected = false, b.in_edges = true;
   graph_handle const g = c.graph(b);
   tiered_tensor features(c.table(), {});
-  for (way const w : {way::full, way::drawn}) {
+  for (strategy const w : {strategy::full, strategy::drawn}) {
     std::vector<std::vector<float>> values;
-    for (list_side const side : {list_side::in, list_side::out}) {
+    for (edge_direction const side : {edge_direction::in, edge_direction::out}) {
       training_options o = options_of(w);
       o.side = side;
       gnn_model model({}, c.model(model_kind::sage));
@@ -731,29 +731,29 @@ struct recorded_case {
 };
 void PrintTo(recorded_case const& c, std::ostream* to) { *to << c.name; }
 recorded_case const recorded_cases[] = {
-    {"gcn", [](auto& m, auto& o) { m.kind = model_kind::gcn, o.weighted = true, o.decay = 0.1; }},
+    {"gcn", [](auto& m, auto& o) { m.kind = model_kind::gcn, o.weighted = true, o.weight_decay = 0.1; }},
     {"sage", [](auto&, auto&) {}},
-    {"gin", [](auto& m, auto& o) { m.kind = model_kind::gin, m.layer_norm = true, o.rate = 0.01, o.input_dropout = 0; }},
+    {"gin", [](auto& m, auto& o) { m.kind = model_kind::gin, m.layer_norm = true, o.learning_rate = 0.01, o.input_dropout = 0; }},
     {"deep", [](auto& m, auto&) { m.layers = 3, m.layer_norm = m.residual = true; }},
     {"deep_gcn", [](auto& m, auto&) { m.kind = model_kind::gcn, m.layers = 3, m.layer_norm = m.residual = true; }},
-    {"residual_gin", [](auto& m, auto& o) { m.kind = model_kind::gin, m.residual = true, o.rate = 0.01; }},
-    {"norm", [](auto& m, auto& o) { m.layers = 3, m.layer_norm = true, o.decay = 0; }},
-    {"answers", [](auto& m, auto&) { m.labels = label_kind::yes_or_no; }},
+    {"residual_gin", [](auto& m, auto& o) { m.kind = model_kind::gin, m.residual = true, o.learning_rate = 0.01; }},
+    {"norm", [](auto& m, auto& o) { m.layers = 3, m.layer_norm = true, o.weight_decay = 0; }},
+    {"answers", [](auto& m, auto&) { m.labels = label_kind::multi_label; }},
     {"two_classes", [](auto&, auto& o) { o.dropout = 0; }, 2},
 };
-struct recorded_at : ::testing::TestWithParam<std::tuple<place_kind, recorded_case>> {
+struct recorded_at : ::testing::TestWithParam<std::tuple<device_kind, recorded_case>> {
   void SetUp() override {
-    if (where().kind == place_kind::device && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+    if (where().kind == device_kind::cuda && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   }
-  place where() const { return {std::get<0>(GetParam()), 0}; }
+  execution_device where() const { return {std::get<0>(GetParam()), 0}; }
   bool far() const { return runs_later(where()); }
   std::unique_ptr<lesson> begun(bool recorded) const {
     recorded_case const& c = std::get<1>(GetParam());
     communities of(240, c.classes);
     model_options m = of.model(model_kind::sage);
-    training_options o = options_of(way::full);
+    training_options o = options_of(strategy::full);
     c.set(m, o);
-    o.record = recorded;
+    o.cuda_graph = recorded;
     return std::make_unique<lesson>(where(), m, o, of);
   }
   static void expect_same(epoch_report const& a, epoch_report const& b) {
@@ -779,11 +779,11 @@ TEST_P(recorded_at, learns_bit_for_bit_as_one_that_is_not) {
     epoch_report const a = plain->run->next(), b = recorded->run->next();
     expect_same(a, b);
     EXPECT_EQ(plain->values(), recorded->values());
-    EXPECT_EQ(a.recorded, 0u);
-    EXPECT_EQ(b.recorded > 0, far() && epoch > 2);  // the first allocates its buffers, the second knows them
-    EXPECT_EQ(b.unrecorded, "");
+    EXPECT_EQ(a.captured, 0u);
+    EXPECT_EQ(b.captured > 0, far() && epoch > 2);  // the first allocates its buffers, the second knows them
+    EXPECT_EQ(b.not_captured, "");
   }
-  plain->run->take_best(), recorded->run->take_best();
+  plain->run->load_best(), recorded->run->load_best();
   EXPECT_EQ(plain->run->evaluate().test.loss, recorded->run->evaluate().test.loss);
   EXPECT_EQ(plain->run->next().loss, recorded->run->next().loss);
 }
@@ -793,9 +793,9 @@ TEST_P(recorded_at, goes_on_from_a_checkpoint_bit_for_bit) {
                                      name_of(std::get<0>(GetParam())) + std::to_string(::getpid());
   auto const plain = begun(false), recorded = begun(true), later = begun(true), back = begun(false);
   for (int epoch = 0; epoch < 4; ++epoch) plain->run->next(), recorded->run->next();
-  recorded->run->keep(file);
+  recorded->run->save_checkpoint(file);
   later->after(3);  // its own history, which is discarded
-  later->run->resume(file), back->run->resume(file);
+  later->run->load_checkpoint(file), back->run->load_checkpoint(file);
   for (int epoch = 0; epoch < 4; ++epoch) {
     epoch_report const a = plain->run->next();
     expect_same(a, recorded->run->next());
@@ -812,7 +812,7 @@ TEST_P(recorded_at, goes_on_from_a_checkpoint_bit_for_bit) {
 TEST_P(recorded_at, goes_on_behind_an_inference_of_a_larger_graph) {
   auto const plain = begun(false), recorded = begun(true);
   communities const larger(2000, plain->of.classes);
-  graph_handle const g = bring_to(larger.graph(lesson::weighted()), where(), tier::host);
+  graph_handle const g = to_device(larger.graph(lesson::weighted()), where(), tier::host);
   tiered_tensor features(larger.table(), lesson::tiers(where()));
   std::vector<float> scores(larger.vertices * larger.classes);
   for (int epoch = 1; epoch <= 8; ++epoch) {
@@ -845,14 +845,14 @@ TEST(area_under_roc, is_the_share_of_pairs_in_order) {
 // Losses of a step and an evaluation match the scores of infer(), including biases: for parts of the vertices, and if all
 // are in one part, whose scores are used in place.
 TEST(training, tells_the_losses_of_its_scores) {
-  for (label_kind const labels : {label_kind::one_class, label_kind::yes_or_no})
+  for (label_kind const labels : {label_kind::single_label, label_kind::multi_label})
     for (bool const residual : {false, true})
       for (bool const all_train : {false, true}) {
         communities c;
         if (all_train) std::fill(c.split.begin(), c.split.end(), std::uint8_t{1});
         model_options m = c.model(model_kind::gcn);
         m.labels = labels, m.residual = residual;
-        training_options o = options_of(way::full);
+        training_options o = options_of(strategy::full);
         o.dropout = 0, o.input_dropout = 0, o.evaluate_every = 0;
         lesson l({}, m, o, c);
         l.after(5);
@@ -865,10 +865,10 @@ TEST(training, tells_the_losses_of_its_scores) {
           double sum = 0;
           for (std::uint64_t k = 0; k < c.classes; ++k) {
             double const z = row[k];
-            if (labels == label_kind::one_class) sum += std::exp(z);
+            if (labels == label_kind::single_label) sum += std::exp(z);
             else loss[c.split[v]] += std::log1p(std::exp(z)) - z * c.answers[v * c.classes + k], counted[c.split[v]] += 1;
           }
-          if (labels == label_kind::one_class) loss[c.split[v]] += std::log(sum) - row[c.classes_of[v]], counted[c.split[v]] += 1;
+          if (labels == label_kind::single_label) loss[c.split[v]] += std::log(sum) - row[c.classes_of[v]], counted[c.split[v]] += 1;
         }
         EXPECT_NEAR(e.train.loss, loss[1] / counted[1], 1e-6);
         if (!all_train) {
@@ -880,7 +880,7 @@ TEST(training, tells_the_losses_of_its_scores) {
 
 TEST(training, tells_the_area_under_roc_of_two_classes) {
   communities c(240, 2);
-  lesson l({}, c.model(model_kind::sage), options_of(way::full), c);
+  lesson l({}, c.model(model_kind::sage), options_of(strategy::full), c);
   evaluation const e = l.run->evaluate();
   EXPECT_FALSE(e.train.auc);
   std::vector<float> scores(c.vertices * 2), margins;

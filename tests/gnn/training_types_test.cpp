@@ -81,7 +81,7 @@ data const& all() {
 
 // The aggregation of a model: reversed, weighted (if graph files have weights), backward over whole lists.
 struct manner {
-  list_side side = list_side::in;
+  edge_direction side = edge_direction::in;
   bool weighted = false, both = false;
 };
 // The same dataset file, whose graph files have weights of 1 to 9 per edge.
@@ -96,7 +96,7 @@ fs::path weighted_manifest() {
         continue;
       }
       build_options o;
-      o.draw_weights = build_options::random_weights{weight_kind::u32, 1, 9, 1};
+      o.random_weights = build_options::weight_options{weight_kind::u32, 1, 9, 1};
       convert_graph(e.path(), to / e.path().filename(), o);
     }
     std::ifstream in(all().manifest);
@@ -115,10 +115,10 @@ struct lesson {
   std::optional<gnn_model> model;
   std::optional<training> run;
 
-  static hetero_graph open(place where, manner const& how) {
+  static hetero_graph open(execution_device where, manner const& how) {
     open_options o;
-    o.where = where;
-    o.in_lists = how.both || how.side == list_side::out, o.weights = how.weighted;
+    o.device = where;
+    o.in_edges = how.both || how.side == edge_direction::out, o.weights = how.weighted;
     return hetero_graph::open(how.weighted ? weighted_manifest() : all().manifest, o);
   }
   std::vector<tiered_tensor*> features() {
@@ -126,9 +126,9 @@ struct lesson {
     for (tiered_tensor& t : tables) each.push_back(&t);
     return each;
   }
-  explicit lesson(place where, bool norm = false, bool residual = false, manner of = {}) : how(of), g(open(where, of)) {
+  explicit lesson(execution_device where, bool norm = false, bool residual = false, manner of = {}) : how(of), g(open(where, of)) {
     tiered_options t;
-    t.where = where;
+    t.device = where;
     for (vertex_type const& type : g.types()) {
       bool const paper = type.name == "paper";
       tables.emplace_back(
@@ -142,7 +142,7 @@ struct lesson {
   }
   training& begin(training_options o) {
     o.side = how.side, o.weighted |= how.weighted;
-    known_vertices known;
+    labeled_nodes known;
     known.labels = {all().labels.data(), papers, 1, element::i64, {}};
     known.split = all().split;
     return run.emplace(*model, g, features(), known, o);
@@ -151,7 +151,7 @@ struct lesson {
   std::vector<float> scores(std::optional<std::uint64_t> near = {}) {
     std::vector<float> s(papers * classes);
     inference_options o;
-    o.near_bytes = near;
+    o.memory_limit = near;
     o.math = dense_math::f32, o.side = how.side, o.weighted = how.weighted;
     told = infer(*model, g, features(), s, o);
     return s;
@@ -165,7 +165,7 @@ struct lesson {
 training_options options() {
   training_options o;
   o.fanouts = {5, 4};
-  o.batch = 16, o.math = dense_math::f32, o.dropout = 0.2;
+  o.batch_size = 16, o.math = dense_math::f32, o.dropout = 0.2;
   return o;
 }
 
@@ -198,10 +198,10 @@ std::vector<double> twin(lesson& l) {
         add(out, named.at(layer + type.name + ".lin_r.weight"), x[type.name][v]);
         for (std::size_t r = 0; r < l.g.edges().size(); ++r) {
           edge_type const& e = l.g.edges()[r];
-          bool const out_side = l.how.side == list_side::out;
+          bool const out_side = l.how.side == edge_direction::out;
           std::string const &taker = out_side ? e.from : e.to, &giver = out_side ? e.to : e.from;
           if (taker != type.name) continue;
-          graph_lists const lists = lists_of(l.g.lists(r));  // of `to`, for either side
+          adjacency_arrays const lists = adjacency_of(l.g.adjacency(r));  // of `to`, for either side
           auto const& w = named.at(layer + fmt::format("{}__{}__{}", e.from, e.relation, e.to) + ".lin_l.weight");
           std::vector<double> mean(x[giver][0].size());
           double sum = 0;
@@ -237,7 +237,7 @@ TEST_P(types_training, exact_scores_are_those_of_a_twin) {
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 2e-5) << i;
 }
-constexpr manner manners[] = {{list_side::out, false, true}, {list_side::in, true, true}, {list_side::out, true, true}};
+constexpr manner manners[] = {{edge_direction::out, false, true}, {edge_direction::in, true, true}, {edge_direction::out, true, true}};
 TEST_P(types_training, takes_up_the_other_way_round_and_by_weights) {
   for (manner const& how : manners) {
     lesson l(where(), false, false, how);
@@ -269,10 +269,10 @@ TEST_P(types_training, scores_in_parts_are_those_of_one_piece) {
           if (l.told.layers.empty()) continue;
           ++parts;
           EXPECT_EQ(l.told.layers.size(), deep ? 3u : 2u);
-          EXPECT_LE(l.told.near_bytes, static_cast<std::uint64_t>(near));
+          EXPECT_LE(l.told.device_bytes, static_cast<std::uint64_t>(near));
           EXPECT_GT(l.told.bytes(), 0u);
           for (auto const& layer : l.told.layers) hows.insert(layer.how);
-          before = l.told.near_bytes;
+          before = l.told.device_bytes;
           for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], whole[i], 3e-5) << near << " " << i;
         }
       } catch (error const& e) {
@@ -286,7 +286,7 @@ TEST_P(types_training, scores_in_parts_are_those_of_one_piece) {
             "some columns of a relation's rows local at a time, sums in host memory"})
         EXPECT_TRUE(hows.contains(how)) << how << ", not in " << ::testing::PrintToString(hows);
     }
-  lesson one({}), other({place_kind::simulated});
+  lesson one({}), other({device_kind::simulated});
   auto const small = [](lesson& l) {
     for (std::uint64_t near = 8000;; near += 1000) try {
         return l.scores(near);
@@ -298,9 +298,9 @@ TEST_P(types_training, scores_in_parts_are_those_of_one_piece) {
 }
 // A full-graph step equals a mini-batch step with all neighbors of all training nodes.
 TEST_P(types_training, whole_graph_steps_are_those_of_a_mini_batch_of_all) {
-  for (manner how : {manner{list_side::in, false, true}, manners[0], manners[1], manners[2]}) {
+  for (manner how : {manner{edge_direction::in, false, true}, manners[0], manners[1], manners[2]}) {
     training_options o = options();
-    o.dropout = 0, o.batch = 1000, o.fanouts = {-1, -1};
+    o.dropout = 0, o.batch_size = 1000, o.fanouts = {-1, -1};
     lesson drawn(where(), true, false, how), whole(where(), true, false, how);
     drawn.begin(o).next();
     o.fanouts = {};
@@ -313,10 +313,10 @@ TEST_P(types_training, whole_graph_steps_are_those_of_a_mini_batch_of_all) {
     for (std::size_t i = 0; i < a.size(); ++i) apart += std::abs(a[i] - b[i]) > 2e-4 ? 1 : 0;
     EXPECT_LE(apart, a.size() / 100);  // Adam's first step depends only on a gradient's sign, which rounding flips near 0
     fs::path const kept = all().folder / "whole";
-    whole.run->keep(kept);
+    whole.run->save_checkpoint(kept);
     whole.run->next(), whole.run->next();
     lesson again(where(), true, false, how);
-    again.begin(o).resume(kept);
+    again.begin(o).load_checkpoint(kept);
     again.run->next(), again.run->next();
     EXPECT_TRUE(again.values() == whole.values());
     EXPECT_GT(whole.run->bytes(), 0u);
@@ -327,16 +327,16 @@ TEST_P(types_training, has_the_same_bits_with_steps_recorded) {
     for (manner const& how : manners) {
       lesson plain(where(), deep, deep, how), recorded(where(), deep, deep, how);
       training_options o = options();
-      o.fanouts = {}, o.decay = 0.01;
+      o.fanouts = {}, o.weight_decay = 0.01;
       recorded.begin(o);
-      o.record = false;
+      o.cuda_graph = false;
       plain.begin(o);
       for (int epoch = 1; epoch <= 5; ++epoch) {
         epoch_report const a = plain.run->next(), b = recorded.run->next();
         EXPECT_EQ(a.loss, b.loss);
         EXPECT_EQ(a.exact->test.loss, b.exact->test.loss);
-        EXPECT_EQ(b.recorded > 0, runs_later(where()) && epoch > 2);
-        EXPECT_EQ(b.unrecorded, "");
+        EXPECT_EQ(b.captured > 0, runs_later(where()) && epoch > 2);
+        EXPECT_EQ(b.not_captured, "");
         EXPECT_TRUE(plain.values() == recorded.values());
       }
     }
@@ -367,29 +367,29 @@ TEST_P(types_training, models_and_checkpoints_come_back) {
   training& run = whole.begin(options());
   for (int e = 0; e < 3; ++e) run.next();
   first.begin(options()).next();
-  first.run->keep(kept);
-  second.begin(options()).resume(kept);
+  first.run->save_checkpoint(kept);
+  second.begin(options()).load_checkpoint(kept);
   second.run->next(), second.run->next();
   EXPECT_TRUE(second.values() == whole.values());
-  whole.model->write(file);
-  gnn_model const again = gnn_model::read(file, where());
+  whole.model->save(file);
+  gnn_model const again = gnn_model::load(file, where());
   EXPECT_EQ(again.types(), whole.model->types());
   EXPECT_EQ(again.types().names.size(), 2u);
   EXPECT_EQ(again.types().relations.size(), 3u);
   auto const before = whole.scores();
   whole.run.reset();  // its model must outlive it
-  whole.model = gnn_model::read(file, where());
+  whole.model = gnn_model::load(file, where());
   EXPECT_EQ(whole.scores(), before);
 }
 GARNER_AT_EVERY_PLACE(types_training);
 
 TEST(types_training, the_same_bits_at_host_and_simulated_and_of_ranks) {
-  lesson host({}), simulated({place_kind::simulated});
+  lesson host({}), simulated({device_kind::simulated});
   host.begin(options()).next();
   simulated.begin(options()).next();
   EXPECT_TRUE(host.values() == simulated.values());
   for (manner const& how : manners) {
-    lesson one({}, false, false, how), other({place_kind::simulated}, false, false, how);
+    lesson one({}, false, false, how), other({device_kind::simulated}, false, false, how);
     training_options o = options();
     o.fanouts = {};
     one.begin(o).next(), other.begin(o).next();
@@ -425,9 +425,9 @@ TEST(types_training, refuses_what_does_not_go_together) {
   says([&] { l.begin(o); }, "in-lists");
   o = options(), o.weighted = true;
   says([&] { l.begin(o); }, "has no weights");
-  l.how.side = list_side::out;
+  l.how.side = edge_direction::out;
   says([&] { l.begin(options()); }, "pulled by `from` (side out), are not the 3");
-  l.how.side = list_side::in;
+  l.how.side = edge_direction::in;
   std::vector<tiered_tensor*> const none{nullptr, &l.tables[1]};
   says([&] { types_of(l.g, 0, none); }, "'author' has no features");
   says([&] { types_of(l.g, 2, l.features()); }, "type 2 of 2");
@@ -446,12 +446,12 @@ TEST(types_training, refuses_what_does_not_go_together) {
       },
       "say sage");
   std::vector<float> scores(papers * classes);
-  says([&] { infer(*l.model, l.g.lists(0), l.tables[0], scores); }, "the model has several");
-  l.model.emplace(place{}, m);
+  says([&] { infer(*l.model, l.g.adjacency(0), l.tables[0], scores); }, "the model has several");
+  l.model.emplace(execution_device{}, m);
   says([&] { l.begin(options()); }, "the model is of one");
   auto types = types_of(l.g, 1, l.features());
   types.inputs[0] = 6;
-  l.model.emplace(place{}, m, types);
+  l.model.emplace(execution_device{}, m, types);
   says([&] { l.begin(options()); }, "rows of 'author' have 5 elements, and the model takes 6");
 }
 

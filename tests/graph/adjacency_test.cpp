@@ -51,10 +51,10 @@ void expect_as_sorted(ends const& e, adjacency_options options, std::uint32_t by
   std::vector<float> weights(order.size());
   for (std::uint64_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(random_bits(9, 0, i) % 1000);
   lying const from(e.source, bytes, stride), to(e.target, bytes, stride);
-  for (place_kind const where : {place_kind::host, place_kind::simulated})
+  for (device_kind const where : {device_kind::cpu, device_kind::simulated})
     for (bool const ids : {false, true})
       for (bool const weighted : {false, true}) {
-        options.where = {where};
+        options.device = {where};
         options.edge_ids = ids;
         options.weights = weighted ? std::span<float const>(weights) : std::span<float const>();
         adjacency const made = make_adjacency(from.as, to.as, options);
@@ -64,7 +64,7 @@ void expect_as_sorted(ends const& e, adjacency_options options, std::uint32_t by
         ASSERT_EQ(made.in_order, std::is_sorted(order.begin(), order.end()));
         ASSERT_EQ(made.edge_ids != nullptr, ids && !made.in_order);
         ASSERT_EQ(info.weights, weighted && !order.empty() ? weight_kind::f32 : weight_kind::none);
-        graph_lists const lists = lists_of(made.graph);
+        adjacency_arrays const lists = adjacency_of(made.graph);
         std::uint64_t wrong = 0, begin = 0;
         for (std::uint64_t v = 0; v < info.vertices; ++v) {
           wrong += lists.offsets[v] != begin;
@@ -112,11 +112,11 @@ TEST(adjacency, lists_are_in_the_order_of_times) {
   std::vector<std::int64_t> of_edges(e.source.size()), of_sources(300), of_targets(2000);
   for (std::uint64_t i = 0; i < of_edges.size(); ++i) of_edges[i] = static_cast<std::int64_t>(random_bits(14, 0, i) % 100) - 50;
   for (std::uint64_t i = 0; i < 2000; ++i) of_targets[i] = of_sources[i % 300] = static_cast<std::int64_t>(random_bits(14, 1, i) % 9);
-  for (place_kind const where : {place_kind::host, place_kind::simulated})
+  for (device_kind const where : {device_kind::cpu, device_kind::simulated})
     for (bool const backward : {false, true})
       for (bool const of_edge : {false, true}) {
         adjacency_options options{300, 2000, backward};
-        options.where = {where};
+        options.device = {where};
         options.times_of_edges = of_edge, options.times = of_edge ? of_edges : backward ? of_targets : of_sources;
         auto const& [draws, drawn] = backward ? std::tie(e.source, e.target) : std::tie(e.target, e.source);
         std::vector<std::uint64_t> order(e.source.size());
@@ -126,7 +126,7 @@ TEST(adjacency, lists_are_in_the_order_of_times) {
         };
         std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) { return key(a) < key(b); });
         adjacency const made = make_adjacency(lying(e.source, 8, 1).as, lying(e.target, 8, 1).as, options);
-        graph_lists const lists = lists_of(made.graph);
+        adjacency_arrays const lists = adjacency_of(made.graph);
         std::uint64_t wrong = 0;
         for (std::uint64_t k = 0; k < order.size(); ++k) {
           wrong += static_cast<std::uint32_t const*>(lists.targets)[k] != static_cast<std::uint64_t>(drawn[order[k]]);
@@ -172,13 +172,13 @@ TEST(adjacency, edges_in_order_are_seen) {
 
 TEST(adjacency, the_first_edge_that_cannot_be_is_named) {
   ends e = drawn_ends(200000, 50, 60, 3);
-  place where;
+  execution_device where;
   auto const said = [&](std::uint32_t bytes) {
     adjacency_options options{50, 60};
-    options.where = where;
+    options.device = where;
     return error_of([&] { make_adjacency(lying(e.source, bytes, 1).as, lying(e.target, bytes, 1).as, options); });
   };
-  for (place_kind const kind : {place_kind::host, place_kind::simulated}) {
+  for (device_kind const kind : {device_kind::cpu, device_kind::simulated}) {
     where.kind = kind;
     e.source[150000] = 50, e.target[199999] = -1;
     for (std::uint32_t const bytes : {4u, 8u})
@@ -248,30 +248,30 @@ std::vector<edge> edges_of(ends const& e) {
   return all;
 }
 
-TEST(make_in_lists, are_those_that_a_build_makes_and_leave_who_uses_the_graph_alone) {
+TEST(make_in_edges, are_those_that_a_build_makes_and_leave_who_uses_the_graph_alone) {
   auto const edges = edges_of(drawn_ends(20000, 300, 300, 13));
   build_options with;
-  with.in_lists = true;
+  with.in_edges = true;
   std::uint64_t const wanted = digest_of(build_graph({edges}, with));
   std::uint64_t const used = host_budget().used();
   {
-    graph_handle g = make_in_lists(build_graph({edges}));
-    EXPECT_TRUE(g.info().in_lists);
+    graph_handle g = make_in_edges(build_graph({edges}));
+    EXPECT_TRUE(g.info().in_edges);
     EXPECT_EQ(digest_of(g), wanted);
-    EXPECT_EQ(digest_of(make_in_lists(std::move(g))), wanted);  // once
+    EXPECT_EQ(digest_of(make_in_edges(std::move(g))), wanted);  // once
     auto held = std::make_shared<graph_handle>(build_graph({edges}));
-    graph_lists const lists = lists_of(*held);
-    graph_handle beside = make_in_lists(held);
-    EXPECT_FALSE(held->info().in_lists);
-    EXPECT_EQ(lists_of(beside).targets, lists.targets);  // shared
-    EXPECT_EQ(lists_of(beside).offsets, lists.offsets);
+    adjacency_arrays const lists = adjacency_of(*held);
+    graph_handle beside = make_in_edges(held);
+    EXPECT_FALSE(held->info().in_edges);
+    EXPECT_EQ(adjacency_of(beside).targets, lists.targets);  // shared
+    EXPECT_EQ(adjacency_of(beside).offsets, lists.offsets);
     held.reset();
     EXPECT_EQ(digest_of(beside), wanted);
   }
   EXPECT_EQ(host_budget().used(), used);
   build_options undirected;
   undirected.undirected = true;
-  EXPECT_FALSE(make_in_lists(build_graph({edges}, undirected)).info().in_lists);
+  EXPECT_FALSE(make_in_edges(build_graph({edges}, undirected)).info().in_edges);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(build, directed_drops_loops_and_duplicates) {
   EXPECT_EQ(list_of(g, 0), (ids{1}));
   EXPECT_EQ(list_of(g, 1), (ids{}));
   EXPECT_EQ(list_of(g, 4), (ids{2}));
-  EXPECT_EQ(r.arcs_read, 5u);
+  EXPECT_EQ(r.edges_read, 5u);
   EXPECT_EQ(r.loops_dropped, 1u);
   EXPECT_EQ(r.duplicates_dropped, 1u);
   EXPECT_EQ(r.isolated, 1u);  // 3; the loop at 1 is dropped, but 0 -> 1 enters it
@@ -88,13 +88,13 @@ TEST(build, an_undirected_loop_is_one_arc) {
 
 TEST(build, in_lists_are_the_other_direction) {
   build_options o;
-  o.in_lists = true;
+  o.in_edges = true;
   edge_list e = make_edges(drawn);
   e.weights = {5, 6, 7, 3, 9};
   e.weights_are = weight_kind::u32;
   build_report r;
   graph const g = build_graph(std::move(e), o, r);
-  EXPECT_TRUE(g.info.in_lists);
+  EXPECT_TRUE(g.info.in_edges);
   EXPECT_EQ(list_of(g, 1, true), (ids{0}));
   EXPECT_EQ(list_of(g, 0, true), (ids{2}));
   EXPECT_EQ(list_of(g, 2, true), (ids{4}));
@@ -171,16 +171,16 @@ TEST(build, nothing_at_all) {
 
 TEST(build, refuses_what_does_not_fit) {
   build_options o;
-  o.host_budget = 100;
+  o.memory_limit = 100;
   build_report r;
   errc code{};
   EXPECT_NE(error_of([&] { build_graph(make_edges(drawn), o, r); }, &code).find("100 are allowed"), std::string::npos);
   EXPECT_EQ(code, errc::memory);
   o = {};
-  o.draw_weights = build_options::random_weights{weight_kind::u32, 9, 3, 1};
+  o.random_weights = build_options::weight_options{weight_kind::u32, 9, 3, 1};
   EXPECT_NE(error_of([&] { build_graph(make_edges(drawn), o, r); }), "");
   for (auto const& [low, high] : {std::pair(0.0, 1e39), std::pair(1e-50, 1.0), std::pair(0.0, 1e-50)}) {
-    o.draw_weights = build_options::random_weights{weight_kind::f32, low, high, 1};
+    o.random_weights = build_options::weight_options{weight_kind::f32, low, high, 1};
     EXPECT_NE(error_of([&] { build_graph(make_edges(drawn), o, r); }, &code).find("do not fit a 32-bit float"), std::string::npos) << high;
     EXPECT_EQ(code, errc::usage);
   }
@@ -226,8 +226,8 @@ TEST_P(generate_at, the_same_bits_as_on_the_host) {
     generate_options o;
     o.kind = kind;
     o.scale = 11;
-    o.build.draw_weights = build_options::random_weights{weight_kind::u32, 8, 72, 5};
-    executor here({place_kind::host, 0}), x(where());
+    o.build.random_weights = build_options::weight_options{weight_kind::u32, 8, 72, 5};
+    executor here({device_kind::cpu, 0}), x(where());
     build_report r, r2;
     graph const want = generate(here, o, r), got = generate(x, o, r2);
     ASSERT_EQ(got.info.edges, want.info.edges);
@@ -236,7 +236,7 @@ TEST_P(generate_at, the_same_bits_as_on_the_host) {
     EXPECT_EQ(std::memcmp(got.out.weights.data(), want.out.weights.data(), want.out.weights.bytes()), 0);
     EXPECT_EQ(r.duplicates_dropped, r2.duplicates_dropped);
     EXPECT_EQ(r.loops_dropped, r2.loops_dropped);
-    EXPECT_EQ(r.arcs_read, r.duplicates_dropped + r.loops_dropped + want.info.edges / 2);
+    EXPECT_EQ(r.edges_read, r.duplicates_dropped + r.loops_dropped + want.info.edges / 2);
   }
 }
 GARNER_AT_EVERY_PLACE(generate_at);
@@ -244,8 +244,8 @@ GARNER_AT_EVERY_PLACE(generate_at);
 TEST(generate, symmetric_with_weights_in_range_and_equal_both_ways) {
   generate_options o;
   o.scale = 9;
-  o.build.draw_weights = build_options::random_weights{weight_kind::f32, 0.5, 2, 5};
-  executor here({place_kind::host, 0});
+  o.build.random_weights = build_options::weight_options{weight_kind::f32, 0.5, 2, 5};
+  executor here({device_kind::cpu, 0});
   build_report r;
   graph const g = generate(here, o, r);
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> seen;
@@ -264,7 +264,7 @@ TEST(generate, symmetric_with_weights_in_range_and_equal_both_ways) {
 }
 
 TEST(generate, shapes_are_what_they_say) {
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   build_report r;
   auto const largest = [&](generator kind) {
     generate_options o;

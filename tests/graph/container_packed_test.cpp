@@ -13,7 +13,7 @@
 #include "graph/pack.hpp"
 #include "graph/reorder.hpp"
 #include "support.hpp"
-#include "traverse/cached_neighbours.hpp"
+#include "traverse/cached_neighbors.hpp"
 
 namespace garner {
 namespace {
@@ -41,7 +41,7 @@ struct packed_container : ::testing::Test {
       if (weighted) e.weights.push_back(static_cast<std::uint32_t>(random_bits(1, 2, i) % 65 + 8));
     }
     build_options o;
-    o.in_lists = directed;
+    o.in_edges = directed;
     build_report report;
     return build_graph(std::move(e), o, report);
   }
@@ -54,24 +54,24 @@ struct packed_container : ::testing::Test {
 TEST_F(packed_container, holds_what_was_saved) {
   for (bool directed : {false, true})
     for (bool weighted : {false, true}) {
-      std::uint32_t const cached_neighbours = directed ? 4 : 3;
+      std::uint32_t const cached_neighbors = directed ? 4 : 3;
       graph const plain = sample(directed, weighted);
       graph g = sample(directed, weighted);
-      keep_cached_neighbours(g, {place_kind::host, 0}, cached_neighbours);
+      keep_cached_neighbors(g, {device_kind::cpu, 0}, cached_neighbors);
       pack(g);
       fs::path const file = folder / "g.gnr";
       save_graph(g, file);
       check_container(file);
       container_header const h = read_header(file);
-      EXPECT_TRUE(h.info.packed);
-      EXPECT_EQ(h.cached_neighbours, cached_neighbours);
+      EXPECT_TRUE(h.info.compressed);
+      EXPECT_EQ(h.cached_neighbors, cached_neighbors);
       load_options how;
       how.weights = weighted;
-      how.in_lists = directed;
+      how.in_edges = directed;
       graph back = load_graph(file, how);
-      EXPECT_EQ(back.cached_per_vertex, cached_neighbours);
+      EXPECT_EQ(back.cached_per_vertex, cached_neighbors);
       EXPECT_TRUE(
-          std::equal(g.cached_neighbours.begin(), g.cached_neighbours.end(), back.cached_neighbours.begin(), back.cached_neighbours.end()));
+          std::equal(g.cached_neighbors.begin(), g.cached_neighbors.end(), back.cached_neighbors.begin(), back.cached_neighbors.end()));
       EXPECT_EQ(words(back.out.packed_targets.words), words(g.out.packed_targets.words));
       unpack(back);
       EXPECT_EQ(words(back.out.targets), words(plain.out.targets));
@@ -100,13 +100,13 @@ TEST_F(packed_container, a_reordered_graph_of_wide_ids_is_read_again) {
 TEST_F(packed_container, a_hint_out_of_range_is_told) {
   for (std::uint32_t count : {3u, 4u}) {
     graph g = sample(true, false);
-    keep_cached_neighbours(g, {place_kind::host, 0}, count);
-    g.cached_neighbours[5 * 3 + 1] = 0xfffeu << 8;  // of four: the second and third of vertex 5
+    keep_cached_neighbors(g, {device_kind::cpu, 0}, count);
+    g.cached_neighbors[5 * 3 + 1] = 0xfffeu << 8;  // of four: the second and third of vertex 5
     fs::path const file = folder / "g.gnr";
     save_graph(g, file);
     errc code{};
     load_options how;
-    how.in_lists = true;
+    how.in_edges = true;
     std::string const text = error_of([&] { load_graph(file, how); }, &code);
     EXPECT_EQ(code, errc::input);
     EXPECT_NE(text.find("hint 1 of vertex 5 (byte "), std::string::npos) << text;
@@ -115,14 +115,14 @@ TEST_F(packed_container, a_hint_out_of_range_is_told) {
 
 TEST_F(packed_container, every_damaged_byte_is_told) {
   graph g = sample(true, true);
-  keep_cached_neighbours(g, {place_kind::host, 0}, 4);
+  keep_cached_neighbors(g, {device_kind::cpu, 0}, 4);
   pack(g);
   fs::path const file = folder / "g.gnr", bad = folder / "bad.gnr";
   save_graph(g, file);
   std::ifstream in(file, std::ios::binary);
   std::vector<char> const all{std::istreambuf_iterator<char>(in), {}};
   load_options how;
-  how.weights = how.in_lists = true;
+  how.weights = how.in_edges = true;
   for (std::uint64_t i = 0; i < 300; ++i) {
     std::vector<char> data = all;
     std::size_t const at = i < 100 ? i * 2 : random_bits(5, 0, i) % data.size();
@@ -141,7 +141,7 @@ TEST_F(packed_container, a_flipped_bit_of_any_section_is_told_with_its_name) {
   for (bool packed : {false, true}) {
     graph g = sample(true, true);
     if (!packed) g = graph_access::take(reorder_graph(graph_access::wrap(std::move(g)), {vertex_order::degree}));
-    keep_cached_neighbours(g, {place_kind::host, 0}, packed ? 4 : 2);
+    keep_cached_neighbors(g, {device_kind::cpu, 0}, packed ? 4 : 2);
     if (packed) pack(g);
     save_graph(g, file);
     check_container(file);

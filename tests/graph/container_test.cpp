@@ -76,7 +76,7 @@ struct shape {
   std::uint64_t vertices = 0, edges = 0;
   std::uint32_t id_bytes = 4;
   weight_kind weights = weight_kind::none;
-  bool directed = false, in_lists = false, id_map = false;
+  bool directed = false, in_edges = false, id_map = false;
   std::uint64_t id_base = 0;
   vertex_order order = vertex_order::natural;
 };
@@ -104,9 +104,9 @@ edge_lists random_lists(shape const& s, std::uint64_t seed) {
 }
 graph random_graph(shape const& s, std::uint64_t seed = 1) {
   graph g;
-  g.info = {s.vertices, s.edges, s.id_bytes, s.weights, s.directed, s.in_lists, s.id_map, s.id_base, s.order};
+  g.info = {s.vertices, s.edges, s.id_bytes, s.weights, s.directed, s.in_edges, s.id_map, s.id_base, s.order};
   g.out = random_lists(s, seed);
-  if (s.in_lists) g.in = random_lists(s, seed + 1);
+  if (s.in_edges) g.in = random_lists(s, seed + 1);
   if (s.id_map) {
     g.ids = buffer<std::uint64_t>(tier::host, s.vertices, -1, "test");
     for (std::uint64_t v = 0; v < s.vertices; ++v) g.ids[v] = 10 * v + random_bits(seed, 3, v) % 10;
@@ -124,7 +124,7 @@ graph random_graph(shape const& s, std::uint64_t seed = 1) {
 }
 load_options everything(graph_info const& info) {
   load_options how;
-  how.in_lists = info.in_lists;
+  how.in_edges = info.in_edges;
   how.weights = info.weights != weight_kind::none;
   return how;
 }
@@ -147,7 +147,7 @@ void expect_same(graph const& a, graph const& b) {
   EXPECT_EQ(a.info.id_bytes, b.info.id_bytes);
   EXPECT_EQ(a.info.weights, b.info.weights);
   EXPECT_EQ(a.info.directed, b.info.directed);
-  EXPECT_EQ(a.info.in_lists, b.info.in_lists);
+  EXPECT_EQ(a.info.in_edges, b.info.in_edges);
   EXPECT_EQ(a.info.id_map, b.info.id_map);
   EXPECT_EQ(a.info.id_base, b.info.id_base);
   EXPECT_EQ(a.info.order, b.info.order);
@@ -250,13 +250,13 @@ TEST_F(container, the_bytes_are_those_of_the_definition) {
 TEST_F(container, loads_only_what_is_asked_for) {
   save_graph(random_graph({50, 300, 4, u32, true, true}), at("a.gnr"));
   graph const g = load_graph(at("a.gnr"));
-  EXPECT_FALSE(g.info.in_lists);
+  EXPECT_FALSE(g.info.in_edges);
   EXPECT_EQ(g.info.weights, none);
   EXPECT_TRUE(g.in.offsets.empty());
   EXPECT_EQ(g.out.weights.bytes(), 0u);
   save_graph(random_graph({50, 300, 4, none, true}), at("b.gnr"));
   load_options how;
-  how.in_lists = true;
+  how.in_edges = true;
   EXPECT_THAT(message_of([&] { load_graph(at("b.gnr"), how); }), HasSubstr("has no in-edges"));
   EXPECT_THAT(message_of([&] { load_offsets(at("b.gnr"), true); }), HasSubstr("has no in-edges"));
   how = {};
@@ -269,7 +269,7 @@ TEST_F(container, loads_only_what_is_asked_for) {
   EXPECT_THAT(message_of([&] { save_graph(left, at("d.gnr")); }, errc::usage), HasSubstr("were left in the file"));
   save_graph(random_graph({50, 300}), at("c.gnr"));
   how = {};
-  how.in_lists = true;  // for an undirected graph they are the out-edges
+  how.in_edges = true;  // for an undirected graph they are the out-edges
   EXPECT_TRUE(load_graph(at("c.gnr"), how).in.offsets.empty());
 }
 
@@ -433,7 +433,7 @@ TEST_F(container, broken_invariants_are_found_under_right_checksums) {
     seal(b);
     put(at("b.gnr"), b);
     load_options how;
-    how.in_lists = true;
+    how.in_edges = true;
     std::string const loading = message_of([&] { load_graph(at("b.gnr"), how); });
     EXPECT_EQ(loading, message_of([&] { check_container(at("b.gnr")); }));
     return loading;

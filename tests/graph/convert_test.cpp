@@ -49,9 +49,9 @@ TEST_F(converting, a_pipe_is_read_once) {
 
 TEST_F(converting, a_container_built_again_keeps_its_in_lists) {
   convert_options how;
-  how.build.in_lists = true;
+  how.build.in_edges = true;
   convert(file("g.el", "0 1\n1 2\n5 2\n"), at("g.gnr"), how);
-  ASSERT_TRUE(read_header(at("g.gnr")).info.in_lists);
+  ASSERT_TRUE(read_header(at("g.gnr")).info.in_edges);
   convert_options wide, compact, undirected;
   wide.build.id_bytes = 8;
   compact.build.numbering = build_options::ids::compact;
@@ -59,14 +59,14 @@ TEST_F(converting, a_container_built_again_keeps_its_in_lists) {
   for (auto const* const again : {&wide, &compact}) {
     convert_result const r = convert(at("g.gnr"), at("h.gnr"), *again);
     EXPECT_TRUE(r.built);
-    EXPECT_TRUE(r.info.in_lists);
+    EXPECT_TRUE(r.info.in_edges);
     load_options all;
-    all.in_lists = true;
+    all.in_edges = true;
     graph const g = load_graph(at("h.gnr"), all);
     EXPECT_EQ(g.in.offsets[3] - g.in.offsets[2], 2u);
     EXPECT_GT(plan_conversion(at("g.gnr"), at("h.gnr"), *again).bytes_needed, 0u);
   }
-  EXPECT_FALSE(convert(at("g.gnr"), at("h.gnr"), undirected).info.in_lists);
+  EXPECT_FALSE(convert(at("g.gnr"), at("h.gnr"), undirected).info.in_edges);
 }
 
 TEST_F(converting, a_target_that_cannot_be_is_told_in_one_line) {

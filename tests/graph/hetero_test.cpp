@@ -37,12 +37,12 @@ using pairs = std::vector<arc>;
 
 // The expected result of make_relation: per list's vertex (neighbor, edge), sorted.
 using lists_and_edges = std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>>;
-lists_and_edges twin(pairs const& edges, std::uint64_t vertices, direction way) {
+lists_and_edges twin(pairs const& edges, std::uint64_t vertices, direction strategy) {
   lists_and_edges all(vertices);
   for (std::uint64_t i = 0; i < edges.size(); ++i) {
     arc const& e = edges[i];
-    if (way != direction::reversed) all[e.target].emplace_back(e.source, i);
-    if (way == direction::reversed || (way == direction::both && e.source != e.target)) all[e.source].emplace_back(e.target, i);
+    if (strategy != direction::reversed) all[e.target].emplace_back(e.source, i);
+    if (strategy == direction::reversed || (strategy == direction::both && e.source != e.target)) all[e.source].emplace_back(e.target, i);
   }
   for (auto& list : all) std::sort(list.begin(), list.end());
   return all;
@@ -85,17 +85,17 @@ TEST(relation, lists_hold_every_edge_once_in_every_direction) {
   };
   for (auto const& [count, sources, targets] :
        {sizes{0, 3, 2}, sizes{1, 1, 1}, sizes{5000, 70, 9}, sizes{300000, 40, 900}, sizes{1200000, 3000, 1}})
-    for (direction const way : {direction::pulled, direction::reversed, direction::both})
+    for (direction const strategy : {direction::pulled, direction::reversed, direction::both})
       for (std::uint32_t const id_bytes : {0u, 8u}) {
-        if ((id_bytes == 8 || way != direction::pulled) && count > 1000000) continue;  // one list, sorted by all threads
-        SCOPED_TRACE(fmt::format("{} edges, way {}, id bytes {}", count, static_cast<int>(way), id_bytes));
-        std::uint64_t const from = way == direction::both ? std::max(sources, targets) : sources,
-                            to = way == direction::both ? from : targets;
+        if ((id_bytes == 8 || strategy != direction::pulled) && count > 1000000) continue;  // one list, sorted by all threads
+        SCOPED_TRACE(fmt::format("{} edges, way {}, id bytes {}", count, static_cast<int>(strategy), id_bytes));
+        std::uint64_t const from = strategy == direction::both ? std::max(sources, targets) : sources,
+                            to = strategy == direction::both ? from : targets;
         some_edges const edges(draw(count, from, to, count + 1));
-        relation const made = make_relation(edges, {"a", "b", from, to}, way, {.id_bytes = id_bytes});
+        relation const made = make_relation(edges, {"a", "b", from, to}, strategy, {.id_bytes = id_bytes});
         EXPECT_EQ(made.lists.info.id_bytes, id_bytes ? 8u : 4u);
         std::vector<std::int64_t> const ids(made.edge_ids.begin(), made.edge_ids.end());
-        expect_lists(made.lists, ids, twin(edges.edges, std::max(from, to), way));
+        expect_lists(made.lists, ids, twin(edges.edges, std::max(from, to), strategy));
       }
 }
 
@@ -200,13 +200,13 @@ struct hetero : ::testing::Test {
     return file ? whole_numbers({*file}, {}) : std::vector<std::int64_t>{};
   }
 
-  void expect_edges(hetero_graph const& g, std::size_t k, pairs const& edges, direction way = direction::pulled) const {
+  void expect_edges(hetero_graph const& g, std::size_t k, pairs const& edges, direction strategy = direction::pulled) const {
     edge_type const& e = g.edges()[k];
     SCOPED_TRACE(name_of(e));
     EXPECT_EQ(e.edges, edges.size());
-    graph const& lists = graph_access::of(g.lists(k));
-    EXPECT_EQ(e.arcs, lists.info.edges);
-    expect_lists(lists, numbers(e.edge_ids), twin(edges, lists.info.vertices, way));
+    graph const& lists = graph_access::of(g.adjacency(k));
+    EXPECT_EQ(e.stored_edges, lists.info.edges);
+    expect_lists(lists, numbers(e.edge_ids), twin(edges, lists.info.vertices, strategy));
   }
 
   pairs const writes = draw(400, 30, 50, 1), cites = draw(700, 50, 50, 2), member = draw(60, 30, 4, 3);
@@ -263,10 +263,10 @@ TEST_F(hetero, ogb_of_several_types) {
   ASSERT_EQ(times.size(), 700u);
   for (std::size_t k = 0; k < 700; ++k) EXPECT_EQ(times[k], 1000 + ids[k]);
   EXPECT_THAT(shown(*g.edges()[c].features), ::testing::StartsWith("<f4 (700, 1) 1000 1001"));
-  EXPECT_EQ(g.lists(0).info().vertices, 30u);
+  EXPECT_EQ(g.adjacency(0).info().vertices, 30u);
   EXPECT_THAT(error_of([&] { g.type("venue"); }), HasSubstr("has no vertices 'venue'; it has 'author', 'institution', 'paper'"));
   EXPECT_THAT(error_of([&] { g.edge("paper", "writes", "author"); }), HasSubstr("has no edges 'paper writes author'; it has 'author"));
-  EXPECT_THAT(error_of([&] { g.lists(3); }), HasSubstr("edge type 3 of 3"));
+  EXPECT_THAT(error_of([&] { g.adjacency(3); }), HasSubstr("edge type 3 of 3"));
   // The folders can move together.
   fs::create_directory(at("moved"));
   fs::rename(at("mag.json"), at("moved/mag.json"));
@@ -289,22 +289,22 @@ TEST_F(hetero, an_edge_type_without_edges) {
 TEST_F(hetero, edges_both_ways_and_packed) {
   make_mag();
   hetero_options how;
-  how.undirected = how.packed = true;
+  how.undirected = how.compressed = true;
   convert_hetero(at("mag"), at("both.json"), how);
   hetero_graph const g = hetero_graph::open(at("both.json"));
   ASSERT_EQ(g.edges().size(), 5u);
-  EXPECT_TRUE(g.lists(0).info().packed);
-  how.packed = false, how.id_bytes = 8;
+  EXPECT_TRUE(g.adjacency(0).info().compressed);
+  how.compressed = false, how.id_bytes = 8;
   convert_hetero(at("mag"), at("wide.json"), how);
   hetero_graph const w = hetero_graph::open(at("wide.json"));
   expect_edges(w, w.edge("author", "writes", "paper"), writes);
   expect_edges(w, w.edge("paper", "rev_writes", "author"), writes, direction::reversed);
   std::size_t const c = w.edge("paper", "cites", "paper");
   expect_edges(w, c, cites, direction::both);
-  EXPECT_GT(w.edges()[c].arcs, w.edges()[c].edges);
-  EXPECT_EQ(numbers(w.edges()[c].times).size(), w.edges()[c].arcs);
-  EXPECT_EQ(w.lists(0).info().id_bytes, 8u);
-  how.packed = true;
+  EXPECT_GT(w.edges()[c].stored_edges, w.edges()[c].edges);
+  EXPECT_EQ(numbers(w.edges()[c].times).size(), w.edges()[c].stored_edges);
+  EXPECT_EQ(w.adjacency(0).info().id_bytes, 8u);
+  how.compressed = true;
   EXPECT_THAT(error_of([&] { convert_hetero(at("mag"), at("x.json"), how); }), HasSubstr("compressed edges have ids of 4 bytes"));
 }
 
@@ -395,7 +395,7 @@ TEST_F(hetero, mag240m) {
   // From another module, by its full name.
   fs::create_directory(at("elsewhere"));
   convert_hetero(at("mag240m"), at("elsewhere/m.json"));
-  EXPECT_TRUE(read_manifest(at("elsewhere/m.json")).types[1].count);
+  EXPECT_TRUE(read_dataset(at("elsewhere/m.json")).types[1].count);
 
   auto const refused = [&](std::string const& code) {
     put("meta.pt", zipped({{"archive/data.pkl", code}}));
@@ -459,7 +459,7 @@ TEST_F(hetero, a_graph_is_one_of_one_type) {
   EXPECT_EQ(g.types()[0].name, "page");
   EXPECT_EQ(g.types()[0].count, 64u);
   EXPECT_EQ(g.edge("page", "links", "page"), 0u);
-  EXPECT_EQ(g.edges()[0].arcs, g.lists(0).info().edges);
+  EXPECT_EQ(g.edges()[0].stored_edges, g.adjacency(0).info().edges);
 }
 
 // --- errors ------------------------------------------------------------------------------------------------------------------------------
@@ -502,7 +502,7 @@ TEST_F(hetero, a_folder_that_is_wrong_leaves_nothing) {
   hetero_options how;
   how.split = "random";
   convert_hetero(at("mag"), at("random.json"), how);
-  EXPECT_EQ(shown(*read_manifest(at("random.json")).types[2].train), "<i8 (1) 1");
+  EXPECT_EQ(shown(*read_dataset(at("random.json")).types[2].train), "<i8 (1) 1");
   how.split = "scaffold";
   EXPECT_THAT(error_of([&] { convert_hetero(at("mag"), at("x.json"), how); }), HasSubstr("has no folder 'scaffold'; it has random, time"));
   EXPECT_THAT(error_of([&] { convert_hetero(at("none"), at("x.json")); }), HasSubstr("is not a folder"));
@@ -536,7 +536,7 @@ TEST_F(hetero, a_manifest_that_is_wrong_is_refused_by_key) {
   std::stringstream read;
   read << in.rdbuf();
   std::string const right = read.str();
-  EXPECT_EQ(manifest_text(read_manifest(at("mag.json")), at("mag.json")), right);
+  EXPECT_EQ(manifest_text(read_dataset(at("mag.json")), at("mag.json")), right);
   auto const said = [&](std::string const& what, std::string const& with) {
     std::string text = right;
     std::size_t const where = text.find(what);

@@ -21,7 +21,7 @@
 #include "graph/pack.hpp"
 #include "memory/budget.hpp"
 #include "sanitized.hpp"
-#include "traverse/cached_neighbours.hpp"
+#include "traverse/cached_neighbors.hpp"
 #include "zipped.hpp"
 
 namespace garner {
@@ -92,12 +92,12 @@ class large : public ::testing::Test {
     std::vector<wish> all(1);
     for (int k = 0; k < 9; ++k) all.emplace_back();
     all[1].build.undirected = true;
-    all[2].build.in_lists = true, all[2].compress = true, all[2].cached = std::nullopt;
-    all[3].build.keep_duplicates = all[3].build.keep_loops = true, all[3].build.in_lists = true;
+    all[2].build.in_edges = true, all[2].compress = true, all[2].cached = std::nullopt;
+    all[3].build.keep_duplicates = all[3].build.keep_loops = true, all[3].build.in_edges = true;
     all[4].build.undirected = true, all[4].build.keep_duplicates = true, all[4].compress = true;
     all[5].build.undirected = true, all[5].build.keep_loops = true, all[5].cached = 3;
-    all[6].build.numbering = numbering::compact, all[6].build.in_lists = true, all[6].cached = 4;
-    all[7].build.draw_weights = build_options::random_weights{weight_kind::f32, 0, 1, 3}, all[7].build.in_lists = true;
+    all[6].build.numbering = numbering::compact, all[6].build.in_edges = true, all[6].cached = 4;
+    all[7].build.random_weights = build_options::weight_options{weight_kind::f32, 0, 1, 3}, all[7].build.in_edges = true;
     all[7].ignore_weights = true;
     all[8].build.id_bytes = 8, all[8].build.undirected = true, all[8].cached = std::nullopt;
     all[9].build.undirected = false, all[9].build.numbering = numbering::keep;
@@ -111,13 +111,13 @@ class large : public ::testing::Test {
     o.build = w.build;
     o.finish = [w](graph& g) {
       if (w.compress) pack(g);
-      if (w.cached == 0u || (!w.cached && g.info.directed && !g.info.in_lists)) return;
+      if (w.cached == 0u || (!w.cached && g.info.directed && !g.info.in_edges)) return;
       auto const words = [](packed_array const& a) { return a.words.bytes() / 4; };
-      keep_cached_neighbours(g, {},
-                             w.cached ? *w.cached
-                                      : cached_neighbours_worth_keeping(g.info, {words(g.out.packed_targets), words(g.out.packed_weights),
-                                                                                 words(g.in.packed_targets), words(g.in.packed_weights)}),
-                             !w.cached);
+      keep_cached_neighbors(g, {},
+                            w.cached ? *w.cached
+                                     : cached_neighbors_worth_keeping(g.info, {words(g.out.packed_targets), words(g.out.packed_weights),
+                                                                               words(g.in.packed_targets), words(g.in.packed_weights)}),
+                            !w.cached);
     };
     return o;
   }
@@ -127,7 +127,7 @@ class large : public ::testing::Test {
     SCOPED_TRACE(fmt::format("{} in {} bytes", in.string(), bytes));
     convert_options o = how(w, read);
     convert_result const whole = convert(in, at("whole.gnr"), o);
-    cached_neighbours_by_parts beside(w.cached);
+    cached_neighbors_by_parts beside(w.cached);
     o.large = {{}, bytes, w.compress, &beside};
     o.read.block_bytes = 256;
     convert_result const parts = convert(in, at("parts.gnr"), o);
@@ -135,7 +135,7 @@ class large : public ::testing::Test {
     EXPECT_FALSE(whole.by_parts);
     runs_ = parts.by_parts->runs, passes_ = parts.by_parts->passes;
     EXPECT_EQ(parts.notes, whole.notes);
-    EXPECT_EQ(parts.report.arcs_read, whole.report.arcs_read);
+    EXPECT_EQ(parts.report.edges_read, whole.report.edges_read);
     EXPECT_EQ(parts.report.loops_dropped, whole.report.loops_dropped);
     EXPECT_EQ(parts.report.loops_kept, whole.report.loops_kept);
     EXPECT_EQ(parts.report.duplicates_dropped, whole.report.duplicates_dropped);
@@ -267,8 +267,8 @@ TEST_F(large, a_generated_graph_is_the_same_file) {
       generate_options o;
       o.kind = kind, o.scale = 10, o.edge_factor = 9, o.seed = 5;
       o.build.keep_loops = o.build.keep_duplicates = kept;
-      if (kept) o.build.draw_weights = build_options::random_weights{};
-      executor x({place_kind::host, 0});
+      if (kept) o.build.random_weights = build_options::weight_options{};
+      executor x({device_kind::cpu, 0});
       build_report whole, parts;
       graph g = generate(x, o, whole);
       pack(g);
@@ -296,14 +296,14 @@ TEST_F(large, the_budget_decides) {
   std::uint64_t const was = host_budget().limit();
   host_budget().set_limit(host_budget().used() + (std::uint64_t{33} << 20));
   EXPECT_TRUE(plan_conversion(at("g.el"), at("parts.gnr"), o).by_parts);
-  EXPECT_GT(plan_conversion(at("g.el"), at("parts.gnr"), o).scratch_bytes, 8u * whole.report.arcs_read / 2);
+  EXPECT_GT(plan_conversion(at("g.el"), at("parts.gnr"), o).scratch_bytes, 8u * whole.report.edges_read / 2);
   convert_result const parts = convert(at("g.el"), at("parts.gnr"), o);
   ASSERT_TRUE(parts.by_parts);
   EXPECT_GT(parts.by_parts->runs, 0u);
   EXPECT_TRUE(bytes_of(at("whole.gnr")) == bytes_of(at("parts.gnr")));
   EXPECT_THAT(refusal(errc::memory, [&] { plan_conversion(at("g.el"), at("h.sg"), o); }), HasSubstr("sorted by parts into a graph file"));
   convert_options again;
-  again.build.in_lists = true;
+  again.build.in_edges = true;
   host_budget().set_limit(host_budget().used() + (std::uint64_t{1} << 20));
   EXPECT_THAT(refusal(errc::memory, [&] { plan_conversion(at("whole.gnr"), at("h.gnr"), again); }),
               HasSubstr("only an edge list may need more"));
@@ -362,7 +362,7 @@ TEST_F(large, an_interrupt_leaves_nothing) {
   file("g.el", text(edges(), false));
   convert_options o;
   o.large.bytes = 8192;
-  o.build.in_lists = true;
+  o.build.in_edges = true;
   o.large.compress = true;
   bool done = false;
   for (std::uint64_t checks = 0; !done; checks += 1 + checks / 3) {
@@ -383,7 +383,7 @@ class sorter : public large {};
 
 // Equal keys keep their order, also if they exceed a part.
 TEST_F(sorter, equal_keys_keep_their_order) {
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   for (std::uint64_t const distinct : {1, 3, 1000})
     for (std::uint64_t const bytes : {2048, 20000, 1 << 20}) {
       scratch_folder folder(folder_);
@@ -412,7 +412,7 @@ TEST_F(sorter, equal_keys_keep_their_order) {
 
 // Consecutive runs are passed on unchanged, and merged input frees its disk space.
 TEST_F(sorter, keys_that_come_in_order_take_one_pass_of_disk) {
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   scratch_folder folder(folder_);
   arc_sorter s(x, folder, false, 4096);
   std::vector<std::uint64_t> keys(1 << 16);

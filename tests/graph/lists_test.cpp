@@ -13,7 +13,7 @@ namespace {
 using row = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
 
 std::vector<row> rows_of(graph_handle const& g) {
-  graph_lists const lists = lists_of(g);
+  adjacency_arrays const lists = adjacency_of(g);
   std::vector<row> rows(g.info().vertices);
   for (std::uint64_t v = 0; v < rows.size(); ++v)
     for (std::uint64_t i = lists.offsets[v]; i < lists.offsets[v + 1]; ++i) {
@@ -29,16 +29,16 @@ graph_handle make(std::uint32_t id_bytes, bool weights) {
   o.kind = generator::web;
   o.scale = 8;
   o.build.id_bytes = id_bytes;
-  if (weights) o.build.draw_weights = build_options::random_weights{};
+  if (weights) o.build.random_weights = build_options::weight_options{};
   return generate_graph(o);
 }
 
-TEST(lists_of, are_the_graphs_own_where_they_lie_plain) {
+TEST(adjacency_of, are_the_graphs_own_where_they_lie_plain) {
   for (std::uint32_t id_bytes : {4u, 8u})
     for (bool weights : {false, true}) {
       graph_handle const h = make(id_bytes, weights);
       graph const& g = graph_access::of(h);
-      graph_lists const lists = lists_of(h);
+      adjacency_arrays const lists = adjacency_of(h);
       EXPECT_EQ(lists.offsets, g.out.offsets.data());
       EXPECT_EQ(lists.targets, g.out.targets.data());
       EXPECT_EQ(lists.weights, weights ? g.out.weights.data() : nullptr);
@@ -46,15 +46,15 @@ TEST(lists_of, are_the_graphs_own_where_they_lie_plain) {
     }
 }
 
-TEST(lists_of, of_the_other_side_hold_who_leads_to_each) {
+TEST(adjacency_of, of_the_other_side_hold_who_leads_to_each) {
   for (vertex_order order : {vertex_order::natural, vertex_order::random}) {
     std::vector<edge> edges;
     for (std::uint64_t i = 0; i < 2000; ++i) edges.push_back({i * i % 257, i * 31 % 199});
     build_options o;
-    o.in_lists = true;
+    o.in_edges = true;
     graph_handle const g = reorder_graph(build_graph({edges}, o), {order, 1, {}});
     ASSERT_TRUE(g.info().directed);
-    graph_lists const out = lists_of(g), in = lists_of(g, true);
+    adjacency_arrays const out = adjacency_of(g), in = adjacency_of(g, true);
     std::multimap<std::uint64_t, std::uint64_t> there, back;
     for (std::uint64_t v = 0; v < g.info().vertices; ++v) {
       for (std::uint64_t i = out.offsets[v]; i < out.offsets[v + 1]; ++i)
@@ -66,11 +66,11 @@ TEST(lists_of, of_the_other_side_hold_who_leads_to_each) {
   std::vector<edge> const two{{0, 1}, {1, 2}};
   graph_handle const without = build_graph({two});
   errc code{};
-  EXPECT_NE(error_of([&] { lists_of(without, true); }, &code).find("no in-edges"), std::string::npos);
+  EXPECT_NE(error_of([&] { adjacency_of(without, true); }, &code).find("no in-edges"), std::string::npos);
   EXPECT_EQ(code, errc::input);
 }
 
-TEST(lists_of, are_the_same_in_every_order_and_packed) {
+TEST(adjacency_of, are_the_same_in_every_order_and_packed) {
   for (std::uint32_t id_bytes : {4u, 8u})
     for (bool weights : {false, true}) {
       std::vector<row> const plain = rows_of(make(id_bytes, weights));
@@ -83,22 +83,22 @@ TEST(lists_of, are_the_same_in_every_order_and_packed) {
             h = graph_access::wrap(std::move(g));
           }
           EXPECT_EQ(rows_of(h), plain) << static_cast<int>(order) << packed;
-          EXPECT_EQ(lists_of(h).targets_copied, packed || order != vertex_order::natural);
+          EXPECT_EQ(adjacency_of(h).targets_copied, packed || order != vertex_order::natural);
         }
     }
 }
 
-TEST(lists_of, copies_outlive_the_graph) {
-  graph_lists lists;
+TEST(adjacency_of, copies_outlive_the_graph) {
+  adjacency_arrays lists;
   {
     graph_handle const h = reorder_graph(make(4, false), {vertex_order::random, 1, {}});
-    lists = lists_of(h);
+    lists = adjacency_of(h);
   }
   EXPECT_EQ(lists.offsets[0], 0u);
-  EXPECT_EQ(lists.offsets[256], lists_of(make(4, false)).offsets[256]);
+  EXPECT_EQ(lists.offsets[256], adjacency_of(make(4, false)).offsets[256]);
 }
 
-TEST(lists_of, device_edges_are_copied) {
+TEST(adjacency_of, device_edges_are_copied) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   std::vector<row> const plain = rows_of(make(4, true));
   for (bool packed : {false, true}) {
@@ -108,8 +108,8 @@ TEST(lists_of, device_edges_are_copied) {
       pack(g);
       h = graph_access::wrap(std::move(g));
     }
-    h = bring_to(std::move(h), {place_kind::device, 0}, tier::device);
-    EXPECT_TRUE(lists_of(h).targets_copied);
+    h = to_device(std::move(h), {device_kind::cuda, 0}, tier::device);
+    EXPECT_TRUE(adjacency_of(h).targets_copied);
     EXPECT_EQ(rows_of(h), plain);
   }
 }

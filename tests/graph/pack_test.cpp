@@ -112,15 +112,15 @@ TEST(pack, more_blocks_than_a_group_holds) {
 }
 
 TEST(pack, a_kronecker_graph_shrinks) {
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   generate_options gen;
   gen.scale = 14;
-  gen.build.draw_weights = build_options::random_weights{weight_kind::u32, 8, 72, 1};
+  gen.build.random_weights = build_options::weight_options{weight_kind::u32, 8, 72, 1};
   build_report report;
   graph g = generate(here, gen, report);
   std::uint64_t const plain = g.out.targets.bytes(), plain_weights = g.out.weights.bytes();
   pack(g);
-  EXPECT_TRUE(g.info.packed);
+  EXPECT_TRUE(g.info.compressed);
   EXPECT_LT(g.out.packed_targets.bytes() * 5, plain * 3);
   EXPECT_LT(g.out.packed_weights.bytes() * 3, plain_weights);
 }
@@ -140,7 +140,7 @@ struct copy_runs {
 };
 
 template <int Width>
-void teams_read(place where, access_mode how) {
+void teams_read(execution_device where, access_mode how) {
   executor x(where);
   int const device = x.device();
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -52,10 +52,10 @@ void expect_same_graph(graph const& is, graph const& was) {
   EXPECT_EQ(is.info.id_bytes, was.info.id_bytes);
   EXPECT_EQ(is.info.weights, was.info.weights);
   EXPECT_EQ(is.info.directed, was.info.directed);
-  ASSERT_EQ(is.info.in_lists, was.info.in_lists);
+  ASSERT_EQ(is.info.in_edges, was.info.in_edges);
   check_csr(is.info, is.out.offsets.data(), is.out.targets.data(), "out");
   EXPECT_EQ(arcs_of(is, is.out), arcs_of(was, was.out));
-  if (is.info.in_lists) {
+  if (is.info.in_edges) {
     check_csr(is.info, is.in.offsets.data(), is.in.targets.data(), "in");
     EXPECT_EQ(arcs_of(is, is.in), arcs_of(was, was.in));
   }
@@ -108,7 +108,7 @@ struct shape {
   bool undirected = true;
   std::uint32_t id_bytes = 4;
   weight_kind weights = weight_kind::none;
-  bool in_lists = false, multi = false;
+  bool in_edges = false, multi = false;
   std::uint64_t sparse = 1;  // ids are multiples of it
   std::uint64_t base = 0;
 };
@@ -136,7 +136,7 @@ graph make(shape const& s, std::uint64_t edges = 3000) {
   build_options o;
   o.keep_loops = o.keep_duplicates = s.multi;
   o.id_bytes = s.id_bytes;
-  o.in_lists = s.in_lists;
+  o.in_edges = s.in_edges;
   if (s.sparse != 1) o.numbering = build_options::ids::compact;
   build_report report;
   return build_graph(std::move(e), o, report);
@@ -224,8 +224,8 @@ TEST_P(reorder_at, gives_the_hosts_bytes) {
         graph from = copy_of(plain), home = copy_of(plain);
         if (packed) pack(from), pack(home);
         graph const wanted = reorder(std::move(home), {by, 1, score});
-        graph_handle there = bring_to(graph_access::wrap(std::move(from)), where());
-        graph const got = graph_access::take(bring_to(reorder_graph(std::move(there), {by, 1, score}, where()), {}));
+        graph_handle there = to_device(graph_access::wrap(std::move(from)), where());
+        graph const got = graph_access::take(to_device(reorder_graph(std::move(there), {by, 1, score}, where()), {}));
         expect_same_bytes(got, wanted);
       }
     }
@@ -390,8 +390,8 @@ TEST(reorder, sources_are_the_same_vertices) {
 TEST(reorder, memory_is_told_and_kept) {
   generate_options o;
   o.scale = 14;
-  o.build.draw_weights = {weight_kind::u32, 1, 9, 1};
-  executor x({place_kind::host, 0});
+  o.build.random_weights = {weight_kind::u32, 1, 9, 1};
+  executor x({device_kind::cpu, 0});
   build_report report;
   for (vertex_order by : orders) {
     graph g = generate(x, o, report);
@@ -430,7 +430,7 @@ TEST_F(reorder_files, there_and_back) {
     save_graph(g, at / "g.gnr");
     check_container(at / "g.gnr");
     load_options all;
-    all.in_lists = g.info.in_lists;
+    all.in_edges = g.info.in_edges;
     all.weights = g.info.weights != weight_kind::none;
     expect_same_bytes(load_graph(at / "g.gnr", all), g);
     EXPECT_EQ(read_header(at / "g.gnr").sections.back().name, "by id");
@@ -448,7 +448,7 @@ TEST_F(reorder_files, converted_again) {
     convert(at / "g.gnr", at / "other.gnr", other);
     check_container(at / "other.gnr");
     load_options all;
-    all.in_lists = g.info.in_lists;
+    all.in_edges = g.info.in_edges;
     all.weights = g.info.weights != weight_kind::none;
     graph const wide = load_graph(at / "other.gnr", all);
     EXPECT_EQ(wide.info.order, vertex_order::degree);

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "core/random.hpp"
-#include "garner/jobs.hpp"
+#include "garner/algorithms.hpp"
 #include "graph/generate.hpp"
 #include "graph/pack.hpp"
 #include "graph/transpose.hpp"
@@ -36,7 +36,7 @@ struct shape {
   bool multi = false;
 };
 // One vertex with 150 in-edges, some isolated.
-graph directed(shape const& s, bool in_lists) {
+graph directed(shape const& s, bool in_edges) {
   edge_list e;
   e.vertices = 500;
   e.source = "a test";
@@ -47,7 +47,7 @@ graph directed(shape const& s, bool in_lists) {
   e.weights_are = s.weights;
   build_options o;
   o.id_bytes = s.id_bytes;
-  o.in_lists = in_lists;
+  o.in_edges = in_edges;
   o.keep_duplicates = o.keep_loops = s.multi;
   build_report report;
   return build_graph(std::move(e), o, report);
@@ -57,7 +57,7 @@ std::vector<std::uint8_t> bytes_of(memory_block const& b) {
   return {p, p + b.bytes()};
 }
 void expect_same_in_lists(graph const& a, graph const& b) {
-  EXPECT_TRUE(a.info.in_lists && b.info.in_lists);
+  EXPECT_TRUE(a.info.in_edges && b.info.in_edges);
   EXPECT_TRUE(std::equal(a.in.offsets.begin(), a.in.offsets.end(), b.in.offsets.begin(), b.in.offsets.end()));
   EXPECT_EQ(bytes_of(a.in.targets), bytes_of(b.in.targets));
   EXPECT_EQ(bytes_of(a.in.weights), bytes_of(b.in.weights));
@@ -72,7 +72,7 @@ TEST_F(sources, in_lists_are_those_that_building_makes) {
     graph packed = directed(s, false);
     pack(packed);
     add_in_lists(packed);
-    EXPECT_TRUE(packed.info.packed);
+    EXPECT_TRUE(packed.info.compressed);
     unpack(packed);
     graph as_packed = directed(s, true);
     pack(as_packed), unpack(as_packed);
@@ -80,7 +80,7 @@ TEST_F(sources, in_lists_are_those_that_building_makes) {
   }
   graph undirected = make_graph({{0, 1}}, true);
   add_in_lists(undirected);
-  EXPECT_FALSE(undirected.info.in_lists);
+  EXPECT_FALSE(undirected.info.in_edges);
 }
 
 TEST_F(sources, in_lists_are_made_where_the_file_has_none) {
@@ -90,15 +90,15 @@ TEST_F(sources, in_lists_are_made_where_the_file_has_none) {
     save_graph(without, folder / "without.gnr");
     save_graph(with, folder / "with.gnr");
     graph_source from(folder / "without.gnr");
-    EXPECT_FALSE(from.info().in_lists);
+    EXPECT_FALSE(from.info().in_edges);
     EXPECT_EQ(from.making_bytes(false), 0u);
     from.want_in_lists();
-    EXPECT_TRUE(from.info().in_lists && from.makes_in_lists());
+    EXPECT_TRUE(from.info().in_edges && from.makes_in_lists());
     EXPECT_GT(from.making_bytes(false), 0u);
     EXPECT_TRUE(from.offsets(true).empty());
     open_options asks;
-    EXPECT_FALSE(open_graph(folder / "without.gnr", asks).info().in_lists) << "unless asked";
-    asks.in_lists = true;
+    EXPECT_FALSE(open_graph(folder / "without.gnr", asks).info().in_edges) << "unless asked";
+    asks.in_edges = true;
     graph_handle const made = open_graph(folder / "without.gnr", asks), kept = open_graph(folder / "with.gnr");
     EXPECT_EQ(pagerank(made).rank, pagerank(kept).rank);
   }
@@ -111,7 +111,7 @@ TEST_F(sources, names_stand_for_generated_graphs) {
     how.kind = kind;
     how.scale = kind == generator::kron ? 8 : kind == generator::uniform ? 7 : 9;
     how.edge_factor = factor;
-    executor x({place_kind::host, 0});
+    executor x({device_kind::cpu, 0});
     build_report report;
     graph const g = generate(x, how, report);
     graph_source from(name);

@@ -36,7 +36,7 @@ TEST(load_plan, says_what_a_loader_then_takes) {
         how.scale = 14;
         graph_handle const g = generate_graph(how);
         graph const& inside = graph_access::of(g);
-        place const where{place_kind::simulated, 0};
+        execution_device const where{device_kind::simulated, 0};
         std::uint64_t const n = g.info().vertices, width = 16;
         std::vector<float> rows(n * width), degree(n);
         std::vector<std::int64_t> train;
@@ -54,12 +54,12 @@ TEST(load_plan, says_what_a_loader_then_takes) {
         q.row_bytes = width * 4;
         q.rows_kept = static_cast<std::uint64_t>(kept * static_cast<double>(n));
         q.near_limit = 1u << 30;
-        q.loader.batch = 256, q.loader.window = 8;
+        q.loader.batch_size = 256, q.loader.window = 8;
         load_plan const p = plan_load(q);
 
         tiered_options t;
-        t.where = where;
-        t.device_budget = q.rows_kept * q.row_bytes;
+        t.device = where;
+        t.feature_cache = q.rows_kept * q.row_bytes;
         t.scores = degree;
         tiered_tensor table({rows.data(), n, width, element::f32, {}}, t);
         block_options drawn;
@@ -76,7 +76,7 @@ TEST(load_plan, says_what_a_loader_then_takes) {
           EXPECT_LT(planned, was * (1 + off));
         };
         EXPECT_EQ(p.training, static_cast<double>(train.size()));
-        near(p.vertices, each(r.vertices), 0.2);
+        near(p.vertices, each(r.nodes), 0.2);
         near(p.edges, each(r.edges), 0.15);
         near(p.far_rows, each(r.rows[tier::host]), 0.3);
         if (kept > 0) near(p.near_rows, each(r.rows[tier::device]), 0.25);
@@ -100,7 +100,7 @@ TEST(load_plan, says_what_lists_that_are_kept_spare) {
   how.scale = 13;
   graph_handle const g = generate_graph(how);
   graph const& inside = graph_access::of(g);
-  place const where{place_kind::simulated, 0};
+  execution_device const where{device_kind::simulated, 0};
   std::uint64_t const n = g.info().vertices, all = g.info().edges * 4;
   score_options of;
   of.sampling = {{10, 5}, hop_rule::last, 256, 1};
@@ -111,10 +111,10 @@ TEST(load_plan, says_what_lists_that_are_kept_spare) {
   load_question q;
   q.info = g.info(), q.where = where, q.lists_far = true, q.list_bytes = all, q.fanouts = {10, 5}, q.near_limit = 1u << 30;
   q.degrees = degree_classes(inside.out.offsets.data(), n);
-  q.loader.batch = 256;
+  q.loader.batch_size = 256;
   auto const asked = [&](std::uint64_t kept, std::uint64_t* near) {
     block_options o;
-    o.device_budget = kept, o.scores = score;
+    o.graph_cache = kept, o.scores = score;
     block_sampler s(where, g, q.fanouts, o);
     *near = s.bytes();
     for (std::uint64_t b = 0; b < 8; ++b) s.sample(b, std::span<std::int64_t const>(train).subspan(b * 256, 256));
@@ -152,16 +152,16 @@ TEST(load_plan, nothing_crosses_at_the_host_nor_where_all_is_near) {
   q.info.vertices = 1000, q.info.edges = 10000;
   q.fanouts = {5, -1};
   q.row_bytes = 100;
-  q.loader.batch = 10;
+  q.loader.batch_size = 10;
   load_plan const host = plan_load(q);
   EXPECT_EQ(host.sample.bytes_link() + host.rows.bytes_link(), 0u);
   EXPECT_EQ(host.far_rows, 0);
   EXPECT_NEAR(host.edges, 10 * 5 + 50 * 10, 60);  // the mean degree is 10
-  q.where = {place_kind::simulated, 0};
+  q.where = {device_kind::simulated, 0};
   q.rows_kept = 1000;
   load_plan const kept = plan_load(q);
   EXPECT_EQ(kept.rows.bytes_link(), 0u);
-  q.rows_kept = 0, q.loader.way = load_way::zero_copy;
+  q.rows_kept = 0, q.loader.strategy = load_strategy::zero_copy;
   load_plan const each = plan_load(q);
   EXPECT_EQ(each.fetched_rows, each.far_rows);
   EXPECT_EQ(each.window_rows, 0);
@@ -187,7 +187,7 @@ TEST(load_plan, the_window_is_the_most_that_takes_a_quarter_of_what_is_free) {
   q.info.vertices = 100000, q.info.edges = 1000000;
   q.fanouts = {10, 5};
   q.row_bytes = 512;
-  q.where = {place_kind::simulated, 0};
+  q.where = {device_kind::simulated, 0};
   q.near_limit = std::uint64_t{64} << 30;
   EXPECT_EQ(plan_load(q).window, 32u);
   double before = 1e18;
@@ -210,8 +210,8 @@ TEST(load_plan, rows_of_a_file_are_those_that_neither_device_nor_host_keeps) {
   q.info.vertices = 10000, q.info.edges = 100000;
   q.fanouts = {10, 5};
   q.row_bytes = 512;
-  q.loader.batch = 64, q.loader.window = 4;
-  for (place const where : {place{}, place{place_kind::simulated, 0}}) {
+  q.loader.batch_size = 64, q.loader.window = 4;
+  for (execution_device const where : {execution_device{}, execution_device{device_kind::simulated, 0}}) {
     q.where = where;
     q.rows_at_home.reset(), q.rows_kept = 0;
     double const all = plan_load(q).vertices;
@@ -221,7 +221,7 @@ TEST(load_plan, rows_of_a_file_are_those_that_neither_device_nor_host_keeps) {
     EXPECT_LT(plan_load(q).file_reads, plan_load(q).file_rows);  // four mini-batches share some rows
     q.rows_at_home = 5000;
     EXPECT_NEAR(plan_load(q).file_rows, all / 2, 1e-6 * all);
-    if (where.kind == place_kind::simulated) q.rows_kept = 2500;
+    if (where.kind == device_kind::simulated) q.rows_kept = 2500;
     EXPECT_NEAR(plan_load(q).file_rows, all * (q.rows_kept ? 0.25 : 0.5), 1e-6 * all);
     q.rows_at_home = 10000;
     EXPECT_EQ(plan_load(q).file_reads, 0);
@@ -258,7 +258,7 @@ TEST(load_plan, says_what_a_loader_of_several_types_then_takes) {
   graph_handle const g = generate_graph(how);
   graph const& inside = graph_access::of(g);
   std::uint64_t const n = g.info().vertices, width = 16;
-  place const where{place_kind::simulated, 0};
+  execution_device const where{device_kind::simulated, 0};
   std::vector<float> rows(n * width);
   std::vector<std::int64_t> train;
   for (std::uint64_t v = 0; v < n; v += 3) train.push_back(static_cast<std::int64_t>(v));
@@ -269,7 +269,7 @@ TEST(load_plan, says_what_a_loader_of_several_types_then_takes) {
         // Persons know persons, and belong to groups; groups have persons.
         load_question q;
         q.where = where, q.fanouts = {4, 3}, q.rule = rule, q.disjoint = disjoint, q.near_limit = 1u << 30;
-        q.loader.batch = 64, q.loader.window = 4;
+        q.loader.batch_size = 64, q.loader.window = 4;
         q.seeds = static_cast<double>(train.size());
         std::uint64_t const* const at = inside.out.offsets.data();
         std::vector<relation_degrees> const of{{0, 0, at, at}, {1, 0, at, at}, {0, 1, at, at}};
@@ -281,13 +281,13 @@ TEST(load_plan, says_what_a_loader_of_several_types_then_takes) {
         std::vector<tiered_tensor> tables;
         for (std::uint32_t t : {0u, 1u}) {
           tiered_options o;
-          o.where = where, o.device_budget = q.types[t].rows_kept * q.types[t].row_bytes;
+          o.device = where, o.feature_cache = q.types[t].rows_kept * q.types[t].row_bytes;
           tables.emplace_back(row_array{rows.data(), n, (t + 1) * width, element::f16, {}}, o);
         }
         block_options drawn;
         drawn.rule = rule, drawn.disjoint = disjoint;
         std::vector<sampled_relation> relations;
-        for (relation_degrees const& r : of) relations.push_back({&g, list_side::out, r.from, r.to, q.fanouts});
+        for (relation_degrees const& r : of) relations.push_back({&g, edge_direction::out, r.from, r.to, q.fanouts});
         std::uint64_t const before = host_budget().used();
         block_sampler sampler(where, {{n}, {n}}, std::move(relations), drawn);
         loader l(sampler, {{&tables[0], 0, false, {}}, {&tables[1], 1, false, {}}}, train, q.loader);
@@ -295,8 +295,8 @@ TEST(load_plan, says_what_a_loader_of_several_types_then_takes) {
         while (batches < 24) {
           auto const b = l.next();
           ASSERT_TRUE(b);
-          for (std::uint32_t t : {0u, 1u}) seen[t] += static_cast<double>(b->drawn().of_type(t).count);
-          for (std::size_t r = 0; r < 3; ++r) edges[r] += static_cast<double>(b->drawn().of_relation(r).count);
+          for (std::uint32_t t : {0u, 1u}) seen[t] += static_cast<double>(b->subgraph().of_type(t).count);
+          for (std::size_t r = 0; r < 3; ++r) edges[r] += static_cast<double>(b->subgraph().of_relation(r).count);
           ++batches;
         }
         load_report const r = l.report();

@@ -28,11 +28,11 @@ using namespace garner::testing;
 
 constexpr std::uint64_t vertices = 3000, width = 5;
 
-graph_handle a_graph(place where) {
+graph_handle a_graph(execution_device where) {
   std::vector<arc> arcs;
   for (std::uint64_t i = 0; i < 30000; ++i)
     arcs.push_back({random_bits(1, 0, i) % vertices, random_bits(1, 1, i) % (i % 3 ? vertices : 50)});
-  return bring_to(graph_access::wrap(make_graph(arcs, true, vertices)), where, tier::host);
+  return to_device(graph_access::wrap(make_graph(arcs, true, vertices)), where, tier::host);
 }
 std::vector<float> the_rows() {
   std::vector<float> rows(vertices * width);
@@ -52,7 +52,7 @@ std::vector<std::int64_t> seeds_of(std::uint64_t n) {
 
 // Everything that a loader needs, on a device; `kept`: rows in device or simulated memory.
 struct world {
-  place where;
+  execution_device where;
   graph_handle g;
   std::vector<float> rows = the_rows();
   std::vector<std::int64_t> labels = the_labels();
@@ -61,10 +61,10 @@ struct world {
   std::vector<std::int64_t> fanouts;
   block_sampler sampler;
 
-  static tiered_options tiers(place p, std::uint64_t kept) {
+  static tiered_options tiers(execution_device p, std::uint64_t kept) {
     tiered_options o;
-    o.where = p;
-    if (p.kind != place_kind::host) o.device_budget = kept * width * 4;
+    o.device = p;
+    if (p.kind != device_kind::cpu) o.feature_cache = kept * width * 4;
     return o;
   }
   static block_options with_ids() {
@@ -72,7 +72,7 @@ struct world {
     o.edge_ids = true;
     return o;
   }
-  explicit world(place p, std::uint64_t kept = 300, std::vector<std::int64_t> f = {4, 3})
+  explicit world(execution_device p, std::uint64_t kept = 300, std::vector<std::int64_t> f = {4, 3})
       : where(p),
         g(a_graph(p)),
         features({rows.data(), vertices, width, element::f32, {}}, tiers(p, kept)),
@@ -92,8 +92,8 @@ struct taken_batch {
   bool operator==(taken_batch const&) const = default;
 };
 taken_batch taken(executor& x, mini_batch const& b) {
-  auto const& v = b.drawn().of_type(0);
-  auto const& e = b.drawn().of_relation(0);
+  auto const& v = b.subgraph().of_type(0);
+  auto const& e = b.subgraph().of_relation(0);
   auto const& f = b.of_table(0);
   EXPECT_EQ(f.count, v.count);
   EXPECT_EQ(f.row_bytes, width * 4);
@@ -108,7 +108,7 @@ taken_batch taken(executor& x, mini_batch const& b) {
           host_copy(x, static_cast<std::int64_t const*>(b.of_table(1).data), b.seeds()),
           host_copy(x, static_cast<float const*>(f.data), f.count * width)};
 }
-std::vector<taken_batch> epoch_of(loader& l, place where) {
+std::vector<taken_batch> epoch_of(loader& l, execution_device where) {
   executor x(where);
   std::vector<taken_batch> all;
   while (std::optional<mini_batch> b = l.next()) all.push_back(taken(x, *b));
@@ -129,7 +129,7 @@ void expect_right(world& w, std::vector<taken_batch> const& epoch, std::vector<s
     for (std::size_t i = 0; i < b.ids.size(); ++i)
       for (std::size_t k = 0; k < width; ++k)
         ASSERT_EQ(b.rows[i * width + k], static_cast<float>(static_cast<std::uint64_t>(b.ids[i]) * width + k)) << "mini-batch " << b.index;
-    blocks const d = one.sample(b.epoch * batches + b.index, mine);
+    sampled_subgraph const d = one.sample(b.epoch * batches + b.index, mine);
     executor x({});
     EXPECT_EQ(b.ids, host_copy(x, d.of_type(0).ids, d.of_type(0).count));
     EXPECT_EQ(b.row, host_copy(x, d.of_relation(0).row, d.of_relation(0).count));
@@ -142,18 +142,18 @@ GARNER_AT_EVERY_PLACE(loader_at);
 
 TEST_P(loader_at, hands_over_what_sample_then_index_gives_in_every_way) {
   std::vector<taken_batch> first;
-  for (load_way const way : all_load_ways)
+  for (load_strategy const strategy : all_load_strategies)
     for (std::uint32_t const window : {1u, 3u, 8u})
       for (std::uint64_t const kept : {0u, 300u}) {
         world w(where(), kept);
         loader_options o;
-        o.batch = 64, o.way = way, o.window = window, o.ahead = 1 + window % 3;
+        o.batch_size = 64, o.strategy = strategy, o.window = window, o.prefetch = 1 + window % 3;
         loader l = w.load(1000, o);
         EXPECT_EQ(l.batches(), 16u);
         std::vector<taken_batch> const epoch = epoch_of(l, where());
-        ASSERT_EQ(epoch.size(), 16u) << to_string(way);
+        ASSERT_EQ(epoch.size(), 16u) << to_string(strategy);
         if (first.empty()) first = epoch, expect_right(w, epoch, seeds_of(1000), 16);
-        else EXPECT_TRUE(epoch == first) << to_string(way) << " " << window << " " << kept;
+        else EXPECT_TRUE(epoch == first) << to_string(strategy) << " " << window << " " << kept;
         load_report const r = l.report();
         EXPECT_EQ(r.batches, 16u);
         EXPECT_EQ(r.seeds, 1000u);
@@ -168,15 +168,15 @@ TEST_P(loader_at, hands_over_what_sample_then_index_gives_in_every_way) {
         std::set<std::int64_t> all;
         for (taken_batch const& b : second) all.insert(b.positions.begin(), b.positions.end());
         EXPECT_EQ(all.size(), 1000u);
-        if (way == load_way::window && kept == 0) expect_right(w, second, seeds_of(1000), 16);
+        if (strategy == load_strategy::window && kept == 0) expect_right(w, second, seeds_of(1000), 16);
       }
 }
 
 TEST_P(loader_at, chooses_its_window_by_what_the_first_took_and_tells_it) {
-  bool const host = where().kind == place_kind::host;
+  bool const host = where().kind == device_kind::cpu;
   world w(where(), 0);
   loader_options o;
-  o.batch = 16;
+  o.batch_size = 16;
   loader l = w.load(1000, o);
   EXPECT_LE(l.report().window, 8u);
   std::vector<taken_batch> const epoch = epoch_of(l, where());
@@ -186,7 +186,7 @@ TEST_P(loader_at, chooses_its_window_by_what_the_first_took_and_tells_it) {
   loader said = w.load(1000, o);
   EXPECT_TRUE(epoch_of(said, where()) == epoch);
   EXPECT_EQ(said.report().window, host ? 2u : 8u);
-  if (where().kind != place_kind::simulated) return;
+  if (where().kind != device_kind::simulated) return;
   o.window = 0;
   loader little = w.load(1000, o);  // constructed while memory suffices
   std::uint64_t const limit = host_budget().limit();
@@ -201,49 +201,49 @@ TEST_P(loader_at, hands_over_right_rows_while_the_window_grows) {
   constexpr std::uint64_t many = 1u << 16, wide = 4;
   std::vector<arc> arcs;
   for (std::uint64_t i = 0; i < many * 8; ++i) arcs.push_back({random_bits(1, 0, i) % many, random_bits(1, 1, i) % many});
-  graph_handle const g = bring_to(graph_access::wrap(make_graph(arcs, true, many)), where(), tier::host);
+  graph_handle const g = to_device(graph_access::wrap(make_graph(arcs, true, many)), where(), tier::host);
   std::vector<float> rows(many * wide);
   std::iota(rows.begin(), rows.end(), 0.f);
   tiered_options near;
-  near.where = where();
-  if (where().kind != place_kind::host) near.device_budget = 0;
+  near.device = where();
+  if (where().kind != device_kind::cpu) near.feature_cache = 0;
   tiered_tensor features({rows.data(), many, wide, element::f32, {}}, near);
   std::vector<std::int64_t> const fanouts{4, 4};
   block_sampler sampler(where(), g, fanouts, {});
   std::vector<std::int64_t> seeds(4000);
   for (std::size_t i = 0; i < seeds.size(); ++i) seeds[i] = static_cast<std::int64_t>(i * 16);
   loader_options o;
-  o.batch = 32;
+  o.batch_size = 32;
   executor x(where());
-  for (int trial = where().kind == place_kind::simulated && x.asynchronous() ? 16 : 1; trial; --trial) {
+  for (int trial = where().kind == device_kind::simulated && x.asynchronous() ? 16 : 1; trial; --trial) {
     loader l(sampler, {{&features, 0, false, {}}}, seeds, o);
     std::uint64_t wrong = 0;
     for (int epoch = 0; epoch < 2; ++epoch)
       while (std::optional<mini_batch> const b = l.next()) {
-        auto const& v = b->drawn().of_type(0);
+        auto const& v = b->subgraph().of_type(0);
         std::vector<std::int64_t> const ids = host_copy(x, v.ids, v.count);
         std::vector<float> const came = host_copy(x, static_cast<float const*>(b->of_table(0).data), v.count * wide);
         for (std::size_t i = 0; i < came.size(); ++i)
           wrong += came[i] != static_cast<float>(static_cast<std::uint64_t>(ids[i / wide]) * wide + i % wide);
       }
     ASSERT_EQ(wrong, 0u);
-    EXPECT_EQ(l.report().window, where().kind == place_kind::host ? 2u : 32u);
+    EXPECT_EQ(l.report().window, where().kind == device_kind::cpu ? 2u : 32u);
   }
 }
 
 TEST_P(loader_at, draws_as_many_together_where_lists_lie_far_as_where_rows_do) {
   auto const window_of = [&](bool lists_far) {
     world w(where(), vertices);
-    if (where().kind == place_kind::device) w.g = bring_to(std::move(w.g), where(), lists_far ? tier::host : tier::device);
+    if (where().kind == device_kind::cuda) w.g = to_device(std::move(w.g), where(), lists_far ? tier::host : tier::device);
     block_sampler sampler(where(), w.g, w.fanouts, w.options);
     loader_options o;
-    o.batch = 16;
+    o.batch_size = 16;
     loader l(sampler, {{&w.features, 0, false, {}}, {&w.targets, 0, true, {}}}, seeds_of(1000), o);
     expect_right(w, epoch_of(l, where()), seeds_of(1000), 63);
     return l.report().window;
   };
   bool const later = runs_later(where());  // simulated adjacency is remote, whatever the options
-  EXPECT_EQ(window_of(false), where().kind == place_kind::device ? 8u : later ? 32u : 2u);
+  EXPECT_EQ(window_of(false), where().kind == device_kind::cuda ? 8u : later ? 32u : 2u);
   EXPECT_EQ(window_of(true), later ? 32u : 2u);
 }
 
@@ -251,7 +251,7 @@ TEST_P(loader_at, is_right_where_the_window_is_too_small) {
   for (std::uint64_t const bytes : {0ull, 20ull, 4000ull, 20000ull}) {
     world w(where(), 0);
     loader_options o;
-    o.batch = 100, o.way = load_way::window, o.window = 4, o.window_bytes = bytes;
+    o.batch_size = 100, o.strategy = load_strategy::window, o.window = 4, o.window_bytes = bytes;
     loader l = w.load(1200, o);
     for (int e = 0; e < 2; ++e) expect_right(w, epoch_of(l, where()), seeds_of(1200), 12);
   }
@@ -260,7 +260,7 @@ TEST_P(loader_at, is_right_where_the_window_is_too_small) {
 TEST_P(loader_at, resumes_at_the_very_mini_batch) {
   world w(where());
   loader_options o;
-  o.batch = 50;
+  o.batch_size = 50;
   std::vector<taken_batch> whole;
   {
     loader l = w.load(600, o);
@@ -286,7 +286,7 @@ TEST_P(loader_at, resumes_at_the_very_mini_batch) {
   }
   loader l = w.load(600, o);
   std::string const mine = l.state().text();
-  o.batch = 51;
+  o.batch_size = 51;
   loader other = w.load(600, o);
   EXPECT_NE(error_of([&] { other.resume(load_state::parse(mine)); }).find("another loader"), std::string::npos);
   EXPECT_NE(error_of([&] { load_state::parse("garner-loader 2"); }).find("is not a state of a loader"), std::string::npos);
@@ -297,7 +297,7 @@ TEST_P(loader_at, resumes_at_the_very_mini_batch) {
 TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
   world w(where());
   loader_options o;
-  o.batch = 50, o.rank = 1, o.ranks = 2;
+  o.batch_size = 50, o.rank = 1, o.ranks = 2;
   loader l = w.load(600, o);
   ASSERT_TRUE(l.next());
   std::vector<std::vector<std::int64_t>> mine;
@@ -305,7 +305,7 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
   mine[0][7] = mine[0][3];
   auto const open = [&](loader& to, std::uint64_t draws) {
     to.open(9, draws);
-    for (auto const& seeds : mine) to.give({{0, seeds}});
+    for (auto const& seeds : mine) to.submit({{0, seeds}});
     to.end();
   };
   graph_handle const home = a_graph({});
@@ -318,7 +318,7 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
     std::vector<taken_batch> const epoch = epoch_of(l, where());
     ASSERT_EQ(epoch.size(), mine.size());
     for (std::uint64_t b = 0; b < mine.size(); ++b) {
-      blocks const d = one.sample(draws + b, mine[b]);
+      sampled_subgraph const d = one.sample(draws + b, mine[b]);
       EXPECT_EQ(epoch[b].epoch, 9u);
       EXPECT_EQ(epoch[b].index, b);
       EXPECT_EQ(epoch[b].ids, host_copy(here, d.of_type(0).ids, d.of_type(0).count));
@@ -349,19 +349,19 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
     l.open(9, 1000);
     std::size_t given = 0;
     for (std::size_t b = 0; b < 60; ++b) {
-      for (; given < std::min<std::size_t>(60, b + at_once); ++given) l.give({{0, mine[given % mine.size()]}});
+      for (; given < std::min<std::size_t>(60, b + at_once); ++given) l.submit({{0, mine[given % mine.size()]}});
       std::optional<mini_batch> const got = l.next();
       ASSERT_TRUE(got) << b;
       if (b < mine.size()) {
         EXPECT_TRUE(taken(x, *got) == first[b]);
       }
-      blocks const d = one.sample(1000 + b, mine[b % mine.size()]);
+      sampled_subgraph const d = one.sample(1000 + b, mine[b % mine.size()]);
       EXPECT_EQ(taken(x, *got).ids, host_copy(here, d.of_type(0).ids, d.of_type(0).count));
     }
     EXPECT_NE(error_of([&] { l.next(); }).find("all 60 mini-batches that were given have been handed over"), std::string::npos);
     l.end();
     EXPECT_FALSE(l.next());
-    EXPECT_NE(error_of([&] { l.give({}); }).find("no epoch is open"), std::string::npos);
+    EXPECT_NE(error_of([&] { l.submit({}); }).find("no epoch is open"), std::string::npos);
   }
   // Fewer than a group, then many during their delivery: the order is kept. A state covers delivered mini-batches only.
   loader_options four = o;
@@ -370,7 +370,7 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
   few.open(9, 1000);
   std::size_t more = 0;
   auto const give = [&](std::size_t n) {
-    for (; n > 0; --n) few.give({{0, mine[more++ % mine.size()]}});
+    for (; n > 0; --n) few.submit({{0, mine[more++ % mine.size()]}});
   };
   give(4);
   for (std::size_t b = 0; b < 40; ++b) {
@@ -383,18 +383,18 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
   }
   loader again = w.load(600, four);
   again.open(9, 1000);
-  again.give({{0, mine[0]}});
+  again.submit({{0, mine[0]}});
   again.resume(load_state::parse(saved));
-  again.give({{0, mine[1]}});
+  again.submit({{0, mine[1]}});
   EXPECT_TRUE(taken(x, *again.next()) == first[1]);
   l.open(1);
   l.end();
   EXPECT_EQ(l.batches(), 0u);
   EXPECT_FALSE(l.next());
   l.open(1);
-  EXPECT_NE(error_of([&] { l.give({{0, {5, 3000}}}); }).find("seed 3000 at position 1"), std::string::npos);
-  EXPECT_NE(error_of([&] { l.give({{0, {5, 6}, {1}}}); }).find("1 times for 2"), std::string::npos);
-  EXPECT_NE(error_of([&] { l.give({{7, {5}}}); }).find("type 7"), std::string::npos);
+  EXPECT_NE(error_of([&] { l.submit({{0, {5, 3000}}}); }).find("seed 3000 at position 1"), std::string::npos);
+  EXPECT_NE(error_of([&] { l.submit({{0, {5, 6}, {1}}}); }).find("1 times for 2"), std::string::npos);
+  EXPECT_NE(error_of([&] { l.submit({{7, {5}}}); }).find("type 7"), std::string::npos);
   EXPECT_EQ(l.batches(), 0u);
   l.begin(2);  // back to its own seeds
   EXPECT_EQ(l.batches(), 6u);
@@ -404,7 +404,7 @@ TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
 TEST_P(loader_at, shares_the_seeds_among_ranks) {
   world w(where());
   loader_options o;
-  o.batch = 50, o.ranks = 3;
+  o.batch_size = 50, o.ranks = 3;
   std::multiset<std::int64_t> all;
   for (o.rank = 0; o.rank < 3; ++o.rank) {
     loader l = w.load(1000, o);
@@ -418,7 +418,7 @@ TEST_P(loader_at, shares_the_seeds_among_ranks) {
 TEST_P(loader_at, in_order_and_without_a_rest_where_that_is_asked) {
   world w(where());
   loader_options o;
-  o.batch = 64, o.shuffle = false, o.drop_last = true;
+  o.batch_size = 64, o.shuffle = false, o.drop_last = true;
   loader l = w.load(200, o);
   std::vector<taken_batch> const epoch = epoch_of(l, where());
   ASSERT_EQ(epoch.size(), 3u);
@@ -432,11 +432,11 @@ TEST_P(loader_at, keeps_what_a_stream_reads_until_it_has_read_it_when_the_loader
   executor x(where()), reader(where());
   for (bool const goes_first : {true, false}) {
     loader_options o;
-    o.batch = 64, o.ahead = 1, o.shuffle = false;
+    o.batch_size = 64, o.prefetch = 1, o.shuffle = false;
     std::optional<loader> l(w.load(1000, o));
     buffer<std::uint8_t> const busy(x.near(), x.on_device() ? 256u << 20 : 1, x.device(), "a test");
     std::optional<mini_batch> b = l->next(stream_ref::of_address(reader.stream()));
-    std::vector<std::int64_t> const ids = host_copy(x, b->drawn().of_type(0).ids, b->drawn().of_type(0).count);
+    std::vector<std::int64_t> const ids = host_copy(x, b->subgraph().of_type(0).ids, b->subgraph().of_type(0).count);
     buffer<float> const rows(x.near(), ids.size() * width, x.device(), "a test");
     for (int k = 0; k < 40; ++k) reader.fill(busy.data(), k, busy.bytes());
     reader.copy(rows.data(), b->of_table(0).data, rows.bytes());
@@ -454,7 +454,7 @@ TEST_P(loader_at, waits_for_a_caller_that_keeps_what_it_took_and_ends_when_it_st
   world w(where());
   executor x(where());
   loader_options o;
-  o.batch = 50, o.ahead = 3;
+  o.batch_size = 50, o.prefetch = 3;
   loader l = w.load(1000, o);
   std::vector<mini_batch> kept;
   for (int i = 0; i < 9; ++i) kept.push_back(std::move(*l.next()));
@@ -479,7 +479,7 @@ TEST_P(loader_at, keeps_a_mini_batch_until_every_stream_that_uses_it_has_read_it
   world w(where(), 0);
   executor x(where()), first(where()), second(where());
   loader_options o;
-  o.batch = 64, o.ahead = 1, o.shuffle = false;
+  o.batch_size = 64, o.prefetch = 1, o.shuffle = false;
   loader l = w.load(1000, o);
   std::uint64_t const batches = l.batches();
   buffer<std::uint8_t> const busy(x.near(), x.on_device() ? 256u << 20 : 1, x.device(), "a test");
@@ -488,7 +488,7 @@ TEST_P(loader_at, keeps_a_mini_batch_until_every_stream_that_uses_it_has_read_it
   while (std::optional<mini_batch> b = l.next(stream_ref::of_address(first.stream()))) {
     for (int k = 0; k < 40; ++k) second.fill(busy.data(), k, busy.bytes());
     b->use_on(stream_ref::of_address(second.stream()));
-    ids.push_back(host_copy(x, b->drawn().of_type(0).ids, b->drawn().of_type(0).count));
+    ids.push_back(host_copy(x, b->subgraph().of_type(0).ids, b->subgraph().of_type(0).count));
     rows.emplace_back(x.near(), ids.back().size() * width, x.device(), "a test");
     second.copy(rows.back().data(), b->of_table(0).data, rows.back().bytes());
     b->use_on(stream_ref::of_address(first.stream()));  // already registered
@@ -505,7 +505,7 @@ TEST_P(loader_at, keeps_a_mini_batch_until_every_stream_that_uses_it_has_read_it
 TEST_P(loader_at, keeps_the_times_of_the_first_mini_batches_in_their_order) {
   world w(where());
   loader_options o;
-  o.batch = 50, o.window = 2, o.keep_times = 5;
+  o.batch_size = 50, o.window = 2, o.keep_times = 5;
   loader l = w.load(600, o);
   std::vector<mini_batch> kept;
   for (int k = 0; k < 4; ++k) kept.push_back(*l.next());
@@ -533,7 +533,7 @@ TEST_P(loader_at, keeps_the_times_of_the_first_mini_batches_in_their_order) {
 TEST_P(loader_at, tells_what_went_wrong_and_begins_where_it_stopped) {
   world w(where());
   loader_options o;
-  o.batch = 50;
+  o.batch_size = 50;
   loader l = w.load(1000, o);
   ASSERT_TRUE(l.next());
   request_interrupt();
@@ -558,38 +558,38 @@ TEST_P(loader_at, tells_what_went_wrong_and_begins_where_it_stopped) {
 // -----------------------------------------------
 struct uneven {
   static constexpr std::uint64_t small = 24, large = 4, batch = 20, width = 32;
-  place where;
+  execution_device where;
   graph_handle g;
   std::vector<float> rows = std::vector<float>(vertices * width);
   tiered_tensor features;
   block_sampler sampler;
 
-  static graph_handle graph(place p) {
+  static graph_handle graph(execution_device p) {
     std::vector<arc> arcs;
     for (std::uint64_t v = 0; v < (small + large) * batch; ++v)
       for (std::uint64_t k = 0; k < (v < small * batch ? 1 : 400); ++k) arcs.push_back({v, random_bits(2, v, k) % vertices});
     build_options sides;
-    sides.in_lists = false;
-    return bring_to(graph_access::wrap(make_graph(arcs, false, vertices, sides)), p, tier::host);
+    sides.in_edges = false;
+    return to_device(graph_access::wrap(make_graph(arcs, false, vertices, sides)), p, tier::host);
   }
-  static tiered_options all_far(place p) {
+  static tiered_options all_far(execution_device p) {
     tiered_options o;
-    o.where = p;
-    if (p.kind != place_kind::host) o.device_budget = 0;
+    o.device = p;
+    if (p.kind != device_kind::cpu) o.feature_cache = 0;
     return o;
   }
   std::vector<float>& filled() {
     std::iota(rows.begin(), rows.end(), 0.0f);
     return rows;
   }
-  explicit uneven(place p)
+  explicit uneven(execution_device p)
       : where(p),
         g(graph(p)),
         features({filled().data(), vertices, width, element::f32, {}}, all_far(p)),
-        sampler(p, g, {-1}, {}, list_side::out) {}
-  loader load(load_way way) {
+        sampler(p, g, {-1}, {}, edge_direction::out) {}
+  loader load(load_strategy strategy) {
     loader_options o;
-    o.batch = batch, o.shuffle = false, o.way = way, o.window = 4;
+    o.batch_size = batch, o.shuffle = false, o.strategy = strategy, o.window = 4;
     std::vector<std::int64_t> seeds((small + large) * batch);
     std::iota(seeds.begin(), seeds.end(), 0);
     return loader(sampler, {{&features, 0, false, {}}}, seeds, o);
@@ -602,8 +602,8 @@ struct uneven {
   };
   taken of(mini_batch const& b) const {
     executor x(where);
-    auto const& v = b.drawn().of_type(0);
-    return {b.index(), host_copy(x, v.ids, v.count), host_copy(x, b.drawn().of_relation(0).row, b.drawn().of_relation(0).count),
+    auto const& v = b.subgraph().of_type(0);
+    return {b.index(), host_copy(x, v.ids, v.count), host_copy(x, b.subgraph().of_relation(0).row, b.subgraph().of_relation(0).count),
             host_copy(x, static_cast<float const*>(b.of_table(0).data), b.of_table(0).count * width)};
   }
   std::vector<taken> rest(loader& l) const {
@@ -629,21 +629,21 @@ struct host_limit {
 };
 
 TEST_P(loader_at, goes_on_at_the_very_mini_batch_when_there_is_memory_again) {
-  if (where().kind == place_kind::device) GTEST_SKIP() << "the budget of the host is what runs out here";
-  for (load_way const way : {load_way::window, load_way::tiered, load_way::staged}) {
-    SCOPED_TRACE(to_string(way));
+  if (where().kind == device_kind::cuda) GTEST_SKIP() << "the budget of the host is what runs out here";
+  for (load_strategy const strategy : {load_strategy::window, load_strategy::tiered, load_strategy::staged}) {
+    SCOPED_TRACE(to_string(strategy));
     std::uint64_t const used_before = host_budget().used();
     {
       uneven w(where());
       std::vector<uneven::taken> whole;
       {
         uneven other(where());
-        loader l = other.load(way);
+        loader l = other.load(strategy);
         whole = other.rest(l);
       }
       ASSERT_EQ(whole.size(), uneven::small + uneven::large);
       host_limit const limit;
-      loader l = w.load(way);
+      loader l = w.load(strategy);
       std::ptrdiff_t const threads = threads_now();
       std::vector<uneven::taken> got;
       for (int k = 0; k < 12; ++k) got.push_back(w.of(*held_a_while(l)));
@@ -677,7 +677,7 @@ TEST_P(loader_at, goes_on_in_its_thread_when_that_of_another_rank_fails) {
   if (runs_later(where())) GTEST_SKIP() << "this test exhausts the host budget; here no later epoch is loaded ahead";
   world w(where());
   loader_options o;
-  o.batch = 50, o.ranks = 2, o.ahead = 1, o.window = 1;
+  o.batch_size = 50, o.ranks = 2, o.prefetch = 1, o.window = 1;
   std::vector<taken_batch> alone;
   {
     loader l = w.load(1000, o);
@@ -714,24 +714,24 @@ TEST_P(loader_at, goes_on_in_its_thread_when_that_of_another_rank_fails) {
 // The common options of ranks that share a table.
 struct rank_of_group {
   std::vector<float> rows = the_rows();
-  place where;
+  execution_device where;
   graph_handle g;
   tiered_tensor features;
   block_sampler sampler;
   loader l;
-  static tiered_options tiers(place p, std::string const& name) {
+  static tiered_options tiers(execution_device p, std::string const& name) {
     tiered_options o;
-    o.where = p, o.device_budget = 100 * width * 4, o.peer_budget = 500 * width * 4;
+    o.device = p, o.feature_cache = 100 * width * 4, o.peer_cache = 500 * width * 4;
     o.peers = {0, 1}, o.group = name;
     return o;
   }
   static loader_options options(int rank) {
     loader_options o;
-    o.batch = 20, o.rank = static_cast<std::uint32_t>(rank), o.ranks = 2;
+    o.batch_size = 20, o.rank = static_cast<std::uint32_t>(rank), o.ranks = 2;
     return o;
   }
   rank_of_group(std::string const& name, int rank)
-      : where{place_kind::simulated, rank},
+      : where{device_kind::simulated, rank},
         g(a_graph(where)),
         features({rows.data(), vertices, width, element::f32, {}}, tiers(where, name)),
         sampler(where, g, {4, 3}),
@@ -782,9 +782,9 @@ TEST(loaders, refuse_what_makes_no_epoch) {
   EXPECT_EQ(refused({1, 2, 1}), "seed 1 at position 2 stands there twice; name each vertex once");
   EXPECT_NE(refused({1, 3000}).find("seed 3000 at position 1"), std::string::npos);
   EXPECT_NE(refused({-1}).find("seed -1 at position 0"), std::string::npos);
-  o.batch = 0;
+  o.batch_size = 0;
   EXPECT_NE(refused({1}, o).find("mini-batches of 0"), std::string::npos);
-  o = {}, o.ahead = 0;
+  o = {}, o.prefetch = 0;
   EXPECT_NE(refused({1}, o).find("ahead"), std::string::npos);
   o = {}, o.window = 65;
   EXPECT_NE(refused({1}, o).find("window"), std::string::npos);
@@ -798,7 +798,7 @@ TEST(loaders, refuse_what_makes_no_epoch) {
               loader l(w.sampler, {{&table, 0, false, {}}}, {1});
             }).find("table 0 has 10 rows, and there are 3000"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { parse_load_way("quick"); }).find("say automatic"), std::string::npos);
+  EXPECT_NE(error_of([&] { parse_load_strategy("quick"); }).find("say automatic"), std::string::npos);
 }
 
 // --- rows that stay in a file
@@ -814,7 +814,7 @@ struct filed_world {
     return name;
   }
   std::string file() const { return (folder / "rows.npy").string(); }
-  filed_world(place p, std::uint64_t kept, std::uint64_t host_rows, std::optional<std::uint64_t> cached = {})
+  filed_world(execution_device p, std::uint64_t kept, std::uint64_t host_rows, std::optional<std::uint64_t> cached = {})
       : folder(made_folder()), w(p) {
     {
       std::ofstream out(file(), std::ios::binary);
@@ -823,7 +823,7 @@ struct filed_world {
       out.write(reinterpret_cast<char const*>(w.rows.data()), static_cast<std::streamsize>(w.rows.size() * 4));
     }
     tiered_options o = world::tiers(p, kept);
-    o.host_budget = host_rows * width * 4;
+    o.host_cache = host_rows * width * 4;
     if (cached) o.file_cache = *cached * width * 4;
     in_file.emplace(open_rows(file()), o);
   }
@@ -841,7 +841,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_are_the_same_by_every_policy) {
   {
     world w(where());
     loader_options o;
-    o.batch = 64;
+    o.batch_size = 64;
     loader l = w.load(1000, o);
     for (int e = 0; e < 2; ++e)
       for (taken_batch& b : epoch_of(l, where())) first.push_back(std::move(b));
@@ -852,7 +852,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_are_the_same_by_every_policy) {
       for (std::uint64_t const cached : {900u, 1500u}) {
         filed_world w(where(), 300, cached + 200, cached);
         loader_options o;
-        o.batch = 64, o.window = window, o.ahead = 1 + window % 3, o.cache = policy;
+        o.batch_size = 64, o.window = window, o.prefetch = 1 + window % 3, o.cache = policy;
         loader l = w.load(1000, o);
         std::vector<taken_batch> all;
         for (int e = 0; e < 2; ++e)
@@ -874,7 +874,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_are_the_same_by_every_policy) {
 TEST_P(loader_at, a_child_by_fork_lets_go_of_what_its_parent_made) {
   filed_world w(where(), 300, 1100, 900);
   loader_options o;
-  o.batch = 64;
+  o.batch_size = 64;
   std::vector<taken_batch> const whole = [&] {
     loader all = w.load(600, o);
     return epoch_of(all, where());
@@ -883,7 +883,7 @@ TEST_P(loader_at, a_child_by_fork_lets_go_of_what_its_parent_made) {
   executor x(where());
   std::vector<std::int64_t> const some{1, 2, 2900};
   std::vector<float> rows(some.size() * width);
-  if (where().kind != place_kind::device) w.in_file->gather(std::span(some), rows);
+  if (where().kind != device_kind::cuda) w.in_file->gather(std::span(some), rows);
   std::vector<taken_batch> got;
   while (std::optional<mini_batch> b = l->next()) {
     got.push_back(taken(x, *b));
@@ -891,8 +891,8 @@ TEST_P(loader_at, a_child_by_fork_lets_go_of_what_its_parent_made) {
     if (child == 0) {
       ::alarm(20);  // ends a child that waits for a missing thread
       b.reset();
-      if (got.size() % 2 || where().kind == place_kind::device) l.reset();  // a child cannot use a GPU
-      else *l = w.load(600, o);                                             // which replaces it
+      if (got.size() % 2 || where().kind == device_kind::cuda) l.reset();  // a child cannot use a GPU
+      else *l = w.load(600, o);                                            // which replaces it
       w.in_file.reset();
       ::_exit(0);
     }
@@ -909,7 +909,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_are_asked_for_by_kernels) {
   for (std::uint64_t const near : {0u, 1u, 8u, 5000u}) {  // pages: a slot, one of them, half, and all
     filed_world w(where(), 300, 1500, 900);
     loader_options o;
-    o.batch = 64, o.window_bytes = near * 4096;
+    o.batch_size = 64, o.window_bytes = near * 4096;
     auto const epochs = [&](std::vector<taken_batch>& all) {
       loader l = w.load(1000, o);
       for (int e = 0; e < 2; ++e)
@@ -928,7 +928,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_are_asked_for_by_kernels) {
   }
   EXPECT_TRUE(std::is_sorted(reads.rbegin(), reads.rend())) << ::testing::PrintToString(reads);
   std::uint64_t const pages = (std::uint64_t{vertices} * width * 4 + 128 + 4095) / 4096;
-  if (where().kind != place_kind::host) {
+  if (where().kind != device_kind::cpu) {
     EXPECT_LE(reads.back(), pages);  // each page once
   }
 }
@@ -939,7 +939,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_come_by_way_of_near_memory_and_in_par
     for (std::uint64_t const merged : {0u, 1u, 1500u, 1u << 20}) {
       filed_world w(where(), 100, 1200, 900);
       loader_options o;
-      o.batch = 64, o.window = 4, o.window_bytes = near * width * 4, o.merge_reads = merged;
+      o.batch_size = 64, o.window = 4, o.window_bytes = near * width * 4, o.merge_reads = merged;
       loader l = w.load(1000, o);
       std::vector<taken_batch> all;
       for (int e = 0; e < 2; ++e)
@@ -948,7 +948,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_come_by_way_of_near_memory_and_in_par
       EXPECT_TRUE(all == first) << near << " " << merged;
       load_report const r = l.report();
       EXPECT_EQ(r.rows[tier::file], r.file_hits + r.file_reads);
-      bool const all_near = near == 5000 && where().kind != place_kind::host;  // then each is read once
+      bool const all_near = near == 5000 && where().kind != device_kind::cpu;  // then each is read once
       EXPECT_TRUE(!all_near || r.file_reads <= vertices) << r.file_reads;
     }
 }
@@ -956,7 +956,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_come_by_way_of_near_memory_and_in_par
 TEST_P(loader_at, rows_that_stay_in_a_file_come_in_an_epoch_that_is_broken_off_and_resumed) {
   filed_world w(where(), 0, 1500, 1200);
   loader_options o;
-  o.batch = 64, o.window = 3;
+  o.batch_size = 64, o.window = 3;
   loader l = w.load(1000, o);
   std::vector<taken_batch> const whole = epoch_of(l, where());
   executor x(where());
@@ -977,7 +977,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_come_in_an_epoch_that_is_broken_off_a
 TEST_P(loader_at, says_where_a_mini_batch_has_no_room_for_its_rows_of_a_file) {
   filed_world w(where(), 0, 200);
   loader_options o;
-  o.batch = 64, o.window = 3, o.window_bytes = 0;
+  o.batch_size = 64, o.window = 3, o.window_bytes = 0;
   loader l = w.load(1000, o);
   for (int again = 0; again < 2; ++again) {
     errc code{};
@@ -990,7 +990,7 @@ TEST_P(loader_at, says_where_a_mini_batch_has_no_room_for_its_rows_of_a_file) {
 TEST_P(loader_at, an_error_of_the_drive_comes_after_the_mini_batches_before_it) {
   filed_world w(where(), 0, 1500, 1200);
   loader_options o;
-  o.batch = 64, o.window = 2;
+  o.batch_size = 64, o.window = 2;
   loader l = w.load(1000, o);
   ASSERT_TRUE(l.next());
   std::filesystem::resize_file(w.file(), std::filesystem::file_size(w.file()) - 4);

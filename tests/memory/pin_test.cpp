@@ -98,7 +98,7 @@ TEST(pins, equal_and_overlapping_arrays_share_bytes) {
   EXPECT_EQ(model.wrong, 0);
 }
 
-TEST(pins, neighbours_on_one_page_are_pinned_each_by_itself) {
+TEST(pins, neighbors_on_one_page_are_pinned_each_by_itself) {
   runtime_model model;
   pin_registry r(model.calls());
   r.hold(at(base + 10), 100);
@@ -309,7 +309,7 @@ TEST(pins, on_a_device_arrays_overlap_and_what_is_pinned_stays) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   std::vector<std::uint32_t> words(1 << 20);
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint32_t>(i * 7);
-  executor x({place_kind::device, 0});
+  executor x({device_kind::cuda, 0});
   buffer<std::uint32_t> near(tier::device, words.size(), 0, "a test");
   {
     pinned_pages const all(words.data(), words.size() * 4, 0), again(words.data(), words.size() * 4, 0);
@@ -330,11 +330,11 @@ TEST(pins, on_a_device_arrays_overlap_and_what_is_pinned_stays) {
 }
 
 // A copy that begins inside a registered range and ends outside is refused by the runtime.
-TEST(pins, on_a_device_neighbours_and_seams_are_copied) {
+TEST(pins, on_a_device_neighbors_and_seams_are_copied) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   std::vector<std::uint32_t> words(20'000);
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint32_t>(i * 11 + 1);
-  executor x({place_kind::device, 0});
+  executor x({device_kind::cuda, 0});
   buffer<std::uint32_t> near(tier::device, words.size(), 0, "a test");
   auto const comes_and_goes = [&](std::size_t first, std::size_t n) {
     x.fill(near.data(), 0, words.size() * 4);

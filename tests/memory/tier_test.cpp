@@ -99,7 +99,7 @@ class tier_contract : public ::testing::Test {
     return to;
   }
   static void transfer(void* to, void const* from, std::size_t bytes) {
-    executor x({place_kind::device, 0});
+    executor x({device_kind::cuda, 0});
     x.copy(to, from, bytes);
     x.wait();
   }
@@ -205,9 +205,9 @@ TYPED_TEST(tier_contract, gigantic_sizes_are_refused_and_leave_nothing) {
 
 TYPED_TEST(tier_contract, says_truly_who_may_read_it) {
   using tier_type = typename TypeParam::tier_type;
-  EXPECT_EQ(tier_type::readable(place_kind::host), TypeParam::host_touches);
-  EXPECT_EQ(tier_type::readable(place_kind::simulated), TypeParam::host_touches);
-  EXPECT_TRUE(tier_type::readable(place_kind::device));  // of host memory: if it was mapped for one
+  EXPECT_EQ(tier_type::readable(device_kind::cpu), TypeParam::host_touches);
+  EXPECT_EQ(tier_type::readable(device_kind::simulated), TypeParam::host_touches);
+  EXPECT_TRUE(tier_type::readable(device_kind::cuda));  // of host memory: if it was mapped for one
   if (TypeParam::device < 0) return;
   memory_block const b = this->block(100'000);
   auto const p = this->pattern(100'000, 3);
@@ -218,7 +218,7 @@ TYPED_TEST(tier_contract, says_truly_who_may_read_it) {
   this->transfer(back.data(), near.data(), 100'000);
   EXPECT_EQ(back, p);
   // A kernel of device 0 reads it too.
-  executor x({place_kind::device, 0});
+  executor x({device_kind::cuda, 0});
   std::vector<std::uint64_t> words(12'500);
   std::memcpy(words.data(), p.data(), 100'000);
   EXPECT_EQ(reduce_sum(x, static_cast<std::uint64_t const*>(b.data()), words.size()),

@@ -1,5 +1,5 @@
 // Blocks on every device, compared with a serial reference: nodes, edges, and the permitted samples.
-#include "garner/blocks.hpp"
+#include "garner/subgraph.hpp"
 
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ namespace {
 using namespace garner::testing;
 
 // The result, on the host.
-struct drawn_blocks {
+struct sampled_subgraphs {
   struct vertices {
     std::vector<std::int64_t> ids;
     std::vector<std::uint32_t> tree;
@@ -38,18 +38,18 @@ struct drawn_blocks {
   };
   std::vector<vertices> types;
   std::vector<edges> relations;
-  bool operator==(drawn_blocks const&) const = default;
+  bool operator==(sampled_subgraphs const&) const = default;
 };
-drawn_blocks taken(block_sampler& s, blocks const& b, std::size_t types = 1, std::size_t relations = 1) {
+sampled_subgraphs taken(block_sampler& s, sampled_subgraph const& b, std::size_t types = 1, std::size_t relations = 1) {
   executor& x = s.inside().at();
-  drawn_blocks d;
+  sampled_subgraphs d;
   for (std::size_t t = 0; t < types; ++t) {
-    blocks::vertices const& v = b.of_type(t);
+    sampled_subgraph::vertices const& v = b.of_type(t);
     d.types.push_back({host_copy(x, v.ids, v.count), v.tree ? host_copy(x, v.tree, v.count) : std::vector<std::uint32_t>{}, v.by_hop});
     EXPECT_EQ(std::accumulate(v.by_hop.begin(), v.by_hop.end(), std::uint64_t{0}), v.count);
   }
   for (std::size_t r = 0; r < relations; ++r) {
-    blocks::edges const& e = b.of_relation(r);
+    sampled_subgraph::edges const& e = b.of_relation(r);
     auto const copy = [&](std::int64_t const* at) { return at ? host_copy(x, at, e.count) : std::vector<std::int64_t>{}; };
     d.relations.push_back({copy(e.row), copy(e.col), copy(e.edge), e.by_hop});
   }
@@ -58,10 +58,10 @@ drawn_blocks taken(block_sampler& s, blocks const& b, std::size_t types = 1, std
 
 // Adjacency by node, with the data of each entry.
 struct entry {
-  std::uint64_t neighbour, edge;
+  std::uint64_t neighbor, edge;
   double weight;
 };
-std::vector<std::vector<entry>> lists_of(graph const& g, bool in) {
+std::vector<std::vector<entry>> adjacency_of(graph const& g, bool in) {
   edge_lists const& l = in && g.info.directed ? g.in : g.out;
   std::vector<std::vector<entry>> all(g.info.vertices);
   for (std::uint64_t v = 0; v < g.info.vertices; ++v)
@@ -85,7 +85,7 @@ graph random_graph(bool undirected, std::uint32_t id_bytes = 4) {
   build_options o;
   o.id_bytes = id_bytes;
   o.keep_duplicates = o.keep_loops = true;
-  o.in_lists = !undirected;
+  o.in_edges = !undirected;
   return make_graph(arcs, undirected, 1003, o);
 }
 graph weighted_graph() {
@@ -98,10 +98,10 @@ graph weighted_graph() {
   }
   build_report report;
   build_options o;
-  o.in_lists = o.keep_duplicates = true;
+  o.in_edges = o.keep_duplicates = true;
   return build_graph(std::move(e), o, report);
 }
-graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where, tier::host); }
+graph_handle brought(graph g, execution_device where) { return to_device(graph_access::wrap(std::move(g)), where, tier::host); }
 std::vector<std::int64_t> some_seeds(std::uint64_t n, std::uint64_t vertices, std::uint64_t salt = 0) {
   std::vector<std::int64_t> s;
   for (std::uint64_t i = 0; i < n; ++i) s.push_back(static_cast<std::int64_t>(random_bits(5, salt, i) % vertices));
@@ -111,7 +111,7 @@ std::vector<std::int64_t> some_seeds(std::uint64_t n, std::uint64_t vertices, st
 
 // Invariants of any sample of one relation: seeds first; edges in the order of hops, each in its target's list, nodes in the
 // order in which edges first reach them; as many edges per target as its list has, or the fanout.
-void expect_blocks(drawn_blocks const& d, std::vector<std::vector<entry>> const& lists, std::vector<std::int64_t> const& seeds,
+void expect_blocks(sampled_subgraphs const& d, std::vector<std::vector<entry>> const& lists, std::vector<std::int64_t> const& seeds,
                    std::vector<std::int64_t> const& fanouts, block_options const& o) {
   auto const& v = d.types[0];
   auto const& e = d.relations[0];
@@ -143,7 +143,7 @@ void expect_blocks(drawn_blocks const& d, std::vector<std::vector<entry>> const&
             std::find_if(list.begin(), list.end(), [&](entry const& x) { return x.edge == static_cast<std::uint64_t>(e.edge[at]); });
         ASSERT_NE(it, list.end());
         positions.insert(e.edge[at]);
-        auto const key = std::make_pair(static_cast<std::int64_t>(it->neighbour), tree(i));
+        auto const key = std::make_pair(static_cast<std::int64_t>(it->neighbor), tree(i));
         auto const [mine, fresh] = number.insert({key, known});
         if (fresh) {
           ASSERT_LT(known, v.ids.size());
@@ -180,14 +180,14 @@ TEST_P(blocks_at, hold_what_the_rules_say_and_the_bits_of_the_host) {
             block_options o;
             o.rule = rule, o.replace = replace, o.disjoint = disjoint, o.edge_ids = true, o.seed = 3 + kinds;
             graph_handle const home = graph_access::wrap(random_graph(undirected)), there = brought(random_graph(undirected), where());
-            auto const lists = lists_of(graph_access::of(home), in);
+            auto const lists = adjacency_of(graph_access::of(home), in);
             std::vector<std::int64_t> const seeds = some_seeds(20, 1003, kinds);
             for (std::vector<std::int64_t> const& fanouts :
                  {std::vector<std::int64_t>{5, 3, 2}, {1}, {40, 0, 4}, {-1}, {2, -1}, {0}, {0, 0}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 2}}) {
-              block_sampler a({}, home, fanouts, o, in ? list_side::in : list_side::out);
-              block_sampler b(where(), there, fanouts, o, in ? list_side::in : list_side::out);
-              blocks const of_a = a.sample(7, seeds), of_b = b.sample(7, seeds);
-              drawn_blocks const d = taken(a, of_a);
+              block_sampler a({}, home, fanouts, o, in ? edge_direction::in : edge_direction::out);
+              block_sampler b(where(), there, fanouts, o, in ? edge_direction::in : edge_direction::out);
+              sampled_subgraph const of_a = a.sample(7, seeds), of_b = b.sample(7, seeds);
+              sampled_subgraphs const d = taken(a, of_a);
               expect_blocks(d, lists, seeds, fanouts, o);
               EXPECT_TRUE(d == taken(b, of_b));
               EXPECT_TRUE(d == taken(b, b.sample(7, seeds))) << "twice";
@@ -202,8 +202,8 @@ TEST_P(blocks_at, have_copied_what_lies_in_host_memory_when_start_returns) {
   graph_handle const g = brought(random_graph(true), where());
   block_sampler s(where(), g, {6, 5, 4}, {});
   auto const seeds = some_seeds(50, 1003);
-  drawn_blocks const wanted = taken(s, s.sample(1, seeds));
-  blocks b;
+  sampled_subgraphs const wanted = taken(s, s.sample(1, seeds));
+  sampled_subgraph b;
   {
     auto passing = std::make_unique<std::vector<std::int64_t>>(seeds);
     s.start(b, 1, *passing);
@@ -219,7 +219,7 @@ TEST_P(blocks_at, come_from_packed_lists_and_wide_ids_with_the_same_bits) {
   auto const seeds = some_seeds(50, 1003);
   graph_handle const home = graph_access::wrap(random_graph(true));
   block_sampler a({}, home, {6, 5, 4}, o);
-  drawn_blocks const wanted = taken(a, a.sample(1, seeds));
+  sampled_subgraphs const wanted = taken(a, a.sample(1, seeds));
   graph_handle const wide = brought(random_graph(true, 8), where());
   block_sampler b(where(), wide, {6, 5, 4}, o);
   EXPECT_TRUE(wanted == taken(b, b.sample(1, seeds)));
@@ -240,14 +240,14 @@ TEST_P(blocks_at, have_the_same_bits_where_some_lists_are_kept_near) {
     block_options o;
     o.edge_ids = true;
     block_sampler none(where(), h, {6, 5}, o);
-    o.device_budget = 20000;
+    o.graph_cache = 20000;
     block_sampler some(where(), h, {6, 5}, o);
-    o.device_budget = 1u << 30;
+    o.graph_cache = 1u << 30;
     block_sampler all(where(), h, {6, 5}, o);
-    drawn_blocks const wanted = taken(none, none.sample(1, seeds));
+    sampled_subgraphs const wanted = taken(none, none.sample(1, seeds));
     EXPECT_TRUE(wanted == taken(some, some.sample(1, seeds)));
     EXPECT_TRUE(wanted == taken(all, all.sample(1, seeds)));
-    if (where().kind == place_kind::device) {
+    if (where().kind == device_kind::cuda) {
       EXPECT_GT(all.bytes(), some.bytes());
       EXPECT_GT(some.bytes(), none.bytes());
     }
@@ -295,31 +295,31 @@ TEST_P(blocks_at, have_the_same_bits_where_lists_are_kept_by_score) {
           o.weighted = how == 5, o.labor = how == 6;
           std::vector<std::int64_t> const fanouts = how == 2 ? std::vector<std::int64_t>{-1, 3} : std::vector<std::int64_t>{6, 5};
           auto const draw = [&](traffic* link = nullptr, std::uint64_t* near = nullptr) {
-            block_sampler s(where(), h, fanouts, o, list_side::in, times);
+            block_sampler s(where(), h, fanouts, o, edge_direction::in, times);
             EXPECT_EQ(s.take_traffic().bytes_link(), 0u) << "keeping lists is not drawing";
             if (near) *near = s.bytes();
-            drawn_blocks const d = taken(s, s.sample(1, seeds));
+            sampled_subgraphs const d = taken(s, s.sample(1, seeds));
             if (link) *link = s.take_traffic();
             return d;
           };
           traffic all_far;
           std::uint64_t none_near = 0, before = 0;
-          drawn_blocks const wanted = draw(&all_far, &none_near);
+          sampled_subgraphs const wanted = draw(&all_far, &none_near);
           o.scores = scores;
           for (std::uint64_t const budget : {0u, 50u, 3000u, 20000u, 1u << 30}) {
-            o.device_budget = budget;
+            o.graph_cache = budget;
             traffic link;
             std::uint64_t near = 0;
             EXPECT_TRUE(wanted == draw(&link, &near)) << "graph " << kind << " " << packs << reorders << ", how " << how << ", " << budget;
             ++compared;
-            if (where().kind == place_kind::host) {
+            if (where().kind == device_kind::cpu) {
               EXPECT_EQ(near, none_near);  // all adjacency is local there
               continue;
             }
             EXPECT_GE(near, before);
             before = near;
             EXPECT_LE(near, none_near + budget + (budget ? 16 * n : 0));
-            if (where().kind != place_kind::simulated) continue;
+            if (where().kind != device_kind::simulated) continue;
             if (budget == 0) {
               EXPECT_EQ(link.bytes_link(), all_far.bytes_link());
             } else if (budget == 20000) {
@@ -341,7 +341,7 @@ TEST(blocks, ask_less_of_far_lists_that_are_kept_by_score_than_of_the_first) {
   generate_options how;
   how.scale = 12;
   graph_handle const g = generate_graph(how);
-  place const simulated{place_kind::simulated, 0};
+  execution_device const simulated{device_kind::simulated, 0};
   std::vector<std::int64_t> seeds;
   for (std::int64_t v = 0; v < 4096; v += 8) seeds.push_back(v);
   score_options of;
@@ -358,7 +358,7 @@ TEST(blocks, ask_less_of_far_lists_that_are_kept_by_score_than_of_the_first) {
   };
   std::uint64_t const none = asked();
   for (double const share : {0.05, 0.1, 0.2, 0.3}) {
-    o.device_budget = static_cast<std::uint64_t>(share * static_cast<double>(g.info().edges) * 4);
+    o.graph_cache = static_cast<std::uint64_t>(share * static_cast<double>(g.info().edges) * 4);
     o.scores = {};
     std::uint64_t const first = asked();
     o.scores = score;
@@ -372,9 +372,9 @@ TEST(blocks, ask_less_of_far_lists_that_are_kept_by_score_than_of_the_first) {
 
 TEST(blocks, refuse_scores_that_are_not_one_a_vertex) {
   graph_handle const g = graph_access::wrap(random_graph(true));
-  place const simulated{place_kind::simulated, 0};
+  execution_device const simulated{device_kind::simulated, 0};
   block_options o;
-  o.device_budget = 1000;
+  o.graph_cache = 1000;
   std::vector<float> score = some_scores(1002);
   o.scores = score;
   EXPECT_EQ(error_of([&] { block_sampler(simulated, g, {2}, o); }), "1002 scores for 1003 vertices of type 0; give each one");
@@ -382,7 +382,7 @@ TEST(blocks, refuse_scores_that_are_not_one_a_vertex) {
   o.scores = score;
   EXPECT_NE(error_of([&] { block_sampler(simulated, g, {2}, o); }).find("score of row 1002 is not a number"), std::string::npos);
   EXPECT_NE(error_of([&] {
-              block_sampler(simulated, {{1003}, {1003}}, {{&g, list_side::in, 0, 1, {2}}}, o);
+              block_sampler(simulated, {{1003}, {1003}}, {{&g, edge_direction::in, 0, 1, {2}}}, o);
             }).find("give each type its own"),
             std::string::npos);
 }
@@ -392,14 +392,14 @@ TEST_P(blocks_at, name_vertices_by_position_whatever_their_order_inside) {
   reorder_options by;
   by.by = vertex_order::degree;
   graph_handle g = brought(reorder(random_graph(true), by, {}), where());
-  auto const lists = lists_of(random_graph(true), true);
+  auto const lists = adjacency_of(random_graph(true), true);
   block_sampler s(where(), g, {4, 4}, {});
-  drawn_blocks const d = taken(s, s.sample(0, seeds));
+  sampled_subgraphs const d = taken(s, s.sample(0, seeds));
   EXPECT_TRUE(std::equal(seeds.begin(), seeds.end(), d.types[0].ids.begin()));
   for (std::size_t k = 0; k < d.relations[0].row.size(); ++k) {
     auto const v = static_cast<std::size_t>(d.types[0].ids[static_cast<std::size_t>(d.relations[0].col[k])]);
     auto const u = static_cast<std::uint64_t>(d.types[0].ids[static_cast<std::size_t>(d.relations[0].row[k])]);
-    EXPECT_TRUE(std::any_of(lists[v].begin(), lists[v].end(), [&](entry const& e) { return e.neighbour == u; }));
+    EXPECT_TRUE(std::any_of(lists[v].begin(), lists[v].end(), [&](entry const& e) { return e.neighbor == u; }));
   }
   EXPECT_GT(d.relations[0].row.size(), 200u);
 }
@@ -407,7 +407,7 @@ TEST_P(blocks_at, name_vertices_by_position_whatever_their_order_inside) {
 TEST_P(blocks_at, draw_by_weights_without_replacement_and_never_a_weight_of_zero) {
   graph_handle const g = brought(weighted_graph(), where());
   graph const home = weighted_graph();
-  auto const lists = lists_of(home, true);
+  auto const lists = adjacency_of(home, true);
   block_options o;
   o.weighted = o.edge_ids = true;
   auto const seeds = some_seeds(40, 400);
@@ -415,7 +415,7 @@ TEST_P(blocks_at, draw_by_weights_without_replacement_and_never_a_weight_of_zero
     for (std::int64_t const f : {1, 3, 50, -1}) {
       o.replace = replace;
       block_sampler s(where(), g, {f}, o);
-      drawn_blocks const d = taken(s, s.sample(0, seeds));
+      sampled_subgraphs const d = taken(s, s.sample(0, seeds));
       std::map<std::int64_t, std::vector<std::int64_t>> by_target;
       for (std::size_t k = 0; k < d.relations[0].col.size(); ++k) by_target[d.relations[0].col[k]].push_back(d.relations[0].edge[k]);
       for (std::size_t i = 0; i < seeds.size(); ++i) {
@@ -443,11 +443,11 @@ TEST_P(blocks_at, draw_by_weights_without_replacement_and_never_a_weight_of_zero
 // and against uniform probability (many samples).
 TEST_P(blocks_at, draw_each_edge_as_often_as_it_should_be) {
   graph const home = weighted_graph();
-  auto const lists = lists_of(home, true);
+  auto const lists = adjacency_of(home, true);
   ASSERT_GT(lists[7].size(), 1000u);
   ASSERT_LT(lists[5].size(), 32u);
   graph_handle const g = brought(weighted_graph(), where());
-  std::uint64_t const batches = where().kind == place_kind::simulated ? 40 : 200, trees = 100;
+  std::uint64_t const batches = where().kind == device_kind::simulated ? 40 : 200, trees = 100;
   for (int const how : {0, 1, 2, 3}) {
     bool const weighted = how < 3;
     std::int64_t const v = how == 2 ? 5 : 7, fanout = how == 0 ? 1 : how == 3 ? 5 : 40;
@@ -460,7 +460,7 @@ TEST_P(blocks_at, draw_each_edge_as_often_as_it_should_be) {
     std::map<std::int64_t, std::uint64_t> count;
     std::uint64_t all = 0;
     for (std::uint64_t b = 0; b < batches; ++b) {
-      drawn_blocks const d = taken(s, s.sample(b, std::vector<std::int64_t>(trees, v)));
+      sampled_subgraphs const d = taken(s, s.sample(b, std::vector<std::int64_t>(trees, v)));
       for (std::int64_t const e : d.relations[0].edge) ++count[e], ++all;
     }
     EXPECT_EQ(all, batches * trees * static_cast<std::uint64_t>(fanout));
@@ -487,19 +487,19 @@ TEST_P(blocks_at, draw_two_of_a_long_list_by_weights) {
         e.arcs.push_back({i, 0}), e.weights.push_back(i == 9 ? heavy : static_cast<std::uint32_t>(i % 4));
       build_report report;
       build_options o;
-      o.in_lists = true;
+      o.in_edges = true;
       return build_graph(std::move(e), o, report);
     };
     graph const home = made();
-    auto const list = lists_of(home, true)[0];
+    auto const list = adjacency_of(home, true)[0];
     graph_handle const g = brought(made(), where());
     block_options o;
     o.weighted = o.edge_ids = o.disjoint = true;
     block_sampler s(where(), g, {2}, o);
     std::map<std::int64_t, std::uint64_t> count;
-    std::uint64_t const batches = where().kind == place_kind::simulated ? 40 : 200, trees = 100;
+    std::uint64_t const batches = where().kind == device_kind::simulated ? 40 : 200, trees = 100;
     for (std::uint64_t b = 0; b < batches; ++b) {
-      drawn_blocks const d = taken(s, s.sample(b, std::vector<std::int64_t>(trees, 0)));
+      sampled_subgraphs const d = taken(s, s.sample(b, std::vector<std::int64_t>(trees, 0)));
       for (std::size_t k = 0; k + 1 < d.relations[0].edge.size(); k += 2) EXPECT_NE(d.relations[0].edge[k], d.relations[0].edge[k + 1]);
       for (std::int64_t const e : d.relations[0].edge) ++count[e];
     }
@@ -535,7 +535,7 @@ TEST_P(blocks_at, keep_by_labor_the_neighbors_of_the_smallest_numbers) {
     };
     graph const home = kind == 4 ? random_graph(false) : made();
     graph_handle const there = brought(made(), where());
-    auto const lists = lists_of(home, true);
+    auto const lists = adjacency_of(home, true);
     auto const seeds = some_seeds(60, home.info.vertices);
     for (std::uint64_t const number : {0u, 9u})
       for (std::vector<std::int64_t> const& fanouts : {std::vector<std::int64_t>{5, 3, 2}, {40, 2}, {1100, 0, 4}, {-1, 3}}) {
@@ -543,7 +543,7 @@ TEST_P(blocks_at, keep_by_labor_the_neighbors_of_the_smallest_numbers) {
         o.labor = o.edge_ids = true, o.seed = 21, o.disjoint = kind == 5;
         if (kind == 3) o.rule = hop_rule::all;
         block_sampler s(where(), there, fanouts, o);
-        drawn_blocks const d = taken(s, s.sample(number, seeds));
+        sampled_subgraphs const d = taken(s, s.sample(number, seeds));
         expect_blocks(d, lists, seeds, fanouts, o);
         std::uint64_t const key = random_bits(21, number * 8, 0);
         std::size_t at = 0;
@@ -553,7 +553,7 @@ TEST_P(blocks_at, keep_by_labor_the_neighbors_of_the_smallest_numbers) {
             auto const& list = lists[static_cast<std::size_t>(d.types[0].ids[static_cast<std::size_t>(col)])];
             std::vector<std::pair<std::uint64_t, std::int64_t>> keyed;
             for (entry const& e : list)
-              keyed.push_back({mix(key + 0x9e3779b97f4a7c15ull * (e.neighbour + 1)) >> 1, static_cast<std::int64_t>(e.edge)});
+              keyed.push_back({mix(key + 0x9e3779b97f4a7c15ull * (e.neighbor + 1)) >> 1, static_cast<std::int64_t>(e.edge)});
             bool const some = fanouts[h] >= 0 && list.size() > static_cast<std::size_t>(fanouts[h]);
             if (some) std::sort(keyed.begin(), keyed.end());
             for (std::size_t k = 0; at < end && d.relations[0].col[at] == col; ++k, ++at) {
@@ -571,15 +571,15 @@ TEST_P(blocks_at, have_one_number_a_neighbor_of_a_type_in_all_relations) {
   std::vector<arc> arcs;
   for (std::uint64_t u = 2; u < 300; ++u) arcs.push_back({u, 0}), arcs.push_back({u, 1});
   build_options how;
-  how.in_lists = true;
+  how.in_edges = true;
   graph_handle const g = brought(make_graph(arcs, false, 300, how), where());
   block_options o;
   o.labor = true;
   std::vector<sampled_relation> relations(3);
-  for (std::uint32_t r = 0; r < 3; ++r) relations[r] = {.lists = &g, .from = r == 2 ? 1u : 0u, .to = 2, .fanouts = {30}};
+  for (std::uint32_t r = 0; r < 3; ++r) relations[r] = {.adjacency = &g, .from = r == 2 ? 1u : 0u, .to = 2, .fanouts = {30}};
   block_sampler s(where(), {sampled_type{.vertices = 300}, sampled_type{.vertices = 300}, sampled_type{.vertices = 300}}, relations, o);
-  drawn_blocks const d = taken(s, s.sample(4, std::vector<std::int64_t>{0, 1}, 2), 3, 3);
-  for (drawn_blocks::edges const& e : d.relations) EXPECT_EQ(e.row.size(), 60u);
+  sampled_subgraphs const d = taken(s, s.sample(4, std::vector<std::int64_t>{0, 1}, 2), 3, 3);
+  for (sampled_subgraphs::edges const& e : d.relations) EXPECT_EQ(e.row.size(), 60u);
   EXPECT_EQ(d.types[0].ids.size(), 30u) << "both seeds keep the same, by both relations";
   EXPECT_EQ(d.types[1].ids.size(), 30u);
   std::set<std::int64_t> const first(d.types[0].ids.begin(), d.types[0].ids.end()), second(d.types[1].ids.begin(), d.types[1].ids.end());
@@ -587,18 +587,18 @@ TEST_P(blocks_at, have_one_number_a_neighbor_of_a_type_in_all_relations) {
 }
 
 TEST_P(blocks_at, keep_each_neighbor_by_labor_as_often_as_it_should_be) {
-  std::uint64_t const leaves = 100, batches = where().kind == place_kind::simulated ? 400 : 1000;
+  std::uint64_t const leaves = 100, batches = where().kind == device_kind::simulated ? 400 : 1000;
   std::vector<arc> arcs;
   for (std::uint64_t u = 1; u <= leaves; ++u) arcs.push_back({u, 0});
   build_options how;
-  how.in_lists = true;
+  how.in_edges = true;
   graph_handle const g = brought(make_graph(arcs, false, leaves + 1, how), where());
   block_options o;
   o.labor = true;
   block_sampler s(where(), g, {5}, o);
   std::vector<double> count(leaves + 1);
   for (std::uint64_t b = 0; b < batches; ++b) {
-    drawn_blocks const d = taken(s, s.sample(b, std::vector<std::int64_t>{0}));
+    sampled_subgraphs const d = taken(s, s.sample(b, std::vector<std::int64_t>{0}));
     ASSERT_EQ(d.types[0].ids.size(), 6u);
     for (std::size_t k = 1; k < 6; ++k) ++count[static_cast<std::size_t>(d.types[0].ids[k])];
   }
@@ -620,7 +620,7 @@ TEST(blocks, have_fewer_vertices_by_labor) {
     o.labor = labor;
     block_sampler s({}, g, {10, 10}, o);
     for (std::uint64_t b = 0; b < 10; ++b) {
-      blocks const drawn = s.sample(b, seeds);
+      sampled_subgraph const drawn = s.sample(b, seeds);
       vertices[labor] += drawn.of_type(0).count, edges[labor] += drawn.of_relation(0).by_hop[0];
     }
   }
@@ -631,7 +631,7 @@ TEST(blocks, have_fewer_vertices_by_labor) {
 TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
   graph_handle const g = brought(random_graph(false), where());
   graph const home = random_graph(false);
-  auto const lists = lists_of(home, true);
+  auto const lists = adjacency_of(home, true);
   std::vector<std::int64_t> of_vertices(1003), of_edges(home.info.edges);
   for (std::size_t i = 0; i < of_vertices.size(); ++i) of_vertices[i] = static_cast<std::int64_t>(random_bits(8, 0, i) % 50);
   for (std::size_t i = 0; i < of_edges.size(); ++i) of_edges[i] = static_cast<std::int64_t>(random_bits(8, 1, i) % 50);
@@ -653,10 +653,10 @@ TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
       for (std::int64_t const f : {4, 400, -1}) {
         block_options o;
         o.temporal = rule, o.edge_ids = true, o.replace = f < 0;  // all of them: each once
-        auto const make = [&](place p, graph_handle const& h) {
+        auto const make = [&](execution_device p, graph_handle const& h) {
           return block_sampler(p, {{1003, by_edge ? std::span<std::int64_t const>{} : of_vertices}},
                                {{&h,
-                                 list_side::in,
+                                 edge_direction::in,
                                  0,
                                  0,
                                  {f, 2},
@@ -665,10 +665,10 @@ TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
                                o);
         };
         block_sampler s = make(where(), g);
-        drawn_blocks const d = taken(s, s.sample(0, seeds, 0, seed_times));
+        sampled_subgraphs const d = taken(s, s.sample(0, seeds, 0, seed_times));
         auto const& e = d.relations[0];
         ASSERT_FALSE(d.types[0].tree.empty());
-        auto const time_of = [&](entry const& x) { return by_edge ? of_edges[x.edge] : of_vertices[x.neighbour]; };
+        auto const time_of = [&](entry const& x) { return by_edge ? of_edges[x.edge] : of_vertices[x.neighbor]; };
         std::map<std::int64_t, std::multiset<std::int64_t>> drawn;
         for (std::size_t k = 0; k < e.row.size(); ++k) {
           auto const tree = d.types[0].tree[static_cast<std::size_t>(e.col[k])];
@@ -677,7 +677,7 @@ TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
           auto const it = std::find_if(lists[v].begin(), lists[v].end(),
                                        [&](entry const& x) { return x.edge == static_cast<std::uint64_t>(e.edge[k]); });
           ASSERT_NE(it, lists[v].end());
-          EXPECT_EQ(static_cast<std::int64_t>(it->neighbour), d.types[0].ids[static_cast<std::size_t>(e.row[k])]);
+          EXPECT_EQ(static_cast<std::int64_t>(it->neighbor), d.types[0].ids[static_cast<std::size_t>(e.row[k])]);
           EXPECT_LE(time_of(*it), seed_times[tree]);
           if (k < e.by_hop[0]) drawn[e.col[k]].insert(time_of(*it));
         }
@@ -701,7 +701,7 @@ TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
 
 // The data by position: for every candidate edge its target, neighbor, edge id and tree.
 using drawn_edges = std::multiset<std::array<std::int64_t, 4>>;
-drawn_edges edges_of(drawn_blocks const& d) {
+drawn_edges edges_of(sampled_subgraphs const& d) {
   auto const& e = d.relations[0];
   drawn_edges all;
   for (std::size_t k = 0; k < e.row.size(); ++k) {
@@ -722,7 +722,7 @@ TEST_P(blocks_at, take_times_and_name_edges_by_position_in_every_order) {
   std::vector<float> const scores = some_scores(1003);
   for (vertex_order const by : {vertex_order::degree, vertex_order::bfs, vertex_order::random, vertex_order::score})
     for (bool const packs : {false, true})
-      for (list_side const side : {list_side::in, list_side::out}) {
+      for (edge_direction const side : {edge_direction::in, edge_direction::out}) {
         auto const ordered = [&](graph g) {
           std::uint64_t const scored = by == vertex_order::score ? g.info.vertices : 0;
           g = reorder(std::move(g), {by, 7, std::span(scores).first(scored)});
@@ -735,7 +735,7 @@ TEST_P(blocks_at, take_times_and_name_edges_by_position_in_every_order) {
           o.edge_ids = true;
           if (how == 1 || how == 2) o.temporal = temporal_rule::uniform;
           o.weighted = how == 3, o.induced = how == 4;
-          auto const draw = [&](place p, graph_handle const& h, std::vector<std::int64_t> fanouts) {
+          auto const draw = [&](execution_device p, graph_handle const& h, std::vector<std::int64_t> fanouts) {
             sampled_relation const relation{&h, side, 0, 0, std::move(fanouts), how == 2 ? of_edges : none};
             block_sampler s(p, {{h.info().vertices, how == 1 ? of_vertices : none}}, {relation}, o);
             std::vector<std::int64_t> const ages(how == 2 ? seeds.size() : 0, 20);
@@ -751,7 +751,7 @@ TEST_P(blocks_at, take_times_and_name_edges_by_position_in_every_order) {
       }
   graph_handle const g = brought(reorder(random_graph(false), {}), where());
   EXPECT_NE(error_of([&] {
-              block_sampler(where(), {{900}}, {{&g, list_side::in, 0, 0, {2}}});
+              block_sampler(where(), {{900}}, {{&g, edge_direction::in, 0, 0, {2}}});
             }).find("and its type has 900"),
             std::string::npos);
 }
@@ -762,31 +762,31 @@ TEST_P(blocks_at, draw_by_times_of_edges_beside_a_relation_without_edges) {
   std::vector<std::int64_t> of_edges(g.info().edges, 4);
   block_options o;
   o.temporal = temporal_rule::last;
-  block_sampler s(where(), {{1003}, {1003}}, {{&g, list_side::in, 0, 0, {2, 2}, of_edges}, {&none, list_side::in, 1, 0, {3, -1}}}, o);
+  block_sampler s(where(), {{1003}, {1003}}, {{&g, edge_direction::in, 0, 0, {2, 2}, of_edges}, {&none, edge_direction::in, 1, 0, {3, -1}}},
+                  o);
   auto const seeds = some_seeds(5, 1003);
-  drawn_blocks const d = taken(s, s.sample(0, seeds, 0, std::vector<std::int64_t>(seeds.size(), 4)), 2, 2);
+  sampled_subgraphs const d = taken(s, s.sample(0, seeds, 0, std::vector<std::int64_t>(seeds.size(), 4)), 2, 2);
   EXPECT_FALSE(d.relations[0].row.empty());
   EXPECT_TRUE(d.relations[1].row.empty());
 }
 
 TEST_P(blocks_at, hold_all_edges_among_what_was_drawn_where_that_is_asked) {
   graph_handle const g = brought(random_graph(false), where());
-  auto const lists = lists_of(random_graph(false), true);
+  auto const lists = adjacency_of(random_graph(false), true);
   block_options o;
   o.induced = o.edge_ids = true;
   auto const seeds = std::vector<std::int64_t>{9, 4, 77, 500};
   block_sampler s(where(), g, {6, 5}, o);
   for (std::uint64_t b = 0; b < 3; ++b) {
-    drawn_blocks const d = taken(s, s.sample(b, seeds));
+    sampled_subgraphs const d = taken(s, s.sample(b, seeds));
     std::map<std::uint64_t, std::int64_t> number;
     for (std::size_t i = 0; i < d.types[0].ids.size(); ++i)
       number[static_cast<std::uint64_t>(d.types[0].ids[i])] = static_cast<std::int64_t>(i);
     std::vector<std::int64_t> row, col, edge;
     for (std::size_t i = 0; i < d.types[0].ids.size(); ++i)
       for (entry const& e : lists[static_cast<std::size_t>(d.types[0].ids[i])])
-        if (number.count(e.neighbour))
-          row.push_back(number[e.neighbour]), col.push_back(static_cast<std::int64_t>(i)),
-              edge.push_back(static_cast<std::int64_t>(e.edge));
+        if (number.count(e.neighbor))
+          row.push_back(number[e.neighbor]), col.push_back(static_cast<std::int64_t>(i)), edge.push_back(static_cast<std::int64_t>(e.edge));
     EXPECT_EQ(d.relations[0].row, row);
     EXPECT_EQ(d.relations[0].col, col);
     EXPECT_EQ(d.relations[0].edge, edge);
@@ -804,7 +804,7 @@ TEST_P(blocks_at, come_from_several_relations_with_a_fanout_each) {
     return make_graph(arcs, false, std::max(from, to), o);
   };
   std::uint64_t const papers = 300, authors = 120;
-  auto const make = [&](place p) {
+  auto const make = [&](execution_device p) {
     std::vector<graph_handle> h;
     h.push_back(brought(bipartite(1, papers, papers), p));
     h.push_back(brought(bipartite(2, authors, papers), p));
@@ -814,15 +814,16 @@ TEST_P(blocks_at, come_from_several_relations_with_a_fanout_each) {
   std::vector<graph_handle> const home = make({}), there = make(where());
   block_options o;
   o.edge_ids = true;
-  auto const sampler = [&](place p, std::vector<graph_handle> const& h) {
-    return block_sampler(
-        p, {{papers, {}}, {authors, {}}},
-        {{&h[0], list_side::out, 0, 0, {4, 3}, {}}, {&h[1], list_side::out, 1, 0, {2, 2}, {}}, {&h[2], list_side::out, 0, 1, {3, -1}, {}}},
-        o);
+  auto const sampler = [&](execution_device p, std::vector<graph_handle> const& h) {
+    return block_sampler(p, {{papers, {}}, {authors, {}}},
+                         {{&h[0], edge_direction::out, 0, 0, {4, 3}, {}},
+                          {&h[1], edge_direction::out, 1, 0, {2, 2}, {}},
+                          {&h[2], edge_direction::out, 0, 1, {3, -1}, {}}},
+                         o);
   };
   block_sampler a = sampler({}, home), b = sampler(where(), there);
   auto const seeds = some_seeds(10, papers);
-  drawn_blocks const d = taken(a, a.sample(5, seeds, 0), 2, 3);
+  sampled_subgraphs const d = taken(a, a.sample(5, seeds, 0), 2, 3);
   EXPECT_TRUE(d == taken(b, b.sample(5, seeds, 0), 2, 3));
   EXPECT_TRUE(taken(a, a.sample(5, some_seeds(10, authors), 1), 2, 3) == taken(b, b.sample(5, some_seeds(10, authors), 1), 2, 3));
   EXPECT_EQ(d.types[0].by_hop[0], seeds.size());
@@ -831,7 +832,7 @@ TEST_P(blocks_at, come_from_several_relations_with_a_fanout_each) {
   EXPECT_GT(d.relations[2].by_hop[1], 0u);
   std::uint32_t const from[] = {0, 1, 0}, to[] = {0, 0, 1};
   for (std::size_t r = 0; r < 3; ++r) {
-    auto const lists = lists_of(graph_access::of(home[r]), false);
+    auto const lists = adjacency_of(graph_access::of(home[r]), false);
     auto const& e = d.relations[r];
     ASSERT_EQ(e.row.size(), e.by_hop[0] + e.by_hop[1]);
     for (std::size_t k = 0; k < e.row.size(); ++k) {
@@ -839,7 +840,7 @@ TEST_P(blocks_at, come_from_several_relations_with_a_fanout_each) {
       auto const it =
           std::find_if(lists[v].begin(), lists[v].end(), [&](entry const& x) { return x.edge == static_cast<std::uint64_t>(e.edge[k]); });
       ASSERT_NE(it, lists[v].end());
-      EXPECT_EQ(static_cast<std::int64_t>(it->neighbour), d.types[from[r]].ids[static_cast<std::size_t>(e.row[k])]);
+      EXPECT_EQ(static_cast<std::int64_t>(it->neighbor), d.types[from[r]].ids[static_cast<std::size_t>(e.row[k])]);
     }
   }
   for (auto const& t : d.types) EXPECT_EQ(std::set<std::int64_t>(t.ids.begin() + 11, t.ids.end()).size(), t.ids.size() - 11);
@@ -858,9 +859,9 @@ TEST_P(blocks_at, begin_at_seeds_of_several_types) {
   std::iota(times_of_papers.begin(), times_of_papers.end(), 0);
   auto const sampler = [&](block_options const& o) {
     return block_sampler(where(), {{papers, times_of_papers}, {authors, times_of_authors}},
-                         {{&cites, list_side::out, 0, 0, {4, 3}, {}},
-                          {&writes, list_side::out, 1, 0, {2, 2}, {}},
-                          {&written, list_side::out, 0, 1, {3, -1}, {}}},
+                         {{&cites, edge_direction::out, 0, 0, {4, 3}, {}},
+                          {&writes, edge_direction::out, 1, 0, {2, 2}, {}},
+                          {&written, edge_direction::out, 0, 1, {3, -1}, {}}},
                          o);
   };
   auto const first = some_seeds(10, papers), second = some_seeds(7, authors, 1);
@@ -871,7 +872,7 @@ TEST_P(blocks_at, begin_at_seeds_of_several_types) {
     std::vector<std::int64_t> const ages(temporal ? second.size() : 0, 150);
     block_sampler s = sampler(o);
     typed_seeds const both[] = {{0, first, {}}, {1, second, ages}};
-    drawn_blocks const d = taken(s, s.sample_types(5, both), 2, 3), alone = taken(s, s.sample(5, first, 0), 2, 3);
+    sampled_subgraphs const d = taken(s, s.sample_types(5, both), 2, 3), alone = taken(s, s.sample(5, first, 0), 2, 3);
     ASSERT_EQ(d.types[0].by_hop[0], first.size());
     ASSERT_EQ(d.types[1].by_hop[0], second.size());
     for (std::size_t i = 0; i < second.size(); ++i) {
@@ -920,7 +921,7 @@ TEST_P(blocks_at, are_given_ahead_and_taken_in_any_order) {
   block_options o;
   o.edge_ids = true;
   block_sampler one(where(), g, {10, 8, 6}, o), many(where(), g, {10, 8, 6}, o);
-  std::vector<blocks> ring(4);
+  std::vector<sampled_subgraph> ring(4);
   std::vector<std::vector<std::int64_t>> seeds;
   for (std::uint64_t b = 0; b < 4; ++b) seeds.push_back(some_seeds(b == 2 ? 600 : 1 + b, 1003, b));
   for (std::uint64_t b = 0; b < 4; ++b) many.start(ring[b], b, seeds[b]);
@@ -948,9 +949,9 @@ TEST_P(blocks_at, are_those_of_a_new_sampler_whatever_it_drew_before) {
     if (kind > 1) o.temporal = kind == 2 ? temporal_rule::uniform : temporal_rule::last;
     auto const sampler = [&] {
       return block_sampler(where(), {{papers, of_papers}, {authors, of_authors}},
-                           {{&cites, list_side::out, 0, 0, {4, 3}, {}},
-                            {&writes, list_side::out, 1, 0, {2, 0}, {}},
-                            {&written, list_side::out, 0, 1, {3, 5}, {}}},
+                           {{&cites, edge_direction::out, 0, 0, {4, 3}, {}},
+                            {&writes, edge_direction::out, 1, 0, {2, 0}, {}},
+                            {&written, edge_direction::out, 0, 1, {3, 5}, {}}},
                            o);
     };
     block_sampler many = sampler();
@@ -959,7 +960,7 @@ TEST_P(blocks_at, are_those_of_a_new_sampler_whatever_it_drew_before) {
       std::vector<std::array<std::uint64_t, 2>> const sizes = {{1, 0}, {0, 1},    {250, 0}, {2, 200}, {0, 0},
                                                                {3, 1}, {400, 80}, {0, 3},   {5, 0}};
       for (std::size_t k = 0; k < sizes.size(); k += ahead) {
-        std::vector<blocks> ring(ahead);
+        std::vector<sampled_subgraph> ring(ahead);
         std::vector<std::array<std::vector<std::int64_t>, 2>> seeds;
         auto const given = [&](std::size_t j) { return std::array{typed_seeds{0, seeds[j][0], {}}, typed_seeds{1, seeds[j][1], {}}}; };
         for (std::size_t j = 0; j < ahead; ++j) {
@@ -993,9 +994,9 @@ TEST_P(blocks_at, are_what_they_are_alone_when_they_are_drawn_together) {
     block_sampler one(where(), g, fanouts, o), many(where(), g, fanouts, o);
     if (kind == 6) many.inside().hash_beyond(0);
     for (int turn = 0; turn < 3; ++turn) {
-      std::vector<blocks> ring(20);
+      std::vector<sampled_subgraph> ring(20);
       std::vector<std::vector<std::int64_t>> seeds;
-      std::vector<blocks::parts*> together;
+      std::vector<sampled_subgraph::parts*> together;
       for (std::uint64_t b = 0; b < ring.size(); ++b) {
         seeds.push_back(b % 6 == 4 ? std::vector<std::int64_t>{} : some_seeds(b == 7 ? 300 : b + 1, n, b));
         typed_seeds const mine{0, seeds.back(), {}};
@@ -1042,7 +1043,7 @@ TEST_P(blocks_at, without_edges_or_seeds_are_still_right) {
   auto const seeds = some_seeds(10, 1003);
   EXPECT_EQ(taken(a, a.sample(0, seeds)).types[0].ids, taken(b, b.sample(0, seeds)).types[0].ids);
   EXPECT_EQ(b.sample(0, seeds).of_relation(0).row, nullptr);
-  blocks const none = a.sample(1, {});
+  sampled_subgraph const none = a.sample(1, {});
   EXPECT_EQ(none.of_type(0).count, 0u);
   EXPECT_EQ(none.of_relation(0).count, 0u);
 }
@@ -1051,7 +1052,7 @@ TEST_P(blocks_at, refuse_a_seed_that_is_no_vertex_and_go_on) {
   graph_handle const g = brought(random_graph(true), where());
   block_sampler s(where(), g, {3, 3}, {});
   auto const seeds = some_seeds(10, 1003);
-  drawn_blocks const wanted = taken(s, s.sample(0, seeds));
+  sampled_subgraphs const wanted = taken(s, s.sample(0, seeds));
   for (std::int64_t const wrong : {std::int64_t{1003}, std::int64_t{-1}, std::int64_t{1} << 40}) {
     auto bad = seeds;
     bad[4] = wrong;
@@ -1088,13 +1089,13 @@ TEST(blocks, refuse_options_that_contradict_each_other) {
   graph_handle const directed = graph_access::wrap(make_graph(arcs, false));
   EXPECT_NE(error_of([&] { block_sampler s({}, directed, {2}); }).find("open it with its in-edges"), std::string::npos);
   for (std::uint64_t const vertices : {1u, 2u}) {  // fewer than the targets in the lists
-    sampled_relation lists{.lists = &directed, .side = list_side::out, .fanouts = {2}};
+    sampled_relation lists{.adjacency = &directed, .side = edge_direction::out, .fanouts = {2}};
     std::vector<sampled_type> const types(1, sampled_type{.vertices = vertices});
     EXPECT_NE(error_of([&] { block_sampler s({}, types, {lists}); }).find("leads to a vertex beyond the " + std::to_string(vertices)),
               std::string::npos);
   }
-  block_sampler out({}, directed, {2}, {}, list_side::out);
-  blocks const b = out.sample(0, std::vector<std::int64_t>{0});
+  block_sampler out({}, directed, {2}, {}, edge_direction::out);
+  sampled_subgraph const b = out.sample(0, std::vector<std::int64_t>{0});
   EXPECT_EQ(b.of_type(0).ids[1], 1);
 }
 
@@ -1111,7 +1112,7 @@ TEST(blocks_of_a_file, are_those_of_lists_in_memory) {
         if (packed) pack(g);
         save_graph(g, file);
         load_options how;
-        how.in_lists = !undirected;
+        how.in_edges = !undirected;
         graph_handle const near = graph_access::wrap(load_graph(file, how));
         for (std::uint64_t window : {std::uint64_t{16} << 10, std::uint64_t{0}})
           for (bool together : {false, true}) {
@@ -1122,10 +1123,10 @@ TEST(blocks_of_a_file, are_those_of_lists_in_memory) {
             how.edges = tier::host;
             block_options o;
             o.edge_ids = true;
-            for (place where : {place{place_kind::host, 0}, place{place_kind::simulated, 0}}) {
+            for (execution_device where : {execution_device{device_kind::cpu, 0}, execution_device{device_kind::simulated, 0}}) {
               block_sampler twin(where, near, {5, -1, 3}, o), s(where, far, {5, -1, 3}, o);
               EXPECT_NE(s.about().find("tier file"), std::string::npos);
-              std::vector<blocks> a(3), b(3);
+              std::vector<sampled_subgraph> a(3), b(3);
               for (std::uint64_t k = 0; k < 3; ++k) {
                 auto const seeds = some_seeds(20, 1000, k);
                 if (!together) {
@@ -1139,10 +1140,10 @@ TEST(blocks_of_a_file, are_those_of_lists_in_memory) {
               }
               if (!together) continue;
               for (auto const& [of, all] : {std::pair{&twin, &a}, std::pair{&s, &b}}) {
-                std::vector<blocks::parts*> parts;
-                for (blocks& one : *all) parts.push_back(&one.inside());
+                std::vector<sampled_subgraph::parts*> parts;
+                for (sampled_subgraph& one : *all) parts.push_back(&one.inside());
                 of->inside().give(parts);
-                for (blocks& one : *all) of->finish(one);
+                for (sampled_subgraph& one : *all) of->finish(one);
               }
               for (std::uint64_t k = 0; k < 3; ++k) ASSERT_EQ(taken(s, b[k]), taken(twin, a[k]));
             }
@@ -1150,7 +1151,7 @@ TEST(blocks_of_a_file, are_those_of_lists_in_memory) {
             whole.induced = true;
             EXPECT_NE(error_of([&] { block_sampler({}, far, {5}, whole); }).find("open it with tier host"), std::string::npos);
             block_options wrong;
-            wrong.lists = tier::host;
+            wrong.adjacency = tier::host;
             EXPECT_NE(error_of([&] { block_sampler({}, far, {5}, wrong); }).find("were left in their file"), std::string::npos);
           }
       }

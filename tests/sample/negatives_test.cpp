@@ -2,7 +2,7 @@
 #include <set>
 
 #include "core/random.hpp"
-#include "garner/blocks.hpp"
+#include "garner/subgraph.hpp"
 #include "graph/handle.hpp"
 #include "graph/pack.hpp"
 #include "graph/reorder.hpp"
@@ -20,7 +20,7 @@ graph dense_graph(std::uint32_t id_bytes = 4) {
   return make_graph(arcs, false, 100, o);
 }
 std::set<std::pair<std::int64_t, std::int64_t>> edges_of(graph_handle const& g) {
-  graph_lists const l = lists_of(g);
+  adjacency_arrays const l = adjacency_of(g);
   std::set<std::pair<std::int64_t, std::int64_t>> all;
   for (std::uint64_t v = 0; v < g.info().vertices; ++v)
     for (std::uint64_t i = l.offsets[v]; i < l.offsets[v + 1]; ++i)
@@ -38,11 +38,11 @@ std::vector<std::int64_t> sources_of(std::uint64_t n) {
 TEST(negatives, are_as_many_as_asked_and_uniform) {
   negative_options o;
   o.amount = 0.3;
-  vertex_pairs const few = draw_negatives(1, sources_of(11), 90, 7, o);
+  vertex_pairs const few = sample_negatives(1, sources_of(11), 90, 7, o);
   EXPECT_EQ(few.sources.size(), 4u);  // rounded up
   EXPECT_EQ(few.targets.size(), 4u);
   o.amount = 20;
-  vertex_pairs const many = draw_negatives(1, std::vector<std::int64_t>(1000, 3), 10, 7, o);
+  vertex_pairs const many = sample_negatives(1, std::vector<std::int64_t>(1000, 3), 10, 7, o);
   std::vector<std::uint64_t> seen(70);
   for (std::size_t k = 0; k < many.sources.size(); ++k) {
     ASSERT_LT(static_cast<std::uint64_t>(many.sources[k]), 10u);
@@ -52,18 +52,18 @@ TEST(negatives, are_as_many_as_asked_and_uniform) {
   double chi = 0;
   for (std::uint64_t n : seen) chi += (static_cast<double>(n) - 20000.0 / 70) * (static_cast<double>(n) - 20000.0 / 70) / (20000.0 / 70);
   EXPECT_LT(chi, 120);  // of 69 degrees of freedom: one in 10,000
-  EXPECT_EQ(draw_negatives(1, std::vector<std::int64_t>(1000, 3), 10, 7, o).targets, many.targets);
-  EXPECT_NE(draw_negatives(2, std::vector<std::int64_t>(1000, 3), 10, 7, o).targets, many.targets);
+  EXPECT_EQ(sample_negatives(1, std::vector<std::int64_t>(1000, 3), 10, 7, o).targets, many.targets);
+  EXPECT_NE(sample_negatives(2, std::vector<std::int64_t>(1000, 3), 10, 7, o).targets, many.targets);
   o.seed = 2;
-  EXPECT_NE(draw_negatives(1, std::vector<std::int64_t>(1000, 3), 10, 7, o).targets, many.targets);
-  EXPECT_TRUE(draw_negatives(1, {}, 0, 0, o).targets.empty());
+  EXPECT_NE(sample_negatives(1, std::vector<std::int64_t>(1000, 3), 10, 7, o).targets, many.targets);
+  EXPECT_TRUE(sample_negatives(1, {}, 0, 0, o).targets.empty());
 }
 
 TEST(negatives, of_triplets_stand_source_by_source) {
   negative_options o;
   o.kind = negative_kind::triplet;
   o.amount = 3;
-  vertex_pairs const drawn = draw_negatives(4, sources_of(50), 90, 1000, o);
+  vertex_pairs const drawn = sample_negatives(4, sources_of(50), 90, 1000, o);
   EXPECT_TRUE(drawn.sources.empty());
   EXPECT_EQ(drawn.targets.size(), 150u);
   EXPECT_GT(std::set<std::int64_t>(drawn.targets.begin(), drawn.targets.end()).size(), 100u);
@@ -77,10 +77,10 @@ TEST(negatives, are_no_edges_where_that_is_asked) {
     o.never_positive = true;
     o.amount = 4;
     auto const sources = sources_of(500);
-    vertex_pairs const pairs = draw_negatives(7, sources, 100, 100, o, &g);
+    vertex_pairs const pairs = sample_negatives(7, sources, 100, 100, o, &g);
     for (std::size_t k = 0; k < pairs.sources.size(); ++k) EXPECT_FALSE(edges.count({pairs.sources[k], pairs.targets[k]}));
     o.kind = negative_kind::triplet;
-    vertex_pairs const targets = draw_negatives(7, sources, 100, 100, o, &g);
+    vertex_pairs const targets = sample_negatives(7, sources, 100, 100, o, &g);
     std::set<std::int64_t> found;
     for (std::size_t k = 0; k < targets.targets.size(); ++k) {
       EXPECT_FALSE(edges.count({sources[k / 4], targets.targets[k]}));
@@ -123,7 +123,7 @@ TEST(negatives, are_drawn_of_what_is_left_where_that_is_rare) {
       o.never_positive = true;
       o.kind = kind;
       std::vector<std::int64_t> const sources(1000, 0);
-      vertex_pairs const first = draw_negatives(5, sources, n, n, o, &graphs[0]);
+      vertex_pairs const first = sample_negatives(5, sources, n, n, o, &graphs[0]);
       std::vector<std::uint64_t> seen(static_cast<std::size_t>(n));
       for (std::size_t k = 0; k < 1000; ++k) {
         EXPECT_TRUE(kept.count(first.targets[k]));
@@ -135,7 +135,7 @@ TEST(negatives, are_drawn_of_what_is_left_where_that_is_rare) {
         EXPECT_LT(std::abs(static_cast<double>(seen[static_cast<std::size_t>(v)]) - mean), 5 * std::sqrt(mean)) << v;
       }
       for (graph_handle const& g : graphs) {
-        vertex_pairs const again = draw_negatives(5, sources, n, n, o, &g);
+        vertex_pairs const again = sample_negatives(5, sources, n, n, o, &g);
         EXPECT_EQ(again.targets, first.targets);
         EXPECT_EQ(again.sources, first.sources);
       }
@@ -146,7 +146,7 @@ TEST(negatives, are_drawn_of_what_is_left_where_that_is_rare) {
   o.never_positive = true;
   graph_handle const g = graph_access::wrap(lead({39}, 4));
   EXPECT_NE(error_of([&] {
-              draw_negatives(1, std::vector<std::int64_t>{1}, 40, 39, o, &g);
+              sample_negatives(1, std::vector<std::int64_t>{1}, 40, 39, o, &g);
             }).find("every vertex leads to each of 39 vertices, so that no negative is left; say never_positive"),
             std::string::npos);
 }
@@ -162,20 +162,20 @@ TEST(negatives, refuse_what_cannot_be) {
   o.kind = negative_kind::triplet;
   std::vector<std::int64_t> const all{4, 5}, outside{3, -1}, fine{4};
   errc code{};
-  EXPECT_NE(error_of([&] { draw_negatives(3, all, 20, 20, o, &g); }, &code)
+  EXPECT_NE(error_of([&] { sample_negatives(3, all, 20, 20, o, &g); }, &code)
                 .find("vertex 5 leads to each of 20 vertices, so that no negative is left; leave the vertex out, or say never_positive"),
             std::string::npos);
   EXPECT_EQ(code, errc::input);
-  EXPECT_EQ(error_of([&] { draw_negatives(3, outside, 20, 20, o, &g); }, &code),
+  EXPECT_EQ(error_of([&] { sample_negatives(3, outside, 20, 20, o, &g); }, &code),
             "source -1 at position 1 of mini-batch 3: there are vertices 0 to 19");
-  EXPECT_NE(error_of([&] { draw_negatives(3, fine, 20, 20, o); }, &code).find("need a graph"), std::string::npos);
+  EXPECT_NE(error_of([&] { sample_negatives(3, fine, 20, 20, o); }, &code).find("need a graph"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
-  EXPECT_NE(error_of([&] { draw_negatives(3, fine, 20, 30, o, &g); }, &code).find("has 20 vertices"), std::string::npos);
+  EXPECT_NE(error_of([&] { sample_negatives(3, fine, 20, 30, o, &g); }, &code).find("has 20 vertices"), std::string::npos);
   EXPECT_EQ(code, errc::input);
-  EXPECT_NE(error_of([&] { draw_negatives(3, fine, 20, 0, {}); }, &code).find("both counts must be above 0"), std::string::npos);
+  EXPECT_NE(error_of([&] { sample_negatives(3, fine, 20, 0, {}); }, &code).find("both counts must be above 0"), std::string::npos);
   for (double const amount : {0.0, -1.0, 1.5, std::nan("")}) {
     o.amount = amount;
-    EXPECT_NE(error_of([&] { draw_negatives(3, fine, 20, 20, o, &g); }, &code).find("negatives an edge"), std::string::npos) << amount;
+    EXPECT_NE(error_of([&] { sample_negatives(3, fine, 20, 20, o, &g); }, &code).find("negatives an edge"), std::string::npos) << amount;
     EXPECT_EQ(code, errc::usage);
   }
 }

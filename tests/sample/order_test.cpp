@@ -14,7 +14,7 @@ using namespace garner::testing;
 class order_at : public at_place {};
 GARNER_AT_EVERY_PLACE(order_at);
 
-std::vector<std::int64_t> ids_of(place where, std::vector<std::int64_t> const& seeds, bool shuffle, std::uint64_t epoch,
+std::vector<std::int64_t> ids_of(execution_device where, std::vector<std::int64_t> const& seeds, bool shuffle, std::uint64_t epoch,
                                  std::uint32_t rank = 0, std::uint32_t ranks = 1) {
   executor x(where);
   auto const near = near_copy(x, seeds);

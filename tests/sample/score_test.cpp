@@ -15,7 +15,7 @@
 #include "graph/reorder.hpp"
 #include "memory/budget.hpp"
 #include "sample/blend.hpp"
-#include "sample/neighbour.hpp"
+#include "sample/neighbor.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -33,11 +33,11 @@ std::vector<arc> random_arcs(std::uint64_t seed, std::uint64_t n) {
   }
   return arcs;
 }
-graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes = 4, bool in_lists = true) {
+graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes = 4, bool in_edges = true) {
   build_options o;
   o.id_bytes = id_bytes;
   o.keep_duplicates = o.keep_loops = seed % 2;
-  o.in_lists = in_lists && !undirected;
+  o.in_edges = in_edges && !undirected;
   return make_graph(random_arcs(seed, 3000), undirected, 3003, o);
 }
 
@@ -101,7 +101,7 @@ void expect_near(std::vector<float> const& got, std::vector<double> const& wante
 }
 
 // The graph in memory that this device reads.
-graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where, tier::host); }
+graph_handle brought(graph g, execution_device where) { return to_device(graph_access::wrap(std::move(g)), where, tier::host); }
 
 class scores_at : public at_place {};
 GARNER_AT_EVERY_PLACE(scores_at);
@@ -120,7 +120,7 @@ TEST_P(scores_at, equal_their_serial_twins_in_each_access_and_id_width) {
         graph const g = random_graph(1 + id_bytes / 8, undirected, id_bytes);
         graph_handle const h = brought(random_graph(1 + id_bytes / 8, undirected, id_bytes), where());
         score_options o;
-        o.where = where();
+        o.device = where();
         o.access = access;
         o.train = some_vertices(g, 300);
         o.sampling.batch = 70;
@@ -161,7 +161,7 @@ TEST_P(scores_at, are_the_same_from_packed_lists_and_without_in_lists) {
   graph_handle const h = brought(random_graph(2, false, 4), where()), p = brought(std::move(packed), where()),
                      w = brought(std::move(without), where());
   score_options o;
-  o.where = where();
+  o.device = where();
   o.train = some_vertices(g, 100);
   for (score_kind const by : {score_kind::degree, score_kind::reverse_pagerank, score_kind::expected}) {
     o.by = by;
@@ -178,9 +178,9 @@ TEST_P(scores_at, follow_the_users_ids_whatever_the_order_inside) {
   reorder_options by;
   graph_handle const d = brought(reorder(random_graph(3, true), by), where());
   score_options o;
-  o.where = where();
-  o.train = draw_training_set(h, 0.05);
-  EXPECT_EQ(draw_training_set(d, 0.05), o.train);
+  o.device = where();
+  o.train = pick_training_set(h, 0.05);
+  EXPECT_EQ(pick_training_set(d, 0.05), o.train);
   score_result const a = scores(h, o), b = scores(d, o);
   expect_near(b.score, std::vector<double>(a.score.begin(), a.score.end()), 1e-5, 1e-7);
 }
@@ -193,8 +193,8 @@ TEST_P(scores_at, sampled_blends_both_predictions_with_what_was_counted) {
       if (packed) pack(g);
       graph_handle const h = brought(std::move(g), where());
       score_options o;
-      o.where = where();
-      o.train = draw_training_set(h, 0.1);
+      o.device = where();
+      o.train = pick_training_set(h, 0.1);
       o.sampling.fanouts = {5, 4};
       o.sampling.batch = 40;
       o.sampling.seed = 9;
@@ -203,7 +203,7 @@ TEST_P(scores_at, sampled_blends_both_predictions_with_what_was_counted) {
       o.by = score_kind::weighted_reverse_pagerank;
       std::vector<float> const weighted = scores(h, o).score;
       trace_options t;
-      t.where = where();
+      t.device = where();
       t.train = o.train;
       t.sampling = o.sampling;
       t.sampling.seed = presampling_seed;
@@ -214,7 +214,7 @@ TEST_P(scores_at, sampled_blends_both_predictions_with_what_was_counted) {
       score_result const r = scores(h, o);
       EXPECT_EQ(r.score, wanted);
       EXPECT_EQ(r.iterations, 7u);
-      if (where().kind == place_kind::simulated && counts_requests()) {
+      if (where().kind == device_kind::simulated && counts_requests()) {
         EXPECT_GT(r.link.bytes_link(), counted.link.bytes_link());
       }
       o.sampling.seed = 10;  // the training's seed: irrelevant here
@@ -227,13 +227,13 @@ TEST_P(scores_at, sampled_blends_both_predictions_with_what_was_counted) {
 // Five vertices: 0 -> 1, 0 -> 2, 1 -> 2, 3 -> 2, 2 -> 4; vertex 4 trains.
 graph five() {
   build_options o;
-  o.in_lists = true;
+  o.in_edges = true;
   return make_graph({{0, 1}, {0, 2}, {1, 2}, {3, 2}, {2, 4}}, false, 5, o);
 }
 TEST_P(scores_at, of_the_five_vertices_are_those_of_the_docs) {
   graph_handle const h = brought(five(), where());
   score_options o;
-  o.where = where();
+  o.device = where();
   o.train = {4};
   o.sampling.fanouts = {2, 2};
   o.by = score_kind::degree;
@@ -248,7 +248,7 @@ TEST_P(scores_at, of_the_five_vertices_are_those_of_the_docs) {
 
 TEST_P(scores_at, of_graphs_without_edges_or_vertices) {
   score_options o;
-  o.where = where();
+  o.device = where();
   EXPECT_TRUE(scores(brought(make_graph({}), where()), o).score.empty());
   graph_handle const h = brought(make_graph({}, true, 4), where());
   o.train = {1, 3, 3};
@@ -266,28 +266,28 @@ TEST(scores, are_those_of_lists_in_memory_where_these_stay_in_their_file) {
   std::filesystem::path const file = std::filesystem::temp_directory_path() / fmt::format("garner_scores.{}.gnr", ::getpid());
   for (bool const packed : {false, true})
     for (std::uint32_t const id_bytes : {4u, 8u})
-      for (bool const in_lists : {true, false})
+      for (bool const in_edges : {true, false})
         for (bool const reordered : {false, true}) {
           if (packed && id_bytes == 8) continue;
-          graph g = random_graph(1, false, id_bytes, in_lists);
+          graph g = random_graph(1, false, id_bytes, in_edges);
           if (reordered) g = reorder(std::move(g), {});
           if (packed) pack(g);
           save_graph(g, file.string());
           load_options how;
-          how.in_lists = in_lists;
+          how.in_edges = in_edges;
           graph_handle const here = graph_access::wrap(load_graph(file.string(), how));
           for (std::uint64_t const window : {std::uint64_t{64} << 10, std::uint64_t{0}}) {
             how.edges = tier::file, how.window_bytes = window;
             graph_handle const there = graph_access::wrap(load_graph(file.string(), how));
             how.edges = tier::host;
-            for (place const where : {place{}, place{place_kind::simulated, 0}})
+            for (execution_device const where : {execution_device{}, execution_device{device_kind::simulated, 0}})
               for (score_kind const by : all_scores) {
-                if (by == score_kind::sampled && !in_lists) continue;
+                if (by == score_kind::sampled && !in_edges) continue;
                 SCOPED_TRACE(
                     fmt::format("{} compressed {} ids {} window {} {}", to_string(by), packed, id_bytes, window, to_string(where)));
                 score_options o;
-                o.where = where, o.by = by;
-                o.train = draw_training_set(here, 0.1);
+                o.device = where, o.by = by;
+                o.train = pick_training_set(here, 0.1);
                 o.sampling = {{4, 3}, hop_rule::last, 100, 1};
                 score_result const a = scores(here, o), b = scores(there, o);
                 expect_near(b.score, std::vector<double>(a.score.begin(), a.score.end()), 1e-5, 1e-9);
@@ -321,7 +321,7 @@ TEST(scores, take_the_memory_that_is_told) {
         score_options o;
         o.by = score_kind::sampled;
         o.presample = 1;
-        o.train = draw_training_set(h, share);
+        o.train = pick_training_set(h, share);
         o.sampling.batch = batch;
         o.sampling.fanouts = {12, 5, 6};
         o.sampling.rule = rule;
@@ -331,7 +331,7 @@ TEST(scores, take_the_memory_that_is_told) {
         trace_options t;
         t.train = o.train;
         t.sampling = o.sampling;
-        std::uint64_t const state = h.info().vertices * 4 + sampling_bytes(h.info(), t.where, t.sampling, t.train.size());
+        std::uint64_t const state = h.info().vertices * 4 + sampling_bytes(h.info(), t.device, t.sampling, t.train.size());
         EXPECT_TRUE(suffices(state, [&] { record_trace(h, t); })) << share << " " << batch;
         EXPECT_FALSE(suffices(state / 3, [&] { record_trace(h, t); })) << share << " " << batch;
       }
@@ -339,7 +339,7 @@ TEST(scores, take_the_memory_that_is_told) {
     score_options o;
     o.by = by;
     o.presample = by == score_kind::sampled ? 1 : 0;  // the others ignore it
-    o.train = draw_training_set(h, 1);
+    o.train = pick_training_set(h, 1);
     std::uint64_t const told = score_bytes(h.info(), o, o.train.size());
     EXPECT_TRUE(suffices(told, [&] { scores(h, o); })) << to_string(by);
     EXPECT_FALSE(suffices(told / 3, [&] { scores(h, o); })) << to_string(by);
@@ -379,10 +379,10 @@ TEST(scores, say_what_is_wrong) {
     EXPECT_EQ(code, errc::usage) << text;
   }
   EXPECT_EQ(parse_fanouts("25,10"), (std::vector<std::uint32_t>{25, 10}));
-  error_of([&] { draw_training_set(h, 0); }, &code);
+  error_of([&] { pick_training_set(h, 0); }, &code);
   EXPECT_EQ(code, errc::usage);
-  EXPECT_EQ(draw_training_set(h, 1).size(), h.info().vertices);
-  EXPECT_EQ(draw_training_set(h, 1e-9).size(), 1u);
+  EXPECT_EQ(pick_training_set(h, 1).size(), h.info().vertices);
+  EXPECT_EQ(pick_training_set(h, 1e-9).size(), 1u);
   for (score_kind const k : all_scores) EXPECT_EQ(parse_score(to_string(k)), k);
   EXPECT_NE(error_of([] { parse_score("size"); }, &code).find("wrpr"), std::string::npos);
 }

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "core/random.hpp"
-#include "garner/split.hpp"
+#include "garner/shards.hpp"
 #include "graph/container.hpp"
 #include "graph/handle.hpp"
 #include "graph/pack.hpp"
@@ -22,10 +22,10 @@ struct drawn {
   std::vector<std::uint64_t> vertices, edges;
   bool operator==(drawn const&) const = default;
 };
-drawn taken(place where, blocks const& b) {
+drawn taken(execution_device where, sampled_subgraph const& b) {
   executor x(where);
-  blocks::vertices const& v = b.of_type(0);
-  blocks::edges const& e = b.of_relation(0);
+  sampled_subgraph::vertices const& v = b.of_type(0);
+  sampled_subgraph::edges const& e = b.of_relation(0);
   auto const copy = [&](std::int64_t const* at, std::uint64_t n) { return at ? host_copy(x, at, n) : std::vector<std::int64_t>{}; };
   return {copy(v.ids, v.count), copy(e.row, e.count), copy(e.col, e.count), copy(e.edge, e.count), v.by_hop, e.by_hop};
 }
@@ -43,7 +43,7 @@ graph random_graph(std::uint64_t vertices, bool undirected, std::uint32_t id_byt
   build_options o;
   o.id_bytes = id_bytes;
   o.keep_duplicates = o.keep_loops = true;
-  o.in_lists = !undirected;
+  o.in_edges = !undirected;
   build_report report;
   return build_graph(std::move(e), o, report);
 }
@@ -51,25 +51,25 @@ graph random_graph(std::uint64_t vertices, bool undirected, std::uint32_t id_byt
 // All parts and their samplers in one process: messages between them are passed by value.
 class split_graph {
  public:
-  split_graph(place where, graph_handle const& g, std::uint32_t parts, std::vector<std::int64_t> const& fanouts, block_options const& o,
-              part_options const& how = {})
+  split_graph(execution_device where, graph_handle const& g, std::uint32_t parts, std::vector<std::int64_t> const& fanouts,
+              block_options const& o, part_options const& how = {})
       : where_(where) {
     for (std::uint32_t k = 0; k < parts; ++k) {
       parts_.emplace_back(g, k, parts, how);
-      if (where.kind == place_kind::device) parts_.back().bring_to(where, tier::host);
+      if (where.kind == device_kind::cuda) parts_.back().to_device(where, tier::host);
     }
     for (graph_part const& p : parts_) samplers_.emplace_back(where, p, fanouts, o);
   }
   void begin(std::size_t who, std::uint64_t number, std::vector<std::vector<std::int64_t>> const& seeds) {
-    samplers_[who].begin(number, {seeds.begin(), seeds.end()}, std::vector<blocks>(seeds.size()));
+    samplers_[who].begin(number, {seeds.begin(), seeds.end()}, std::vector<sampled_subgraph>(seeds.size()));
     number_ = number;
   }
   std::vector<drawn> drawn_by(std::size_t who) {
     split_sampler& s = samplers_[who];
-    while (s.asks().more) {
-      list_asks const asks = s.asks();
+    while (s.request().more) {
+      sampling_request const asks = s.request();
       struct answer {
-        std::vector<std::int64_t> neighbours, edges;
+        std::vector<std::int64_t> neighbors, edges;
       };
       std::vector<answer> all(asks.vertices.size());
       for (std::size_t k = 0; k < parts_.size(); ++k) {
@@ -77,9 +77,9 @@ class split_graph {
         std::vector<std::uint32_t> batches;
         std::vector<std::size_t> at;
         for (std::size_t i = 0; i < all.size(); ++i)
-          if (static_cast<std::uint64_t>(asks.vertices[i]) - parts_[k].first() < parts_[k].count())
+          if (static_cast<std::uint64_t>(asks.vertices[i]) - parts_[k].part().first < parts_[k].part().vertices)
             of.push_back(asks.vertices[i]), batches.push_back(asks.batches[i]), at.push_back(i);
-        list_draws const d = samplers_[k].draw(number_, asks.hop, of, batches);
+        sampling_response const d = samplers_[k].sample(number_, asks.hop, of, batches);
         EXPECT_EQ(d.counts.size(), of.size());
         std::size_t first = 0;
         for (std::size_t i = 0; i < of.size(); first += d.counts[i++]) {
@@ -88,27 +88,27 @@ class split_graph {
             auto const begin = from.begin() + static_cast<std::ptrdiff_t>(first);
             return std::vector(begin, begin + d.counts[i]);
           };
-          all[at[i]] = {part(d.neighbours), part(d.edges)};
+          all[at[i]] = {part(d.neighbors), part(d.edges)};
         }
-        EXPECT_EQ(first, d.neighbours.size());
+        EXPECT_EQ(first, d.neighbors.size());
       }
-      list_draws came;
+      sampling_response came;
       for (answer const& a : all) {
-        came.counts.push_back(static_cast<std::uint32_t>(a.neighbours.size()));
-        came.neighbours.insert(came.neighbours.end(), a.neighbours.begin(), a.neighbours.end());
+        came.counts.push_back(static_cast<std::uint32_t>(a.neighbors.size()));
+        came.neighbors.insert(came.neighbors.end(), a.neighbors.begin(), a.neighbors.end());
         came.edges.insert(came.edges.end(), a.edges.begin(), a.edges.end());
       }
-      s.take(std::move(came));
+      s.complete(std::move(came));
     }
     std::vector<drawn> found;
-    for (blocks const& b : s.finish()) found.push_back(taken(where_, b));
+    for (sampled_subgraph const& b : s.finish()) found.push_back(taken(where_, b));
     return found;
   }
   std::vector<graph_part>& parts() { return parts_; }
   split_sampler& sampler(std::size_t k) { return samplers_[k]; }
 
  private:
-  place where_;
+  execution_device where_;
   std::vector<graph_part> parts_;
   std::vector<split_sampler> samplers_;
   std::uint64_t number_ = 0;
@@ -204,10 +204,10 @@ TEST(graph_parts, cover_the_graph_and_are_read_from_their_file_alone) {
   block_sampler at_home({}, whole, {4, 4}, {});
   for (std::uint32_t k = 0; k < 4; ++k) {
     graph_part const part(in_file, k, 4);
-    EXPECT_EQ(part.first(), next);
+    EXPECT_EQ(part.part().first, next);
     EXPECT_EQ(part.digest(), graph_part(whole, k, 4).digest());
-    EXPECT_LT(part.edges(), whole.info().edges / 2);
-    next += part.count(), edges += part.edges();
+    EXPECT_LT(part.part().edges, whole.info().edges / 2);
+    next += part.part().vertices, edges += part.part().edges;
   }
   EXPECT_EQ(next, 1003u);
   EXPECT_EQ(edges, whole.info().edges);
@@ -234,14 +234,14 @@ TEST_P(split_at, go_on_when_a_part_is_moved_or_goes) {
   block_sampler at_home({}, whole, {5, 5}, {});
   drawn const wanted = taken({}, at_home.sample(8, seeds));
   auto part = std::make_unique<graph_part>(whole, 0, 1);
-  if (where().kind == place_kind::device) part->bring_to(where(), tier::host);
+  if (where().kind == device_kind::cuda) part->to_device(where(), tier::host);
   split_sampler s(where(), *part, {5, 5}, {});
   errc code{};
-  EXPECT_NE(error_of([&] { part->bring_to({}); }, &code).find("this part has samplers"), std::string::npos);
+  EXPECT_NE(error_of([&] { part->to_device({}); }, &code).find("this part has samplers"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   auto const again = [&] {
-    s.begin(8, {std::span(seeds)}, std::vector<blocks>(1));
-    while (s.asks().more) s.take(s.draw(8, s.asks().hop, s.asks().vertices, s.asks().batches));
+    s.begin(8, {std::span(seeds)}, std::vector<sampled_subgraph>(1));
+    while (s.request().more) s.complete(s.sample(8, s.request().hop, s.request().vertices, s.request().batches));
     return taken(where(), s.finish()[0]);
   };
   EXPECT_TRUE(again() == wanted);
@@ -250,7 +250,7 @@ TEST_P(split_at, go_on_when_a_part_is_moved_or_goes) {
   elsewhere = graph_part(whole, 1, 2);
   part.reset();
   EXPECT_TRUE(again() == wanted);
-  elsewhere.bring_to({});  // without a sampler
+  elsewhere.to_device({});  // without a sampler
 }
 
 TEST(graph_parts, refuse_what_cannot_be) {
@@ -288,14 +288,14 @@ TEST(graph_parts, refuse_what_cannot_be) {
   split_sampler s({}, part, {3}, {});
   std::vector<std::int64_t> const seed{1003}, other{0};
   std::vector<std::uint32_t> const batch{0};
-  EXPECT_TRUE(
-      refused(errc::input, "seed 1003 at position 0 of mini-batch 4", [&] { s.begin(4, {std::span(seed)}, std::vector<blocks>(1)); }));
-  EXPECT_TRUE(refused(errc::input, "vertex 0 is requested: this part has", [&] { s.draw(0, 0, other, batch); }));
-  s.begin(4, {std::span(other)}, std::vector<blocks>(1));
+  EXPECT_TRUE(refused(errc::input, "seed 1003 at position 0 of mini-batch 4",
+                      [&] { s.begin(4, {std::span(seed)}, std::vector<sampled_subgraph>(1)); }));
+  EXPECT_TRUE(refused(errc::input, "vertex 0 is requested: this part has", [&] { s.sample(0, 0, other, batch); }));
+  s.begin(4, {std::span(other)}, std::vector<sampled_subgraph>(1));
   EXPECT_TRUE(refused(errc::usage, "hop 0 is still to be drawn", [&] { s.finish(); }));
-  EXPECT_TRUE(refused(errc::input, "2 counts, 1 neighbours", [&] { s.take({{1, 0}, {5}, {}}); }));
-  EXPECT_TRUE(refused(errc::input, "neighbour 1003 came", [&] { s.take({{1}, {1003}, {}}); }));
-  s.take({{1}, {5}, {}});
+  EXPECT_TRUE(refused(errc::input, "2 counts, 1 neighbours", [&] { s.complete({{1, 0}, {5}, {}}); }));
+  EXPECT_TRUE(refused(errc::input, "neighbour 1003 came", [&] { s.complete({{1}, {1003}, {}}); }));
+  s.complete({{1}, {5}, {}});
   EXPECT_EQ(s.finish()[0].of_type(0).count, 2u);
 }
 

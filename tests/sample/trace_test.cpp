@@ -19,10 +19,10 @@ namespace garner {
 namespace {
 using namespace garner::testing;
 
-graph_handle kron(place where, int scale = 10) {
+graph_handle kron(execution_device where, int scale = 10) {
   generate_options o;
   o.scale = scale;
-  return bring_to(generate_graph(o), where, tier::host);
+  return to_device(generate_graph(o), where, tier::host);
 }
 std::string temporary(char const* name) { return (std::filesystem::temp_directory_path() / (std::to_string(getpid()) + name)).string(); }
 std::string bytes_of_file(std::string const& file) {
@@ -36,8 +36,8 @@ GARNER_AT_EVERY_PLACE(traces_at);
 TEST_P(traces_at, count_the_rows_of_their_mini_batches) {
   graph_handle const g = kron(where());
   trace_options o;
-  o.where = where();
-  o.train = draw_training_set(g, 0.1);
+  o.device = where();
+  o.train = pick_training_set(g, 0.1);
   o.sampling.fanouts = {4, 3};
   o.sampling.batch = 40;
   o.epochs = 2;
@@ -67,7 +67,7 @@ TEST_P(traces_at, count_the_rows_of_their_mini_batches) {
       std::equal(t.rows.begin(), t.rows.begin() + 40, t.rows.begin() + static_cast<std::ptrdiff_t>(t.offsets[3])));  // shuffled again
 
   trace_options there = o;
-  there.where = {};
+  there.device = {};
   graph_handle const home = kron({});
   access_trace const h = record_trace(home, there);
   EXPECT_EQ(t.rows, h.rows);  // the same bits
@@ -75,11 +75,11 @@ TEST_P(traces_at, count_the_rows_of_their_mini_batches) {
   EXPECT_EQ(t.sampled, h.sampled);
 }
 
-TEST_P(traces_at, have_the_training_vertices_alone_where_no_neighbours_are_drawn) {
+TEST_P(traces_at, have_the_training_vertices_alone_where_no_neighbors_are_drawn) {
   graph_handle const g = kron(where());
   trace_options o;
-  o.where = where();
-  o.train = draw_training_set(g, 0.1);
+  o.device = where();
+  o.train = pick_training_set(g, 0.1);
   o.sampling.batch = 40;
   for (std::vector<std::uint32_t> const& fanouts : std::vector<std::vector<std::uint32_t>>{{0}, {0, 5}}) {
     o.sampling.fanouts = fanouts, o.sampling.rule = hop_rule::last;
@@ -93,7 +93,7 @@ TEST(traces, name_rows_by_the_users_ids_whatever_the_order_inside) {
   graph_handle const plain = kron({});
   graph_handle const ordered = reorder_graph(kron({}));
   trace_options o;
-  o.train = draw_training_set(plain, 0.05);
+  o.train = pick_training_set(plain, 0.05);
   o.sampling.fanouts = {1024};  // all neighbors: deterministic
   o.keep_rows = true;
   access_trace const a = record_trace(plain, o), b = record_trace(ordered, o);
@@ -107,7 +107,7 @@ TEST(traces, name_rows_by_the_users_ids_whatever_the_order_inside) {
 TEST(traces, keep_the_rows_of_the_first_mini_batches_where_asked) {
   graph_handle const g = kron({}, 9);
   trace_options o;
-  o.train = draw_training_set(g, 0.1);
+  o.train = pick_training_set(g, 0.1);
   o.sampling.fanouts = {5, 2};
   o.sampling.batch = 20;
   o.keep_rows = true;
@@ -130,7 +130,7 @@ TEST(traces, come_back_from_their_file) {
   std::string const file = temporary("a.gtr");
   for (bool const keep : {false, true}) {
     trace_options o;
-    o.train = draw_training_set(g, 0.1);
+    o.train = pick_training_set(g, 0.1);
     o.sampling.fanouts = {5, 2, 1};
     o.sampling.rule = hop_rule::last;
     o.sampling.batch = 20;
@@ -138,7 +138,7 @@ TEST(traces, come_back_from_their_file) {
     o.keep_rows = keep;
     access_trace const t = record_trace(g, o);
     save_trace(t, file);
-    access_trace const r = read_trace(file);
+    access_trace const r = load_trace(file);
     EXPECT_EQ(r.counts, t.counts);
     EXPECT_EQ(r.offsets, t.offsets);
     EXPECT_EQ(r.rows, t.rows);
@@ -155,7 +155,7 @@ TEST(traces, come_back_from_their_file) {
   auto const reads = [&](std::string const& bytes) {
     std::ofstream(file, std::ios::binary) << bytes;
     try {
-      read_trace(file);
+      load_trace(file);
       return true;
     } catch (error const& e) {
       EXPECT_EQ(e.code(), errc::input) << e.what();
@@ -180,13 +180,13 @@ TEST(traces, come_back_from_their_file) {
   EXPECT_FALSE(reads(worse));
   std::filesystem::remove(file);
   errc code{};
-  error_of([&] { read_trace(file); }, &code);
+  error_of([&] { load_trace(file); }, &code);
   EXPECT_EQ(code, errc::io);
 }
 
 TEST(traces, of_the_five_vertices_are_those_of_the_docs) {
   build_options b;
-  b.in_lists = true;
+  b.in_edges = true;
   graph_handle const g = graph_access::wrap(make_graph({{0, 1}, {0, 2}, {1, 2}, {3, 2}, {2, 4}}, false, 5, b));
   trace_options o;
   o.train = {4};
@@ -217,7 +217,7 @@ TEST(traces, are_predicted_by_the_expected_score) {
     go.scale = 14;
     graph_handle const g = generate_graph(go);
     trace_options o;
-    o.train = draw_training_set(g, 0.01);
+    o.train = pick_training_set(g, 0.01);
     o.sampling.fanouts = {12, 12, 12};
     o.sampling.batch = 10;
     o.epochs = 10;

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "core/random.hpp"
-#include "garner/blocks.hpp"
+#include "garner/subgraph.hpp"
 #include "graph/handle.hpp"
 #include "graph/pack.hpp"
 #include "graph/reorder.hpp"
@@ -20,7 +20,7 @@ graph random_graph(bool undirected, std::uint32_t id_bytes = 4) {
     if (u % 7 != 1 || undirected) arcs.push_back({u, v});
   }
   build_options o;
-  o.id_bytes = id_bytes, o.in_lists = !undirected;
+  o.id_bytes = id_bytes, o.in_edges = !undirected;
   return make_graph(arcs, undirected, 303, o);
 }
 std::vector<std::int64_t> starts_of(std::uint64_t n) {
@@ -36,9 +36,9 @@ TEST_P(walks_at, follow_edges_and_stay_where_there_are_none) {
   std::uint64_t stayed = 0, steps = 0;
   for (int kind = 0; kind < 4; ++kind)
     for (double const p : {1.0, 4.0})
-      for (list_side const side : {list_side::out, list_side::in}) {
+      for (edge_direction const side : {edge_direction::out, edge_direction::in}) {
         graph g = random_graph(kind == 1, kind == 2 ? 8 : 4);
-        edge_lists const& home_lists = side == list_side::in && g.info.directed ? g.in : g.out;
+        edge_lists const& home_lists = side == edge_direction::in && g.info.directed ? g.in : g.out;
         std::vector<std::vector<std::int64_t>> lists(g.info.vertices);
         std::vector<std::uint64_t> begins;
         for (std::uint64_t v = 0; v < g.info.vertices; ++v) {
@@ -52,8 +52,8 @@ TEST_P(walks_at, follow_edges_and_stay_where_there_are_none) {
         random_walk_options o;
         o.side = side, o.p = p, o.q = 0.5 * p, o.edge_ids = true, o.seed = 5;
         auto const starts = starts_of(400);
-        graph_handle const there = bring_to(graph_access::wrap(std::move(g)), where(), tier::host);
-        o.where = where();
+        graph_handle const there = to_device(graph_access::wrap(std::move(g)), where(), tier::host);
+        o.device = where();
         random_walks const w = walk_randomly(there, starts, 12, o);
         ASSERT_EQ(w.nodes.size(), 400u * 13);
         ASSERT_EQ(w.edges.size(), 400u * 12);
@@ -76,7 +76,7 @@ TEST_P(walks_at, follow_edges_and_stay_where_there_are_none) {
         }
         graph h = random_graph(kind == 1, kind == 2 ? 8 : 4);
         random_walk_options host = o;
-        host.where = {};
+        host.device = {};
         EXPECT_EQ(walk_randomly(graph_access::wrap(std::move(h)), starts, 12, host).nodes, w.nodes) << "the bits of the host";
       }
   EXPECT_GT(stayed, 100u);
@@ -87,11 +87,11 @@ TEST_P(walks_at, follow_edges_and_stay_where_there_are_none) {
 TEST_P(walks_at, go_back_near_and_away_as_often_as_p_and_q_say) {
   // 1 leads to 0, to 2 and 3 (which lead to 0), and to 4, 5, 6 (which do not); 0 leads to 1 alone.
   std::vector<arc> const arcs{{0, 1}, {1, 0}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6}, {2, 0}, {3, 0}};
-  graph_handle const g = bring_to(graph_access::wrap(make_graph(arcs, false, 7)), where(), tier::host);
-  std::uint64_t const walks = where().kind == place_kind::simulated ? 4000 : 20000;
+  graph_handle const g = to_device(graph_access::wrap(make_graph(arcs, false, 7)), where(), tier::host);
+  std::uint64_t const walks = where().kind == device_kind::simulated ? 4000 : 20000;
   for (auto const& [p, q] : {std::pair{1.0, 1.0}, std::pair{4.0, 0.5}, std::pair{0.25, 2.0}, std::pair{2.0, 1.0}, std::pair{1.0, 3.0}}) {
     random_walk_options o;
-    o.where = where(), o.p = p, o.q = q;
+    o.device = where(), o.p = p, o.q = q;
     random_walks const w = walk_randomly(g, std::vector<std::int64_t>(walks, 0), 2, o);
     std::map<std::int64_t, double> count;
     for (std::uint64_t i = 0; i < walks; ++i) {

@@ -48,17 +48,17 @@ TEST(decide, each_way_moves_its_own_bytes) {
   c = cost_of(g, s, r);
   EXPECT_DOUBLE_EQ(c.link_bytes, 200 * 32);
   EXPECT_DOUBLE_EQ(c.memory_bytes, 8000 * 4 + 7700 * 64 + 300 * 32 + 600 * 64 + 200 * 32);
-  s.wire_bytes = 4, s.way = shard_way::collective;
+  s.wire_bytes = 4, s.strategy = shard_strategy::collective;
   c = cost_of(g, s, r);
   EXPECT_DOUBLE_EQ(c.link_bytes, 600 * 64);
   EXPECT_DOUBLE_EQ(c.memory_bytes, 9000 * 68 + 400 * 64 + 1000 * 64);
-  s.way = shard_way::mgg;
+  s.strategy = shard_strategy::mgg;
   c = cost_of(g, s, r);
   EXPECT_DOUBLE_EQ(c.link_bytes, 5000 * 64);
   EXPECT_DOUBLE_EQ(c.memory_bytes, 9000 * 4 + 4000 * 64 + 3 * 400 * 64);
   EXPECT_DOUBLE_EQ(c.floor_ms, 5000 * 64 / 1e8);
   EXPECT_STREQ(c.bound, "link");
-  s.way = shard_way::bulk, s.kept = true;
+  s.strategy = shard_strategy::bulk, s.kept = true;
   EXPECT_DOUBLE_EQ(cost_of(g, s, r).link_bytes, 0);
   s.kept = false, s.weighted = true;
   EXPECT_DOUBLE_EQ(cost_of(g, s, r).memory_bytes, 9000 * 72 + 400 * 64 + 500 * 64);
@@ -77,7 +77,7 @@ TEST(decide, what_waits_and_what_hides) {
   double const link = 100 * 4 / 1e6;
   // Two launches for each part, and two barriers; a deterministic reduction of two begins with remote rows.
   EXPECT_NEAR(cost_of(g, s, r).ms, link + (1000 * 8 + 100 * 8 + 2 * 100 * 4) / 1e9 + 4 + 1, 1e-6);
-  s.sums = shard_sums::quick;
+  s.sums = shard_reduction::fast;
   EXPECT_NEAR(cost_of(g, s, r).ms, link + 4 + 1, 1e-6);
   EXPECT_STREQ(cost_of(g, s, r).bound, "launches");
 }
@@ -87,10 +87,10 @@ TEST(decide, counts_what_lists_take_of_the_link) {
   shard_rates r{1000, 1000, 100, 0, 0, 0, true};
   shard_sizes const g(1 << 20, {{1 << 19, 20 << 20, 0, 0}, {1 << 19, 10 << 20, 0, 0}});
   shard_setting s;
-  s.way = shard_way::collective;
+  s.strategy = shard_strategy::collective;
   double const near = cost_of(g, s, r).ms, floor = cost_of(g, s, r).floor_ms;
   EXPECT_EQ(cost_of(g, s, r).list_bytes, 0);
-  s.far_lists = true;
+  s.remote_adjacency = true;
   shard_cost const far = cost_of(g, s, r);
   EXPECT_DOUBLE_EQ(far.list_bytes, 16.0 * (1 << 19) + 4.0 * (20 << 20));
   EXPECT_GT(far.ms, near);
@@ -98,21 +98,21 @@ TEST(decide, counts_what_lists_take_of_the_link) {
   r.host_gbs = 1;
   EXPECT_DOUBLE_EQ(cost_of(g, s, r).floor_ms, far.list_bytes / 1e6);
   EXPECT_STREQ(cost_of(g, s, r).bound, "lists");
-  s.packed_lists = true;
+  s.compressed_adjacency = true;
   shard_cost const packed = cost_of(g, s, r);
   EXPECT_LT(packed.list_bytes, 0.75 * far.list_bytes);  // an end of 20 bits, and two more
   EXPECT_GT(packed.list_bytes, 0.5 * far.list_bytes);
   EXPECT_LT(packed.ms, far.list_bytes / 1e6);
-  s.far_lists = false;
+  s.remote_adjacency = false;
   EXPECT_EQ(cost_of(g, s, r).list_bytes, 0);
   EXPECT_GT(cost_of(g, s, r).ms, near);  // it is written, and read again
   shard_options o;
-  o.shards = 2, o.sums = shard_sums::quick, o.packed_lists = true;
-  for (auto const& w : ways_of(g, o, false, {{16, 1, false}}, r, true)) EXPECT_NE(w.way, shard_way::mgg);
+  o.shards = 2, o.sums = shard_reduction::fast, o.compressed_adjacency = true;
+  for (auto const& w : ways_of(g, o, false, {{16, 1, false}}, r, true)) EXPECT_NE(w.strategy, shard_strategy::mgg);
 }
 
 std::vector<shard_pass> const two_layers{{16, 4, false}};
-shard_options asked(std::uint32_t n, shard_sums sums = shard_sums::exact) {
+shard_options asked(std::uint32_t n, shard_reduction sums = shard_reduction::deterministic) {
   shard_options o;
   o.shards = n, o.sums = sums;
   return o;
@@ -136,37 +136,38 @@ TEST(decide, takes_one_device_where_that_is_faster) {
 }
 
 TEST(decide, exact_sums_leave_out_mgg_and_few_references_favour_it) {
-  auto const has = [](auto const& ways, shard_way way) {
-    return std::any_of(ways.begin(), ways.end(), [&](auto const& w) { return w.way == way; });
+  auto const has = [](auto const& strategies, shard_strategy strategy) {
+    return std::any_of(strategies.begin(), strategies.end(), [&](auto const& w) { return w.strategy == strategy; });
   };
   shard_sizes const g = parts_of(1'000'000, 20'000'000, 4);
-  EXPECT_FALSE(has(ways_of(g, asked(4), false, two_layers, h200_rates, true), shard_way::mgg));
-  EXPECT_TRUE(has(ways_of(g, asked(4, shard_sums::quick), false, two_layers, h200_rates, true), shard_way::mgg));
-  shard_options rounded = asked(4, shard_sums::quick);
+  EXPECT_FALSE(has(ways_of(g, asked(4), false, two_layers, h200_rates, true), shard_strategy::mgg));
+  EXPECT_TRUE(has(ways_of(g, asked(4, shard_reduction::fast), false, two_layers, h200_rates, true), shard_strategy::mgg));
+  shard_options rounded = asked(4, shard_reduction::fast);
   rounded.wire = element::bf16;
-  EXPECT_FALSE(has(ways_of(g, rounded, false, two_layers, h200_rates, true), shard_way::mgg));
+  EXPECT_FALSE(has(ways_of(g, rounded, false, two_layers, h200_rates, true), shard_strategy::mgg));
   // Rows needed once each, of few vertices of each part: prefetching gains nothing, least with all of them.
   shard_sizes few(8'000'000, {{1'000'000, 100'000'000, 50'000, 50'000}, {7'000'000, 100'000'000, 50'000, 50'000}});
-  EXPECT_EQ(ways_of(few, asked(2), false, two_layers, h200_rates, false).front().way, shard_way::bulk);
+  EXPECT_EQ(ways_of(few, asked(2), false, two_layers, h200_rates, false).front().strategy, shard_strategy::bulk);
   // If all parts need all rows, one copy per part is one launch less, but gains little.
-  EXPECT_EQ(ways_of(parts_of(1'000, 3'000, 4), asked(4), false, two_layers, h200_rates, false).front().way, shard_way::collective);
+  EXPECT_EQ(ways_of(parts_of(1'000, 3'000, 4), asked(4), false, two_layers, h200_rates, false).front().strategy,
+            shard_strategy::collective);
   // Only bulk exchanges constant rows just once.
   std::vector<shard_pass> const constant{{64, 1, true}};
   auto const kept = ways_of(parts_of(3'000'000, 9'000'000, 8), asked(8), false, constant, h200_rates, false);
-  EXPECT_EQ(kept.front().way, shard_way::bulk);
+  EXPECT_EQ(kept.front().strategy, shard_strategy::bulk);
 }
 
 TEST(decide, measures_what_is_near_the_best_alone) {
-  std::vector<shard_decision::considered> ways(4);
+  std::vector<shard_decision::considered> strategies(4);
   double const ms[] = {1, 1.9, 2, 2.01};
-  for (int i = 0; i < 4; ++i) ways[i].predicted_ms = ms[i];
-  EXPECT_EQ(how_many_to_measure(ways), 3u);
-  ways[2].predicted_ms = 2.01;
-  EXPECT_EQ(how_many_to_measure(ways), 2u);
-  ways[1].predicted_ms = ways[2].predicted_ms = ways[3].predicted_ms = 1;
-  EXPECT_EQ(how_many_to_measure(ways), 3u);
-  ways.resize(1);
-  EXPECT_EQ(how_many_to_measure(ways), 1u);
+  for (int i = 0; i < 4; ++i) strategies[i].predicted_ms = ms[i];
+  EXPECT_EQ(how_many_to_measure(strategies), 3u);
+  strategies[2].predicted_ms = 2.01;
+  EXPECT_EQ(how_many_to_measure(strategies), 2u);
+  strategies[1].predicted_ms = strategies[2].predicted_ms = strategies[3].predicted_ms = 1;
+  EXPECT_EQ(how_many_to_measure(strategies), 3u);
+  strategies.resize(1);
+  EXPECT_EQ(how_many_to_measure(strategies), 1u);
 }
 
 TEST(decide, edges_that_lead_anywhere_need_fewer_rows_than_edges) {

@@ -33,7 +33,7 @@ plain_lists lists_of_degrees(std::vector<std::uint64_t> const& degrees, bool asc
   }
   return l;
 }
-shard_options of(std::uint32_t shards, shard_sums sums = shard_sums::quick, shard_balance balance = shard_balance::edges) {
+shard_options of(std::uint32_t shards, shard_reduction sums = shard_reduction::fast, shard_balance balance = shard_balance::edges) {
   shard_options o;
   o.shards = shards, o.sums = sums, o.balance = balance;
   return o;
@@ -66,7 +66,7 @@ TEST(shard_parts, a_hub_leaves_others_empty_and_covers_all) {
   std::vector<std::uint64_t> degrees(20, 0);
   degrees[11] = 900;
   plain_lists const l = lists_of_degrees(degrees);
-  for (shard_sums const sums : {shard_sums::quick, shard_sums::exact}) {
+  for (shard_reduction const sums : {shard_reduction::fast, shard_reduction::deterministic}) {
     shard_parts const p(l.offsets.data(), 20, of(8, sums), "g");
     std::uint64_t all = 0, with_hub = 0;
     for (std::uint32_t s = 0; s < 8; ++s) all += p.count(s), with_hub += p.owner(11) == s;
@@ -80,7 +80,7 @@ TEST(shard_parts, without_edges_or_by_vertices_they_have_equal_vertices) {
   skewed[0] = 500;
   plain_lists const some = lists_of_degrees(skewed);
   for (auto const& [l, balance] : {std::pair(&none, shard_balance::edges), std::pair(&some, shard_balance::vertices)}) {
-    shard_parts const p(l->offsets.data(), 100, of(3, shard_sums::quick, balance), "g");
+    shard_parts const p(l->offsets.data(), 100, of(3, shard_reduction::fast, balance), "g");
     EXPECT_EQ(p.count(0), 33u);
     EXPECT_EQ(p.count(1), 33u);
     EXPECT_EQ(p.count(2), 34u);
@@ -90,11 +90,11 @@ TEST(shard_parts, exact_blocks_depend_on_the_graph_alone) {
   std::vector<std::uint64_t> degrees;
   for (std::uint64_t v = 0; v < 500; ++v) degrees.push_back(random_bits(2, 0, v) % 30);
   plain_lists const l = lists_of_degrees(degrees);
-  shard_parts const one(l.offsets.data(), 500, of(1, shard_sums::exact), "g");
+  shard_parts const one(l.offsets.data(), 500, of(1, shard_reduction::deterministic), "g");
   std::vector<std::uint64_t> const all(one.blocks(0).begin(), one.blocks(0).end());
   ASSERT_EQ(all.size(), shard_parts::exact_blocks + 1u);
   for (std::uint32_t const n : {2u, 3u, 5u, 8u, 16u}) {
-    shard_parts const p(l.offsets.data(), 500, of(n, shard_sums::exact), "g");
+    shard_parts const p(l.offsets.data(), 500, of(n, shard_reduction::deterministic), "g");
     std::vector<std::uint64_t> found{0};
     for (std::uint32_t s = 0; s < n; ++s) {
       auto const blocks = p.blocks(s);
@@ -151,14 +151,14 @@ TEST(shard_lists, hold_each_arc_once_and_in_order) {
   for (bool const ascending : {true, false}) {
     plain_lists const l = lists_of_degrees(degrees, ascending);
     for (bool const weighted : {true, false})
-      for (shard_sums const sums : {shard_sums::exact, shard_sums::quick})
+      for (shard_reduction const sums : {shard_reduction::deterministic, shard_reduction::fast})
         for (std::uint32_t const n : {1u, 2u, 3u, 8u}) {
           shard_parts const p(l.offsets.data(), l.vertices(), of(n, sums), "g");
           for (std::uint32_t s = 0; s < n; ++s) {
             bool const whole = (n + s) % 2 == 0;  // all rows of an owner, if most of them are needed
             shard_lists const mine(l.view(weighted), p, s, sums, shard_lists::numbered::by_arrival, 5,
                                    std::vector<bool>(whole ? n : 0, true));
-            EXPECT_EQ(mine.order[0], sums == shard_sums::exact ? 0 : s);
+            EXPECT_EQ(mine.order[0], sums == shard_reduction::deterministic ? 0 : s);
             auto const rows = added(mine, p, s);
             std::uint64_t remote = 0, edges = 0;
             std::map<std::uint32_t, std::set<std::uint32_t>> needed;
@@ -173,7 +173,7 @@ TEST(shard_lists, hold_each_arc_once_and_in_order) {
               }
               std::stable_sort(expected.begin(), expected.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
               auto found = rows[i];
-              if (sums == shard_sums::quick)
+              if (sums == shard_reduction::fast)
                 std::stable_sort(found.begin(), found.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
               EXPECT_EQ(found, expected) << v;
             }
@@ -202,7 +202,7 @@ TEST(shard_lists, partitions_of_mgg_hold_each_arc_once_and_at_most_ps) {
       mgg_lists const m(l.view(), p, s, ps);
       std::vector<std::vector<std::uint32_t>> rows(p.count(s));
       for (auto const* list : {&m.local, &m.remote})
-        for (neighbour_partition const& part : *list) {
+        for (neighbor_partition const& part : *list) {
           EXPECT_EQ(part.owner == s, list == &m.local);
           EXPECT_LE(part.count, ps);
           EXPECT_GT(part.count, 0u);
@@ -224,10 +224,10 @@ TEST(shard_lists, partitions_of_mgg_hold_each_arc_once_and_at_most_ps) {
 
 TEST(split_report, tells_imbalance_cut_and_rows) {
   graph_handle const g = graph_with_hub(300, false, false);
-  for (list_side const side : {list_side::in, list_side::out})
+  for (edge_direction const side : {edge_direction::in, edge_direction::out})
     for (std::uint32_t const n : {1u, 2u, 5u}) {
       shard_report const r = split_report(g, side, of(n));
-      graph_lists const lists = lists_of(g, side == list_side::in);
+      adjacency_arrays const lists = adjacency_of(g, side == edge_direction::in);
       auto const* const ends = static_cast<std::uint32_t const*>(lists.targets);
       shard_parts const p(lists.offsets, 300, of(n), "g");
       std::uint64_t cut = 0, largest = 0;
@@ -254,11 +254,12 @@ TEST(split_report, tells_imbalance_cut_and_rows) {
   o.undirected = true;
   auto const cut = [&](vertex_order by) {
     graph_handle const ring = reorder_graph(build_graph({.edges = edges}, o), {by, 1, {}});
-    return split_report(ring, list_side::out, of(4)).cut();
+    return split_report(ring, edge_direction::out, of(4)).cut();
   };
   EXPECT_LT(4 * cut(vertex_order::bfs), cut(vertex_order::random));
   errc code{};
-  EXPECT_THAT(error_of([&] { split_report(graph_with_hub(12, true, false), list_side::in, of(13)); }, &code), HasSubstr("13 shards, and "));
+  EXPECT_THAT(error_of([&] { split_report(graph_with_hub(12, true, false), edge_direction::in, of(13)); }, &code),
+              HasSubstr("13 shards, and "));
   EXPECT_EQ(code, errc::usage);
 }
 

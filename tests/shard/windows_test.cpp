@@ -134,7 +134,7 @@ TEST(windows, places_of_two_kinds_are_named) {
   auto const threw = on_shards(
       2,
       [&](std::uint32_t s) {
-        executor x({s ? place_kind::simulated : place_kind::host});
+        executor x({s ? device_kind::simulated : device_kind::cpu});
         group.threads()->take(s, x, 1);
         group.take(s, x);
       },

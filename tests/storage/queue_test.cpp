@@ -63,7 +63,7 @@ class served : public at_place {
     if (!IsSkipped()) files_.TearDown();
   }
   service_options service(unsigned threads, unsigned queues, std::uint32_t depth) const {
-    return {threads, queues, depth, GetParam() == place_kind::device ? 0 : -1};
+    return {threads, queues, depth, GetParam() == device_kind::cuda ? 0 : -1};
   }
   struct folder : in_folder {
     void TestBody() override {}
@@ -311,7 +311,7 @@ GARNER_AT_EVERY_PLACE(served);
 
 class driven : public at_place {
  protected:
-  int device() const { return GetParam() == place_kind::device ? 0 : -1; }
+  int device() const { return GetParam() == device_kind::cuda ? 0 : -1; }
   // Each with its queues; the last is created first, so that it is destroyed last.
   struct rig {
     rig() = default;

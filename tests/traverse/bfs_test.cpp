@@ -34,10 +34,10 @@ graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes) 
 
 // The graph with its edges in the memory for this device, access and tier.
 graph placed(graph g, bfs_options const& o) {
-  tier const t = o.edges.value_or(default_tier(o.where, o.access));
-  if (o.where.kind != place_kind::device) return g;
-  memory_block moved(t, g.out.targets.bytes(), o.where.index, "edges");
-  executor x(o.where);
+  tier const t = o.edges.value_or(default_tier(o.device, o.access));
+  if (o.device.kind != device_kind::cuda) return g;
+  memory_block moved(t, g.out.targets.bytes(), o.device.index, "edges");
+  executor x(o.device);
   x.copy(moved.data(), g.out.targets.data(), moved.bytes());
   x.wait();
   g.out.targets = std::move(moved);
@@ -47,7 +47,7 @@ graph on_host_of(graph const& g, bool in = false) {  // a copy for the serial re
   edge_lists const& from = in ? g.in : g.out;
   graph copy;
   copy.info = g.info;
-  copy.info.in_lists = false;
+  copy.info.in_edges = false;
   copy.name = g.name;
   copy.out.offsets = buffer<std::uint64_t>(tier::host, from.offsets.size(), -1, "copy");
   std::copy(from.offsets.begin(), from.offsets.end(), copy.out.offsets.begin());
@@ -66,16 +66,16 @@ TEST_P(bfs, every_access_tier_and_id_width_against_the_serial_twin) {
         for (std::uint32_t per_team : {1u, 8u})
           for (auto const& [split, join] : {std::pair{true, false}, {false, false}, {true, true}, {false, true}})
             for (tier t : {tier::host, tier::device}) {
-              if (t == tier::device && (where().kind != place_kind::device || how == access_mode::paged)) continue;
+              if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
               bfs_options o;
-              o.where = where();
+              o.device = where();
               o.access = how;
               if (t == tier::device) o.edges = t;
-              o.paper.vertices_per_team = per_team;
-              o.paper.split_hubs = split;
-              o.paper.join_lists = join;
-              o.slice = 64;
-              o.check_certificate = true;
+              o.tuning.vertices_per_team = per_team;
+              o.tuning.split_hubs = split;
+              o.tuning.join_lists = join;
+              o.tuning.slice = 64;
+              o.verify = true;
               graph const g = placed(on_host_of(original), o);
               bfs_job job(g, o);
               SCOPED_TRACE(
@@ -91,10 +91,10 @@ TEST_P(bfs, every_access_tier_and_id_width_against_the_serial_twin) {
 
 TEST_P(bfs, parents_counts_and_levels) {
   bfs_options o;
-  o.where = where();
+  o.device = where();
   o.variant = bfs_variant::levels;
-  o.device_budget = 0;
-  o.check_certificate = true;
+  o.graph_cache = 0;
+  o.verify = true;
   for (std::uint64_t seed : {1u, 2u}) {
     graph const original = random_graph(seed, true, 4);
     graph const g = placed(on_host_of(original), o);
@@ -129,7 +129,7 @@ TEST_P(bfs, parents_counts_and_levels) {
     EXPECT_EQ(r.edges, edges);
     EXPECT_EQ(r.levels.size(), largest + 1u);
     EXPECT_EQ(frontier, reached);
-    if (where().kind != place_kind::host) {
+    if (where().kind != device_kind::cpu) {
       if (counts_requests()) {
         EXPECT_EQ(r.link.bytes_useful, edges * 4);
       }
@@ -139,8 +139,8 @@ TEST_P(bfs, parents_counts_and_levels) {
 
 TEST_P(bfs, a_long_path_and_a_star) {
   bfs_options o;
-  o.where = where();
-  o.check_certificate = true;
+  o.device = where();
+  o.verify = true;
   std::vector<arc> path, star;
   for (std::uint64_t v = 0; v < 700; ++v) path.push_back({v, v + 1});  // more levels than counter slots
   for (std::uint64_t v = 1; v < 5000; ++v) star.push_back({0, v});
@@ -177,11 +177,11 @@ TEST_P(bfs, levels_of_few_vertices_through_a_queue_and_out_of_it) {
         for (bool const queue : {true, false}) {
           if (!undirected && variant == bfs_variant::direction) continue;
           bfs_options o;
-          o.where = where();
+          o.device = where();
           o.variant = variant;
-          o.paper.queue_small = queue;
-          o.device_budget = 0;
-          o.check_certificate = true;
+          o.tuning.queue_small = queue;
+          o.graph_cache = 0;
+          o.verify = true;
           build_options b;
           b.id_bytes = id_bytes;
           graph const original = make_graph(arcs, undirected, 0, b);
@@ -206,7 +206,7 @@ TEST_P(bfs, levels_of_few_vertices_through_a_queue_and_out_of_it) {
               EXPECT_EQ(r.levels[k].edges, arcs_at[k]) << k;
               useful += arcs_at[k];
             }
-            if (variant == bfs_variant::levels && where().kind != place_kind::host) {
+            if (variant == bfs_variant::levels && where().kind != device_kind::cpu) {
               if (counts_requests()) {
                 EXPECT_EQ(r.link.bytes_useful, useful * id_bytes);
               }
@@ -217,8 +217,8 @@ TEST_P(bfs, levels_of_few_vertices_through_a_queue_and_out_of_it) {
 
 TEST_P(bfs, small_and_empty_graphs) {
   bfs_options o;
-  o.where = where();
-  o.check_certificate = true;
+  o.device = where();
+  o.verify = true;
   graph const none = placed(make_graph({}), o);
   bfs_job empty(none, o);
   EXPECT_NE(error_of([&] { empty.run(0); }).find("0"), std::string::npos);
@@ -243,21 +243,21 @@ TEST_P(bfs, both_directions_against_the_serial_twin) {
       for (std::uint64_t i = 0; i < n * 8; ++i) arcs.push_back({random_bits(seed, 0, i) % n, i % 5 ? random_bits(seed, 1, i) % n : 7});
       build_options b;
       b.id_bytes = id_bytes;
-      b.in_lists = true;
+      b.in_edges = true;
       bool const undirected = seed % 2 == 0;
       graph const original = make_graph(arcs, undirected, n, b);
       for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
         bfs_options o;
-        o.where = where();
+        o.device = where();
         o.access = how;
-        o.cached_neighbours = static_cast<std::uint32_t>(seed % 3);
+        o.cached_neighbors = static_cast<std::uint32_t>(seed % 3);
         o.variant = bfs_variant::direction;
-        o.check_certificate = true;
+        o.verify = true;
         graph g = placed(on_host_of(original), o);
         if (!undirected) {
           graph in_side = on_host_of(original, true);
           g.in = std::move(placed(std::move(in_side), o).out);
-          g.info.in_lists = true;
+          g.info.in_edges = true;
         }
         bfs_job job(g, o);
         bfs_run const r = job.run(7);
@@ -269,7 +269,7 @@ TEST_P(bfs, both_directions_against_the_serial_twin) {
 
 TEST_P(bfs, bottom_up_needs_in_lists) {
   bfs_options o;
-  o.where = where();
+  o.device = where();
   graph const g = placed(make_graph({{0, 1}}), o);
   o.variant = bfs_variant::direction;
   EXPECT_NE(error_of([&] { bfs_job(g, o); }).find("--in-edges"), std::string::npos);
@@ -281,7 +281,7 @@ TEST_P(bfs, the_certificate_finds_what_is_wrong) {
   executor x(where());
   graph const original = make_graph({{0, 1}, {1, 2}, {2, 3}, {0, 4}, {4, 2}}, true, 7);
   bfs_options o;
-  o.where = where();
+  o.device = where();
   graph const g = placed(on_host_of(original), o);
   auto const offsets = near_copy(x, std::vector<std::uint64_t>(original.out.offsets.begin(), original.out.offsets.end()));
   std::vector<std::uint32_t> const depth{0, 1, 2, 3, 1, ~0u, ~0u}, parent{0, 0, 1, 2, 0, ~0u, ~0u};
@@ -317,12 +317,12 @@ TEST(bfs_traffic, traced_requests_are_those_of_each_level_s_lists) {
   GARNER_NEEDS_COUNTS();
   graph const g = random_graph(3, true, 4);
   bfs_options o;
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   for (access_mode how : {access_mode::merged, access_mode::aligned}) {
     o.access = how;
-    o.paper.join_lists = o.paper.split_hubs = o.paper.queue_small = false;
+    o.tuning.join_lists = o.tuning.split_hubs = o.tuning.queue_small = false;
     o.variant = bfs_variant::levels;
-    o.device_budget = 0;
+    o.graph_cache = 0;
     bfs_job job(g, o);
     bfs_run const r = job.run(5);
     auto const depth = job.depths();
@@ -331,7 +331,7 @@ TEST(bfs_traffic, traced_requests_are_those_of_each_level_s_lists) {
       if (depth[v] != unreached) alone = alone + traffic_of_run(g.out.offsets[v], g.out.offsets[v + 1], 4, how);
     traffic want;
     for (std::uint32_t level = 0; level <= r.depth_max; ++level)
-      want += trace<32>(lists_of(g.out.offsets, depth.size(), [&](std::uint64_t v) { return depth[v] == level; }), how);
+      want += trace<32>(adjacency_of(g.out.offsets, depth.size(), [&](std::uint64_t v) { return depth[v] == level; }), how);
     EXPECT_EQ(r.link, want) << to_string(how);
     EXPECT_EQ(r.link.bytes_useful, alone.useful);
     EXPECT_LT(r.link.bytes_link(), alone.sectors() * 32);
@@ -341,13 +341,13 @@ TEST(bfs_traffic, traced_requests_are_those_of_each_level_s_lists) {
 
 TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
   GARNER_NEEDS_COUNTS();
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   generate_options gen;
   gen.scale = 12;
   build_report report;
   graph const g = generate(here, gen, report);
   bfs_options o;
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   o.variant = bfs_variant::levels;
   std::uint64_t count[3];
   for (int k = 0; k < 3; ++k) {
@@ -360,19 +360,19 @@ TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
 
 TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
   GARNER_NEEDS_COUNTS();
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   generate_options gen;
   gen.scale = 12;
   gen.kind = generator::uniform;
   build_report report;
   graph const g = generate(here, gen, report);
   bfs_options o;
-  o.where = {place_kind::simulated, 0};
-  o.check_certificate = true;
+  o.device = {device_kind::simulated, 0};
+  o.verify = true;
   o.variant = bfs_variant::levels;
-  o.device_budget = 0;
+  o.graph_cache = 0;
   bfs_run const joined = bfs_job(g, o).run(1);
-  o.paper.join_lists = false;
+  o.tuning.join_lists = false;
   bfs_run const apart = bfs_job(g, o).run(1);
   EXPECT_EQ(joined.depth_sum, apart.depth_sum);
   EXPECT_EQ(joined.link.bytes_useful, apart.link.bytes_useful);
@@ -384,22 +384,22 @@ TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
 
 TEST(bfs_traffic, turning_round_asks_for_a_part_of_the_edges) {
   GARNER_NEEDS_COUNTS();
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   generate_options gen;
   gen.scale = 13;
   build_report report;
   graph const g = generate(here, gen, report);
   bfs_options o;
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   std::uint64_t const source = pick_sources(g, 1, 1)[0];
   o.variant = bfs_variant::levels;
-  o.device_budget = 0;
+  o.graph_cache = 0;
   bfs_run const levels = bfs_job(g, o).run(source);
   o.variant = bfs_variant::direction;
   bfs_run const both = bfs_job(g, o).run(source);
   EXPECT_EQ(both.depth_sum, levels.depth_sum);
   EXPECT_LT(both.link.bytes_link() * 2, levels.link.bytes_link());
-  o.cached_neighbours = 2;
+  o.cached_neighbors = 2;
   bfs_run const hinted = bfs_job(g, o).run(source);
   EXPECT_EQ(hinted.depth_sum, levels.depth_sum);
   EXPECT_LT(hinted.link.bytes_link() * 3, both.link.bytes_link() * 2);
@@ -418,10 +418,10 @@ TEST(bfs_sources, have_edges_and_follow_the_seed) {
 TEST(bfs_options, are_checked) {
   graph const g = make_graph({{0, 1}});
   bfs_options o;
-  o.slice = 33;
+  o.tuning.slice = 33;
   EXPECT_NE(error_of([&] { bfs_job(g, o); }).find("multiple of 32"), std::string::npos);
   o = {};
-  o.paper.vertices_per_team = 0;
+  o.tuning.vertices_per_team = 0;
   EXPECT_NE(error_of([&] { bfs_job(g, o); }), "");
   o = {};
   o.access = access_mode::paged;

@@ -70,8 +70,8 @@ graph placed(graph const& from, components_options const& o) {
   g.name = from.name;
   g.out.offsets = buffer<std::uint64_t>(tier::host, from.out.offsets.size(), -1, "copy");
   std::copy(from.out.offsets.begin(), from.out.offsets.end(), g.out.offsets.begin());
-  executor x(o.where);
-  tier const t = x.on_device() ? o.edges.value_or(default_tier(o.where, o.access)) : tier::host;
+  executor x(o.device);
+  tier const t = x.on_device() ? o.edges.value_or(default_tier(o.device, o.access)) : tier::host;
   g.out.targets = memory_block(t, from.out.targets.bytes(), x.device(), "edges");
   x.copy(g.out.targets.data(), from.out.targets.data(), from.out.targets.bytes());
   x.wait();
@@ -91,15 +91,15 @@ TEST_P(components, every_access_tier_id_width_and_variant_against_the_serial_twi
         for (variant kind : {variant::afforest, variant::emogi})
           for (std::uint32_t per_team : {1u, 8u})
             for (tier t : {tier::host, tier::device}) {
-              if (t == tier::device && (where().kind != place_kind::device || how == access_mode::paged)) continue;
+              if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
               components_options o;
-              o.where = where();
+              o.device = where();
               o.access = how;
               o.variant = kind;
               if (t == tier::device) o.edges = t;
-              o.paper.vertices_per_team = per_team;
-              o.slice = 64;
-              o.check_certificate = true;
+              o.tuning.vertices_per_team = per_team;
+              o.tuning.slice = 64;
+              o.verify = true;
               graph const g = placed(original, o);
               components_job job(g, o);
               SCOPED_TRACE(fmt::format("{} seed {} ids {} per team {} {}", to_string(how), seed, id_bytes, per_team,
@@ -115,18 +115,18 @@ TEST_P(components, every_access_tier_id_width_and_variant_against_the_serial_twi
     }
 }
 
-TEST_P(components, any_number_of_first_neighbours_and_any_sample) {
+TEST_P(components, any_number_of_first_neighbors_and_any_sample) {
   for (bool undirected : {true, false}) {
     graph const original = random_graph(6, undirected, 4);
     auto const want = serial_labels(original);
     for (std::uint32_t first : {0u, 1u, 2u, 3u, 64u})
       for (std::uint64_t seed : {1u, 2u}) {
         components_options o;
-        o.where = where();
-        o.device_budget = 0;
-        o.first_neighbours = first;
+        o.device = where();
+        o.graph_cache = 0;
+        o.first_neighbors = first;
         o.seed = seed;
-        o.check_certificate = true;
+        o.verify = true;
         graph const g = placed(original, o);
         components_job job(g, o);
         components_run const r = job.run();
@@ -140,7 +140,7 @@ TEST_P(components, any_number_of_first_neighbours_and_any_sample) {
         } else {
           EXPECT_EQ(r.phases[0].edges, original.info.edges);
         }
-        if (where().kind != place_kind::host) {
+        if (where().kind != device_kind::cpu) {
           if (counts_requests()) {
             EXPECT_EQ(r.link.bytes_useful, r.edges * 4);
           }
@@ -159,9 +159,9 @@ TEST_P(components, of_a_directed_graph_are_weak) {
   graph const original = make_graph(into, false, 1000);
   for (variant kind : {variant::afforest, variant::emogi}) {
     components_options o;
-    o.where = where();
+    o.device = where();
     o.variant = kind;
-    o.check_certificate = true;
+    o.verify = true;
     graph const g = placed(original, o);
     components_job job(g, o);
     components_run const r = job.run();
@@ -183,9 +183,9 @@ TEST_P(components, a_path_whichever_way_it_is_numbered_and_a_star) {
     for (bool undirected : {true, false})
       for (variant kind : {variant::afforest, variant::emogi}) {
         components_options o;
-        o.where = where();
+        o.device = where();
         o.variant = kind;
-        o.check_certificate = true;
+        o.verify = true;
         graph const g = placed(make_graph(arcs, undirected), o);
         components_job job(g, o);
         components_run const r = job.run();
@@ -197,7 +197,7 @@ TEST_P(components, a_path_whichever_way_it_is_numbered_and_a_star) {
 
 // Large enough for contention in a thread pool: at one root (Kronecker), and in some thousand trees (uniform, one edge per vertex).
 TEST_P(components, of_generated_graphs) {
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   for (generator kind : {generator::kron, generator::uniform})
     for (variant how : {variant::afforest, variant::emogi}) {
       generate_options gen;
@@ -208,9 +208,9 @@ TEST_P(components, of_generated_graphs) {
       graph const original = generate(here, gen, report);
       auto const want = serial_labels(original);
       components_options o;
-      o.where = where();
+      o.device = where();
       o.variant = how;
-      o.check_certificate = true;
+      o.verify = true;
       graph const g = placed(original, o);
       components_job job(g, o);
       components_run const r = job.run();
@@ -222,9 +222,9 @@ TEST_P(components, of_generated_graphs) {
 TEST_P(components, small_and_empty_graphs) {
   for (variant kind : {variant::afforest, variant::emogi}) {
     components_options o;
-    o.where = where();
+    o.device = where();
     o.variant = kind;
-    o.check_certificate = true;
+    o.verify = true;
     graph const none = placed(make_graph({}), o);
     components_job empty(none, o);
     components_run r = empty.run();
@@ -258,18 +258,18 @@ TEST_P(components, small_and_empty_graphs) {
 TEST_P(components, tells_of_the_link_what_a_trace_counts) {
   graph const original = random_graph(6, true, 4);
   components_options o;
-  o.where = where();
+  o.device = where();
   graph const g = placed(original, o);
   components_run const here = components_job(g, o).run();
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   components_run const simulated = components_job(original, o).run();
   ASSERT_EQ(here.phases.size(), simulated.phases.size());
   // The closed form of a device counts a line shared by two lists twice (docs/dev/traffic-model.md): 5 % here.
   std::uint64_t const told = here.phases[0].link.bytes_link(), counted = simulated.phases[0].link.bytes_link();
-  if (where().kind == place_kind::device) {
+  if (where().kind == device_kind::cuda) {
     EXPECT_GE(told, counted);
     EXPECT_LE(told, counted + counted / 12);
-  } else if (where().kind == place_kind::simulated) {
+  } else if (where().kind == device_kind::simulated) {
     EXPECT_EQ(here.phases[0].link, simulated.phases[0].link);
   }
   EXPECT_EQ(here.phases[0].edges, simulated.phases[0].edges);
@@ -281,7 +281,7 @@ TEST_P(components, the_certificate_finds_what_is_wrong) {
   executor x(where());
   graph const original = make_graph({{0, 1}, {1, 2}, {3, 4}, {4, 5}}, true, 8);
   components_options o;
-  o.where = where();
+  o.device = where();
   graph const g = placed(original, o);
   auto const offsets = near_copy(x, std::vector<std::uint64_t>(original.out.offsets.begin(), original.out.offsets.end()));
   std::vector<std::uint32_t> const right{0, 0, 0, 3, 3, 3, 6, 7};
@@ -306,13 +306,13 @@ TEST_P(components, the_certificate_finds_what_is_wrong) {
 }
 
 // A device's closed form equals the count of a trace.
-TEST(components_traffic, of_the_first_neighbours_is_simulated) {
+TEST(components_traffic, of_the_first_neighbors_is_simulated) {
   GARNER_NEEDS_COUNTS();
   graph const g = random_graph(3, true, 4);
   components_options o;
-  o.where = {place_kind::simulated, 0};
-  o.device_budget = 0;
-  o.first_neighbours = 2;
+  o.device = {device_kind::simulated, 0};
+  o.graph_cache = 0;
+  o.first_neighbors = 2;
   components_run const r = components_job(g, o).run();
   // Lane by lane, with plain sets: a warp's lanes do not request what they hold from the previous step.
   traffic want;
@@ -339,8 +339,8 @@ TEST(components_traffic, of_the_first_neighbours_is_simulated) {
   for (std::uint32_t id_bytes : {4u, 8u})
     for (std::uint32_t first : {1u, 2u, 9u}) {
       graph const any = random_graph(4, true, id_bytes);
-      o.first_neighbours = first;
-      executor x(o.where);
+      o.first_neighbors = first;
+      executor x(o.device);
       first_reads const told = measure_first_reads(x, any.info, any.out.offsets.data(), first);
       components_phase const simulated = components_job(any, o).run().phases[0];
       EXPECT_EQ(told.link, simulated.link) << id_bytes << ' ' << first;
@@ -352,7 +352,7 @@ TEST(components_traffic, of_a_round_is_that_of_all_lists) {
   GARNER_NEEDS_COUNTS();
   graph const g = random_graph(3, true, 4);
   components_options o;
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   o.variant = variant::emogi;
   for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
     o.access = how;
@@ -360,20 +360,20 @@ TEST(components_traffic, of_a_round_is_that_of_all_lists) {
     EXPECT_EQ(r.phases[0].vertices, g.info.vertices);
     EXPECT_EQ(r.phases[0].edges, g.info.edges);
     if (how == access_mode::strided) continue;  // lanes without edges are idle, which these lists do not model
-    EXPECT_EQ(r.phases[0].link, trace<32>(lists_of(g.out.offsets, g.info.vertices, [](std::uint64_t) { return true; }), how));
+    EXPECT_EQ(r.phases[0].link, trace<32>(adjacency_of(g.out.offsets, g.info.vertices, [](std::uint64_t) { return true; }), how));
   }
 }
 
 TEST(components_traffic, afforest_looks_at_few_edges_and_asks_for_less) {
   GARNER_NEEDS_COUNTS();
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   generate_options gen;
   gen.scale = 14;
   build_report report;
   graph const g = generate(here, gen, report);
   components_options o;
-  o.where = {place_kind::simulated, 0};
-  o.check_certificate = true;
+  o.device = {device_kind::simulated, 0};
+  o.verify = true;
   components_run const ours = components_job(g, o).run();
   o.variant = variant::emogi;
   components_run const theirs = components_job(g, o).run();
@@ -387,13 +387,13 @@ TEST(components_traffic, afforest_looks_at_few_edges_and_asks_for_less) {
 TEST(components_options, are_checked) {
   graph const g = make_graph({{0, 1}});
   components_options o;
-  o.slice = 33;
+  o.tuning.slice = 33;
   EXPECT_NE(error_of([&] { components_job(g, o); }).find("multiple of 32"), std::string::npos);
   o = {};
-  o.paper.vertices_per_team = 0;
+  o.tuning.vertices_per_team = 0;
   EXPECT_NE(error_of([&] { components_job(g, o); }), "");
   o = {};
-  o.first_neighbours = 65;
+  o.first_neighbors = 65;
   EXPECT_NE(error_of([&] { components_job(g, o); }).find("0 to 64"), std::string::npos);
   o = {};
   o.access = access_mode::paged;

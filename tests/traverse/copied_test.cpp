@@ -29,20 +29,20 @@ graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, 
   o.keep_duplicates = seed % 2;
   return hub_graph(seed, 2000, 6000, undirected, kind, o);
 }
-memory_block mapped(memory_block from, place where) {
-  if (where.kind != place_kind::device || !from.bytes()) return from;
+memory_block mapped(memory_block from, execution_device where) {
+  if (where.kind != device_kind::cuda || !from.bytes()) return from;
   memory_block to(tier::host, from.bytes(), where.index, "edges");
   std::memcpy(to.data(), from.data(), from.bytes());
   return to;
 }
 template <class T>
-buffer<T> mapped(buffer<T> from, place where) {
-  if (where.kind != place_kind::device || from.empty()) return from;
+buffer<T> mapped(buffer<T> from, execution_device where) {
+  if (where.kind != device_kind::cuda || from.empty()) return from;
   buffer<T> to(tier::host, from.size(), where.index, "edges");
   std::copy(from.begin(), from.end(), to.begin());
   return to;
 }
-graph made(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, weight_kind kind, bool packed, place where) {
+graph made(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, weight_kind kind, bool packed, execution_device where) {
   graph g = random_graph(seed, id_bytes, undirected, kind);
   if (packed) pack(g);
   edge_lists& lists = g.out;
@@ -69,20 +69,20 @@ class copied : public at_place {
         for (bool packed : {false, true}) {
           if (packed && id_bytes == 8) continue;
           graph const g = made(id_bytes + undirected, id_bytes, undirected, kind, packed, where());
-          ASSERT_EQ(g.info.packed, packed);
+          ASSERT_EQ(g.info.compressed, packed);
           for (std::uint64_t block : {std::uint64_t{1}, std::uint64_t{1024}, std::uint64_t{64} << 20}) {  // 1: a line
             SCOPED_TRACE(fmt::format("undirected {} ids {} compressed {} block {}", undirected, id_bytes, packed, block));
             Options o;
-            o.where = where();
+            o.device = where();
             o.access = access_mode::copied;
-            o.block_bytes = block;
-            o.check_certificate = true;
+            o.tuning.block_bytes = block;
+            o.verify = true;
             f(g, o);
             if (HasFatalFailure()) return;
           }
         }
   }
-  bool crosses() const { return where().kind == place_kind::device || (where().kind == place_kind::simulated && counts_requests()); }
+  bool crosses() const { return where().kind == device_kind::cuda || (where().kind == device_kind::simulated && counts_requests()); }
   void sent(traffic const& link, std::uint64_t arcs, std::uint64_t bytes, std::uint64_t bytes_link) const {
     EXPECT_EQ(link.bytes_useful, crosses() ? arcs * bytes : 0);
     EXPECT_EQ(link.bytes_link(), crosses() ? bytes_link : 0);
@@ -94,7 +94,7 @@ GARNER_AT_EVERY_PLACE(copied);
 template <class Options>
 Options like(Options o) {
   o.access = access_mode::aligned;
-  o.device_budget = 0;
+  o.graph_cache = 0;
   return o;
 }
 
@@ -103,9 +103,9 @@ TEST_P(copied, bfs) {
     for (bfs_variant v : {bfs_variant::levels, bfs_variant::emogi})
       for (std::uint32_t per_team : {1u, 3u}) {
         o.variant = v;
-        o.slice = 64;
-        o.paper.vertices_per_team = per_team;
-        o.paper.join_lists = per_team == 1;  // irrelevant
+        o.tuning.slice = 64;
+        o.tuning.vertices_per_team = per_team;
+        o.tuning.join_lists = per_team == 1;  // irrelevant
         bfs_job job(g, o), want(g, like(o));
         bfs_run const r = job.run(5);
         EXPECT_TRUE(r.verified);
@@ -127,7 +127,7 @@ TEST_P(copied, sssp) {
     each_way<sssp_options>(kind, [&](graph const& g, sssp_options o) {
       for (sssp_variant v : {sssp_variant::near_far, sssp_variant::emogi}) {
         o.variant = v;
-        o.slice = 64;
+        o.tuning.slice = 64;
         sssp_job job(g, o), want(g, like(o));
         sssp_run const r = job.run(5);
         EXPECT_TRUE(r.verified);
@@ -146,7 +146,7 @@ TEST_P(copied, components) {
   each_way<components_options>(weight_kind::none, [&](graph const& g, components_options o) {
     for (components_variant v : {components_variant::afforest, components_variant::emogi}) {
       o.variant = v;
-      o.slice = 64;
+      o.tuning.slice = 64;
       components_job job(g, o), want(g, like(o));
       components_run const r = job.run();
       EXPECT_TRUE(r.verified);
@@ -178,9 +178,9 @@ TEST_P(copied, pagerank) {
 
 TEST_P(copied, small_graphs) {
   graph const lonely = make_graph({}, true, 3), loop = make_graph({{0, 1}}, true, 2);
-  if (where().kind == place_kind::device) return;  // their edges are not mapped
+  if (where().kind == device_kind::cuda) return;  // their edges are not mapped
   bfs_options o;
-  o.where = where();
+  o.device = where();
   o.access = access_mode::copied;
   bfs_job none(lonely, o), one(loop, o);
   EXPECT_EQ(none.run(1).reached, 1u);
@@ -191,11 +191,11 @@ TEST_P(copied, small_graphs) {
 TEST(copied_simulated, an_l2_does_not_matter) {
   graph const g = random_graph(1, 4, true, weight_kind::none);
   bfs_options o;
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   o.access = access_mode::copied;
-  o.block_bytes = 1024;
+  o.tuning.block_bytes = 1024;
   traffic const plain = bfs_job(g, o).run(5).link;
-  o.l2_bytes = 1 << 20;
+  o.tuning.l2_bytes = 1 << 20;
   EXPECT_EQ(bfs_job(g, o).run(5).link, plain);
 }
 

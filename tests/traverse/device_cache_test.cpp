@@ -25,25 +25,25 @@ graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, 
   o.id_bytes = id_bytes;
   o.keep_duplicates = seed % 2;
   o.keep_loops = true;
-  o.in_lists = !undirected;
+  o.in_edges = !undirected;
   return hub_graph(seed, 3000, 9000, undirected, kind, o);
 }
 
 // Host memory that the device of `where` reads.
-memory_block mapped(memory_block from, place where) {
-  if (where.kind != place_kind::device || !from.bytes()) return from;
+memory_block mapped(memory_block from, execution_device where) {
+  if (where.kind != device_kind::cuda || !from.bytes()) return from;
   memory_block to(tier::host, from.bytes(), where.index, "edges");
   std::memcpy(to.data(), from.data(), from.bytes());
   return to;
 }
 template <class T>
-buffer<T> mapped(buffer<T> from, place where) {
-  if (where.kind != place_kind::device || from.empty()) return from;
+buffer<T> mapped(buffer<T> from, execution_device where) {
+  if (where.kind != device_kind::cuda || from.empty()) return from;
   buffer<T> to(tier::host, from.size(), where.index, "edges");
   std::copy(from.begin(), from.end(), to.begin());
   return to;
 }
-graph made(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, weight_kind kind, bool packed, place where) {
+graph made(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, weight_kind kind, bool packed, execution_device where) {
   graph g = random_graph(seed, id_bytes, undirected, kind);
   if (packed) pack(g);
   for (edge_lists* lists : {&g.out, &g.in}) {
@@ -67,7 +67,7 @@ class device_cache : public at_place {
       for (std::uint32_t id_bytes : {4u, 8u})
         for (bool packed : {false, true}) {
           graph const g = made(seed, id_bytes, undirected, kind, packed, where());
-          ASSERT_EQ(g.info.packed, packed);
+          ASSERT_EQ(g.info.compressed, packed);
           for (access_mode how : {access_mode::aligned, access_mode::merged, access_mode::strided})
             for (std::uint64_t budget : {std::uint64_t{0}, std::uint64_t{6'000}, std::uint64_t{40'000}, std::uint64_t{10'000'000}}) {
               SCOPED_TRACE(fmt::format("seed {} ids {} compressed {} access {} budget {}", seed, id_bytes, packed, to_string(how), budget));
@@ -80,8 +80,8 @@ class device_cache : public at_place {
   void fits(job_setting const& s, std::uint64_t budget) {
     std::uint64_t all = 0;
     for (cached_part const& c : s.device_cache) all += c.bytes;
-    EXPECT_LE(all, where().kind == place_kind::host ? 0 : budget);
-    if (where().kind != place_kind::host && budget > 1'000'000) {
+    EXPECT_LE(all, where().kind == device_kind::cpu ? 0 : budget);
+    if (where().kind != device_kind::cpu && budget > 1'000'000) {
       EXPECT_GT(all, 0u);
     }
   }
@@ -93,12 +93,12 @@ TEST_P(device_cache, bfs) {
       std::vector<std::uint32_t> const want = serial_depths(random_graph(seed, 4, undirected, weight_kind::none), 5);
       for (bfs_variant v : {bfs_variant::levels, bfs_variant::direction, bfs_variant::emogi}) {
         bfs_options o;
-        o.where = where();
+        o.device = where();
         o.access = how;
         o.variant = v;
-        o.device_budget = budget;
-        o.slice = 64;
-        o.check_certificate = true;
+        o.graph_cache = budget;
+        o.tuning.slice = 64;
+        o.verify = true;
         bfs_job job(g, o);
         EXPECT_TRUE(job.run(5).verified);
         ASSERT_EQ(job.depths(), want);
@@ -119,12 +119,12 @@ void device_cache::shortest_paths(bool undirected, weight_kind kind) {
     want.run(5);
     for (sssp_variant v : {sssp_variant::near_far, sssp_variant::emogi}) {
       sssp_options o;
-      o.where = where();
+      o.device = where();
       o.access = how;
       o.variant = v;
-      o.device_budget = budget;
-      o.slice = 64;
-      o.check_certificate = true;
+      o.graph_cache = budget;
+      o.tuning.slice = 64;
+      o.verify = true;
       sssp_job job(g, o);
       EXPECT_TRUE(job.run(5).verified);
       if (kind == weight_kind::u32) ASSERT_EQ(job.distances(), want.distances());
@@ -137,7 +137,7 @@ void device_cache::shortest_paths(bool undirected, weight_kind kind) {
 // The cache holds the shortest lists, complete, and these are not read remotely any more.
 TEST(short_lists, leave_the_long_ones_far) {
   GARNER_NEEDS_COUNTS();
-  graph const g = made(1, 4, true, weight_kind::u32, false, {place_kind::host, 0});
+  graph const g = made(1, 4, true, weight_kind::u32, false, {device_kind::cpu, 0});
   std::uint64_t const* const offsets = g.out.offsets.data();
   auto const arcs_of = [&](std::uint64_t least, std::uint64_t most) {
     std::uint64_t arcs = 0;
@@ -148,8 +148,8 @@ TEST(short_lists, leave_the_long_ones_far) {
   std::uint64_t const places = ((g.info.vertices + 31) / 32 + 1) * 8;
   auto const run = [&](std::uint64_t budget) {
     sssp_options o;
-    o.where = {place_kind::simulated, 0};
-    o.device_budget = budget;
+    o.device = {device_kind::simulated, 0};
+    o.graph_cache = budget;
     sssp_job job(g, o);
     sssp_run const r = job.run(5);
     return std::pair(r, job.setting().device_cache);
@@ -184,12 +184,12 @@ TEST_P(device_cache, components) {
       want.run();
       for (components_variant v : {components_variant::afforest, components_variant::emogi}) {
         components_options o;
-        o.where = where();
+        o.device = where();
         o.access = how;
         o.variant = v;
-        o.device_budget = budget;
-        o.slice = 64;
-        o.check_certificate = true;
+        o.graph_cache = budget;
+        o.tuning.slice = 64;
+        o.verify = true;
         components_job job(g, o);
         EXPECT_TRUE(job.run().verified);
         ASSERT_EQ(job.labels(), want.labels());
@@ -209,10 +209,10 @@ TEST_P(device_cache, pagerank) {
         pagerank_job plain(twin, o);
         plain.run();
         std::vector<float> const want = plain.ranks();
-        o.where = where();
+        o.device = where();
         o.access = how;
-        o.device_budget = budget;
-        o.check_certificate = true;
+        o.graph_cache = budget;
+        o.verify = true;
         pagerank_job job(g, o);
         ASSERT_NO_THROW(EXPECT_TRUE(job.run().verified)) << "variant " << static_cast<int>(v);
         std::vector<float> const got = job.ranks();

@@ -37,72 +37,72 @@ std::uint64_t source_of(graph_handle const& g) { return pick_sources(g, 1).at(0)
 // Every algorithm, as callers run it. Each returns a number that proves a right result.
 struct task {
   char const* name;
-  std::function<std::uint64_t(graph_handle const&, place)> run;
+  std::function<std::uint64_t(graph_handle const&, execution_device)> run;
 };
 std::vector<task> const jobs = {
     {"bfs levels",
-     [](graph_handle const& g, place where) {
+     [](graph_handle const& g, execution_device where) {
        bfs_options o;
-       o.where = where;
+       o.device = where;
        o.variant = bfs_variant::levels;
        return bfs(g, source_of(g), o).run.depth_sum;
      }},
     {"bfs direction",
-     [](graph_handle const& g, place where) {
+     [](graph_handle const& g, execution_device where) {
        bfs_options o;
-       o.where = where;
+       o.device = where;
        o.variant = bfs_variant::direction;
-       o.cached_neighbours = 2;
-       o.check_certificate = true;
+       o.cached_neighbors = 2;
+       o.verify = true;
        return bfs(g, source_of(g), o).run.depth_sum;
      }},
     {"bfs copied",
-     [](graph_handle const& g, place where) {
+     [](graph_handle const& g, execution_device where) {
        bfs_options o;
-       o.where = where;
+       o.device = where;
        o.variant = bfs_variant::levels;
-       if (where.kind != place_kind::host) o.access = access_mode::copied;
+       if (where.kind != device_kind::cpu) o.access = access_mode::copied;
        return bfs(g, source_of(g), o).run.depth_sum;
      }},
     {"sssp",
-     [](graph_handle const& g, place where) {
+     [](graph_handle const& g, execution_device where) {
        sssp_options o;
-       o.where = where;
-       o.check_certificate = true;
+       o.device = where;
+       o.verify = true;
        return sssp(g, source_of(g), o).run.reached;
      }},
     {"sssp emogi",
-     [](graph_handle const& g, place where) {
+     [](graph_handle const& g, execution_device where) {
        sssp_options o;
-       o.where = where;
+       o.device = where;
        o.variant = sssp_variant::emogi;
        return sssp(g, source_of(g), o).run.reached;
      }},
     {"components",
-     [](graph_handle const& g, place where) {
+     [](graph_handle const& g, execution_device where) {
        components_options o;
-       o.where = where;
-       o.check_certificate = true;
+       o.device = where;
+       o.verify = true;
        return components(g, o).run.components;
      }},
     {"components emogi",
-     [](graph_handle const& g, place where) {
+     [](graph_handle const& g, execution_device where) {
        components_options o;
-       o.where = where;
+       o.device = where;
        o.variant = components_variant::emogi;
        return components(g, o).run.components;
      }},
     {"pagerank",
-     [](graph_handle const& g, place where) {
+     [](graph_handle const& g, execution_device where) {
        pagerank_options o;
-       o.where = where;
-       o.check_certificate = true;
+       o.device = where;
+       o.verify = true;
        return static_cast<std::uint64_t>(pagerank(g, o).run.iterations);
      }},
     {"pagerank emogi",
-     [](graph_handle const& g, place where) {
+     [](graph_handle const& g, execution_device where) {
        pagerank_options o;
-       o.where = where;
+       o.device = where;
        o.variant = pagerank_variant::emogi;
        return static_cast<std::uint64_t>(pagerank(g, o).run.iterations);
      }},
@@ -111,7 +111,7 @@ std::vector<task> const jobs = {
 graph_handle sample(int scale = 9) {
   generate_options o;
   o.scale = scale;
-  o.build.draw_weights = build_options::random_weights{weight_kind::u32, 1, 60, 5};
+  o.build.random_weights = build_options::weight_options{weight_kind::u32, 1, 60, 5};
   return generate_graph(o);
 }
 
@@ -144,7 +144,7 @@ class faults : public at_place {
  protected:
   void TearDown() override {
     host_budget().set_limit(budget::unlimited);
-    if (where().kind == place_kind::device && device::count()) device_budget(0).set_limit(budget::unlimited);
+    if (where().kind == device_kind::cuda && device::count()) device_budget(0).set_limit(budget::unlimited);
     clear_interrupt();
   }
 };
@@ -152,10 +152,10 @@ class faults : public at_place {
 // The limit is set to the memory in use, and raised by the size of the refused allocation until the call succeeds: each
 // allocation that exceeds the previous peak is refused once.
 TEST_P(faults, a_budget_that_refuses_each_allocation_in_turn) {
-  graph_handle const g = bring_to(sample(), where(), tier::host);
+  graph_handle const g = to_device(sample(), where(), tier::host);
   for (task const& t : jobs) {
     std::uint64_t const want = t.run(g, where());
-    budget& near = where().kind == place_kind::device ? device_budget(0) : host_budget();
+    budget& near = where().kind == device_kind::cuda ? device_budget(0) : host_budget();
     for (budget* const b : std::set<budget*>{&host_budget(), &near}) {
       SCOPED_TRACE(t.name);
       std::uint64_t const held = b->used();
@@ -187,14 +187,14 @@ TEST_P(faults, a_budget_that_refuses_each_allocation_in_turn) {
 
 // The standard library's own memory, refused at the k-th request for every k (for a selection of thousands).
 TEST_P(faults, the_kth_new_fails) {
-  if (!counts_requests() && where().kind == place_kind::simulated)
+  if (!counts_requests() && where().kind == device_kind::simulated)
     GTEST_SKIP() << "kernels allocate nothing, but their stand-ins on the CPU do";
 #if GARNER_THREAD_SANITIZED
   GTEST_SKIP() << "ThreadSanitizer brings its own operator new";
 #endif
-  if (where().kind == place_kind::device)
+  if (where().kind == device_kind::cuda)
     GTEST_SKIP() << "allocations of the CUDA runtime in this program would fail too, which it need not survive";
-  graph_handle const g = bring_to(sample(6), where(), tier::host);
+  graph_handle const g = to_device(sample(6), where(), tier::host);
   for (task const& t : jobs) {
     SCOPED_TRACE(t.name);
     std::uint64_t const want = t.run(g, where()), held = host_budget().used();
@@ -218,7 +218,7 @@ TEST_P(faults, the_kth_new_fails) {
 }
 
 TEST_P(faults, an_interrupt_stops_each_job) {
-  graph_handle const g = bring_to(sample(where().kind == place_kind::simulated ? 10 : 13), where(), tier::host);
+  graph_handle const g = to_device(sample(where().kind == device_kind::simulated ? 10 : 13), where(), tier::host);
   for (task const& t : jobs) {
     SCOPED_TRACE(t.name);
     std::uint64_t const want = t.run(g, where()), held = host_budget().used();
@@ -362,7 +362,7 @@ TEST_F(files, an_edge_list_larger_than_its_file_promises) {
 
 // A sort ends soon after Ctrl-C, with or without values, and reports its progress.
 TEST(sorting, can_be_interrupted) {
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   std::uint64_t const n = 1 << 21;
   std::vector<std::uint64_t> keys(n), spare(n);
   std::vector<std::uint32_t> values(n), spare_values(n);
@@ -444,7 +444,7 @@ TEST_F(files, a_damaged_file_that_nobody_checked_is_no_defect) {
     EXPECT_EQ(graph_access::of(h).checked, check);
     bfs_options o;
     o.variant = bfs_variant::direction;
-    o.check_certificate = true;
+    o.verify = true;
     std::string what;
     errc code{};
     for (std::uint64_t const source : pick_sources(h, 20)) {

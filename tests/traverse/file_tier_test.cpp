@@ -17,7 +17,7 @@
 #include "storage_support.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
-#include "traverse/cached_neighbours.hpp"
+#include "traverse/cached_neighbors.hpp"
 #include "traverse/components.hpp"
 #include "traverse/job.hpp"
 #include "traverse/pagerank.hpp"
@@ -34,7 +34,7 @@ graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, 
   build_options o;
   o.id_bytes = id_bytes;
   o.keep_loops = true;
-  o.in_lists = !undirected;
+  o.in_edges = !undirected;
   return hub_graph(seed, 4000, 20000, undirected, kind, o);
 }
 
@@ -57,23 +57,23 @@ struct file_tier : in_folder {
     return (folder / name).string();
   }
   // Loaded for a device, with its adjacency in the file or in memory.
-  static graph load(std::string const& file, place where, tier edges, std::uint64_t window = 0, std::shared_ptr<drive_set> drives = {},
-                    bool check = true) {
+  static graph load(std::string const& file, execution_device where, tier edges, std::uint64_t window = 0,
+                    std::shared_ptr<drive_set> drives = {}, bool check = true) {
     container_header const h = read_header(file);
     load_options how;
-    how.edges = edges, how.device = where.kind == place_kind::device ? where.index : -1;
-    how.in_lists = h.info.in_lists, how.weights = h.info.weights != weight_kind::none;
+    how.edges = edges, how.device = where.kind == device_kind::cuda ? where.index : -1;
+    how.in_edges = h.info.in_edges, how.weights = h.info.weights != weight_kind::none;
     how.window_bytes = window, how.drives = std::move(drives), how.check = check;
     return load_graph(file, how);
   }
 };
 
-struct file_tier_at : file_tier, ::testing::WithParamInterface<place_kind> {
+struct file_tier_at : file_tier, ::testing::WithParamInterface<device_kind> {
   void SetUp() override {
     in_folder::SetUp();
-    if (GetParam() == place_kind::device && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+    if (GetParam() == device_kind::cuda && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   }
-  place where() const { return {GetParam(), 0}; }
+  execution_device where() const { return {GetParam(), 0}; }
   // f(in memory, in the file) for every graph and buffer size.
   template <class F>
   void each_graph(weight_kind kind, F f) {
@@ -98,9 +98,9 @@ struct file_tier_at : file_tier, ::testing::WithParamInterface<place_kind> {
   template <class Options>
   Options options() const {
     Options o;
-    o.where = where();
-    o.check_certificate = true;
-    o.device_budget = 0;  // so that both read the same over the link
+    o.device = where();
+    o.verify = true;
+    o.graph_cache = 0;  // so that both read the same over the link
     return o;
   }
 };
@@ -120,7 +120,7 @@ TEST_P(file_tier_at, bfs) {
       for (bfs_variant v : {bfs_variant::levels, bfs_variant::direction, bfs_variant::emogi}) {
         bfs_options o = options<bfs_options>();
         o.access = how, o.variant = v;
-        o.paper.queue_small = false;
+        o.tuning.queue_small = false;
         if (v == bfs_variant::direction && (near.info.directed || how == access_mode::strided)) continue;
         if (v == bfs_variant::emogi && is_small(far)) continue;
         SCOPED_TRACE(fmt::format("{} {}", to_string(v), to_string(how)));
@@ -183,7 +183,7 @@ TEST_P(file_tier_at, pagerank) {
             EXPECT_EQ(b.link, a.link);
           }
           // An iteration reads the adjacency once, in whole units.
-          edge_lists const& lists = far.info.in_lists ? far.in : far.out;
+          edge_lists const& lists = far.info.in_edges ? far.in : far.out;
           EXPECT_LE(b.rounds[0].file.bytes_read, lists.stored_targets.bytes + 64 * list_file::unit * 2);
           EXPECT_GE(b.rounds[0].file.bytes_read, lists.stored_targets.bytes / 4 * 4 - list_file::unit);
         } else {
@@ -238,13 +238,13 @@ TEST_F(file_tier, small_graphs_and_graphs_in_another_order) {
   for (generator kind : {generator::kron, generator::web, generator::uniform}) {
     generate_options made;
     made.kind = kind, made.scale = 12;
-    executor x({place_kind::host, 0});
+    executor x({device_kind::cpu, 0});
     build_report report;
     graph g = generate(x, made, report);
     std::string const file = saved(g);
     graph const near = load(file, {}, tier::host), far = load(file, {}, tier::file, small_window);
     bfs_options o;
-    o.check_certificate = true;
+    o.verify = true;
     bfs_job twin(near, o), job(far, o);
     for (std::uint64_t source : pick_sources(near, 4, 3)) {
       twin.run(source), job.run(source);
@@ -260,13 +260,13 @@ TEST_F(file_tier, a_graph_without_arcs_and_one_vertex) {
     std::string const file = saved(g);
     graph const far = load(file, {}, tier::file);
     bfs_options o;
-    o.check_certificate = true;
+    o.verify = true;
     EXPECT_EQ(bfs_job(far, o).run(0).reached, g.info.edges ? 2u : 1u);
     components_options c;
-    c.check_certificate = true;
+    c.verify = true;
     EXPECT_EQ(components_job(far, c).run().components, g.info.vertices - g.info.edges / 2);
     pagerank_options p;
-    p.check_certificate = true;
+    p.verify = true;
     EXPECT_TRUE(pagerank_job(far, p).run().converged);
   }
 }
@@ -307,19 +307,19 @@ TEST_F(file_tier, a_list_that_is_not_cut_and_larger_than_a_window) {
   EXPECT_EQ(code, errc::memory);
   EXPECT_NE(text.find("g.gnr: edges "), std::string::npos) << text;
   EXPECT_NE(text.find("raise the host budget"), std::string::npos) << text;
-  o.variant = bfs_variant::levels, o.slice = 512;
+  o.variant = bfs_variant::levels, o.tuning.slice = 512;
   EXPECT_GT(bfs_job(far, o).run(5).reached, 1u);
 }
 
 TEST_F(file_tier, windows_keep_to_the_host_budget) {
   generate_options made;
   made.scale = 14;
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   build_report report;
   std::string const file = saved(generate(x, made, report));
   graph const far = load(file, {}, tier::file);
   pagerank_options o;
-  o.check_certificate = true;
+  o.verify = true;
   budget& host = host_budget();
   std::uint64_t const was = host.limit(), state = pagerank_job::state_bytes(far.info, o);
   for (std::uint64_t more : {8u << 20, 2u << 20}) {
@@ -343,15 +343,15 @@ struct sparing : file_tier_at {
   static graph kron(unsigned scale) {
     generate_options made;
     made.scale = scale;
-    executor x({place_kind::host, 0});
+    executor x({device_kind::cpu, 0});
     build_report report;
     return generate(x, made, report);
   }
   // Reads of one verified search.
   bfs_run searched(graph const& far, graph const& near, std::uint64_t source, std::optional<std::uint32_t> cached = {}) {
     bfs_options o = options<bfs_options>(), at_home = o;
-    o.cached_neighbours = cached;
-    o.device_budget = at_home.device_budget = kept_near;
+    o.cached_neighbors = cached;
+    o.graph_cache = at_home.graph_cache = kept_near;
     bfs_job job(far, o), twin(near, at_home);
     bfs_run const r = job.run(source);
     twin.run(source);
@@ -362,12 +362,12 @@ struct sparing : file_tier_at {
 };
 INSTANTIATE_TEST_SUITE_P(at, sparing, every_place, [](auto const& info) { return name_of(info.param); });
 
-TEST_P(sparing, best_neighbours_of_the_file_are_asked_first) {
+TEST_P(sparing, best_neighbors_of_the_file_are_asked_first) {
   for (bool packed : {false, true})
     for (std::uint32_t cached : {1u, 3u, 4u}) {
       SCOPED_TRACE(fmt::format("packed {} cached {}", packed, cached));
       graph g = kron(13);
-      keep_cached_neighbours(g, {}, cached);
+      keep_cached_neighbors(g, {}, cached);
       if (packed) pack(g);
       std::string const file = saved(g);
       graph const near = load(file, where(), tier::host), far = load(file, where(), tier::file);
@@ -380,7 +380,7 @@ TEST_P(sparing, best_neighbours_of_the_file_are_asked_first) {
       }
       EXPECT_LT(of_all[0], of_all[1] / 2);
       components_options c = options<components_options>();
-      c.device_budget = kept_near;
+      c.graph_cache = kept_near;
       components_job job(far, c), twin(near, c);
       components_run const r = job.run();
       twin.run();
@@ -388,7 +388,7 @@ TEST_P(sparing, best_neighbours_of_the_file_are_asked_first) {
       EXPECT_EQ(job.labels(), twin.labels());
       EXPECT_LT(r.file.bytes_read, far.out.stored_targets.bytes / 8);  // the reads without neighbors in the file
       bfs_options wrong = options<bfs_options>();
-      wrong.cached_neighbours = 2;
+      wrong.cached_neighbors = 2;
       errc code{};
       EXPECT_NE(error_of([&] { bfs_job(far, wrong); }, &code).find(fmt::format("those that it keeps, {}", cached)), std::string::npos);
       EXPECT_EQ(code, errc::usage);
@@ -400,7 +400,7 @@ TEST_P(sparing, lists_that_stay_open_are_read_once) {
   for (std::uint32_t cached : {0u, 2u})
     for (bool packed : {false, true}) {
       graph kept = kron(13);
-      keep_cached_neighbours(kept, {}, cached);
+      keep_cached_neighbors(kept, {}, cached);
       if (packed) pack(kept);
       std::string const file = saved(kept);
       graph const near = load(file, where(), tier::host), far = load(file, where(), tier::file, small_window);
@@ -536,7 +536,7 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
           std::string file;
           {
             graph g = random_graph(11, 4, undirected, kind);
-            if (undirected) keep_cached_neighbours(g, {}, 2);
+            if (undirected) keep_cached_neighbors(g, {}, 2);
             if (packed) pack(g);
             file = saved(g);
           }
@@ -559,9 +559,9 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
             for (plan_row const& r : p.rows)
               if (r.what != "state" && r.what != "two windows of lists" && r.where == tier::host) lists += r.bytes;
             load_options how;
-            how.edges = tier::file, how.weights = reads_weights(o), how.in_lists = reads_in_lists(h.info, o);
-            how.cached_neighbours = bytes_of_file_neighbours(h.info, o, stored_in(h), p.kept) > 0;
-            EXPECT_EQ(how.cached_neighbours, undirected && (of == job_kind::bfs || of == job_kind::components));
+            how.edges = tier::file, how.weights = reads_weights(o), how.in_edges = reads_in_lists(h.info, o);
+            how.cached_neighbors = bytes_of_file_neighbors(h.info, o, stored_in(h), p.kept) > 0;
+            EXPECT_EQ(how.cached_neighbors, undirected && (of == job_kind::bfs || of == job_kind::components));
             {
               graph const far = load_graph(file, how);
               EXPECT_EQ(host.used(), lists);
@@ -605,7 +605,7 @@ struct file_faults : file_tier {
     file_tier::SetUp();
     generate_options made;
     made.scale = 13;
-    executor x({place_kind::host, 0});
+    executor x({device_kind::cpu, 0});
     build_report report;
     file = saved(generate(x, made, report));
   }

@@ -38,14 +38,14 @@ graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes, 
   o.id_bytes = id_bytes;
   o.keep_duplicates = hub_arcs || seed % 2;
   o.keep_loops = seed % 3 == 0;
-  o.in_lists = !undirected;
+  o.in_edges = !undirected;
   return make_graph(arcs, undirected, n, o);
 }
 
 // A copy with its edges in the memory for this device, access and tier.
 graph placed(graph const& g, pagerank_options const& o) {
-  tier const t = o.where.kind == place_kind::device ? o.edges.value_or(default_tier(o.where, o.access)) : tier::host;
-  executor x(o.where);
+  tier const t = o.device.kind == device_kind::cuda ? o.edges.value_or(default_tier(o.device, o.access)) : tier::host;
+  executor x(o.device);
   graph copy;
   copy.info = g.info;
   copy.name = g.name;
@@ -64,10 +64,10 @@ graph placed(graph const& g, pagerank_options const& o) {
 
 std::vector<double> jumps_of(graph const& g, pagerank_options const& o) {
   std::uint64_t const n = g.info.vertices;
-  if (o.personal.empty()) return std::vector<double>(n, 1.0 / static_cast<double>(n));
+  if (o.personalization.empty()) return std::vector<double>(n, 1.0 / static_cast<double>(n));
   std::vector<double> jump(n);
   double all = 0;
-  for (auto const& [v, w] : o.personal) jump[g.internal_id(v)] += w, all += w;
+  for (auto const& [v, w] : o.personalization) jump[g.internal_id(v)] += w, all += w;
   for (double& w : jump) w /= all;
   return jump;
 }
@@ -162,14 +162,14 @@ TEST_P(pagerank, pull_with_every_access_tier_and_id_width_against_the_serial_twi
       for (access_mode how : every_access)
         for (tier t : {tier::host, tier::device})
           for (dangling_mass dangling : {dangling_mass::redistribute, dangling_mass::drop}) {
-            if (t == tier::device && (where().kind != place_kind::device || how == access_mode::paged)) continue;
+            if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
             pagerank_options o;
-            o.where = where();
+            o.device = where();
             o.access = how;
             if (t == tier::device) o.edges = t;
             o.dangling = dangling;
             o.iterations = 7;
-            o.check_certificate = true;
+            o.verify = true;
             graph const g = placed(original, o);
             SCOPED_TRACE(fmt::format("{} seed {} ids {} {}", to_string(how), seed, id_bytes, to_string(dangling)));
             pagerank_job job(g, o);
@@ -185,7 +185,7 @@ TEST_P(pagerank, pull_with_every_access_tier_and_id_width_against_the_serial_twi
             EXPECT_TRUE(r.verified);
             EXPECT_EQ(job.run().rank_sum, r.rank_sum);
             EXPECT_EQ(job.ranks(), ranks) << "the same bits again";
-            if (id_bytes != 4 || (where().kind == place_kind::device && t != tier::device)) continue;
+            if (id_bytes != 4 || (where().kind == device_kind::cuda && t != tier::device)) continue;
             for (bool by_degree : {true, false}) {
               o.by_degree = by_degree;
               pagerank_job again(g, o);
@@ -210,15 +210,15 @@ TEST_P(pagerank, weighted_against_the_serial_twin) {
       put_weights(original, weights[seed].kind, weights[seed].scale);
       for (access_mode how : every_access)
         for (tier t : {tier::host, tier::device}) {
-          if (t == tier::device && (where().kind != place_kind::device || how == access_mode::paged)) continue;
+          if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
           pagerank_options o;
-          o.where = where();
+          o.device = where();
           o.access = how;
           if (t == tier::device) o.edges = t;
           o.iterations = 7;
           o.weighted = true;
-          o.check_certificate = true;
-          if (seed == 3) o.personal = {{5, 2}, {9, 0}};
+          o.verify = true;
+          if (seed == 3) o.personalization = {{5, 2}, {9, 0}};
           graph const g = placed(original, o);
           SCOPED_TRACE(fmt::format("{} seed {} ids {}", to_string(how), seed, id_bytes));
           pagerank_job job(g, o);
@@ -229,7 +229,7 @@ TEST_P(pagerank, weighted_against_the_serial_twin) {
           EXPECT_NEAR(r.rank_sum, 1, 2e-6);
           job.run();
           EXPECT_EQ(job.ranks(), ranks) << "the same bits again";
-          if (id_bytes == 4 && (where().kind != place_kind::device || t == tier::device)) {
+          if (id_bytes == 4 && (where().kind != device_kind::cuda || t == tier::device)) {
             o.by_degree = true;
             pagerank_job again(g, o);
             EXPECT_TRUE(again.run().verified);
@@ -252,15 +252,15 @@ TEST_P(pagerank, emogi_with_every_access_tier_and_id_width_against_the_serial_tw
       std::vector<double> const want = serial_push(original, 0.85);
       for (access_mode how : every_access)
         for (tier t : {tier::host, tier::device}) {
-          if (t == tier::device && (where().kind != place_kind::device || how == access_mode::paged)) continue;
+          if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
           for (double tolerance : {1e-3, 1e-5}) {
             pagerank_options o;
-            o.where = where();
+            o.device = where();
             o.access = how;
             o.variant = pagerank_variant::emogi;
             if (t == tier::device) o.edges = t;
             o.tolerance = tolerance;
-            o.check_certificate = true;
+            o.verify = true;
             graph const g = placed(original, o);
             SCOPED_TRACE(fmt::format("{} seed {} ids {} tolerance {}", to_string(how), seed, id_bytes, tolerance));
             pagerank_job job(g, o);
@@ -283,9 +283,9 @@ TEST_P(pagerank, stops_at_the_tolerance_or_the_count) {
   graph const original = random_graph(4, true, 4);
   for (double tolerance : {1e-2, 1e-4, 1e-6}) {
     pagerank_options o;
-    o.where = where();
+    o.device = where();
     o.tolerance = tolerance;
-    o.check_certificate = true;
+    o.verify = true;
     graph const g = placed(original, o);
     pagerank_run const r = pagerank_job(g, o).run();
     // Near 1e-7 the rounding of ranks to f32 counts too.
@@ -306,24 +306,24 @@ TEST_P(pagerank, personal_start) {
   graph const original = random_graph(2, true, 4), directed = random_graph(3, false, 4);
   for (graph const* from : {&original, &directed}) {
     pagerank_options o;
-    o.where = where();
+    o.device = where();
     o.iterations = 10;
     o.damping = 0.6;
-    o.personal = {{5, 1.0}, {17, 2.5}, {5, 0.5}};
-    o.check_certificate = true;
+    o.personalization = {{5, 1.0}, {17, 2.5}, {5, 0.5}};
+    o.verify = true;
     graph const g = placed(*from, o);
     pagerank_job job(g, o);
     EXPECT_NEAR(job.run().rank_sum, 1, 1e-6);
     EXPECT_LT(distance(job.ranks(), serial_pull(*from, o, 10).rank), 2e-6);
-    o.personal = {{1u << 30, 1.0}};
+    o.personalization = {{1u << 30, 1.0}};
     EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("1073741824"), std::string::npos);
     for (double const wrong : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
-      o.personal = {{5, wrong}, {17, 1}};
+      o.personalization = {{5, wrong}, {17, 1}};
       EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("say a number from 0"), std::string::npos) << wrong;
     }
-    o.personal = {{5, 0.0}, {17, 0.0}};
+    o.personalization = {{5, 0.0}, {17, 0.0}};
     EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("are all 0"), std::string::npos);
-    o.personal = {{5, 0.0}, {17, 3.0}};
+    o.personalization = {{5, 0.0}, {17, 3.0}};
     pagerank_job zero(g, o);
     zero.run();
     EXPECT_LT(distance(zero.ranks(), serial_pull(*from, o, 10).rank), 2e-6);
@@ -332,10 +332,10 @@ TEST_P(pagerank, personal_start) {
 
 TEST_P(pagerank, small_and_empty_graphs) {
   pagerank_options o;
-  o.where = where();
-  o.check_certificate = true;
+  o.device = where();
+  o.verify = true;
   build_options loops;
-  loops.keep_loops = loops.in_lists = true;
+  loops.keep_loops = loops.in_edges = true;
   for (pagerank_variant variant : {pagerank_variant::pull, pagerank_variant::emogi}) {
     o.variant = variant;
     bool const pulls = variant == pagerank_variant::pull;
@@ -370,7 +370,7 @@ TEST_P(pagerank, the_certificate_finds_what_is_wrong) {
   graph original = random_graph(2, true, 4);
   put_weights(original, weight_kind::f32, 0.7f);
   pagerank_options o;
-  o.where = where();
+  o.device = where();
   graph const g = placed(original, o);
   auto const offsets = near_copy(x, std::vector<std::uint64_t>(original.out.offsets.begin(), original.out.offsets.end()));
   std::vector<double> const exact = serial_pull(original, o, 300).rank, pushed = serial_push(original, 0.85);
@@ -427,8 +427,8 @@ TEST(pagerank_traffic, a_simulated_push_is_that_of_all_lists) {
     graph const g = random_graph(1, true, id_bytes, 30'000);
     for (access_mode how : {access_mode::merged, access_mode::aligned}) {
       pagerank_options o;
-      o.where = {place_kind::simulated, 0};
-      o.device_budget = 0;
+      o.device = {device_kind::simulated, 0};
+      o.graph_cache = 0;
       o.access = how;
       o.iterations = 2;
       pagerank_run const r = pagerank_job(g, o).run();
@@ -436,7 +436,7 @@ TEST(pagerank_traffic, a_simulated_push_is_that_of_all_lists) {
       EXPECT_EQ(r.rounds[0].bytes_link, r.rounds[1].bytes_link);
       EXPECT_LT(r.link.overfetch(), how == access_mode::aligned ? 1.1 : 1.4);
       o.variant = pagerank_variant::emogi;
-      runs const lists = lists_of(g.out.offsets, g.info.vertices, [](std::uint64_t) { return true; });
+      runs const lists = adjacency_of(g.out.offsets, g.info.vertices, [](std::uint64_t) { return true; });
       traffic const want = id_bytes == 4 ? trace<32>(lists, how) : trace<32, std::uint64_t>(lists, how);
       EXPECT_EQ(pagerank_job(g, o).run().rounds[0].bytes_link, want.bytes_link());
     }
@@ -444,7 +444,7 @@ TEST(pagerank_traffic, a_simulated_push_is_that_of_all_lists) {
 }
 
 TEST(pagerank_places, agree) {
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   generate_options gen;
   gen.scale = 12;
   build_report report;
@@ -452,7 +452,7 @@ TEST(pagerank_places, agree) {
   pagerank_options o;
   o.iterations = 15;
   pagerank_job host(g, o);
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   pagerank_job simulated(g, o);
   EXPECT_NEAR(host.run().rank_sum, 1, 1e-6);
   simulated.run();
@@ -477,7 +477,7 @@ TEST(pagerank_options, a_copy_by_degree_must_pay) {
   info.vertices = 1 << 20, info.edges = 1 << 25;
   pagerank_options o;
   EXPECT_FALSE(pagerank_job::may_copy_by_degree(info, o)) << "at the host";
-  o.where = {place_kind::device, 0};
+  o.device = {device_kind::cuda, 0};
   EXPECT_FALSE(pagerank_job::may_copy_by_degree(info, o)) << "far lists";
   std::uint64_t const without = pagerank_job::state_bytes(info, o);
   o.edges = tier::device;
@@ -517,7 +517,7 @@ TEST(pagerank_options, are_checked) {
   EXPECT_NE(error_of([&] { pagerank_job(both, o); }).find("1 or more"), std::string::npos);
   o = {};
   o.variant = pagerank_variant::emogi;
-  o.personal = {{0, 1}};
+  o.personalization = {{0, 1}};
   EXPECT_NE(error_of([&] { pagerank_job(both, o); }, &code).find("pull"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   o = {};
@@ -530,7 +530,7 @@ TEST(pagerank_options, are_checked) {
   EXPECT_NE(error_of([&] { pagerank_job(weighted, o); }, &code).find("for weights use pull"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   o.variant = pagerank_variant::pull;
-  o.shards = {o.where, o.where};
+  o.devices = {o.device, o.device};
   EXPECT_NE(error_of([&] { pagerank_job(weighted, o); }, &code).find("weighted ranks do not run over 2 devices"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   o = {};

@@ -18,9 +18,9 @@ graph kron(int scale, std::uint32_t id_bytes = 4, weight_kind weights = weight_k
   generate_options o;
   o.scale = scale;
   o.build.id_bytes = id_bytes;
-  if (weights != weight_kind::none) o.build.draw_weights = build_options::random_weights{weights, 8, 72, 1};
+  if (weights != weight_kind::none) o.build.random_weights = build_options::weight_options{weights, 8, 72, 1};
   build_report report;
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   return generate(here, o, report);
 }
 
@@ -43,8 +43,8 @@ std::vector<job_options> every_job() {
   all.emplace_back(weighted);
   return all;
 }
-void at(job_options& o, place where, access_mode how = access_mode::aligned) {
-  std::visit([&](auto& job) { job.where = where, job.access = how; }, o);
+void at(job_options& o, execution_device where, access_mode how = access_mode::aligned) {
+  std::visit([&](auto& job) { job.device = where, job.access = how; }, o);
 }
 
 // By degree, a copy that is skipped if memory is short.
@@ -85,20 +85,20 @@ TEST_P(plan_at, memory_is_what_the_job_takes) {
     for (job_options o : every_job()) {
       access_mode const how = id_bytes > 100 ? access_mode::copied : access_mode::aligned;
       if (how == access_mode::copied && !goes_by_frontiers(o)) continue;
-      if (how == access_mode::copied && where().kind == place_kind::simulated && runs_later(where()))
+      if (how == access_mode::copied && where().kind == device_kind::simulated && runs_later(where()))
         continue;  // compressed blocks in host memory, as for a device
       SCOPED_TRACE(fmt::format("{} {} {}", to_string(kind_of(o)), variant_of(o), id_bytes));
       at(o, where(), how);
       // The copy by degree of local adjacency; a device's lies in host memory here.
       if (auto* const ranks = std::get_if<pagerank_options>(&o); ranks && variant_of(o) == "pull" && id_bytes == 4)
-        ranks->by_degree = where().kind != place_kind::device;
+        ranks->by_degree = where().kind != device_kind::cuda;
       std::uint64_t const host_before = host_budget().used();
       bool const weighted = reads_weights(o);
       graph g = kron(12, id_bytes % 100, weighted ? weight_kind::u32 : weight_kind::none);
       std::uint64_t const of_graph = host_budget().used() - host_before;
       job_plan const p = make_plan(g.info, o);
-      std::uint64_t const device_before = where().kind == place_kind::device ? device_budget(0).used() : 0;
-      if (where().kind == place_kind::device) {  // the budget's counter is the same for memory that a device reads
+      std::uint64_t const device_before = where().kind == device_kind::cuda ? device_budget(0).used() : 0;
+      if (where().kind == device_kind::cuda) {  // the budget's counter is the same for memory that a device reads
         for (memory_block* block : {&g.out.targets, &g.out.weights}) {
           if (block->bytes() == 0) continue;
           memory_block mapped(tier::host, block->bytes(), 0, "a test");
@@ -107,7 +107,7 @@ TEST_P(plan_at, memory_is_what_the_job_takes) {
         }
       }
       with_run(g, o, [&](auto const&) {
-        std::uint64_t const device_now = where().kind == place_kind::device ? device_budget(0).used() - device_before : 0;
+        std::uint64_t const device_now = where().kind == device_kind::cuda ? device_budget(0).used() - device_before : 0;
         std::uint64_t const host_now = host_budget().used() - host_before;
         EXPECT_GE(host_now, of_graph);
         EXPECT_NEAR(static_cast<double>(host_now), static_cast<double>(p.host_bytes()), 0.01 * static_cast<double>(p.host_bytes()) + 256);
@@ -118,7 +118,7 @@ TEST_P(plan_at, memory_is_what_the_job_takes) {
 
 TEST(plan, rows_of_a_directed_graph) {
   build_options in;
-  in.in_lists = true;
+  in.in_edges = true;
   graph const g = make_graph({{0, 1}, {1, 2}, {2, 0}, {2, 3}}, false, 4, in);
   job_options o = default_options(job_kind::pagerank);
   job_plan const p = make_plan(g.info, o);
@@ -140,8 +140,8 @@ TEST(plan, tiers_of_a_device) {
   info.edges = 5000;
   job_options o = default_options(job_kind::bfs);
   auto& bfs = std::get<bfs_options>(o);
-  bfs.where = {place_kind::device, 0};
-  bfs.device_budget = 0;
+  bfs.device = {device_kind::cuda, 0};
+  bfs.graph_cache = 0;
   EXPECT_EQ(make_plan(info, o).host_bytes(), 1001 * 8 + 5000 * 4u);
   EXPECT_EQ(make_plan(info, o).device_bytes(), bfs_job::state_bytes(info, bfs));
   bfs.edges = tier::device;
@@ -160,12 +160,12 @@ TEST(plan, tiers_of_a_device) {
 // By default, edges are on a device with space for them, the state and another sixteenth.
 TEST(plan, the_tier_is_chosen_by_what_fits) {
   graph const g = kron(12, 4, weight_kind::u32);
-  place const device{place_kind::device, 0};
+  execution_device const device{device_kind::cuda, 0};
   for (job_options o : every_job()) {
     SCOPED_TRACE(fmt::format("{} {}", to_string(kind_of(o)), variant_of(o)));
     at(o, device);
     job_options near = o;
-    std::visit([](auto& job) { job.edges = tier::device, job.device_budget = 0; }, near);
+    std::visit([](auto& job) { job.edges = tier::device, job.graph_cache = 0; }, near);
     without_copy(near);
     std::uint64_t const all = make_plan(g.info, near).device_bytes(), enough = all + all / 15 + 16;
     bool const paper = variant_of(o) == "emogi";
@@ -178,12 +178,12 @@ TEST(plan, the_tier_is_chosen_by_what_fits) {
     }
     at(o, device, access_mode::paged);
     EXPECT_EQ(automatic_tier(g.info, o, {}, enough), tier::managed);
-    at(o, {place_kind::simulated, 0});
+    at(o, {device_kind::simulated, 0});
     EXPECT_EQ(automatic_tier(g.info, o, {}, enough), tier::host);
   }
 }
 
-// open_graph() and bring_to() do not know the algorithm: their reserve is at least any algorithm's state.
+// open_graph() and to_device() do not know the algorithm: their reserve is at least any algorithm's state.
 TEST(plan, the_allowance_for_state_holds_every_job) {
   for (std::uint32_t id_bytes : {4u, 8u})
     for (std::uint64_t vertices : {std::uint64_t{1}, std::uint64_t{1} << 14, std::uint64_t{1} << 26})
@@ -191,10 +191,10 @@ TEST(plan, the_allowance_for_state_holds_every_job) {
         for (bool directed : {false, true})
           for (job_options o : every_job()) {
             graph_info info;
-            info.vertices = vertices, info.edges = vertices * degree, info.id_bytes = id_bytes, info.directed = info.in_lists = directed;
+            info.vertices = vertices, info.edges = vertices * degree, info.id_bytes = id_bytes, info.directed = info.in_edges = directed;
             info.weights = weight_kind::u32;
-            at(o, {place_kind::device, 0});
-            std::visit([](auto& job) { job.edges = tier::device, job.device_budget = 0; }, o);
+            at(o, {device_kind::cuda, 0});
+            std::visit([](auto& job) { job.edges = tier::device, job.graph_cache = 0; }, o);
             without_copy(o);
             job_plan const p = make_plan(info, o);
             std::uint64_t lists = 0;
@@ -208,12 +208,12 @@ TEST(plan, the_allowance_for_state_holds_every_job) {
 TEST(plan, one_search_is_cheaper_by_levels) {
   graph const g = kron(12);
   bfs_options o;
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   job_plan const made = make_plan(g.info, o, {}, g.out.offsets.data());
   EXPECT_TRUE(made.levels_cheaper_once());
   EXPECT_GT(made.first_bytes_link(), made.levels_at_most->bytes_link());
   stored kept;
-  kept.cached_neighbours = 2;
+  kept.cached_neighbors = 2;
   job_plan const read = make_plan(g.info, o, kept, g.out.offsets.data());
   EXPECT_FALSE(read.levels_cheaper_once());
   EXPECT_LT(read.first_bytes_link(), read.levels_at_most->bytes_link());
@@ -228,8 +228,8 @@ TEST(plan, what_crosses_is_what_a_simulated_run_asks_for) {
       for (job_options o : every_job()) {
         if (how == access_mode::copied && !goes_by_frontiers(o)) continue;
         SCOPED_TRACE(fmt::format("{} {} {} {}", to_string(kind_of(o)), variant_of(o), to_string(how), id_bytes));
-        at(o, {place_kind::simulated, 0}, how);
-        std::visit([](auto& job) { job.device_budget = 0; }, o);
+        at(o, {device_kind::simulated, 0}, how);
+        std::visit([](auto& job) { job.graph_cache = 0; }, o);
         if (auto* const p = std::get_if<pagerank_options>(&o)) p->iterations = 2;
         graph const g = kron(11, id_bytes, reads_weights(o) ? weight_kind::u32 : weight_kind::none);
         job_plan const p = make_plan(g.info, o, {}, g.out.offsets.data());
@@ -266,38 +266,38 @@ TEST(plan, estimates_a_search_that_turns_round) {
   graph const g = kron(12);
   job_options o = default_options(job_kind::bfs);
   auto& bfs = std::get<bfs_options>(o);
-  bfs.where = {place_kind::simulated, 0};
+  bfs.device = {device_kind::simulated, 0};
   auto const planned = [&](stored const& s = {}) { return make_plan(g.info, o, s, g.out.offsets.data()); };
   auto const how = [](job_plan const& p) { return p.crossings.at(0).how; };
   EXPECT_EQ(how(planned()), crossing::bound::about);
   EXPECT_EQ(how(make_plan(g.info, o)), crossing::bound::usually_below);
   EXPECT_FALSE(make_plan(g.info, o).levels_at_most);
   // Cached neighbors save nearly all of it, also those of the file, which need no construction.
-  bfs.device_budget = 0;
+  bfs.graph_cache = 0;
   std::uint64_t const alone = planned().bytes_link();
-  bfs.device_budget = g.info.vertices * 12;
+  bfs.graph_cache = g.info.vertices * 12;
   EXPECT_LT(planned().bytes_link() * 4, alone);
   stored kept;
-  kept.cached_neighbours = 3;
+  kept.cached_neighbors = 3;
   EXPECT_EQ(planned(kept).bytes_link(), planned().bytes_link());  // three of 3 or 4, since there are hubs
   EXPECT_EQ(planned(kept).crossings.size(), 1u);
   EXPECT_EQ(planned().crossings.size(), 2u);
   // The first edges save their share.
-  bfs.cached_neighbours = 0;
-  bfs.device_budget = g.info.edges * 2;
+  bfs.cached_neighbors = 0;
+  bfs.graph_cache = g.info.edges * 2;
   EXPECT_NEAR(static_cast<double>(planned().bytes_link()), static_cast<double>(alone) / 2, 0.05 * static_cast<double>(alone));
   EXPECT_EQ(planned().levels_at_most->bytes_link(), planned(kept).levels_at_most->bytes_link());
   // A star: random pairing of ends would give its hub many loops, so the only estimate is that of levels.
   std::vector<arc> spokes;
   for (std::uint64_t v = 1; v < 5000; ++v) spokes.push_back({0, v});
   graph const star = make_graph(spokes, true);
-  bfs.device_budget = 0, bfs.cached_neighbours.reset();
+  bfs.graph_cache = 0, bfs.cached_neighbors.reset();
   job_plan const of_star = make_plan(star.info, o, {}, star.out.offsets.data());
   EXPECT_EQ(how(of_star), crossing::bound::usually_below);
   EXPECT_FALSE(of_star.levels_at_most);
   // The adjacency of a directed graph differs from that of bottom-up levels.
   build_options in;
-  in.in_lists = true;
+  in.in_edges = true;
   graph const directed = make_graph({{0, 1}, {1, 2}, {2, 0}, {2, 3}}, false, 4, in);
   bfs.variant = bfs_variant::direction;
   EXPECT_EQ(how(make_plan(directed.info, o, {}, directed.out.offsets.data())), crossing::bound::usually_below);
@@ -307,7 +307,7 @@ TEST(plan, a_copy_by_degree_keeps_nothing_out) {
   graph_info info;
   info.vertices = 1 << 20, info.edges = 1 << 25;
   pagerank_options o;
-  o.where = {place_kind::device, 0};
+  o.device = {device_kind::cuda, 0};
   o.edges = tier::device;
   std::uint64_t const with = make_plan(info, o).device_bytes(), room = with + with / 15 + 1;
   EXPECT_TRUE(room_by_degree(info, o, {}, room));
@@ -325,8 +325,8 @@ TEST(plan, a_copy_by_degree_keeps_nothing_out) {
 TEST(plan, without_offsets_it_is_one_long_list) {
   graph const g = kron(10);
   job_options o = default_options(job_kind::pagerank);
-  at(o, {place_kind::simulated, 0});
-  std::visit([](auto& job) { job.device_budget = 0; }, o);
+  at(o, {device_kind::simulated, 0});
+  std::visit([](auto& job) { job.graph_cache = 0; }, o);
   job_plan const rough = make_plan(g.info, o), fine = make_plan(g.info, o, {}, g.out.offsets.data());
   EXPECT_FALSE(rough.from_offsets);
   EXPECT_EQ(rough.bytes_link(), (target_bytes(g.info, {}) + 31) / 32 * 32);
@@ -341,8 +341,8 @@ TEST(plan, without_offsets_it_is_one_long_list) {
 TEST(plan, what_is_kept_on_the_device_is_spared) {
   graph const g = kron(10);
   job_options o = default_options(job_kind::pagerank);
-  at(o, {place_kind::simulated, 0});
-  std::visit([](auto& job) { job.device_budget = 0; }, o);
+  at(o, {device_kind::simulated, 0});
+  std::visit([](auto& job) { job.graph_cache = 0; }, o);
   job_plan p = make_plan(g.info, o, {}, g.out.offsets.data());
   link_rates const link = link_rates::of(51);
   double const ms = p.ms(link);

@@ -13,7 +13,7 @@
 #include <limits>
 #include <sstream>
 
-#include "garner/traverse.hpp"
+#include "garner/bfs.hpp"
 #include "graph/input_stream.hpp"
 #include "support.hpp"
 

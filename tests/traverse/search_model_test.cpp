@@ -24,12 +24,12 @@ degree_classes degrees_of(graph const& g) {
 }
 
 // The median of the requests of searches from many sources.
-double searched(graph const& g, std::uint32_t cached_neighbours) {
+double searched(graph const& g, std::uint32_t cached_neighbors) {
   bfs_options o;
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   o.variant = bfs_variant::direction;
-  o.cached_neighbours = cached_neighbours;
-  o.device_budget = 0;
+  o.cached_neighbors = cached_neighbors;
+  o.graph_cache = 0;
   bfs_job job(g, o);
   std::vector<double> bytes;
   for (std::uint64_t const source : pick_sources(g, 15, 1)) bytes.push_back(static_cast<double>(job.run(source).link.bytes_link()));
@@ -45,12 +45,12 @@ TEST(search_model, is_near_what_simulated_searches_ask_for) {
       degree_classes const degrees = degrees_of(g);
       EXPECT_EQ(degrees.alike(), kind == generator::uniform);
       double const once = static_cast<double>(g.info.edges * id_bytes);
-      for (std::uint32_t const cached_neighbours : {0u, 3u, 4u}) {
+      for (std::uint32_t const cached_neighbors : {0u, 3u, 4u}) {
         probing how;
-        how.cached_neighbours = cached_neighbours, how.each_of_a_class = cached_neighbours == 4, how.arcs_a_step = 32.0 / id_bytes;
-        double const told = static_cast<double>(model_search(degrees, how).bytes_link()), seen = searched(g, cached_neighbours);
+        how.cached_neighbors = cached_neighbors, how.each_of_a_class = cached_neighbors == 4, how.arcs_a_step = 32.0 / id_bytes;
+        double const told = static_cast<double>(model_search(degrees, how).bytes_link()), seen = searched(g, cached_neighbors);
         SCOPED_TRACE(fmt::format("{} {} bytes, {} cached neighbours: {} predicted, {} counted, {} in all",
-                                 kind == generator::uniform ? "uniform" : "kron", id_bytes, cached_neighbours, told, seen, once));
+                                 kind == generator::uniform ? "uniform" : "kron", id_bytes, cached_neighbors, told, seen, once));
         // Kronecker graphs: few bytes, which depend on the source.
         double const factor = kind == generator::uniform ? 1.4 : 2.5, bytes = kind == generator::uniform ? 0 : 0.02 * once;
         EXPECT_LE(told, factor * seen + bytes);
@@ -72,7 +72,7 @@ TEST(search_model, of_graphs_that_leave_no_choice) {
   for (int v = 0; v < 100'000; ++v) few.add(3, traffic_of_run(0, 3, 4, access_mode::aligned));
   probing how;
   std::uint64_t const none = model_search(few, how).bytes_link();
-  how.cached_neighbours = 3;
+  how.cached_neighbors = 3;
   EXPECT_LT(model_search(few, how).bytes_link(), none / 2);
 }
 
@@ -80,11 +80,11 @@ TEST(search_model, more_hints_ask_for_less) {
   for (generator const kind : {generator::uniform, generator::kron}) {
     degree_classes const degrees = degrees_of(generated(kind, 12, 4));
     std::uint64_t before = ~std::uint64_t{0};
-    for (std::uint32_t cached_neighbours = 0; cached_neighbours <= 3; ++cached_neighbours) {
+    for (std::uint32_t cached_neighbors = 0; cached_neighbors <= 3; ++cached_neighbors) {
       probing how;
-      how.cached_neighbours = cached_neighbours;
+      how.cached_neighbors = cached_neighbors;
       std::uint64_t const now = model_search(degrees, how).bytes_link();
-      EXPECT_LT(now, before) << cached_neighbours;
+      EXPECT_LT(now, before) << cached_neighbors;
       before = now;
     }
   }

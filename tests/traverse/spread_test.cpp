@@ -22,7 +22,7 @@ using namespace garner::testing;
 class spread : public at_place {};
 constexpr std::uint32_t counts[] = {1, 2, 3, 5, 8};
 
-std::vector<place> shards_at(place where, std::uint32_t n) { return std::vector<place>(n, where); }
+std::vector<execution_device> shards_at(execution_device where, std::uint32_t n) { return std::vector<execution_device>(n, where); }
 
 // Some edges are long, others short, so that pairs of parts share many or few edges; a hub in the middle; many small components at
 // the end, which also cross boundaries.
@@ -37,15 +37,15 @@ graph sample_graph(std::uint64_t seed, bool undirected, bool packs, std::uint32_
   for (std::uint64_t v = n / 2; v + 1 < n; ++v)  // paths, and chains that jump between distant parts
     if (random_bits(seed, 2, v) % 4) arcs.push_back(v % 2 ? arc{v, n / 2 + (v * 7919) % (n / 2)} : arc{v + 1, v});
   build_options o;
-  o.id_bytes = id_bytes, o.in_lists = !undirected;
+  o.id_bytes = id_bytes, o.in_edges = !undirected;
   graph g = make_graph(arcs, undirected, n, o);
   if (packs) pack(g);
   g.name = "sample";
   return g;
 }
 // Readable by the device, in host memory.
-graph readable(graph g, place where) {
-  if (where.kind != place_kind::device) return g;
+graph readable(graph g, execution_device where) {
+  if (where.kind != device_kind::cuda) return g;
   auto const map = [&](memory_block& of) {
     if (!of.bytes()) return;
     memory_block mapped(tier::host, of.bytes(), where.index, "edges");
@@ -55,12 +55,12 @@ graph readable(graph g, place where) {
   for (edge_lists* lists : {&g.out, &g.in}) map(lists->targets), map(lists->packed_targets.words);
   return g;
 }
-std::vector<tier> tiers_at(place where) {
-  return where.kind == place_kind::device ? std::vector{tier::host, tier::device} : std::vector{tier::host};
+std::vector<tier> tiers_at(execution_device where) {
+  return where.kind == device_kind::cuda ? std::vector{tier::host, tier::device} : std::vector{tier::host};
 }
 
 template <class F>
-void each_case(place where, F const& f) {
+void each_case(execution_device where, F const& f) {
   for (bool undirected : {true, false})
     for (bool packs : {false, true})
       for (std::uint32_t id_bytes : {4u, 8u}) {
@@ -81,10 +81,10 @@ TEST_P(spread, searches_are_those_of_one_place) {
       for (access_mode const how : {access_mode::aligned, access_mode::merged, access_mode::strided}) {
         if (how != access_mode::aligned && n != 3) continue;
         bfs_options o;
-        o.variant = variant, o.access = how, o.check_certificate = true, o.edges = t;
-        o.shards = shards_at(where(), n);
+        o.variant = variant, o.access = how, o.verify = true, o.edges = t;
+        o.devices = shards_at(where(), n);
         bfs_job job(g, o);
-        o.shards.clear(), o.where = where(), o.edges = tier::host;
+        o.devices.clear(), o.device = where(), o.edges = tier::host;
         bfs_job one(g, o);
         for (std::uint64_t const source : {std::uint64_t{5003}, g.info.vertices - 1}) {
           bfs_run const r = job.run(source), want = one.run(source);
@@ -98,7 +98,7 @@ TEST_P(spread, searches_are_those_of_one_place) {
           for (std::size_t k = 0; k < r.levels.size(); ++k) EXPECT_EQ(r.levels[k].frontier, want.levels[k].frontier);
           ASSERT_EQ(r.shards.size(), n > 1 ? n : 0);
           std::uint64_t vertices = 0, edges = 0, exchanged = 0;
-          for (job_shard const& s : r.shards) vertices += s.vertices, edges += s.edges, exchanged += s.bytes_exchanged;
+          for (shard_run const& s : r.shards) vertices += s.part.vertices, edges += s.part.edges, exchanged += s.bytes_exchanged;
           if (n > 1) {
             EXPECT_EQ(vertices, g.info.vertices);
             EXPECT_EQ(edges, g.info.edges);
@@ -112,7 +112,7 @@ TEST_P(spread, searches_are_those_of_one_place) {
 TEST_P(spread, parents_are_those_of_shortest_paths_and_nothing_is_stale_after_another_search) {
   graph const g = readable(sample_graph(7, true, false), where());
   bfs_options o;
-  o.shards = shards_at(where(), 4), o.check_certificate = true;
+  o.devices = shards_at(where(), 4), o.verify = true;
   bfs_job job(g, o);
   for (std::uint64_t const source : {std::uint64_t{1}, std::uint64_t{15'000}, std::uint64_t{1}}) {
     job.run(source);
@@ -135,10 +135,10 @@ TEST_P(spread, components_are_those_of_one_place) {
       for (auto const budget : {std::optional<std::uint64_t>{}, std::optional<std::uint64_t>{0}, std::optional<std::uint64_t>{1u << 20}}) {
         if ((first == 0 || budget != std::uint64_t{1u << 20}) && n != 3) continue;
         components_options o;
-        o.first_neighbours = first, o.check_certificate = true, o.edges = t, o.device_budget = budget;
-        o.shards = shards_at(where(), n);
+        o.first_neighbors = first, o.verify = true, o.edges = t, o.graph_cache = budget;
+        o.devices = shards_at(where(), n);
         components_job job(g, o);
-        o.shards.clear(), o.where = where(), o.edges = tier::host;
+        o.devices.clear(), o.device = where(), o.edges = tier::host;
         components_job one(g, o);
         components_run const want = one.run();
         for (int again = 0; again < (n == 3 ? 2 : 1); ++again) {
@@ -165,11 +165,11 @@ TEST_P(spread, components_that_no_part_sees_alone) {
     for (bool undirected : {true, false}) {
       graph const g = readable(make_graph(arcs, undirected, n), where());
       components_options o;
-      o.check_certificate = true;
-      o.where = where();
+      o.verify = true;
+      o.device = where();
       components_job one(g, o);
       components_run const want = one.run();
-      o.shards = shards_at(where(), 2 + static_cast<std::uint32_t>(seed % 7));
+      o.devices = shards_at(where(), 2 + static_cast<std::uint32_t>(seed % 7));
       components_job job(g, o);
       EXPECT_EQ(job.run().components, want.components);
       ASSERT_EQ(job.labels(), one.labels()) << seed;
@@ -183,11 +183,11 @@ TEST_P(spread, ranks_are_the_bits_of_one_place) {
       for (access_mode const how : {access_mode::aligned, access_mode::strided}) {
         if (how != access_mode::aligned && n != 3) continue;
         pagerank_options o;
-        o.check_certificate = true, o.edges = t, o.access = how;
-        if (personal) o.personal = {{3, 1.0}, {19'999, 2.5}}, o.dangling = dangling_mass::drop, o.iterations = 6;
-        o.shards = shards_at(where(), n);
+        o.verify = true, o.edges = t, o.access = how;
+        if (personal) o.personalization = {{3, 1.0}, {19'999, 2.5}}, o.dangling = dangling_mass::drop, o.iterations = 6;
+        o.devices = shards_at(where(), n);
         pagerank_job job(g, o);
-        o.shards.clear(), o.where = where(), o.edges = tier::host;
+        o.devices.clear(), o.device = where(), o.edges = tier::host;
         pagerank_job one(g, o);
         pagerank_run const want = one.run(), r = job.run();
         EXPECT_TRUE(r.verified);
@@ -207,22 +207,22 @@ GARNER_AT_EVERY_PLACE(spread);
 TEST(spread_devices, two_give_what_one_gives) {
   if (device::count() < 2) GTEST_SKIP() << "needs two GPUs";
   if (!device::peer_of(0, 1).can || !device::peer_of(1, 0).can) GTEST_SKIP() << "needs peer access between them";
-  std::vector<place> const both = {{place_kind::device, 0}, {place_kind::device, 1}};
+  std::vector<execution_device> const both = {{device_kind::cuda, 0}, {device_kind::cuda, 1}};
   for (bool packs : {false, true}) {
     graph const g = readable(sample_graph(9, true, packs, 4, 300'000), both[0]);
     for (tier const t : {tier::host, tier::device}) {
       bfs_options b;
-      b.shards = both, b.edges = t, b.check_certificate = true;
+      b.devices = both, b.edges = t, b.verify = true;
       bfs_job search(g, b);
       for (std::uint64_t const source : {1u, 75'003u, 200'000u}) EXPECT_TRUE(search.run(source).verified);
       components_options c;
-      c.shards = both, c.edges = t, c.check_certificate = true;
+      c.devices = both, c.edges = t, c.verify = true;
       EXPECT_TRUE(components_job(g, c).run().verified);
       pagerank_options p;
-      p.where = both[0], p.iterations = 5;
+      p.device = both[0], p.iterations = 5;
       pagerank_job one(g, p);
       one.run();
-      p.shards = both, p.edges = t, p.check_certificate = true;
+      p.devices = both, p.edges = t, p.verify = true;
       pagerank_job two(g, p);
       EXPECT_TRUE(two.run().verified);
       EXPECT_EQ(two.ranks(), one.ranks());
@@ -234,11 +234,11 @@ TEST(spread_devices, two_give_what_one_gives) {
 TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
   GARNER_NEEDS_COUNTS();
   graph const g = sample_graph(5, true, false);
-  place const where{place_kind::simulated, 0};
+  execution_device const where{device_kind::simulated, 0};
   pagerank_options o;
-  o.where = where, o.iterations = 3, o.device_budget = 0;
+  o.device = where, o.iterations = 3, o.graph_cache = 0;
   traffic const one = pagerank_job(g, o).run().link;
-  o.shards = shards_at(where, 3);
+  o.devices = shards_at(where, 3);
   pagerank_run const r = pagerank_job(g, o).run();
   EXPECT_EQ(r.link.bytes_useful, one.bytes_useful);
   // Except for a sector in which warps of two parts would have been one.
@@ -247,15 +247,15 @@ TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
   };
   near(r.link, one, 2 * 3);
   traffic sum;
-  for (job_shard const& s : r.shards) sum += s.link;
+  for (shard_run const& s : r.shards) sum += s.link;
   EXPECT_EQ(sum.bytes_link(), r.link.bytes_link());
   // Each reads the values of the two others, and their blocks' sums of 32 bytes.
   EXPECT_EQ(r.rounds[0].bytes_exchanged, 2 * (g.info.vertices * 4 + (g.info.vertices + 2047) / 2048 * 32));
 
   bfs_options b;
-  b.where = where, b.variant = bfs_variant::levels, b.device_budget = 0, b.paper.queue_small = false;
+  b.device = where, b.variant = bfs_variant::levels, b.graph_cache = 0, b.tuning.queue_small = false;
   traffic const search = bfs_job(g, b).run(1).link;
-  b.shards = shards_at(where, 4);
+  b.devices = shards_at(where, 4);
   bfs_run const s = bfs_job(g, b).run(1);
   EXPECT_EQ(s.link.bytes_useful, search.bytes_useful);
   near(s.link, search, 3.0 * static_cast<double>(s.levels.size()));
@@ -265,12 +265,12 @@ TEST(spread_errors, what_does_not_go_together_is_said) {
   graph const g = sample_graph(5, true, false);
   auto const of_bfs = [&](auto change) {
     bfs_options o;
-    o.shards = shards_at({}, 2);
+    o.devices = shards_at({}, 2);
     change(o);
     return error_of([&] { bfs_job(g, o).run(0); });
   };
-  EXPECT_EQ(of_bfs([](bfs_options& o) { o.shards.resize(17); }), "17 shards: say 1 to 16");
-  EXPECT_EQ(of_bfs([](bfs_options& o) { o.shards[1].kind = place_kind::simulated; }),
+  EXPECT_EQ(of_bfs([](bfs_options& o) { o.devices.resize(17); }), "17 shards: say 1 to 16");
+  EXPECT_EQ(of_bfs([](bfs_options& o) { o.devices[1].kind = device_kind::simulated; }),
             "a shard at cpu and one at simulated: give all shards devices of one kind");
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.variant = bfs_variant::emogi; }),
             "variant emogi is the paper's program, for one device; over 2 devices use levels or direction");
@@ -280,35 +280,35 @@ TEST(spread_errors, what_does_not_go_together_is_said) {
       of_bfs([](bfs_options& o) { o.edges = tier::managed, o.access = access_mode::paged; }).find("edges in tier managed over 2 shards"),
       std::string::npos);
   EXPECT_NE(of_bfs([](bfs_options& o) { o.edges = tier::file; }).find("edges in tier file over 2 shards"), std::string::npos);
-  EXPECT_EQ(of_bfs([](bfs_options& o) { o.cached_neighbours = 4; }), "4 cached neighbours a vertex over 2 shards: say 0 to 3");
+  EXPECT_EQ(of_bfs([](bfs_options& o) { o.cached_neighbors = 4; }), "4 cached neighbours a vertex over 2 shards: say 0 to 3");
   components_options c;
-  c.shards = shards_at({}, 2), c.variant = components_variant::emogi;
+  c.devices = shards_at({}, 2), c.variant = components_variant::emogi;
   EXPECT_EQ(error_of([&] { components_job job(g, c); }),
             "variant emogi is the paper's program, for one device; over 2 devices use afforest");
   pagerank_options p;
-  p.shards = shards_at({}, 2), p.variant = pagerank_variant::emogi;
+  p.devices = shards_at({}, 2), p.variant = pagerank_variant::emogi;
   EXPECT_EQ(error_of([&] { pagerank_job job(g, p); }), "variant emogi is the paper's program, for one device; over 2 devices use pull");
   p.variant = pagerank_variant::pull, p.by_degree = true;
   EXPECT_EQ(error_of([&] { pagerank_job job(g, p); }), "by_degree over 2 shards is not there; leave it out");
   graph const small = make_graph({{0, 1}, {1, 2}}, true, 3);
   bfs_options b;
-  b.shards = shards_at({}, 4);
+  b.devices = shards_at({}, 4);
   EXPECT_NE(error_of([&] { bfs_job job(small, b); }).find("4 shards, and "), std::string::npos);
 }
 
 TEST(spread_errors, shards_without_edges_or_vertices_work) {
   graph const few = make_graph({{0, 1}, {1, 2}, {5, 6}}, true, 40);  // two words of 32 vertices for eight shards
   bfs_options b;
-  b.shards = shards_at({}, 8), b.check_certificate = true;
+  b.devices = shards_at({}, 8), b.verify = true;
   bfs_job search(few, b);
   EXPECT_EQ(search.run(0).reached, 3u);
   EXPECT_EQ(search.depths(), serial_depths(few, 0));
   EXPECT_EQ(search.run(39).reached, 1u);
   components_options c;
-  c.shards = b.shards, c.check_certificate = true;
+  c.devices = b.devices, c.verify = true;
   EXPECT_EQ(components_job(few, c).run().components, 37u);
   pagerank_options p;
-  p.shards = b.shards, p.check_certificate = true;
+  p.devices = b.devices, p.verify = true;
   EXPECT_TRUE(pagerank_job(few, p).run().converged);
   graph const none = make_graph({}, true, 10);
   EXPECT_EQ(components_job(none, c).run().components, 10u);
@@ -316,7 +316,7 @@ TEST(spread_errors, shards_without_edges_or_vertices_work) {
 }
 
 TEST(spread_errors, a_shard_that_fails_ends_the_others_with_its_reason) {
-  std::vector<place> const places(5);
+  std::vector<execution_device> const places(5);
   errc code{};
   std::string const said = error_of(
       [&] {
@@ -344,7 +344,7 @@ TEST(spread_errors, a_shard_that_fails_ends_the_others_with_its_reason) {
 
 TEST(spread_errors, nobody_waits_for_a_shard_that_has_ended) {
   std::string const said = error_of([&] {
-    on_each_shard(std::vector<place>(3), [&](std::uint32_t k, shard_group& group) {
+    on_each_shard(std::vector<execution_device>(3), [&](std::uint32_t k, shard_group& group) {
       executor x({});
       group.take(k, x);
       if (k != 1) group.threads()->meet(k);
@@ -356,7 +356,7 @@ TEST(spread_errors, nobody_waits_for_a_shard_that_has_ended) {
 TEST(spread_errors, a_job_goes_on_after_a_run_that_was_refused) {
   graph const g = sample_graph(5, true, false);
   bfs_options o;
-  o.shards = shards_at({}, 3);
+  o.devices = shards_at({}, 3);
   bfs_job job(g, o);
   EXPECT_NE(error_of([&] { job.run(1'000'000); }).find("1000000"), std::string::npos);
   job.run(1);
@@ -377,15 +377,15 @@ TEST(spread_plan, bytes_are_those_that_the_budget_counts) {
     EXPECT_GE(taken, planned / 10 * 8);
   };
   bfs_options b;
-  b.shards = shards_at({place_kind::simulated, 0}, 4), b.variant = bfs_variant::levels;
+  b.devices = shards_at({device_kind::simulated, 0}, 4), b.variant = bfs_variant::levels;
   holds(b, [&](bfs_options const& o) { return std::make_unique<bfs_job>(g, o); });
   b.variant = bfs_variant::direction;
   holds(b, [&](bfs_options const& o) { return std::make_unique<bfs_job>(g, o); });
   components_options c;
-  c.shards = b.shards;
+  c.devices = b.devices;
   holds(c, [&](components_options const& o) { return std::make_unique<components_job>(g, o); });
   pagerank_options p;
-  p.shards = b.shards;
+  p.devices = b.devices;
   holds(p, [&](pagerank_options const& o) { return std::make_unique<pagerank_job>(g, o); });
 }
 
@@ -397,17 +397,17 @@ TEST(spread_parts, lists_that_begin_in_a_later_group_of_blocks) {
   for (bool packs : {false, true}) {
     graph g = make_graph(arcs, true, n);
     if (packs) pack(g);
-    for (place_kind const kind : {place_kind::host, place_kind::simulated}) {
+    for (device_kind const kind : {device_kind::cpu, device_kind::simulated}) {
       bfs_options o;
-      o.shards = shards_at({kind, 0}, 5), o.check_certificate = true;
+      o.devices = shards_at({kind, 0}, 5), o.verify = true;
       bfs_job search(g, o);
       EXPECT_EQ(search.run(7).reached, n);
       pagerank_options p;
       p.iterations = 2;
-      p.where = {kind, 0};
+      p.device = {kind, 0};
       pagerank_job one(g, p);
       one.run();
-      p.shards = o.shards, p.check_certificate = true;
+      p.devices = o.devices, p.verify = true;
       pagerank_job all(g, p);
       all.run();
       EXPECT_EQ(all.ranks(), one.ranks());

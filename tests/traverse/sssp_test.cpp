@@ -92,16 +92,16 @@ std::vector<Sum> dijkstra(graph const& g, std::uint64_t source) {
 
 // A copy with targets and weights in the memory for this device.
 graph placed(graph const& g, sssp_options const& o) {
-  bool const on_device = o.where.kind == place_kind::device;
+  bool const on_device = o.device.kind == device_kind::cuda;
   tier const t = on_device ? o.edges.value_or(o.access == access_mode::paged ? tier::managed : tier::host) : tier::host;
   graph copy;
   copy.info = g.info;
   copy.name = g.name;
   copy.out.offsets = buffer<std::uint64_t>(tier::host, g.out.offsets.size(), -1, "copy");
   std::copy(g.out.offsets.begin(), g.out.offsets.end(), copy.out.offsets.begin());
-  executor x(o.where);
+  executor x(o.device);
   auto const moved = [&](memory_block const& from) {
-    memory_block to(t, from.bytes(), on_device ? o.where.index : -1, "copy");
+    memory_block to(t, from.bytes(), on_device ? o.device.index : -1, "copy");
     x.copy(to.data(), from.data(), from.bytes());
     x.wait();
     return to;
@@ -156,18 +156,18 @@ TEST_P(sssp, every_access_tier_id_width_weight_and_variant_against_dijkstra) {
         for (access_mode how : {access_mode::paged, access_mode::strided, access_mode::merged, access_mode::aligned})
           for (shape const& s : shapes)
             for (tier t : {tier::host, tier::device}) {
-              if (t == tier::device && (where().kind != place_kind::device || how == access_mode::paged)) continue;
+              if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
               sssp_options o;
-              o.where = where();
+              o.device = where();
               o.access = how;
               if (t == tier::device) o.edges = t;
               o.variant = s.variant;
               o.delta = s.delta;
-              o.paper.vertices_per_team = s.per_team;
-              o.paper.split_hubs = s.split;
-              o.paper.join_lists = s.join;
-              o.slice = 64;
-              o.check_certificate = true;
+              o.tuning.vertices_per_team = s.per_team;
+              o.tuning.split_hubs = s.split;
+              o.tuning.join_lists = s.join;
+              o.tuning.slice = 64;
+              o.verify = true;
               graph const g = placed(original, o);
               sssp_job job(g, o);
               SCOPED_TRACE(
@@ -187,8 +187,8 @@ TEST_P(sssp, every_access_tier_id_width_weight_and_variant_against_dijkstra) {
 
 TEST_P(sssp, sums_rounds_and_parents) {
   sssp_options o;
-  o.where = where();
-  o.device_budget = 0;
+  o.device = where();
+  o.graph_cache = 0;
   for (std::uint64_t seed : {1u, 2u, 3u})
     for (sssp_variant variant : {sssp_variant::near_far, sssp_variant::emogi}) {
       o.variant = variant;
@@ -212,7 +212,7 @@ TEST_P(sssp, sums_rounds_and_parents) {
       for (auto const& l : r.rounds) read += l.edges;
       EXPECT_EQ(r.edges, read);
       EXPECT_EQ(r.thresholds == 0, variant == sssp_variant::emogi);
-      if (where().kind != place_kind::host) {
+      if (where().kind != device_kind::cpu) {
         if (counts_requests()) {
           EXPECT_EQ(r.link.bytes_useful, r.edges * 8);
         }
@@ -235,8 +235,8 @@ TEST_P(sssp, sums_rounds_and_parents) {
 
 TEST_P(sssp, a_long_path_whose_sums_need_64_bits_and_a_star) {
   sssp_options o;
-  o.where = where();
-  o.check_certificate = true;
+  o.device = where();
+  o.verify = true;
   std::vector<arc> path, star;
   std::vector<std::uint32_t> heavy, light;
   for (std::uint64_t v = 0; v < 700; ++v) path.push_back({v, v + 1}), heavy.push_back(0xffffffffu);
@@ -253,8 +253,8 @@ TEST_P(sssp, a_long_path_whose_sums_need_64_bits_and_a_star) {
 
 TEST_P(sssp, sums_just_within_and_beyond_32_bits) {
   sssp_options o;
-  o.where = where();
-  o.check_certificate = true;
+  o.device = where();
+  o.verify = true;
   for (std::uint64_t length : {255u, 256u, 300u}) {
     std::vector<arc> path;
     for (std::uint64_t v = 0; v < length; ++v) path.push_back({v, v + 1});
@@ -280,8 +280,8 @@ TEST_P(sssp, sums_just_within_and_beyond_32_bits) {
 
 TEST_P(sssp, small_and_empty_graphs_loops_and_duplicates) {
   sssp_options o;
-  o.where = where();
-  o.check_certificate = true;
+  o.device = where();
+  o.verify = true;
   graph const none = placed(weighted({}, {}, false, 0), o);
   sssp_job empty(none, o);
   EXPECT_NE(error_of([&] { empty.run(0); }).find("0"), std::string::npos);
@@ -305,7 +305,7 @@ TEST_P(sssp, small_and_empty_graphs_loops_and_duplicates) {
 
 TEST_P(sssp, weights_that_are_no_lengths_are_named) {
   sssp_options o;
-  o.where = where();
+  o.device = where();
   std::vector<arc> const arcs{{0, 1}, {1, 2}, {2, 3}, {3, 0}};
   float const infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   for (float const bad : {-1.0f, -1e-30f, nan, infinity}) {
@@ -316,7 +316,7 @@ TEST_P(sssp, weights_that_are_no_lengths_are_named) {
     EXPECT_EQ(code, errc::input);
   }
   graph const zero = placed(weighted_f32(arcs, {1, 2, -0.0f, 3}, false, 4), o);
-  o.check_certificate = true;
+  o.verify = true;
   EXPECT_EQ(sssp_job(zero, o).run(0).real_max, 3.0);
   graph const large = placed(weighted_f32(arcs, {1, 2, 2e38f, 3}, false, 4), o);
   EXPECT_NE(error_of([&] { sssp_job(large, o); }).find("could sum to more"), std::string::npos);
@@ -329,7 +329,7 @@ GARNER_AT_EVERY_PLACE(sssp);
 TEST_P(sssp, the_certificate_finds_what_is_wrong) {
   executor x(where());
   sssp_options o;
-  o.where = where();
+  o.device = where();
   // 0 -5- 1 -0- 2 -4- 3, 0 -9- 3 and, isolated from them, 4 -0- 5.
   graph const original = weighted({{0, 1}, {1, 2}, {2, 3}, {0, 3}, {4, 5}}, {5, 0, 4, 9, 0}, true, 6), g = placed(original, o);
   auto const offsets = near_copy(x, std::vector<std::uint64_t>(original.out.offsets.begin(), original.out.offsets.end()));
@@ -355,8 +355,8 @@ TEST_P(sssp, the_certificate_finds_what_is_wrong) {
 }
 TEST_P(sssp, the_certificate_goes_by_f32_sums) {
   sssp_options o;
-  o.where = where();
-  o.check_certificate = true;
+  o.device = where();
+  o.verify = true;
   // 1e-3 does not change 1e6 in f32: a plateau of edges with non-zero weights and no effect.
   graph const g = placed(weighted_f32({{0, 1}, {1, 2}, {2, 3}}, {1e6f, 1e-3f, 1e-3f}, true, 4), o);
   sssp_job job(g, o);
@@ -373,7 +373,7 @@ TEST(sssp_traffic, of_the_first_round_is_the_closed_form) {
       for (std::uint64_t source = 0; source < 60; ++source) {
         graph const g = random_graph(2, id_bytes, weight_kind::u32);
         sssp_options o;
-        o.where = {place_kind::simulated, 0};
+        o.device = {device_kind::simulated, 0};
         o.access = how;
         o.variant = sssp_variant::emogi;
         sssp_run const r = sssp_job(g, o).run(source);
@@ -385,14 +385,14 @@ TEST(sssp_traffic, of_the_first_round_is_the_closed_form) {
 
 TEST(sssp_traffic, near_far_reads_less_than_bellman_ford) {
   GARNER_NEEDS_COUNTS();
-  executor here({place_kind::host, 0});
+  executor here({device_kind::cpu, 0});
   generate_options gen;
   gen.scale = 12;
-  gen.build.draw_weights = build_options::random_weights{};
+  gen.build.random_weights = build_options::weight_options{};
   build_report report;
   graph const g = generate(here, gen, report);
   sssp_options o;
-  o.where = {place_kind::simulated, 0};
+  o.device = {device_kind::simulated, 0};
   std::uint64_t const source = pick_sources(g, 1, 1)[0];
   sssp_run const near_far = sssp_job(g, o).run(source);
   o.variant = sssp_variant::emogi;
@@ -410,7 +410,7 @@ TEST(sssp_options, are_checked) {
     EXPECT_NE(error_of([&] { sssp_job(g, o); }).find("above 0"), std::string::npos);
   }
   sssp_options o;
-  o.slice = 33;
+  o.tuning.slice = 33;
   EXPECT_NE(error_of([&] { sssp_job(g, o); }).find("multiple of 32"), std::string::npos);
   o = {};
   o.variant = sssp_variant::emogi;

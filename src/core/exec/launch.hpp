@@ -101,7 +101,7 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
   if (n == 0) return;
   bool const aligned = how == access_mode::aligned || how == access_mode::paged;
   switch (x.where().kind) {
-    case place_kind::host: {
+    case device_kind::cpu: {
       // Waking the thread pool costs as much as some thousand light items; an item for a wide team is likely a whole span.
       constexpr std::uint64_t alone = Width == 1 ? 2048 : 64;
       std::uint64_t const grain = std::clamp<std::uint64_t>(n / (x.threads().threads() * 16u), 1, 1024);
@@ -110,7 +110,7 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
       });
       return;
     }
-    case place_kind::simulated: {
+    case device_kind::simulated: {
       x.give([items, body, aligned, sink = x.sink()] {
         constexpr std::uint64_t teams = 32 / Width;
         std::vector<far_read> reads[teams];
@@ -128,7 +128,7 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
       });
       return;
     }
-    case place_kind::device:
+    case device_kind::cuda:
       break;
   }
 #if defined(__CUDACC__)

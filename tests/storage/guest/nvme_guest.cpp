@@ -75,7 +75,7 @@ class beyond final : public queue_provider {
 
 void sound_drive(std::string const& address) {
   auto const memory = std::make_shared<physical_memory>();
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   pci_registers const bar(address);
   nvme_controller drive(bar.registers(), memory, address, {});
   nvme_facts const& f = drive.facts();
@@ -126,7 +126,7 @@ void sound_drive(std::string const& address) {
 // Its reads of one position fail with EIO.
 void failing_drive(std::string const& address) {
   auto const memory = std::make_shared<physical_memory>();
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   pci_registers const bar(address);
   nvme_controller drive(bar.registers(), memory, address, {});
   nvme_queues provider({&drive});
@@ -144,7 +144,7 @@ void failing_drive(std::string const& address) {
 // It completes few requests per second: time-outs, deleted queues, resets; in the end an error or the right pages.
 void slow_drive(std::string const& address) {
   auto const memory = std::make_shared<physical_memory>();
-  executor x({place_kind::host, 0});
+  executor x({device_kind::cpu, 0});
   pci_registers const bar(address);
   nvme_options n;
   n.time_out_seconds = 2;

@@ -1,4 +1,4 @@
-// Cached neighbors as stored in local memory and in the file: a few in-neighbors per vertex (which: traverse/cached_neighbours.hpp). Up to
+// Cached neighbors as stored in local memory and in the file: a few in-neighbors per vertex (which: traverse/cached_neighbors.hpp). Up to
 // three are 4-byte ids. Four, for graphs whose ids fit 26 bits, take 12 bytes: neighbor k is a vertex u with u % 4 == k, and u / 4 takes 24
 // bits. So the fourth is free, but each residue class has at most one; a vertex may have fewer cached neighbors than neighbors. Invariant:
 // at() returns a valid vertex id, or none.
@@ -9,7 +9,7 @@
 
 namespace garner {
 
-struct cached_neighbours_view {
+struct cached_neighbors_view {
   std::uint32_t const* words;  // local
   std::uint32_t per_vertex;
   bool narrow;
@@ -21,7 +21,7 @@ struct cached_neighbours_view {
   static constexpr std::uint64_t words_of(std::uint64_t vertices, std::uint64_t per_vertex) {
     return vertices * (is_narrow(vertices, per_vertex) ? narrow_words : per_vertex);
   }
-  cached_neighbours_view(std::uint32_t const* from, std::uint64_t vertices, std::uint32_t count)
+  cached_neighbors_view(std::uint32_t const* from, std::uint64_t vertices, std::uint32_t count)
       : words(from), per_vertex(count), narrow(is_narrow(vertices, count)) {}
 
   GARNER_HD std::uint32_t at(std::uint64_t v, std::uint32_t k) const {

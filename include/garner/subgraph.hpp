@@ -1,5 +1,5 @@
-// Mini-batches of a GNN: seeds in, blocks out. A block is the result of one hop: the nodes that sampled, the sampled neighbors, and an edge
-// from each neighbor to its target, by local index. The data may lie in any tier; all devices return the same bits. Sources: GraphSAGE,
+// Mini-batches of a GNN: seeds in, a sampled subgraph out: its nodes by hop, and an edge from each sampled neighbor to its target, by
+// local index. The data may lie in any tier; all devices return the same bits. Sources: GraphSAGE,
 // NeurIPS 2017; LABOR-0: Balin and Catalyurek, NeurIPS 2023. The result is what PyG calls a SamplerOutput.
 #pragma once
 #include <cstdint>
@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "garner/detail/held.hpp"
+#include "garner/device.hpp"
 #include "garner/handle.hpp"
-#include "garner/place.hpp"
 #include "garner/sample.hpp"
 #include "garner/stream.hpp"
 #include "garner/traffic.hpp"
 
 namespace garner {
 
-enum class list_side : std::uint8_t {
+enum class edge_direction : std::uint8_t {
   in,   // a node samples its in-neighbors (message passing; both sides are the same in an undirected graph)
   out,  // a node samples its out-neighbors
 };
@@ -36,15 +36,15 @@ struct block_options {
                                           // weighted and temporal
   std::optional<temporal_rule> temporal;  // makes trees disjoint; needs times
   bool edges = true;                      // false: nodes only
-  bool edge_ids = false;                  // also the index of each edge in the sampled adjacency, as lists_of() returns it
+  bool edge_ids = false;                  // also the index of each edge in the sampled adjacency, as adjacency_of() returns it
   bool inner_edge_ids = false;            // the index in internal order instead, for Garner's own modules
   bool induced = false;                   // returns all edges among the sampled nodes instead of the sampled edges
   access_mode access = access_mode::aligned;
-  std::optional<tier> lists;  // the memory tier of the adjacency; unset: where it is
+  std::optional<tier> adjacency;  // the memory tier of the adjacency; unset: where it is
   // Bytes of remote adjacency cached in GPU memory. Unset: none. `scores` selects the nodes sampled from most often: one predicted access
   // frequency per node, as scores() returns it, in the order of ids() (with several types: sampled_type's). The lookup table costs another
   // 8 bytes per node. Without scores the first nodes are cached, which suits a graph ordered by degree or score (reorder_graph).
-  std::optional<std::uint64_t> device_budget;
+  std::optional<std::uint64_t> graph_cache;
   std::span<float const> scores = {};
 };
 
@@ -55,11 +55,11 @@ struct sampled_type {
   std::span<float const> scores = {};        // as block_options::scores; read by the sampler's constructor
 };
 struct sampled_relation {
-  graph_handle const* lists = nullptr;
-  list_side side = list_side::in;
+  graph_handle const* adjacency = nullptr;
+  edge_direction side = edge_direction::in;
   std::uint32_t from = 0, to = 0;
   std::vector<std::int64_t> fanouts = {};    // one per hop: neighbors per node; 0: none, -1: all
-  std::span<std::int64_t const> times = {};  // one per edge, in the order of lists_of(); empty: none
+  std::span<std::int64_t const> times = {};  // one per edge, in the order of adjacency_of(); empty: none
   // Each list is in the order of its edges' or its neighbors' times (make_adjacency's `times`). Temporal sampling then searches a list
   // instead of scanning it. The order is not checked.
   bool in_time_order = false;
@@ -73,7 +73,7 @@ struct typed_seeds {
 };
 
 // The result of one mini-batch. Arrays are in the memory of the sampling device and stay valid until the next start() with this object.
-class blocks {
+class sampled_subgraph {
  public:
   struct vertices {
     std::int64_t const* ids = nullptr;    // positions among graph_handle::ids(); seeds first, then in the order of discovery
@@ -85,21 +85,21 @@ class blocks {
     std::int64_t const* row = nullptr;   // local index of the neighbor, among the nodes of type `from`
     std::int64_t const* col = nullptr;   // local index of the target, among those of type `to`; ordered by hop, then by `col`; in the same
                                          // allocation, after `row`
-    std::int64_t const* edge = nullptr;  // with edge_ids: index in lists_of()
+    std::int64_t const* edge = nullptr;  // with edge_ids: index in adjacency_of()
     std::uint64_t count = 0;
     std::vector<std::uint64_t> by_hop;
   };
-  blocks();
-  ~blocks();
-  blocks(blocks&&) noexcept;
-  blocks& operator=(blocks&&) noexcept;
+  sampled_subgraph();
+  ~sampled_subgraph();
+  sampled_subgraph(sampled_subgraph&&) noexcept;
+  sampled_subgraph& operator=(sampled_subgraph&&) noexcept;
 
   // Valid after finish().
   vertices const& of_type(std::size_t k) const;
   edges const& of_relation(std::size_t k) const;
   std::uint64_t number() const, seeds() const;
   double ms() const;  // time of the work, by the clock of the device that ran it
-  place where() const;
+  execution_device device() const;
 
   struct parts;
   parts& inside() const { return *parts_; }
@@ -114,30 +114,31 @@ class block_sampler {
  public:
   // errc::usage if options contradict each other, a fanout is out of range, or the device cannot read the adjacency; errc::input if a
   // graph lacks the in-edges, weights or times that the options need.
-  block_sampler(place where, std::vector<sampled_type> types, std::vector<sampled_relation> relations, block_options const& options = {});
+  block_sampler(execution_device device, std::vector<sampled_type> types, std::vector<sampled_relation> relations,
+                block_options const& options = {});
   // For one graph: its weights, and `times` of its nodes.
-  block_sampler(place where, graph_handle const& g, std::vector<std::int64_t> fanouts, block_options const& options = {},
-                list_side side = list_side::in, std::span<std::int64_t const> times = {});
+  block_sampler(execution_device device, graph_handle const& g, std::vector<std::int64_t> fanouts, block_options const& options = {},
+                edge_direction side = edge_direction::in, std::span<std::int64_t const> times = {});
   ~block_sampler();
   block_sampler(block_sampler&&) noexcept;
   block_sampler& operator=(block_sampler&&) noexcept;
 
   // Mini-batch `number` of these seeds, positions of nodes of type `type`; a repeated seed appears twice in it. `times`: one per seed, for
   // temporal sampling; empty: the seeds' own times.
-  blocks sample(std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type = 0,
-                std::span<std::int64_t const> times = {});
+  sampled_subgraph sample(std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type = 0,
+                          std::span<std::int64_t const> times = {});
   // Seeds of several types, such as the ends of edges: each type at most once. Positions and trees are numbered across types, in order.
-  blocks sample_types(std::uint64_t number, std::span<typed_seeds const> seeds);
+  sampled_subgraph sample_types(std::uint64_t number, std::span<typed_seeds const> seeds);
   // The same in two halves. start() submits the work without waiting: it copies seeds in host memory; seeds in device memory must stay
   // valid until finish(). finish() waits for that work only. errc::input names a seed that is not a node of its type, its position and the
   // mini-batch; the sampler is unchanged then.
-  void start(blocks& into, std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type = 0,
+  void start(sampled_subgraph& into, std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type = 0,
              std::span<std::int64_t const> times = {});
-  void start_types(blocks& into, std::uint64_t number, std::span<typed_seeds const> seeds);
-  void finish(blocks& of);
+  void start_types(sampled_subgraph& into, std::uint64_t number, std::span<typed_seeds const> seeds);
+  void finish(sampled_subgraph& of);
   void work_on(stream_ref stream);  // the caller's stream from here on; empty: the sampler's own
 
-  place where() const;
+  execution_device device() const;
   std::uint64_t vertices(std::uint32_t type) const;
   std::uint64_t bytes() const;  // device memory that it holds now
   std::string about() const;    // one line: the tier of the adjacency, and which of it is cached
@@ -162,20 +163,20 @@ struct negative_options {
 struct vertex_pairs {
   std::vector<std::int64_t> sources, targets;  // triplet: targets only
 };
-vertex_pairs draw_negatives(std::uint64_t number, std::span<std::int64_t const> sources, std::uint64_t source_vertices,
-                            std::uint64_t target_vertices, negative_options const& options, graph_handle const* g = nullptr);
+vertex_pairs sample_negatives(std::uint64_t number, std::span<std::int64_t const> sources, std::uint64_t source_vertices,
+                              std::uint64_t target_vertices, negative_options const& options, graph_handle const* g = nullptr);
 
 // --- random walks ---
 // node2vec (Grover and Leskovec, KDD 2016): the step from v, after t, goes to a neighbor x of v with a weight of 1 / p if x is t, of 1
 // if t is a neighbor of x, else of 1 / q. With p = q = 1 all edges are equally likely.
 struct random_walk_options {
-  place where;
+  execution_device device;
   access_mode access = access_mode::aligned;
-  std::optional<tier> edges;        // the memory tier of the edges; unset: where they are
-  list_side side = list_side::out;  // a step follows an edge (out) or goes against it (in)
-  double p = 1, q = 1;              // 0.001 to 1,000
-  std::uint64_t seed = 1;           // a walk depends only on the seed and its index in `starts`; all devices return the same walks
-  bool edge_ids = false;            // for a graph in natural order
+  std::optional<tier> edges;                  // the memory tier of the edges; unset: where they are
+  edge_direction side = edge_direction::out;  // a step follows an edge (out) or goes against it (in)
+  double p = 1, q = 1;                        // 0.001 to 1,000
+  std::uint64_t seed = 1;  // a walk depends only on the seed and its index in `starts`; all devices return the same walks
+  bool edge_ids = false;   // for a graph in natural order
 };
 struct random_walks {
   std::vector<std::int64_t> nodes;  // walk by walk, length + 1 nodes each, positions among graph.ids(), start first; a walk stays at a node

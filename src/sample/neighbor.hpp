@@ -12,15 +12,15 @@
 namespace garner {
 
 // Maximum device memory of a sampler, while epochs of `train` vertices or fewer go through it.
-std::uint64_t sampling_bytes(graph_info const& info, place where, sample_options const& options, std::uint64_t train);
+std::uint64_t sampling_bytes(graph_info const& info, execution_device where, sample_options const& options, std::uint64_t train);
 
 // State: 4 bytes per vertex on the device, and what one mini-batch takes. The graph must outlive it.
-class neighbour_sampler {
+class neighbor_sampler {
  public:
   // errc::usage for options out of range or edges that cannot be read there, errc::input where a directed graph lacks in-edges.
-  neighbour_sampler(graph const& g, place where, access_mode access, std::optional<tier> edges, sample_options const& options);
-  ~neighbour_sampler();
-  neighbour_sampler(neighbour_sampler&&) noexcept;
+  neighbor_sampler(graph const& g, execution_device where, access_mode access, std::optional<tier> edges, sample_options const& options);
+  ~neighbor_sampler();
+  neighbor_sampler(neighbor_sampler&&) noexcept;
 
   executor& at();
   // Mini-batch `number` of these training vertices: internal ids on the device, distinct. Returns how many rows it reads.

@@ -1,4 +1,4 @@
-#include "garner/place.hpp"
+#include "garner/device.hpp"
 
 #include <array>
 #include <charconv>
@@ -19,13 +19,13 @@ Enum parse_name(std::array<std::string_view, N> const& names, std::string_view t
 }
 }  // namespace
 
-std::string to_string(place where) {
+std::string to_string(execution_device where) {
   switch (where.kind) {
-    case place_kind::host:
+    case device_kind::cpu:
       return "cpu";
-    case place_kind::simulated:
+    case device_kind::simulated:
       return "simulated";
-    case place_kind::device:
+    case device_kind::cuda:
       break;
   }
   return as_error([&] { return fmt::format("cuda:{}", where.index); });
@@ -33,15 +33,15 @@ std::string to_string(place where) {
 std::string_view to_string(tier t) { return tier_names[static_cast<std::size_t>(t)]; }
 std::string_view to_string(access_mode a) { return access_names[static_cast<std::size_t>(a)]; }
 
-place parse_place(std::string_view text) {
-  if (text == "cpu" || text == "host") return {place_kind::host, 0};
-  if (text == "simulated" || text == "traced") return {place_kind::simulated, 0};
-  if (text == "cuda" || text == "device") return {place_kind::device, 0};
+execution_device parse_device(std::string_view text) {
+  if (text == "cpu" || text == "host") return {device_kind::cpu, 0};
+  if (text == "simulated" || text == "traced") return {device_kind::simulated, 0};
+  if (text == "cuda" || text == "device") return {device_kind::cuda, 0};
   for (std::string_view const kind : {"cuda:", "device:"}) {  // host and device: their names before 0.1.0
     if (!text.starts_with(kind)) continue;
     int index = -1;
     auto const [end, problem] = std::from_chars(text.data() + kind.size(), text.data() + text.size(), index);
-    if (problem == std::errc() && end == text.data() + text.size() && index >= 0) return {place_kind::device, index};
+    if (problem == std::errc() && end == text.data() + text.size() && index >= 0) return {device_kind::cuda, index};
   }
   fail(errc::usage, "'{}' is not a device; use cpu, cuda, cuda:N or simulated", text);
 }

@@ -2,18 +2,20 @@
 // internal order of the vertices does not matter: every vertex is named by its user id. Errors are garner::error. errc::usage: options
 // contradict each other, or the graph is not in memory that the algorithm can read. errc::input: a vertex does not exist or the graph lacks
 // data that the algorithm needs. errc::memory: the state does not fit. Also errc::device and errc::interrupted.
-// A call with `check_certificate` throws errc::internal instead of returning a wrong result.
+// Each algorithm has the same parts: X_options, X_run (counts and times), X_result (the run and its arrays), the function X() for one run,
+// and the class X_solver for several: it allocates the state (a few bytes per vertex, on the device that runs it) once.
+// With options.verify a call throws errc::internal instead of returning a wrong result.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "garner/bfs.hpp"
 #include "garner/components.hpp"
 #include "garner/detail/held.hpp"
 #include "garner/handle.hpp"
 #include "garner/pagerank.hpp"
 #include "garner/sssp.hpp"
-#include "garner/traverse.hpp"
 
 namespace garner {
 
@@ -28,12 +30,11 @@ struct bfs_result {
 };
 bfs_result bfs(graph_handle const& g, std::uint64_t source, bfs_options const& options = {});
 
-// The same for many sources: the state (a few bytes per vertex, on the device that runs it) is allocated once.
-class bfs_search {
+class bfs_solver {
  public:
-  explicit bfs_search(graph_handle const& g, bfs_options const& options = {});
-  ~bfs_search();
-  bfs_search(bfs_search&&) noexcept;
+  explicit bfs_solver(graph_handle const& g, bfs_options const& options = {});
+  ~bfs_solver();
+  bfs_solver(bfs_solver&&) noexcept;
 
   bfs_run run(std::uint64_t source);
   // Results of the last run.
@@ -58,11 +59,11 @@ struct sssp_result {
 // errc::input names an edge whose weight is negative or NaN, or reports a graph without weights.
 sssp_result sssp(graph_handle const& g, std::uint64_t source, sssp_options const& options = {});
 
-class sssp_search {
+class sssp_solver {
  public:
-  explicit sssp_search(graph_handle const& g, sssp_options const& options = {});
-  ~sssp_search();
-  sssp_search(sssp_search&&) noexcept;
+  explicit sssp_solver(graph_handle const& g, sssp_options const& options = {});
+  ~sssp_solver();
+  sssp_solver(sssp_solver&&) noexcept;
 
   sssp_run run(std::uint64_t source);
   // Results of the last run. Only the vector for the graph's weight type is filled.
@@ -82,6 +83,20 @@ struct components_result {
 };
 components_result components(graph_handle const& g, components_options const& options = {});
 
+class components_solver {
+ public:
+  explicit components_solver(graph_handle const& g, components_options const& options = {});
+  ~components_solver();
+  components_solver(components_solver&&) noexcept;
+
+  components_run run();
+  std::vector<std::uint64_t> labels();  // of the last run
+
+ private:
+  struct impl;
+  detail::held<impl> impl_;
+};
+
 // --- PageRank (power iteration by pulling; or the paper's push) ---
 struct pagerank_result {
   pagerank_run run;
@@ -89,6 +104,20 @@ struct pagerank_result {
 };
 // A directed graph is pulled along its in-edges: errc::input if it has none.
 pagerank_result pagerank(graph_handle const& g, pagerank_options const& options = {});
+
+class pagerank_solver {
+ public:
+  explicit pagerank_solver(graph_handle const& g, pagerank_options const& options = {});
+  ~pagerank_solver();
+  pagerank_solver(pagerank_solver&&) noexcept;
+
+  pagerank_run run();
+  std::vector<float> ranks();  // of the last run
+
+ private:
+  struct impl;
+  detail::held<impl> impl_;
+};
 
 struct ranked_vertex {
   std::uint64_t id;

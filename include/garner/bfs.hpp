@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "garner/paper.hpp"
-#include "garner/place.hpp"
-#include "garner/spread.hpp"
+#include "garner/device.hpp"
+#include "garner/shards.hpp"
 #include "garner/traffic.hpp"
+#include "garner/tuning.hpp"
 
 namespace garner {
 
@@ -21,23 +21,20 @@ inline constexpr std::uint32_t unreached = 0xffffffffu;  // the depth of a verte
 enum class bfs_variant : std::uint8_t { levels, direction, emogi };
 
 struct bfs_options {
-  place where;
+  execution_device device;
   std::optional<bfs_variant> variant;  // unset: direction if the graph supports it and access is aligned or merged, else levels
   // Bytes of remote data cached on the device: block directories of compressed adjacency, cached neighbors, the first edges, in this
   // order. Unset: 10 % of the uncompressed edge list. The CPU caches nothing.
-  std::optional<std::uint64_t> device_budget;
-  std::optional<std::uint32_t> cached_neighbours;  // direction: in-neighbors per vertex cached and tested first, at most 4; unset: as the
-                                                   // budget allows; 3 plus the hubs if 4 fit (4: the best of each class u % 4)
+  std::optional<std::uint64_t> graph_cache;
+  std::optional<std::uint32_t> cached_neighbors;  // direction: in-neighbors per vertex cached and tested first, at most 4; unset: as the
+                                                  // budget allows; 3 plus the hubs if 4 fit (4: the best of each class u % 4)
   access_mode access = access_mode::aligned;
-  std::optional<tier> edges;              // the memory tier of the edge list; unset: where the graph has it
-  std::uint32_t slice = 1024;             // a multiple of 32, 64 or more
-  std::uint64_t l2_bytes = 0;             // simulated runs: an L2 of this size before the link; 0: none
-  bool check_certificate = false;         // verify each run
-  std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of adjacency (and weights) per copy
-  walk_options paper;                     // settings that reproduce the paper
-  // One shard of the vertices on each of these devices, instead of `where`: all of one kind; GPUs need peer access to each other. The graph
-  // lies in host memory that the devices read; `edges`: host, or device: each shard copies its own adjacency. Budgets are per shard.
-  std::vector<place> shards;
+  std::optional<tier> edges;  // the memory tier of the edge list; unset: where the graph has it
+  bool verify = false;        // check the result of each run by an independent verifier; errc::internal if it is wrong
+  traversal_tuning tuning;
+  // One shard of the vertices on each of these devices, instead of `device`: all of one kind; GPUs need peer access to each other. The
+  // graph lies in host memory that the devices read; `edges`: host, or device: each shard copies its own adjacency. Budgets are per shard.
+  std::vector<execution_device> devices;
 };
 
 struct bfs_level {
@@ -62,7 +59,7 @@ struct bfs_run {
   file_reads file;        // if the adjacency lies in a file
   bool verified = false;
   std::vector<bfs_level> levels;
-  std::vector<job_shard> shards;  // empty: one device
+  std::vector<shard_run> shards;  // empty: one device
 };
 
 }  // namespace garner

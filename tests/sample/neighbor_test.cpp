@@ -1,5 +1,5 @@
 // The sampler on every device: each sample is a set of distinct in-neighbors of the right size, uniform, with the same bits everywhere.
-#include "sample/neighbour.hpp"
+#include "sample/neighbor.hpp"
 #include "graph/handle.hpp"
 
 #include <cmath>
@@ -27,22 +27,22 @@ graph random_graph(bool undirected, std::uint32_t id_bytes = 4, bool duplicates 
   build_options o;
   o.id_bytes = id_bytes;
   o.keep_duplicates = o.keep_loops = duplicates;
-  o.in_lists = !undirected;
+  o.in_edges = !undirected;
   return make_graph(arcs, undirected, 2003, o);
 }
-graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where, tier::host); }
+graph_handle brought(graph g, execution_device where) { return to_device(graph_access::wrap(std::move(g)), where, tier::host); }
 
 // The reference: in-neighbors of v, from the out-edges.
-std::vector<std::set<std::uint64_t>> in_neighbours(graph const& g) {
+std::vector<std::set<std::uint64_t>> in_neighbors(graph const& g) {
   std::vector<std::set<std::uint64_t>> in(g.info.vertices);
   for (std::uint64_t u = 0; u < g.info.vertices; ++u)
     for (std::uint64_t i = g.out.offsets[u]; i < g.out.offsets[u + 1]; ++i) in[target_at(g, i)].insert(u);
   return in;
 }
 
-std::vector<std::uint64_t> rows_of(graph const& g, place where, sample_options const& o, std::vector<std::uint64_t> const& train,
+std::vector<std::uint64_t> rows_of(graph const& g, execution_device where, sample_options const& o, std::vector<std::uint64_t> const& train,
                                    std::uint64_t number = 0) {
-  neighbour_sampler s(g, where, access_mode::aligned, std::nullopt, o);
+  neighbor_sampler s(g, where, access_mode::aligned, std::nullopt, o);
   auto const near = near_values(s.at(), train, "a test");
   std::uint64_t const n = s.sample(number, near.data(), train.size());
   return host_copy(s.at(), s.rows(), n);
@@ -51,10 +51,10 @@ std::vector<std::uint64_t> rows_of(graph const& g, place where, sample_options c
 class sampler_at : public at_place {};
 GARNER_AT_EVERY_PLACE(sampler_at);
 
-TEST_P(sampler_at, draws_different_in_neighbours_as_many_as_there_are_and_no_more_than_the_fanout) {
+TEST_P(sampler_at, draws_different_in_neighbors_as_many_as_there_are_and_no_more_than_the_fanout) {
   for (bool const undirected : {false, true}) {
     graph_handle const h = brought(random_graph(undirected), where());
-    auto const in = in_neighbours(random_graph(undirected));
+    auto const in = in_neighbors(random_graph(undirected));
     sample_options o;
     for (std::uint32_t const fanout : {1u, 3u, 12u, 300u}) {
       o.fanouts = {fanout};
@@ -100,7 +100,7 @@ TEST_P(sampler_at, forgets_the_mini_batch_before) {
   graph_handle const h = brought(random_graph(true), where());
   sample_options o;
   o.fanouts = {4, 4};
-  neighbour_sampler s(graph_access::of(h), where(), access_mode::aligned, std::nullopt, o);
+  neighbor_sampler s(graph_access::of(h), where(), access_mode::aligned, std::nullopt, o);
   for (std::uint64_t b = 0; b < 20; ++b) {
     std::vector<std::uint64_t> const train = {b * 13, b * 13 + 1, b * 29 + 700};
     auto const near = near_values(s.at(), train, "a test");
@@ -117,7 +117,7 @@ TEST_P(sampler_at, keeps_the_rule_of_hops) {
   std::vector<arc> arcs{{2, 1}, {3, 2}};
   for (std::uint64_t u = 10; u < 30; ++u) arcs.push_back({u, 0});
   build_options b;
-  b.in_lists = true;
+  b.in_edges = true;
   graph_handle const h = brought(make_graph(arcs, false, 0, b), where());
   sample_options o;
   o.fanouts = {1, 1, 1};
@@ -139,7 +139,7 @@ TEST_P(sampler_at, draws_uniformly) {
   graph_handle const h = brought(make_graph(arcs, true), where());
   sample_options o;
   o.fanouts = {fanout};
-  neighbour_sampler s(graph_access::of(h), where(), access_mode::aligned, std::nullopt, o);
+  neighbor_sampler s(graph_access::of(h), where(), access_mode::aligned, std::nullopt, o);
   auto const near = near_values(s.at(), std::vector<std::uint64_t>{0}, "a test");
   std::vector<double> seen(spokes + 1);
   std::map<std::pair<std::uint64_t, std::uint64_t>, double> pairs;
@@ -169,19 +169,19 @@ TEST_P(sampler_at, draws_uniformly) {
 TEST(sampler, wants_in_lists_of_a_directed_graph) {
   graph const g = make_graph({{0, 1}, {1, 2}});
   errc code{};
-  EXPECT_NE(error_of([&] { neighbour_sampler(g, {}, access_mode::aligned, std::nullopt, {}); }, &code).find("--in-edges"),
+  EXPECT_NE(error_of([&] { neighbor_sampler(g, {}, access_mode::aligned, std::nullopt, {}); }, &code).find("--in-edges"),
             std::string::npos);
   EXPECT_EQ(code, errc::input);
   sample_options o;
   o.fanouts = {12, 1025};
-  EXPECT_NE(error_of([&] { neighbour_sampler(g, {}, access_mode::aligned, std::nullopt, o); }, &code).find("fanout 1025"),
+  EXPECT_NE(error_of([&] { neighbor_sampler(g, {}, access_mode::aligned, std::nullopt, o); }, &code).find("fanout 1025"),
             std::string::npos);
   EXPECT_EQ(code, errc::usage);
   o.fanouts.assign(7, 2);
-  EXPECT_NE(error_of([&] { neighbour_sampler(g, {}, access_mode::aligned, std::nullopt, o); }, &code).find("7 hops"), std::string::npos);
+  EXPECT_NE(error_of([&] { neighbor_sampler(g, {}, access_mode::aligned, std::nullopt, o); }, &code).find("7 hops"), std::string::npos);
   o = {};
   o.batch = 0;
-  error_of([&] { neighbour_sampler(g, {}, access_mode::aligned, std::nullopt, o); }, &code);
+  error_of([&] { neighbor_sampler(g, {}, access_mode::aligned, std::nullopt, o); }, &code);
   EXPECT_EQ(code, errc::usage);
 }
 
@@ -191,7 +191,7 @@ TEST(sampler, counts_its_requests_when_simulated) {
   graph const g = random_graph(true);
   sample_options o;
   o.fanouts = {3};
-  neighbour_sampler s(g, {place_kind::simulated, 0}, access_mode::aligned, std::nullopt, o);
+  neighbor_sampler s(g, {device_kind::simulated, 0}, access_mode::aligned, std::nullopt, o);
   auto const near = near_values(s.at(), std::vector<std::uint64_t>{9}, "a test");
   s.sample(0, near.data(), 1);
   traffic const t = s.take_traffic();

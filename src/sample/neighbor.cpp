@@ -1,5 +1,5 @@
 // What scores and traces need of the sampler of blocks: the rows of a mini-batch, without its edges, by internal ids.
-#include "sample/neighbour.hpp"
+#include "sample/neighbor.hpp"
 
 #include <algorithm>
 
@@ -30,16 +30,16 @@ block_options as_blocks(access_mode access, sample_options const& o) {
 
 }  // namespace
 
-struct neighbour_sampler::impl {
+struct neighbor_sampler::impl {
   block_sampler::parts sampler;
-  blocks drawn;
+  sampled_subgraph drawn;
   std::uint64_t edges = 0;
-  impl(graph const& g, place where, access_mode how, sample_options const& o)
+  impl(graph const& g, execution_device where, access_mode how, sample_options const& o)
       : sampler(where, {{g.info.vertices, {}}}, {{&g, &pulled_lists(g), 0, 0, {o.fanouts.begin(), o.fanouts.end()}, {}}}, as_blocks(how, o),
                 false) {}
 };
 
-std::uint64_t sampling_bytes(graph_info const& info, place where, sample_options const& o, std::uint64_t train) {
+std::uint64_t sampling_bytes(graph_info const& info, execution_device where, sample_options const& o, std::uint64_t train) {
   std::uint64_t const n = info.vertices;
   constexpr std::uint64_t most = ~0u;  // more is refused
   std::uint64_t const seeds = std::min({n, o.batch, train});
@@ -48,36 +48,36 @@ std::uint64_t sampling_bytes(graph_info const& info, place where, sample_options
     items = std::max(items, std::min({rows * fanout, info.edges + seeds * fanout, most}));
     rows = std::min(n, rows * (fanout + 1));
   }
-  bool const device = where.kind == place_kind::device;
+  bool const device = where.kind == device_kind::cuda;
   // Buffers are 1.25 times the need; sorting remote reads takes two keys per edge, and as many again where they are sorted.
   return n * 4 + train * 48 + (device ? (n + 1) * 16 : 0) + (items * (36 + (device ? 24 : 0)) + rows * 20) / 4 * 5 + 4096;
 }
 
-neighbour_sampler::neighbour_sampler(graph const& g, place where, access_mode access, std::optional<tier> edges,
-                                     sample_options const& options) {
+neighbor_sampler::neighbor_sampler(graph const& g, execution_device where, access_mode access, std::optional<tier> edges,
+                                   sample_options const& options) {
   check_sampling(options);
   pulled_lists(g);
   require_readable(g, where, access, edges, true);
-  if (where.kind == place_kind::device) self_test(where.index);
+  if (where.kind == device_kind::cuda) self_test(where.index);
   impl_ = std::make_unique<impl>(g, where, access, options);
 }
-neighbour_sampler::~neighbour_sampler() = default;
-neighbour_sampler::neighbour_sampler(neighbour_sampler&&) noexcept = default;
+neighbor_sampler::~neighbor_sampler() = default;
+neighbor_sampler::neighbor_sampler(neighbor_sampler&&) noexcept = default;
 
-executor& neighbour_sampler::at() { return impl_->sampler.at(); }
-std::uint64_t neighbour_sampler::sample(std::uint64_t number, std::uint64_t const* train, std::uint64_t count) {
+executor& neighbor_sampler::at() { return impl_->sampler.at(); }
+std::uint64_t neighbor_sampler::sample(std::uint64_t number, std::uint64_t const* train, std::uint64_t count) {
   phase const timed{"sample.batch"};
-  blocks::parts& b = impl_->drawn.inside();
+  sampled_subgraph::parts& b = impl_->drawn.inside();
   typed_seeds const seeds{0, {reinterpret_cast<std::int64_t const*>(train), count}, {}};
   impl_->sampler.start(b, number, {&seeds, 1}, true);
   impl_->sampler.finish(b);
   impl_->edges += b.drawn;
   return row_count();
 }
-std::uint64_t const* neighbour_sampler::rows() const { return reinterpret_cast<std::uint64_t const*>(impl_->drawn.of_type(0).ids); }
-std::uint64_t neighbour_sampler::row_count() const { return impl_->drawn.of_type(0).count; }
-std::uint64_t neighbour_sampler::edges_drawn() const { return impl_->edges; }
-void neighbour_sampler::count_rows(std::uint32_t* counts) { for_each_item<1>(at(), row_count(), add_one{rows(), counts}); }
-traffic neighbour_sampler::take_traffic() { return impl_->sampler.take_traffic(); }
+std::uint64_t const* neighbor_sampler::rows() const { return reinterpret_cast<std::uint64_t const*>(impl_->drawn.of_type(0).ids); }
+std::uint64_t neighbor_sampler::row_count() const { return impl_->drawn.of_type(0).count; }
+std::uint64_t neighbor_sampler::edges_drawn() const { return impl_->edges; }
+void neighbor_sampler::count_rows(std::uint32_t* counts) { for_each_item<1>(at(), row_count(), add_one{rows(), counts}); }
+traffic neighbor_sampler::take_traffic() { return impl_->sampler.take_traffic(); }
 
 }  // namespace garner

@@ -4,7 +4,7 @@
 // that case, in an undirected graph, cached neighbors are spread: they are sampled by a hash of the edge, and an edge serves one of its
 // ends before the other, so that each vertex selects h others and is selected by h others on average. Invariant: each cached neighbor of v
 // is an in-neighbor of v. Up to three are the best of all, best first; four, in a graph of up to 2^26 vertices, are the best of each
-// residue class (graph/cached_neighbours_view.hpp). For equal degrees the smaller id wins. The selection is a pure function of the graph.
+// residue class (graph/cached_neighbors_view.hpp). For equal degrees the smaller id wins. The selection is a pure function of the graph.
 // Cost: one read of the edges, once per run setup; 4 bytes per cached neighbor, 12 for four.
 #pragma once
 #include <chrono>
@@ -16,7 +16,7 @@
 #include "core/fail.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
-#include "graph/cached_neighbours_view.hpp"
+#include "graph/cached_neighbors_view.hpp"
 #include "graph/graph.hpp"
 #include "graph/large_graph.hpp"
 #include "memory/buffer.hpp"
@@ -25,13 +25,13 @@
 
 namespace garner {
 
-inline constexpr std::uint32_t most_cached_neighbours = cached_neighbours_view::most;
+inline constexpr std::uint32_t most_cached_neighbors = cached_neighbors_view::most;
 
 namespace detail {
 
 // The best few of the values added, best first; larger is better, 0 is empty.
 struct best_few {
-  std::uint64_t key[most_cached_neighbours] = {};
+  std::uint64_t key[most_cached_neighbors] = {};
   GARNER_HD void take(std::uint64_t k, std::uint32_t) {
     if (k <= key[3]) return;  // the common case
     for (int i = 0; i < 4; ++i) {
@@ -42,7 +42,7 @@ struct best_few {
   }
   GARNER_HD friend best_few operator+(best_few a, best_few b) {
     // The larger of a[k] and b[last - k] are the best of both, as a bitonic sequence: two steps sort it.
-    static_assert(most_cached_neighbours == 4);
+    static_assert(most_cached_neighbors == 4);
     std::uint64_t m[4];
     for (int k = 0; k < 4; ++k) m[k] = larger(a.key[k], b.key[3 - k]);
     best_few best;
@@ -55,24 +55,24 @@ struct best_few {
 
 // The best of each residue class.
 struct best_of_each {
-  std::uint64_t key[most_cached_neighbours] = {};
+  std::uint64_t key[most_cached_neighbors] = {};
   GARNER_HD void take(std::uint64_t k, std::uint32_t id) {
-    for (std::uint32_t i = 0; i < most_cached_neighbours; ++i)
-      if (id % most_cached_neighbours == i && k > key[i]) key[i] = k;
+    for (std::uint32_t i = 0; i < most_cached_neighbors; ++i)
+      if (id % most_cached_neighbors == i && k > key[i]) key[i] = k;
   }
   GARNER_HD friend best_of_each operator+(best_of_each a, best_of_each b) {
-    for (std::uint32_t i = 0; i < most_cached_neighbours; ++i) a.key[i] = larger(a.key[i], b.key[i]);
+    for (std::uint32_t i = 0; i < most_cached_neighbors; ++i) a.key[i] = larger(a.key[i], b.key[i]);
     return a;
   }
 };
 
 template <class Id, bool Narrow>
-struct find_cached_neighbours {
+struct find_cached_neighbors {
   csr_view<Id> in;
   std::uint64_t const* out_offsets;
   std::uint32_t per_vertex;
   bool spread;
-  std::uint32_t* cached_neighbours;
+  std::uint32_t* cached_neighbors;
   std::uint64_t first = 0;  // vertex of the first list, if `in` and the result cover a part
 
   // The larger the better, at least 1.
@@ -88,21 +88,20 @@ struct find_cached_neighbours {
     std::uint64_t const v = first + item;
     t.each(in.list(item), [&](Id wide) {
       auto const u = static_cast<std::uint32_t>(wide);  // graphs with cached neighbors have fewer than 2^32 vertices
-      if (!Narrow || u / most_cached_neighbours != cached_neighbours_view::narrow_none) mine.take(rank(v, u) << 32 | (0xffffffffu - u), u);
+      if (!Narrow || u / most_cached_neighbors != cached_neighbors_view::narrow_none) mine.take(rank(v, u) << 32 | (0xffffffffu - u), u);
     });
     auto const best = t.sum_of_lanes(mine);
     t.once([&] {
-      std::uint32_t id[most_cached_neighbours];
-      for (std::uint32_t k = 0; k < most_cached_neighbours; ++k)
-        id[k] = best.key[k] ? 0xffffffffu - static_cast<std::uint32_t>(best.key[k]) : cached_neighbours_view::none;
+      std::uint32_t id[most_cached_neighbors];
+      for (std::uint32_t k = 0; k < most_cached_neighbors; ++k)
+        id[k] = best.key[k] ? 0xffffffffu - static_cast<std::uint32_t>(best.key[k]) : cached_neighbors_view::none;
       if constexpr (Narrow) {
-        for (std::uint32_t& u : id)
-          u = u == cached_neighbours_view::none ? cached_neighbours_view::narrow_none : u / most_cached_neighbours;
-        std::uint32_t* const words = cached_neighbours + item * cached_neighbours_view::narrow_words;
+        for (std::uint32_t& u : id) u = u == cached_neighbors_view::none ? cached_neighbors_view::narrow_none : u / most_cached_neighbors;
+        std::uint32_t* const words = cached_neighbors + item * cached_neighbors_view::narrow_words;
         words[0] = id[0] | id[1] << 24, words[1] = id[1] >> 8 | id[2] << 16, words[2] = id[2] >> 16 | id[3] << 8;
       } else {
-        for (std::uint32_t k = 0; k < most_cached_neighbours; ++k)
-          if (k < per_vertex) cached_neighbours[item * per_vertex + k] = id[k];
+        for (std::uint32_t k = 0; k < most_cached_neighbors; ++k)
+          if (k < per_vertex) cached_neighbors[item * per_vertex + k] = id[k];
       }
     });
   }
@@ -135,41 +134,41 @@ inline bool degrees_alike(job_setting& job) {
 }
 // Both the number of cached neighbors and the selection depend on it, so it is computed once per run setup.
 inline bool spreads(job_setting& job) {
-  if (!job.spreads_cached_neighbours) job.spreads_cached_neighbours = !job.g.info.directed && degrees_alike(job);
-  return *job.spreads_cached_neighbours;
+  if (!job.spreads_cached_neighbors) job.spreads_cached_neighbors = !job.g.info.directed && degrees_alike(job);
+  return *job.spreads_cached_neighbors;
 }
 
 }  // namespace detail
 
-inline std::uint64_t cached_neighbour_bytes(graph_info const& info, std::uint64_t per_vertex) {
-  return cached_neighbours_view::words_of(info.vertices, per_vertex) * 4;
+inline std::uint64_t cached_neighbor_bytes(graph_info const& info, std::uint64_t per_vertex) {
+  return cached_neighbors_view::words_of(info.vertices, per_vertex) * 4;
 }
 
 // How many per vertex fit the bytes; those stored in the file (`in_file` per vertex), if they fit.
-inline std::uint32_t cached_neighbours_within(graph_info const& info, std::uint32_t in_file, std::uint64_t bytes) {
-  if (info.vertices == 0 || info.vertices >= cached_neighbours_view::none) return 0;
-  if (in_file && cached_neighbour_bytes(info, in_file) <= bytes) return in_file;
-  std::uint32_t fit = most_cached_neighbours;
-  while (fit && cached_neighbour_bytes(info, fit) > bytes) --fit;
+inline std::uint32_t cached_neighbors_within(graph_info const& info, std::uint32_t in_file, std::uint64_t bytes) {
+  if (info.vertices == 0 || info.vertices >= cached_neighbors_view::none) return 0;
+  if (in_file && cached_neighbor_bytes(info, in_file) <= bytes) return in_file;
+  std::uint32_t fit = most_cached_neighbors;
+  while (fit && cached_neighbor_bytes(info, fit) > bytes) --fit;
   return fit;
 }
 // The same if `enough` would do, but the stored ones are cheaper than a read of the edges.
-inline std::uint32_t cached_neighbours_within(graph_info const& info, std::uint32_t in_file, std::uint64_t bytes, std::uint32_t enough) {
-  std::uint32_t const fit = cached_neighbours_within(info, in_file, bytes);
+inline std::uint32_t cached_neighbors_within(graph_info const& info, std::uint32_t in_file, std::uint64_t bytes, std::uint32_t enough) {
+  std::uint32_t const fit = cached_neighbors_within(info, in_file, bytes);
   return fit == in_file ? fit : std::min(fit, enough);
 }
 
 // Computes cached neighbors that save_graph writes with the graph. errc::input if a directed graph lacks in-edges. `or_as_degrees`: three
 // (same size as four) if a search would choose three.
-void keep_cached_neighbours(graph& g, place where, std::uint32_t per_vertex, bool or_as_degrees = false);
+void keep_cached_neighbors(graph& g, execution_device where, std::uint32_t per_vertex, bool or_as_degrees = false);
 // The number that a search of this graph would choose on a device by default, so that the stored ones are all usable; 0 if the device
 // budget is too small for one.
-std::uint32_t cached_neighbours_worth_keeping(graph_info const& info, packed_words const& words);
+std::uint32_t cached_neighbors_worth_keeping(graph_info const& info, packed_words const& words);
 
 // The same for a graph that arrives in parts. `asked`: per vertex; unset: as many as are worthwhile.
-class cached_neighbours_by_parts : public beside_lists {
+class cached_neighbors_by_parts : public beside_lists {
  public:
-  explicit cached_neighbours_by_parts(std::optional<std::uint32_t> asked) : asked_(asked) {}
+  explicit cached_neighbors_by_parts(std::optional<std::uint32_t> asked) : asked_(asked) {}
   std::uint32_t per_vertex(graph const& g, packed_words const& words) override;
   void make(graph const& g, std::uint64_t first, std::uint64_t count, std::uint64_t const* offsets, void const* targets,
             std::uint32_t* to) override;
@@ -181,14 +180,14 @@ class cached_neighbours_by_parts : public beside_lists {
 };
 
 // Those stored in the file, now in host memory.
-inline buffer<std::uint32_t> kept_cached_neighbours(job_setting& job) {
-  buffer<std::uint32_t> cached_neighbours(job.x.near(), job.g.cached_neighbours.size(), job.x.device(), "cached_neighbours");
+inline buffer<std::uint32_t> kept_cached_neighbors(job_setting& job) {
+  buffer<std::uint32_t> cached_neighbors(job.x.near(), job.g.cached_neighbors.size(), job.x.device(), "cached_neighbours");
   auto const start = std::chrono::steady_clock::now();
-  job.x.copy(cached_neighbours.data(), job.g.cached_neighbours.data(), cached_neighbours.bytes());
+  job.x.copy(cached_neighbors.data(), job.g.cached_neighbors.data(), cached_neighbors.bytes());
   job.x.wait();
-  job.took(fmt::format("{} best neighbours of every vertex, from the file", job.g.cached_per_vertex), cached_neighbours.bytes(),
+  job.took(fmt::format("{} best neighbours of every vertex, from the file", job.g.cached_per_vertex), cached_neighbors.bytes(),
            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-  return cached_neighbours;
+  return cached_neighbors;
 }
 
 // With adjacency in a file, only the stored ones are used: computing others would read all of it.
@@ -199,7 +198,7 @@ inline std::uint32_t cached_in_file(job_setting& job, std::optional<std::uint32_
          "{}: {} cached neighbors per vertex are requested, and for edges that stay in a file there are those that it keeps, {}; leave "
          "the number open, or use 0",
          g.name, *asked, g.cached_per_vertex);
-  if (asked.value_or(1) == 0 || (job.x.on_device() && cached_neighbour_bytes(g.info, g.cached_per_vertex) > job.left())) return 0;
+  if (asked.value_or(1) == 0 || (job.x.on_device() && cached_neighbor_bytes(g.info, g.cached_per_vertex) > job.left())) return 0;
   return g.cached_per_vertex;
 }
 // Whether they are read from host memory: with adjacency in a file, only a GPU makes a copy.
@@ -207,27 +206,27 @@ inline bool cached_lie_near(job_setting const& job) { return job.windows && !job
 
 // The default number. With hubs, the three best, best first, are worth more than the best of each class at the same size (Kronecker 26:
 // 10.2 against 12.3 ms); spread cached neighbors are all equally good.
-inline std::uint32_t default_cached_neighbours(job_setting& job) {
+inline std::uint32_t default_cached_neighbors(job_setting& job) {
   graph_info const& info = job.g.info;
-  std::uint32_t const fit = cached_neighbours_within(info, job.g.cached_per_vertex, job.left());
-  if (job.at) return job.at->cached_neighbours(fit);
-  bool const free_to_choose = fit != job.g.cached_per_vertex && cached_neighbours_view::is_narrow(info.vertices, fit);
+  std::uint32_t const fit = cached_neighbors_within(info, job.g.cached_per_vertex, job.left());
+  if (job.at) return job.at->cached_neighbors(fit);
+  bool const free_to_choose = fit != job.g.cached_per_vertex && cached_neighbors_view::is_narrow(info.vertices, fit);
   return free_to_choose && !detail::spreads(job) ? fit - 1 : fit;
 }
 
 // Computed now, or copied from the file; charged to the device cache.
 template <class Id>
-buffer<std::uint32_t> make_cached_neighbours(job_setting& job, std::uint32_t per_vertex) {
+buffer<std::uint32_t> make_cached_neighbors(job_setting& job, std::uint32_t per_vertex) {
   graph_info const& info = job.g.info;
-  if (per_vertex > most_cached_neighbours)
-    fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", per_vertex, most_cached_neighbours);
-  if (per_vertex && (job.at ? job.at->vertices() : info.vertices) >= cached_neighbours_view::none)
+  if (per_vertex > most_cached_neighbors)
+    fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", per_vertex, most_cached_neighbors);
+  if (per_vertex && (job.at ? job.at->vertices() : info.vertices) >= cached_neighbors_view::none)
     fail(errc::usage, "{}: {} vertices; cached neighbours are made of fewer than 2^32 - 1; say none", job.g.name, info.vertices);
   executor& x = job.x;
-  if (per_vertex && job.g.cached_per_vertex == per_vertex) return kept_cached_neighbours(job);
-  buffer<std::uint32_t> cached_neighbours(x.near(), cached_neighbours_view::words_of(info.vertices, per_vertex), x.device(),
-                                          "cached_neighbours");
-  if (cached_neighbours.empty()) return cached_neighbours;
+  if (per_vertex && job.g.cached_per_vertex == per_vertex) return kept_cached_neighbors(job);
+  buffer<std::uint32_t> cached_neighbors(x.near(), cached_neighbors_view::words_of(info.vertices, per_vertex), x.device(),
+                                         "cached_neighbours");
+  if (cached_neighbors.empty()) return cached_neighbors;
   phase const timed{"cached_neighbours"};
   job.start_afresh();
   auto const start = std::chrono::steady_clock::now();
@@ -238,19 +237,19 @@ buffer<std::uint32_t> make_cached_neighbours(job_setting& job, std::uint32_t per
   auto const find = [&](auto narrow) {
     for_each_item<32>(
         x, info.vertices,
-        detail::find_cached_neighbours<Id, decltype(narrow)::value>{job.in_view<Id>(), job.at ? all.offsets() : job.offsets(), per_vertex,
-                                                                    spread, cached_neighbours.data(), job.at ? job.at->first() : 0},
+        detail::find_cached_neighbors<Id, decltype(narrow)::value>{job.in_view<Id>(), job.at ? all.offsets() : job.offsets(), per_vertex,
+                                                                   spread, cached_neighbors.data(), job.at ? job.at->first() : 0},
         access_mode::aligned, true);
   };
-  if (cached_neighbours_view::is_narrow(info.vertices, per_vertex)) find(std::true_type{});
+  if (cached_neighbors_view::is_narrow(info.vertices, per_vertex)) find(std::true_type{});
   else find(std::false_type{});
   x.wait();
   job.model.take();
   std::uint32_t const kept = job.g.cached_per_vertex;
   job.took(fmt::format("{} best neighbours of every vertex{}", per_vertex,
-                       kept ? fmt::format(" (not the {} of the file, {} bytes)", kept, cached_neighbour_bytes(info, kept)) : ""),
-           cached_neighbours.bytes(), std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-  return cached_neighbours;
+                       kept ? fmt::format(" (not the {} of the file, {} bytes)", kept, cached_neighbor_bytes(info, kept)) : ""),
+           cached_neighbors.bytes(), std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  return cached_neighbors;
 }
 
 }  // namespace garner

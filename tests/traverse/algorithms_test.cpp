@@ -71,7 +71,7 @@ graph_handle make(shape const& s) {
   build_options o;
   o.undirected = s.undirected;
   o.id_bytes = s.id_bytes;
-  o.in_lists = !s.undirected;
+  o.in_edges = !s.undirected;
   o.keep_duplicates = o.keep_loops = s.multi;
   return build_graph(a, o);
 }
@@ -118,12 +118,12 @@ std::string name_of(shape const& s, vertex_order by) { return std::string(s.name
 
 class jobs : public at_place {
  protected:
-  graph_handle ordered(shape const& s, vertex_order by) const { return bring_to(reorder_graph(make(s), {by, 3}), where(), tier::host); }
+  graph_handle ordered(shape const& s, vertex_order by) const { return to_device(reorder_graph(make(s), {by, 3}), where(), tier::host); }
   template <class Options>
   Options options() const {
     Options o;
-    o.where = where();
-    o.check_certificate = true;
+    o.device = where();
+    o.verify = true;
     return o;
   }
 };
@@ -141,7 +141,7 @@ TEST_P(jobs, bfs_in_any_order) {
       for (bfs_variant variant : {bfs_variant::levels, bfs_variant::direction}) {
         auto o = options<bfs_options>();
         o.variant = variant;
-        bfs_search search(g, o);
+        bfs_solver search(g, o);
         for (std::uint64_t const source : {ids.front(), ids[ids.size() / 2], ids.back()}) {
           bfs_run const run = search.run(source);
           EXPECT_TRUE(run.verified);
@@ -179,7 +179,7 @@ TEST_P(jobs, sssp_in_any_order) {
       graph_handle const g = ordered(s, by);
       auto const ids = g.ids();
       twin const plain(s, ids);
-      sssp_search search(g, options<sssp_options>());
+      sssp_solver search(g, options<sssp_options>());
       for (std::uint64_t const source : {ids.front(), ids[ids.size() / 2]}) {
         sssp_run const run = search.run(source);
         EXPECT_TRUE(run.verified);
@@ -229,7 +229,7 @@ TEST_P(jobs, pagerank_in_any_order) {
     graph_handle const natural = ordered(s, vertex_order::natural);
     auto o = options<pagerank_options>();
     o.iterations = 30;
-    if (s.edges > 1) o.personal = {{natural.ids()[3], 1}, {natural.ids()[17], 2}};
+    if (s.edges > 1) o.personalization = {{natural.ids()[3], 1}, {natural.ids()[17], 2}};
     pagerank_result const plain = pagerank(natural, o);
     EXPECT_NEAR(std::accumulate(plain.rank.begin(), plain.rank.end(), 0.0), 1, 1e-5);
     for (vertex_order by : orders) {
@@ -254,7 +254,7 @@ TEST_P(jobs, pagerank_in_any_order) {
 
 TEST_P(jobs, of_an_empty_graph) {
   for (vertex_order by : orders) {
-    graph_handle const g = bring_to(reorder_graph(build_graph({}), {by, 1}), where(), tier::host);
+    graph_handle const g = to_device(reorder_graph(build_graph({}), {by, 1}), where(), tier::host);
     EXPECT_TRUE(g.ids().empty());
     EXPECT_EQ(components(g, options<components_options>()).label.size(), 0u);
     EXPECT_EQ(pagerank(g, options<pagerank_options>()).rank.size(), 0u);
@@ -317,14 +317,14 @@ TEST(contract, a_job_reads_where_the_edges_lie_or_says_so) {
   graph_handle const g = make(shapes[0]);
   errc code{};
   bfs_options o;
-  o.where = {place_kind::device, 0};
+  o.device = {device_kind::cuda, 0};
   std::string const why = error_of([&] { bfs(g, 0, o); }, &code);
   bool const there = device::count() > 0;
   EXPECT_NE(why.find(there ? "not readable on cuda:0; open the graph for that device" : device::why_none()), std::string::npos) << why;
   EXPECT_EQ(code, there ? errc::usage : errc::device);
-  error_of([&] { bring_to(make(shapes[0]), {}, tier::device); }, &code);
+  error_of([&] { to_device(make(shapes[0]), {}, tier::device); }, &code);
   EXPECT_EQ(code, errc::usage);
-  o.where = {};
+  o.device = {};
   o.edges = tier::device;
   error_of([&] { bfs(g, 0, o); }, &code);
   EXPECT_EQ(code, errc::usage);
@@ -334,38 +334,38 @@ TEST(contract, a_graph_that_cannot_be_brought_stays_as_it_was) {
   graph_handle g = make(shapes[0]);
   std::uint64_t const edges = g.info().edges;
   errc code{};
-  error_of([&] { bring_to(std::move(g), {place_kind::device, 63}); }, &code);
+  error_of([&] { to_device(std::move(g), {device_kind::cuda, 63}); }, &code);
   EXPECT_EQ(code, errc::device);
   ASSERT_TRUE(g);
   EXPECT_EQ(g.info().edges, edges);
-  EXPECT_TRUE(bring_to(std::move(g), {}));
+  EXPECT_TRUE(to_device(std::move(g), {}));
   EXPECT_FALSE(g);
 }
 
 // Edges on another GPU: loaded there, or moved; every algorithm and a score as on the CPU. This tier needs a fast link.
 TEST(contract, edges_lie_on_a_peer_of_device) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
-  place const where{place_kind::device, 0};
+  execution_device const where{device_kind::cuda, 0};
   if (device::count() < 2 || !device::peer_of(0, 1).fast) {
     errc code{};
-    EXPECT_NE(error_of([&] { bring_to(make(shapes[0]), where, tier::peer); }, &code).find("no fast link"), std::string::npos);
+    EXPECT_NE(error_of([&] { to_device(make(shapes[0]), where, tier::peer); }, &code).find("no fast link"), std::string::npos);
     EXPECT_EQ(code, errc::device);
     GTEST_SKIP() << "needs two GPUs with a fast link";
   }
   std::filesystem::path const file = std::filesystem::temp_directory_path() / ("garner_peer_" + std::to_string(::getpid()) + ".gnr");
   generate_options made;
   made.scale = 12;
-  made.build.draw_weights = build_options::random_weights{};
+  made.build.random_weights = build_options::weight_options{};
   save_graph(generate_graph(made), file);
   open_options near;
-  near.where = where, near.edges = tier::peer;
-  graph_handle const home = open_graph(file), loaded = open_graph(file, near), brought = bring_to(open_graph(file), where, tier::peer);
+  near.device = where, near.edges = tier::peer;
+  graph_handle const home = open_graph(file), loaded = open_graph(file, near), brought = to_device(open_graph(file), where, tier::peer);
   std::filesystem::remove(file);
   for (graph_handle const* g : {&loaded, &brought})
     for (access_mode how : {access_mode::aligned, access_mode::merged, access_mode::strided}) {
       SCOPED_TRACE(std::string(to_string(how)) + (g == &brought ? ", brought" : ", loaded"));
       auto const at = [&](auto o) {
-        o.where = where, o.access = how;
+        o.device = where, o.access = how;
         return o;
       };
       EXPECT_EQ(bfs(*g, 5, at(bfs_options{})).depth, bfs(home, 5).depth);
@@ -387,7 +387,7 @@ TEST(contract, edges_lie_on_a_peer_of_device) {
 
 TEST(contract, a_handle_moves) {
   graph_handle a = make(shapes[0]);
-  bfs_search search(a);
+  bfs_solver search(a);
   auto const depth = (search.run(0), search.depths());
   graph_handle b = std::move(a);
   search.run(0);  // the graph has not moved
@@ -417,11 +417,11 @@ TEST_F(contract_files, saved_opened_read_and_converted) {
     graph_handle const opened = open_graph(at / "g.gnr");
     EXPECT_EQ(opened.info().order, vertex_order::degree);
     EXPECT_EQ(opened.info().weights, s.weights);
-    EXPECT_EQ(opened.info().in_lists, !s.undirected);
+    EXPECT_EQ(opened.info().in_edges, !s.undirected);
     EXPECT_EQ(opened.ids(), g.ids());
     EXPECT_EQ(components(opened).label, components(g).label);
     open_options bare;
-    bare.weights = bare.in_lists = false;
+    bare.weights = bare.in_edges = false;
     EXPECT_EQ(open_graph(at / "g.gnr", bare).info().weights, weight_kind::none);
     build_options as_it_is;
     as_it_is.undirected = false;
@@ -430,7 +430,7 @@ TEST_F(contract_files, saved_opened_read_and_converted) {
     EXPECT_EQ(read_graph(at / "g.wel", as_it_is).info().edges, g.info().edges);
     build_report report;
     EXPECT_EQ(convert_graph(at / "g.wel", at / "h.gnr", as_it_is, &report).edges, g.info().edges);
-    EXPECT_EQ(report.arcs_read, g.info().edges);
+    EXPECT_EQ(report.edges_read, g.info().edges);
   }
   errc code{};
   error_of([&] { open_graph(at / "missing.gnr"); }, &code);

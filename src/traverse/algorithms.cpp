@@ -1,5 +1,5 @@
 // Public API for algorithms: converts results to the order of the user's ids.
-#include "garner/jobs.hpp"
+#include "garner/algorithms.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -47,104 +47,130 @@ Options resolved(graph const& g, Options o) {
     if (!o.shards.empty()) return o;  // shards choose their own tiers
   }
   memory_block const& targets = g.out.targets;
-  require_readable_at(g.name, targets, o.where);
-  if (o.where.kind != place_kind::device || targets.bytes() == 0) return o;
+  require_readable_at(g.name, targets, o.device);
+  if (o.device.kind != device_kind::cuda || targets.bytes() == 0) return o;
   if (!o.edges) o.edges = targets.where();
   else if (*o.edges != targets.where())
     fail(errc::usage, "{}: its edges lie in tier {}, not {}; leave `edges` unset, or bring_to() the graph to that tier", g.name,
          to_string(targets.where()), to_string(*o.edges));
-  require_combination(o.where, *o.edges, o.access);
+  require_combination(o.device, *o.edges, o.access);
   return o;
 }
 
 }  // namespace
 
-struct bfs_search::impl {
+struct bfs_solver::impl {
   graph const& g;
   bfs_job job;
 };
-bfs_search::bfs_search(graph_handle const& g, bfs_options const& o)
+bfs_solver::bfs_solver(graph_handle const& g, bfs_options const& o)
     : impl_(as_error([&] {
         return std::unique_ptr<impl>(new impl{graph_access::of(g), bfs_job(graph_access::of(g), resolved(graph_access::of(g), o))});
       })) {}
-bfs_search::~bfs_search() = default;
-bfs_search::bfs_search(bfs_search&&) noexcept = default;
-bfs_run bfs_search::run(std::uint64_t source) {
+bfs_solver::~bfs_solver() = default;
+bfs_solver::bfs_solver(bfs_solver&&) noexcept = default;
+bfs_run bfs_solver::run(std::uint64_t source) {
   return as_error([&] { return impl_->job.run(source); });
 }
-std::vector<std::uint32_t> bfs_search::depths() {
+std::vector<std::uint32_t> bfs_solver::depths() {
   return as_error([&] { return by_ids(impl_->g, impl_->job.depths()); });
 }
-std::vector<std::uint64_t> bfs_search::parents() {
+std::vector<std::uint64_t> bfs_solver::parents() {
   return as_error([&] { return by_ids(impl_->g, users(impl_->g, impl_->job.parents())); });
 }
 bfs_result bfs(graph_handle const& g, std::uint64_t source, bfs_options const& o) {
-  bfs_search search(g, o);
+  bfs_solver solver(g, o);
   bfs_result r;
-  r.run = search.run(source);
-  r.depth = search.depths();
-  r.parent = search.parents();
+  r.run = solver.run(source);
+  r.depth = solver.depths();
+  r.parent = solver.parents();
   return r;
 }
 std::vector<std::uint64_t> pick_sources(graph_handle const& g, std::uint64_t count, std::uint64_t seed) {
   return as_error([&] { return pick_sources(graph_access::of(g), count, seed); });
 }
 
-struct sssp_search::impl {
+struct sssp_solver::impl {
   graph const& g;
   sssp_job job;
   bool real;
 };
-sssp_search::sssp_search(graph_handle const& g, sssp_options const& o)
+sssp_solver::sssp_solver(graph_handle const& g, sssp_options const& o)
     : impl_(as_error([&] {
         return std::unique_ptr<impl>(new impl{graph_access::of(g), sssp_job(graph_access::of(g), resolved(graph_access::of(g), o)),
                                               g.info().weights == weight_kind::f32});
       })) {}
-sssp_search::~sssp_search() = default;
-sssp_search::sssp_search(sssp_search&&) noexcept = default;
-sssp_run sssp_search::run(std::uint64_t source) {
+sssp_solver::~sssp_solver() = default;
+sssp_solver::sssp_solver(sssp_solver&&) noexcept = default;
+sssp_run sssp_solver::run(std::uint64_t source) {
   return as_error([&] { return impl_->job.run(source); });
 }
-std::vector<std::uint64_t> sssp_search::distances() {
+std::vector<std::uint64_t> sssp_solver::distances() {
   if (impl_->real) return {};
   return as_error([&] { return by_ids(impl_->g, impl_->job.distances()); });
 }
-std::vector<float> sssp_search::real_distances() {
+std::vector<float> sssp_solver::real_distances() {
   if (!impl_->real) return {};
   return as_error([&] { return by_ids(impl_->g, impl_->job.real_distances()); });
 }
-std::vector<std::uint64_t> sssp_search::parents() {
+std::vector<std::uint64_t> sssp_solver::parents() {
   return as_error([&] { return by_ids(impl_->g, users(impl_->g, impl_->job.parents())); });
 }
 sssp_result sssp(graph_handle const& g, std::uint64_t source, sssp_options const& o) {
-  sssp_search search(g, o);
+  sssp_solver solver(g, o);
   sssp_result r;
-  r.run = search.run(source);
-  r.distance = search.distances();
-  r.real_distance = search.real_distances();
+  r.run = solver.run(source);
+  r.distance = solver.distances();
+  r.real_distance = solver.real_distances();
   return r;
 }
 
-components_result components(graph_handle const& handle, components_options const& o) {
-  graph const& g = graph_access::of(handle);
-  return as_error([&] {
-    components_job job(g, resolved(g, o));
-    components_result r;
-    r.run = job.run();
-    r.label = by_ids(g, smallest_ids(g, job.labels()));
-    return r;
-  });
+struct components_solver::impl {
+  graph const& g;
+  components_job job;
+};
+components_solver::components_solver(graph_handle const& g, components_options const& o)
+    : impl_(as_error([&] {
+        return std::unique_ptr<impl>(new impl{graph_access::of(g), components_job(graph_access::of(g), resolved(graph_access::of(g), o))});
+      })) {}
+components_solver::~components_solver() = default;
+components_solver::components_solver(components_solver&&) noexcept = default;
+components_run components_solver::run() {
+  return as_error([&] { return impl_->job.run(); });
+}
+std::vector<std::uint64_t> components_solver::labels() {
+  return as_error([&] { return by_ids(impl_->g, smallest_ids(impl_->g, impl_->job.labels())); });
+}
+components_result components(graph_handle const& g, components_options const& o) {
+  components_solver solver(g, o);
+  components_result r;
+  r.run = solver.run();
+  r.label = solver.labels();
+  return r;
 }
 
-pagerank_result pagerank(graph_handle const& handle, pagerank_options const& o) {
-  graph const& g = graph_access::of(handle);
-  return as_error([&] {
-    pagerank_job job(g, resolved(g, o));
-    pagerank_result r;
-    r.run = job.run();
-    r.rank = by_ids(g, job.ranks());
-    return r;
-  });
+struct pagerank_solver::impl {
+  graph const& g;
+  pagerank_job job;
+};
+pagerank_solver::pagerank_solver(graph_handle const& g, pagerank_options const& o)
+    : impl_(as_error([&] {
+        return std::unique_ptr<impl>(new impl{graph_access::of(g), pagerank_job(graph_access::of(g), resolved(graph_access::of(g), o))});
+      })) {}
+pagerank_solver::~pagerank_solver() = default;
+pagerank_solver::pagerank_solver(pagerank_solver&&) noexcept = default;
+pagerank_run pagerank_solver::run() {
+  return as_error([&] { return impl_->job.run(); });
+}
+std::vector<float> pagerank_solver::ranks() {
+  return as_error([&] { return by_ids(impl_->g, impl_->job.ranks()); });
+}
+pagerank_result pagerank(graph_handle const& g, pagerank_options const& o) {
+  pagerank_solver solver(g, o);
+  pagerank_result r;
+  r.run = solver.run();
+  r.rank = solver.ranks();
+  return r;
 }
 
 std::vector<ranked_vertex> highest_ranks(graph_handle const& handle, pagerank_result const& result, std::size_t count) {
