@@ -22,10 +22,10 @@ float noise(std::uint64_t bits) {
 
 community_graph make_communities(community_options const& o) {
   std::uint64_t const n = o.vertices, k = o.communities;
-  if (k < 2 || n < 10 * k) fail(errc::usage, "{} vertices in {} communities: say 2 communities or more, and 10 vertices each", n, k);
-  if (o.width < 1 || o.edges_each < 1) fail(errc::usage, "rows of {} elements, {} edges a vertex: say 1 or more", o.width, o.edges_each);
+  if (k < 2 || n < 10 * k) fail(errc::usage, "{} vertices in {} communities: use 2 communities or more, and 10 vertices each", n, k);
+  if (o.width < 1 || o.edges_each < 1) fail(errc::usage, "rows of {} elements, {} edges a vertex: use 1 or more", o.width, o.edges_each);
   if (!(o.inside >= 0 && o.inside <= 1) || !(o.training > 0 && o.training < 0.5))
-    fail(errc::usage, "{} of the edges inside, {} training: say 0 to 1, and more than 0 but less than 0.5", o.inside, o.training);
+    fail(errc::usage, "{} of the edges inside, {} training: use 0 to 1, and more than 0 but less than 0.5", o.inside, o.training);
   std::vector<edge> edges;
   edges.reserve(n * o.edges_each);
   auto const chance = [](std::uint64_t bits) { return static_cast<double>(unit_float(bits)); };

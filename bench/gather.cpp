@@ -249,7 +249,7 @@ class bench_of_gathers {
         measure(q, [&](question const&, gather_row&) {
           require_mps(mps_here());
           fail(errc::device,
-               "the Multi-Process Service gives a part of the device to a process, and here one process gathers and reckons; say "
+               "the Multi-Process Service gives a part of the device to a process, and here one process gathers and reckons; use "
                "partition or grid");
         });
         continue;
@@ -507,7 +507,7 @@ class bench_of_gathers {
     }
     if (x_.read(wrong.data()) != 0) fail(errc::internal, "bench gather: {}: arithmetic came out wrong", q.label);
     if (reckoned.empty())
-      fail(errc::device, "the gather of {:.3f} ms ended before a kernel of arithmetic did; say more --ids", median(gathered));
+      fail(errc::device, "the gather of {:.3f} ms ended before a kernel of arithmetic did; use more --ids", median(gathered));
     b.beside_ms = median(reckoned);
     row.ms = median(gathered);
     row.gbs = bytes / *row.ms / 1e6, row.rows_a_second = static_cast<double>(n) / *row.ms * 1e3;
@@ -571,11 +571,11 @@ class bench_of_gathers {
 
 gather_file measure_gathers(gather_bench_options const& options, std::function<void(gather_row const&)> const& told) {
   if (options.table_bytes < (1u << 20))
-    fail(errc::usage, "a table of {} bytes is too small to measure; say 1MiB or more", options.table_bytes);
+    fail(errc::usage, "a table of {} bytes is too small to measure; use 1MiB or more", options.table_bytes);
   if (options.ids.empty() || std::count(options.ids.begin(), options.ids.end(), 0u))
     fail(errc::usage, "the number of ids is 0; pass at least 1");
   for (std::string const& figure : options.figures) bench_of_gathers::measured_by(figure);  // validates the names before it fills the table
-  if (options.trials == 0) fail(errc::usage, "no trials, no figure; say 1 or more");
+  if (options.trials == 0) fail(errc::usage, "no trials, no figure; use 1 or more");
   return bench_of_gathers(options, told).run();
 }
 

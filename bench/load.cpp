@@ -151,7 +151,7 @@ class ground {
 load_file measure_loads(load_bench_options const& o, std::function<void(load_file const&, load_row const&)> const& told) {
   for (std::string const& name : o.figures)
     if (std::find(std::begin(load_figures), std::end(load_figures), name) == std::end(load_figures))
-      fail(errc::usage, "--figures {}: say some of ways, window, share, kept", name);
+      fail(errc::usage, "--figures {}: use some of ways, window, share, kept", name);
   bool const on_device = o.where.kind == device_kind::cuda, host = o.where.kind == device_kind::cpu;
   load_file file;
   static_cast<file_head&>(file) = head_of_run(o.command, o.where);

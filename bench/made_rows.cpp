@@ -19,7 +19,7 @@ memory_block made(std::uint64_t rows, std::uint64_t row_bytes, int device, Word 
   std::uint64_t bytes = 0;
   std::uint64_t const room = host_memory_now().free();
   if (__builtin_mul_overflow(rows, row_bytes, &bytes) || bytes > room / 2)
-    fail(errc::memory, "a table of {} rows of {} bytes takes more than half of the {} of host memory that are free; say shorter rows", rows,
+    fail(errc::memory, "a table of {} rows of {} bytes takes more than half of the {} of host memory that are free; use shorter rows", rows,
          row_bytes, format_bytes(room));
   memory_block table(tier::host, (bytes + 7) / 8 * 8, device, "a table made in memory");
   auto* const words = static_cast<std::uint64_t*>(table.data());

@@ -264,7 +264,7 @@ figure pages::degrees() const {
     f.numbers.rows.push_back(std::move(cells));
   }
   f.charts = draw(c);
-  if (!short_lists.empty()) f.finding = fmt::format("Share of the edges in lists of at most 32 neighbours: {}.", short_lists.named());
+  if (!short_lists.empty()) f.finding = fmt::format("Share of the edges in lists of at most 32 neighbors: {}.", short_lists.named());
   if (f.charts.empty()) f.absent = "No graph was measured.";
   return f;
 }

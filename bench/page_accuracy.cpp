@@ -80,7 +80,7 @@ figure accuracy(accuracy_file const& f) {
 figure times(accuracy_file const& f) {
   figure all{"", "an epoch with and without sampling (table 5)", "", "", "", "", {}, ""};
   all.said = fmt::format(
-      "An epoch of the whole graph is one step of all vertices; of mini-batches ({} neighbours, {} at once) only those that train have a "
+      "An epoch of the whole graph is one step of all vertices; of mini-batches ({} neighbors, {} at once) only those that train have a "
       "turn. The paper: {} times as long whole on Reddit, {} on proteins.",
       f.fanout, f.batch, table_5[0].slower, table_5[1].slower);
   bar_chart c{all.title, "ms per epoch", {}, {}, {}, 0};

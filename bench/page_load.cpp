@@ -246,7 +246,7 @@ std::string load_sections(std::vector<named_loads> const& runs) {
     load_file const& r = n.run;
     std::string const setting =
         fmt::format(
-            "Place {}{}, {} of the vertices with neighbours train, mini-batches of {}, fanouts {}, rule {}, rows of {} B, kept by {}",
+            "Place {}{}, {} of the vertices with neighbors train, mini-batches of {}, fanouts {}, rule {}, rows of {} B, kept by {}",
             r.place, r.device.empty() ? "" : " (" + r.device + ")", r.share, r.batch, fmt::join(r.fanouts, ","), r.rule, r.row_bytes,
             r.score) +
         (r.compute_ms > 0 ? fmt::format(", a model of {} ms", short_number(r.compute_ms)) : "");

@@ -386,7 +386,7 @@ std::string storage_sections(std::vector<named_storage> const& runs) {
   for (named_storage const& n : runs) {
     storage_file const& r = n.run;
     std::string const setting =
-        fmt::format("Place {}{}, {} of the vertices with neighbours train, mini-batches of {}, fanouts {}, a cache for {} mini-batches{}",
+        fmt::format("Place {}{}, {} of the vertices with neighbors train, mini-batches of {}, fanouts {}, a cache for {} mini-batches{}",
                     r.place, r.device.empty() ? "" : " (" + r.device + ")", r.share, r.batch, fmt::join(r.fanouts, ","),
                     short_number(r.cache_batches), r.compute_ms > 0 ? fmt::format(", a model of {} ms", short_number(r.compute_ms)) : "");
     out += fmt::format("<section>\n<h2>Rows on storage: {}</h2>\n", escaped(n.name));

@@ -251,7 +251,7 @@ figure losses(std::vector<train_course> const& courses) {
 }
 figure accuracies(std::vector<train_course> const& courses) {
   figure f = titled("", "accuracy by epoch");
-  f.said = "Exact: of all neighbours, without a draw.";
+  f.said = "Exact: of all neighbors, without a draw.";
   line_chart c{f.title, "share of the vertices that are classified correctly", "epoch", "accuracy", {}, {}, true};
   std::set<double> ticks;
   for (train_course const& k : courses)
@@ -342,7 +342,7 @@ std::string train_sections(std::vector<named_trainings> const& runs) {
     std::string const drawn = r.fanouts.empty() ? "the whole graph at every step"
                                                 : fmt::format("mini-batches of {}, fanouts {}", r.batch, fmt::join(r.fanouts, ","));
     std::string const setting = r.alone ? fmt::format("{}, {}, {} hidden, {} classes", where, drawn, r.hidden, r.classes)
-                                        : fmt::format("{}, GraphSAGE, {} of the vertices with neighbours train, {}, {} hidden, {} classes",
+                                        : fmt::format("{}, GraphSAGE, {} of the vertices with neighbors train, {}, {} hidden, {} classes",
                                                       where, r.share, drawn, r.hidden, r.classes);
     out += fmt::format("<section>\n<h2>Trainings: {}</h2>\n", escaped(n.name));
     fact_list facts;

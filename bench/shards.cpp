@@ -225,19 +225,19 @@ std::string why_no_managed(std::vector<execution_device> const& places, std::uin
 }  // namespace
 
 shards_file measure_shards(shards_bench_options const& o, std::function<void(shards_file const&, shard_row const&)> const& told) {
-  if (o.shrink < 1) fail(errc::usage, "--shrink 0: say 1 or more");
-  if (o.width < 1 || o.width > 4096) fail(errc::usage, "--width {}: say 1 to 4096", o.width);
-  if (o.trials < 1 || o.trials > 1000) fail(errc::usage, "--trials {}: say 1 to 1000", o.trials);
+  if (o.shrink < 1) fail(errc::usage, "--shrink 0: use 1 or more");
+  if (o.width < 1 || o.width > 4096) fail(errc::usage, "--width {}: use 1 to 4096", o.width);
+  if (o.trials < 1 || o.trials > 1000) fail(errc::usage, "--trials {}: use 1 to 1000", o.trials);
   auto const n = static_cast<std::uint32_t>(o.places.size());
   shard_options first;
   first.shards = n, first.provider = o.provider;
   check_shard_options(first);
   for (std::string const& name : o.graphs)
     if (std::none_of(std::begin(mgg_graphs), std::end(mgg_graphs), [&](mgg_graph const& g) { return name == g.name; }))
-      fail(errc::usage, "--kinds {}: of shards, say some of RDD,ENWIKI,PROD,PROT,ORKT; or none", name);
+      fail(errc::usage, "--kinds {}: of shards, use some of RDD,ENWIKI,PROD,PROT,ORKT; or none", name);
   for (std::string const& figure : o.figures)
     if (figure != "ways" && figure != "search" && figure != "models" && figure != "ablation" && figure != "sweep")
-      fail(errc::usage, "--figures {}: of shards, say some of ways,search,models,ablation,sweep", figure);
+      fail(errc::usage, "--figures {}: of shards, use some of ways,search,models,ablation,sweep", figure);
   shards_file f;
   static_cast<file_head&>(f) = head_of_run(o.command, o.places[0]);
   f.shards = n, f.shrink = o.shrink, f.width = o.width, f.seed = o.seed, f.trials = o.trials;

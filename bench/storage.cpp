@@ -568,9 +568,9 @@ class measuring {
 storage_file measure_storage(storage_bench_options const& o, std::function<void(storage_file const&, storage_row const&)> const& told) {
   for (std::string const& name : o.figures)
     if (std::find(std::begin(storage_figures), std::end(storage_figures), name) == std::end(storage_figures))
-      fail(errc::usage, "--figures {}: say some of stages, sampling, cold, window, policies, drives, memory", name);
-  if (o.batches < 2 || o.batches > 1u << 20) fail(errc::usage, "--batches {}: say 2 to 1,048,576", o.batches);
-  if (!(o.cache_batches >= 1 && o.cache_batches <= 1e6)) fail(errc::usage, "--cache-batches {}: say 1 or more", o.cache_batches);
+      fail(errc::usage, "--figures {}: use some of stages, sampling, cold, window, policies, drives, memory", name);
+  if (o.batches < 2 || o.batches > 1u << 20) fail(errc::usage, "--batches {}: use 2 to 1,048,576", o.batches);
+  if (!(o.cache_batches >= 1 && o.cache_batches <= 1e6)) fail(errc::usage, "--cache-batches {}: use 1 or more", o.cache_batches);
   return measuring(o, told).all();
 }
 

@@ -45,11 +45,11 @@ class player {
  public:
   player(std::span<std::vector<std::uint64_t> const> trace, replay_terms const& t)
       : trace_(trace), t_(t), plan_(t.slots, t.policy, t.scores) {
-    if (t.row_bytes == 0 || t.row_bytes % 8) fail(errc::usage, "rows of {} bytes: say a multiple of 8", t.row_bytes);
+    if (t.row_bytes == 0 || t.row_bytes % 8) fail(errc::usage, "rows of {} bytes: use a multiple of 8", t.row_bytes);
     bool const keeps = t.order != read_order::faults;
     std::uint64_t const bytes = (keeps ? t.slots : 1) * t.row_bytes, room = host_memory_now().free();
     if (bytes > room / 2)
-      fail(errc::memory, "a cache of {} rows takes more than half of the {} of host memory that are free; say smaller mini-batches",
+      fail(errc::memory, "a cache of {} rows takes more than half of the {} of host memory that are free; use smaller mini-batches",
            t.slots, format_bytes(room));
     slots_ = {tier::host, bytes, -1, "rows of a simulated drive"};
     std::uint64_t const table = (t.rows * t.row_bytes + unit_bytes - 1) / unit_bytes * unit_bytes;

@@ -166,13 +166,13 @@ class ground {
 void check(train_bench_options const& o) {
   for (std::string const& name : o.figures)
     if (std::find(std::begin(train_figures), std::end(train_figures), name) == std::end(train_figures))
-      fail(errc::usage, "--figures {}: say some of ways, widths, placement, learning, trainable", name);
-  if (o.scale < 4 || o.scale > 31) fail(errc::usage, "scale {}: say 4 to 31", o.scale);
-  if (o.epochs < 1) fail(errc::usage, "--epochs 0: say 1 or more");
-  if (o.batches < 1) fail(errc::usage, "--batches 0: say 1 or more");
-  if (o.step_rows < 1) fail(errc::usage, "--step-rows 0: say 1 or more");
-  if (o.classes < 2) fail(errc::usage, "--classes {}: say 2 or more", o.classes);
-  if (std::find(o.widths.begin(), o.widths.end(), 0) != o.widths.end()) fail(errc::usage, "--widths 0: say 1 or more elements");
+      fail(errc::usage, "--figures {}: use some of ways, widths, placement, learning, trainable", name);
+  if (o.scale < 4 || o.scale > 31) fail(errc::usage, "scale {}: use 4 to 31", o.scale);
+  if (o.epochs < 1) fail(errc::usage, "--epochs 0: use 1 or more");
+  if (o.batches < 1) fail(errc::usage, "--batches 0: use 1 or more");
+  if (o.step_rows < 1) fail(errc::usage, "--step-rows 0: use 1 or more");
+  if (o.classes < 2) fail(errc::usage, "--classes {}: use 2 or more", o.classes);
+  if (std::find(o.widths.begin(), o.widths.end(), 0) != o.widths.end()) fail(errc::usage, "--widths 0: use 1 or more elements");
 }
 
 }  // namespace

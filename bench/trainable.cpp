@@ -185,7 +185,7 @@ class bench_of_steps {
 }  // namespace
 
 std::vector<trainable_row> measure_trainable(trainable_options const& o, std::function<void(trainable_row const&)> const& told) {
-  if (o.steps < 1 || o.step_rows < 1) fail(errc::usage, "{} steps of {} rows: say 1 or more", o.steps, o.step_rows);
+  if (o.steps < 1 || o.step_rows < 1) fail(errc::usage, "{} steps of {} rows: use 1 or more", o.steps, o.step_rows);
   std::vector<double> kept{1};
   if (o.where.kind == device_kind::cuda) kept = {1, 0, 0.1};
   if (o.where.kind == device_kind::simulated) kept = {0, 0.1};

@@ -395,11 +395,11 @@ class traversal {
 };
 
 void check(traversal_options const& o) {
-  if (o.scale < 4 || o.scale > 31) fail(errc::usage, "scale {}: say 4 to 31", o.scale);
+  if (o.scale < 4 || o.scale > 31) fail(errc::usage, "scale {}: use 4 to 31", o.scale);
   if (o.sources < 1 || o.sources > 10000 || o.trials < 1 || o.trials > 10000)
-    fail(errc::usage, "{} sources, {} trials: say 1 to 10000 of each", o.sources, o.trials);
-  if (o.way_seconds && !(*o.way_seconds > 0)) fail(errc::usage, "{} seconds for a way: say more than 0", *o.way_seconds);
-  if (o.iterations < 1) fail(errc::usage, "{} iterations: say 1 or more", o.iterations);
+    fail(errc::usage, "{} sources, {} trials: use 1 to 10000 of each", o.sources, o.trials);
+  if (o.way_seconds && !(*o.way_seconds > 0)) fail(errc::usage, "{} seconds for a way: use more than 0", *o.way_seconds);
+  if (o.iterations < 1) fail(errc::usage, "{} iterations: use 1 or more", o.iterations);
   if (o.jobs.empty()) fail(errc::usage, "the list of algorithms is empty; choose from bfs, sssp, components, pagerank");
   for (std::string const& job : o.jobs)
     if (job != "bfs" && job != "sssp" && job != "components" && job != "pagerank")
@@ -415,7 +415,7 @@ void check(traversal_options const& o) {
   bool any = false;
   for (std::string const& job : o.jobs) each_way(job, [&](auto const& w) { any = any || goes(o, w); });
   if (!any)
-    fail(errc::usage, "of the ways {} none is measured with {} at place {}; say default too, or another place",
+    fail(errc::usage, "none of the strategies {} is measured with {} on {}; use default too, or another device",
          fmt::join(o.strategies, ", "), fmt::join(o.jobs, ", "), to_string(o.where));
   if (o.kinds.empty() && o.files.empty()) fail(errc::usage, "the list of graphs is empty; choose from kron, uniform, web, or a file");
   for (std::size_t i = 0; i < o.files.size(); ++i)
@@ -423,7 +423,7 @@ void check(traversal_options const& o) {
       if (o.files[i].filename() == o.files[k].filename())
         fail(errc::usage, "{} and {} bear the same name, by which the rows go; rename one", o.files[k].string(), o.files[i].string());
   for (double const gbs : o.links)
-    if (!(gbs > 0)) fail(errc::usage, "a link of {} GB/s: say more than 0", gbs);
+    if (!(gbs > 0)) fail(errc::usage, "a link of {} GB/s: use more than 0", gbs);
 }
 
 }  // namespace

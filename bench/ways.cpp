@@ -29,7 +29,7 @@ constexpr strategy<bfs_options> of_bfs[] = {
     {"copied", "copied, Subway", true, copied, 4, paper_bfs},
     {"aligned-x8", "aligned, x8", true, aligned, 4, paper_bfs_x8},
     {"levels", "Garner, levels", false, aligned, 4, levels},
-    {"direction", "Garner, no cached neighbours", false, aligned, 4, direction},
+    {"direction", "Garner, no cached neighbors", false, aligned, 4, direction},
     {"default", "Garner", false, aligned, 4, direction_cached_neighbors},
     {"aligned", "aligned", true, aligned, 8, paper_bfs},
     {"default", "Garner", false, aligned, 8, direction_cached_neighbors},

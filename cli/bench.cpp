@@ -208,12 +208,12 @@ void measure_loads(bench_arguments const& a, execution_device where) {
   o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
   o.rule = s.rule, o.batch = s.batch, o.seed = a.how.seed;
   o.row_bytes = a.tiering.row_bytes;
-  if (o.row_bytes < 1) fail(errc::usage, "--feature-bytes 0: say 1 or more");
+  if (o.row_bytes < 1) fail(errc::usage, "--feature-bytes 0: use 1 or more");
   if (a.batches) {
-    if (*a.batches < 1) fail(errc::usage, "--batches 0: say 1 or more");
+    if (*a.batches < 1) fail(errc::usage, "--batches 0: use 1 or more");
     o.batches = *a.batches;
   }
-  if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: say 0 to 1,000,000", a.compute_ms);
+  if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: use 0 to 1,000,000", a.compute_ms);
   o.compute_ms = a.compute_ms;
   set_training(a, o);
   o.command = cli::command_line();
@@ -262,7 +262,7 @@ void measure_trainings(bench_arguments const& a, execution_device where) {
   o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
   o.batch = s.batch, o.seed = a.how.seed;
   if (a.tiering.row_bytes < 4 || a.tiering.row_bytes % 4)
-    fail(errc::usage, "--feature-bytes {}: rows of floats; say a multiple of 4", a.tiering.row_bytes);
+    fail(errc::usage, "--feature-bytes {}: rows of floats; use a multiple of 4", a.tiering.row_bytes);
   o.width = a.tiering.row_bytes / 4;
   if (a.tiering.epochs) o.epochs = *a.tiering.epochs;
   if (a.batches) o.batches = *a.batches;
@@ -290,7 +290,7 @@ void measure_trainings(bench_arguments const& a, execution_device where) {
 void measure_storage(bench_arguments const& a, execution_device where) {
   bench::storage_bench_options o;
   o.where = where;
-  if (a.kinds.size() > 1) fail(errc::usage, "--kinds: storage measures one kind of graph; say kron, uniform or web");
+  if (a.kinds.size() > 1) fail(errc::usage, "--kinds: storage measures one kind of graph; use kron, uniform or web");
   if (!a.kinds.empty()) o.kind = parse_generator(a.kinds.front());
   if (!a.files.empty()) fail(errc::usage, "--graph {}: storage makes graphs like the paper's; leave it out", a.files.front());
   o.scale = a.how.scale;
@@ -299,7 +299,7 @@ void measure_storage(bench_arguments const& a, execution_device where) {
   o.batch = s.batch, o.seed = a.how.seed;
   if (a.batches) o.batches = *a.batches;
   o.warm = std::min(o.warm, o.batches / 4);
-  if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: say 0 to 1,000,000", a.compute_ms);
+  if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: use 0 to 1,000,000", a.compute_ms);
   o.compute_ms = a.compute_ms;
   o.figures = figures_of(a);
   o.share = a.share;
@@ -330,9 +330,9 @@ void measure_shards(bench_arguments& a) {
   bench::shards_bench_options& o = a.shards;
   execution_device const where =
       a.place.empty() ? execution_device{device::count() ? device_kind::cuda : device_kind::cpu, 0} : parse_device(a.place);
-  if (!a.devices.empty() && !a.place.empty()) fail(errc::usage, "--devices and --device {}: say one of them", a.place);
+  if (!a.devices.empty() && !a.place.empty()) fail(errc::usage, "--devices and --device {}: use one of them", a.place);
   for (std::uint32_t const d : a.devices) o.places.push_back({device_kind::cuda, static_cast<int>(d)});
-  if (o.places.empty() && a.parts == 0) fail(errc::usage, "--shards 0: say 1 to {}", shard_parts::most);
+  if (o.places.empty() && a.parts == 0) fail(errc::usage, "--shards 0: use 1 to {}", shard_parts::most);
   if (o.places.empty()) o.places.assign(a.parts, where);
   for (std::string const& name : a.kinds)
     if (name != "none") o.graphs.push_back(name);
@@ -362,20 +362,20 @@ void measure(bench_arguments& a) {
   if (a.what == "gather") return measure_gathers(a);
   if (a.what == "shards") return measure_shards(a);
   if (a.what != "traversal" && a.what != "tiering" && a.what != "load" && a.what != "train" && a.what != "storage")
-    fail(errc::usage, "'{}' is nothing to bench; say traversal, gather, tiering, load, train, storage or shards", a.what);
+    fail(errc::usage, "'{}' is nothing to bench; use traversal, gather, tiering, load, train, storage or shards", a.what);
   bench::traversal_options& o = a.how;
   o.where = a.place.empty() ? execution_device{device::count() ? device_kind::cuda : device_kind::cpu, 0} : parse_device(a.place);
   if (a.what == "tiering") return measure_tiering(a, o.where);
   if (a.what == "load") return measure_loads(a, o.where);
   if (a.what == "train") return measure_trainings(a, o.where);
   if (a.what == "storage") return measure_storage(a, o.where);
-  if (a.protocol != "paper" && a.protocol != "short") fail(errc::usage, "--protocol {}: say paper or short", a.protocol);
+  if (a.protocol != "paper" && a.protocol != "short") fail(errc::usage, "--protocol {}: use paper or short", a.protocol);
   o.paper_protocol = a.protocol == "paper";
   o.sources = a.sources.value_or(o.paper_protocol ? 64 : 8);
   o.trials = a.trials.value_or(o.paper_protocol ? 5 : 3);
   o.iterations = a.iterations.value_or(o.paper_protocol ? 20 : 5);
   o.pattern_bytes = parse_bytes(a.pattern_bytes);
-  if (o.pattern_bytes < 65536) fail(errc::usage, "--pattern-bytes {}: say 64KiB or more", a.pattern_bytes);
+  if (o.pattern_bytes < 65536) fail(errc::usage, "--pattern-bytes {}: use 64KiB or more", a.pattern_bytes);
   if (!a.kinds.empty()) o.kinds = generators_of(a.kinds);
   for (std::string const& file : a.files) o.files.emplace_back(file);
   o.jobs = a.jobs;

@@ -37,7 +37,7 @@ void say_storage(bench::storage_file const& f, bench::storage_row const& r) {
 void storage_arguments::measure(bench::storage_bench_options o, std::string const& out) const {
   if (o.where.kind == device_kind::simulated)
     fail(errc::usage, "--device simulated: drives are simulated on the CPU, or while a GPU samples; pass cpu or cuda");
-  if (link_gbs && !(*link_gbs > 0 && *link_gbs <= 1e6)) fail(errc::usage, "--link-gbs {}: say more than 0", *link_gbs);
+  if (link_gbs && !(*link_gbs > 0 && *link_gbs <= 1e6)) fail(errc::usage, "--link-gbs {}: use more than 0", *link_gbs);
   for (std::string const& folder : drives)
     if (!std::filesystem::is_directory(folder))
       fail(errc::usage, "--drives {}: is not a folder; name one that a table can be written to", folder);

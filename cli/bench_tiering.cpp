@@ -50,16 +50,16 @@ void say_gathers(bench::tiering_run const& r, bench::tiering_graph const& g) {
 void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, std::string const& out) const {
   o.sampling = training.sampling();
   o.sampling.seed = seed;
-  if (deeper_epochs < 1 || deeper_epochs > 1u << 20) fail(errc::usage, "--deeper-epochs {}: say 1 to 1,048,576", deeper_epochs);
-  if (epochs.value_or(1) < 1 || epochs.value_or(1) > 1u << 20) fail(errc::usage, "--epochs {}: say 1 to 1,048,576", *epochs);
-  if (ceiling > 1u << 20) fail(errc::usage, "--ceiling {}: say 0 to 1,048,576", ceiling);
+  if (deeper_epochs < 1 || deeper_epochs > 1u << 20) fail(errc::usage, "--deeper-epochs {}: use 1 to 1,048,576", deeper_epochs);
+  if (epochs.value_or(1) < 1 || epochs.value_or(1) > 1u << 20) fail(errc::usage, "--epochs {}: use 1 to 1,048,576", *epochs);
+  if (ceiling > 1u << 20) fail(errc::usage, "--ceiling {}: use 0 to 1,048,576", ceiling);
   for (std::size_t i = 0; i < presample.size(); ++i) {
     std::uint64_t const k = presample[i];
-    if (k < 1 || k > 1u << 16) fail(errc::usage, "--presample {}: say 1 to 65,536 epochs", k);
+    if (k < 1 || k > 1u << 16) fail(errc::usage, "--presample {}: use 1 to 65,536 epochs", k);
     if (std::count(presample.begin(), presample.begin() + static_cast<std::ptrdiff_t>(i), k))
-      fail(errc::usage, "--presample: {} stands twice; say each number of epochs once", k);
+      fail(errc::usage, "--presample: {} stands twice; use each number of epochs once", k);
   }
-  if (row_bytes < 1) fail(errc::usage, "--feature-bytes 0: say 1 or more");
+  if (row_bytes < 1) fail(errc::usage, "--feature-bytes 0: use 1 or more");
   o.epochs = epochs.value_or(1);
   o.deeper_epochs = deeper_epochs;
   o.row_bytes = row_bytes;

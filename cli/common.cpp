@@ -121,13 +121,13 @@ std::optional<build_options::weight_options> weight_arguments::parse() const {
   if (drawn.kind == weight_kind::u32)
     ok = ok && drawn.high <= 4294967295.0 && drawn.low == std::floor(drawn.low) && drawn.high == std::floor(drawn.high);
   if (!ok)
-    fail(errc::usage, "--random-weights{} {}: not a range; say LOW:HIGH, {}", real.empty() ? "" : "-f32", text,
+    fail(errc::usage, "--random-weights{} {}: not a range; use LOW:HIGH, {}", real.empty() ? "" : "-f32", text,
          real.empty() ? "whole numbers from 0 to 4294967295, as 1:255" : "numbers from 0 up, as 0:1");
   return drawn;
 }
 
 void require_id_bytes(std::uint32_t id_bytes) {
-  if (id_bytes != 0 && id_bytes != 4 && id_bytes != 8) fail(errc::usage, "--id-bytes {}: say 4 or 8", id_bytes);
+  if (id_bytes != 0 && id_bytes != 4 && id_bytes != 8) fail(errc::usage, "--id-bytes {}: use 4 or 8", id_bytes);
 }
 
 void budget_arguments::add(verb& v, bool with_device) {

@@ -29,7 +29,7 @@ char const* name_of(components_phase::kind what) {
     case components_phase::kind::round:
       return "round";
     case components_phase::kind::first_neighbors:
-      return "first neighbours";
+      return "first neighbors";
     case components_phase::kind::remaining:
       return "remaining";
     case components_phase::kind::all:
@@ -81,8 +81,8 @@ void say_run(components_run const& r, job_ground const& at) {
 void find(components_arguments& a) {
   components_options& o = a.how;
   if (a.variant == "emogi") o.variant = components_variant::emogi;
-  else if (a.variant != "afforest") fail(errc::usage, "--variant {}: say afforest or emogi", a.variant);
-  if (a.trials == 0) fail(errc::usage, "--trials 0: say 1 or more");
+  else if (a.variant != "afforest") fail(errc::usage, "--variant {}: use afforest or emogi", a.variant);
+  if (a.trials == 0) fail(errc::usage, "--trials 0: use 1 or more");
   cli::check_vertices_per_team(o.tuning.vertices_per_team);
   cli::check_slice(o.tuning.slice);
   if (o.first_neighbors > 64) fail(errc::usage, "--first-neighbors {}: use 0 to 64", o.first_neighbors);

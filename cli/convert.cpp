@@ -217,12 +217,12 @@ void convert_file(convert_arguments& a) {
   if (!a.to.empty()) a.how.to = parse_format(a.to);
   std::optional<standard_output> stream;
   std::string const in = a.in == "-" ? "/dev/stdin" : a.in;
-  if (a.in == "-" && !a.how.read.from) fail(errc::usage, "-: standard input has no ending; say its format with --from");
+  if (a.in == "-" && !a.how.read.from) fail(errc::usage, "-: standard input has no ending; use its format with --from");
   if (a.in == "-" && (*a.how.read.from == file_format::bel || *a.how.read.from == file_format::ldbc ||
                       *a.how.read.from == file_format::npy || *a.how.read.from == file_format::npz || *a.how.read.from == file_format::gnr))
     fail(errc::usage, "-: {} is not read from standard input; name the file", to_string(*a.how.read.from));
   if (a.out == "-") {
-    if (!a.how.to) fail(errc::usage, "-: standard output has no ending; say its format with --to");
+    if (!a.how.to) fail(errc::usage, "-: standard output has no ending; use its format with --to");
     if (*a.how.to == file_format::bel) fail(errc::usage, "-: a .bel is three files; name them");
     if (::isatty(STDOUT_FILENO) && (*a.how.to == file_format::gnr || *a.how.to == file_format::sg || *a.how.to == file_format::wsg))
       fail(errc::usage, "-: {} is binary, and standard output is a terminal; redirect it to a file", to_string(*a.how.to));

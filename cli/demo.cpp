@@ -68,7 +68,7 @@ constexpr mode modes[] = {{access_mode::paged, 1, "paged"},
 
 void run_demo(settings const& s) {
   bool const gpu = device::count() > 0;
-  if (s.scale < 8 || s.scale > 26) fail(errc::usage, "--scale {}: say 8 to 26", s.scale);
+  if (s.scale < 8 || s.scale > 26) fail(errc::usage, "--scale {}: use 8 to 26", s.scale);
   std::error_code no_folder;
   std::filesystem::path const folder = std::filesystem::temp_directory_path(no_folder);
   if (s.file.empty() && no_folder)

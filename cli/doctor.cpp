@@ -63,7 +63,7 @@ void examine(std::string const& where, bool as_json) {
     cli::say("{}", to_text(r));
   }
   cli::flush_out();
-  if (!r.usable) fail(errc::device, "Garner does not work as it should on this machine; the lines with -> say what helps");
+  if (!r.usable) fail(errc::device, "Garner does not work as it should on this machine; the lines with -> name what helps");
 }
 }  // namespace
 

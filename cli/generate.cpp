@@ -32,8 +32,8 @@ void make_graph(generate_arguments& a) {
   if (!is_written(to) || (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
     fail(errc::usage, "{}: such a file is not written; el, wel, mtx, metis, sg, wsg, bel and (never compressed) gnr are", a.out);
   a.pack.require_container(a.out, to == file_format::gnr);
-  if (a.how.scale < 1 || a.how.scale > 31) fail(errc::usage, "--scale {}: say 1 to 31", a.how.scale);
-  if (a.how.edge_factor < 1 || a.how.edge_factor > 4096) fail(errc::usage, "--edge-factor {}: say 1 to 4096", a.how.edge_factor);
+  if (a.how.scale < 1 || a.how.scale > 31) fail(errc::usage, "--scale {}: use 1 to 31", a.how.scale);
+  if (a.how.edge_factor < 1 || a.how.edge_factor > 4096) fail(errc::usage, "--edge-factor {}: use 1 to 4096", a.how.edge_factor);
   cli::require_id_bytes(a.how.build.id_bytes);
   a.pack.require_narrow(a.how.build.id_bytes);
   if ((to == file_format::wel || to == file_format::wsg) && !a.how.build.random_weights)

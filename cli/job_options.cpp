@@ -36,10 +36,10 @@ void job_arguments::add_shards(verb& v) {
 }
 std::vector<garner::execution_device> shard_places(std::string const& place, std::optional<std::uint32_t> shards,
                                                    std::vector<std::uint32_t> const& devices) {
-  if (!devices.empty() && place != "cpu") fail(errc::usage, "--devices and --device {}: say one of them", place);
+  if (!devices.empty() && place != "cpu") fail(errc::usage, "--devices and --device {}: use one of them", place);
   std::uint64_t const n = devices.empty() ? shards.value_or(1) : devices.size();
   if (n < 1 || n > shard_parts::most)
-    fail(errc::usage, "{}: say 1 to {}", devices.empty() ? fmt::format("--shards {}", n) : fmt::format("--devices names {}", n),
+    fail(errc::usage, "{}: use 1 to {}", devices.empty() ? fmt::format("--shards {}", n) : fmt::format("--devices names {}", n),
          shard_parts::most);
   std::vector<garner::execution_device> all(n);
   for (std::size_t k = 0; k < n; ++k)
@@ -271,10 +271,10 @@ void job_ground::add_traffic(ordered_json& to, traffic const& t) const {
 }
 
 void check_vertices_per_team(std::uint32_t n) {
-  if (n < 1 || n > 1024) fail(errc::usage, "--vertices-per-team {}: say 1 to 1024", n);
+  if (n < 1 || n > 1024) fail(errc::usage, "--vertices-per-team {}: use 1 to 1024", n);
 }
 void check_slice(std::uint32_t n) {
-  if (n < 64 || n % 32) fail(errc::usage, "--slice {}: say a multiple of 32, 64 or more", n);
+  if (n < 64 || n % 32) fail(errc::usage, "--slice {}: use a multiple of 32, 64 or more", n);
 }
 
 std::string spread_of(std::vector<double> const& ms) {

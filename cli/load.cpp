@@ -100,7 +100,7 @@ void say_epoch(json const& row, std::string const& name, bool of_file) {
 
 void load_file(run_arguments& a) {
   a.check();
-  if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: say 0 to 1,000,000", a.compute_ms);
+  if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: use 0 to 1,000,000", a.compute_ms);
   execution_device const where = a.where();
   bool const on_device = where.kind == device_kind::cuda, simulated = where.kind == device_kind::simulated;
   if (!a.state.empty()) cli::check_outputs(a.file, {{"--state", a.state}});

@@ -73,7 +73,7 @@ garner::loader_options load_arguments::loader() const {
     std::uint64_t const parts = 1u << 20, said = bytes_or_share("--merge-reads", "drive's rate", merge_reads, parts);
     if (merge_reads.ends_with('%')) o.merge_share = static_cast<double>(said) / static_cast<double>(parts);
     else o.merge_reads = said;
-    if (o.merge_share >= 1) fail(errc::usage, "--merge-reads {}: say less than the drive's whole rate", merge_reads);
+    if (o.merge_share >= 1) fail(errc::usage, "--merge-reads {}: use less than the drive's whole rate", merge_reads);
   }
   o.multiprocessors = multiprocessors;
   if (!window_bytes.empty()) o.window_bytes = parse_bytes(window_bytes);
@@ -88,13 +88,13 @@ std::optional<std::uint64_t> load_arguments::budget_bytes(std::uint64_t table_by
 void load_arguments::check() const {
   loading_arguments::check();
   loader();
-  if (window && (*window < 1 || *window > 64)) fail(errc::usage, "--window {}: say 1 to 64 mini-batches", *window);
-  if (ahead < 1 || ahead > 64) fail(errc::usage, "--prefetch {}: say 1 to 64 mini-batches", ahead);
+  if (window && (*window < 1 || *window > 64)) fail(errc::usage, "--window {}: use 1 to 64 mini-batches", *window);
+  if (ahead < 1 || ahead > 64) fail(errc::usage, "--prefetch {}: use 1 to 64 mini-batches", ahead);
   if (features.empty() && !width)
     fail(errc::usage, "which features? Name a table with --features FILE.npy, or generate one with --width N");
   check_rows();
   if (rows == "file" && features.empty()) fail(errc::usage, "--feature-tier file: in which file? Name it with --features");
-  if (width && (*width < 1 || *width > 1u << 24)) fail(errc::usage, "--width {}: say 1 to 16,777,216 elements", *width);
+  if (width && (*width < 1 || *width > 1u << 24)) fail(errc::usage, "--width {}: use 1 to 16,777,216 elements", *width);
   budget_bytes(1);
 }
 

@@ -109,8 +109,8 @@ void loading_arguments::check() const {
   kept_list_bytes(1);
   if (!score.ends_with(".npy")) parse_score(score);
   if (batch < 1 || batch > 1u << 24) fail(errc::usage, "--batch {}: use 1 to 16,777,216 training nodes", batch);
-  if (epochs < 1) fail(errc::usage, "--epochs 0: say 1 or more");
-  if (batches && *batches < 1) fail(errc::usage, "--batches 0: say 1 or more");
+  if (epochs < 1) fail(errc::usage, "--epochs 0: use 1 or more");
+  if (batches && *batches < 1) fail(errc::usage, "--batches 0: use 1 or more");
   if (train.empty()) share_of(share, 1);
   else check_training(train);
 }
@@ -136,7 +136,7 @@ std::uint64_t share_of(std::string const& text, std::uint64_t of) {
   char* end = nullptr;
   double const share = std::strtod(text.c_str(), &end) / 100;
   if (!text.ends_with('%') || end != text.c_str() + text.size() - 1 || !(share > 0 && share <= 1))
-    fail(errc::usage, "--share {}: say a share above 0% and at most 100%, as 1%", text);
+    fail(errc::usage, "--share {}: use a share above 0% and at most 100%, as 1%", text);
   return std::min(of, static_cast<std::uint64_t>(std::llround(std::max(1.0, share * static_cast<double>(of)))));
 }
 

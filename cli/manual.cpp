@@ -189,7 +189,7 @@ _garner "$@"
 std::string completion(program const& p, std::string_view shell) {
   if (shell == "bash") return for_bash(p);
   if (shell == "zsh") return for_zsh(p);
-  fail(errc::usage, "no completion for '{}'; say garner completion bash, or zsh", shell);
+  fail(errc::usage, "no completion for '{}'; use garner completion bash, or zsh", shell);
 }
 
 std::string manual(program const& p, std::string const& version) {

@@ -77,11 +77,11 @@ std::vector<execution_device> places_of(std::vector<std::uint32_t> const& device
   }
   char const* const what = full ? "shards" : "ranks";
   std::uint32_t const n = full ? split.shards.value_or(1) : ranks.value_or(1);
-  if (n == 0) fail(errc::usage, "--{} 0: say 1 to {}", what, rank_group::most_ranks);
+  if (n == 0) fail(errc::usage, "--{} 0: use 1 to {}", what, rank_group::most_ranks);
   std::vector<execution_device> all;
   for (std::uint32_t const d : devices) all.push_back({device_kind::cuda, static_cast<int>(d)});
   if (all.empty()) all.assign(n, where);
-  if (all.size() > rank_group::most_ranks) fail(errc::usage, "{} {}: say 1 to {}", all.size(), what, rank_group::most_ranks);
+  if (all.size() > rank_group::most_ranks) fail(errc::usage, "{} {}: use 1 to {}", all.size(), what, rank_group::most_ranks);
   return all;
 }
 

@@ -61,7 +61,7 @@ std::vector<std::pair<std::uint64_t, double>> read_personal(std::string const& n
     all.emplace_back(id, weight);
   }
   if (in.bad()) unreadable();
-  if (all.empty()) fail(errc::input, "{}: names no vertex; say a vertex id and perhaps a weight a line", name);
+  if (all.empty()) fail(errc::input, "{}: names no vertex; use a vertex id and perhaps a weight a line", name);
   return all;
 }
 
@@ -113,13 +113,13 @@ void rank_vertices(pagerank_arguments& a) {
   if (!pulls && !a.dangling.empty()) fail(errc::usage, "--dangling goes with --variant pull; the paper's variant drops what ends nowhere");
   if (!pulls && !a.personal.empty()) fail(errc::usage, "--personalization goes with --variant pull; the paper's variant starts everywhere");
   if (!a.by_degree.empty() && a.by_degree != "yes" && a.by_degree != "no")
-    fail(errc::usage, "--by-degree is '{}'; say no or yes", a.by_degree);
+    fail(errc::usage, "--by-degree is '{}'; use no or yes", a.by_degree);
   if (!a.by_degree.empty()) o.by_degree = a.by_degree == "yes";
   if (!a.dangling.empty()) o.dangling = parse_dangling(a.dangling);
   if (!pulls) o.dangling = dangling_mass::drop;
-  if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "--damping {}: say a number from 0 to less than 1", o.damping);
-  if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9)) fail(errc::usage, "--tolerance {}: say a positive number", *o.tolerance);
-  if (o.iterations && *o.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
+  if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "--damping {}: use a number from 0 to less than 1", o.damping);
+  if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9)) fail(errc::usage, "--tolerance {}: use a positive number", *o.tolerance);
+  if (o.iterations && *o.iterations == 0) fail(errc::usage, "--iterations 0: use 1 or more");
   a.resolve(o);
   if (!a.personal.empty()) o.personalization = read_personal(a.personal);
 

@@ -56,7 +56,7 @@ json gather_load(plan_arguments const& a) {
   if (a.job == "load") a.train.require_unset(a.job);
   execution_device where = parse_device(a.place);
   if (!a.train.devices.empty()) {
-    if (a.place != "cuda") fail(errc::usage, "--devices and --device {}: say one of them", a.place);
+    if (a.place != "cuda") fail(errc::usage, "--devices and --device {}: use one of them", a.place);
     where = {device_kind::cuda, static_cast<int>(a.train.devices[0])};
   }
   bytes_needed allowed = allowed_by(a.budgets, where);
@@ -110,7 +110,7 @@ json gather(plan_arguments const& a) {
   if (!a.device_cache.empty()) std::visit([&](auto& job) { job.graph_cache = parse_bytes(a.device_cache); }, o);
   if (a.iterations) {
     if (kind_of(o) != job_kind::pagerank) fail(errc::usage, "--iterations goes with --algorithm pagerank; leave it out");
-    if (*a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
+    if (*a.iterations == 0) fail(errc::usage, "--iterations 0: use 1 or more");
     std::get<pagerank_options>(o).iterations = a.iterations;
   }
   bytes_needed allowed = allowed_by(a.budgets, where);

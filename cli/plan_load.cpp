@@ -155,7 +155,7 @@ part_counts parts_in(std::string const& file, std::string const& graph, std::uin
          split.size(), graph, vertices);
   part_counts parts{};
   for (std::uint64_t v = 0; v < vertices; ++v) {
-    if (split[v] > 3) fail(errc::input, "{}: part {} at position {}: say 1 train, 2 validation, 3 test, 0 none", file, split[v], v);
+    if (split[v] > 3) fail(errc::input, "{}: part {} at position {}: use 1 train, 2 validation, 3 test, 0 none", file, split[v], v);
     ++parts[split[v]];
   }
   if (parts[1] == 0) fail(errc::input, "{}: no vertex is to train with: the split has no 1; mark some", file);
@@ -355,14 +355,14 @@ training_question question_of(plan_train_arguments const& t, std::vector<executi
   if (t.full) all.load.fanouts.clear();
   model_options& m = all.model;
   if (g.several()) m = g.labels;
-  else if (!t.classes) fail(errc::usage, "how many classes? Say --classes N");
+  else if (!t.classes) fail(errc::usage, "how many classes? Use --classes N");
   else m.classes = *t.classes;
   m.kind = parse_model_kind(t.model.value_or("sage"));
   m.inputs = g.inputs;
   std::uint64_t const hops = t.full ? 2 : q.fanouts.size(), layers = t.layers.value_or(hops), hidden = t.hidden.value_or(64);
-  if (!t.full && layers != hops) fail(errc::usage, "--layers {} and {} fanouts: say a fanout for each layer", layers, hops);
+  if (!t.full && layers != hops) fail(errc::usage, "--layers {} and {} fanouts: use a fanout for each layer", layers, hops);
   auto const range = [](char const* what, std::uint64_t value, std::uint64_t most) {
-    if (value < 1 || value > most) fail(errc::usage, "{} {}: say 1 to {}", what, value, most);
+    if (value < 1 || value > most) fail(errc::usage, "{} {}: use 1 to {}", what, value, most);
   };
   range("--layers", layers, 64), range("--hidden", hidden, 1u << 20), range("--classes", m.classes, 1u << 24);
   m.layers = static_cast<std::uint32_t>(layers), m.hidden = static_cast<std::uint32_t>(hidden);
@@ -514,7 +514,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     fail(errc::usage, "{} shards: {} may have several types, which are not split; plan without --shards", places.size(), file);
   if (split && split_into.options(static_cast<std::uint32_t>(places.size())).provider == shard_provider::peer &&
       gradients_of(places) == training_question::exchange::host)
-    fail(errc::device, "--shard-transport peer: these devices cannot read each other's memory; say others, or leave it out");
+    fail(errc::device, "--shard-transport peer: these devices cannot read each other's memory; use others, or leave it out");
   if (split && on_device) {  // each shard copies its own
     if (chooses_tier(tier_said)) g.lists_in = tier::host;
     else split_into.remote_adjacency = parse_tier(tier_said) == tier::host;

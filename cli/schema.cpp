@@ -200,7 +200,7 @@ std::string json_schema(std::string const& verb) {
   if (kinds.empty()) {
     std::string verbs;
     for (std::string const& one : split(json_verbs(), " ")) verbs += (verbs.empty() ? "" : ", ") + one;
-    fail(errc::usage, "'{}' writes no JSON; say one of {}", verb, verbs);
+    fail(errc::usage, "'{}' writes no JSON; use one of {}", verb, verbs);
   }
   json all = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
   if (kinds.size() == 1) all.update(kinds[0]);

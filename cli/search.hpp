@@ -35,7 +35,7 @@ struct search_arguments : job_arguments {
     if (join || no_join) o.tuning.join_lists = join;
     check_vertices_per_team(vertices_per_team);
     check_slice(slice);
-    if (trials && (*trials == 0 || *trials > 1'000'000)) fail(errc::usage, "--trials {}: say 1 to 1000000", *trials);
+    if (trials && (*trials == 0 || *trials > 1'000'000)) fail(errc::usage, "--trials {}: use 1 to 1000000", *trials);
   }
 
   sources_chosen choose_sources(graph const& g) const;  // saved with --save-sources

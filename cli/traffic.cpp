@@ -135,7 +135,7 @@ json gather(traffic_arguments const& a) {
   bool const searches = kind == job_kind::bfs || kind == job_kind::sssp;
   if (a.source && !searches) fail(errc::usage, "--source goes with bfs and sssp; {} has none", a.job);
   if (a.iterations && kind != job_kind::pagerank) fail(errc::usage, "--iterations goes with pagerank; {} has none", a.job);
-  if (a.iterations && *a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
+  if (a.iterations && *a.iterations == 0) fail(errc::usage, "--iterations 0: use 1 or more");
   std::vector<access_mode> modes{access_mode::strided, access_mode::merged, access_mode::aligned, access_mode::paged};
   tier const edges = parse_tier(a.tier);
   if (edges != tier::host && edges != tier::file)

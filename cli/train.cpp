@@ -109,7 +109,7 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   t.load = a.loader();
   if (!(a.rate > 0 && a.rate < 1e6)) fail(errc::usage, "--lr {}: use more than 0 and less than a million", a.rate);
   if (m.layers < 1 || m.layers > 64) fail(errc::usage, "--layers {}: use 1 to 64", m.layers);
-  if (a.most_epochs == 0) fail(errc::usage, "--epochs 0: say 1 or more");
+  if (a.most_epochs == 0) fail(errc::usage, "--epochs 0: use 1 or more");
   if (a.patience.value_or(0) && !a.evaluate_every)
     fail(errc::usage, "--patience {} and --evaluate-every 0: patience counts evaluations; use 1 or more", *a.patience);
   if (a.no_recording && !a.full) fail(errc::usage, "--no-cuda-graphs: only --full captures its steps; leave it out, or add --full");

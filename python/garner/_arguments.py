@@ -159,7 +159,7 @@ def _reason(name: str, signature: str, args: tuple[Any, ...], kwargs: dict[str, 
         if one.arg in given and not _fits(given[one.arg], wanted):
             return f"{one.arg}={told(given[one.arg])} is not " + (f"a {wanted}; {_makers[wanted]}" if wanted in _makers else f"of type {wanted}")
         if one.arg in given and wanted == "int" and operator.index(given[one.arg]) < 0:
-            return f"{one.arg}={told(given[one.arg])}: say 0 or more"
+            return f"{one.arg}={told(given[one.arg])}: use 0 or more"
     return "an argument is of the wrong type or too large"
 
 

@@ -195,7 +195,7 @@ def real(array: Any, name: str) -> Any:
     return array
 
 
-def number(value: Any, name: str, wanted: str = "say a whole number") -> int:
+def number(value: Any, name: str, wanted: str = "use a whole number") -> int:
     try:
         if isinstance(value, bool) or kind(value) == "bool" or not -1 << 63 <= operator.index(value) < 1 << 63:
             raise TypeError
@@ -207,14 +207,14 @@ def number(value: Any, name: str, wanted: str = "say a whole number") -> int:
 def flag(value: Any, name: str) -> bool:
     """A bool, or a number that stands for one."""
     if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
-        raise KindError(f"{name} is {told(value)}; say True or False")
+        raise KindError(f"{name} is {told(value)}; use True or False")
     return bool(value)
 
 
 def counted(value: Any, name: str, least: int = 0) -> int:
     found = number(value, name)
     if found < least:
-        raise UsageError(f"{name} is {found}; say {least} or more")
+        raise UsageError(f"{name} is {found}; use {least} or more")
     return found
 
 
@@ -230,7 +230,7 @@ def fanouts(given: Any, name: str = "fanouts") -> list[int]:
     """How many neighbors each hop samples."""
     if not hasattr(given, "__iter__") or isinstance(given, (str, bytes, Mapping, Set)) or getattr(given, "ndim", 1) != 1:
         raise KindError(f"{name} is {told(given)}; give a list with a whole number for each hop, as [15, 10]")
-    found = [number(f, f"{name}[{k}]", "say a whole number of neighbors, 0 for none or -1 for all of them") for k, f in enumerate(given)]
+    found = [number(f, f"{name}[{k}]", "use a whole number of neighbors, 0 for none or -1 for all of them") for k, f in enumerate(given)]
     for k, f in enumerate(found):
         if not -1 <= f <= 1 << 20:
             raise UsageError(f"{name}[{k}] is {f}; pass 0 (none) to 1048576 neighbors per hop, or -1 for all of them")
@@ -277,7 +277,7 @@ def ranks(rank: Any, ranks: Any, seeds: Any, what: str = "seeds", group: Any = N
             raise UsageError(f"{'rank' if ranks is None else 'ranks'} is set and {'ranks' if ranks is None else 'rank'} is not; pass both, or leave both out")
         rank, ranks = (0, 1) if rank is None else (counted(rank, "rank"), counted(ranks, "ranks"))
     elif ranks != "torchrun" or rank is not None:
-        raise UsageError(f"rank={told(rank)}, ranks='{ranks}': say two numbers, or ranks='torchrun' alone")
+        raise UsageError(f"rank={told(rank)}, ranks='{ranks}': use two numbers, or ranks='torchrun' alone")
     else:
         world = sys.modules.get("torch.distributed")
         if world is not None and world.is_available() and world.is_initialized():
@@ -300,7 +300,7 @@ def ranks(rank: Any, ranks: Any, seeds: Any, what: str = "seeds", group: Any = N
 def _environment(name: str) -> int | None:
     said = os.environ.get(name)
     if said is not None and not said.isdecimal():
-        raise UsageError(f"the environment says {name}='{said}', and torchrun says a number; unset it, or say rank and ranks as numbers")
+        raise UsageError(f"the environment says {name}='{said}', and torchrun says a number; unset it, or use rank and ranks as numbers")
     return None if said is None else int(said)
 
 

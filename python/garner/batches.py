@@ -30,7 +30,7 @@ def window_alone(said: Mapping[str, Any]) -> None:
     """Refuses options of garner.Loader for a graph that is split over ranks, which samples without it."""
     for name in said:
         if name != "window":
-            raise UsageError(f"loading: '{name}' is not over a graph that is split; say window alone")
+            raise UsageError(f"loading: '{name}' is not over a graph that is split; use window alone")
 
 
 Each = TypeVar("Each")  # a tensor, or of several types a dict of them
@@ -437,7 +437,7 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
         options["edge_ids"] = True
     batch_size = _checks.number(batch_size, "batch_size")
     if batch_size < 1:
-        raise UsageError(f"batch_size={batch_size}: say 1 or more")
+        raise UsageError(f"batch_size={batch_size}: use 1 or more")
     seed = None if seed is None else _checks.number(seed, "seed")
     _require_kinds(graph, options, shuffle=shuffle, drop_last=drop_last)
     of_links = _links(graph, relations, nodes, seeds, seed_times, edge_label_index, edge_label, neg_sampling, options)
@@ -478,7 +478,7 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
             if not automatic:
                 raise
             pipeline.warn_once("garner.torch.loader samples on the CPU, since the graph is in use there; make the loader before other users of the graph, or "
-                               "say device='cpu'")
+                               "use device='cpu'")
             device = "cpu"
     asked = ahead_options(loading)
     if isinstance(graph, RemoteGraph):
@@ -510,15 +510,15 @@ def _require_kinds(graph: Any, options: dict[str, Any], **flags: Any) -> None:
     if options.get("scores") is not None and isinstance(graph, (Graph, RemoteGraph)):
         _checks.scores(options["scores"], len(graph), "vertices")
     if options.get("times") is not None and options.get("temporal") is None:
-        raise UsageError("times are given, and temporal is not; say temporal='uniform' or 'last', or leave times out")
+        raise UsageError("times are given, and temporal is not; use temporal='uniform' or 'last', or leave times out")
 
 
 def _links(graph: Any, relations: hetero.Relations | None, num_nodes: Mapping[Any, int], seeds: Any, seed_times: Any, given: Any, label: Any,
            neg_sampling: Any, options: Mapping[str, Any]) -> Links | None:
-    """What edge_label_index= and its companions say; None: mini-batches begin at nodes."""
+    """What edge_label_index= and its companions hold; None: mini-batches begin at nodes."""
     temporal, times = options.get("temporal") is not None, options.get("times")
     if seed_times is not None and not temporal and not isinstance(graph, RemoteGraph):
-        raise UsageError("seed_times are given, and temporal is not; say temporal='uniform' or 'last', or leave seed_times out")
+        raise UsageError("seed_times are given, and temporal is not; use temporal='uniform' or 'last', or leave seed_times out")
     if given is None:
         for value, name in ((label, "edge_label"), (neg_sampling, "neg_sampling")):
             if value is not None:
@@ -540,7 +540,7 @@ def _links(graph: Any, relations: hetero.Relations | None, num_nodes: Mapping[An
         if not label.dim() or len(label) != len(row):
             raise UsageError(f"edge_label: {len(label) if label.dim() else 'a number'} for {len(row)} links; give each one")
         if negatives is not None and not negatives.is_binary():
-            raise UsageError("edge_label: triplets have no labels; leave it out, or say neg_sampling='binary'")
+            raise UsageError("edge_label: triplets have no labels; leave it out, or use neg_sampling='binary'")
         if negatives is not None and label.numel() and label.min() == 0:  # which negatives have
             label = label + 1
     if temporal and seed_times is None:
@@ -556,7 +556,7 @@ def _over_ranks(graph: RemoteGraph, fanouts: list[int], device: Any, options: di
         raise UsageError("seed_times: temporal sampling is not over a graph that is split by vertices; leave it out, or open the whole graph")
     window_alone(made.loading)
     if not 1 <= made.window <= most_together:
-        raise UsageError(f"loading: a window of {made.window} mini-batches; say 1 to {most_together}")
+        raise UsageError(f"loading: a window of {made.window} mini-batches; use 1 to {most_together}")
     said = f"{len(made)} mini-batches of {made.batch_size}, seed {made.seed}, windows of {made.window}"
     made.draws = Draws(graph, fanouts, device, options, said)
     made.sampler = made.draws.sampler

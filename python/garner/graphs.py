@@ -42,9 +42,9 @@ def build(source: Any, target: Any = None, weights: Any = None, *, num_nodes: in
     if isinstance(weights, (str, bool)):
         raise TypeError(f"build(): weights={_checks.told(weights)}; give an array, one number per edge")
     if num_nodes is not None:
-        num_nodes = _checks.number(num_nodes, "num_nodes", "say how many there are, a whole number")
+        num_nodes = _checks.number(num_nodes, "num_nodes", "name how many there are, a whole number")
         if num_nodes < 0:
-            raise UsageError(f"num_nodes {num_nodes}: say 0 or more")
+            raise UsageError(f"num_nodes {num_nodes}: use 0 or more")
     return _garner._build(source, target, weights, num_nodes, undirected=undirected, keep_duplicates=keep_duplicates, keep_loops=keep_loops,
                           in_edges=in_edges, numbering=numbering, id_bytes=id_bytes, random_weights=random_weights, weight_seed=weight_seed,
                           memory_limit=memory_limit)
@@ -76,7 +76,7 @@ def _edges_of(given: Any, weights: Any, num_nodes: int | None, undirected: bool 
         name = weights if isinstance(weights, str) else "edge_weight"
         if weights is None or weights is True or isinstance(weights, str):
             if name not in given and weights is not None:
-                raise InputError(f"these data have no '{name}'; give them one, or say weights=False")
+                raise InputError(f"these data have no '{name}'; give them one, or use weights=False")
             weights = given[name].detach() if name in given else None
         elif weights is False:
             weights = None
@@ -90,15 +90,15 @@ def _edges_of(given: Any, weights: Any, num_nodes: int | None, undirected: bool 
         try:
             ids = [operator.index(node) for node in nodes]
         except TypeError:
-            raise UsageError("the nodes of this graph are not all whole numbers; say networkx.convert_node_labels_to_integers(graph) first") from None
+            raise UsageError("the nodes of this graph are not all whole numbers; use networkx.convert_node_labels_to_integers(graph) first") from None
         if ids and min(ids) < 0:
-            raise InputError(f"node {min(ids)}: ids are 0 or more; say networkx.convert_node_labels_to_integers(graph) first")
+            raise InputError(f"node {min(ids)}: ids are 0 or more; use networkx.convert_node_labels_to_integers(graph) first")
         name = weights if isinstance(weights, str) else "weight"
         edges = list(given.edges(data=name))
         if weights is None or weights is True or isinstance(weights, str):
             have = [w for *_, w in edges if w is not None]
             if have and len(have) < len(edges) or not have and edges and weights is not None:
-                raise InputError(f"{len(edges) - len(have)} of {len(edges)} edges have no '{name}'; give them one, or say weights=False")
+                raise InputError(f"{len(edges) - len(have)} of {len(edges)} edges have no '{name}'; give them one, or use weights=False")
             weights = np.array(have) if have else None
         elif weights is False:
             weights = None
@@ -128,7 +128,7 @@ def random_walk(graph: Graph, start: Any, walk_length: int, p: float = 1.0, q: f
     """
     walk_length = _checks.number(walk_length, "walk_length")
     if walk_length < 1:
-        raise UsageError(f"walk_length={walk_length}: say 1 or more")
+        raise UsageError(f"walk_length={walk_length}: use 1 or more")
     nodes, edge = _garner._random_walks(graph, start, walk_length, p=p, q=q, seed=seed, side=side, edge_ids=bool(return_edge_indices), device=device,
                                         access=access, edges=edges)
     nodes = nodes.reshape(-1, walk_length + 1)

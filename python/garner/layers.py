@@ -159,7 +159,7 @@ def _edges_of(edges: Any, hops: int | None, sources: int, device: torch.device, 
         raise TypeError(f"aggregate(): edges is {_checks.told(edges)}: give a mini-batch, or (row, col, number of targets)")
     row, col = _checks.tensor(edges[0], "row"), _checks.tensor(edges[1], "col")
     compiling = torch.compiler.is_compiling()  # then a number may be a symbol
-    targets = edges[2] if compiling else _checks.number(edges[2], "edges[2]", "say how many targets there are")
+    targets = edges[2] if compiling else _checks.number(edges[2], "edges[2]", "name how many targets there are")
     if row.dim() != 1 or row.shape != col.shape or targets < 0 or (
             row.numel() and not all(_checks.kind(end).startswith(("int", "uint")) for end in (row, col))):
         raise UsageError(f"row of shape {tuple(row.shape)} and {row.dtype}, col of {tuple(col.shape)} and {col.dtype}, {targets} targets; "
@@ -188,10 +188,10 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
     if not isinstance(rows, torch.Tensor) or rows.dtype not in kinds or rows.dim() < 1 or rows.layout != torch.strided:
         raise UsageError(f"rows: {getattr(rows, 'dtype', type(rows).__name__)}; give a tensor of float32, float64, float16 or bfloat16, a row a source")
     if how not in ("sum", "mean", "gcn"):
-        raise UsageError(f"how '{how}': say sum, mean or gcn")
+        raise UsageError(f"how '{how}': use sum, mean or gcn")
     if isinstance(edges, Shard):
         if weights is not None or degrees is not None or hops is not None:
-            raise UsageError("weights, degrees, hops: a part of a graph has its own; say weighted=True to garner.torch.shard")
+            raise UsageError("weights, degrees, hops: a part of a graph has its own; use weighted=True to garner.torch.shard")
         return aggregate_over(edges, rows, how)
     sources = rows.shape[0]
     over = _edges_of(edges, hops, sources, rows.device, grouped)

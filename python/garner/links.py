@@ -24,14 +24,14 @@ class NegativeSampling:
     def __init__(self, mode: Any, amount: float = 1, src_weight: Any = None, dst_weight: Any = None) -> None:
         self.mode = getattr(mode, "value", mode)  # PyG has an enum
         if self.mode not in ("binary", "triplet"):
-            raise UsageError(f"neg_sampling: the mode is {_checks.told(mode)}; say 'binary' or 'triplet'")
+            raise UsageError(f"neg_sampling: the mode is {_checks.told(mode)}; use 'binary' or 'triplet'")
         whole = self.is_triplet()
         try:
             self.amount: Any = int(amount) if whole else float(amount)
         except (TypeError, ValueError, OverflowError):
             self.amount = 0
         if not 0 < self.amount < math.inf or whole and self.amount != amount:
-            raise UsageError(f"neg_sampling: the amount is {_checks.told(amount)}; say how many negatives a link has, "
+            raise UsageError(f"neg_sampling: the amount is {_checks.told(amount)}; name how many negatives a link has, "
                              f"{'a whole number, 1 or more' if whole else 'more than 0'}")
         self.src_weight, self.dst_weight = src_weight, dst_weight
         self.sums: dict[str, torch.Tensor] = {}  # of the weights up to each node, by negatives_of()
@@ -74,7 +74,7 @@ def negatives_of(given: Any, sources: int, targets: int) -> Any:
     elif isinstance(given, Mapping) and "mode" in given and set(given) <= {"mode", "amount", "src_weight", "dst_weight"}:
         found = NegativeSampling(**given)
     elif given is not None and not (hasattr(given, "is_binary") and hasattr(given, "sample")):
-        raise UsageError(f"neg_sampling is {_checks.told(given)}; say 'binary', 'triplet', a number of negatives a link, ('triplet', 5), or a dict with mode, "
+        raise UsageError(f"neg_sampling is {_checks.told(given)}; use 'binary', 'triplet', a number of negatives a link, ('triplet', 5), or a dict with mode, "
                          "amount, src_weight and dst_weight")
     weights = weights_of(found, (sources, targets))
     if isinstance(found, NegativeSampling):

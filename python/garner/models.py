@@ -42,7 +42,7 @@ def _split(split: Any, vertices: int) -> Any:
         found = np.zeros(vertices, np.uint8)
         for name, vertices_of in split.items():
             if name not in ("train", "validation", "test"):
-                raise UsageError(f"split: '{name}': say train, validation and test")
+                raise UsageError(f"split: '{name}': use train, validation and test")
             _, ids = _checks.masked(_host(vertices_of, f"split['{name}']"), f"split['{name}']", vertices)
             _checks.within(ids, vertices, f"split['{name}']:")
             found[ids] = ("train", "validation", "test").index(name) + 1
@@ -73,7 +73,7 @@ class Training:
             raise TypeError(f"train(): graph={_checks.told(graph)} is not a Graph; make one with garner.build, open, read or generate")
         hops = [] if fanouts is None else _checks.fanouts(fanouts)
         if hops and num_layers is not None and num_layers != len(hops):
-            raise UsageError(f"num_layers={num_layers} and {len(hops)} fanouts; say a fanout for each layer")
+            raise UsageError(f"num_layers={num_layers} and {len(hops)} fanouts; use a fanout for each layer")
         if devices is not None:
             if device is not None or not isinstance(devices, (list, tuple)) or not devices:
                 raise UsageError(f"devices={_checks.told(devices)}" + (f" and device={_checks.told(device)}; set one of them" if device is not None else

@@ -60,7 +60,7 @@ def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
             warn_of("loading: reads='ahead'", "reads='prefetch'")
             found[name] = value = "prefetch"
         if name in _choices and value not in _choices[name]:
-            raise UsageError(f"{said_as} is {_checks.told(value)}; say {', '.join(_choices[name][:-1])} or {_choices[name][-1]}")
+            raise UsageError(f"{said_as} is {_checks.told(value)}; use {', '.join(_choices[name][:-1])} or {_choices[name][-1]}")
         if name in ("prefetch", "window", "multiprocessors", "keep_times"):
             found[name] = _checks.counted(value, said_as)
         if name == "window_bytes" and value is not None:
@@ -90,15 +90,15 @@ def _there_is(asked: Any, name: str) -> Any:
         return "cpu"
     index = asked if type(asked) is int else int(number) if number.isdecimal() else 0
     if index < 0 or not (type(asked) is int or kind in ("cuda", "device", "simulated") and (number.isdecimal() or str(asked) == kind)):
-        raise UsageError(f"{name} is {_checks.told(asked)}; say 'cpu', 'cuda', 'cuda:N' or 'simulated'")
+        raise UsageError(f"{name} is {_checks.told(asked)}; use 'cpu', 'cuda', 'cuda:N' or 'simulated'")
     if is_gpu(asked):
         there: Any = _garner.info()["devices"]
         count = len(there) if torch.cuda.is_available() else 0
         if index >= count:
             none: Any = _garner.info()["no_device"]
-            why = f"there are {count} GPUs, counted from 0; say 'cuda:0'" if count else in_python(none).partition(", or say")[0] if none else \
+            why = f"there are {count} GPUs, counted from 0; use 'cuda:0'" if count else in_python(none).partition(", or use")[0] if none else \
                 "Garner sees a GPU, and torch does not; install torch for CUDA"
-            raise DeviceError(f"{name} is {_checks.told(asked)}; {why}, or say 'cpu'")
+            raise DeviceError(f"{name} is {_checks.told(asked)}; {why}, or use 'cpu'")
     if str(asked) in ("cuda", "device"):  # as torch means it
         return f"cuda:{torch.cuda.current_device()}"
     return f"cuda:{index}" if is_gpu(asked) else asked

@@ -63,7 +63,7 @@ class Ranks:
 
     def __init__(self, group: Any, timeout: float, silence: float) -> None:
         if not timeout > 0 or not silence > 0:
-            raise UsageError(f"timeout={timeout}, silence={silence}: say seconds, more than 0")
+            raise UsageError(f"timeout={timeout}, silence={silence}: use seconds, more than 0")
         self.group, self.timeout, self.silence = group, timeout, silence
         self.rank, self.size, self.exchanges, self.names, self._others = 0, 1, 0, ["rank 0"], 0
         self._failed, self._ended, self._waits_since, self.world = "", threading.Event(), time.monotonic(), _world()
@@ -114,7 +114,7 @@ class Ranks:
         return [json.loads(bytes(one.numpy())) for one in torch.split(said, bytes_of)]
 
     def require_same(self, what: str, mine: Any, advice: str) -> None:
-        """RankError in all ranks where some say another thing than most."""
+        """RankError in all ranks where some use another thing than most."""
         self.same(what, self.all_gather(mine), advice)
 
     def same(self, what: str, said: Sequence[str], advice: str) -> None:

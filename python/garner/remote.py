@@ -181,12 +181,12 @@ def remote_rows(mine: Any, group: Any = None, *, by: str = "rank", wire: str | N
     Result: RemoteRows; its calls are made by all ranks. Errors: RankError, UsageError; IdError for an id outside the table.
     """
     if by not in ("rank", "machine"):
-        raise UsageError(f"by={_checks.told(by)}: say rank or machine")
+        raise UsageError(f"by={_checks.told(by)}: use rank or machine")
     if not hasattr(mine, "shape") or len(mine.shape) < 1:
         raise UsageError(f"mine: a {type(mine).__name__}; give this rank's rows, as a tensor, an array or a table of garner.tiered")
     wires = {None: None, "f32": None, "bf16": torch.bfloat16, "f16": torch.float16}
     if wire not in wires:
-        raise UsageError(f"wire '{wire}': say f32, bf16 or f16")
+        raise UsageError(f"wire '{wire}': use f32, bf16 or f16")
     if wires[wire] is not None and str(mine.dtype).removeprefix("torch.") != "float32":
         raise UsageError(f"wire '{wire}' of rows of {mine.dtype}: it is for float32")
     all_ranks = ranks_of(group, timeout=timeout)

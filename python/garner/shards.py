@@ -22,7 +22,7 @@ class Shard:
 
     def __init__(self, graph: Graph, ranks: Ranks, side: str, weighted: bool, balance: str, deterministic: bool, wire: str | None, device: Any) -> None:
         if wire not in _wires:
-            raise UsageError(f"wire '{wire}': say f32, bf16 or f16")
+            raise UsageError(f"wire '{wire}': use f32, bf16 or f16")
         self.group, self.rank, self.ranks = ranks, ranks.rank, ranks.size
         if device is None:
             device = torch.cuda.current_device() if torch.cuda.is_available() and _garner.info()["devices"] else "cpu"
@@ -60,7 +60,7 @@ class Shard:
             said = f"{rows.dtype} of shape {tuple(rows.shape)}" if isinstance(rows, torch.Tensor) else type(rows).__name__
             raise UsageError(f"rows: {said}; give a tensor of float32, a row for each of the part's {len(self)} vertices")
         if rows.device != self.device:
-            raise UsageError(f"rows: on {rows.device}, and the part on {self.device}; bring them there, or say device= to garner.torch.shard")
+            raise UsageError(f"rows: on {rows.device}, and the part on {self.device}; bring them there, or use device= to garner.torch.shard")
         width = math.prod(rows.shape[1:])
         if width not in self._widths:  # ranks that differ would wait for each other
             self.group.require_same("rows", f"{width} columns", "give all ranks rows of one width, in one order of calls")
@@ -121,5 +121,5 @@ def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool =
         raise TypeError(f"shard(): graph={_checks.told(graph)} is not a Graph; make one with garner.build, open, read or generate")
     all_ranks = ranks_of(group, timeout=timeout)
     all_ranks.require_same("graph", f"{graph.info.num_nodes} vertices and {graph.info.num_edges} edges, digest {graph.digest():016x}", "open the same file in all")
-    all_ranks.require_same("shard()", f"{side} {balance} {'deterministic' if deterministic else 'fast'} {wire}{' weighted' if weighted else ''}", "say the same in all")
+    all_ranks.require_same("shard()", f"{side} {balance} {'deterministic' if deterministic else 'fast'} {wire}{' weighted' if weighted else ''}", "use the same in all")
     return Shard(graph, all_ranks, side, weighted, balance, deterministic, wire, device)

@@ -63,7 +63,7 @@ class Draws:
         made: tuple[SplitSampler, list[str]] = _made_alike(
             ranks, lambda: SplitSampler(graph.part, fanouts, device=device, **options), lambda _: f"fanouts {list(fanouts)}, {said}{told}")
         self.sampler = made[0]
-        ranks.same("loader()", made[1], "say the same in all")
+        ranks.same("loader()", made[1], "use the same in all")
         self._ids = ranks.another() if ranks.size > 1 else None
         self._edge_ids = bool(options.get("edge_ids"))
         self._one = threading.Lock()  # iterators at the same time have a thread each
@@ -157,7 +157,7 @@ def remote_graph(mine: Any, group: Any = None, *, side: str = "in", balance: str
     mine: a Graph that all ranks have opened, of which the part is copied, so that it may go then; or this rank's block as (offsets, targets) or
     (offsets, targets, weights): tensors or arrays, targets by their positions among all nodes; a list holds what its node draws.
     side: of a Graph: 'in': a node draws those whose edges lead to it; 'out'. balance: parts have as many 'edges' each, or 'nodes'.
-    weighted: keeps a Graph's weights, for loaders that say weighted=True. timeout: as of garner.torch.ranks.
+    weighted: keeps a Graph's weights, for loaders that use weighted=True. timeout: as of garner.torch.ranks.
     Each hop of a window of mini-batches asks the owners of its nodes, in four exchanges, on a thread while others are learned from.
     Result: RemoteGraph; its calls are made by all ranks. Errors: RankError names ranks with another graph (sizes, lengths of lists and order
     are compared) or whose arrays are wrong; UsageError, IdError, InputError.

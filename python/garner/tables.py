@@ -52,7 +52,7 @@ class _NumPy:
         try:
             import ml_dtypes  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
-            raise UsageError("NumPy knows no bfloat16; say dtype='f32', give ids as torch tensors, or install ml_dtypes") from None
+            raise UsageError("NumPy knows no bfloat16; use dtype='f32', give ids as torch tensors, or install ml_dtypes") from None
         return np.dtype(ml_dtypes.bfloat16)
 
     def device(self, name: str) -> Any:
@@ -211,7 +211,7 @@ class Tiered(Generic[Rows]):
     place (on a device the mistakes of training loops come as -1, and wrapping would hide them).
     It answers what a tensor of rows answers: shape, dtype, ndim, dim(), size(), numel(), nbytes, device, index_select(0, ids), to() where
     it is; where torch is imported it also is a torch.Tensor, so that PyG takes it for features. What would need all rows at one place is
-    refused: numpy.asarray (say numpy() for a copy of all rows), arithmetic, other dimensions, writing.
+    refused: numpy.asarray (use numpy() for a copy of all rows), arithmetic, other dimensions, writing.
     It goes to other processes, files and copies by name: made of a .npy file, or of a garner.shared table.
     Errors: IdError (an InputError and an IndexError) for an id outside the table, UsageError for another type than an id's.
     """
@@ -277,7 +277,7 @@ class Tiered(Generic[Rows]):
     def index_select(self, dim: int, index: Any) -> Any:
         """table[index], as torch asks; rows alone are selected: dim 0."""
         if dim not in (0, -self.ndim):
-            raise UsageError(f"index_select along dimension {dim}: a tiered table gathers whole rows; say 0, and index its result for columns")
+            raise UsageError(f"index_select along dimension {dim}: a tiered table gathers whole rows; use 0, and index its result for columns")
         return self.gather(index)
 
     def to(self, *to: Any, **how: Any) -> Self:
@@ -286,7 +286,7 @@ class Tiered(Generic[Rows]):
             if asked is None or isinstance(asked, bool) or str(asked) in (str(self.device), str(self.dtype), str(self.device).split(":")[0]):
                 continue
             raise UsageError(f"to({asked}): a tiered table stays where it is ({self.device}) and as it is ({self._table.kind}); give ids that "
-                             f"lie on a device to get their rows there, say device=... to garner.tiered, or gather(ids, dtype=...)")
+                             f"lie on a device to get their rows there, use device=... to garner.tiered, or gather(ids, dtype=...)")
         return self
 
     def cpu(self) -> Self:
@@ -299,7 +299,7 @@ class Tiered(Generic[Rows]):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is not True:
-            raise UsageError(f"a tiered table of {self.nbytes} bytes becomes no array unasked; say table.numpy() for a copy of all rows, or "
+            raise UsageError(f"a tiered table of {self.nbytes} bytes becomes no array unasked; use table.numpy() for a copy of all rows, or "
                              "gather some: table[ids]")
         return np.asarray(self.numpy(), dtype)
 
@@ -532,7 +532,7 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
     converted by a gather. Rows of other numbers come bit for bit, in their dtype. A file of other elements (void, text) comes as uint8,
     with a RuntimeWarning.
     dtype: what the elements are, whatever the array or file calls them: 'f32', 'f16', 'bf16', 'i8', 'i64' or 'u8', of as many bytes (or
-    from or to bytes); nothing is converted. NumPy's files have no name for bfloat16 (ml_dtypes writes '<V2'): say 'bf16'.
+    from or to bytes); nothing is converted. NumPy's files have no name for bfloat16 (ml_dtypes writes '<V2'): use 'bf16'.
     feature_cache: bytes of rows kept in GPU memory, as "8GiB"; None: from what is free. peers, peer_cache: devices with fast links to each
     other, and the bytes of rows that each holds for all. scores: shape (rows,), float32: which rows are the hottest; None: the first.
     host_cache: for a file: so many bytes of its hottest rows are kept in host memory, the others stay in the file; of these file_cache bytes (None: a
@@ -603,7 +603,7 @@ def _again(made: dict[str, Any], shape: tuple[int, ...], kind: str) -> Tiered[An
 
 def _seconds(wait: Any) -> None:
     if not isinstance(wait, (int, float)):
-        raise TypeError(f"timeout={_checks.told(wait)}: say a number of seconds")
+        raise TypeError(f"timeout={_checks.told(wait)}: use a number of seconds")
 
 
 def _code(dtype: Any) -> tuple[int, int]:
@@ -688,7 +688,7 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
         except TypeError:
             raise UsageError(f"{features} is not a shape; for a table of these numbers give an array") from None
         if any(n < 0 for n in shape):
-            raise UsageError(f"shape {features}: say 0 or more")
+            raise UsageError(f"shape {features}: use 0 or more")
         return _garner._create_shared(name, shape, _code(np.float32 if dtype is None else dtype), bool(replace_stale))
     features = _checks.table(features, "shared") if _is_torch(features) else _checks.host(_checks.table(features, "shared"), "shared")
     made = _garner._create_shared(name, list(features.shape), _code(features.dtype if dtype is None else dtype), bool(replace_stale))

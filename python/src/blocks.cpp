@@ -60,7 +60,7 @@ std::map<std::string, negative_kind> const negatives{{"binary", negative_kind::b
 
 edge_direction side_of(std::string const& side) {
   auto const found = sides.find(side);
-  if (found == sides.end()) refuse(errc::usage, "side '" + side + "': say in, out");
+  if (found == sides.end()) refuse(errc::usage, "side '" + side + "': use in, out");
   return found->second;
 }
 block_options options_of(keywords& given) {

@@ -191,7 +191,7 @@ execution_device place_of(nb::handle spec) {
   if (spec.is_none()) return default_place();
   int index = 0;
   if (!nb::isinstance<nb::str>(spec) && !nb::isinstance<nb::bool_>(spec) && nb::try_cast(spec, index)) {
-    if (index < 0) refuse(errc::usage, "device " + std::to_string(index) + ": devices count from 0; for the CPU say 'cpu'");
+    if (index < 0) refuse(errc::usage, "device " + std::to_string(index) + ": devices count from 0; for the CPU use 'cpu'");
     return {device_kind::cuda, index};
   }
   std::string said = nb::str(spec).c_str();  // a torch.device says "cuda:1"
@@ -205,7 +205,7 @@ execution_device place_of(nb::handle spec) {
     auto const [last, problem] = std::from_chars(number, end, index = 0);
     known = problem == std::errc() && last == end && index >= 0;
   }
-  if (!known) refuse(errc::usage, "device is '" + said + "'; say 'cpu', 'cuda', 'cuda:N', N or 'simulated'");
+  if (!known) refuse(errc::usage, "device is '" + said + "'; use 'cpu', 'cuda', 'cuda:N', N or 'simulated'");
   return {gpu ? device_kind::cuda : simulated ? device_kind::simulated : device_kind::cpu, index};
 }
 
@@ -231,7 +231,7 @@ std::optional<std::uint32_t> from_environment(char const* name) {
   char const* const end = said + std::strlen(said);
   if (auto const [last, problem] = std::from_chars(said, end, number); problem != std::errc() || last != end || last == said)
     refuse(errc::usage,
-           std::string("the environment says ") + name + "='" + said + "', and torchrun says a number; unset it, or say rank and ranks");
+           std::string("the environment says ") + name + "='" + said + "', and torchrun says a number; unset it, or use rank and ranks");
   return number;
 }
 
@@ -294,7 +294,7 @@ void widen(array const& a, char const* name, std::uint64_t* to, std::size_t step
   for (std::size_t i = 0; i < a.shape(0); ++i) {
     T const id = from[static_cast<std::int64_t>(i) * stride];
     if constexpr (std::is_signed_v<T>)
-      if (id < 0) refuse(errc::input, std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(id) + "; say 0 or more");
+      if (id < 0) refuse(errc::input, std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(id) + "; use 0 or more");
     to[i * step] = static_cast<std::uint64_t>(id);
   }
 }

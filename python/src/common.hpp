@@ -173,7 +173,7 @@ class keywords {
     }
     std::string all;
     for (auto const& choice : choices) all += (all.empty() ? "" : ", ") + choice.first;
-    refuse(errc::usage, std::string(name) + " '" + text(name, value) + "': say one of " + all);
+    refuse(errc::usage, std::string(name) + " '" + text(name, value) + "': use one of " + all);
   }
   void take_bytes(char const* name, std::optional<std::uint64_t>& into) {
     if (nb::object const value = find(name); value.is_valid()) into = bytes_of(value);

@@ -88,7 +88,7 @@ host_table table_of_file(nb::handle file, bool mapped, std::optional<element> as
   }
   t.shape = {t.rows.rows, t.rows.width};
   warn(path + ": elements are '" + t.rows.type + "', and rows come as raw bytes (uint8)" +
-       (each == 2 ? "; if they are bfloat16, which this format has no name for, say dtype='bf16'" : ""));
+       (each == 2 ? "; if they are bfloat16, which this format has no name for, use dtype='bf16'" : ""));
   return t;
 }
 

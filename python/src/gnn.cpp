@@ -264,10 +264,10 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
         refuse(errc::device, "devices=: " + told(one) + " does not exist; there are " + std::to_string(there) + ", counted from 0");
     }
   }
-  if (!(timeout > 0)) refuse(errc::usage, "timeout=" + std::to_string(timeout) + ": say seconds, more than 0");
+  if (!(timeout > 0)) refuse(errc::usage, "timeout=" + std::to_string(timeout) + ": use seconds, more than 0");
   m.kind = parse_model_kind(kind);
   m.seed = t.seed;
-  if (norm != "automatic" && norm != "none" && norm != "layer") refuse(errc::usage, "norm '" + norm + "': say none, layer or automatic");
+  if (norm != "automatic" && norm != "none" && norm != "layer") refuse(errc::usage, "norm '" + norm + "': use none, layer or automatic");
   if (norm == "automatic") {
     bool const residual = m.residual;
     suit_layers(m, residual ? 0 : static_cast<std::uint64_t>(std::count(split.data(), split.data() + split.size(), std::uint8_t{1})));

@@ -47,10 +47,10 @@ std::string name_of(weight_kind k) { return k == weight_kind::none ? "none" : k 
 std::optional<build_options::weight_options> drawn(nb::object const& range, std::uint64_t seed) {
   if (!range.is_valid() || range.is_none()) return std::nullopt;
   std::pair<double, double> ends;
-  if (!nb::try_cast(range, ends)) refuse(errc::usage, std::string("random_weights ") + shown(range) + ": say (low, high), as (1, 255)");
+  if (!nb::try_cast(range, ends)) refuse(errc::usage, std::string("random_weights ") + shown(range) + ": use (low, high), as (1, 255)");
   bool const whole = nb::isinstance<nb::int_>(nb::object(range[0])) && nb::isinstance<nb::int_>(nb::object(range[1]));
   bool const sound = 0 <= ends.first && ends.first <= ends.second && std::isfinite(ends.second) && (!whole || ends.second <= 4294967295.0);
-  if (!sound) refuse(errc::usage, std::string("random_weights ") + shown(range) + ": say (low, high) with 0 <= low <= high");
+  if (!sound) refuse(errc::usage, std::string("random_weights ") + shown(range) + ": use (low, high) with 0 <= low <= high");
   return build_options::weight_options{whole ? weight_kind::u32 : weight_kind::f32, ends.first, ends.second, seed};
 }
 
@@ -63,7 +63,7 @@ build_options build_options_of(keywords& given) {
   given.choose("numbering", o.numbering, numberings);
   given.take("id_bytes", o.id_bytes);
   if (o.id_bytes != 0 && o.id_bytes != 4 && o.id_bytes != 8)
-    refuse(errc::usage, "id_bytes " + std::to_string(o.id_bytes) + ": say 4 or 8, or 0 for what fits");
+    refuse(errc::usage, "id_bytes " + std::to_string(o.id_bytes) + ": use 4 or 8, or 0 for what fits");
   nb::object range;
   std::uint64_t seed = 1;
   given.take("random_weights", range);
@@ -149,7 +149,7 @@ py_graph build(nb::object source, nb::object target, nb::object weights, std::op
       if (std::max(edges[i].source, edges[i].target) >= *vertices)
         throw id_error("edge " + std::to_string(i) + ": " + std::to_string(edges[i].source) + " -> " + std::to_string(edges[i].target) +
                        ": of " + std::to_string(*vertices) + " vertices the ids end at " +
-                       std::to_string(std::max<std::uint64_t>(*vertices, 1) - 1) + "; say more vertices, or leave the number out");
+                       std::to_string(std::max<std::uint64_t>(*vertices, 1) - 1) + "; use more vertices, or leave the number out");
   std::vector<std::uint32_t> whole;
   std::vector<float> real;
   if (!weights.is_none()) {
@@ -245,9 +245,9 @@ nb::tuple build_adjacency(nb::object source, nb::object target, std::uint64_t so
 py_graph generate(std::string const& kind, int scale, std::uint64_t edge_factor, std::uint64_t seed, nb::kwargs options) {
   generate_options o;
   auto const found = generators.find(kind);
-  if (found == generators.end()) refuse(errc::usage, "kind '" + kind + "': say one of kron, uniform, web");
-  if (scale < 1 || scale > 31) refuse(errc::usage, "scale " + std::to_string(scale) + ": say 1 to 31");
-  if (edge_factor < 1 || edge_factor > 4096) refuse(errc::usage, "edge_factor " + std::to_string(edge_factor) + ": say 1 to 4096");
+  if (found == generators.end()) refuse(errc::usage, "kind '" + kind + "': use one of kron, uniform, web");
+  if (scale < 1 || scale > 31) refuse(errc::usage, "scale " + std::to_string(scale) + ": use 1 to 31");
+  if (edge_factor < 1 || edge_factor > 4096) refuse(errc::usage, "edge_factor " + std::to_string(edge_factor) + ": use 1 to 4096");
   o.kind = found->second;
   o.scale = scale;
   o.edge_factor = edge_factor;
@@ -258,7 +258,7 @@ py_graph generate(std::string const& kind, int scale, std::uint64_t edge_factor,
   o.build = build_options_of(given);
   given.done();
   if (where.kind == device_kind::simulated)
-    refuse(errc::usage, "device is 'simulated'; generating a graph reads no remote data; say 'cpu' or 'cuda'");
+    refuse(errc::usage, "device is 'simulated'; generating a graph reads no remote data; use 'cpu' or 'cuda'");
   build_report report;
   py_graph g(released([&] { return generate_graph(o, where, &report); }));
   g.report = report;
@@ -435,7 +435,7 @@ void add_graphs(nb::module_& m) {
           "reorder",
           [](nb::object self, std::string const& by, std::uint64_t seed, nb::object scores) {
             auto const found = orders.find(by);
-            if (found == orders.end()) refuse(errc::usage, "by '" + by + "': say one of bfs, degree, natural, random, score");
+            if (found == orders.end()) refuse(errc::usage, "by '" + by + "': use one of bfs, degree, natural, random, score");
             if ((found->second == vertex_order::score) == scores.is_none())
               refuse(errc::usage,
                      "reorder: by='score' and scores= go together; pass both, with one score per node as garner.score returns them");

@@ -33,7 +33,7 @@ struct py_hetero {
     }
     std::size_t k = 0;
     if (!nb::try_cast(nb::borrow(which), k))
-      refuse(errc::usage, std::string("adjacency(): ") + shown(which) + ": say (from, relation, to), or a position in edge_types");
+      refuse(errc::usage, std::string("adjacency(): ") + shown(which) + ": use (from, relation, to), or a position in edge_types");
     return k;
   }
   py_graph lists(nb::handle which) const {

@@ -320,7 +320,7 @@ void add_jobs(nb::module_& m) {
   nb::class_<components_phase>(m, "ComponentsPhase", "A round of 'emogi', or a step of 'afforest'.")
       .def_prop_ro("what",
                    [](components_phase const& p) {
-                     static constexpr std::array names{"round", "first_neighbours", "remaining", "all"};
+                     static constexpr std::array names{"round", "first_neighbors", "remaining", "all"};
                      return names[static_cast<std::size_t>(p.what)];
                    })
       .def_ro("vertices", &components_phase::vertices, "whose lists were looked at")

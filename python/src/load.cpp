@@ -164,7 +164,7 @@ void take_loading(keywords& given, loader_options& into) {
   char* end = nullptr;
   into.merge_share = std::strtod(said.c_str(), &end) / 100;
   if (end != said.c_str() + said.size() - 1 || !(into.merge_share > 0 && into.merge_share < 1))
-    refuse(errc::usage, "merge_reads '" + said + "': say rows, or a share of the drive's rate above 0% and below 100%");
+    refuse(errc::usage, "merge_reads '" + said + "': use rows, or a share of the drive's rate above 0% and below 100%");
 }
 
 namespace {

@@ -60,12 +60,12 @@ nb::object score(py_graph& g, nb::kwargs options) {
   if (needs_training(o.by) && train.is_none())
     refuse(errc::usage,
            "score by='" + std::string(to_string(o.by)) +
-               "' predicts a training: say train=, the ids of its nodes or a share of all as 0.1; by='degree' and 'rpr' need none");
+               "' predicts a training: use train=, the ids of its nodes or a share of all as 0.1; by='degree' and 'rpr' need none");
   if (!train.is_none()) o.train = training_of(*held, train, train_seed);
   score_result r = released([&] { return scores(*held, o); });
   if (!r.converged)
     warn("score: the scores had not come to rest after " + std::to_string(r.iterations) +
-         " iterations; say more iterations=, or a larger tolerance=");
+         " iterations; use more iterations=, or a larger tolerance=");
   return nb::cast(to_numpy(std::move(r.score)));
 }
 

@@ -128,7 +128,7 @@ void add_shared(nb::module_& m) {
           "map_for",
           [](py_shared& s, nb::object device) {
             execution_device const at = place_of(device);
-            if (at.kind != device_kind::cuda) refuse(errc::usage, "map_for: say which device, as 0 or 'cuda:1'");
+            if (at.kind != device_kind::cuda) refuse(errc::usage, "map_for: name which device, as 0 or 'cuda:1'");
             return reinterpret_cast<std::uint64_t>(released([&] { return s.table.map_for(at.index); }));
           },
           nb::arg("device"), nb::sig("def map_for(self, device: object) -> int"),

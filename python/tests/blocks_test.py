@@ -139,7 +139,7 @@ class Blocks(unittest.TestCase):
         returns = garner.random_walk(two, [0] * 2000, 2, 0.01, 1.0)
         self.assertGreater((returns[:, 2] == 0).mean(), 0.97)
         for call, error, text in ((lambda: garner.random_walk(g, [5], 3), garner.IdError, "start 5 at position 0"),
-                                  (lambda: garner.random_walk(g, [0], 3, q=-1.0), garner.UsageError, "q = -1: say a number from 0.001 to 1,000"),
+                                  (lambda: garner.random_walk(g, [0], 3, q=-1.0), garner.UsageError, "q = -1: use a number from 0.001 to 1,000"),
                                   (lambda: garner.random_walk(g, [0], 0), garner.UsageError, "walk_length=0"),
                                   (lambda: garner.random_walk(two.reorder("degree"), [0], 3, return_edge_indices=True), garner.UsageError, "reordered")):
             with self.assertRaisesRegex(error, text):

@@ -137,7 +137,7 @@ class Checks(unittest.TestCase):
                     self.assertEqual(call(f), f)
             for wrong in (0.5, 2.0, 2.7, float("nan"), "5", None, True, np.bool_(True), np.float32(0.5), 2j, [2]):
                 with self.subTest(entry=name, fanouts=repr(wrong)):
-                    self.refused(call, [wrong], r"\[0\] is .*; say a whole number")
+                    self.refused(call, [wrong], r"\[0\] is .*; use a whole number")
             for wrong in (5, "5", {2}, {"a": [2]}, None, np.array([[2]]), 2.5):
                 with self.subTest(entry=name, fanouts=repr(wrong)):
                     self.refused(call, wrong, "give a list")

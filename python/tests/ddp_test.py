@@ -163,7 +163,7 @@ class Seeds(unittest.TestCase):
         of = [[i for batch in NeighborLoader(data, [3], batch_size=16, rank=rank, ranks=2) for i in batch.input_id.tolist()] for rank in range(2)]
         self.assertEqual(of, [list(range(0, 200, 2)), list(range(1, 200, 2))])
         self.assertEqual(len(NeighborLoader(data, [3], batch_size=10)), 20)
-        for how, words in ((dict(ranks="mpi"), "say two numbers"), (dict(rank=1), "rank is set and ranks is not"), (dict(rank=3, ranks=2), "rank 3 of 2")):
+        for how, words in ((dict(ranks="mpi"), "use two numbers"), (dict(rank=1), "rank is set and ranks is not"), (dict(rank=3, ranks=2), "rank 3 of 2")):
             with self.assertRaisesRegex(garner.UsageError, words):
                 NeighborLoader(data, [3], **how)
 

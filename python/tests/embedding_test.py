@@ -65,7 +65,7 @@ class Rows(unittest.TestCase):
         with self.assertRaisesRegex(garner.InputError, "the gradient of row 2 is not a finite number"):
             e.update([1, 2], [[0, 0, 0, 0], [0, 0, float("nan"), 0]])
         self.assertTrue(np.array_equal(e.read(), before))
-        with self.assertRaisesRegex(garner.UsageError, "say sgd, adagrad or adam"):
+        with self.assertRaisesRegex(garner.UsageError, "use sgd, adagrad or adam"):
             garner.embedding(10, 4, optimizer="rmsprop")
 
 
@@ -211,7 +211,7 @@ class Aggregation(unittest.TestCase):
                                            self.twin(rows, torch.from_numpy(edges[0]), torch.from_numpy(edges[1]), targets, "sum", None), atol=1e-5))
 
     def test_learns_a_type_without_features_beside_another(self):
-        """Papers have rows that say nothing, authors none: the learned rows of authors classify the papers, as torch's own tables do."""
+        """Papers have rows that carry nothing, authors none: the learned rows of authors classify the papers, as torch's own tables do."""
         papers, authors, draw = 120, 80, torch.Generator().manual_seed(1)
         paper = torch.randint(papers, (900,), generator=draw)
         author = torch.randint(authors // 2, (900,), generator=draw) * 2 + paper % 2
@@ -252,7 +252,7 @@ class Aggregation(unittest.TestCase):
             garner.torch.aggregate(x, (one, one, 2), "gcn")
         with self.assertRaisesRegex(garner.UsageError, "int64; give a tensor of float32"):
             garner.torch.aggregate(x.long(), (one, one, 2))
-        with self.assertRaisesRegex(garner.UsageError, "say sum, mean or gcn"):
+        with self.assertRaisesRegex(garner.UsageError, "use sum, mean or gcn"):
             garner.torch.aggregate(x, (one, one, 2), "max")
         with self.assertRaisesRegex(garner.UsageError, "give one each"):
             garner.torch.aggregate(x, (one, one, 2), weights=torch.ones(3))

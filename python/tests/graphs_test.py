@@ -147,7 +147,7 @@ class Graphs(unittest.TestCase):
         for wrong in (6, -1):
             with self.assertRaises(garner.IdError):
                 g.position(wrong)
-        with self.assertRaisesRegex(garner.InputError, "say numbering='compact' if most ids are unused"):
+        with self.assertRaisesRegex(garner.InputError, "use numbering='compact' if most ids are unused"):
             garner.build([10**12, 5], [7, 10**12])
         with self.assertRaisesRegex(garner.InputError, "is more than int64 holds"):
             garner.build(np.array([2**63, 5], "u8"), [7, 8], numbering="compact").ids()

@@ -137,7 +137,7 @@ class Hetero(unittest.TestCase):
         for wrong, kind, words in [
                 (lambda: g.adjacency(("paper", "writes", "author")), garner.InputError, "has no edges 'paper writes author'; it has 'author writes paper'"),
                 (lambda: g.adjacency(2), garner.UsageError, "edge type 2 of 2"),
-                (lambda: g.adjacency("writes"), garner.UsageError, r"say \(from, relation, to\)"),
+                (lambda: g.adjacency("writes"), garner.UsageError, r"use \(from, relation, to\)"),
                 (lambda: garner.open_hetero(self.folder / "none.json"), garner.FileError, "none.json: cannot be opened"),
                 (lambda: garner.open_hetero(self.folder / "mag.json", plaice="host"), TypeError, "plaice")]:
             with self.subTest(words=words), self.assertRaisesRegex(kind, words):

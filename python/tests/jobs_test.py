@@ -172,7 +172,7 @@ class Jobs(unittest.TestCase):
                              (lambda: garner.pagerank(g, weighted=True, devices=["host", "host"]), "do not run over 2 devices"),
                              (lambda: garner.pagerank(g, weighted="weight"), "weighted"),
                              (lambda: garner.pagerank(g, personalization={0: 0, 1: 0.0}), "are all 0"),
-                             (lambda: garner.pagerank(g, personalization={0: -1.0, 1: 2}), "say a number from 0")):
+                             (lambda: garner.pagerank(g, personalization={0: -1.0, 1: 2}), "use a number from 0")):
             with self.assertRaisesRegex((ValueError, TypeError), words):
                 wrong()
 
@@ -206,7 +206,7 @@ class Jobs(unittest.TestCase):
         g = self.graph("host")
         for wrong, kind, words in [
                 (lambda: garner.bfs(g, 300), garner.InputError, "300 does not exist"),
-                (lambda: garner.bfs(g, 0, device="moon"), garner.UsageError, "say .cpu., .cuda., .cuda:N. or .simulated."),
+                (lambda: garner.bfs(g, 0, device="moon"), garner.UsageError, "use .cpu., .cuda., .cuda:N. or .simulated."),
                 (lambda: garner.bfs(g, 0, variant="fast"), garner.UsageError, "direction, emogi, levels"),
                 (lambda: garner.bfs(g, 0, access="odd"), garner.UsageError, "aligned"),
                 (lambda: garner.bfs(g, 0, edges="file"), garner.UsageError, ""),
@@ -227,7 +227,7 @@ class Jobs(unittest.TestCase):
                 (lambda: garner.BfsSearch(), TypeError, r"^BfsSearch\(\): give the graph"),
                 (lambda: garner.BfsSearch(g, 1), TypeError, r"^BfsSearch\(\): give the graph"),
                 (lambda: garner.BfsSearch(graph=g).depths(), garner.UsageError, "call run"),
-                (lambda: g.pick_sources(-1), TypeError, r"^Graph.pick_sources\(\): count=-1: say 0 or more"),
+                (lambda: g.pick_sources(-1), TypeError, r"^Graph.pick_sources\(\): count=-1: use 0 or more"),
                 (lambda: g.pick_sources(), TypeError, "count is missing"),
                 (lambda: g.save(), TypeError, "file is missing"),
                 (lambda: garner.generate("kron", "x"), TypeError, "scale='x' is not of type int"),

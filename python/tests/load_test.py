@@ -171,7 +171,7 @@ class Loaders(unittest.TestCase):
         for wrong, kind, words in [
                 (dict(seeds=[]), garner.InputError, "empty"), (dict(seeds=[1, 2, 1]), garner.InputError, "position 2 stands there twice"),
                 (dict(seeds=[1024]), garner.IdError, "1024 at position 0"), (dict(batch_size=0), garner.UsageError, "mini-batches of 0"),
-                (dict(strategy="quick"), garner.UsageError, "say automatic"), (dict(prefetch=65), garner.UsageError, "ahead"),
+                (dict(strategy="quick"), garner.UsageError, "use automatic"), (dict(prefetch=65), garner.UsageError, "ahead"),
                 (dict(rank=1), garner.UsageError, "ranks is not"), (dict(rank=2, ranks=2), garner.UsageError, "rank 2 of 2"),
                 (dict(workers=2), TypeError, "no option 'workers'"), (dict(times=[1]), garner.InputError, "1 times for 1000")]:
             with self.assertRaisesRegex(kind, words):
@@ -288,7 +288,7 @@ class Loaders(unittest.TestCase):
             os.environ["WORLD_SIZE"] = "2"
             with self.assertRaisesRegex(garner.UsageError, "the environment has WORLD_SIZE alone"):
                 self.loader(ranks="torchrun")
-        for how, words in (({"rank": 1}, "rank is set and ranks is not"), ({"ranks": "mpi"}, "say two numbers, or ranks='torchrun' alone"),
+        for how, words in (({"rank": 1}, "rank is set and ranks is not"), ({"ranks": "mpi"}, "use two numbers, or ranks='torchrun' alone"),
                            ({"rank": 1, "ranks": "torchrun"}, "ranks='torchrun' alone"), ({"rank": 2, "ranks": 2}, "rank 2 of 2")):
             with self.assertRaisesRegex(garner.UsageError, words):
                 self.loader(**how)

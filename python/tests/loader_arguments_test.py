@@ -65,7 +65,7 @@ def ones(*size):
 
 EVERY = [  # of all loaders: name, values, the error of each
     ("batch_size", (0, -1, 1.5, "4"), "batch_size"),
-    ("device", ("banana", 3.5, -1, "cuda:x", "cuda:-1", "cpu:1:2", True, [1]), "device is .*; say 'cpu'"),
+    ("device", ("banana", 3.5, -1, "cuda:x", "cuda:-1", "cpu:1:2", True, [1]), "device is .*; use 'cpu'"),
     ("device", ("cuda:99", 99, "device:99"), "device is .*GPU"),
     ("feature_cache", ("many", -1, 2.5, "-3GiB", None, True, [1]), "feature_cache is .*bytes"),
     ("graph_cache", ("many", -1, 2.5, True), "graph_cache is .*bytes"),
@@ -78,9 +78,9 @@ EVERY = [  # of all loaders: name, values, the error of each
     ("loading", ({"cache": "lots"},), "loading: cache is .*clock"),
     ("loading", ({"window_bytes": "lots"}, {"window_bytes": -1}), "loading: window_bytes is"),
     ("loading", ({"merge_reads": "perhaps"}, {"merge_reads": -1}, {"merge_reads": 0.5}), "loading: merge_reads is"),
-    ("replace", ("yes", 2, None), "replace is .*say True or False"), ("disjoint", ("no", 2), "disjoint is .*say True or False"),
-    ("labor", ("no", 2), "labor is .*say True or False"),
-    ("shuffle", ("yes", 2), "shuffle is .*say True or False"), ("drop_last", ("no", 2), "drop_last is .*say True or False"),
+    ("replace", ("yes", 2, None), "replace is .*use True or False"), ("disjoint", ("no", 2), "disjoint is .*use True or False"),
+    ("labor", ("no", 2), "labor is .*use True or False"),
+    ("shuffle", ("yes", 2), "shuffle is .*use True or False"), ("drop_last", ("no", 2), "drop_last is .*use True or False"),
     ("scores", (lambda: torch.rand(3), "high", [absent] * 40), "scores"),
     ("bogus", (3,), "bogus"),
 ]

@@ -11,7 +11,7 @@ from garner.errors import in_python
 sources = pathlib.Path(__file__).resolve().parents[2] / "src"
 # Options, functions and commands of C++ and of the program. Messages that Python cannot cause are exempt: traces, LDBC's and the reader's options,
 # peers between C++ callers, a failed certificate's report.
-foreign = re.compile(r"--(?!shm-size|gpus all|long)[a-z]|bring_to|open_graph|unified_tensor|`garner |garner (convert|info|stats|trace|score|reorder)\\b(?!\\.)|::")
+foreign = re.compile(r"--(?!shm-size|gpus all|long)[a-z]|to_device|open_graph|unified_tensor|`garner |garner (convert|info|stats|trace|score|reorder)\\b(?!\\.)|::")
 only_theirs = re.compile(r"--skip-lines is for text|record it anew|rows\\(\\)|::|plan_|please report|`garner bench")
 
 

@@ -97,8 +97,8 @@ class Models(unittest.TestCase):
 
     def test_what_is_wrong_is_said(self):
         g, features, labels, split = problem()
-        for wrong, text in ((dict(model="gat"), "gat"), (dict(norm="batch"), "say none, layer or automatic"), (dict(fanouts=[3], num_layers=2), "a fanout for each layer"),
-                            (dict(side="both"), "say in"), (dict(learning_rate=1), "learning_rate")):
+        for wrong, text in ((dict(model="gat"), "gat"), (dict(norm="batch"), "use none, layer or automatic"), (dict(fanouts=[3], num_layers=2), "a fanout for each layer"),
+                            (dict(side="both"), "use in"), (dict(learning_rate=1), "learning_rate")):
             with self.assertRaisesRegex((garner.UsageError, TypeError), text):
                 garner.train(g, features, labels, split, **{"device": "host", **wrong})
         with self.assertRaisesRegex(garner.UsageError, "0 or more|a number from 0 to 3 per node"):

@@ -101,7 +101,7 @@ class Processes(unittest.TestCase):
         for job in ("garner.bfs(garner.generate('kron', 4), 0, device='simulated')", "garner.tiered(numpy.eye(3), device='simulated')[[1]]", "garner.BlockSampler(garner.build([0], [1]), [1])"):
             code = f"import numpy, garner\ntry: {job}\nexcept garner.UsageError as e: print(e)"
             done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "GARNER_STREAMS": "foo"}, capture_output=True, text=True, timeout=60)
-            self.assertEqual((done.stdout, done.stderr), ("GARNER_STREAMS is 'foo'; say late, random:SEED with a whole number as SEED, or unset it\n", ""))
+            self.assertEqual((done.stdout, done.stderr), ("GARNER_STREAMS is 'foo'; use late, random:SEED with a whole number as SEED, or unset it\n", ""))
 
     def test_a_child_has_threads_of_its_own(self):
         here = depths()  # the parent's threads are there

@@ -292,7 +292,7 @@ class Loader(unittest.TestCase):
         self.assertGreater(batch["author", "paper"].num_edges, 0)
 
     def test_weights_with_replacement(self):
-        """As often as the weights say, each draw whatever the others of its list are; a list of nothing but zeros has none."""
+        """As often as the weights require, each draw whatever the others of its list are; a list of nothing but zeros has none."""
         weights = torch.tensor([1.0, 2.0, 0.0, 3.0, 4.0])
         star = Data(edge_index=torch.tensor([[1, 2, 3, 4, 5, 1], [0, 0, 0, 0, 0, 2]]), num_nodes=6, w=torch.cat([weights, torch.zeros(1)]))
         seen = []

@@ -159,8 +159,8 @@ class Remote(unittest.TestCase):
             for found in several_ranks.told(several_ranks.run(__file__, "split_graph", ranks, of=ranks)):
                 self.assertIn("disjoint trees: not over a graph that is split", found[0])
                 self.assertRegex(found[1], r"num_workers=\d+; rows and adjacency of other ranks")
-                self.assertIn("a window of 65 mini-batches; say 1 to 64", found[2])
-                self.assertIn("loading: 'cache' is not over a graph that is split; say window alone", found[3])
+                self.assertIn("a window of 65 mini-batches; use 1 to 64", found[2])
+                self.assertIn("loading: 'cache' is not over a graph that is split; use window alone", found[3])
 
     def test_what_is_wrong_is_said(self):
         for found in several_ranks.told(several_ranks.run(__file__, "wrong", 3, of=3)):

@@ -373,7 +373,7 @@ class Stores(unittest.TestCase):
             NeighborSampler((FeatureStore(), graph), [2], weight_attr="w")
 
     def test_how_many_nodes_there_are(self):
-        """As features and pointers say, where the last nodes have no edge and nobody says a size."""
+        """As features and pointers have it, where the last nodes have no edge and nobody says a size."""
         edge_index, x = torch.tensor([[0, 1, 2, 3, 6], [1, 2, 3, 4, 5]]), torch.arange(10.0).view(10, 1)
         order = edge_index[1].argsort(stable=True)
         colptr = torch.cat([torch.zeros(1, dtype=torch.int64), torch.bincount(edge_index[1], minlength=10).cumsum(0)])

@@ -299,7 +299,7 @@ class Samplers(unittest.TestCase):
         torch.manual_seed(3)
         self.assertTrue(torch.equal(a, random_walk(source, target, start, 5, coalesced=False)))
         self.assertFalse(torch.equal(a, random_walk(row, col, start, 5)))
-        with self.assertRaisesRegex(garner.UsageError, "do not ascend; say coalesced=True"):
+        with self.assertRaisesRegex(garner.UsageError, "do not ascend; use coalesced=True"):
             random_walk(row, col, start, 5, coalesced=False)
         with self.assertRaisesRegex(garner.IdError, "start 120 at position 0"):
             random_walk(row, col, torch.tensor([120]), 5, num_nodes=120)
@@ -393,7 +393,7 @@ class Samplers(unittest.TestCase):
                 (lambda: NeighborLoader(data, [3], labor=True, replace=True), garner.UsageError, "labor and replace"),
                 (lambda: NeighborLoader(data, [3], labor=True, weight_attr="edge_attr"), garner.UsageError, "labor and weight_attr"),
                 (lambda: NeighborLoader(data, [3], labor=True, time_attr="time"), garner.UsageError, "labor and time_attr"),
-                (lambda: RandomNodeLoader(data, 0), garner.UsageError, "num_parts is 0; say 1 or more"),
+                (lambda: RandomNodeLoader(data, 0), garner.UsageError, "num_parts is 0; use 1 or more"),
                 (lambda: RandomNodeLoader(data, "5"), garner.KindError, "num_parts"),
                 (lambda: ClusterData(hetero, 3), garner.KindError, "give Data"),
                 (lambda: ClusterData(data, 3, sparse_format="coo"), garner.UsageError, "sparse_format"),
@@ -406,11 +406,11 @@ class Samplers(unittest.TestCase):
                 (lambda: ShaDowKHopSampler(data, 2, 2.5), garner.KindError, "num_neighbors"),
                 (lambda: HGTLoader(data, [3], None), garner.KindError, "HeteroData"),
                 (lambda: HGTLoader(hetero, {"book": [3]}, "paper"), garner.UsageError, "no nodes of type 'book'"),
-                (lambda: HGTLoader(hetero, {"paper": [-1]}, "paper"), garner.UsageError, "say 0 or more"),
+                (lambda: HGTLoader(hetero, {"paper": [-1]}, "paper"), garner.UsageError, "use 0 or more"),
                 (lambda: HGTLoader(hetero, 5, "paper"), garner.UsageError, "give a list"),
                 (lambda: HGTLoader(hetero, [5], ("paper", torch.tensor([100]))), garner.IdError, "input_nodes"),
                 (lambda: garner.random_walk(garner.build([0], [1]), [0], 0), garner.UsageError, "walk_length=0"),
-                (lambda: garner.random_walk(garner.build([0], [1]), [0], 3, p=0.0), garner.UsageError, "p = 0: say a number"),
+                (lambda: garner.random_walk(garner.build([0], [1]), [0], 3, p=0.0), garner.UsageError, "p = 0: use a number"),
                 (lambda: Node2Vec(data.edge_index, 8, 3, 5), garner.UsageError, "context_size")):
             with self.assertRaisesRegex(error, text):
                 make()

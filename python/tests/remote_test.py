@@ -191,7 +191,7 @@ class RemoteRows(unittest.TestCase):
 
     def test_what_is_wrong_is_said(self):
         for found in several_ranks.told(several_ranks.run(__file__, "refused", 3)):
-            self.assertIn("by='node': say rank or machine", found["by"])
+            self.assertIn("by='node': use rank or machine", found["by"])
             self.assertIn("mine: a int; give this rank's rows", found["mine"])
             self.assertIn("it is for float32", found["wire"])
             self.assertRegex(found["widths"], r"RankError: rows: rank 1 \(.*\) has \[\[5\], 'torch.float32'\], .*; give all ranks rows of one shape")

@@ -60,7 +60,7 @@ class Scores(unittest.TestCase):
     def test_refusals(self):
         g = garner.build([0, 1], [1, 2])
         for wrong, kind, words in [
-                (lambda: garner.score(g), garner.UsageError, "say train="), (lambda: garner.score(g, train=[9]), garner.IdError, "9 does not exist"),
+                (lambda: garner.score(g), garner.UsageError, "use train="), (lambda: garner.score(g, train=[9]), garner.IdError, "9 does not exist"),
                 (lambda: garner.score(g, train=[]), garner.InputError, "empty"), (lambda: garner.score(g, train=1.5), garner.UsageError, "share"),
                 (lambda: garner.score(g, by="heat"), garner.UsageError, "heat"), (lambda: garner.score(g, train=[0], fanouts=[1025]), garner.UsageError, "1025"),
                 (lambda: garner.score(g, speed=1), TypeError, "no option 'speed'"), (lambda: garner.score(1), TypeError, "graph=1 is not a Graph"),

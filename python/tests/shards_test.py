@@ -180,11 +180,11 @@ class Shards(unittest.TestCase):
     def test_who_differs_is_named(self):
         for rank, found in enumerate(several_ranks.told(several_ranks.run(__file__, "refused", 3))):
             self.assertRegex(found["another graph"], r"RankError: graph: rank 2 \(.*, process \d+\) has 400 vertices and .* digest .*, rank 0 .* and rank 1 .*open the same")
-            self.assertRegex(found["other options"], r"RankError: shard\(\): rank 1 \(.*\) has out edges fast None, .*; say the same")
+            self.assertRegex(found["other options"], r"RankError: shard\(\): rank 1 \(.*\) has out edges fast None, .*; use the same")
             self.assertRegex(found["widths"], r"RankError: rows: rank 0 \(.*\) has 5 columns, .* 4 columns")
             self.assertRegex(found["doubles"], "UsageError: rows: torch.float64 of shape")
             self.assertRegex(found["too few"], "UsageError: rows: torch.float32 of shape .* a row for each of the part's")
-            self.assertRegex(found["weights"], "say weighted=True to garner.torch.shard")
+            self.assertRegex(found["weights"], "use weighted=True to garner.torch.shard")
             self.assertRegex(found["wire"], "UsageError: wire 'i8'")
             self.assertRegex(found["a small graph"], "UsageError: 3 shards, and .* has 2 vertices")
         for said in several_ranks.told(several_ranks.run(__file__, "another_build", 2)):

@@ -112,7 +112,7 @@ class Shared(unittest.TestCase):
                 ({"device": "simulated:1"}, garner.FileError, "these have not come .*: 0;"),
                 ({"peers": None}, garner.UsageError, "budget for peers, and no peers"),
                 ({"peers": None, "peer_cache": None}, garner.UsageError, "a group of processes .* and no peers"),
-                ({"device": "simulated:2"}, garner.UsageError, "peers must name 2"), ({"device": "simulated:x"}, garner.UsageError, "say .cpu."),
+                ({"device": "simulated:2"}, garner.UsageError, "peers must name 2"), ({"device": "simulated:x"}, garner.UsageError, "use .cpu."),
                 ({"timeout": -1}, garner.UsageError, "timeout -1"), ({"group": "../x"}, garner.UsageError, "is not a name"),
                 ({"group": b"x"}, TypeError, "under a name"), ({"timeout": "long"}, TypeError, "")]:
             with self.subTest(how=how), self.assertRaisesRegex(kind, words):

@@ -546,7 +546,7 @@ class Links(Case):
                 (lambda: loader(edge_label_index=pairs + 50), garner.IdError, "edge_label_index.0.: .* 90 nodes"), (lambda: loader(edge_label_index=pairs[:, :0]), usage, "edge_label_index: the list is empty"),
                 (lambda: loader(edge_label_index=pairs.float()), usage, "whole numbers"), (lambda: loader(edge_label=[1, 2]), usage, "2 for 500 links"),
                 (lambda: loader(edge_label_index=None, edge_label=[1, 2]), usage, "edge_label is set and edge_label_index is not"), (lambda: loader(edge_label_index=None, neg_sampling=1), usage, "neg_sampling is set and edge_label_index is not"),
-                (lambda: loader(neg_sampling="both"), usage, "say 'binary' or 'triplet'"), (lambda: loader(neg_sampling=0), usage, "amount is 0"),
+                (lambda: loader(neg_sampling="both"), usage, "use 'binary' or 'triplet'"), (lambda: loader(neg_sampling=0), usage, "amount is 0"),
                 (lambda: loader(neg_sampling=float("nan")), usage, "amount is nan"), (lambda: loader(neg_sampling=("triplet", 1.5)), usage, "whole number, 1 or more"),
                 (lambda: loader(neg_sampling=("triplet", "a")), usage, "amount is 'a'"), (lambda: loader(neg_sampling=[1, 2, 3]), usage, "neg_sampling is"),
                 (lambda: loader(neg_sampling={"strategy": "binary"}), usage, "neg_sampling is"), (lambda: loader(neg_sampling=True), usage, "neg_sampling is True"),

@@ -91,7 +91,7 @@ bulk_shape shape_of(bulk_rows const& w, bulk_options const& options, unsigned mu
 bool has_bulk_copies(int device) { return device >= 0 && on_gpu::has_bulk_copies(device); }
 
 void gather_bulk(executor& x, bulk_rows const& w, bulk_options const& options) {
-  if (w.id_bytes != 4 && w.id_bytes != 8) fail(errc::usage, "ids of {} bytes cannot be gathered; say 4 or 8", w.id_bytes);
+  if (w.id_bytes != 4 && w.id_bytes != 8) fail(errc::usage, "ids of {} bytes cannot be gathered; use 4 or 8", w.id_bytes);
   if (w.count == 0 || w.row_bytes == 0) return;
   switch (x.where().kind) {
     case device_kind::cpu:

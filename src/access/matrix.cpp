@@ -9,7 +9,7 @@ namespace garner {
 tier default_tier(execution_device, access_mode how) { return how == access_mode::paged ? tier::managed : tier::host; }
 
 void require_combination(execution_device where, tier edges, access_mode how) {
-  if (how == access_mode::bulk) fail(errc::usage, "access bulk is not for traversal; say strided, merged, aligned, paged or copied");
+  if (how == access_mode::bulk) fail(errc::usage, "access bulk is not for traversal; use strided, merged, aligned, paged or copied");
   bool const known =
       edges == tier::host || edges == tier::managed || edges == tier::file || (in_device_memory(edges) && where.kind == device_kind::cuda);
   bool const fits = (how == access_mode::paged) == (edges == tier::managed) && (how != access_mode::copied || edges == tier::host);
@@ -24,10 +24,10 @@ std::string why_not_readable_at(std::string const& name, tier edges, int device,
   if (where.kind == device_kind::cuda)
     return device == where.index || (edges == tier::host && device >= 0)  // pinned, it is mapped for all devices
                ? ""
-               : fmt::format("{}: its edges are not readable on {}; open the graph for that device, or bring_to() it there", name,
+               : fmt::format("{}: its edges are not readable on {}; open the graph for that device, or to_device() it there", name,
                              to_string(where));
   if (!in_device_memory(edges)) return "";
-  return fmt::format("{}: its edges are on device {}{}; run the algorithm on cuda:{}, or bring_to() the graph to {}", name, owner,
+  return fmt::format("{}: its edges are on device {}{}; run the algorithm on cuda:{}, or to_device() the graph to {}", name, owner,
                      owner == device ? "" : fmt::format(", for device {} to read", device), device, to_string(where));
 }
 void require_readable_at(std::string const& name, memory_block const& edges, execution_device where) {

@@ -74,7 +74,7 @@ void* common_memory::make(std::uint64_t bytes) {
 common_memory::found common_memory::open(bool pinned, std::string_view head) {
   mapping& m = *mine_;
   if (makes()) {
-    if (head.size() > most_head) fail(errc::internal, "{} bytes to say to other processes, and {} are room", head.size(), most_head);
+    if (head.size() > most_head) fail(errc::internal, "{} bytes to send to other processes, and {} are room", head.size(), most_head);
     auto& n = *new (page_) notice;
     n.bytes = m.bytes, n.process = m.process, n.descriptor = m.fd.fd;
     n.head_bytes = head.size();

@@ -163,7 +163,7 @@ void peer_group::meeting::tell_refusal() const {
 
 void peer_group::meeting::heed_refusal() const {
   if (std::atomic_ref(page->refusal).load(std::memory_order_acquire) == table::written)
-    fail(errc::usage, "the group '{}' has {} members and {} here; another process came and says {}; let all say the same", name,
+    fail(errc::usage, "the group '{}' has {} members and {} here; another process came and says {}; let all use the same", name,
          said.members, said.same, page->other);
 }
 

@@ -161,7 +161,7 @@ std::optional<common_memory::terms> rank_group::common(int device) {
 
 namespace {
 void check(std::uint32_t ranks, double timeout_seconds) {
-  if (ranks < 1 || ranks > rank_group::most_ranks) fail(errc::usage, "{} ranks: say 1 to {}", ranks, rank_group::most_ranks);
+  if (ranks < 1 || ranks > rank_group::most_ranks) fail(errc::usage, "{} ranks: use 1 to {}", ranks, rank_group::most_ranks);
   if (!(timeout_seconds >= 0)) fail(errc::usage, "timeout {}: use seconds, 0 or more", timeout_seconds);
 }
 }  // namespace

@@ -159,7 +159,7 @@ shared_table shared_table::create(std::string const& name, std::uint64_t rows, s
                                   shared_options const& options) try {
   std::filesystem::path const file = shared_file(name);
   std::uint64_t const each = bytes_of(kind);
-  if (each == 0) fail(errc::usage, "{}: unknown element {}; say f32, f16, bf16, i8, i64 or u8", file.string(), static_cast<int>(kind));
+  if (each == 0) fail(errc::usage, "{}: unknown element {}; use f32, f16, bf16, i8, i64 or u8", file.string(), static_cast<int>(kind));
   constexpr std::uint64_t most = std::uint64_t{1} << 62;
   if (width > most / each || (width && rows > most / each / width))
     fail(errc::memory, "{}: {} rows of {} elements exceed any memory; use fewer", file.string(), rows, width);
@@ -250,8 +250,7 @@ void check_header(shared_header const& h, std::filesystem::path const& file, std
 
 shared_table shared_table::attach(std::string const& name, shared_options const& options) try {
   std::filesystem::path const file = shared_file(name);
-  if (!(options.timeout_seconds >= 0))
-    fail(errc::usage, "timeout {}: use seconds, 0 or more", options.timeout_seconds);  // no number too
+  if (!(options.timeout_seconds >= 0)) fail(errc::usage, "timeout {}: use seconds, 0 or more", options.timeout_seconds);  // no number too
   auto const until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options.timeout_seconds);
   while (true) {
     check_interrupted();

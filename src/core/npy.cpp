@@ -88,7 +88,7 @@ struct npy_layout::header {
     skip();
     if (!rest.empty()) bad("something follows its header");
     if (descr.empty()) bad("its header has no descr");
-    if (order != "False" && order != "True") bad("its header does not say fortran_order False or True");
+    if (order != "False" && order != "True") bad("its header lacks fortran_order False or True");
     if (!has_shape) bad("its header has no shape");
   }
 };

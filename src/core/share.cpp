@@ -58,7 +58,7 @@ mps_state mps_here() {
 void require_mps(mps_state const& s) {
   constexpr char const* how =
       "start it with `nvidia-cuda-mps-control -d`, set CUDA_MPS_ACTIVE_THREAD_PERCENTAGE (6 is 8 of 132 multiprocessors) and start the "
-      "program anew, or say partition or grid";
+      "program anew, or use partition or grid";
   if (!s.runs) fail(errc::device, "no Multi-Process Service runs here (no process answers in {}); {}", s.folder, how);
   double const percent = number(s.percentage);
   if (!(percent > 0 && percent <= 100))
@@ -72,7 +72,7 @@ device_share::device_share(int device, sm_share const& wanted) : device_(device)
   device::require(device);
   auto const all = static_cast<unsigned>(device::describe(device).multiprocessors);
   if (wanted.multiprocessors == 0 && kind_ != share_kind::all && kind_ != share_kind::mps)
-    fail(errc::usage, "a share of no multiprocessors; device {} has {}, say how many", device, all);
+    fail(errc::usage, "a share of no multiprocessors; device {} has {}, name how many", device, all);
   multiprocessors_ = rest_ = all;
   if (kind_ == share_kind::mps) {
     require_mps(mps_here());
@@ -104,7 +104,7 @@ device_share::device_share(int device, sm_share const& wanted) : device_(device)
       return;
     }
     if (kind_ == share_kind::partition)
-      fail(errc::device, "device {}: {} multiprocessors cannot be reserved: {}; say grid:{} or mps", device, wanted.multiprocessors, why,
+      fail(errc::device, "device {}: {} multiprocessors cannot be reserved: {}; use grid:{} or mps", device, wanted.multiprocessors, why,
            wanted.multiprocessors);
     instead = "; no partition: " + why;
   }

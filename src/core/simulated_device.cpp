@@ -45,7 +45,7 @@ stream_rule parse_rule(std::string_view text) {
     auto const [end, problem] = std::from_chars(seed.data(), seed.data() + seed.size(), r.seed);
     if (!seed.empty() && problem == std::errc() && end == seed.data() + seed.size()) return r;
   }
-  fail(errc::usage, "GARNER_STREAMS is '{}'; say late, random:SEED with a whole number as SEED, or unset it", text);
+  fail(errc::usage, "GARNER_STREAMS is '{}'; use late, random:SEED with a whole number as SEED, or unset it", text);
 }
 
 struct stream;

@@ -13,7 +13,7 @@ void require_readable(executor& x, void const* at, char const* what) {
 
 void require_ids(id_span const& ids) {
   std::uint32_t const bytes = ids.id_bytes();
-  if (bytes != 4 && bytes != 8) fail(errc::usage, "ids of {} bytes; say 4 or 8", bytes);
+  if (bytes != 4 && bytes != 8) fail(errc::usage, "ids of {} bytes; use 4 or 8", bytes);
   if (ids.is_unsigned() && bytes != 8) fail(errc::usage, "unsigned ids of {} bytes; widen them to 8", bytes);
   if (ids.size() && !ids.data()) fail(errc::usage, "{} ids and no data", ids.size());
   if (reinterpret_cast<std::uintptr_t>(ids.data()) % bytes != 0)

@@ -20,7 +20,7 @@ cache_plan::cache_plan(std::uint64_t slots, cache_policy policy, std::span<float
       next_(slots, unknown),
       last_(slots) {
   if (slots == 0 || slots >= number_table<std::uint32_t>::none)
-    fail(errc::usage, "a cache of {} rows of a file: say 1 to 4,294,967,294", slots);
+    fail(errc::usage, "a cache of {} rows of a file: use 1 to 4,294,967,294", slots);
 }
 
 std::uint64_t cache_plan::metadata_bytes() const { return owner_.size() * (8 + 1 + 1) + slot_of_.places() * 4; }
@@ -104,7 +104,7 @@ void cache_plan::put(std::uint64_t id, std::uint32_t slot, std::uint8_t next, st
 namespace {
 [[noreturn]] void too_many(std::uint64_t slots) {
   fail(errc::usage,
-       "a mini-batch has more rows in the file than the {} that their cache holds; say a larger budget for it, or smaller "
+       "a mini-batch has more rows in the file than the {} that their cache holds; use a larger budget for it, or smaller "
        "mini-batches",
        slots);
 }
@@ -208,7 +208,7 @@ std::vector<std::uint32_t> cache_plan::victims(std::uint64_t wanted) const {
 // --- a trace -----------------------------------------------------------------------------------------------------------------------------
 cache_run simulate_cache(std::span<std::vector<std::uint64_t> const> trace, cache_question const& q) {
   if (q.window >= cache_plan::most_ahead)
-    fail(errc::usage, "a window of {} mini-batches: say 0 to {}", q.window, cache_plan::most_ahead - 1);
+    fail(errc::usage, "a window of {} mini-batches: use 0 to {}", q.window, cache_plan::most_ahead - 1);
   std::vector<bool> constant;
   if (q.constant_rows) {
     if (q.scores.empty()) fail(errc::usage, "rows that stay in host memory are the hottest by score; give scores");
@@ -252,7 +252,7 @@ double in_time(drive_rate const& d, double seconds) {
 }  // namespace
 
 std::uint64_t required_requests(drive_rate const& d, double share) {
-  if (!(share > 0 && share < 1)) fail(errc::usage, "{} of a drive's rate: say more than 0 and less than 1", share);
+  if (!(share > 0 && share < 1)) fail(errc::usage, "{} of a drive's rate: use more than 0 and less than 1", share);
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(in_time(d, d.seconds + d.system_seconds) * share / (1 - share))));
 }
 std::uint32_t merged_batches(std::span<std::uint64_t const> reads, std::uint64_t required) {

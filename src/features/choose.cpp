@@ -97,12 +97,12 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   run.strategy = options.strategy, run.order = options.order;
   run.rows = q.ids;
   if (run.strategy == gather_strategy::bulk && q.converted)
-    fail(errc::usage, "the copy engine brings rows as they are and converts none; say aligned, or no conversion");
+    fail(errc::usage, "the copy engine brings rows as they are and converts none; use aligned, or no conversion");
   bool const staged = run.strategy == gather_strategy::staged, sortable = q.ids <= most_sorted;
   if (staged && run.order != gather_order::automatic && run.order != gather_order::none)
-    fail(errc::usage, "a staged gather takes ids as they come; say order none or another way than staged");
+    fail(errc::usage, "a staged gather takes ids as they come; use order none or another way than staged");
   if (staged && options.duplicates == gather_duplicates::once)
-    fail(errc::usage, "a staged gather sends a row for each id; say duplicates repeat or another way than staged");
+    fail(errc::usage, "a staged gather sends a row for each id; use duplicates repeat or another way than staged");
 
   // The model for rows in host memory, of which this many ids are requested uniformly.
   std::uint64_t const table = q.far_rows * q.row_bytes, near = q.rows - q.far_rows;

@@ -29,7 +29,9 @@ std::string_view to_string(gather_duplicates d) { return duplicates[static_cast<
 std::string_view to_string(cache_policy p) { return policies[static_cast<std::size_t>(p)]; }
 std::string_view to_string(reads_by r) { return readers[static_cast<std::size_t>(r)]; }
 element parse_element(std::string_view text) { return parse_name<element>(elements, text, "element type"); }
-gather_strategy parse_gather_strategy(std::string_view text) { return parse_name<gather_strategy>(strategies, text, "strategy of a gather"); }
+gather_strategy parse_gather_strategy(std::string_view text) {
+  return parse_name<gather_strategy>(strategies, text, "strategy of a gather");
+}
 gather_order parse_gather_order(std::string_view text) { return parse_name<gather_order>(orders, text, "order of a gather"); }
 gather_duplicates parse_gather_duplicates(std::string_view text) {
   return parse_name<gather_duplicates>(duplicates, text, "treatment of duplicates");

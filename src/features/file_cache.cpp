@@ -24,7 +24,7 @@ file_cache::file_cache(execution_device where, std::shared_ptr<stored_rows const
   if (where.kind != device_kind::cpu) near_slots_ = std::min(t.device_bytes / row_bytes, in_file);
   slots_ = std::min(near_slots_ + std::min(t.host_bytes / row_bytes, in_file - near_slots_), std::uint64_t{0xfffffffe});
   if (slots_ == 0)
-    fail(errc::usage, "{} of host memory for rows on their way from {}, and a row takes {}; say more", format_bytes(t.host_bytes),
+    fail(errc::usage, "{} of host memory for rows on their way from {}, and a row takes {}; use more", format_bytes(t.host_bytes),
          file_->name(), format_bytes(table.row_bytes));
   executor x(where);
   if (near_slots_) {

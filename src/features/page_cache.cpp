@@ -220,7 +220,7 @@ page_cache::page_cache(execution_device where, std::shared_ptr<stored_rows const
   std::uint64_t const host_pages = t.host_bytes / page;
   std::uint64_t const frames = std::clamp<std::uint64_t>(near ? host_pages : host_pages / 4, 1, most_frames);
   if (host_pages < (near ? 1 : 2))
-    fail(errc::usage, "{} of host memory for pages on their way from {}, and a page takes {} bytes; say more", t.host_bytes, file_->name(),
+    fail(errc::usage, "{} of host memory for pages on their way from {}, and a page takes {} bytes; use more", t.host_bytes, file_->name(),
          page);
   std::uint64_t const all = (file_->files().size() + page - 1) / page;
   std::uint64_t const slots = std::min({near ? t.device_bytes / page : host_pages - frames, all, std::uint64_t{1} << 30});

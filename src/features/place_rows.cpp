@@ -41,10 +41,10 @@ file_shares share_file_rows(file_budget const& b) {
   if (all / b.row_bytes >= b.rows) return s;
   s.cache_bytes = b.file_cache.value_or(std::max(all / 4, std::min(all, b.row_bytes)));
   if (s.cache_bytes > all)
-    fail(errc::usage, "a file cache of {} in a host budget of {}; say a larger budget, or a smaller cache", format_bytes(s.cache_bytes),
+    fail(errc::usage, "a file cache of {} in a host budget of {}; use a larger budget, or a smaller cache", format_bytes(s.cache_bytes),
          format_bytes(all));
   if (s.cache_bytes < b.row_bytes)
-    fail(errc::usage, "{} of host memory for rows that come from the file, and a row takes {}; say a larger host budget",
+    fail(errc::usage, "{} of host memory for rows that come from the file, and a row takes {}; use a larger host budget",
          format_bytes(s.cache_bytes), format_bytes(b.row_bytes));
   s.host = (all - s.cache_bytes) / b.row_bytes;
   return s;

@@ -117,9 +117,9 @@ void row_placement::place(tiered_options const& o) {
   if (!o.peers.empty() && where.kind != device_kind::cpu && me == o.peers.end())
     fail(errc::usage, "peers must name {} too, since it holds its share of the rows",
          where.kind == device_kind::simulated ? std::to_string(where.index) : to_string(where));
-  if (o.peers.empty() && o.peer_cache.value_or(0) > 0) fail(errc::usage, "a budget for peers, and no peers; say which devices they are");
+  if (o.peers.empty() && o.peer_cache.value_or(0) > 0) fail(errc::usage, "a budget for peers, and no peers; name which devices they are");
   if (o.peers.empty() && !o.group.empty())
-    fail(errc::usage, "a group of processes ('{}') and no peers; say at which devices they gather, all of them in the same order", o.group);
+    fail(errc::usage, "a group of processes ('{}') and no peers; use at which devices they gather, all of them in the same order", o.group);
   if (where.kind == device_kind::cpu && !source_.file) return tell("");
   row_budget b{source_.rows, row_bytes, o.feature_cache, o.peer_cache, 0, 0, 0};
   bool const at_host = where.kind == device_kind::cpu;

@@ -33,7 +33,7 @@ row_array seen_as(row_array rows, element as) try {
   std::string const said = rows.type.empty() ? std::string(to_string(rows.kind)) : rows.type;
   if (each != wanted && each != 1 && wanted != 1)
     fail(errc::usage,
-         "elements of {} bytes ({}) cannot be seen as {}, which takes {}: nothing is converted; say u8, an element of {} bytes, or convert "
+         "elements of {} bytes ({}) cannot be seen as {}, which takes {}: nothing is converted; use u8, an element of {} bytes, or convert "
          "the table first",
          each, said, to_string(as), wanted, each);
   if (bytes % wanted) fail(errc::usage, "rows of {} bytes ({}) are not a whole number of {}; use u8", bytes, said, to_string(as));

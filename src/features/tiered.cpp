@@ -140,7 +140,7 @@ struct tiered_tensor::parts {
   gather_run explain(std::uint64_t n, gather_options const& o, bool batched, std::span<row_output const> outs = {}) const {
     element const to = written(o);
     if (source.file && (o.strategy == gather_strategy::staged || o.strategy == gather_strategy::bulk))
-      fail(errc::usage, "way {} takes rows from an array, and these stay in {}; say automatic, naive, shifted or aligned",
+      fail(errc::usage, "way {} takes rows from an array, and these stay in {}; use automatic, naive, shifted or aligned",
            to_string(o.strategy), source.file->name());
     auto const on_16 = [](void const* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
     bool const engine = has_bulk && !source.file && on_16(view().far) &&
@@ -218,7 +218,7 @@ struct tiered_tensor::parts {
     if (batches.size() != outs.size())
       fail(errc::usage, "{} batches of ids and {} outputs; pass one output per batch", batches.size(), outs.size());
     if (o.load_bytes > 16 || (o.load_bytes & (o.load_bytes - 1)) != 0)
-      fail(errc::usage, "loads of {} bytes; say 1, 2, 4, 8 or 16", o.load_bytes);
+      fail(errc::usage, "loads of {} bytes; use 1, 2, 4, 8 or 16", o.load_bytes);
     element const to = written(o);
     require_scales(o.scales, source.rows, source.kind);
     if (source.file && !o.scales.empty())

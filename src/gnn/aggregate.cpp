@@ -257,7 +257,7 @@ template <class Real>
 void relation_edges<Real>::take(executor& x, sampled_subgraph::edges const& edges, std::uint64_t targets, std::uint64_t sources,
                                 std::uint64_t backward, arc_array<std::uint32_t> const* weights, weight_kind kind, Real const* own) {
   if (sources >= std::uint64_t{1} << 32 || edges.count >= std::uint64_t{1} << 32)
-    fail(errc::usage, "{} sources and {} edges in a mini-batch; say smaller ones, of less than 2^32", sources, edges.count);
+    fail(errc::usage, "{} sources and {} edges in a mini-batch; use smaller ones, of less than 2^32", sources, edges.count);
   targets_ = targets, sources_ = sources, edges_ = edges.count;
   auto* const offsets = room(x, offsets_, targets + 1, "edges of a mini-batch");
   auto* const ends = room(x, ends_, edges_, "edges of a mini-batch");

@@ -16,7 +16,7 @@ void check(dense_product<T> const& p) {
   auto const check = [](char const* name, bool transposed, std::uint64_t rows, std::uint64_t columns, std::uint64_t ld) {
     if (transposed) std::swap(rows, columns);
     if (ld < columns)
-      fail(errc::usage, "dense product: {} has {} x {} elements, and a row of it {}; say at least as many a row as there are columns", name,
+      fail(errc::usage, "dense product: {} has {} x {} elements, and a row of it {}; use at least as many a row as there are columns", name,
            rows, columns, ld);
   };
   check("a", p.transpose_a, p.m, p.k, p.lda);
@@ -44,7 +44,7 @@ std::string_view to_string(dense_math math) {
 dense_math parse_dense_math(std::string_view text) {
   for (dense_math const math : every_dense_math)
     if (text == to_string(math)) return math;
-  fail(errc::usage, "dense math '{}': say f32, tf32 or bf16", text);
+  fail(errc::usage, "dense math '{}': use f32, tf32 or bf16", text);
 }
 
 blas::blas(executor& x, dense_math math, std::size_t workspace)

@@ -99,7 +99,7 @@ cblas find_cblas(char const* named) {
     if (std::string_view(named) == "none") return {nullptr, nullptr, "GARNER_BLAS says none"};
     cblas found = open_file(named, false);
     if (!found.sgemm)
-      fail(errc::usage, "GARNER_BLAS '{}': {}; name the file of a BLAS with cblas_sgemm, such as libopenblas.so.0, or say none", named,
+      fail(errc::usage, "GARNER_BLAS '{}': {}; name the file of a BLAS with cblas_sgemm, such as libopenblas.so.0, or use none", named,
            found.about);
     return found;
   }

@@ -138,7 +138,7 @@ checkpoint checkpoint::read(std::filesystem::path const& from, kind wanted, std:
   };
   std::string const is = said(kind_key), of_version = said(version_key);
   if (is != name_of(kind::model) && is != name_of(kind::checkpoint))
-    fail(errc::input, "{}: its metadata do not say {}, so Garner did not write it; name a {} that it wrote", in.name(), kind_key,
+    fail(errc::input, "{}: its metadata lack {}, so Garner did not write it; name a {} that it wrote", in.name(), kind_key,
          name_of(wanted));
   if (of_version != version)
     fail(errc::input, "{}: is of version {}, and this Garner reads {}; read it with the Garner that wrote it", in.name(), shown(of_version),
@@ -213,7 +213,7 @@ void checkpoint::require_made_for(texts const& wanted) const {
 
 std::string const& checkpoint::fact(std::string const& name) const {
   auto const found = facts.find(name);
-  if (found == facts.end()) fail(errc::input, "{}: does not say {}; name a file that does", file, shown(name));
+  if (found == facts.end()) fail(errc::input, "{}: lacks {}; name a file that has it", file, shown(name));
   return found->second;
 }
 

@@ -27,7 +27,7 @@ std::string_view to_string(row_optimizer how) {
 row_optimizer parse_row_optimizer(std::string_view text) {
   for (row_optimizer const how : {row_optimizer::sgd, row_optimizer::adagrad, row_optimizer::adam})
     if (text == to_string(how)) return how;
-  fail(errc::usage, "unknown optimiser of rows '{}': say sgd, adagrad or adam", text);
+  fail(errc::usage, "unknown optimizer of rows '{}': use sgd, adagrad or adam", text);
 }
 std::string_view to_string(initializer how) {
   return how == initializer::normal ? "normal" : how == initializer::uniform ? "uniform" : "zero";
@@ -35,7 +35,7 @@ std::string_view to_string(initializer how) {
 initializer parse_initializer(std::string_view text) {
   for (initializer const how : {initializer::normal, initializer::uniform, initializer::zero})
     if (text == to_string(how)) return how;
-  fail(errc::usage, "unknown first values '{}': say normal, uniform or zero", text);
+  fail(errc::usage, "unknown first values '{}': use normal, uniform or zero", text);
 }
 
 namespace {
@@ -74,7 +74,7 @@ struct embedding::impl {
       fail(errc::usage, "a table of {} rows of {} bytes is more than a machine addresses", rows, record);
     if (!o.scores.empty() && o.scores.size() != rows)
       fail(errc::usage, "{} scores for a table of {} rows; give one a row", o.scores.size(), rows);
-    if (!(o.init_scale >= 0 && o.init_scale < 1e30)) fail(errc::usage, "a spread of {}: say 0 or more", o.init_scale);
+    if (!(o.init_scale >= 0 && o.init_scale < 1e30)) fail(errc::usage, "a spread of {}: use 0 or more", o.init_scale);
     require_numbers(o.scores);
     bad = {x.near(), 1, x.device(), "the status of gathers"};
     found = {x.near(), 1, x.device(), "the status of steps"};
@@ -228,11 +228,11 @@ struct embedding::impl {
   }
   void require_numbers_of(sparse_step const& s) const {
     auto const within = [](double v, double low, double below) { return v >= low && v < below; };
-    if (!(within(s.learning_rate, 0, 1e30) && s.learning_rate > 0)) fail(errc::usage, "a rate of {}: say more than 0", s.learning_rate);
-    if (!within(s.rate_decay, 0, 1e30)) fail(errc::usage, "a decay of the rate of {}: say 0 or more", s.rate_decay);
-    if (!within(s.beta1, 0, 1)) fail(errc::usage, "beta1 {}: say 0 or more, and less than 1", s.beta1);
-    if (!within(s.beta2, 0, 1)) fail(errc::usage, "beta2 {}: say 0 or more, and less than 1", s.beta2);
-    if (s.epsilon && !within(*s.epsilon, 0, 1e30)) fail(errc::usage, "an epsilon of {}: say 0 or more", *s.epsilon);
+    if (!(within(s.learning_rate, 0, 1e30) && s.learning_rate > 0)) fail(errc::usage, "a rate of {}: use more than 0", s.learning_rate);
+    if (!within(s.rate_decay, 0, 1e30)) fail(errc::usage, "a decay of the rate of {}: use 0 or more", s.rate_decay);
+    if (!within(s.beta1, 0, 1)) fail(errc::usage, "beta1 {}: use 0 or more, and less than 1", s.beta1);
+    if (!within(s.beta2, 0, 1)) fail(errc::usage, "beta2 {}: use 0 or more, and less than 1", s.beta2);
+    if (s.epsilon && !within(*s.epsilon, 0, 1e30)) fail(errc::usage, "an epsilon of {}: use 0 or more", *s.epsilon);
   }
   step_numbers numbers_of(sparse_step const& s) const {
     step_numbers n;

@@ -24,7 +24,7 @@ labelled_parts::labelled_parts(labeled_nodes const& known, std::string const& gr
     fail(errc::usage, "labels of {} x {}: answers are {} u8 or f32 a vertex, one a class", labels.width, to_string(labels.kind), o.classes);
   for (std::uint64_t v = 0; v < vertices_; ++v) {
     std::uint8_t const which = known.split[v];
-    if (which > 3) fail(errc::input, "part {} at position {} of the split: say 1 train, 2 validation, 3 test, 0 none", which, v);
+    if (which > 3) fail(errc::input, "part {} at position {} of the split: use 1 train, 2 validation, 3 test, 0 none", which, v);
     if (which == 0) continue;
     part& p = parts_[which];
     if (one) {
@@ -43,7 +43,7 @@ labelled_parts::labelled_parts(labeled_nodes const& known, std::string const& gr
       std::uint64_t const at = v * o.classes + c;
       float const answer =
           labels.kind == element::u8 ? static_cast<std::uint8_t const*>(labels.data)[at] : static_cast<float const*>(labels.data)[at];
-      if (answer != 0 && answer != 1) fail(errc::input, "answer {} of class {} at position {}: say 0 or 1", answer, c, v);
+      if (answer != 0 && answer != 1) fail(errc::input, "answer {} of class {} at position {}: use 0 or 1", answer, c, v);
       p.answers.push_back(answer);
     }
   }

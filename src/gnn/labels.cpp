@@ -92,7 +92,7 @@ std::vector<std::uint8_t> read_split(std::filesystem::path const& file) {
     std::vector<std::uint8_t> split(from.rows);
     each_number(file.string(), from, "parts of a split", [&](std::uint64_t k, std::int64_t v) {
       if (v < 0 || v > 3)
-        fail(errc::input, "{}: part {} at position {}: say 1 train, 2 validation, 3 test, 0 none", file.string(), as_text(v), k);
+        fail(errc::input, "{}: part {} at position {}: use 1 train, 2 validation, 3 test, 0 none", file.string(), as_text(v), k);
       split[k] = static_cast<std::uint8_t>(v);
     });
     return split;

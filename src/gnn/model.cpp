@@ -16,7 +16,7 @@ std::string_view to_string(row_scaling how) { return how == row_scaling::sum ? "
 row_scaling parse_row_scaling(std::string_view text) {
   for (row_scaling const how : {row_scaling::none, row_scaling::sum, row_scaling::length})
     if (to_string(how) == text) return how;
-  fail(errc::usage, "unknown scaling of rows '{}': say none, sum or length", text);
+  fail(errc::usage, "unknown scaling of rows '{}': use none, sum or length", text);
 }
 row_scaling scaling_of(tiered_tensor& features) {
   return as_error([&] {
@@ -71,7 +71,7 @@ std::string to_text(model_options const& o) {
 namespace {
 model_options const& checked(model_options const& o) {
   auto const range = [](char const* what, std::uint64_t value, std::uint64_t most) {
-    if (value < 1 || value > most) fail(errc::usage, "a model of {} {}: say 1 to {}", value, what, most);
+    if (value < 1 || value > most) fail(errc::usage, "a model of {} {}: use 1 to {}", value, what, most);
   };
   range("elements a row", o.inputs, 1u << 24);
   range("classes", o.classes, 1u << 24);
@@ -91,7 +91,7 @@ model_options options_for(model_options o, model_types const& t) {
   for (auto const& r : t.relations)
     if (r.from >= t.names.size() || r.to >= t.names.size()) fail(errc::usage, "relation '{}' between types that are not there", r.name);
   for (std::uint64_t const width : t.inputs)
-    if (width < 1 || width > 1u << 24) fail(errc::usage, "a type with rows of {} elements: say 1 to {}", width, 1u << 24);
+    if (width < 1 || width > 1u << 24) fail(errc::usage, "a type with rows of {} elements: use 1 to {}", width, 1u << 24);
   o.inputs = t.inputs[t.target];
   return o;
 }

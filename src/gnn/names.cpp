@@ -18,7 +18,7 @@ std::string_view to_string(aggregation how) {
 aggregation parse_aggregation(std::string_view text) {
   for (aggregation const how : {aggregation::sum, aggregation::mean, aggregation::gcn})
     if (to_string(how) == text) return how;
-  fail(errc::usage, "unknown aggregation '{}': say sum, mean or gcn", text);
+  fail(errc::usage, "unknown aggregation '{}': use sum, mean or gcn", text);
 }
 
 std::string_view to_string(model_kind kind) {
@@ -35,7 +35,7 @@ std::string_view to_string(model_kind kind) {
 model_kind parse_model_kind(std::string_view text) {
   for (model_kind const kind : {model_kind::gcn, model_kind::sage, model_kind::gin})
     if (to_string(kind) == text) return kind;
-  fail(errc::usage, "unknown model '{}': say gcn, sage or gin", text);
+  fail(errc::usage, "unknown model '{}': use gcn, sage or gin", text);
 }
 
 }  // namespace garner

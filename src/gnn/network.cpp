@@ -15,7 +15,7 @@ constexpr std::uint64_t no_part = ~std::uint64_t{0};
 
 void network_shape::require_kind() const {
   if ((inputs.size() > 1 || relations.size() > 1) && kind != model_kind::sage)
-    fail(errc::usage, "{} takes one type of vertices and of edges, and here are {} and {}; say sage", to_string(kind), inputs.size(),
+    fail(errc::usage, "{} takes one type of vertices and of edges, and here are {} and {}; use sage", to_string(kind), inputs.size(),
          relations.size());
 }
 

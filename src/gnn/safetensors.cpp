@@ -63,7 +63,7 @@ tensor_head head_of(std::string const& file, std::span<file_tensor const> tensor
   std::set<std::string_view> names{metadata_key};
   for (file_tensor const& t : tensors) {
     std::uint64_t const element = bytes_of_dtype(t.dtype);
-    if (!element) fail(errc::usage, "{}: tensor {}: its dtype is {}; say one of {}", file, shown(t.name), shown(t.dtype), known_dtypes());
+    if (!element) fail(errc::usage, "{}: tensor {}: its dtype is {}; use one of {}", file, shown(t.name), shown(t.dtype), known_dtypes());
     if (!names.insert(t.name).second)
       fail(errc::usage, "{}: tensor {}: {}; name it otherwise", file, shown(t.name),
            t.name == metadata_key ? "the name is that of the metadata" : "two are called so");

@@ -20,7 +20,7 @@ struct shard_aggregation::impl {
       : x(where) {
     if (shard >= options.shards) fail(errc::usage, "shard {} of {}: shards count from 0", shard, options.shards);
     if (options.strategy != shard_strategy::bulk)
-      fail(errc::usage, "rows that the caller brings by {}: say bulk", to_string(options.strategy));
+      fail(errc::usage, "rows that the caller brings by {}: use bulk", to_string(options.strategy));
     whole_graph const all(g, side, weighted, true, true);
     shard_parts const parts(all.pulled().offsets, all.vertices(), options, g.name(), 1, shard_parts::most_elsewhere);
     first = parts.first(shard), count = parts.count(shard);

@@ -37,7 +37,7 @@ namespace {
 constexpr std::uint64_t steps_unseen = 64;
 
 void check_share(char const* what, double share) {
-  if (!(share >= 0 && share < 1)) fail(errc::usage, "{} {}: say 0 to less than 1", what, share);
+  if (!(share >= 0 && share < 1)) fail(errc::usage, "{} {}: use 0 to less than 1", what, share);
 }
 
 // Plain numbers in a text, for the other ranks.
@@ -261,18 +261,18 @@ struct training::impl {
     if (o.shards && o.rank >= ranks->ranks()) fail(errc::usage, "shard {} of {}: shards count from 0", o.rank, ranks->ranks());
     if (o.shards) check_shards();
     else if (ranks && o.fanouts.empty())
-      fail(errc::usage, "{} ranks, and a step of the whole graph is not shared by ranks; say fanouts, or shards", ranks->ranks());
+      fail(errc::usage, "{} ranks, and a step of the whole graph is not shared by ranks; use fanouts, or shards", ranks->ranks());
     if (ground.several) check_types();
     else require_table(m, *ground.tables[0], *ground.one);
     if (!o.fanouts.empty() && o.fanouts.size() != m.options.layers)
-      fail(errc::usage, "{} fanouts for a model of {} layers; say one a layer", o.fanouts.size(), m.options.layers);
+      fail(errc::usage, "{} fanouts for a model of {} layers; use one a layer", o.fanouts.size(), m.options.layers);
     if (!o.dropout) o.dropout = m.options.residual && m.options.layer_norm ? 0.2 : 0.5;
     check_share("dropout", *o.dropout);
     if (!o.input_dropout) o.input_dropout = input_dropout_of(m.options, *o.dropout);
     check_share("dropout of rows", *o.input_dropout);
-    if (!(o.learning_rate > 0 && o.learning_rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.learning_rate);
+    if (!(o.learning_rate > 0 && o.learning_rate < 1e6)) fail(errc::usage, "a rate of {}: use more than 0", o.learning_rate);
     if (o.weight_decay && !(*o.weight_decay >= 0 && *o.weight_decay < 1e6))
-      fail(errc::usage, "a decay of {}: say 0 or more", *o.weight_decay);
+      fail(errc::usage, "a decay of {}: use 0 or more", *o.weight_decay);
   }
   // By the number of training nodes. An epoch of many steps learns more than one of few, so ends are counted in steps.
   void choose_unset() {
@@ -288,13 +288,13 @@ struct training::impl {
     if (!o.epochs) o.epochs = validates && *o.patience ? epochs_of(1000, 100) : epochs_of(200, 10);
   }
   void check_shards() const {
-    if (o.ranks) fail(errc::usage, "shards and ranks; say one of them");
-    if (!o.fanouts.empty()) fail(errc::usage, "shards and fanouts: shards are of the whole graph; leave the fanouts out, or say ranks");
+    if (o.ranks) fail(errc::usage, "shards and ranks; use one of them");
+    if (!o.fanouts.empty()) fail(errc::usage, "shards and fanouts: shards are of the whole graph; leave the fanouts out, or use ranks");
     if (ground.several) fail(errc::usage, "{}: several types of vertices are not split into shards; train without", ground.name());
   }
   void check_types() {
     require_types(m, *ground.several, ground.tables, o.side);
-    if (o.graph_cache) fail(errc::usage, "{}: lists of several types lie where they lie; say nothing of those to keep", ground.name());
+    if (o.graph_cache) fail(errc::usage, "{}: lists of several types lie where they lie; leave out those to keep", ground.name());
   }
   buffer<float> zeros(std::uint64_t n) {
     buffer<float> made(x.near(), n, x.device(), "moments of Adam");
@@ -465,9 +465,9 @@ struct training::impl {
     for (parameter const& p : net.parameters())
       for (std::uint64_t r = 0; r < p.rows; ++r)
         if (first_bad(x, net.gradients() + p.offset + r * p.stride, p.columns) != ~std::uint64_t{0})
-          fail(errc::input, "the gradient of {} in layer {} grew beyond what a float holds, in epoch {}; say a smaller rate than {}",
+          fail(errc::input, "the gradient of {} in layer {} grew beyond what a float holds, in epoch {}; use a smaller rate than {}",
                p.name, p.layer + 1, done_epochs + 1, o.learning_rate);
-    fail(errc::input, "scores grew beyond what a float holds, in epoch {}; say a smaller rate than {}", done_epochs + 1, o.learning_rate);
+    fail(errc::input, "scores grew beyond what a float holds, in epoch {}; use a smaller rate than {}", done_epochs + 1, o.learning_rate);
   }
 
   // Repeats the last step of the whole graph, checking where rows, or their gradients, first are not finite. errc::input names that
@@ -507,7 +507,7 @@ struct training::impl {
     std::string const vertex = ground.one ? std::to_string(ground.one->ids()[first.position])
                                           : fmt::format("{} of '{}'", first.position, ground.several->types()[first.type].name);
     fail(errc::input,
-         "the {} layer {} grew beyond what a float holds, in epoch {}: first at vertex {}, where {} came out; say a smaller rate than {}",
+         "the {} layer {} grew beyond what a float holds, in epoch {}: first at vertex {}, where {} came out; use a smaller rate than {}",
          first.forward ? "rows behind" : "gradient of the rows behind", first.layer + 1, done_epochs + 1, vertex, first.value,
          o.learning_rate);
   }

@@ -189,7 +189,7 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
   std::uint64_t const n = arcs.vertices;
   int const shift = arcs.shift;
   if (options.id_bytes != 0 && options.id_bytes != 4 && options.id_bytes != 8)
-    fail(errc::usage, "id bytes {}: say 4 or 8", options.id_bytes);
+    fail(errc::usage, "id bytes {}: use 4 or 8", options.id_bytes);
   bool const weighted = arcs.weights_are != weight_kind::none && !options.random_weights;
 
   sorted_arcs sorted{arcs.keys.span(), {}};
@@ -270,10 +270,10 @@ void require_weights(build_options::weight_options const& how) {
   bool const whole = how.kind == weight_kind::u32;
   if (how.kind == weight_kind::none || !(how.low >= 0) || !(how.high >= how.low) || !std::isfinite(how.high) ||
       (whole && (how.high > 4294967295.0 || how.low != std::floor(how.low) || how.high != std::floor(how.high))))
-    fail(errc::usage, "weights from {} to {} cannot be drawn; say 0 <= low <= high, whole numbers below 2^32 for u32", how.low, how.high);
+    fail(errc::usage, "weights from {} to {} cannot be drawn; use 0 <= low <= high, whole numbers below 2^32 for u32", how.low, how.high);
   auto const fits = [](double w) { return std::isfinite(static_cast<float>(w)) && (w == 0 || static_cast<float>(w) > 0); };
   if (!whole && !(fits(how.low) && fits(how.high)))
-    fail(errc::usage, "weights from {} to {} do not fit a 32-bit float, which holds 0 and 1.4e-45 to 3.4e38; say others", how.low,
+    fail(errc::usage, "weights from {} to {} do not fit a 32-bit float, which holds 0 and 1.4e-45 to 3.4e38; use others", how.low,
          how.high);
 }
 
@@ -330,7 +330,7 @@ numbering_plan plan_numbering(edge_list const& said, std::uint64_t arcs, std::ui
 void require_buildable(std::string const& source, std::uint64_t vertices, bool compact) {
   if (vertices >= 0xffffffffull)
     fail(errc::input, "{}: {} vertices are more than the 2^32 - 2 that can be built; {}", source, vertices,
-         compact ? "the graph is too large" : "say --compact if most ids are unused");
+         compact ? "the graph is too large" : "use --compact if most ids are unused");
 }
 
 void count_listed_twice(build_report& report, std::uint64_t edges, std::uint64_t loops_in_file, build_options const& options) {
@@ -392,7 +392,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
     fail(errc::memory,
          "{}: building needs about {} bytes of host memory and {} are allowed; raise the host budget or use a larger "
          "machine{}",
-         e.source, report.bytes_needed, allowed, vertices / 32 > m ? ", or say --compact if most ids are unused" : "");
+         e.source, report.bytes_needed, allowed, vertices / 32 > m ? ", or use --compact if most ids are unused" : "");
 
   // Mirrored input already has both directions. Mirroring it again costs memory but repairs missing ones, and duplicates are dropped. The
   // input is trusted only if duplicates are kept.

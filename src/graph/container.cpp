@@ -221,7 +221,7 @@ class section_reader {
   }
   buffer<std::uint32_t> read_cached_neighbors(bool check, int device = -1) {  // device: the GPU that will copy them, at link speed
     container_section const& s = *find(section_kind::cached_neighbors);
-    buffer<std::uint32_t> cached_neighbors(tier::host, s.bytes / 4, device, "cached neighbours");
+    buffer<std::uint32_t> cached_neighbors(tier::host, s.bytes / 4, device, "cached neighbors");
     read(s, cached_neighbors.data(), check);
     cached_neighbors_view const view(cached_neighbors.data(), header.info.vertices, header.cached_neighbors);
     for (std::uint64_t v = 0; v < header.info.vertices; ++v)

@@ -169,7 +169,7 @@ container_header parse(container_file const& file) {
   }
   if (raw.cached_neighbors > cached_neighbors_view::most ||
       (raw.flags & flag_cached_neighbors ? raw.cached_neighbors == 0 : raw.cached_neighbors != 0))
-    bad(offsetof(raw_header, cached_neighbors), fmt::format("{} cached neighbours a vertex do not go with the flags; 1 to {} are possible",
+    bad(offsetof(raw_header, cached_neighbors), fmt::format("{} cached neighbors per vertex do not go with the flags; 1 to {} are possible",
                                                             raw.cached_neighbors, cached_neighbors_view::most));
   if (raw.edges && !raw.vertices) bad(offsetof(raw_header, edges), fmt::format("{} edges but no vertex", raw.edges));
   if (raw.id_bytes == 4 && raw.vertices > std::numeric_limits<std::uint32_t>::max())

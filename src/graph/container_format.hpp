@@ -46,7 +46,7 @@ constexpr std::array<char const*, 22> section_names{"",
                                                     "in weight codes",
                                                     "in weight directory",
                                                     "in weight groups",
-                                                    "cached neighbours"};
+                                                    "cached neighbors"};
 
 struct raw_section {
   std::uint32_t kind, element_bytes;

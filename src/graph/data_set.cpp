@@ -133,7 +133,7 @@ fs::path split_folder(fs::path const& root, std::string const& wanted) {
     fail(errc::usage, "{}: split/ has no folder '{}'; {}", root.string(), wanted,
          names.empty() ? "it has none" : fmt::format("it has {}", fmt::join(names, ", ")));
   if (all.size() > 1)
-    fail(errc::usage, "{}: split/ has {} folders: {}; say which one with --split", root.string(), all.size(), fmt::join(names, ", "));
+    fail(errc::usage, "{}: split/ has {} folders: {}; name which one with --split", root.string(), all.size(), fmt::join(names, ", "));
   return all.empty() ? fs::path() : all[0];
 }
 // The first folder that has any of the three splits supplies all of them.

@@ -81,8 +81,8 @@ generate_bytes bytes_to_generate(generate_options const& o) {
 
 namespace {
 void require_size(generate_options const& o) {
-  if (o.scale < 1 || o.scale > 31) fail(errc::usage, "scale {}: say 1 to 31", o.scale);
-  if (o.edge_factor < 1 || o.edge_factor > 4096) fail(errc::usage, "edge factor {}: say 1 to 4096", o.edge_factor);
+  if (o.scale < 1 || o.scale > 31) fail(errc::usage, "scale {}: use 1 to 31", o.scale);
+  if (o.edge_factor < 1 || o.edge_factor > 4096) fail(errc::usage, "edge factor {}: use 1 to 4096", o.edge_factor);
 }
 std::string name_of(generate_options const& o) {
   return fmt::format("{} scale {} edge factor {} seed {}", to_string(o.kind), o.scale, o.edge_factor, o.seed);

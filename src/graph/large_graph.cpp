@@ -115,7 +115,7 @@ large_graph::large_graph(std::filesystem::path const& to, std::string name, larg
   std::uint64_t const limit = host_budget().limit();
   bytes_ = limit - std::min(limit, used_before_);
   if (how.bytes) bytes_ = std::min(bytes_, how.bytes);
-  if (build.id_bytes != 0 && build.id_bytes != 4 && build.id_bytes != 8) fail(errc::usage, "id bytes {}: say 4 or 8", build.id_bytes);
+  if (build.id_bytes != 0 && build.id_bytes != 4 && build.id_bytes != 8) fail(errc::usage, "id bytes {}: use 4 or 8", build.id_bytes);
   if (build.random_weights) require_weights(*build.random_weights);
   scratch_file const there(folder_);  // reports an unusable folder now
 }
@@ -427,7 +427,7 @@ void large_graph::write_beside(std::uint64_t at, lists const& in, std::uint64_t&
   graph_info const& info = counts_.info;
   section_stream to(out_, at);
   buffer<std::uint64_t> const& in_offsets = info.in_edges ? in.offsets : counts_.out.offsets;
-  progress told("cached neighbours", info.edges);
+  progress told("cached neighbors", info.edges);
   std::uint64_t const words = about_.cached_bytes / 4 / std::max<std::uint64_t>(1, info.vertices);
   std::uint64_t const most = std::max<std::uint64_t>(1024, left() / 4 / info.id_bytes),
                       most_vertices = std::min<std::uint64_t>(1u << 16, most);

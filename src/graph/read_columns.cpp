@@ -114,7 +114,7 @@ class picked_columns {
         if (at_[k] == names.size())
           text.complain(first, fmt::format("no column is called {}; the line names {}{}", shown(w), list_of(names), words_));
         if (std::count(names.begin(), names.end(), w) > 1)
-          text.complain(first, fmt::format("two columns are called {}; say its number", shown(w)));
+          text.complain(first, fmt::format("two columns are called {}; use its number", shown(w)));
       }
       for (std::size_t i = 0; i < k; ++i)
         if (at_[i] == at_[k]) fail(errc::usage, "{}: column {} is named twice", text.name(), at_[k] + 1);
@@ -297,8 +297,8 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
     }
     unsigned const wanted = format == file_format::el ? 2 : format == file_format::wel ? 3 : std::clamp(columns, 2u, 3u);
     if (columns != wanted) {
-      if (format == file_format::el && columns == 3) text.complain(p, "3 columns where an .el has 2; is it a .wel? Then say --from wel");
-      if (format == file_format::wel && columns == 2) text.complain(p, "2 columns where a .wel has 3; is it an .el? Then say --from el");
+      if (format == file_format::el && columns == 3) text.complain(p, "3 columns where an .el has 2; is it a .wel? Then use --from wel");
+      if (format == file_format::wel && columns == 2) text.complain(p, "2 columns where a .wel has 3; is it an .el? Then use --from el");
       text.complain(p, fmt::format("{} columns where an edge has {}", columns,
                                    format == file_format::el    ? "2"
                                    : format == file_format::wel ? "3"

@@ -73,7 +73,7 @@ struct ldbc_files {
 std::filesystem::path find_ldbc(std::string const& stem, char const* part) {
   auto const found = find_any(stem + part);
   if (!found)
-    fail(errc::io, "{}{}: not found, nor with .gz or .zst; an LDBC graph is {}.v and .e (a list of edges alone: say --from)", stem, part,
+    fail(errc::io, "{}{}: not found, nor with .gz or .zst; an LDBC graph is {}.v and .e (a list of edges alone: use --from)", stem, part,
          stem);
   return *found;
 }
@@ -161,7 +161,7 @@ file_format format_of(std::filesystem::path const& path) {
     if (names[i] != "snap" && names[i] != "ldbc" && ends("." + std::string(names[i]))) return static_cast<file_format>(i);
   fail(errc::usage,
        "{}: its ending names no format; endings are .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph .sg "
-       ".wsg .bel .v .e .npy .npz .gnr (also with .gz or .zst), or say --from FORMAT or --to FORMAT",
+       ".wsg .bel .v .e .npy .npz .gnr (also with .gz or .zst), or use --from FORMAT or --to FORMAT",
        path.string());
 }
 
@@ -227,7 +227,7 @@ read_result read_edges(std::filesystem::path const& path, read_options const& op
 
 void require_vertices(edge_list const& e, bool allow_empty) {
   if (e.arcs.empty() && e.vertices == 0 && !allow_empty)
-    fail(errc::input, "{}: holds no edge and no vertex; fetch it again if it should, or say --allow-empty for a graph of nothing",
+    fail(errc::input, "{}: holds no edge and no vertex; fetch it again if it should, or use --allow-empty for a graph of nothing",
          e.source);
 }
 

@@ -12,7 +12,7 @@ read_result read_gr(input_stream& in, read_options const& options) {
   bool arcs = true;  // else undirected edges
   for (std::string_view line;;) {
     if (!text.next_line(line))
-      fail(errc::input, "{}: the line 'p sp VERTICES EDGES' or 'p edge VERTICES EDGES' is missing; is this another format? Then say --from",
+      fail(errc::input, "{}: the line 'p sp VERTICES EDGES' or 'p edge VERTICES EDGES' is missing; is this another format? Then use --from",
            in.name());
     char const *p = skip_blanks(line.data(), line.data() + line.size()), *const end = line.data() + line.size();
     if (p == end) continue;

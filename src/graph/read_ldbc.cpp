@@ -143,7 +143,7 @@ read_result read_ldbc(input_stream& in_vertices, input_stream& in_edges, input_s
   edges.source = in_edges.name();
   if (!facts.directed)
     result.notes.push_back(fmt::format(
-        "{}: its .properties file does not say whether edges are directed; they are unless --undirected is set", in_edges.name()));
+        "{}: its .properties file does not name whether edges are directed; they are unless --undirected is set", in_edges.name()));
   if (facts.weighted && columns == 2)
     result.notes.push_back(fmt::format("{}: its properties promise a weight, and the edges have none", in_edges.name()));
   auto const compare = [&](std::optional<std::uint64_t> promised, std::uint64_t there, char const* what, input_stream const& in) {

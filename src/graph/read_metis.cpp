@@ -71,7 +71,7 @@ read_result read_metis(input_stream& in, read_options const& options) {
           char const* const at = p;
           constraints = parse_id(p, end);
           if (constraints > 1000 || (constraints && !vertex_weights))
-            throw bad_line{at, fmt::format("{} weights a vertex do not go with format {}", constraints, shown(fmt))};
+            throw bad_line{at, fmt::format("{} weights per vertex do not go with format {}", constraints, shown(fmt))};
         }
         if ((p = skip_blanks(p, end)) != end) throw bad_line{p, fmt::format("{} follows the header", shown(word_at(p, end)))};
       }

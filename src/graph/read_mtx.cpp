@@ -22,7 +22,7 @@ read_result read_mtx(input_stream& in, read_options const& options) {
     p += word.size();
   }
   if (words.empty() || (words[0] != "%%matrixmarket" && words[0] != "%matrixmarket"))  // some writers double the percent sign for printf
-    text.complain(line.data(), "the line does not begin with %%MatrixMarket; is this another format? Then say --from");
+    text.complain(line.data(), "the line does not begin with %%MatrixMarket; is this another format? Then use --from");
   if (words.size() != 5)
     text.complain(line.data(),
                   fmt::format("{} words where the banner has 5: %%MatrixMarket matrix coordinate FIELD SYMMETRY", words.size()));

@@ -111,7 +111,7 @@ zipped_array::zipped_array(zip_file const& in, std::string const& name, npy_layo
                 std::vector<std::string> names;
                 for (auto const& e : in.entries()) names.push_back(e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name);
                 if (names.size() > 12) names.resize(12);
-                fail(errc::input, "{}: holds no array '{}'; its arrays are {}", in.name(), name,
+                fail(errc::input, "{}: holds no array '{}'; it holds {}", in.name(), name,
                      names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
               }()),
       layout_(

@@ -41,15 +41,15 @@ void read_lists(input_stream& in, std::uint64_t vertices, std::uint64_t arcs, bo
   auto const check = [&](std::uint64_t at, std::int32_t v) {
     while (offsets[u + 1] <= at) ++u;
     if (v < 0 || static_cast<std::uint64_t>(v) >= vertices)
-      fail(errc::input, "{}: {} {} of vertex {} is outside 0 to {}; it is damaged", in.name(), incoming ? "in-neighbour" : "neighbour", v,
-           u, vertices - 1);
+      fail(errc::input, "{}: {} {} of vertex {} is outside 0 to {}; it is damaged", in.name(), incoming ? "in-neighbor" : "neighbor", v, u,
+           vertices - 1);
   };
   struct weighted_target {
     std::int32_t v, w;
   };
   if (weighted)
     read_pieces<weighted_target>(
-        in, arcs, incoming ? "in-neighbours" : "neighbours", [&](std::uint64_t first, weighted_target const* items, std::size_t n) {
+        in, arcs, incoming ? "in-neighbors" : "neighbors", [&](std::uint64_t first, weighted_target const* items, std::size_t n) {
           for (std::size_t i = 0; i < n; ++i) {
             check(first + i, items[i].v);
             if (items[i].w < 0)
@@ -59,7 +59,7 @@ void read_lists(input_stream& in, std::uint64_t vertices, std::uint64_t arcs, bo
           }
         });
   else
-    read_pieces<std::int32_t>(in, arcs, incoming ? "in-neighbours" : "neighbours",
+    read_pieces<std::int32_t>(in, arcs, incoming ? "in-neighbors" : "neighbors",
                               [&](std::uint64_t first, std::int32_t const* items, std::size_t n) {
                                 for (std::size_t i = 0; i < n; ++i) {
                                   check(first + i, items[i]);
@@ -77,7 +77,7 @@ read_result read_sg(input_stream& in, bool weighted, read_options const& options
   read_exactly(in, counts, sizeof counts, "header");
   std::string_view const ending = weighted ? ".wsg" : ".sg";
   if (directed > 1)
-    fail(errc::input, "{}: its first byte is {}, a {} begins with 0 (undirected) or 1 (directed); is it another format? Then say --from",
+    fail(errc::input, "{}: its first byte is {}, a {} begins with 0 (undirected) or 1 (directed); is it another format? Then use --from",
          in.name(), directed, ending);
   if (counts[1] < 0 || counts[1] > (std::int64_t{1} << 31))
     fail(errc::input, "{}: the header says {} vertices, a {} has 0 to 2147483648; it is damaged or another format", in.name(), counts[1],

@@ -293,8 +293,7 @@ relation make(edge_source const& edges, relation_sizes const& of, direction stra
           [&](std::uint64_t, std::uint64_t* keys, std::uint32_t* with) {
             std::uint64_t const from = next;
             std::vector<std::uint64_t> begin{0};
-            for (; next < blocks && begin.back() + in_block(next) <= device->part(); ++next)
-              begin.push_back(begin.back() + in_block(next));
+            for (; next < blocks && begin.back() + in_block(next) <= device->part(); ++next) begin.push_back(begin.back() + in_block(next));
             threads.run(next - from, 1, [&](std::uint64_t k, std::uint64_t) {
               std::uint64_t at = begin[k];
               read_block(from + k, [&](std::uint64_t i, arc const& e) {
@@ -386,7 +385,7 @@ relation make_relation(edge_source const& edges, relation_sizes const& of, direc
   if (edges.count() >> 32 && options.edge_id_bytes == 4)
     fail(errc::input, "{}: {} edges are more than the 2^32 of an edge type; give them as two relations", edges.name(), edges.count());
   if (options.id_bytes != 0 && options.id_bytes != 4 && options.id_bytes != 8)
-    fail(errc::usage, "id bytes {}: say 4 or 8", options.id_bytes);
+    fail(errc::usage, "id bytes {}: use 4 or 8", options.id_bytes);
   return wide ? make<std::uint64_t>(edges, of, strategy, options) : make<std::uint32_t>(edges, of, strategy, options);
 }
 

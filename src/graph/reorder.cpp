@@ -246,7 +246,7 @@ graph reorder_near(graph g, reorder_options const& options, execution_device whe
   memory_block const& far = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
   bool const on_device = where.kind == device_kind::cuda;
   if (far.bytes() && (on_device ? far.device() != where.index : in_device_memory(far.where())))
-    fail(errc::usage, "{}: its edges are not readable on {}; open the graph for that device, or bring_to() it there", g.name,
+    fail(errc::usage, "{}: its edges are not readable on {}; open the graph for that device, or to_device() it there", g.name,
          to_string(where));
   g.cached_neighbors = {};
   g.cached_per_vertex = 0;
@@ -301,7 +301,7 @@ std::uint64_t reorder_bytes(graph_info const& info) {
 vertex_order parse_order(std::string_view name) {
   for (vertex_order o : {vertex_order::degree, vertex_order::bfs, vertex_order::random, vertex_order::natural, vertex_order::score})
     if (name == to_string(o)) return o;
-  fail(errc::usage, "order '{}': say degree, bfs, random, score or natural", name);
+  fail(errc::usage, "order '{}': use degree, bfs, random, score or natural", name);
 }
 std::string_view to_string(vertex_order order) {
   switch (order) {

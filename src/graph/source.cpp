@@ -33,7 +33,7 @@ std::optional<generate_options> generated_by(std::filesystem::path const& path) 
                      o.scale <= 31 && o.edge_factor >= 1 && o.edge_factor <= 4096;
   if (!sound)
     fail(errc::usage,
-         "{}: say KIND:SCALE or KIND:SCALE:EDGE_FACTOR, with a scale of 1 to 31 and an edge factor of 1 to 4096, as kron:20 (a file of "
+         "{}: use KIND:SCALE or KIND:SCALE:EDGE_FACTOR, with a scale of 1 to 31 and an edge factor of 1 to 4096, as kron:20 (a file of "
          "such a name: ./{})",
          name, name);
   return o;
@@ -79,7 +79,7 @@ std::uint64_t graph_source::making_bytes(bool for_device) const {
 graph graph_source::load(load_options const& how) {
   bool const makes = how.in_edges && makes_in_lists_;
   if (how.edges == tier::file && generated_)
-    fail(errc::usage, "{}: is made in memory, so it lies in no file; write it with garner generate, or say tier host", name_.string());
+    fail(errc::usage, "{}: is made in memory, so it lies in no file; write it with garner generate, or use tier host", name_.string());
   if (how.edges == tier::file && makes)
     fail(errc::input, "{}: has no in-edges, and edges that stay in the file build none; add them with `garner convert --in-edges`",
          name_.string());

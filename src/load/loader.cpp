@@ -333,12 +333,12 @@ struct loader::impl {
     if (!at.empty() && at.size() != count) fail(errc::input, "{} times for {} seeds; give each one", at.size(), count);
   }
   void check_options() const {
-    if (o.batch_size < 1 || o.batch_size > 1u << 24) fail(errc::usage, "mini-batches of {} seeds: say 1 to 16,777,216", o.batch_size);
-    if (o.prefetch < 1 || o.prefetch > most_ahead) fail(errc::usage, "{} mini-batches ahead: say 1 to {}", o.prefetch, most_ahead);
+    if (o.batch_size < 1 || o.batch_size > 1u << 24) fail(errc::usage, "mini-batches of {} seeds: use 1 to 16,777,216", o.batch_size);
+    if (o.prefetch < 1 || o.prefetch > most_ahead) fail(errc::usage, "{} mini-batches ahead: use 1 to {}", o.prefetch, most_ahead);
     if (o.window < 1 || o.window > batch_list::most)
-      fail(errc::usage, "a window of {} mini-batches: say 1 to {}", o.window, batch_list::most);
+      fail(errc::usage, "a window of {} mini-batches: use 1 to {}", o.window, batch_list::most);
     if (!(o.merge_share >= 0 && o.merge_share < 1))
-      fail(errc::usage, "mini-batches merged for {} of a drive's rate: say 0 or more, and less than 1", o.merge_share);
+      fail(errc::usage, "mini-batches merged for {} of a drive's rate: use 0 or more, and less than 1", o.merge_share);
     if (o.ranks < 1 || o.rank >= o.ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", o.rank, o.ranks);
   }
   void check(std::vector<std::int64_t> const& from) const {
@@ -366,7 +366,7 @@ struct loader::impl {
                *t.by);
       } else {
         std::uint64_t const vertices = sampler.vertices(t.seeds_only ? o.seed_type : t.type);
-        if (t.by) fail(errc::usage, "table {} is by table {}, which is of edges alone; say its relation", k, *t.by);
+        if (t.by) fail(errc::usage, "table {} is by table {}, which is of edges alone; use its relation", k, *t.by);
         if (t.table->rows() < vertices)
           fail(errc::input, "table {} has {} rows, and there are {} vertices of its type; give each vertex one row", k, t.table->rows(),
                vertices);
@@ -1051,7 +1051,7 @@ std::string_view to_string(load_strategy strategy) {
 load_strategy parse_load_strategy(std::string_view text) {
   for (load_strategy const strategy : all_load_strategies)
     if (text == to_string(strategy)) return strategy;
-  fail(errc::usage, "way '{}': say automatic, window, tiered, zero_copy or staged", text);
+  fail(errc::usage, "way '{}': use automatic, window, tiered, zero_copy or staged", text);
 }
 
 }  // namespace garner

@@ -43,7 +43,7 @@ budget& host_budget() {
 }
 
 budget& device_budget(int index) {
-  if (index < 0) fail(errc::usage, "device {}: the index is negative; say 0 or more", index);
+  if (index < 0) fail(errc::usage, "device {}: the index is negative; use 0 or more", index);
   static std::mutex mutex;
   static std::deque<budget> all;  // addresses stay
   std::lock_guard const hold(mutex);

@@ -24,7 +24,7 @@ decltype(auto) with_tier(tier where, F&& f) {
     case tier::file:
       break;
   }
-  fail(errc::usage, "tier {} holds no memory blocks; say host, device, peer or managed", to_string(where));
+  fail(errc::usage, "tier {} holds no memory blocks; use host, device, peer or managed", to_string(where));
 }
 budget& payer(tier where, int device) {
   if (where == tier::peer) return device_budget(peer_tier::owner(device));

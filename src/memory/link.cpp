@@ -309,7 +309,7 @@ link_calibration const& link_of(int device, bool again, std::uint64_t largest_ta
 double read_gbs(executor& x, read_pattern how, std::uint64_t bytes) {
   bool const paged = how == read_pattern::paged;
   std::uint64_t const rows = bytes / chunk - 1;  // one to spare, for those that begin 32 B late
-  if (bytes < 2 * chunk) fail(errc::usage, "a table of {} bytes is too small to measure; say 8192 or more", bytes);
+  if (bytes < 2 * chunk) fail(errc::usage, "a table of {} bytes is too small to measure; use 8192 or more", bytes);
   bench b(x, paged && x.on_device() ? tier::managed : tier::host, rows * chunk + chunk, "reads in a pattern");
   pattern p{rows, chunk, chunk};
   if (how == read_pattern::strided) p.access = access_mode::strided;

@@ -23,7 +23,7 @@ std::atomic<std::uint64_t>& given(int device) {
 
 void* managed_tier::allocate(std::size_t bytes, int device) {
   device::require(device);
-  if (!device::describe(device).managed_memory) fail(errc::device, "device {}: has no managed memory; say tier host", device);
+  if (!device::describe(device).managed_memory) fail(errc::device, "device {}: has no managed memory; use tier host", device);
   std::uint64_t const free = device::memory(device).free_bytes, before = given(device).fetch_add(bytes);
   if (bytes > free / 2 || before > free / 2 - bytes) {
     given(device) -= bytes;

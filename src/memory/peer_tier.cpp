@@ -10,7 +10,7 @@ int peer_tier::owner(int reader) {
   for (int p = 0; p < device::count(); ++p)
     if (p != reader && device::peer_of(reader, p).fast) return p;
   fail(errc::device,
-       "device {} has no fast link to another device, so nothing can lie in tier peer; say host (garner info lists the devices)", reader);
+       "device {} has no fast link to another device, so nothing can lie in tier peer; use host (garner info lists the devices)", reader);
 }
 void* peer_tier::allocate(std::size_t bytes, int reader) {
   int const from = owner(reader);

@@ -186,7 +186,7 @@ struct block_sampler::parts::impl {
       if (wants > has) has = wants + wants / 4;
       if (wants >= none - seeds)
         fail(errc::usage,
-             "mini-batch {} of {} seeds: a hop would draw {} neighbours, and 2^32 is the most; say a smaller mini-batch or fanout", number,
+             "mini-batch {} of {} seeds: a hop would draw {} neighbors, and 2^32 is the most; use a smaller mini-batch or fanout", number,
              seeds, wants);
     };
     for (type_parts& t : types) t.taken = 0;  // as much as there may be, once

@@ -107,7 +107,7 @@ vertex_pairs sample_negatives(std::uint64_t number, std::span<std::int64_t const
   return as_error([&] {
     bool const triplet = o.kind == negative_kind::triplet;
     if (!(o.amount > 0) || !std::isfinite(o.amount) || (triplet && o.amount != std::floor(o.amount)))
-      fail(errc::usage, "{} negatives an edge: say a number above 0{}", o.amount, triplet ? ", whole where each source gets as many" : "");
+      fail(errc::usage, "{} negatives an edge: use a number above 0{}", o.amount, triplet ? ", whole where each source gets as many" : "");
     if (!sources.empty() && (source_vertices == 0 || target_vertices == 0))
       fail(errc::usage, "negatives between {} and {} vertices: both counts must be above 0", source_vertices, target_vertices);
     for (std::size_t i = 0; i < sources.size(); ++i)
@@ -129,7 +129,7 @@ vertex_pairs sample_negatives(std::uint64_t number, std::span<std::int64_t const
       return g && with_id_type(g->info, [&](auto id) { return leads_to<decltype(id)>(*g, g->at_rank(u), g->at_rank(v)); });
     };
     double const wanted = std::ceil(static_cast<double>(sources.size()) * o.amount);
-    if (wanted > 0x1p40) fail(errc::usage, "{} negatives of a mini-batch; say a smaller one, or fewer an edge", wanted);
+    if (wanted > 0x1p40) fail(errc::usage, "{} negatives of a mini-batch; use a smaller one, or fewer an edge", wanted);
     auto const count = static_cast<std::uint64_t>(wanted);
     vertex_pairs drawn;
     drawn.targets.reserve(count);
@@ -148,7 +148,7 @@ vertex_pairs sample_negatives(std::uint64_t number, std::span<std::int64_t const
         if (!left) left.emplace(*g, source_vertices, target_vertices);
         std::uint64_t const all = triplet ? left->count(u) : left->count();
         if (all == 0)
-          fail(errc::input, "{}: {} leads to each of {} vertices, so that no negative is left; {}say never_positive = false", g->name,
+          fail(errc::input, "{}: {} leads to each of {} vertices, so that no negative is left; {}use never_positive = false", g->name,
                triplet ? fmt::format("vertex {}", u) : "every vertex", target_vertices, triplet ? "leave the vertex out, or " : "");
         std::uint64_t const which = upper_product(random_bits(o.seed ^ of_left, number, k), all);
         if (triplet) v = left->target(u, which);

@@ -49,11 +49,11 @@ void require_fanouts(std::vector<std::int64_t> const& fanouts, std::size_t hops)
   constexpr std::size_t most_hops = 64;
   constexpr std::int64_t most_drawn = 1 << 20;
   if (fanouts.empty() || fanouts.size() > most_hops)
-    fail(errc::usage, "{} hops: say 1 to {} fanouts, as 15,10,5; -1 draws all neighbours", fanouts.size(), most_hops);
+    fail(errc::usage, "{} hops: use 1 to {} fanouts, as 15,10,5; -1 draws all neighbors", fanouts.size(), most_hops);
   if (fanouts.size() != hops)
     fail(errc::usage, "relations with {} and {} hops; give each relation as many fanouts, 0 where a hop draws none", hops, fanouts.size());
   for (std::int64_t const f : fanouts)
-    if (f < -1 || f > most_drawn) fail(errc::usage, "fanout {}: say 0 (none) to {} neighbours a hop, or -1 for all of them", f, most_drawn);
+    if (f < -1 || f > most_drawn) fail(errc::usage, "fanout {}: use 0 (none) to {} neighbors a hop, or -1 for all of them", f, most_drawn);
 }
 
 sampled_subgraph::sampled_subgraph() : parts_(as_error([] { return std::make_unique<parts>(); })) {}
@@ -104,10 +104,10 @@ block_sampler::block_sampler(execution_device where, std::vector<sampled_type> t
       edge_lists const* const lists = &lists_of_side(g, r.side);
       require_readable(g, where, options.access, options.adjacency, true);
       if (one && g.by_id.bytes() && to != g.info.vertices)
-        fail(errc::usage, "{}: has {} vertices in another order, and its type has {}; say as many, or keep the natural order", g.name,
+        fail(errc::usage, "{}: has {} vertices in another order, and its type has {}; use as many, or keep the natural order", g.name,
              g.info.vertices, to);
       if (std::uint64_t const bad = g.in_file ? g.info.edges : first_beyond(g, from, lists == &g.in); bad != g.info.edges)
-        fail(errc::input, "{}: edge {} of its lists leads to a vertex beyond the {} of type {}; say as many as there are", g.name, bad,
+        fail(errc::input, "{}: edge {} of its lists leads to a vertex beyond the {} of type {}; use as many as there are", g.name, bad,
              from, r.from);
       if (g.in_file && (options.weighted || options.induced || options.labor || (options.temporal && g.info.edges && r.times.empty())))
         fail(errc::usage,
@@ -115,7 +115,7 @@ block_sampler::block_sampler(execution_device where, std::vector<sampled_type> t
              "were left in their file; open it with tier host",
              g.name);
       if (options.weighted && g.info.weights == weight_kind::none && g.info.edges)
-        fail(errc::input, "{}: sampling by weights, and this graph has none; build it with weights, or say weighted = false", g.name);
+        fail(errc::input, "{}: sampling by weights, and this graph has none; build it with weights, or use weighted = false", g.name);
       if (!r.times.empty() && r.times.size() != g.info.edges)
         fail(errc::input, "{}: {} times for {} edges; give each edge one, in the order of its lists", g.name, r.times.size(), g.info.edges);
       if (options.temporal && g.info.edges && r.times.empty() && types[r.from].times.empty())

@@ -20,10 +20,10 @@
 namespace garner {
 
 void check_sampling(sample_options const& o) {
-  if (o.fanouts.empty() || o.fanouts.size() > 6) fail(errc::usage, "{} hops: say 1 to 6 fanouts, as 12,12,12", o.fanouts.size());
+  if (o.fanouts.empty() || o.fanouts.size() > 6) fail(errc::usage, "{} hops: use 1 to 6 fanouts, as 12,12,12", o.fanouts.size());
   for (std::uint32_t const f : o.fanouts)
     if (f > 1024) fail(errc::usage, "fanout {}: use 1 to 1,024 neighbors per hop, or 0 for none", f);
-  if (o.batch < 1 || o.batch > 1u << 24) fail(errc::usage, "mini-batches of {} training vertices: say 1 to 16,777,216", o.batch);
+  if (o.batch < 1 || o.batch > 1u << 24) fail(errc::usage, "mini-batches of {} training vertices: use 1 to 16,777,216", o.batch);
 }
 
 std::vector<std::uint64_t> training_ids(graph const& g, vertex_set const& users) {
@@ -47,7 +47,7 @@ edge_lists const& pulled_lists(graph const& g) {
 
 vertex_set pick_training_set(graph_handle const& handle, double share, std::uint64_t seed) {
   graph const& g = graph_access::of(handle);
-  if (!(share > 0 && share <= 1)) fail(errc::usage, "a training set of {} of the vertices: say a share above 0 and at most 1", share);
+  if (!(share > 0 && share <= 1)) fail(errc::usage, "a training set of {} of the vertices: use a share above 0 and at most 1", share);
   return as_error([&] {
     std::uint64_t const n = g.info.vertices;
     auto const wanted = std::min<std::uint64_t>(n, static_cast<std::uint64_t>(std::llround(std::max(1.0, share * static_cast<double>(n)))));
@@ -144,13 +144,13 @@ score_kind parse_score(std::string_view text) {
   if (text == "weighted_reverse_pagerank") return score_kind::weighted_reverse_pagerank;
   for (score_kind const k : all_scores)
     if (text == to_string(k)) return k;
-  fail(errc::usage, "score '{}': say degree, rpr (reverse PageRank), wrpr (weighted reverse PageRank), expected or sampled", text);
+  fail(errc::usage, "score '{}': use degree, rpr (reverse PageRank), wrpr (weighted reverse PageRank), expected or sampled", text);
 }
 std::string_view to_string(hop_rule rule) { return rule == hop_rule::all ? "all" : "last"; }
 hop_rule parse_hop_rule(std::string_view text) {
   if (text == "all") return hop_rule::all;
   if (text == "last") return hop_rule::last;
-  fail(errc::usage, "hop rule '{}': say all (every vertex so far samples) or last (those that the hop before reached)", text);
+  fail(errc::usage, "hop rule '{}': use all (every vertex so far samples) or last (those that the hop before reached)", text);
 }
 std::vector<std::uint32_t> parse_fanouts(std::string_view text) try {
   sample_options o;
@@ -161,7 +161,7 @@ std::vector<std::uint32_t> parse_fanouts(std::string_view text) try {
     std::uint32_t f = 0;
     auto const [stop, problem] = std::from_chars(word.data(), word.data() + word.size(), f);
     if (word.empty() || problem != std::errc{} || stop != word.data() + word.size())
-      fail(errc::usage, "fanout '{}': say 1 to 6 whole numbers, as 12,12,12", text);
+      fail(errc::usage, "fanout '{}': use 1 to 6 whole numbers, as 12,12,12", text);
     o.fanouts.push_back(f);
     at = end + 1;
   }

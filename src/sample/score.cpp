@@ -451,12 +451,12 @@ class rounds {
 }  // namespace
 
 void require_scorable(std::string const& name, graph_info const& info, score_options const& o) {
-  if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: say a number from 0 to less than 1", o.damping);
-  if (!(o.tolerance > 0 && o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: say a positive number", o.tolerance);
-  if (o.most_iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
+  if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: use a number from 0 to less than 1", o.damping);
+  if (!(o.tolerance > 0 && o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: use a positive number", o.tolerance);
+  if (o.most_iterations == 0) fail(errc::usage, "0 iterations: use 1 or more");
   check_sampling(o.sampling);
   if (o.by == score_kind::sampled && (o.presample == 0 || o.presample > 1u << 16))
-    fail(errc::usage, "{} epochs sampled beforehand: say 1 to 65,536", o.presample);
+    fail(errc::usage, "{} epochs sampled beforehand: use 1 to 65,536", o.presample);
   if (o.by == score_kind::sampled) require_pulled_lists(name, info);
 }
 

@@ -71,7 +71,7 @@ void copy_pieces(csr_view<Id> const& from, std::span<piece const> pieces, Id* ta
 
 // Where each part begins, by position.
 std::vector<std::uint64_t> parts_of(graph const& g, edge_lists const& lists, std::uint32_t parts, shard_balance balance) {
-  if (parts == 0) fail(errc::usage, "a graph in 0 parts; say 1 or more");
+  if (parts == 0) fail(errc::usage, "a graph in 0 parts; use 1 or more");
   std::uint64_t const n = g.info.vertices, edges = lists.offsets.empty() ? 0 : lists.offsets[n];
   std::vector<std::uint64_t> begins(parts + 1, n);
   begins[0] = 0;
@@ -225,7 +225,7 @@ graph_part::graph_part(graph_handle const& handle, std::uint32_t part, std::uint
         graph const& g = graph_access::of(handle);
         edge_lists const& lists = lists_of_side(g, o.side);
         if (o.weights && g.info.weights == weight_kind::none && g.info.edges)
-          fail(errc::input, "{}: sampling by weights, and this graph has none; build it with weights, or say weighted = false", g.name);
+          fail(errc::input, "{}: sampling by weights, and this graph has none; build it with weights, or use weighted = false", g.name);
         std::vector<std::uint64_t> const begins = parts_of(g, lists, of, o.balance);
         if (part >= of) fail(errc::usage, "part {} of {}: parts count from 0", part, of);
         bool const weights = o.weights && g.info.weights != weight_kind::none;
@@ -346,7 +346,7 @@ void split_sampler::begin(std::uint64_t number, std::vector<std::span<std::int64
   as_error([&] {
     parts& p = *parts_;
     if (seeds.empty() || seeds.size() > max_batches || into.size() != seeds.size())
-      fail(errc::usage, "{} mini-batches together; say 1 to {}", seeds.size(), max_batches);
+      fail(errc::usage, "{} mini-batches together; use 1 to {}", seeds.size(), max_batches);
     std::uint64_t const n = p.part->all_vertices;
     for (std::size_t k = 0; k < seeds.size(); ++k)
       for (std::size_t i = 0; i < seeds[k].size(); ++i)
@@ -375,7 +375,7 @@ void split_sampler::complete(sampling_response came) {
            came.neighbors.size(), came.edges.size(), asked.vertices.size(), drawn);
     std::uint64_t const n = p.part->all_vertices;
     for (std::int64_t const v : came.neighbors)
-      if (static_cast<std::uint64_t>(v) >= n) fail(errc::input, "neighbour {} came: there are vertices 0 to {}", v, n - 1);
+      if (static_cast<std::uint64_t>(v) >= n) fail(errc::input, "neighbor {} came: there are vertices 0 to {}", v, n - 1);
     p.maker->take(std::move(came));
   });
 }

@@ -55,7 +55,7 @@ void sample_epochs(neighbor_sampler& sampler, sample_options const& o, std::vect
 }
 
 void require_recordable(std::string const& name, graph_info const& info, trace_options const& o) {
-  if (o.epochs == 0 || o.epochs > 1u << 20) fail(errc::usage, "{} epochs: say 1 to 1,048,576", o.epochs);
+  if (o.epochs == 0 || o.epochs > 1u << 20) fail(errc::usage, "{} epochs: use 1 to 1,048,576", o.epochs);
   check_sampling(o.sampling);
   require_pulled_lists(name, info);
 }

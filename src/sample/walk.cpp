@@ -96,8 +96,8 @@ random_walks walk_randomly(graph_handle const& handle, std::span<std::int64_t co
     phase const timed{"sample.walk"};
     graph const& g = graph_access::of(handle);
     for (auto const& [value, name] : {std::pair{o.p, "p"}, std::pair{o.q, "q"}})
-      if (!(value >= 0.001 && value <= 1000)) fail(errc::usage, "random walks with {} = {}: say a number from 0.001 to 1,000", name, value);
-    if (length < 1 || length > 1u << 20) fail(errc::usage, "random walks of {} steps; say 1 to 1,048,576", length);
+      if (!(value >= 0.001 && value <= 1000)) fail(errc::usage, "random walks with {} = {}: use a number from 0.001 to 1,000", name, value);
+    if (length < 1 || length > 1u << 20) fail(errc::usage, "random walks of {} steps; use 1 to 1,048,576", length);
     edge_lists const& lists = lists_of_side(g, o.side);
     require_readable(g, o.device, o.access, o.edges);
     if (o.edge_ids && g.by_id.bytes())

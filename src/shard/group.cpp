@@ -251,7 +251,7 @@ void shard_group::take(std::uint32_t shard, executor& x) {
       found.passed_over.push_back(fmt::format("{} ({})", to_string(p), r.what()));
     }
   }
-  fail(errc::device, "shards cannot read rows of each other: {}; say another provider, or other devices",
+  fail(errc::device, "shards cannot read rows of each other: {}; use another provider, or other devices",
        fmt::join(found.passed_over, ", "));
 }
 

@@ -9,17 +9,17 @@ namespace garner {
 
 void check_shard_options(shard_options const& o, std::uint32_t most_shards) {
   auto const range = [](char const* what, std::uint32_t value, std::uint32_t most) {
-    if (value < 1 || value > most) fail(errc::usage, "{} {}: say 1 to {}", value, what, most);
+    if (value < 1 || value > most) fail(errc::usage, "{} {}: use 1 to {}", value, what, most);
   };
   range("shards", o.shards, most_shards);
   if (o.sums == shard_reduction::deterministic && o.shards > shard_parts::exact_blocks)
     fail(errc::usage, "{} shards with the deterministic reduction: use 1 to {}, or the fast reduction", o.shards,
          shard_parts::exact_blocks);
-  range("neighbours of a partition (ps)", o.tuning.ps, mgg_limits::ps);
+  range("neighbors of a partition (ps)", o.tuning.ps, mgg_limits::ps);
   range("pairs of partitions per warp (dist)", o.tuning.dist, mgg_limits::dist);
   range("warps per block (wpb)", o.tuning.wpb, mgg_limits::wpb);
   if (o.wire != element::f32 && o.wire != element::bf16 && o.wire != element::f16)
-    fail(errc::usage, "rows of {} between shards: say f32, bf16 or f16", to_string(o.wire));
+    fail(errc::usage, "rows of {} between shards: use f32, bf16 or f16", to_string(o.wire));
   if (o.remote_adjacency && o.strategy == shard_strategy::mgg)
     fail(errc::usage,
          "adjacency in host memory and mgg, whose partitions are on the device; use another strategy, or adjacency on the device");
@@ -27,7 +27,7 @@ void check_shard_options(shard_options const& o, std::uint32_t most_shards) {
     fail(errc::usage, "compressed adjacency and mgg, whose partitions are plain; use another strategy, or plain adjacency");
   if (o.far_rows && (o.sums == shard_reduction::fast || o.strategy == shard_strategy::mgg))
     fail(errc::usage, "tiered features come in blocks of the deterministic reduction; use that reduction, and another strategy than mgg");
-  if (o.list_window < 512) fail(errc::usage, "windows of {} edges: say 512 or more", o.list_window);  // a slice
+  if (o.list_window < 512) fail(errc::usage, "windows of {} edges: use 512 or more", o.list_window);  // a slice
   if (o.compressed_adjacency && o.list_window >= std::uint64_t{1} << 30)
     fail(errc::usage, "windows of {} edges, compressed: use less than 2^30", o.list_window);
   if (o.wire != element::f32 && o.strategy == shard_strategy::mgg)
@@ -38,7 +38,7 @@ shard_parts::shard_parts(std::uint64_t const* offsets, std::uint64_t vertices, s
                          std::uint64_t grain, std::uint32_t most_shards) {
   std::uint32_t const n = o.shards;
   check_shard_options(o, most_shards);
-  if (n > vertices) fail(errc::usage, "{} shards, and {} has {} vertices; say at most as many", n, graph, vertices);
+  if (n > vertices) fail(errc::usage, "{} shards, and {} has {} vertices; use at most as many", n, graph, vertices);
   std::uint64_t const blocks = o.sums == shard_reduction::deterministic ? exact_blocks : n, edges = offsets[vertices];
   bool const by_edges = o.balance == shard_balance::edges && edges > 0;
   auto const begin = [&](std::uint64_t at) {

@@ -14,13 +14,13 @@ std::string_view to_string(shard_balance b) { return b == shard_balance::edges ?
 shard_balance parse_shard_balance(std::string_view text) {
   for (shard_balance const b : {shard_balance::edges, shard_balance::vertices})
     if (to_string(b) == text) return b;
-  fail(errc::usage, "unknown balance '{}': say edges or vertices", text);
+  fail(errc::usage, "unknown balance '{}': use edges or vertices", text);
 }
 std::string_view to_string(shard_reduction s) { return s == shard_reduction::deterministic ? "exact" : "quick"; }
 shard_reduction parse_shard_reduction(std::string_view text) {
   for (shard_reduction const s : {shard_reduction::deterministic, shard_reduction::fast})
     if (to_string(s) == text) return s;
-  fail(errc::usage, "unknown sums '{}': say exact or quick", text);
+  fail(errc::usage, "unknown sums '{}': use exact or quick", text);
 }
 std::string_view to_string(shard_strategy w) {
   switch (w) {
@@ -36,7 +36,7 @@ std::string_view to_string(shard_strategy w) {
 shard_strategy parse_shard_strategy(std::string_view text) {
   for (shard_strategy const w : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg})
     if (to_string(w) == text) return w;
-  fail(errc::usage, "unknown way '{}': say bulk, collective or mgg", text);
+  fail(errc::usage, "unknown way '{}': use bulk, collective or mgg", text);
 }
 
 std::string_view to_string(shard_provider p) {
@@ -58,7 +58,7 @@ shard_provider parse_shard_provider(std::string_view text) {
   for (shard_provider const p :
        {shard_provider::automatic, shard_provider::peer, shard_provider::nccl, shard_provider::nvshmem, shard_provider::host})
     if (to_string(p) == text) return p;
-  fail(errc::usage, "unknown provider '{}': say automatic, peer, nccl, nvshmem or host", text);
+  fail(errc::usage, "unknown provider '{}': use automatic, peer, nccl, nvshmem or host", text);
 }
 
 std::uint64_t shard_report::part::remote_rows() const { return std::accumulate(rows.begin(), rows.end(), std::uint64_t{0}); }

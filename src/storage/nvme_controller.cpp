@@ -59,7 +59,7 @@ nvme_controller::nvme_controller(nvme_registers registers, std::shared_ptr<bus_m
     : registers_(registers), memory_(std::move(memory)), name_(std::move(name)), options_(options) {
   if (options.queues == 0 || options.queues > 65535 || !std::has_single_bit(options.depth) || options.depth < 2 ||
       options.depth > most_queue_depth)
-    fail(errc::usage, "{} queues of {} entries; say 1 to 65535, and a power of two from 2 to {}", options.queues, options.depth,
+    fail(errc::usage, "{} queues of {} entries; use 1 to 65535, and a power of two from 2 to {}", options.queues, options.depth,
          most_queue_depth);
   if (registers_.bytes < nvme::doorbells + 8)
     fail(errc::input, "{}: {} bytes of registers; a drive of NVMe has at least {}", name_, registers_.bytes, nvme::doorbells + 8);

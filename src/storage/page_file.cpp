@@ -174,9 +174,9 @@ std::vector<std::string> stripes_of(std::string const& file) try {
 page_file_writer::page_file_writer(std::filesystem::path file, std::uint64_t bytes, std::string content, page_file_options const& options)
     : file_(file.string()) {
   if (!std::has_single_bit(options.page_bytes) || options.page_bytes < least_page || options.page_bytes > most_page)
-    fail(errc::usage, "pages of {} bytes; say a power of two from {} to {}", options.page_bytes, least_page, most_page);
+    fail(errc::usage, "pages of {} bytes; use a power of two from {} to {}", options.page_bytes, least_page, most_page);
   if (options.unit_pages == 0 || options.unit_pages > most_page)
-    fail(errc::usage, "{} pages that lie together; say 1 to {}", options.unit_pages, most_page);
+    fail(errc::usage, "{} pages that lie together; use 1 to {}", options.unit_pages, most_page);
   if (options.folders.size() > most_stripes) fail(errc::usage, "{} stripes; at most {} are kept", options.folders.size(), most_stripes);
   head_.page_bytes = options.page_bytes, head_.unit_pages = options.unit_pages;
   head_.stripes = static_cast<std::uint32_t>(std::max<std::size_t>(options.folders.size(), 1));

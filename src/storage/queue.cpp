@@ -79,7 +79,7 @@ request_queues::request_queues(executor& x, queue_provider& provider, queue_opti
   std::uint64_t least = ~std::uint64_t{0};
   for (queue_drive const& d : drives) {
     if (page == 0 || page % d.block_bytes)
-      fail(errc::usage, "{}: pages of {} bytes on a drive whose blocks have {}; say a multiple", d.name, page, d.block_bytes);
+      fail(errc::usage, "{}: pages of {} bytes on a drive whose blocks have {}; use a multiple", d.name, page, d.block_bytes);
     if (page / d.block_bytes > 65536 || (d.most_bytes && page > d.most_bytes))
       fail(errc::usage, "{}: pages of {} bytes, and the drive reads at most {} at once", d.name, page,
            d.most_bytes ? d.most_bytes : 65536ull * d.block_bytes);
@@ -91,7 +91,7 @@ request_queues::request_queues(executor& x, queue_provider& provider, queue_opti
   for (std::size_t k = 0; k < queues.size(); ++k)
     if (queues[k].drive != k % drives.size()) fail(errc::internal, "queue {} is of drive {}", k, queues[k].drive);
   if (queues.empty() || queues.size() % drives.size())
-    fail(errc::usage, "{} queues for {} drives; say a multiple", queues.size(), drives.size());
+    fail(errc::usage, "{} queues for {} drives; use a multiple", queues.size(), drives.size());
   pages_ = options.replicated ? least : least * drives.size();
 
   if (provider.in_use.exchange(true)) fail(errc::usage, "{}: these queues are in use; make others", drives[0].name);

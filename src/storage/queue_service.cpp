@@ -276,7 +276,7 @@ queue_service::queue_service(reader& files, service_options const& options)
   if (options.threads == 0 || options.queues < options.threads)
     fail(errc::usage, "{} threads for {} queues; at least a thread, and a queue for each", options.threads, options.queues);
   if (!std::has_single_bit(options.depth) || options.depth < 2 || options.depth > most_queue_depth)
-    fail(errc::usage, "queues of {} entries; say a power of two from 2 to {}", options.depth, most_queue_depth);
+    fail(errc::usage, "queues of {} entries; use a power of two from 2 to {}", options.depth, most_queue_depth);
   std::string const name = files.drives().size() == 1 ? files.drives()[0].name : fmt::format("{} files", files.drives().size());
   drives_ = {{name, 1, static_cast<std::uint32_t>(sector), (files.size() + sector - 1) / sector, 0}};
   for (unsigned q = 0; q < options.queues; ++q) {

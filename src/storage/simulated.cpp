@@ -136,7 +136,7 @@ class drives_in_memory final : public simulated_drives {
     if (drives.empty()) fail(errc::usage, "no drive to simulate; name one or several");
     for (simulated_drive& d : drives) {
       if (d.shape == latency_shape::table && d.table_us.empty()) fail(errc::usage, "{}: a table of latencies that is empty", d.name);
-      if (d.offset_align == 0 || d.memory_align == 0) fail(errc::usage, "{}: alignments of 0; say 1 for any", d.name);
+      if (d.offset_align == 0 || d.memory_align == 0) fail(errc::usage, "{}: alignments of 0; use 1 for any", d.name);
       facts_.push_back({d.name, d.size, d.direct, d.direct ? d.offset_align : 1, d.direct ? d.memory_align : 1});
       one& it = drives_.emplace_back();
       for (drive_fault const& f : d.faults) it.left.emplace_back(f.times);

@@ -51,7 +51,7 @@ Options resolved(graph const& g, Options o) {
   if (o.device.kind != device_kind::cuda || targets.bytes() == 0) return o;
   if (!o.edges) o.edges = targets.where();
   else if (*o.edges != targets.where())
-    fail(errc::usage, "{}: its edges lie in tier {}, not {}; leave `edges` unset, or bring_to() the graph to that tier", g.name,
+    fail(errc::usage, "{}: its edges lie in tier {}, not {}; leave `edges` unset, or to_device() the graph to that tier", g.name,
          to_string(targets.where()), to_string(*o.edges));
   require_combination(o.device, *o.edges, o.access);
   return o;

@@ -929,28 +929,28 @@ bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
   prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void bfs_job::require_runnable(std::string const& name, graph_info const& info, bfs_options const& o) {
-  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.tuning.slice);
+  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: use a multiple of 32, 64 or more", o.tuning.slice);
   if (o.tuning.vertices_per_team == 0 || o.tuning.vertices_per_team > 1024)
-    fail(errc::usage, "{} vertices a team: say 1 to 1024", o.tuning.vertices_per_team);
+    fail(errc::usage, "{} vertices a team: use 1 to 1024", o.tuning.vertices_per_team);
   require_spread(name, info, o.devices, o.edges, o.access);
   if (o.devices.size() > 1 && o.variant == bfs_variant::emogi)
     fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use levels or direction", o.devices.size());
   if (o.devices.size() > 1 && o.cached_neighbors.value_or(0) == most_cached_neighbors)
-    fail(errc::usage, "{} cached neighbours a vertex over {} shards: say 0 to {}", *o.cached_neighbors, o.devices.size(),
+    fail(errc::usage, "{} cached neighbors per vertex over {} shards: use 0 to {}", *o.cached_neighbors, o.devices.size(),
          most_cached_neighbors - 1);
   if (o.cached_neighbors.value_or(0) > most_cached_neighbors)
-    fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", *o.cached_neighbors, most_cached_neighbors);
+    fail(errc::usage, "{} cached neighbors per vertex: use 0 to {}", *o.cached_neighbors, most_cached_neighbors);
   bool const turns = o.variant.value_or(default_variant(info, o)) == bfs_variant::direction;
   if (turns && o.access == access_mode::copied)
-    fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say variant levels or emogi");
+    fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; use variant levels or emogi");
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
   if (turns && info.directed && o.edges == tier::file)
     fail(errc::usage,
-         "{}: only the out-edges are read from the file of a directed graph, but bottom-up levels need its in-edges; say variant levels",
+         "{}: only the out-edges are read from the file of a directed graph, but bottom-up levels need its in-edges; use variant levels",
          name);
   if (turns && info.directed && !info.in_edges)
     fail(errc::input,
-         "{}: bottom-up levels of a directed graph need its in-edges; add them with `garner convert --in-edges`, or say variant levels",
+         "{}: bottom-up levels of a directed graph need its in-edges; add them with `garner convert --in-edges`, or use variant levels",
          name);
 }
 bfs_variant bfs_job::default_variant(graph_info const& info, bfs_options const& o) {
@@ -988,7 +988,7 @@ std::string_view to_string(bfs_variant v) {
 bfs_variant parse_bfs_variant(std::string_view text) {
   for (bfs_variant v : {bfs_variant::levels, bfs_variant::direction, bfs_variant::emogi})
     if (text == to_string(v)) return v;
-  fail(errc::usage, "variant '{}': say levels, direction or emogi", text);
+  fail(errc::usage, "variant '{}': use levels, direction or emogi", text);
 }
 
 std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std::uint64_t seed) {
@@ -996,7 +996,7 @@ std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std
   if (g.info.edges == 0) return sources;
   std::uint64_t const* const offsets = g.out.offsets.data();
   std::uint64_t const n = g.info.vertices;
-  if (count > (1u << 24)) fail(errc::usage, "{} sources: say 2^24 or fewer", count);
+  if (count > (1u << 24)) fail(errc::usage, "{} sources: use 2^24 or fewer", count);
   // Indexed by user rank, so that a reordered graph has the same sources.
   std::vector<std::uint64_t> arcs_before;
   for (std::uint64_t i = 0; sources.size() < count; ++i) {

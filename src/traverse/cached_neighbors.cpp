@@ -7,8 +7,7 @@ namespace garner {
 
 namespace {
 void require_possible(graph const& g, std::uint32_t per_vertex) {
-  if (per_vertex > most_cached_neighbors)
-    fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", per_vertex, most_cached_neighbors);
+  if (per_vertex > most_cached_neighbors) fail(errc::usage, "{} cached neighbors per vertex: use 0 to {}", per_vertex, most_cached_neighbors);
   if (g.info.directed && !g.info.in_edges)
     fail(errc::input, "{}: cached neighbors of a directed graph need its in-edges; add them with `garner convert --in-edges`", g.name);
 }
@@ -23,7 +22,7 @@ void keep_cached_neighbors(graph& g, execution_device where, std::uint32_t per_v
   if (or_as_degrees && cached_neighbors_view::is_narrow(g.info.vertices, per_vertex) && !detail::spreads(job)) --per_vertex;
   with_id_type(g.info, [&](auto id) {
     auto const near = make_cached_neighbors<decltype(id)>(job, per_vertex);
-    g.cached_neighbors = buffer<std::uint32_t>(tier::host, near.size(), -1, "cached_neighbours");
+    g.cached_neighbors = buffer<std::uint32_t>(tier::host, near.size(), -1, "cached_neighbors");
     job.x.copy(g.cached_neighbors.data(), near.data(), near.bytes());
     job.x.wait();
   });

@@ -125,7 +125,7 @@ struct sum_squares {
 // Whether the mean degree of a neighbor is less than twice that of a vertex. In a graph with hubs it is over a hundred times that.
 inline bool are_alike(double sum_of_squares, double vertices, double arcs) { return sum_of_squares * vertices < 2 * arcs * arcs; }
 inline bool degrees_alike(job_setting& job) {
-  phase const timed{"cached neighbours.degrees"};
+  phase const timed{"cached neighbors.degrees"};
   buffer<std::uint64_t> total(job.x.near(), 1, job.x.device(), "counters");
   job.x.fill(total.data(), 0, total.bytes());
   std::uint64_t const n = job.g.info.vertices;
@@ -181,11 +181,11 @@ class cached_neighbors_by_parts : public beside_lists {
 
 // Those stored in the file, now in host memory.
 inline buffer<std::uint32_t> kept_cached_neighbors(job_setting& job) {
-  buffer<std::uint32_t> cached_neighbors(job.x.near(), job.g.cached_neighbors.size(), job.x.device(), "cached_neighbours");
+  buffer<std::uint32_t> cached_neighbors(job.x.near(), job.g.cached_neighbors.size(), job.x.device(), "cached_neighbors");
   auto const start = std::chrono::steady_clock::now();
   job.x.copy(cached_neighbors.data(), job.g.cached_neighbors.data(), cached_neighbors.bytes());
   job.x.wait();
-  job.took(fmt::format("{} best neighbours of every vertex, from the file", job.g.cached_per_vertex), cached_neighbors.bytes(),
+  job.took(fmt::format("{} best neighbors of every vertex, from the file", job.g.cached_per_vertex), cached_neighbors.bytes(),
            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   return cached_neighbors;
 }
@@ -218,16 +218,15 @@ inline std::uint32_t default_cached_neighbors(job_setting& job) {
 template <class Id>
 buffer<std::uint32_t> make_cached_neighbors(job_setting& job, std::uint32_t per_vertex) {
   graph_info const& info = job.g.info;
-  if (per_vertex > most_cached_neighbors)
-    fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", per_vertex, most_cached_neighbors);
+  if (per_vertex > most_cached_neighbors) fail(errc::usage, "{} cached neighbors per vertex: use 0 to {}", per_vertex, most_cached_neighbors);
   if (per_vertex && (job.at ? job.at->vertices() : info.vertices) >= cached_neighbors_view::none)
-    fail(errc::usage, "{}: {} vertices; cached neighbours are made of fewer than 2^32 - 1; say none", job.g.name, info.vertices);
+    fail(errc::usage, "{}: {} vertices; cached neighbors are made of fewer than 2^32 - 1; use none", job.g.name, info.vertices);
   executor& x = job.x;
   if (per_vertex && job.g.cached_per_vertex == per_vertex) return kept_cached_neighbors(job);
   buffer<std::uint32_t> cached_neighbors(x.near(), cached_neighbors_view::words_of(info.vertices, per_vertex), x.device(),
-                                         "cached_neighbours");
+                                         "cached_neighbors");
   if (cached_neighbors.empty()) return cached_neighbors;
-  phase const timed{"cached_neighbours"};
+  phase const timed{"cached_neighbors"};
   job.start_afresh();
   auto const start = std::chrono::steady_clock::now();
   bool const spread = detail::spreads(job);
@@ -246,7 +245,7 @@ buffer<std::uint32_t> make_cached_neighbors(job_setting& job, std::uint32_t per_
   x.wait();
   job.model.take();
   std::uint32_t const kept = job.g.cached_per_vertex;
-  job.took(fmt::format("{} best neighbours of every vertex{}", per_vertex,
+  job.took(fmt::format("{} best neighbors of every vertex{}", per_vertex,
                        kept ? fmt::format(" (not the {} of the file, {} bytes)", kept, cached_neighbor_bytes(info, kept)) : ""),
            cached_neighbors.bytes(), std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   return cached_neighbors;

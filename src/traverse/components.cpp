@@ -744,10 +744,10 @@ void components_job::require_runnable(std::string const& name, graph_info const&
   require_spread(name, info, o.devices, o.edges, o.access);
   if (o.devices.size() > 1 && is_emogi(o))
     fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use afforest", o.devices.size());
-  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.tuning.slice);
+  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: use a multiple of 32, 64 or more", o.tuning.slice);
   if (o.tuning.vertices_per_team == 0 || o.tuning.vertices_per_team > 1024)
-    fail(errc::usage, "{} vertices a team: say 1 to 1024", o.tuning.vertices_per_team);
-  if (o.first_neighbors > 64) fail(errc::usage, "{} first neighbours: say 0 to 64", o.first_neighbors);
+    fail(errc::usage, "{} vertices a team: use 1 to 1024", o.tuning.vertices_per_team);
+  if (o.first_neighbors > 64) fail(errc::usage, "{} first neighbors: use 0 to 64", o.first_neighbors);
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
 }
 components_job::~components_job() = default;

@@ -466,7 +466,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     if (!at.alone()) return false;
     graph_info const& info = job.g.info;
     if (options.by_degree.value_or(false) && (job.windows || (x.on_device() && !job.all_near())))
-      fail(errc::usage, "{}: by_degree copies lists in the device's memory, and these lie in tier {}; leave it out, or say tier device",
+      fail(errc::usage, "{}: by_degree copies lists in the device's memory, and these lie in tier {}; leave it out, or use tier device",
            job.g.name, to_string(job.edges));
     if (options.by_degree) return *options.by_degree;
     if (!job.all_near() || !pagerank_job::may_copy_by_degree(info, options) || n * 4 <= device::describe(x.device()).l2_bytes) return false;
@@ -531,12 +531,12 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     std::vector<double> weight(at.vertices());
     double total = 0;
     for (auto const& [user, w] : options.personalization) {
-      if (!(w >= 0) || !std::isfinite(w)) fail(errc::input, "personal weight {} of vertex {}: say a number from 0", w, user);
+      if (!(w >= 0) || !std::isfinite(w)) fail(errc::input, "personal weight {} of vertex {}: use a number from 0", w, user);
       weight[g.internal_id(user)] += w;
       total += w;
     }
-    if (!std::isfinite(total)) fail(errc::input, "personal weights sum to {}: say smaller ones", total);
-    if (total == 0) fail(errc::input, "personal weights are all 0: say one above 0");
+    if (!std::isfinite(total)) fail(errc::input, "personal weights sum to {}: use smaller ones", total);
+    if (total == 0) fail(errc::input, "personal weights are all 0: use one above 0");
     std::vector<float> share(weight.size());
     std::transform(weight.begin(), weight.end(), share.begin(), [&](double w) { return static_cast<float>(w / total); });
     return share;
@@ -749,18 +749,18 @@ void pagerank_job::require_runnable(std::string const& name, graph_info const& i
          name);
   if (o.devices.size() > 1 && o.by_degree.value_or(false))
     fail(errc::usage, "by_degree over {} shards is not there; leave it out", o.devices.size());
-  if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: say a number from 0 to less than 1", o.damping);
-  if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: say a positive number", *o.tolerance);
-  if (o.iterations && *o.iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
+  if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: use a number from 0 to less than 1", o.damping);
+  if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: use a positive number", *o.tolerance);
+  if (o.iterations && *o.iterations == 0) fail(errc::usage, "0 iterations: use 1 or more");
   if (!pulls && !o.personalization.empty()) fail(errc::usage, "a personal start goes with variant pull; variant emogi starts everywhere");
   if (pulls && o.access == access_mode::copied)
-    fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say variant emogi");
+    fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; use variant emogi");
   if (o.by_degree.value_or(false) && (!pulls || info.compressed || info.id_bytes != 4))
     fail(errc::usage, "{}: by_degree goes with variant pull over plain lists of 4-byte ids; leave it out{}", name,
          pulls && info.compressed ? ", or decompress the graph" : "");
   if (pulls && info.directed && !info.in_edges && info.edges)
     fail(errc::input,
-         "{}: PageRank pulls along in-edges, and this directed graph lacks them; add them with `garner convert --in-edges`, or say "
+         "{}: PageRank pulls along in-edges, and this directed graph lacks them; add them with `garner convert --in-edges`, or use "
          "variant emogi",
          name);
 }
@@ -808,12 +808,12 @@ std::string_view to_string(dangling_mass d) { return d == dangling_mass::redistr
 pagerank_variant parse_pagerank_variant(std::string_view text) {
   if (text == "pull") return pagerank_variant::pull;
   if (text == "emogi") return pagerank_variant::emogi;
-  fail(errc::usage, "variant '{}': say pull or emogi", text);
+  fail(errc::usage, "variant '{}': use pull or emogi", text);
 }
 dangling_mass parse_dangling(std::string_view text) {
   if (text == "redistribute") return dangling_mass::redistribute;
   if (text == "drop") return dangling_mass::drop;
-  fail(errc::usage, "dangling '{}': say redistribute or drop", text);
+  fail(errc::usage, "dangling '{}': use redistribute or drop", text);
 }
 
 }  // namespace garner

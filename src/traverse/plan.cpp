@@ -170,7 +170,7 @@ void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists c
       c.bytes_saved_on_link = static_cast<std::uint64_t>(static_cast<double>(found.bytes_link()) * part);
     }
   }
-  if (p.cached_neighbors_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", once, 1, true});
+  if (p.cached_neighbors_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbors", once, 1, true});
 }
 
 crossing all_weights(graph_info const& info, access_mode how, char const* what) {
@@ -204,14 +204,14 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
     return;
   }
   if (p.cached_neighbors) {
-    if (p.cached_neighbors_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", out.each(), 1, true});
+    if (p.cached_neighbors_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbors", out.each(), 1, true});
     p.crossings.push_back(
         {bound::at_most, "the lists outside the largest component",
          out.each(cached_neighbors_view::is_narrow(info.vertices, p.cached_neighbors) ? 0
                                                                                       : std::min(o.first_neighbors, p.cached_neighbors))});
     return;
   }
-  crossing first{bound::exactly, fmt::format("the first {} neighbours of every vertex", o.first_neighbors), {}};
+  crossing first{bound::exactly, fmt::format("the first {} neighbors of every vertex", o.first_neighbors), {}};
   if (o.access != access_mode::paged) {
     if (offsets) {
       executor here({device_kind::cpu, 0});
@@ -301,7 +301,7 @@ job_options default_options(job_kind kind) {
 }
 
 void set_variant(job_options& o, std::string_view name) {
-  auto const refuse = [&](char const* choices) { fail(errc::usage, "variant '{}' of {}: say {}", name, to_string(kind_of(o)), choices); };
+  auto const refuse = [&](char const* choices) { fail(errc::usage, "variant '{}' of {}: use {}", name, to_string(kind_of(o)), choices); };
   switch (kind_of(o)) {
     case job_kind::bfs:
       if (name != "levels" && name != "direction" && name != "emogi") refuse("levels, direction or emogi");
@@ -436,8 +436,8 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
   auto const take_cached_neighbors = [&](std::uint32_t a_vertex, bool said) {
     // Three or four in the same number of bytes, by degree (default_cached_neighbors).
     bool const either = !said && a_vertex != s.cached_neighbors && cached_neighbors_view::is_narrow(info.vertices, a_vertex);
-    if (take(fmt::format("the {}{} best neighbours of every vertex", either ? "3 or " : "", a_vertex),
-             cached_neighbor_bytes(info, a_vertex), 0))
+    if (take(fmt::format("the {}{} best neighbors of every vertex", either ? "3 or " : "", a_vertex), cached_neighbor_bytes(info, a_vertex),
+             0))
       all.back().cached_neighbors = a_vertex, all.back().to_make = a_vertex != s.cached_neighbors;
   };
   if ((far || in_file) && info.compressed && now.where.kind == device_kind::cuda)
@@ -523,7 +523,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   for (planned_part const& c : p.kept) p.cached_neighbors += c.cached_neighbors, p.cached_neighbors_to_make |= c.to_make;
   for (planned_part const& c : p.kept) p.rows.push_back({"copy of " + c.what, near, c.bytes});
   if (std::uint64_t const cached_neighbors = bytes_of_file_neighbors(info, o, s_, p.kept))
-    p.rows.push_back({"best neighbours, of the file", tier::host, cached_neighbors});
+    p.rows.push_back({"best neighbors, of the file", tier::host, cached_neighbors});
   if (far == tier::file && info.edges) {  // the budget that is left at the first read
     std::uint64_t const limit = host_budget().limit(), taken = p.host_bytes();
     p.rows.push_back(

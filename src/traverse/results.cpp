@@ -196,7 +196,7 @@ std::string_view to_string(result_format format) { return names.at(static_cast<s
 result_format parse_result_format(std::string_view text) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (text == names[i]) return static_cast<result_format>(i);
-  fail(errc::usage, "format {}: unknown; say {}", text, fmt::join(names, ", "));
+  fail(errc::usage, "format {}: unknown; use {}", text, fmt::join(names, ", "));
 }
 
 result_format result_format_of(std::filesystem::path const& path) {

@@ -60,19 +60,19 @@ edge_lists part_of(executor& x, edge_lists const& all, graph_info const& info, s
 void require_spread(std::string const& name, graph_info const& info, std::vector<execution_device> const& shards, std::optional<tier> edges,
                     access_mode how) {
   if (shards.empty()) return;
-  if (shards.size() > shard_parts::most) fail(errc::usage, "{} shards: say 1 to {}", shards.size(), shard_parts::most);
+  if (shards.size() > shard_parts::most) fail(errc::usage, "{} shards: use 1 to {}", shards.size(), shard_parts::most);
   if (shards.size() > info.vertices)
-    fail(errc::usage, "{} shards, and {} has {} vertices; say at most as many", shards.size(), name, info.vertices);
+    fail(errc::usage, "{} shards, and {} has {} vertices; use at most as many", shards.size(), name, info.vertices);
   for (execution_device const& where : shards)
     if (where.kind != shards[0].kind)
       fail(errc::usage, "a shard at {} and one at {}: give all shards devices of one kind", to_string(shards[0]), to_string(where));
   if (shards.size() == 1) return;
   if (edges && *edges != tier::host && *edges != tier::device)
     fail(errc::usage,
-         "edges in tier {} over {} shards: they read lists in host memory, or each has its own on its device; say tier host or device",
+         "edges in tier {} over {} shards: they read lists in host memory, or each has its own on its device; use tier host or device",
          to_string(*edges), shards.size());
   if (how == access_mode::paged || how == access_mode::copied)
-    fail(errc::usage, "access {} over {} shards: say strided, merged or aligned", to_string(how), shards.size());
+    fail(errc::usage, "access {} over {} shards: use strided, merged or aligned", to_string(how), shards.size());
 }
 
 void require_lists_for(graph const& g, execution_device where) {
@@ -92,7 +92,7 @@ void require_peers(std::vector<execution_device> const& shards) {
   for (execution_device const& one : shards)
     for (execution_device const& other : shards)
       if (one.kind == device_kind::cuda && one.index != other.index && !device::peer_of(one.index, other.index).can)
-        fail(errc::device, "device {} cannot read the memory of device {}; say devices with peer access to each other, or one", one.index,
+        fail(errc::device, "device {} cannot read the memory of device {}; use devices with peer access to each other, or one", one.index,
              other.index);
 }
 

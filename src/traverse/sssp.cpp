@@ -227,10 +227,9 @@ struct find_bad_weight {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
     using blocks = tally_weights<Measure>;
-    t.each(weights.part(b * blocks::block, smaller(edges, (b + 1) * blocks::block)),
-           [&](std::uint32_t bits, std::uint64_t i) {
-             if (!is_length(Measure::weight(bits))) atomic_min(first, i);
-           });
+    t.each(weights.part(b * blocks::block, smaller(edges, (b + 1) * blocks::block)), [&](std::uint32_t bits, std::uint64_t i) {
+      if (!is_length(Measure::weight(bits))) atomic_min(first, i);
+    });
   }
 };
 
@@ -572,10 +571,10 @@ sssp_job::sssp_job(graph const& g, sssp_options const& o) {
   prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void sssp_job::require_runnable(std::string const& name, graph_info const& info, sssp_options const& o) {
-  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.tuning.slice);
+  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: use a multiple of 32, 64 or more", o.tuning.slice);
   if (o.tuning.vertices_per_team == 0 || o.tuning.vertices_per_team > 1024)
-    fail(errc::usage, "{} vertices a team: say 1 to 1024", o.tuning.vertices_per_team);
-  if (o.delta && !(*o.delta > 0 && std::isfinite(*o.delta))) fail(errc::usage, "delta {}: say a number above 0", *o.delta);
+    fail(errc::usage, "{} vertices a team: use 1 to 1024", o.tuning.vertices_per_team);
+  if (o.delta && !(*o.delta > 0 && std::isfinite(*o.delta))) fail(errc::usage, "delta {}: use a number above 0", *o.delta);
   if (o.variant == sssp_variant::emogi && (o.delta || o.tuning.join_lists.value_or(false)))
     fail(errc::usage, "variant emogi has no delta and joins no lists; leave them out or take variant near-far");
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });

@@ -77,7 +77,7 @@ char const* words(fault f) {
 std::string what_to_do(graph const& g) {
   if (g.checked) return "please report it";
   return fmt::format(
-      "the file was loaded unchecked (--no-check) and may be damaged: load it checked, or say garner stats {} --check; if it is whole, "
+      "the file was loaded unchecked (--no-check) and may be damaged: load it checked, or use garner stats {} --check; if it is whole, "
       "please report it",
       g.name);
 }

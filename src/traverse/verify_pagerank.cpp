@@ -131,7 +131,7 @@ void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& 
   double const distance = x.read(l1);
   if (found != ~std::uint64_t{0})
     fail(
-        errc::internal, "{}: PageRank on {}, access {}: wrong at vertex {}: its rank is {} and its neighbours give it {}; {}", g.name,
+        errc::internal, "{}: PageRank on {}, access {}: wrong at vertex {}: its rank is {} and its neighbors give it {}; {}", g.name,
         to_string(x.where()), to_string(how), g.user_id(found), x.read(claim.rank + found),
         [&] {
           double const jump = claim.jump ? static_cast<double>(x.read(claim.jump + found)) : claim.jump_all;

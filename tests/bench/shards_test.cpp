@@ -260,13 +260,13 @@ TEST(shards_bench, its_graphs_have_the_sizes_of_the_paper_and_hubs) {
 TEST(shards_bench, refuses) {
   shards_bench_options o = small({}, 2);
   o.graphs = {"REDDIT"};
-  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("say some of RDD"));
+  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("use some of RDD"));
   o = small({}, 17);
-  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("17 shards: say 1 to 16"));
+  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("17 shards: use 1 to 16"));
   o = small({}, 2), o.width = 0;
   EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--width 0"));
   o = small({}, 2), o.figures = {"x"};
-  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--figures x: of shards, say some of ways,search,models,ablation,sweep"));
+  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--figures x: of shards, use some of ways,search,models,ablation,sweep"));
   o = small({}, 2), o.shrink = 0;
   EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--shrink 0"));
 }

@@ -182,7 +182,7 @@ TEST(traversal, measures_the_ways_that_are_asked_for) {
       "'sideways' is not a strategy; pass some of uvm, strided, merged, aligned, copied, aligned-x8, levels, direction, default, near");
   // Nothing to measure: local edges need a device, and only bfs has levels.
   o.strategies = {"near"};
-  EXPECT_NE(error_of([&] { measure_traversal(o, {}, {}); }, &code).find("at place simulated"), std::string::npos);
+  EXPECT_NE(error_of([&] { measure_traversal(o, {}, {}); }, &code).find("on simulated; use default too"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   o.strategies = {"levels"}, o.jobs = {"sssp"};
   EXPECT_NE(error_of([&] { measure_traversal(o, {}, {}); }, &code).find("levels"), std::string::npos);

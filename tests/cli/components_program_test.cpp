@@ -67,7 +67,7 @@ TEST(components_program, its_json_has_these_keys) {
     edges += p.at("edges").get<std::uint64_t>();
     EXPECT_TRUE(p.contains("vertices") && p.contains("ms") && p.contains("gbs"));
   }
-  EXPECT_EQ(r.at("phases").at(0).at("phase"), "first neighbours");
+  EXPECT_EQ(r.at("phases").at(0).at("phase"), "first neighbors");
   EXPECT_EQ(r.at("phases").at(1).at("phase"), "remaining");
   EXPECT_EQ(r.at("bytes_link"), bytes);
   EXPECT_EQ(r.at("edges"), edges);

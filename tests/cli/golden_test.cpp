@@ -292,7 +292,7 @@ TEST(golden, sources) {
        "garner pagerank d.gnr --device simulated --memory-limit 300",
        "garner bfs d.gnr --variant direction --source 0 --verify | grep -v bottom-up",
        "garner trace d.gnr --train 100% --fanout 2 | grep -v time",
-       "garner score d.gnr --by sampled --train 100% --fanout 2 | grep in-lists",
+       "garner score d.gnr --by sampled --train 100% --fanout 2 | grep in-edges",
        "garner plan d.gnr --algorithm pagerank --device cpu | sed -n '/array/,/^host/p'",
        "garner traffic pagerank d.gnr --access merged | grep -v merged",
        "garner reorder d.gnr r.gnr --by score --score sampled --train 100% --fanout 2 && garner stats r.gnr | grep edges",

@@ -166,7 +166,7 @@ TEST(result_files, that_cannot_be_are_refused_before_the_job) {
     int code;
   };
   for (std::string const verb : {"bfs", "sssp", "components", "pagerank"})
-    for (wrong const& w : {wrong{"--out o --format csv", "say text, tsv, npy, ldbc", 2}, wrong{"--format tsv", "--out", 2},
+    for (wrong const& w : {wrong{"--out o --format csv", "use text, tsv, npy, ldbc", 2}, wrong{"--format tsv", "--out", 2},
                            wrong{"--out o.npy.gz", "drop the ending .gz", 2}, wrong{"--out d.npy", "is a folder", 1},
                            wrong{"--out no/such/o.tsv", "cannot be written", 1}}) {
       outcome const o = at.shell("garner " + verb + " k.gnr " + w.more);

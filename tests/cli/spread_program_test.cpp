@@ -65,16 +65,16 @@ TEST(spread_program, what_does_not_go_together_is_refused) {
   folder const at;
   at.shell("garner generate kron --scale 8 k.gnr");
   at.shell("printf '0 1\n1 2\n' > s.el && garner convert s.el s.gnr --undirected");
-  EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 0"), HasSubstr("--shards 0: say 1 to 16"));
-  EXPECT_THAT(refused(at, "garner pagerank k.gnr --shards 17"), HasSubstr("--shards 17: say 1 to 16"));
-  EXPECT_THAT(refused(at, "garner bfs s.gnr --shards 4"), HasSubstr("4 shards, and s.gnr has 3 vertices; say at most as many"));
+  EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 0"), HasSubstr("--shards 0: use 1 to 16"));
+  EXPECT_THAT(refused(at, "garner pagerank k.gnr --shards 17"), HasSubstr("--shards 17: use 1 to 16"));
+  EXPECT_THAT(refused(at, "garner bfs s.gnr --shards 4"), HasSubstr("4 shards, and s.gnr has 3 vertices; use at most as many"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --tier file"), HasSubstr("edges in tier file over 2 shards"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --access paged"), HasSubstr("over 2 shards"));
   EXPECT_THAT(refused(at, "garner components k.gnr --shards 2 --variant emogi"), HasSubstr("over 2 devices use afforest"));
   EXPECT_THAT(refused(at, "garner pagerank k.gnr --shards 2 --by-degree yes"), HasSubstr("by_degree over 2 shards"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --devices 0,1"), HasSubstr("--shards"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --devices 0,1 --device simulated"),
-              HasSubstr("--devices and --device simulated: say one of them"));
+              HasSubstr("--devices and --device simulated: use one of them"));
   EXPECT_NE(at.shell("garner sssp k.gnr --shards 2").code, 0);
   if (device::count() == 0) {
     EXPECT_NE(at.shell("garner bfs k.gnr --devices 0,1").code, 0);

@@ -93,8 +93,8 @@ TEST(training_ranks_program, refuses_what_contradicts_itself) {
     EXPECT_EQ(o.code, code) << more;
     EXPECT_THAT(o.err, HasSubstr(text)) << more;
   };
-  says("--ranks 0", 2, "--ranks 0: say 1 to 16");
-  says("--ranks 17", 2, "17 ranks: say 1 to 16");
+  says("--ranks 0", 2, "--ranks 0: use 1 to 16");
+  says("--ranks 17", 2, "17 ranks: use 1 to 16");
   says("--ranks 2 --devices 0,1", 2, "--ranks");
   says("--devices 0 --device simulated", 2, "--devices and --device simulated");
   says("--group x", 2, "RANK is not set");

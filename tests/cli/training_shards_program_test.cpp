@@ -278,7 +278,7 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
     EXPECT_THAT(o.err, HasSubstr(text)) << more;
     expect_one_line(o.err);
   };
-  says("--full --shards 0", 2, "--shards 0: say 1 to 16");
+  says("--full --shards 0", 2, "--shards 0: use 1 to 16");
   says("--full --shard-dtype bf16", 2, "--shard-dtype goes with shards");
   says("--full --group ''", 2, "--group '': use one name");
   write_npy(at, "far.npy", "<i8", std::vector<std::int64_t>{0, 1, 2, 0, 1, 2, 0, 5'000'000, 2, 0, 1, 2});
@@ -287,15 +287,15 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   EXPECT_THAT(far.err, HasSubstr("far.npy: label 5000000 of node 7 would make more classes than there are nodes (12)"));
   says("--full --layers 65", 2, "--layers 65: use 1 to 64");
   says("--full --lr -1", 2, "--lr");
-  EXPECT_THAT(at.shell("garner bench shards --device cpu --shards 0 --out b.json").err, HasSubstr("--shards 0: say 1 to 16"));
-  says("--full --shards 17", 2, "17 shards: say 1 to 16");
-  says("--full --shards 13", 2, "13 shards, and g.gnr has 12 vertices; say at most as many");
+  EXPECT_THAT(at.shell("garner bench shards --device cpu --shards 0 --out b.json").err, HasSubstr("--shards 0: use 1 to 16"));
+  says("--full --shards 17", 2, "17 shards: use 1 to 16");
+  says("--full --shards 13", 2, "13 shards, and g.gnr has 12 vertices; use at most as many");
   says("--shards 2", 2, "--shards goes with --full");
   says("--shard-strategy bulk", 2, "--shard-strategy goes with --full");
   says("--full --shards 2 --ranks 2", 2, "--ranks");
   says("--full --shards 2 --devices 0,1", 2, "--devices");
   says("--full --shards 2 --group x", 2, "WORLD_SIZE is not set");
-  says("--full --shards 2 --shard-transport x", 2, "say automatic, peer, nccl, nvshmem or host");
+  says("--full --shards 2 --shard-transport x", 2, "use automatic, peer, nccl, nvshmem or host");
   says("--shard-transport peer", 2, "--shard-transport goes with --full");
   outcome const other = at.shell("RANK=0 WORLD_SIZE=3 garner train " + files + "--full --shards 2 --group x");
   EXPECT_EQ(other.code, 2);
@@ -305,7 +305,7 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--shard-timeout 5", 2, "--shard-timeout goes with --full");
   says("--full --shards 2 --shard-reduction x", 2, "use deterministic or fast");
   says("--full --shards 2 --shard-dtype x", 2, "'x'");
-  says("--full --shards 2 --shard-dtype i8", 2, "rows of i8 between shards: say f32, bf16 or f16");
+  says("--full --shards 2 --shard-dtype i8", 2, "rows of i8 between shards: use f32, bf16 or f16");
   says("--full --shards 2 --shard-balance x", 2, "edges or vertices");
   says("--full --shards 2 --shard-adjacency x", 2, "--shard-adjacency x: use plain or compressed");
   says("--full --shard-adjacency compressed", 2, "--shard-adjacency goes with shards");
@@ -317,7 +317,7 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--full --shards 2 --shard-features tiered --model gin", 2, "the first layer aggregates them unchanged");
   says("--full --shards 2 --mgg 1,1,1", 2, "--mgg goes with --shard-strategy mgg");
   says("--full --shards 2 --shard-strategy mgg --mgg 1,1", 2, "--mgg of 2 numbers");
-  says("--full --shards 2 --shard-strategy mgg --mgg 33,1,1", 2, "33 neighbours of a partition (ps): say 1 to 32");
+  says("--full --shards 2 --shard-strategy mgg --mgg 33,1,1", 2, "33 neighbors of a partition (ps): use 1 to 32");
   says("--full --shards 2 --shard-strategy mgg --shard-reduction deterministic", 2, "it sums with atomics");
   outcome const types = at.shell("garner train h.json --full --shards 2");
   EXPECT_EQ(types.code, 2);

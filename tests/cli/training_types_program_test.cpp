@@ -119,7 +119,7 @@ TEST(training_types_program, refuses_what_does_not_go_together) {
   says(at.train + "--features x.npy", 2, "--features x.npy: g.json names");
   says(at.train + "--target author", 1, "--target author: ");
   says(at.train + "--target editor", 1, "'editor'");
-  says(at.train + "--model gcn", 2, "say sage");
+  says(at.train + "--model gcn", 2, "use sage");
   says(at.train + "--weighted", 1, "has no weights");
   says(at.train + "--feature-cache 10%", 2, "use bytes per table");
   says(at.train + "--norm batch", 2, "--norm batch: use none, layer or automatic");

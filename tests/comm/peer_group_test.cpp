@@ -176,7 +176,7 @@ TEST_F(peer_groups, what_they_do_not_agree_on_is_said) {
                   &code),
               "the group '" + name_ +
                   "' has 2 members and a test here; another process came and says 2 members and another one; "
-                  "let all say the same");
+                  "let all use the same");
     EXPECT_EQ(code, errc::usage);
   }
 }

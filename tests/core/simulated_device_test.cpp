@@ -54,7 +54,7 @@ TEST(simulated_device, refuses_what_it_does_not_know) {
   for (char const* wrong : {"lat", "random", "random:", "random:1x", "random:-1", "LATE"}) {
     errc code{};
     EXPECT_EQ(error_of([&] { simulated_device::choose(wrong); }, &code),
-              fmt::format("GARNER_STREAMS is '{}'; say late, random:SEED with a whole number as SEED, or unset it", wrong));
+              fmt::format("GARNER_STREAMS is '{}'; use late, random:SEED with a whole number as SEED, or unset it", wrong));
     EXPECT_EQ(code, errc::usage);
   }
 }

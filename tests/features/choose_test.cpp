@@ -109,7 +109,7 @@ TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_th
   gather_options o = asking_for(once);
   o.strategy = gather_strategy::staged;
   EXPECT_EQ(error_of([&] { ask(300000, 512, 32, o); }),
-            "a staged gather sends a row for each id; say duplicates repeat or another way than staged");
+            "a staged gather sends a row for each id; use duplicates repeat or another way than staged");
   EXPECT_EQ(parse_gather_duplicates("once"), once);
   EXPECT_EQ(error_of([] { parse_gather_duplicates("twice"); }),
             "'twice' is not a known treatment of duplicates; use one of automatic, once, repeat");
@@ -196,7 +196,7 @@ TEST(choice_of_way, the_copy_engine_is_never_chosen_where_it_cannot_or_may_not) 
       q.converted = true;
       EXPECT_EQ(choose(q, asking(gather_strategy::automatic, gather_order::automatic, few), shipped).strategy, gather_strategy::aligned);
       EXPECT_EQ(error_of([&] { choose(q, asking(gather_strategy::bulk), shipped); }),
-                "the copy engine brings rows as they are and converts none; say aligned, or no conversion");
+                "the copy engine brings rows as they are and converts none; use aligned, or no conversion");
       q = of_table(300000, row, 32);
       q.far_rows = 0;
       EXPECT_EQ(choose(q, asking(gather_strategy::automatic, gather_order::automatic, few), shipped).strategy, gather_strategy::aligned);

@@ -195,7 +195,7 @@ TEST_P(file_rows_at, come_for_many_mini_batches_and_every_way) {
     gather_options how;
     how.strategy = strategy;
     errc code{};
-    EXPECT_THAT(error_of([&] { t.gather_many(of, to, how); }, &code), HasSubstr("say automatic, naive, shifted or aligned"));
+    EXPECT_THAT(error_of([&] { t.gather_many(of, to, how); }, &code), HasSubstr("use automatic, naive, shifted or aligned"));
     EXPECT_EQ(code, errc::usage);
   }
 }

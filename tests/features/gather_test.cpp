@@ -197,7 +197,7 @@ TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
             "id -9223372036854775808 at position 0: this table has rows 0 to 99");
   EXPECT_EQ(error_of([&] { gathered(t, {std::numeric_limits<std::int64_t>::max()}); }),
             "id 9223372036854775807 at position 0: this table has rows 0 to 99");
-  EXPECT_EQ(error_of([&] { t.gather({strategies.data(), 1, 2}, {}); }), "ids of 2 bytes; say 4 or 8");
+  EXPECT_EQ(error_of([&] { t.gather({strategies.data(), 1, 2}, {}); }), "ids of 2 bytes; use 4 or 8");
   EXPECT_EQ(error_of([&] { t.gather({strategies.data(), 1, 4, true}, {}); }), "unsigned ids of 4 bytes; widen them to 8");
   executor x(where());
   auto const as_given = near_copy(x, std::vector<std::uint64_t>{3, ~std::uint64_t{0}});
@@ -373,7 +373,7 @@ TEST_P(gather, conversions_give_the_same_bits_everywhere) {
   tiered_tensor h(halves.rows, options);
   how.strategy = gather_strategy::bulk;
   EXPECT_EQ(error_of([&] { gathered(h, {1}, how); }),
-            "the copy engine brings rows as they are and converts none; say aligned, or no conversion");
+            "the copy engine brings rows as they are and converts none; use aligned, or no conversion");
 }
 
 // --- what crosses the link ---

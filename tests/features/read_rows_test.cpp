@@ -138,7 +138,7 @@ TEST_F(npy, bf16_is_what_the_caller_says) {
   EXPECT_EQ(
       error_of([&] { read_rows(file, element::bf16); }, &code),
       file.string() +
-          ": elements of 4 bytes (f32) cannot be seen as bf16, which takes 2: nothing is converted; say u8, an element of 4 bytes, or "
+          ": elements of 4 bytes (f32) cannot be seen as bf16, which takes 2: nothing is converted; use u8, an element of 4 bytes, or "
           "convert the table first");
   EXPECT_EQ(code, errc::usage);
   write(bytes(header("|V3", "(4,)"), data));

@@ -188,7 +188,7 @@ TYPED_TEST(dense, rows_longer_than_an_int_counts) {
 TEST(dense_math, names_there_and_back) {
   for (dense_math const math : {dense_math::f32, dense_math::tf32, dense_math::bf16}) EXPECT_EQ(parse_dense_math(to_string(math)), math);
   errc code{};
-  EXPECT_EQ(error_of([] { parse_dense_math("f16"); }, &code), "dense math 'f16': say f32, tf32 or bf16");
+  EXPECT_EQ(error_of([] { parse_dense_math("f16"); }, &code), "dense math 'f16': use f32, tf32 or bf16");
   EXPECT_EQ(code, errc::usage);
 }
 
@@ -362,7 +362,7 @@ TEST_P(dense_at, refuses_rows_that_do_not_hold_their_columns) {
     return said;
   };
   EXPECT_EQ(refused(false, false, 4, 3, 3),
-            "dense product: a has 4 x 5 elements, and a row of it 4; say at least as many a row as there are columns");
+            "dense product: a has 4 x 5 elements, and a row of it 4; use at least as many a row as there are columns");
   EXPECT_THAT(refused(true, false, 3, 3, 3), ::testing::HasSubstr("a has 5 x 4 elements, and a row of it 3;"));
   EXPECT_THAT(refused(false, false, 5, 2, 3), ::testing::HasSubstr("b has 5 x 3 elements, and a row of it 2;"));
   EXPECT_THAT(refused(false, true, 5, 4, 3), ::testing::HasSubstr("b has 3 x 5 elements, and a row of it 4;"));

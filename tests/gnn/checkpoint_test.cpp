@@ -160,9 +160,8 @@ TEST_F(checkpoints, of_another_kind_or_version) {
   c.write(at("x"));
   EXPECT_EQ(refused(kind::model), "is a garner checkpoint and no garner model; name one");
 
-  EXPECT_EQ(refused(file_metadata{}),
-            "its metadata do not say garner.kind, so Garner did not write it; name a garner checkpoint that it wrote");
-  EXPECT_THAT(refused({{"garner.kind", "x"}}), HasSubstr("do not say garner.kind"));
+  EXPECT_EQ(refused(file_metadata{}), "its metadata lack garner.kind, so Garner did not write it; name a garner checkpoint that it wrote");
+  EXPECT_THAT(refused({{"garner.kind", "x"}}), HasSubstr("metadata lack garner.kind"));
   file_metadata said{{"garner.kind", "garner checkpoint"}};
   EXPECT_EQ(refused(said), "is of version '', and this Garner reads 1; read it with the Garner that wrote it");
   said["garner.version"] = "2";
@@ -208,7 +207,7 @@ TEST_F(checkpoints, made_for_something_else) {
 TEST_F(checkpoints, that_lack_what_is_asked) {
   checkpoint const c = small();
   errc code{};
-  EXPECT_EQ(error_of([&] { c.fact("lr"); }, &code), "a checkpoint: does not say 'lr'; name a file that does");
+  EXPECT_EQ(error_of([&] { c.fact("lr"); }, &code), "a checkpoint: lacks 'lr'; name a file that has it");
   EXPECT_EQ(code, errc::input);
   EXPECT_EQ(error_of([&] { c.values<float>("v", {3}); }, &code),
             "a checkpoint: has no array 'v', which is to be F32 [3]; name a file that has it");

@@ -74,7 +74,7 @@ TEST(decide_shards, measures_on_the_graph_and_tells_why) {
   EXPECT_THAT(error_of([&] { decide_shards(c.model(model_kind::gcn), g, {}, asked(3), std::vector<execution_device>(2)); }),
               HasSubstr("3 shards and 2 places"));
   EXPECT_THAT(error_of([&] { decide_shards(c.model(model_kind::gcn), g, {}, asked(1000), std::vector<execution_device>(1000)); }),
-              HasSubstr("say 1 to 16"));
+              HasSubstr("use 1 to 16"));
 }
 
 TEST(decide_shards, a_way_is_measured_forward_and_backward) {

@@ -280,12 +280,12 @@ TEST_P(embedding_test, what_is_wrong_is_named_and_changes_nothing) {
   }
   sparse_step wrong;
   wrong.learning_rate = std::nan("");
-  EXPECT_THAT(error_of([&] { step(x, e, make_batch(from, 50, 9, 3), wrong); }), ::testing::HasSubstr("say more than 0"));
+  EXPECT_THAT(error_of([&] { step(x, e, make_batch(from, 50, 9, 3), wrong); }), ::testing::HasSubstr("use more than 0"));
   batch b = make_batch(from, 50, 9, 3);
   b.gradients.pop_back();
   EXPECT_THAT(error_of([&] { step(x, e, b, {}); }), ::testing::HasSubstr("26 numbers of gradients for 3 ids"));
   std::vector<float> some(9);
-  EXPECT_THAT(error_of([&] { e.read("sum", 0, 1, some); }), ::testing::HasSubstr("say weight or exp_avg, exp_avg_sq"));
+  EXPECT_THAT(error_of([&] { e.read("sum", 0, 1, some); }), ::testing::HasSubstr("use weight or exp_avg, exp_avg_sq"));
   unchanged();
 }
 
@@ -376,14 +376,14 @@ TEST(embedding, a_budget_refuses_and_options_are_checked) {
   EXPECT_THAT(error_of([&] { embedding(0, 4, o); }), ::testing::HasSubstr("at least one of each"));
   EXPECT_THAT(error_of([&] { embedding(std::uint64_t{1} << 60, 1024, o); }), ::testing::HasSubstr("more than a machine addresses"));
   o.init_scale = -1;
-  EXPECT_THAT(error_of([&] { embedding(4, 4, o); }), ::testing::HasSubstr("say 0 or more"));
+  EXPECT_THAT(error_of([&] { embedding(4, 4, o); }), ::testing::HasSubstr("use 0 or more"));
   o.init_scale = 1;
   std::vector<float> const few(3);
   o.scores = few;
   EXPECT_THAT(error_of([&] { embedding(4, 4, o); }), ::testing::HasSubstr("3 scores for a table of 4 rows"));
   o.scores = {};
-  EXPECT_THAT(error_of([&] { parse_row_optimizer("rmsprop"); }), ::testing::HasSubstr("say sgd, adagrad or adam"));
-  EXPECT_THAT(error_of([&] { parse_initializer("xavier"); }), ::testing::HasSubstr("say normal, uniform or zero"));
+  EXPECT_THAT(error_of([&] { parse_row_optimizer("rmsprop"); }), ::testing::HasSubstr("use sgd, adagrad or adam"));
+  EXPECT_THAT(error_of([&] { parse_initializer("xavier"); }), ::testing::HasSubstr("use normal, uniform or zero"));
   budget& host = host_budget();
   std::uint64_t const limit = host.limit();
   host.set_limit(host.used() + (1u << 20));

@@ -383,7 +383,7 @@ TEST(network, refuses_what_has_no_meaning) {
   executor x(execution_device{});
   network_shape s;
   s.kind = model_kind::gcn, s.inputs = {3, 3}, s.types = {"a", "b"}, s.relations = {{0, 1, "to"}}, s.classes = 2;
-  EXPECT_THAT(error_of([&] { network<float>(x, s, 1); }), ::testing::HasSubstr("say sage"));
+  EXPECT_THAT(error_of([&] { network<float>(x, s, 1); }), ::testing::HasSubstr("use sage"));
 }
 
 }  // namespace

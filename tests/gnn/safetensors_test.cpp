@@ -248,7 +248,7 @@ TEST_F(safetensors, that_cannot_be_written) {
     EXPECT_EQ(code, errc::usage) << why;
     return why;
   };
-  EXPECT_THAT(said({{"a", "F33", {1}, &one}}), HasSubstr("x: tensor 'a': its dtype is 'F33'; say one of F32"));
+  EXPECT_THAT(said({{"a", "F33", {1}, &one}}), HasSubstr("x: tensor 'a': its dtype is 'F33'; use one of F32"));
   EXPECT_THAT(said({{"a", "F32", {}, &one}, {"a", "F32", {1}, &one}}), HasSubstr("x: tensor 'a': two are called so; name it otherwise"));
   EXPECT_THAT(said({{"__metadata__", "F32", {}, &one}}), HasSubstr("the name is that of the metadata"));
   EXPECT_THAT(said({{"a\xff", "F32", {}, &one}}), HasSubstr("x: tensor 'a\\xff': is not UTF-8"));

@@ -85,7 +85,7 @@ TEST(shard_aggregation, says_what_is_wrong) {
               ::testing::HasSubstr("shard 49 of 49: shards count from 0"));
   EXPECT_THAT(error_of([&] { shard_aggregation(g, edge_direction::in, true, o, 0, {}); }), ::testing::HasSubstr("has no weights"));
   o.shards = 3, o.strategy = shard_strategy::mgg;
-  EXPECT_THAT(error_of([&] { shard_aggregation(g, edge_direction::in, false, o, 0, {}); }), ::testing::HasSubstr("say bulk"));
+  EXPECT_THAT(error_of([&] { shard_aggregation(g, edge_direction::in, false, o, 0, {}); }), ::testing::HasSubstr("use bulk"));
   o.strategy = shard_strategy::bulk;
   EXPECT_THAT(error_of([&] { shard_aggregation(directed, edge_direction::in, false, o, 0, {}); }), ::testing::HasSubstr("in-lists"));
 }

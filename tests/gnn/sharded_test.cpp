@@ -210,7 +210,7 @@ TEST_P(sharded_at, lists_in_host_memory_give_the_same_bits) {
   o.shards = 2, o.remote_adjacency = true, o.strategy = shard_strategy::mgg;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("adjacency in host memory and mgg"));
   o.strategy = shard_strategy::bulk, o.list_window = 511;
-  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("windows of 511 edges: say 512 or more"));
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("windows of 511 edges: use 512 or more"));
 }
 
 TEST_P(sharded_at, packed_lists_give_the_same_bits) {

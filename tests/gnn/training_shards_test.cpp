@@ -530,7 +530,7 @@ TEST(training_over_shards, what_does_not_go_together_is_refused) {
   EXPECT_THAT(says(2)[0], HasSubstr("shards and fanouts"));
   s.t.fanouts = {};
   s.t.ranks = ranks_of_threads(2);
-  EXPECT_EQ(says(2)[1], "shards and ranks; say one of them");
+  EXPECT_EQ(says(2)[1], "shards and ranks; use one of them");
   s.t.ranks = {};
   communities const tiny(6, 3, 8);
   graph_handle const six = tiny.graph();
@@ -538,12 +538,12 @@ TEST(training_over_shards, what_does_not_go_together_is_refused) {
   std::vector<std::string> threw;
   t.by(of(7), &threw);
   EXPECT_THAT(threw[0], HasSubstr("7 shards, and "));
-  EXPECT_THAT(error_of([] { shards_of_threads(of(17)); }), HasSubstr("17 shards: say 1 to 16"));
+  EXPECT_THAT(error_of([] { shards_of_threads(of(17)); }), HasSubstr("17 shards: use 1 to 16"));
   shard_options o = of(2, shard_reduction::fast, shard_strategy::mgg);
   o.wire = element::bf16;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("rows of bf16 between shards by mgg"));
   o.wire = element::i8;
-  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("rows of i8 between shards: say f32, bf16 or f16"));
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("rows of i8 between shards: use f32, bf16 or f16"));
 }
 
 }  // namespace

@@ -444,7 +444,7 @@ TEST(types_training, refuses_what_does_not_go_together) {
             }(),
             l.model->types());
       },
-      "say sage");
+      "use sage");
   std::vector<float> scores(papers * classes);
   says([&] { infer(*l.model, l.g.adjacency(0), l.tables[0], scores); }, "the model has several");
   l.model.emplace(execution_device{}, m);

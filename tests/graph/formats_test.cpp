@@ -202,7 +202,7 @@ TEST(format_names, endings_are_told_through_compression) {
   EXPECT_EQ(format_of("b.gnr"), file_format::gnr);
   EXPECT_EQ(message(errc::usage, [] { format_of("graph.dat"); }),
             "graph.dat: its ending names no format; endings are .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph "
-            ".sg .wsg .bel .v .e .npy .npz .gnr (also with .gz or .zst), or say --from FORMAT or --to FORMAT");
+            ".sg .wsg .bel .v .e .npy .npz .gnr (also with .gz or .zst), or use --from FORMAT or --to FORMAT");
   EXPECT_EQ(bel_stem("x/y.bel.dst.zst"), "x/y.bel");
   EXPECT_EQ(ldbc_stem("x/y.v.gz"), "x/y");
   EXPECT_EQ(ldbc_stem("x/y.e"), "x/y");
@@ -305,8 +305,8 @@ TEST(columns, csv_and_snap_take_two_or_three) {
 
 TEST(columns, bad_lines_are_named) {
   using enum file_format;
-  EXPECT_EQ(complaint(el, "0 1 2\n"), "g.el: line 1, byte 0: 3 columns where an .el has 2; is it a .wel? Then say --from wel");
-  EXPECT_EQ(complaint(wel, "# x\n0 1\n"), "g.wel: line 2, byte 4: 2 columns where a .wel has 3; is it an .el? Then say --from el");
+  EXPECT_EQ(complaint(el, "0 1 2\n"), "g.el: line 1, byte 0: 3 columns where an .el has 2; is it a .wel? Then use --from wel");
+  EXPECT_EQ(complaint(wel, "# x\n0 1\n"), "g.wel: line 2, byte 4: 2 columns where a .wel has 3; is it an .el? Then use --from el");
   EXPECT_EQ(complaint(wel, "0 1 2 3\n"), "g.wel: line 1, byte 0: 4 columns where an edge has 3");
   EXPECT_EQ(complaint(snap, "0 1 2 3\n"),
             "g.snap: line 1, byte 0: 4 columns where an edge has 2, or 3 with its weight; --columns picks them");
@@ -478,7 +478,7 @@ TEST(mtx, headers_that_lie_or_are_not_ours) {
   std::string const banner = "%%MatrixMarket matrix coordinate ", pattern = banner + "pattern general\n";
   EXPECT_EQ(bad(""), "g.mtx: is empty; a Matrix Market file begins with %%MatrixMarket");
   EXPECT_EQ(bad("3 3 1\n1 2\n"),
-            "g.mtx: line 1, byte 0: the line does not begin with %%MatrixMarket; is this another format? Then say --from");
+            "g.mtx: line 1, byte 0: the line does not begin with %%MatrixMarket; is this another format? Then use --from");
   EXPECT_EQ(bad("%%MatrixMarket matrix coordinate pattern\n"),
             "g.mtx: line 1, byte 0: 4 words where the banner has 5: %%MatrixMarket matrix coordinate FIELD SYMMETRY");
   EXPECT_EQ(bad("%%MatrixMarket vector coordinate real general\n"), "g.mtx: line 1, byte 0: holds a 'vector'; only a matrix is a graph");
@@ -534,7 +534,7 @@ TEST(gr, arcs_with_weights) {
 TEST(gr, bad_files_are_named) {
   auto const bad = [](std::string const& text) { return complaint(file_format::gr, text); };
   EXPECT_EQ(bad("c\n"),
-            "g.gr: the line 'p sp VERTICES EDGES' or 'p edge VERTICES EDGES' is missing; is this another format? Then say --from");
+            "g.gr: the line 'p sp VERTICES EDGES' or 'p edge VERTICES EDGES' is missing; is this another format? Then use --from");
   EXPECT_EQ(bad("a 1 2 3\n"), "g.gr: line 1, byte 0: an edge stands before the line 'p sp VERTICES EDGES' or 'p edge VERTICES EDGES'");
   EXPECT_EQ(bad("1 2\n"), "g.gr: line 1, byte 0: '1' begins the line; DIMACS lines begin with c, p, a or e");
   EXPECT_EQ(bad("p max 3 1\n"),
@@ -622,7 +622,7 @@ TEST(sg, what_is_wrong_is_named) {
   EXPECT_EQ(complaint(file_format::sg, ""),
             "g.sg: ends at byte 0, within the header that begins at byte 0; it was cut short or its header lies");
   EXPECT_EQ((gap{.directed = 2}.complaint()),
-            "g.sg: its first byte is 2, a .sg begins with 0 (undirected) or 1 (directed); is it another format? Then say --from");
+            "g.sg: its first byte is 2, a .sg begins with 0 (undirected) or 1 (directed); is it another format? Then use --from");
   EXPECT_EQ((gap{.vertices = -1}.complaint()),
             "g.sg: the header says -1 vertices, a .sg has 0 to 2147483648; it is damaged or another format");
   EXPECT_EQ((gap{.arcs = -1}.complaint()), "g.sg: the header says -1 edges; it is damaged or another format");
@@ -634,8 +634,8 @@ TEST(sg, what_is_wrong_is_named) {
   EXPECT_EQ((gap{.offsets = {0, 2, 1, 3}}.complaint()), "g.sg: its offsets fall from 2 to 1 at vertex 2; it is damaged");
   EXPECT_EQ((gap{.offsets = {0, 2, 4, 3}}.complaint()), "g.sg: offset 4 of vertex 2 is past the 3 edges; it is damaged");
   EXPECT_EQ((gap{.offsets = {0, 2, 2, 2}}.complaint()), "g.sg: its offsets end at 2, its header says 3 edges; it is damaged");
-  EXPECT_EQ((gap{.targets = {1, 2, 3}}.complaint()), "g.sg: neighbour 3 of vertex 1 is outside 0 to 2; it is damaged");
-  EXPECT_EQ((gap{.targets = {1, -2, 2}}.complaint()), "g.sg: neighbour -2 of vertex 0 is outside 0 to 2; it is damaged");
+  EXPECT_EQ((gap{.targets = {1, 2, 3}}.complaint()), "g.sg: neighbor 3 of vertex 1 is outside 0 to 2; it is damaged");
+  EXPECT_EQ((gap{.targets = {1, -2, 2}}.complaint()), "g.sg: neighbor -2 of vertex 0 is outside 0 to 2; it is damaged");
   EXPECT_EQ((gap{.in_targets = {0, 1, 1}}.complaint()), "g.sg: its in-neighbors are not those that its neighbors give; it is damaged");
   EXPECT_EQ((gap{.weighted = true, .weights = {5, -6, 7}}.complaint()),
             "g.wsg: weight -6 of the edge 0 -> 2 is negative; weights are numbers from 0");
@@ -1093,7 +1093,7 @@ TEST(metis, bad_files_are_named) {
   EXPECT_THAT(said(""), HasSubstr("the line 'VERTICES EDGES [FMT [NCON]]' is missing"));
   EXPECT_THAT(said("5\n"), HasSubstr("line 1, byte 1: the header ends where a count should stand"));
   EXPECT_THAT(said("2 1 2\n"), HasSubstr("format '2' is not read"));
-  EXPECT_THAT(said("2 1 1 3\n"), HasSubstr("3 weights a vertex do not go with format"));
+  EXPECT_THAT(said("2 1 1 3\n"), HasSubstr("3 weights per vertex do not go with format"));
   EXPECT_THAT(said("2 1\n3\n1\n"), HasSubstr("line 2, byte 4: vertex 3 is outside 1 to 2"));
   EXPECT_THAT(said("2 1\n0\n1\n"), HasSubstr("METIS counts from 1"));
   EXPECT_THAT(said("2 1\n2\n"), HasSubstr("ends after the lists of 1 vertices where its header promises 2"));
@@ -1295,8 +1295,8 @@ TEST_F(formats, an_archive_gives_its_edge_index) {
     }
   EXPECT_EQ(estimate_read_bytes(at("g.npz"), {}) / 16, 3 + (2u << 20) / 16);
   auto const said = [&](std::string const& bytes) { return message(errc::input, [&] { read_edges(file("g.npz", bytes), {}); }); };
-  EXPECT_THAT(said(handmade::zipped({{"a.npy", nine}, {"b.npy", nine}})), HasSubstr("holds no array 'edge_index'; its arrays are a, b"));
-  EXPECT_THAT(said(handmade::zipped({})), HasSubstr("its arrays are none"));
+  EXPECT_THAT(said(handmade::zipped({{"a.npy", nine}, {"b.npy", nine}})), HasSubstr("holds no array 'edge_index'; it holds a, b"));
+  EXPECT_THAT(said(handmade::zipped({})), HasSubstr("it holds none"));
   EXPECT_THAT(said(handmade::zipped({{"edge_index.npy", nine}})), HasSubstr("g.npz: edge_index: an array (1) is not an edge index"));
   EXPECT_THAT(said(handmade::zipped({{"edge_index.npy", index}, {"num_nodes_list.npy", handmade::npy<std::int64_t>("<i8", "(1,)", {7})}})),
               HasSubstr("edge 2: 7 -> 7: of 7 vertices, as num_nodes_list counts them, the ids end at 6"));

@@ -498,7 +498,7 @@ TEST_F(hetero, a_folder_that_is_wrong_leaves_nothing) {
   EXPECT_THAT(said(put_anew("raw/relations/paper___cites___paper/edge_year.csv.gz", "1\n")),
               HasSubstr("edge_year.csv.gz: has 1 rows for 700 edges"));
   EXPECT_THAT(said(put_anew("split/random/paper/train.csv.gz", "1\n")),
-              HasSubstr("split/ has 2 folders: random, time; say which one with --split"));
+              HasSubstr("split/ has 2 folders: random, time; name which one with --split"));
   hetero_options how;
   how.split = "random";
   convert_hetero(at("mag"), at("random.json"), how);

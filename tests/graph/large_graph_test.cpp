@@ -238,7 +238,7 @@ TEST_F(large, wide_ids_are_compacted_as_in_memory) {
   convert_options keep;
   keep.build.numbering = numbering::keep;
   keep.large.bytes = 4096;
-  EXPECT_THAT(refusal(errc::input, [&] { convert(at("g.wel"), at("k.gnr"), keep); }), HasSubstr("say --compact if most ids are unused"));
+  EXPECT_THAT(refusal(errc::input, [&] { convert(at("g.wel"), at("k.gnr"), keep); }), HasSubstr("use --compact if most ids are unused"));
   EXPECT_FALSE(fs::exists(at("k.gnr")));
   // And sparse ones that do fit.
   for (edge& e : all) e.u = e.u % 1000 * 4000000, e.v = e.v % 1000 * 4000000;

@@ -798,7 +798,7 @@ TEST(loaders, refuse_what_makes_no_epoch) {
               loader l(w.sampler, {{&table, 0, false, {}}}, {1});
             }).find("table 0 has 10 rows, and there are 3000"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { parse_load_strategy("quick"); }).find("say automatic"), std::string::npos);
+  EXPECT_NE(error_of([&] { parse_load_strategy("quick"); }).find("use automatic"), std::string::npos);
 }
 
 // --- rows that stay in a file
@@ -983,7 +983,7 @@ TEST_P(loader_at, says_where_a_mini_batch_has_no_room_for_its_rows_of_a_file) {
     errc code{};
     std::string const why = error_of([&] { l.next(); }, &code);
     EXPECT_EQ(code, errc::usage);
-    EXPECT_NE(why.find("than the 50 that their cache holds; say a larger budget for it"), std::string::npos) << why;
+    EXPECT_NE(why.find("than the 50 that their cache holds; use a larger budget for it"), std::string::npos) << why;
   }
 }
 

@@ -147,7 +147,7 @@ TEST(negatives, are_drawn_of_what_is_left_where_that_is_rare) {
   graph_handle const g = graph_access::wrap(lead({39}, 4));
   EXPECT_NE(error_of([&] {
               sample_negatives(1, std::vector<std::int64_t>{1}, 40, 39, o, &g);
-            }).find("every vertex leads to each of 39 vertices, so that no negative is left; say never_positive"),
+            }).find("every vertex leads to each of 39 vertices, so that no negative is left; use never_positive"),
             std::string::npos);
 }
 
@@ -163,7 +163,7 @@ TEST(negatives, refuse_what_cannot_be) {
   std::vector<std::int64_t> const all{4, 5}, outside{3, -1}, fine{4};
   errc code{};
   EXPECT_NE(error_of([&] { sample_negatives(3, all, 20, 20, o, &g); }, &code)
-                .find("vertex 5 leads to each of 20 vertices, so that no negative is left; leave the vertex out, or say never_positive"),
+                .find("vertex 5 leads to each of 20 vertices, so that no negative is left; leave the vertex out, or use never_positive"),
             std::string::npos);
   EXPECT_EQ(code, errc::input);
   EXPECT_EQ(error_of([&] { sample_negatives(3, outside, 20, 20, o, &g); }, &code),

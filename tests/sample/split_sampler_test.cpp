@@ -293,8 +293,8 @@ TEST(graph_parts, refuse_what_cannot_be) {
   EXPECT_TRUE(refused(errc::input, "vertex 0 is requested: this part has", [&] { s.sample(0, 0, other, batch); }));
   s.begin(4, {std::span(other)}, std::vector<sampled_subgraph>(1));
   EXPECT_TRUE(refused(errc::usage, "hop 0 is still to be drawn", [&] { s.finish(); }));
-  EXPECT_TRUE(refused(errc::input, "2 counts, 1 neighbours", [&] { s.complete({{1, 0}, {5}, {}}); }));
-  EXPECT_TRUE(refused(errc::input, "neighbour 1003 came", [&] { s.complete({{1}, {1003}, {}}); }));
+  EXPECT_TRUE(refused(errc::input, "2 counts, 1 neighbors", [&] { s.complete({{1, 0}, {5}, {}}); }));
+  EXPECT_TRUE(refused(errc::input, "neighbor 1003 came", [&] { s.complete({{1}, {1003}, {}}); }));
   s.complete({{1}, {5}, {}});
   EXPECT_EQ(s.finish()[0].of_type(0).count, 2u);
 }

@@ -129,7 +129,7 @@ TEST(walks, are_those_of_a_reordered_graph_by_the_users_positions) {
   EXPECT_NE(error_of([&] { walk_randomly(ordered, starts_of(2), 3, o); }).find("were reordered"), std::string::npos);
   o = {};
   o.q = 0;
-  EXPECT_NE(error_of([&] { walk_randomly(plain, starts_of(2), 3, o); }).find("q = 0: say a number from 0.001"), std::string::npos);
+  EXPECT_NE(error_of([&] { walk_randomly(plain, starts_of(2), 3, o); }).find("q = 0: use a number from 0.001"), std::string::npos);
   EXPECT_NE(error_of([&] { walk_randomly(plain, starts_of(2), 0); }).find("0 steps"), std::string::npos);
   EXPECT_NE(error_of([&] {
               walk_randomly(plain, std::vector<std::int64_t>{5, 303}, 3);

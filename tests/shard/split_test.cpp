@@ -107,9 +107,9 @@ TEST(shard_parts, exact_blocks_depend_on_the_graph_alone) {
 TEST(shard_parts, numbers_that_will_not_do_are_refused) {
   plain_lists const l = lists_of_degrees({1, 1, 1});
   auto const says = [&](std::uint32_t n) { return error_of([&] { shard_parts(l.offsets.data(), 3, of(n), "g.gnr"); }); };
-  EXPECT_EQ(says(0), "0 shards: say 1 to 16");
-  EXPECT_EQ(says(17), "17 shards: say 1 to 16");
-  EXPECT_EQ(says(4), "4 shards, and g.gnr has 3 vertices; say at most as many");
+  EXPECT_EQ(says(0), "0 shards: use 1 to 16");
+  EXPECT_EQ(says(17), "17 shards: use 1 to 16");
+  EXPECT_EQ(says(4), "4 shards, and g.gnr has 3 vertices; use at most as many");
 }
 
 // The contributions to a shard's sums, by vertex: (end, weight) in the order of its chunks.

@@ -116,7 +116,7 @@ TEST(Nvme, WhatGarnerCannotRead) {
   EXPECT_EQ(said(s, o), "d: has no name space 3; it numbers them up to 1");
   o = {};
   o.depth = 100;
-  EXPECT_EQ(said(s, o), "4 queues of 100 entries; say 1 to 65535, and a power of two from 2 to 4096");
+  EXPECT_EQ(said(s, o), "4 queues of 100 entries; use 1 to 65535, and a power of two from 2 to 4096");
 }
 
 TEST(Nvme, RegistersThatAreNone) {

@@ -237,7 +237,7 @@ TEST_F(pages, where_there_is_no_room) {
   o.folders.push_back(path("none"));
   EXPECT_NE(error_of([&] { page_file_writer(path(), 100, "", o); }).find("name folders that are there"), std::string::npos);
   o = options(0, 1000);
-  EXPECT_EQ(error_of([&] { page_file_writer(path(), 100, "", o); }), "pages of 1000 bytes; say a power of two from 512 to 1048576");
+  EXPECT_EQ(error_of([&] { page_file_writer(path(), 100, "", o); }), "pages of 1000 bytes; use a power of two from 512 to 1048576");
   // A limit reached in the middle emulates a full disk.
   EXPECT_EQ(child("pages.DISABLED_writes_against_a_limit", {"GARNER_TEST_FILE=" + path()}).end(), 7);
   EXPECT_TRUE(files().empty());

@@ -303,7 +303,7 @@ TEST_P(served, what_does_not_go_together) {
   reader files(faulty({}), {});
   EXPECT_EQ(error_of([&] { queue_service(files, service(0, 1, 16)); }), "0 threads for 1 queues; at least a thread, and a queue for each");
   EXPECT_EQ(error_of([&] { queue_service(files, service(4, 2, 16)); }), "4 threads for 2 queues; at least a thread, and a queue for each");
-  EXPECT_EQ(error_of([&] { queue_service(files, service(1, 1, 100)); }), "queues of 100 entries; say a power of two from 2 to 4096");
+  EXPECT_EQ(error_of([&] { queue_service(files, service(1, 1, 100)); }), "queues of 100 entries; use a power of two from 2 to 4096");
 }
 GARNER_AT_EVERY_PLACE(served);
 
@@ -563,7 +563,7 @@ TEST_P(driven, what_does_not_go_together) {
   executor x(where());
   auto const r = make({{}});
   auto const said = [&](queue_options const& o) { return error_of([&] { request_queues(x, *r.provider, o); }); };
-  EXPECT_EQ(said(with(1000, 4)), "drive 0: pages of 1000 bytes on a drive whose blocks have 512; say a multiple");
+  EXPECT_EQ(said(with(1000, 4)), "drive 0: pages of 1000 bytes on a drive whose blocks have 512; use a multiple");
   EXPECT_EQ(said(with(4 << 20, 4)), "pages of 4194304 bytes; at most 2 MiB are read by one command");
   EXPECT_EQ(said(with(1 << 20, 4)), "drive 0: pages of 1048576 bytes, and the drive reads at most 131072 at once");
   EXPECT_EQ(said(with(4096, 0)), "0 frames and 20 s for a request; each must be more than 0");

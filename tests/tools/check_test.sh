@@ -1,5 +1,5 @@
 #!/bin/bash
-# tools/check must count what ctest ran, say why tests were skipped, and fail when one failed or none ran.
+# tools/check must count what ctest ran, use why tests were skipped, and fail when one failed or none ran.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)

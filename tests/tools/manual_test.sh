@@ -67,7 +67,7 @@ while IFS= read -r line; do
 done <<< "$options"
 ((offered > 300)) || wrong "values of options: $offered"
 words() { tr -s ' ' '\n' | sort | paste -sd ' '; }
-refused() { sed "s/.*\(say one of\|choose\|say\|use\) //; s/([^)]*)//g; s/ or / /g; s/,/ /g; s/cuda:N//" | words; }
+refused() { sed "s/.*\(use one of\|choose\|use\|use\) //; s/([^)]*)//g; s/ or / /g; s/,/ /g; s/cuda:N//" | words; }
 same() { expect "$*" "$("$program" "$@" nonsense 2>&1 | refused)" "$(completes garner "$@" '' | words)"; }
 for option in --device --access --variant; do same bfs kron:4 $option; done
 for option in --variant --dangling --by-degree; do same pagerank kron:4 $option; done
@@ -104,5 +104,5 @@ elif command -v groff > /dev/null; then
 fi
 status=0
 said=$("$program" completion fish 2>&1) || status=$?
-expect 'another shell' "2 garner: no completion for 'fish'; say garner completion bash, or zsh" "$status $said"
+expect 'another shell' "2 garner: no completion for 'fish'; use garner completion bash, or zsh" "$status $said"
 exit $failed

@@ -4,7 +4,7 @@
   tests/tools/schema_test.py BUILD
 
 Every verb that writes JSON runs on small inputs, on the CPU and simulated, and in the ways that change its keys. Its JSON must be valid, and
-each key of the schema must be in some output. Then each output is spoilt at every place in turn: one more key, a key less, and a value of
+each key of the schema must be in some output. Then each output is spoilt, one value after another: one more key, a key less, and a value of
 another type must all be found.
 """
 import copy
@@ -62,7 +62,7 @@ elsewhere = re.compile(r".*\.not_here|info\.no_device|info\.devices\[\].*|bench\
 
 
 def is_of(value, kind):
-    """Whether a JSON value has this type. 1.0 is no integer here, since a program that reads it may need to tell."""
+    """Whether a JSON value has this type. 1.0 does not count as an integer here: a program that reads it may distinguish them."""
     if kind in ("integer", "number"):
         return isinstance(value, int if kind == "integer" else (int, float)) and not isinstance(value, bool)
     return isinstance(value, {"string": str, "boolean": bool, "null": type(None), "array": list, "object": dict}[kind])
@@ -83,9 +83,9 @@ def errors_of(value, schema, at="", seen=None):
         return min(found, key=len)
     kinds = schema.get("type", [])
     if kinds and not any(is_of(value, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
-        return [f"{at}: {value!r} is no {kinds}"]
+        return [f"{at}: {value!r} is not of type {kinds}"]
     if "enum" in schema and not any(value == one and type(value) is type(one) for one in schema["enum"]):
-        return [f"{at}: {value!r} is none of {schema['enum']}"]
+        return [f"{at}: {value!r} is not one of {schema['enum']}"]
     errors = []
     if isinstance(value, list):
         for one in value:
@@ -106,7 +106,7 @@ def errors_of(value, schema, at="", seen=None):
 
 
 def names(schema):
-    """One of several kinds, by the last word of its title that tells them apart."""
+    """One of several kinds, by the last word of its title, which differs."""
     return re.sub(r"^(?:the file of )?garner \w+ ?|--json ?|--algorithm |, .*", "", schema["title"]).strip()
 
 
@@ -122,7 +122,7 @@ def keys_of(schema, at):
 
 
 def spoilt(value, path=()):
-    """Every way to spoil a value: (what, a copy of the whole with one fault). Of a list its first item is enough."""
+    """Every way to spoil a value: (what, a copy of the whole with one fault). The first item of a list is enough."""
     def with_fault(change):
         whole = copy.deepcopy(value)
         inner = whole
@@ -152,7 +152,7 @@ def other_than(value):
 
 
 def make_inputs(folder, run):
-    for name, width in (("x.npy", 4), ("y.npy", 0)):  # rows of 1, 2 and 3; labels and parts of a split alike
+    for name, width in (("x.npy", 4), ("y.npy", 0)):  # rows of 1, 2 and 3; both serve as labels and as a split
         shape = f"(256, {width})" if width else "(256,)"
         head = f"{{'descr': '|i1', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
         with open(f"{folder}/{name}", "wb") as file:

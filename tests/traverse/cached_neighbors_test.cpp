@@ -208,7 +208,7 @@ TEST(cached_neighbors, ask_once_whether_degrees_are_alike) {
     reset_stats();
     bfs_job(g, o).cached_neighbors();
     std::uint64_t passes = 0;
-    for (phase_total const& p : phase_totals()) passes += p.name == "cached neighbours.degrees" ? p.times : 0;
+    for (phase_total const& p : phase_totals()) passes += p.name == "cached neighbors.degrees" ? p.times : 0;
     EXPECT_EQ(passes, 1u);
   }
 }

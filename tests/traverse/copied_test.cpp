@@ -211,10 +211,10 @@ TEST(copied_usage, what_does_not_go) {
   b.access = access_mode::copied;
   EXPECT_EQ(bfs_job::default_variant(g.info, b), bfs_variant::levels);
   b.variant = bfs_variant::direction;
-  EXPECT_NE(refusal([&] { bfs_job(g, b); }).find("say variant levels"), std::string::npos);
+  EXPECT_NE(refusal([&] { bfs_job(g, b); }).find("use variant levels"), std::string::npos);
   pagerank_options p;
   p.access = access_mode::copied;
-  EXPECT_NE(refusal([&] { pagerank_job(g, p); }).find("say variant emogi"), std::string::npos);
+  EXPECT_NE(refusal([&] { pagerank_job(g, p); }).find("use variant emogi"), std::string::npos);
   b.variant = bfs_variant::levels;
   for (tier t : {tier::managed, tier::device, tier::file}) {
     b.edges = t;

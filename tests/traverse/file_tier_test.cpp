@@ -278,7 +278,7 @@ TEST_F(file_tier, what_does_not_go_together_is_said) {
   errc code{};
   bfs_options o;
   o.variant = bfs_variant::direction;
-  EXPECT_NE(error_of([&] { bfs_job(far, o); }, &code).find("say variant levels"), std::string::npos);
+  EXPECT_NE(error_of([&] { bfs_job(far, o); }, &code).find("use variant levels"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   o = {};
   o.edges = tier::file;

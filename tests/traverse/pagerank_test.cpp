@@ -319,7 +319,7 @@ TEST_P(pagerank, personal_start) {
     EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("1073741824"), std::string::npos);
     for (double const wrong : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
       o.personalization = {{5, wrong}, {17, 1}};
-      EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("say a number from 0"), std::string::npos) << wrong;
+      EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("use a number from 0"), std::string::npos) << wrong;
     }
     o.personalization = {{5, 0.0}, {17, 0.0}};
     EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("are all 0"), std::string::npos);

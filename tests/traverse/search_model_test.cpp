@@ -49,7 +49,7 @@ TEST(search_model, is_near_what_simulated_searches_ask_for) {
         probing how;
         how.cached_neighbors = cached_neighbors, how.each_of_a_class = cached_neighbors == 4, how.arcs_a_step = 32.0 / id_bytes;
         double const told = static_cast<double>(model_search(degrees, how).bytes_link()), seen = searched(g, cached_neighbors);
-        SCOPED_TRACE(fmt::format("{} {} bytes, {} cached neighbours: {} predicted, {} counted, {} in all",
+        SCOPED_TRACE(fmt::format("{} {} bytes, {} cached neighbors: {} predicted, {} counted, {} in all",
                                  kind == generator::uniform ? "uniform" : "kron", id_bytes, cached_neighbors, told, seen, once));
         // Kronecker graphs: few bytes, which depend on the source.
         double const factor = kind == generator::uniform ? 1.4 : 2.5, bytes = kind == generator::uniform ? 0 : 0.02 * once;

@@ -269,18 +269,18 @@ TEST(spread_errors, what_does_not_go_together_is_said) {
     change(o);
     return error_of([&] { bfs_job(g, o).run(0); });
   };
-  EXPECT_EQ(of_bfs([](bfs_options& o) { o.devices.resize(17); }), "17 shards: say 1 to 16");
+  EXPECT_EQ(of_bfs([](bfs_options& o) { o.devices.resize(17); }), "17 shards: use 1 to 16");
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.devices[1].kind = device_kind::simulated; }),
             "a shard at cpu and one at simulated: give all shards devices of one kind");
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.variant = bfs_variant::emogi; }),
             "variant emogi is the paper's program, for one device; over 2 devices use levels or direction");
   EXPECT_EQ(of_bfs([](bfs_options& o) { o.access = access_mode::copied, o.variant = bfs_variant::levels; }),
-            "access copied over 2 shards: say strided, merged or aligned");
+            "access copied over 2 shards: use strided, merged or aligned");
   EXPECT_NE(
       of_bfs([](bfs_options& o) { o.edges = tier::managed, o.access = access_mode::paged; }).find("edges in tier managed over 2 shards"),
       std::string::npos);
   EXPECT_NE(of_bfs([](bfs_options& o) { o.edges = tier::file; }).find("edges in tier file over 2 shards"), std::string::npos);
-  EXPECT_EQ(of_bfs([](bfs_options& o) { o.cached_neighbors = 4; }), "4 cached neighbours a vertex over 2 shards: say 0 to 3");
+  EXPECT_EQ(of_bfs([](bfs_options& o) { o.cached_neighbors = 4; }), "4 cached neighbors per vertex over 2 shards: use 0 to 3");
   components_options c;
   c.devices = shards_at({}, 2), c.variant = components_variant::emogi;
   EXPECT_EQ(error_of([&] { components_job job(g, c); }),

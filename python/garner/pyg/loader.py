@@ -478,7 +478,7 @@ class _Joins:
         if not isinstance(engine, remote.RemoteSampler):
             return None
         if not 1 <= self._window <= most_together:
-            raise UsageError(f"loading: a window of {self._window} mini-batches; say 1 to {most_together}")
+            raise UsageError(f"loading: a window of {self._window} mini-batches; use 1 to {most_together}")
         if count is None:
             raise UsageError("a graph that is split over ranks: all ranks have as many mini-batches; give a sampler that has a length")
         remote.as_many(engine.draws.graph.group, count, self._window, self._input)
@@ -810,7 +810,7 @@ def _require_kinds(options: dict[str, Any], kwargs: dict[str, Any]) -> None:
         raise KindError(f"neighbor_sampler is {_checks.told(sampler)}; give a garner.pyg.NeighborSampler, or another BaseSampler of PyG's kind")
     for name in ("labor", "graph", "scores", "graph_cache", "device_budget") if sampler is not None else ():
         if said.get(name) is not None and said[name] is not False:
-            raise UsageError(f"neighbor_sampler and {name}: {name}= is of a sampler that the loader makes, and one is given; say it where that one is made, or "
+            raise UsageError(f"neighbor_sampler and {name}: {name}= is of a sampler that the loader makes, and one is given; use it where that one is made, or "
                              "leave it out")
 
 
@@ -825,7 +825,7 @@ def _require_positions(kwargs: dict[str, Any], count: int, what: str) -> None:
 
 def _negatives(given: Any, ratio: Any, ends: tuple[int, int]) -> Any:
     """NegativeSampling, as PyG's loader has it. ends: how many nodes there are of the types of sources and targets."""
-    asks = {"neg_sampling": "say 'binary', 'triplet' or dict(mode='binary', amount=1.0)", "neg_sampling_ratio": "say a positive number"}
+    asks = {"neg_sampling": "use 'binary', 'triplet' or dict(mode='binary', amount=1.0)", "neg_sampling_ratio": "use a positive number"}
     for name, value in zip(asks, (given, ratio)):
         if getattr(value, "ndim", 0):
             raise KindError(f"{name} is {_checks.told(value)}; {asks[name]}")
@@ -833,7 +833,7 @@ def _negatives(given: Any, ratio: Any, ends: tuple[int, int]) -> Any:
     if given is None and name == "neg_sampling":
         return None
     if given is not None and name == "neg_sampling_ratio":
-        raise UsageError("neg_sampling and neg_sampling_ratio: both say how many negatives there are; leave one out")
+        raise UsageError("neg_sampling and neg_sampling_ratio: both name how many negatives there are; leave one out")
     try:
         found = NegativeSampling.cast(given) if name == "neg_sampling" else NegativeSampling("binary", ratio)
         if not math.isfinite(found.amount):

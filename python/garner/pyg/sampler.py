@@ -68,13 +68,13 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                  graph_cache: int | str | None = None, scores: Any = None, graph: Any = None, labor: bool = False) -> None:
         if not directed:
             subgraph_type = SubgraphType.induced
-            warnings.warn("'directed' is deprecated; say subgraph_type='induced' instead", DeprecationWarning, stacklevel=2)
+            warnings.warn("'directed' is deprecated; use subgraph_type='induced' instead", DeprecationWarning, stacklevel=2)
         if sample_direction not in ("forward", "backward"):
-            raise UsageError(f"sample_direction={_checks.told(sample_direction)}: say 'forward' or 'backward'")
+            raise UsageError(f"sample_direction={_checks.told(sample_direction)}: use 'forward' or 'backward'")
         if sample_direction == "backward" and time_attr is not None:
             raise NotImplementedError("temporal sampling is not done backward")
         if temporal_strategy not in ("uniform", "last"):
-            raise UsageError(f"temporal_strategy={_checks.told(temporal_strategy)}: say 'uniform' or 'last'")
+            raise UsageError(f"temporal_strategy={_checks.told(temporal_strategy)}: use 'uniform' or 'last'")
         if weight_attr is not None and time_attr is not None:
             raise UsageError("weight_attr and time_attr: sampling by weights and temporal sampling do not go together; choose one")
         self.replace, self.disjoint, self.labor = (_checks.flag(value, name) for value, name in ((replace, "replace"), (disjoint, "disjoint"), (labor, "labor")))
@@ -94,7 +94,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         try:
             self.subgraph_type = SubgraphType(subgraph_type)
         except ValueError:
-            raise UsageError(f"subgraph_type is {_checks.told(subgraph_type)}; say 'directional', 'bidirectional' or 'induced'") from None
+            raise UsageError(f"subgraph_type is {_checks.told(subgraph_type)}; use 'directional', 'bidirectional' or 'induced'") from None
         self.temporal_strategy = temporal_strategy
         self.keep_orig_edges = False
         self.graph_cache = graph_cache
@@ -204,7 +204,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     def plan_edges(self, inputs: EdgeSamplerInput, neg_sampling: NegativeSampling | None, number: int) -> Plan:
         """With its negatives, which are a function of the number."""
         if inputs.time is not None and not self.disjoint:
-            raise UsageError("edges with times, and a sampler without; say time_attr=")
+            raise UsageError("edges with times, and a sampler without; use time_attr=")
         _checks.pairs((inputs.row, inputs.col), "edges")
         of_types = inputs.input_type is not None
         types = (inputs.input_type[0], inputs.input_type[-1]) if of_types else (None, None)
@@ -301,7 +301,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         times: dict[Any, Any] = {}
         if seed_time is not None:
             if not self.is_temporal:
-                raise UsageError("seeds with times, and a sampler without; say time_attr=")
+                raise UsageError("seeds with times, and a sampler without; use time_attr=")
             times = {t: source.times_of(v, "seed_time") for t, v in (seed_time if self.is_hetero else {None: seed_time}).items()}
         else:
             self.require_times(*seeds)

@@ -162,7 +162,7 @@ class ClusterData(torch_geometric.loader.ClusterData):  # type: ignore[misc]
         if not isinstance(data, Data) or "edge_index" not in data:
             raise KindError(f"data is {_checks.told(data)}; give Data with an edge_index")
         if sparse_format not in ("csr", "csc"):
-            raise UsageError(f"sparse_format={_checks.told(sparse_format)}: say 'csr' or 'csc'")
+            raise UsageError(f"sparse_format={_checks.told(sparse_format)}: use 'csr' or 'csc'")
         self.num_parts, self.recursive = _checks.counted(num_parts, "num_parts", 1), recursive
         self.keep_inter_cluster_edges, self.sparse_format = keep_inter_cluster_edges, sparse_format
         self.whole, self._partition_made, self._data_made = data, None, None
@@ -459,7 +459,7 @@ def random_walk(row: torch.Tensor, col: torch.Tensor, start: torch.Tensor, walk_
         ends = [end[order] for end in ends]
     graph, in_order, _ = _garner._adjacency(ends[0].numpy(), ends[1].numpy(), nodes, nodes, None, True, False, "row, col")
     if not in_order:
-        raise UsageError("row: its numbers do not ascend; say coalesced=True")
+        raise UsageError("row: its numbers do not ascend; use coalesced=True")
     return _walked(graph, start, walk_length, p, q, return_edge_indices)
 
 
@@ -484,12 +484,12 @@ class Node2Vec(torch_geometric.nn.Node2Vec):  # type: ignore[misc]
                  num_negative_samples: int = 1, num_nodes: int | None = None, sparse: bool = False) -> None:
         torch.nn.Module.__init__(self)
         if walk_length < context_size:
-            raise UsageError(f"walk_length={walk_length} is below context_size={context_size}; say at least as much")
+            raise UsageError(f"walk_length={walk_length} is below context_size={context_size}; use at least as much")
         ends = [] if isinstance(edge_index, Graph) else [_checks.tensor(end, "edge_index") for end in _checks.pairs(edge_index, "edge_index")]
         named = len(edge_index) if isinstance(edge_index, Graph) else max([0, *(int(end.max()) + 1 for end in ends if end.numel())])
         self.num_nodes = named if num_nodes is None else _checks.number(num_nodes, "num_nodes")
         if self.num_nodes < named:
-            raise UsageError(f"num_nodes is {self.num_nodes}, and the graph has {named} nodes; say as many or more, or leave it out")
+            raise UsageError(f"num_nodes is {self.num_nodes}, and the graph has {named} nodes; use as many or more, or leave it out")
         if isinstance(edge_index, Graph):
             self.graph = edge_index
         else:

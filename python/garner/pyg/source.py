@@ -274,7 +274,7 @@ def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: boo
     for t in edge_types:
         for end in _ends(t):
             if end not in num_nodes:
-                raise UsageError(f"{_who(t)}: the data say nothing of nodes of type '{end}'; set data['{end}'].num_nodes, or its features")
+                raise UsageError(f"{_who(t)}: the data leave out nodes of type '{end}'; set data['{end}'].num_nodes, or its features")
         ends = _edges_in(data[t], t)
         has_edge_rows = edge_ids or any(data[t].is_edge_attr(attr) for attr in data[t].keys() if attr not in ("edge_index", "adj_t", "adj"))
         lists[t] = lists_of(ends, (num_nodes[t[0]], num_nodes[t[-1]]), t, backward, _of_type(weighted, t, ends[0].numel()), edge_time.get(t), has_edge_rows,
@@ -407,7 +407,7 @@ def edges_of(graph: Any) -> int:
 
 def _of_graph(held: Held, sizes: tuple[int, int], backward: bool, features: bool, times: torch.Tensor | None) -> Lists:
     """A garner.Graph as it is. Its edges are named by their places in the lists taken from, unless features or times are of its edges: these
-    stand in the order of Graph.csr(), which costs a permutation; lists of what is pulled say themselves which edges theirs are."""
+    stand in the order of Graph.csr(), which costs a permutation; in-edges hold their edge ids themselves."""
     graph, perm = held.graph, None
     if isinstance(graph, RemoteGraph):
         if backward or features or times is not None:
@@ -435,7 +435,7 @@ def edge_attr_of(features: Any, attr: Any, hetero: bool, nodes: Any, edges: Any)
     if hetero:
         count = None if rows is None else (edges if of_edges else nodes).get(group)
         if count is not None and rows is not None and rows < count:
-            raise InputError(f"feature '{attr.attr_name}' of {group!r} has {rows} rows; there are {count} of that type; give each one a row, or say "
+            raise InputError(f"feature '{attr.attr_name}' of {group!r} has {rows} rows; there are {count} of that type; give each one a row, or use "
                              "size= where edges are put")
         return of_edges, group
     if of_edges:
