@@ -202,7 +202,7 @@ struct py_training {
     }
     std::vector<std::pair<gnn_model*, tiered_tensor*>> of{{model.made.get(), &table}};
     for (std::size_t k = 1; k < devices.size(); ++k) {
-      others.push_back(std::make_unique<follower>(follower{table.beside(devices[k]), gnn_model(devices[k], model.made->options()), {}}));
+      others.push_back(std::make_unique<follower>(follower{table.for_device(devices[k]), gnn_model(devices[k], model.made->options()), {}}));
       of.emplace_back(&others.back()->model, &others.back()->table);
     }
     auto const made = std::make_shared<std::vector<std::unique_ptr<training>>>(devices.size());
@@ -235,9 +235,9 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.take("residual", m.residual);
   given.take("scaling", scaling);
   given.take("num_classes", classes);
-  given.take("batch_size", t.batch);
-  given.take("lr", t.rate);
-  given.take("weight_decay", t.decay);
+  given.take("batch_size", t.batch_size);
+  given.take("lr", t.learning_rate);
+  given.take("weight_decay", t.weight_decay);
   given.take("dropout", t.dropout);
   given.take("input_dropout", t.input_dropout);
   given.take("weighted", t.weighted);
@@ -246,7 +246,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.take("evaluate_every", t.evaluate_every);
   given.take("epochs", t.epochs);
   given.take("patience", t.patience);
-  given.take("cuda_graph", t.record);
+  given.take("cuda_graph", t.cuda_graph);
   given.take("math", math);
   given.take("device", where);
   given.take("devices", devices);
@@ -332,8 +332,8 @@ nb::dict next_of(py_training& t) {
   d["loss"] = e.loss, d["accuracy"] = e.accuracy;
   d["ms"] = e.ms, d["best"] = e.best;
   d["exact"] = e.exact ? nb::object(said_of(*e.exact)) : nb::object(nb::none());
-  d["recorded"] = e.recorded;
-  d["unrecorded"] = e.unrecorded.empty() ? nb::object(nb::none()) : nb::object(nb::str(e.unrecorded.c_str()));
+  d["recorded"] = e.captured;
+  d["unrecorded"] = e.not_captured.empty() ? nb::object(nb::none()) : nb::object(nb::str(e.not_captured.c_str()));
   d["load"] = told_of(e.load);
   return d;
 }
@@ -354,7 +354,7 @@ void add_gnn(nb::module_& m) {
           "'kind', 'inputs', 'hidden_channels', 'num_classes', 'num_layers', 'layer_norm', 'residual', 'labels', 'scaling'")
       .def_prop_ro("parameters", [](py_model const& p) { return p.made->parameters(); })
       .def_prop_ro(
-          "device", [](py_model const& p) { return told(p.made->where()); }, "where its parameters lie: 'cpu', 'cuda:0', 'simulated'")
+          "device", [](py_model const& p) { return told(p.made->device()); }, "where its parameters lie: 'cpu', 'cuda:0', 'simulated'")
       .def(
           "tensors",
           [](py_model const& p) {
@@ -369,7 +369,7 @@ void add_gnn(nb::module_& m) {
           "save",
           [](py_model const& p, nb::object file) {
             std::string const path = path_of(file);
-            in_turn(p.busy, [&] { p.made->write(path); });
+            in_turn(p.busy, [&] { p.made->save(path); });
           },
           nb::arg("file"), nb::sig("def save(self, file: str | os.PathLike[str]) -> None"), "As safetensors.")
       .def("__repr__", [](py_model const& p) {
@@ -382,7 +382,7 @@ void add_gnn(nb::module_& m) {
       [](nb::object file, nb::object device) {
         execution_device const where = place_of(device);
         std::string const path = path_of(file);
-        return py_model{released([&] { return std::make_shared<gnn_model>(gnn_model::read(path, where)); })};
+        return py_model{released([&] { return std::make_shared<gnn_model>(gnn_model::load(path, where)); })};
       },
       nb::arg("file"), nb::arg("device"), nb::sig("def _read_model(file: str | os.PathLike[str], device: object) -> Model"));
   m.def(
@@ -391,7 +391,7 @@ void add_gnn(nb::module_& m) {
         inference_options o;
         o.side = side_of(side), o.weighted = weighted, o.math = parse_dense_math(math);
         std::vector<nb::object> kept;
-        tiered_tensor& table = table_from(features, model.made->where(), kept).tensor;
+        tiered_tensor& table = table_from(features, model.made->device(), kept).tensor;
         auto const g = graph.use_in_lists(o.side == edge_direction::in);
         std::uint64_t const n = g->info().vertices, classes = model.made->options().classes;
         std::vector<float> scores = in_turn(model.busy, [&] {
@@ -421,19 +421,19 @@ void add_gnn(nb::module_& m) {
           "save_checkpoint",
           [](py_training& t, nb::object file) {
             std::string const path = path_of(file);
-            in_turn(t.model.busy, [&] { t.on_all([path](training& one) { one.keep(path); }); });
+            in_turn(t.model.busy, [&] { t.on_all([path](training& one) { one.save_checkpoint(path); }); });
           },
           nb::arg("file"), nb::sig("def save_checkpoint(self, file: str | os.PathLike[str]) -> None"))
       .def(
           "load_checkpoint",
           [](py_training& t, nb::object file) {
             std::string const path = path_of(file);
-            in_turn(t.model.busy, [&] { t.on_all([path](training& one) { one.resume(path); }); });
+            in_turn(t.model.busy, [&] { t.on_all([path](training& one) { one.load_checkpoint(path); }); });
           },
           nb::arg("file"), nb::sig("def load_checkpoint(self, file: str | os.PathLike[str]) -> None"))
       .def("load_best", [](py_training& t) { in_turn(t.model.busy, [&] { t.on_all([](training& one) { one.load_best(); }); }); })
       .def_prop_ro("model", [](py_training& t) { return t.model; })
-      .def_prop_ro("finished", told_in_turn<&training::over>())
+      .def_prop_ro("finished", told_in_turn<&training::finished>())
       .def_prop_ro("epochs", told_in_turn<&training::epochs>())
       .def_prop_ro("steps", told_in_turn<&training::step>())
       .def_prop_ro("best_epoch", told_in_turn<&training::best_epoch>())

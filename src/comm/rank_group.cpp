@@ -87,7 +87,7 @@ struct rank_group::parts {
   board& of(std::uint32_t rank) { return own ? own[rank] : *mine; }
   std::string named(std::uint32_t rank) const {
     // A thread's device is known once the thread has come to a barrier.
-    bool const at_device = own && own[rank].arrived.load(std::memory_order_acquire) && members[rank].where.kind == place_kind::device;
+    bool const at_device = own && own[rank].arrived.load(std::memory_order_acquire) && members[rank].where.kind == device_kind::cuda;
     return fmt::format("rank {} of {}{}", rank, ranks, at_device ? fmt::format(" (cuda:{})", members[rank].where.index) : "");
   }
 
