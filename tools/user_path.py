@@ -1,7 +1,7 @@
 """The cases of tools/prove_user: scripts as users type them, each timed, and compared with what they should have handed out. A line of JSON a case.
 
-  python3 tools/user_path.py SECTION [CASE...]       SECTION: pyg, options, hetero, torch, layers, large, ddp, wholegraph; cases whose names hold one of
-                                                     these words
+  python3 tools/user_path.py SECTION [CASE...]       SECTION: pyg, options, hetero, torch, layers, large, devices, ddp, wholegraph; cases whose names hold
+                                                     one of these words
   SCALE=12 BATCHES=5 ... a rehearsal on a machine without a GPU
 
 Graphs are Kronecker graphs (16 undirected edges per node, as Graph500 has them), made here; row k of the features is a function of k, of which each row that is
@@ -498,6 +498,42 @@ def wholegraph():
             wgth.destroy_wholememory_tensor(one)
 
 
+def devices():
+    """garner.train by the first of DEVICES, and by all: losses are to be the same bits. ms: an epoch without evaluation, median of five after one.
+    PLANT=1 spoils a loss, to see that it is found."""
+    import numpy as np
+    import garner
+    among = [int(one) if one.isdigit() else one for one in os.environ.get("DEVICES", "0 1" if gpu else "cpu cpu").split()]
+    if gpu and torch.cuda.device_count() < 2 and "DEVICES" not in os.environ:
+        return say(skipped="devices", why="one GPU")
+    scale = int(os.environ.get("SCALE", 20 if gpu else 12))
+    graph, rng = garner.generate("kron", scale, 16), np.random.default_rng(1)
+    x, y = rng.standard_normal((len(graph), width), dtype=np.float32), rng.integers(0, 40, len(graph))
+    split, found = rng.choice(np.array([1, 2, 3], np.uint8), len(graph)), {}
+    for name, how in (("first, in parts", {"devices": among[:1]}), ("first", {"device": among[0]}), ("all", {"devices": among})):
+        try:
+            begun = time.perf_counter()
+            run = garner.Training(graph, x, y, split, model="gcn", fanouts=None, epochs=6, **how)
+            made = time.perf_counter() - begun
+            ran = list(run)
+            losses = [epoch["loss"] for epoch in ran]
+            if "PLANT" in os.environ and name == "all":
+                losses[-1] = float(np.nextafter(losses[-1], 9))
+            same = found.setdefault("losses", losses)
+            # Without parts, sums are in another order.
+            wrong = sum(abs(a - b) > 1e-4 * abs(b) if name == "first" else a != b for a, b in zip(losses, same, strict=True))
+            found[name] = ms = round(statistics.median(epoch["ms"] for epoch in ran[1:]), 3)
+            more = {}
+            if name == "all" and "first" in found:
+                more = {"rival": "devices, first", "rival_ms": found["first"], "speed_up": round(found["first"] / ms, 2)}
+            say(script=f"devices, {name}", options=str(how), trained_by=run.devices, ms=ms, made_s=round(made, 2), scale=scale, nodes=len(graph),
+                edges=graph.info.num_edges, losses=losses, losses_compared=len(losses), wrong_rows=wrong, wrong_edges=0,
+                names=[torch.cuda.get_device_name(int(one.split(":")[1])) for one in run.devices if "cuda" in one], **more)
+            del run
+        except Exception as e:
+            say(script=f"devices, {name}", failed=f"{type(e).__name__}: {e}"[:400])
+
+
 def ddp():
     """PyG's SAGE under DistributedDataParallel on one GPU and on two, or on CPU ranks without a GPU: the same script, of which each rank is a process."""
     found = {}
@@ -591,7 +627,7 @@ def ddp_rank():
     dist.destroy_process_group()
 
 
-{"pyg": pyg, "options": lambda: pyg(True), "layers": layers, "large": large, "hetero": hetero, "torch": plain, "ddp": ddp, "ddp_rank": ddp_rank, "wholegraph": wholegraph}[section]()
+{"pyg": pyg, "options": lambda: pyg(True), "layers": layers, "large": large, "hetero": hetero, "torch": plain, "devices": devices, "ddp": ddp, "ddp_rank": ddp_rank, "wholegraph": wholegraph}[section]()
 sys.stdout.flush()
 if section != "ddp_rank":  # which leaves nothing behind in shared memory
     os._exit(0)

@@ -98,6 +98,11 @@ class Training:
         return self._run.model
 
     @property
+    def devices(self) -> list[str]:
+        """those that train: the first alone where that is faster than all of devices="""
+        return self._run.devices
+
+    @property
     def best_epoch(self) -> int | None:
         """the epoch with the best validation; None: no validation yet"""
         return self._run.best_epoch
@@ -142,10 +147,11 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
     (docs/reference/options.md).
     devices: several in place of device, as [0, 1] (0 is 'cuda:0') or ["cpu", "cpu"]: each trains on a part of the whole graph (fanouts=None), as
     `garner train --full --devices 0,1`. Any number of them gives the same bits, [0] too, which device=0 gives within rounding; where one GPU is
-    faster than all, it trains alone. deterministic=False: sums are in the order that is fastest. timeout: seconds (300) without a sign after which
-    a device hangs: the call ends with DeviceError, which names it, and a new process has to begin anew.
+    faster than all, it trains alone, and .devices says so. deterministic=False: sums are in the order that is fastest. timeout: seconds (300)
+    without a sign after which a device hangs: the call ends with DeviceError, which names it, and a new process has to begin anew.
     Result: Training: .epochs has the figures of each epoch, .model is that of the best one, .evaluate() measures it.
-    Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, DeviceError, Interrupted: then use Training, whose save_checkpoint() keeps what there is.
+    Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, DeviceError, Interrupted: then use Training, whose
+    save_checkpoint() keeps what there is.
     """
     run = Training(graph, features, labels, split, **options)
     for _ in run:

@@ -433,6 +433,15 @@ void add_gnn(nb::module_& m) {
           nb::arg("file"), nb::sig("def load_checkpoint(self, file: str | os.PathLike[str]) -> None"))
       .def("load_best", [](py_training& t) { in_turn(t.model.busy, [&] { t.on_all([](training& one) { one.load_best(); }); }); })
       .def_prop_ro("model", [](py_training& t) { return t.model; })
+      .def_prop_ro(
+          "devices",
+          [](py_training& t) {
+            nb::list all;
+            if (t.devices.empty()) all.append(told(t.model.made->where()));
+            for (place const one : t.devices) all.append(told(one));
+            return all;
+          },
+          nb::sig("def devices(self) -> list[str]"))
       .def_prop_ro("finished", told_in_turn<&training::finished>())
       .def_prop_ro("epochs", told_in_turn<&training::epochs>())
       .def_prop_ro("steps", told_in_turn<&training::step>())

@@ -1,4 +1,5 @@
 """Models: trained, read and applied from Python, on several devices too; compared with PyG for the same parameters."""
+import json
 import os
 import pathlib
 import signal
@@ -20,6 +21,8 @@ try:
     import torch_geometric.nn
 except ImportError:
     torch = None
+
+tools = pathlib.Path(__file__).resolve().parents[2] / "tools"
 
 
 def problem(directed=False):
@@ -198,7 +201,8 @@ class SeveralDevices(unittest.TestCase):
             given = problem(directed)
             alone = garner.train(*given, device="cpu", **self.how)
             want = garner.train(*given, devices=["cpu"], **self.how)
-            self.assertEqual(len(want.epochs), 4)
+            self.assertEqual((len(want.epochs), want.devices, alone.devices), (4, ["cpu"], ["cpu"]))
+            self.assertEqual(garner.train(*given, devices=["cpu"] * 3, **self.how).devices, ["cpu"] * 3)
             for devices in (["cpu"] * 2, ["cpu"] * 3, ["simulated"] * 2, ["simulated:0", "simulated:1"]):
                 found = garner.train(*given, devices=devices, **self.how)
                 self.assertEqual([e["loss"] for e in found.epochs], [e["loss"] for e in want.epochs], devices)
@@ -305,6 +309,20 @@ class SeveralDevices(unittest.TestCase):
         self.assertEqual(set(self.threads()) - there, set())
         done = len(run.epochs)
         self.assertIn(next(iter(run))["epoch"], (done + 1, done + 2))  # the second where Ctrl-C came at the end of an epoch
+
+    @unittest.skipIf(torch is None, "needs torch")
+    @unittest.skipUnless((tools / "prove_user").exists(), "needs the folder of tools")
+    def test_proof_of_two_devices_rehearsed(self):
+        for planted in ({}, {"PLANT": "1"}):
+            with tempfile.TemporaryDirectory() as folder:
+                done = subprocess.run([sys.executable, tools / "prove_user", "-", folder, "devices"], capture_output=True, text=True, timeout=200,
+                                      env={**os.environ, "SCALE": "8", "DEVICES": "cpu cpu", "CUDA_VISIBLE_DEVICES": "", **planted})
+                found = json.loads(pathlib.Path(folder, "user-path.json").read_text())
+            self.assertEqual((done.returncode, found["wrong"], found["failed"]), (len(planted), len(planted), []), done.stdout + done.stderr)
+            self.assertEqual([(row["script"], row["trained_by"], row["losses_compared"]) for row in found["rows"]],
+                             [("devices, first, in parts", ["cpu"], 6), ("devices, first", ["cpu"], 6), ("devices, all", ["cpu", "cpu"], 6)])
+            self.assertGreater(min(row["ms"] for row in found["rows"]), 0)
+            self.assertEqual(found["rows"][2]["rival_ms"], found["rows"][1]["ms"])
 
     @staticmethod
     def threads():
