@@ -1,14 +1,14 @@
-// Level-synchronous BFS. Each level expands all edges that leave the frontier; the first to reach a vertex claims it in
-// a bitmap (one bit per vertex, so that lookups per edge stay in the device's L2 cache). The next frontier is the set
-// of claimed bits in order, so that neighboring teams read neighboring remote memory. Invariants: bit v of `visited` is
-// set iff v was reached; `known` is `visited` at the time the current frontier was gathered, so visited & ~known is the
-// next frontier. depth[v] and parent[v] are written once: the parent by the team that claimed v, the depth when v is
-// gathered. parent[source] == source; ~0 if unreached. Cost of top-down levels: every edge of the reached part crosses
-// the link once, n/4 bytes of bitmap per level; four or five launches and one wait per level. Levels of few vertices:
-// one launch (small_levels.hpp). With several shards, each has `known`, depths and frontier of its own vertices, and
-// bitmaps and parent buffers for all. It marks the vertices it reaches. After a level each shard merges the others'
-// marks for its own vertices, with parents; then all copy each shard's state of its own vertices. So n/8 bytes of
-// bitmap cross the link per level, twice if levels may be bottom-up, plus one parent per vertex in all.
+// Level-synchronous BFS. Each level expands all edges that leave the frontier. The first team that reaches a vertex claims it
+// in a bitmap. The bitmap has one bit per vertex, so that it stays in the device's L2 cache. The claimed bits, in vertex
+// order, are the next frontier, so that neighboring teams read neighboring remote memory. Invariants: bit v of `visited` is
+// set iff v was reached. `known` is a copy of `visited` from the time the current frontier was gathered, so visited & ~known
+// is the next frontier. depth[v] and parent[v] are written once: the team that claims v writes its parent, and gathering v
+// writes its depth. parent[source] == source; the parent of an unreached vertex is ~0. Cost of top-down levels: every edge of
+// the reached part crosses the link once. Each level takes n/4 bytes of bitmap, four or five launches and one wait. A level of
+// few vertices takes one launch (small_levels.hpp). With several shards, each shard has `known`, depths and frontier of its
+// own vertices, and bitmaps and parent buffers of all. It marks the vertices that it reaches. After a level each shard merges
+// the others' marks for its own vertices, with parents. Then every shard copies the others' state of their own vertices. So
+// n/8 bytes of bitmap cross the link per level, twice if levels may be bottom-up, plus one parent per vertex in all.
 #include "traverse/bfs.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ struct start_at {
   }
 };
 
-// Visits an edge: the team that claims its target becomes the parent.
+// Visits an edge. The team that claims its target stores the edge's source as the parent.
 template <class Id>
 struct expand {
   static constexpr bool weighted = false;
@@ -63,8 +63,8 @@ struct expand {
   }
 };
 
-// Merges what another shard reached of this shard's vertices: first the bits, one word per lane, then the parents, one vertex per lane.
-// Neighboring lanes read neighboring words of the other shard's memory.
+// Merges the vertices of this shard that another shard reached. note_found merges the bits, one word per lane; take_parents
+// then copies the parents, one vertex per lane. Neighboring lanes read neighboring words of the other shard's memory.
 struct note_found {
   std::uint32_t const* theirs;
   std::uint32_t *visited, *found;
@@ -102,12 +102,12 @@ struct take_parents {
   }
 };
 
-// The bits claimed since the last frontier become the next one and get their depth.
+// The vertices claimed since the last frontier was gathered become the next frontier and get their depth.
 struct newly_visited {
   std::uint32_t const* visited;
   std::uint32_t *known, *depth;
   std::uint32_t level;
-  std::uint32_t* current;  // the new frontier's bits, if bottom-up levels are possible; null: not needed
+  std::uint32_t* current;  // the new frontier's bits; null: bottom-up levels are impossible
   GARNER_HD std::uint32_t word(std::uint64_t w) const { return visited[w] & ~known[w]; }
   GARNER_HD void take(std::uint64_t w, std::uint32_t bits) const {
     known[w] |= bits;
@@ -116,12 +116,12 @@ struct newly_visited {
   }
 };
 
-// Counters of the current bottom-up level. Kernels also read them: each one decides whether the next is worthwhile.
+// Counters of the current bottom-up level. Kernels read those of earlier steps, to decide whether their own step is worthwhile.
 struct level_counts {
-  std::uint64_t open, taken;     // vertices left open by their cached neighbors; next one to search
-  std::uint64_t tried, claimed;  // cached neighbors in the sample: examined, and claimed
+  std::uint64_t open, taken;     // open: vertices whose cached neighbors all missed; taken: the next of them to search
+  std::uint64_t tried, claimed;  // tried, claimed: cached neighbors that the sample examined, and claimed
 };
-// Requests of the teams, one cache line per slot: millions of atomics on a single word would serialize.
+// Counts the teams' requests. Each slot has its own cache line: millions of atomics on a single word would serialize.
 struct alignas(64) asked_slot {
   run_traffic asked;
   GARNER_HD void add(run_traffic const& more) {
@@ -134,7 +134,7 @@ constexpr std::uint64_t asked_slots = 256;
 
 // The result of checking v's cached neighbors.
 struct near_answer {
-  static constexpr std::uint32_t nothing = ~0u - 1, open = ~0u;  // else: the cached neighbor in the frontier
+  static constexpr std::uint32_t nothing = ~0u - 1, open = ~0u;  // any other value: the cached neighbor in the frontier
   template <class Id>
   GARNER_HD static std::uint32_t of(csr_view<Id> const& in, cached_neighbors_view const& cached, std::uint32_t const* current,
                                     std::uint64_t v) {
@@ -150,8 +150,8 @@ struct near_answer {
   }
 };
 
-// Bottom-up, step 1: each unvisited vertex checks its cached neighbors, one vertex per lane. Vertices that need remote memory are marked in
-// `open` and listed; the list is in vertex order within a team, teams append in any order.
+// Bottom-up, step 1: each unvisited vertex checks its cached neighbors, one vertex per lane. Vertices that need remote memory
+// are marked in `open` and appended to `list`. A team appends its vertices in vertex order; the teams append in any order.
 template <class Id>
 struct ask_cached_neighbors {
   csr_view<Id> in;
@@ -207,9 +207,9 @@ struct ask_cached_neighbors {
   }
 };
 
-// Step 2, for undirected graphs: the same edges in the other direction. Each frontier vertex claims its cached neighbors that are still
-// open. Without hubs this settles more than half of the open vertices; if all cached neighbors are the same few hubs it settles nearly
-// nothing. So a sample of the frontier words goes first, and the rest follows if the sample paid.
+// Step 2, for undirected graphs, follows the cached edges in the other direction: each frontier vertex claims its cached neighbors
+// that are still open. Without hubs this settles more than half of the open vertices. If all vertices cache the same few hubs, it
+// settles almost nothing. So a sample of the frontier words is processed first, and the rest only if the sample claimed enough.
 template <class Id>
 struct push_cached_neighbors {
   std::uint32_t const *current, *open;
@@ -219,8 +219,8 @@ struct push_cached_neighbors {
   cached_neighbors_view cached_neighbors;
   bool sample;
   level_counts* counts;
-  static constexpr std::uint64_t sample_of = 64;  // one word of this many is in the sample
-  // Looking up a cached neighbor in L2 is about a hundred times as fast as a sector from host memory.
+  static constexpr std::uint64_t sample_of = 64;  // the sample has one word in this many
+  // Looking up a cached neighbor in L2 is about a hundred times as fast as reading a sector of host memory.
   static constexpr std::uint64_t tries_worth_a_claim = 128;
 
   struct answers {
@@ -255,7 +255,7 @@ struct push_cached_neighbors {
   }
 };
 
-// Finds one neighbor in the frontier, in remote adjacency, stepwise.
+// Reads remote adjacency step by step, until it finds a neighbor in the frontier.
 template <class Id, bool Packed>
 struct look_for_parent {
   csr_view<Id> in;
@@ -291,7 +291,7 @@ struct foresee_search {
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    // A random word in each part: ids at equal distances can be correlated (multiples of a power of two are hubs in Kronecker graphs).
+    // Takes a random word of each part. Words at equal distances can be correlated: multiples of 2^k are hubs in Kronecker graphs.
     std::uint64_t const w = smaller(i * part_of + mix(i) % part_of, words - 1);
     std::uint32_t const reached = visited[w];
     std::uint32_t const open = t.sum(indices{w * 32, smaller(look.in.vertices, w * 32 + 32)}, [&](std::uint64_t v) {
@@ -317,8 +317,8 @@ struct search_parents {
   Id const* list;
   std::uint32_t* visited;
   Id* parent;
-  asked_slot* slots;     // null: not counted
-  level_counts* counts;  // has the next index to take; null: item i searches vertex i only
+  asked_slot* slots;     // null: requests are not counted
+  level_counts* counts;  // `taken` is the next index to take; null: item i searches vertex i only
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
@@ -347,7 +347,7 @@ struct search_parents {
   }
 };
 
-// The same without cached neighbors, for teams that are pool threads: one word at a time, without a list.
+// Step 3 without cached neighbors, for host threads. An item is one word of vertices, so no list of open vertices is needed.
 template <class Id, bool Packed>
 struct search_words {
   look_for_parent<Id, Packed> look;
@@ -374,7 +374,7 @@ struct search_words {
   }
 };
 
-// Bottom-up for adjacency in a file, read whole: each unvisited vertex scans its adjacency, as an item of a frontier.
+// Bottom-up levels over adjacency in a file. The unvisited vertices form a frontier, and each scans its whole adjacency.
 struct marked {
   std::uint32_t const* bits;
   GARNER_HD std::uint32_t word(std::uint64_t w) const { return bits[w]; }
@@ -411,13 +411,13 @@ frontier_options frontier_of(bfs_options const& o) {
   return {o.access, o.tuning.split_hubs && !paper, join, o.tuning.slice, o.tuning.vertices_per_team, o.tuning.block_bytes};
 }
 
-// The paper's program treats all levels the same. One lane per list, or several lists per team, is an explicit option.
+// Excludes the paper's program, which treats all levels the same, and two explicit options: one lane per list, several lists per team.
 bool queues_small(bfs_options const& o) {
   return o.edges != tier::file && o.tuning.queue_small && o.variant != bfs_variant::emogi && o.tuning.vertices_per_team == 1 &&
          (o.access == access_mode::aligned || o.access == access_mode::merged);
 }
 
-// The paper's program has no device cache. Without bottom-up levels cached neighbors are useless; the first edges serve as well as any.
+// The paper's program has no device cache. Top-down levels do not use cached neighbors: for them the first edges are as good as any.
 std::optional<std::uint64_t> copies_of(bfs_options const& o) { return o.variant == bfs_variant::emogi ? std::uint64_t{0} : o.graph_cache; }
 
 // The measured rates of this device's link, or PCIe 5 by default.
@@ -450,7 +450,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   job_setting job;
   executor& x = job.x;
   std::uint32_t const cached_per_vertex;
-  buffer<std::uint32_t> visited, known, depth, current;  // current: only for bottom-up levels
+  buffer<std::uint32_t> visited, known, depth, current;  // current: used by bottom-up levels only
   buffer<std::uint32_t> asks;                            // file tier: vertices whose cached neighbors all missed
   buffer<Id> parent;
   buffer<std::uint32_t> cached_neighbors;
@@ -465,7 +465,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   open_lists<Id> open;  // for adjacency in a file
   struct tables {
     peer_table visited, parent, known, current;
-  } theirs;  // the first two of all vertices, the others of each shard's own
+  } theirs;  // visited and parent cover all vertices, known and current each shard's own
   shard_run had;
   wait_at_end settled{x}, all_searched{searching};
 
@@ -493,7 +493,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         few(x, job.g.info, queues_small(o) && at.alone(), job.costs(out)),
         open(x) {
     front.read_by(job.windows.get(), job.g.out);
-    if (turns && !job.windows) names_hubs();  // measured before the clock starts
+    if (turns && !job.windows) names_hubs();  // measured here, before the clock starts
   }
   void join(shard_group& group) {
     at.join(group, x);
@@ -501,7 +501,7 @@ struct bfs_job::impl::over : bfs_job::impl {
               at.table(x, known.data(), known.size()), at.table(x, own_current(), turns ? words() : 0)};
   }
 
-  // Words of this shard's own vertices, which begin on a word.
+  // The number of bitmap words of this shard's own vertices. Its first vertex begins a word.
   std::uint64_t words() const { return frontier<Id>::words_of(job.g.info.vertices); }
   std::uint32_t* own_visited() const { return visited.data() + at.first() / 32; }
   std::uint32_t* own_current() const { return current.empty() ? nullptr : current.data() + at.first() / 32; }
@@ -527,7 +527,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     x.fill(parent.data(), 0xff, parent.bytes());
     job.start_afresh();
     open.clear();
-    at.of_all(0);  // barrier: all begin together
+    at.of_all(0);  // a barrier, so that all shards begin together
 
     phase const timed{"bfs.levels"};
     clock::time_point const start = clock::now();
@@ -553,7 +553,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       clock::time_point const now = clock::now();
       return std::chrono::duration<double, std::milli>(now - std::exchange(before, now)).count();
     };
-    // Processes levels from here on while they are small; returns whether the search continues.
+    // Processes levels for as long as they are small. Returns whether the search continues.
     auto const walk_small = [&] {
       few.enter(front, job.offsets());
       bool first = true;  // the first queue omits vertices without edges
@@ -569,7 +569,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     };
     while (all_gathered.vertices) {
       check_interrupted();
-      frontier_size const size = all_gathered, mine = front.size();  // of all shards, and of this one
+      frontier_size const size = all_gathered, mine = front.size();  // size: over all shards; mine: of this shard
       clock::time_point const begun = clock::now();
       if (few.takes(size)) {
         std::uint32_t const from = level;
@@ -643,7 +643,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       return c;
     }
   };
-  // Gathers the next frontier; returns its size over all shards. `found`: shards may have reached others' vertices.
+  // Gathers the next frontier and returns its size over all shards. `found`: shards may have reached vertices of other shards.
   frontier_size gather(std::uint32_t level, bool found) {
     shard_seat::turn others(at, x);
     if (found && !at.alone()) take_from_others();
@@ -657,7 +657,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
   void take_from_others() {
     std::uint64_t const n = words();
-    std::uint64_t* const taken = &counts.data()->open;  // only bottom-up levels use it, and clear it first
+    std::uint64_t* const taken = &counts.data()->open;  // free here: bottom-up levels clear it before they use it
     x.fill(counts.data(), 0, sizeof(level_counts));
     for (std::uint32_t k = 0; k < at.shards(); ++k) {
       if (k == at.shard()) continue;
@@ -670,7 +670,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     }
     had.bytes_exchanged += x.read(taken) * sizeof(Id);
   }
-  // Runs a file-tier level in the direction that reads less; returns whether it was bottom-up. `unexplored`: edges of unvisited vertices.
+  // Runs a level on a graph in a file, in the direction that reads less; true if bottom-up. `unexplored`: edges of unvisited vertices.
   bool walk_file(frontier_size const& size, std::uint64_t unexplored) {
     auto const top_down = [&] { front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data(), 0}); };
     std::uint64_t const n = job.g.info.vertices;
@@ -683,7 +683,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       open.search(current.data(), visited.data(), parent.data());
       return true;
     }
-    // Checking all cached neighbors pays if a scan of all vertices costs less than the frontier's adjacency.
+    // Checking all cached neighbors pays if a scan of all vertices costs less than reading the frontier's adjacency.
     bool const asks_near = cached_per_vertex && size.edges > n;
     if (!asks_near && unexplored >= size.edges) {
       top_down();
@@ -714,7 +714,7 @@ struct bfs_job::impl::over : bfs_job::impl {
                 {job.g.cached_neighbors.data(), n, asks_near ? cached_per_vertex : 0});
     return true;
   }
-  static constexpr std::uint64_t memory_over_drive = 16;  // speed ratio, about
+  static constexpr std::uint64_t memory_over_drive = 16;  // approximate ratio of speeds
   std::uint32_t const* at_home(buffer<std::uint32_t> const& bits, std::vector<std::uint32_t>& copy) {
     if (!x.asynchronous()) return bits.data();
     copy.resize(bits.size());
@@ -722,8 +722,8 @@ struct bfs_job::impl::over : bfs_job::impl {
     x.wait();
     return copy.data();
   }
-  // Selects the cheaper direction when the link is the bottleneck. Two limits bound scattered reads: the request rate, and the number of 64
-  // KiB pages touched, since beyond 1 GiB address translation is limited to some 35 million per second.
+  // Selects the cheaper direction when the link is the bottleneck. Two limits bound scattered reads: the request rate,
+  // and the rate of address translation. Beyond 1 GiB some 35 million pages of 64 KiB are translated per second.
   static constexpr double long_ms = 1, pages_a_ms = 35e3;
   static double pages_ms(double lists, double bytes) {
     double const pages = bytes / 65536;
@@ -732,7 +732,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   double list_bytes() const { return static_cast<double>(job.g.info.edges) * (job.g.info.compressed ? 2.5 : sizeof(Id)); }
   double top_down_ms(frontier_size const& size) const {
     traffic asked = frontier<Id>::in_closed_form(size);
-    if (!x.on_device()) asked.requests[3] = size.edges * sizeof(Id) / 128, asked.requests[0] = size.vertices;  // as on a device
+    if (!x.on_device()) asked.requests[3] = size.edges * sizeof(Id) / 128, asked.requests[0] = size.vertices;  // as a device would
     return std::max(predicted_ms(asked, rates), pages_ms(static_cast<double>(size.vertices), list_bytes()));
   }
   struct foreseen {
@@ -740,7 +740,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     double ms;
   };
   // Time to scan local memory grows with the unexplored part; most of it overlaps the search of remote adjacency.
-  foreseen bottom_up_ms(std::uint32_t each, double unexplored) {  // a fraction of all edges
+  foreseen bottom_up_ms(std::uint32_t each, double unexplored) {  // `unexplored`: a fraction of all edges
     graph_info const& info = job.g.info;
     std::uint64_t const words = this->words(), part = std::max<std::uint64_t>(1, words / words_to_try);
     clear_counts();
@@ -763,13 +763,13 @@ struct bfs_job::impl::over : bfs_job::impl {
     x.fill(counts.data(), 0, counts.bytes());
     x.fill(slots.data(), 0, slots.bytes());
   }
-  // Requests of the teams since the last clear.
+  // Requests of the teams since the slots were last cleared.
   frontier_size in_slots() {
     frontier_size size{};
     for (asked_slot const& s : home(slots)) size.asked = size.asked + s.asked;
     return size;
   }
-  // `unreached` vertices have at most `unexplored` edges: upper bounds that the host knows without querying the device.
+  // The `unreached` vertices have at most `unexplored` edges. The host knows both bounds without a query to the device.
   void search(std::uint64_t in_frontier, std::uint64_t unreached, std::uint64_t unexplored, std::uint32_t each, bool is_long) {
     if (x.where().kind == device_kind::cpu && !cached_per_vertex) return job.g.info.compressed ? by_words<true>() : by_words<false>();
     clear_counts();
@@ -783,8 +783,8 @@ struct bfs_job::impl::over : bfs_job::impl {
       push_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : cached_per_vertex + 1)));
     search_lists(x, 0, words, 0, unreached, each);
   }
-  // Remote adjacency keeps the link busy and few multiprocessors; step 1 uses the multiprocessors and not the link. So step 3 of one part
-  // of the vertices overlaps step 1 of the next part, with just as many teams as fill the link, at higher priority.
+  // Step 3 reads remote adjacency: it fills the link with few multiprocessors. Step 1 needs the multiprocessors and not the link. So step
+  // 3 of one part of the vertices overlaps step 1 of the next. Step 3 has the higher priority, and only as many teams as fill the link.
   static constexpr std::uint64_t parts_asked = 8;
   static constexpr unsigned searching_blocks = 4;  // of 256 threads, per multiprocessor
   void search_in_parts(std::uint64_t unreached, std::uint32_t each) {
@@ -804,7 +804,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   cached_neighbors_view cached() const {
     return {cached_lie_near(job) ? job.g.cached_neighbors.data() : cached_neighbors.data(), job.g.info.vertices, cached_per_vertex};
   }
-  // Whether cached neighbors are hubs. Then step 2 is skipped: all vertices have the same ones.
+  // Whether cached neighbors are hubs. If so, step 2 is skipped, because all vertices share the same few.
   bool names_hubs() { return cached_per_vertex && (job.g.info.directed || !detail::spreads(job)); }
   void ask_near(std::uint64_t from, std::uint64_t to, std::uint64_t part, std::uint32_t* still_open = nullptr) {
     using ask = ask_cached_neighbors<Id>;
@@ -823,7 +823,7 @@ struct bfs_job::impl::over : bfs_job::impl {
                         push_cached_neighbors<Id>{current.data(), front.spare_words(), visited.data(), parent.data(), job.g.info.vertices,
                                                   least, near, sample, counts.data()});
   }
-  static constexpr std::uint64_t least_to_push = 4096;  // sectors of host memory arrive during two launches
+  static constexpr std::uint64_t least_to_push = 4096;  // as many sectors of host memory arrive during two launches
   template <bool Packed>
   void by_words() {
     if constexpr (!Packed || sizeof(Id) == 4)
@@ -859,7 +859,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     return all;
   }
   std::vector<std::uint32_t> depths() override { return home(depth); }
-  std::vector<Id> raw_parents() {  // of its own vertices
+  std::vector<Id> raw_parents() {  // of this shard's own vertices
     std::vector<Id> raw(job.g.info.vertices);
     x.copy(raw.data(), own_parent(), raw.size() * sizeof(Id));
     x.wait();
@@ -874,7 +874,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
 };
 
-// With several shards. The certificate covers the whole result, on the first shard's device.
+// BFS over several shards. The certificate covers the whole result and is computed on the first shard's device.
 template <class Id>
 struct bfs_job::impl::spread : bfs_job::impl {
   bfs_options options;
@@ -883,7 +883,7 @@ struct bfs_job::impl::spread : bfs_job::impl {
   spread(graph const& g, bfs_options const& o) : options(o), all(g, o, shard_grain, false) {}
   bfs_run run(std::uint64_t user_source) override {
     graph const& g = all.first().at.whole();
-    g.internal_id(user_source);  // before any thread starts
+    g.internal_id(user_source);  // reports an invalid id before any thread starts
     bfs_run r;
     all.on_each([&](over<Id>& one) {
       bfs_run mine = one.run(user_source);
@@ -1001,7 +1001,7 @@ std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std
   std::vector<std::uint64_t> arcs_before;
   for (std::uint64_t i = 0; sources.size() < count; ++i) {
     if (i % 4096 == 0) check_interrupted();
-    // A random vertex; after many misses (few vertices have edges) the owner of a random edge.
+    // Tries random vertices. After many misses (few vertices have edges) it takes the source of a random edge.
     std::uint64_t v = g.at_rank(random_bits(seed, 7, i) % n);
     if (i >= 64 * (count + 1)) {
       std::uint64_t const* first = offsets;
