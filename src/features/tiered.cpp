@@ -1,7 +1,7 @@
-// The tensors of the contract: a host array read in place, and a table in tiers with what a call of gather does.
-// Invariant: the order of what is given to the executor is the order of the calls; one call at a time. Gathers share what they sort in, so
-// each comes after the event behind the last one, on the device and whatever its stream: a stream that was destroyed and one made since may
-// have the same address, and the work of the first may still run. A failed call leaves the tensor as it was.
+// Tensors of the public API: unified_tensor, a host array read in place, and tiered_tensor, a table in memory tiers, with
+// its gathers. Invariant: calls submit work to the executor one at a time, in the order of the calls. Gathers share sorting
+// buffers, so each waits on the device for the event of the one before, on every stream. Comparing streams would not do: a
+// new stream may have the address of a destroyed one, whose work may still run. A failed call leaves the tensor as it was.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -73,12 +73,12 @@ struct tiered_tensor::parts {
   executor x;
   row_sender sender{x, source};
   std::optional<row_placement> placed;
-  std::unique_ptr<file_cache> own_cache;  // of gathers; made when one needs it
+  std::unique_ptr<file_cache> own_cache;  // made by the first gather that needs it
   buffer<float> scales, call_scales;
   std::vector<float> host_scales;  // for staged gathers
   gather_figures figures = gather_figures::shipped();
   id_sorter room;
-  buffer<std::uint64_t> bad, bad_here, counts;  // bad: the first position with a bad id, how many were left out to be copied
+  buffer<std::uint64_t> bad, bad_here, counts;  // bad: first position with an invalid id, number of repeats to copy
   event checked;
   call_chain calls;
   bool has_bulk = false;
@@ -157,7 +157,7 @@ struct tiered_tensor::parts {
     refuse_id(x, batches, position, source.rows, many ? std::optional(before) : std::nullopt);
   }
 
-  // By the threads of the host. All ids are looked at before the first row is sent.
+  // Gathers with host threads. All ids are checked before the first row is sent.
   void staged_gather(batch_list const& batches, std::uint64_t before, bool many, gather_how const& how, gather_options const& o) {
     id_order const order = check_ids(x, batches, source.rows, bad.data());
     if (std::uint64_t const first = x.read(bad.data()); first != none) refuse(batches, first, before, many);
@@ -174,9 +174,9 @@ struct tiered_tensor::parts {
     id_order order;
     bool const bulk = run.strategy == gather_strategy::bulk && row_bytes > 0 && source.rows > view().kept();
     bool const once = run.duplicates == gather_duplicates::once, finds = once && run.order != gather_order::sorted;
-    bool const split = bulk && (view().kept() > 0 || finds);  // so that the copy engine knows what is left out
+    bool const split = bulk && (view().kept() > 0 || finds);  // separates the rows that the copy engine skips
     if (run.order == gather_order::none && !finds && batches.count == 1 && !bulk && row_bytes > 0 && x.where().kind == device_kind::cpu) {
-      // Host threads have one barrier per gather: short rows take less time than a second pass over their ids if others keep it busy.
+      // One pass checks ids and gathers, with one barrier. On a busy thread pool a second pass can cost more than gathering short rows.
       if (how.strategy == gather_strategy::bulk) how.strategy = gather_strategy::aligned;
       gather_rows(x, view(), batches, as_given(batches), how, bad.data());
       if (bad[0] != none) refuse(batches, bad[0], before, many);
@@ -191,7 +191,7 @@ struct tiered_tensor::parts {
     }
     if (!x.asynchronous()) {
       if (bad[0] != none) refuse(batches, bad[0], before, many);
-      model.take();  // ids are on the device
+      model.take();  // reads of ids do not count: ids are on the device
     } else {
       x.copy(bad_here.data(), bad.data(), (finds ? 2 : 1) * sizeof(std::uint64_t));
       checked.record(x);
@@ -202,14 +202,14 @@ struct tiered_tensor::parts {
       x.wait();
       refuse(batches, bad_here[0], before, many);
     };
-    if (bulk) {  // the copy engine takes what it is given
+    if (bulk) {  // the copy engine cannot check ids
       if (x.asynchronous()) refuse_bad();
       bulk_source(engine_share(o))->bring(x, {view(), batches, order, how});
     } else {
       direct_source()->bring(x, {view(), batches, order, how});
-      if (x.asynchronous()) refuse_bad();  // while the rows come
+      if (x.asynchronous()) refuse_bad();  // waits for the check while the rows arrive
     }
-    // What crosses for the first of a row crosses for all of them; how many others there are came with what was wrong.
+    // A repeated row crosses the link once and is then copied. The number of repeats arrived together with the status.
     if (finds) copy_repeats(x, batches, order, x.asynchronous() ? bad_here[1] : bad[1], source.width * bytes_of(how.to));
   }
 
@@ -242,7 +242,7 @@ struct tiered_tensor::parts {
     if (n == 0) return run;
     placed->require_peers();
     calls.run(x, o.stream, [&] { gather_all(batches, outs, many, run, to, o); });
-    if (x.asynchronous() && !o.stream) placed->require_peers();  // they may have ended while their rows were read
+    if (x.asynchronous() && !o.stream) placed->require_peers();  // peers may have ended while their rows were read
     return run;
   }
   void gather_all(std::span<id_span const> batches, std::span<row_output const> outs, bool many, gather_run& run, element to,
@@ -269,7 +269,7 @@ struct tiered_tensor::parts {
     }
   }
 
-  // What stands in the file, in pieces of half of what has room at a time: the next is read while one is gathered. All ids are good.
+  // Gathers rows from the file in chunks of half the cache: the next chunk is read while one is gathered. All ids have been checked.
   void file_rows_of(batch_list const& batches, gather_how const& how, gather_run& run) {
     if (!own_cache) {
       file_cache::terms t;

@@ -1,13 +1,13 @@
-// The loader: a thread samples groups of mini-batches ahead, has the window fetch their missing rows, gathers each into
-// buffers of a ring, and delivers it. While group A is delivered, B is sampled and its rows are fetched, and C is submitted to
-// the sampler: sampler, window and gathers have a stream each. If a table stays in a file, the thread of its cache reads the
-// rows of B, and knows C by then; so D is submitted to the sampler. The loader's thread waits for counts and for the caller;
-// the caller waits only for a mini-batch that is not ready. A mini_batch is the lease (core/lease.hpp) of a slot of the ring,
-// with as many readers as it has streams: use_on() orders one behind the event of its rows, and release notes the last use of
-// each.
-// Invariant: mini-batches are delivered in order. Buffers of a mini-batch are neither overwritten nor freed before its holder
-// releases it and the work on its streams completes. An error comes after all mini-batches before it.
-// Cost: in the ring the rows of `ahead` + 1 mini-batches, the sampler's results of two groups, and the window.
+// The loader. A thread samples groups of mini-batches ahead, lets the prefetch window fetch their missing rows, gathers
+// each mini-batch into the buffers of a ring slot, and delivers it. While group A is delivered, group B is sampled and
+// its rows are fetched, and group C is submitted to the sampler. Sampler, window and gathers have one stream each. If a
+// table stays in a file, the thread of its cache reads the rows of B and already knows C, so D is submitted to the
+// sampler. The loader's thread waits for counts and for the caller. The caller waits only for a mini-batch that is not
+// ready. A mini_batch is the lease (core/lease.hpp) of a ring slot, with one reader per stream: use_on() orders a
+// stream behind the event of the slot's rows, and release records the last use by each stream. Invariants: mini-batches
+// are delivered in order. Buffers of a mini-batch are neither overwritten nor freed before its holder releases it and
+// the work on its streams completes. An error is reported after all mini-batches before it. Cost: the ring has the rows
+// of `ahead` + 1 mini-batches. The sampler's results of two groups and the window come on top.
 #include "garner/load.hpp"
 
 #include <unistd.h>
@@ -49,20 +49,20 @@ constexpr std::uint32_t most_ahead = 64;
 
 struct load_core;
 
-// The fetch of a group.
+// The fetch of one group's rows, with its times.
 struct fetch_span {
   event begun, done;
-  double ms = 0, began = 0;  // by the host's clock, if the device has none
+  double ms = 0, began = 0;  // measured by the host's clock, if the device has none
   row_window::group_run run;
   std::uint64_t row_bytes = 0;
 };
 
 }  // namespace
 
-// A place of the ring.
+// A slot of the ring.
 struct mini_batch::parts {
   batch_times times;
-  std::optional<std::size_t> times_at;  // in the report, which are those of the first that were handed over; none: not kept
+  std::optional<std::size_t> times_at;  // index in the report's times, which keep the first mini-batches; none: not kept
   double gather_began = 0;              // by the host's clock
   std::uint64_t epoch = 0, index = 0, seeds = 0;
   std::unique_ptr<sampled_subgraph> drawn;
@@ -71,7 +71,7 @@ struct mini_batch::parts {
   std::vector<memory_block> rooms;
   std::vector<mini_batch::rows> rows;
   event begun, ready;
-  // Streams that read it, each with its last use; the first `readers` of them belong to its current or last holder.
+  // Streams that read the mini-batch, each with its last use. The first `readers` of them belong to the current or last holder.
   struct reader {
     void* stream = nullptr;
     event done;
@@ -79,19 +79,19 @@ struct mini_batch::parts {
   std::vector<reader> streams;
   std::size_t readers = 0;
   int device = -1;
-  buffer<std::uint64_t> counts, counts_here;  // of rows by tier
-  bool handed = false, told = true;           // to the caller; counted in the report
+  buffer<std::uint64_t> counts, counts_here;  // rows per table and tier
+  bool handed = false, told = true;           // handed to the caller; already counted in the report
   std::mutex telling;
   std::vector<std::shared_ptr<fetch_span>> fetched;
   double gather_ms = 0, file_waited_ms = 0;
-  std::vector<file_rows::figures> of_files;  // a table
+  std::vector<file_rows::figures> of_files;  // one per table
   std::weak_ptr<load_core> home;
 
-  // Its rows have arrived once the stream reaches this event; on the host, they already have.
+  // Orders the stream behind the arrival of the rows. On the host, waits for them.
   void use_on(void* stream) {
     if (!stream || device == -1) return ready.wait();
-    // CUDA's per-thread default stream (2) differs by thread, and another thread may release the mini-batch: use the legacy default stream
-    // (1), which waits for all.
+    // CUDA's per-thread default stream (2) differs between threads, and another thread may release
+    // the mini-batch. So the legacy default stream (1) replaces it, which waits for all others.
     if (stream == reinterpret_cast<void*>(2)) stream = reinterpret_cast<void*>(1);
     auto const known = std::span(streams).first(readers);
     if (std::any_of(known.begin(), known.end(), [&](reader const& r) { return r.stream == stream; })) return;
@@ -105,7 +105,7 @@ struct mini_batch::parts {
   }
   parts() = default;
   parts(parts const&) = delete;
-  ~parts() {  // its loader may be destroyed, which would have handled it
+  ~parts() {  // waits here, because the loader may have been destroyed first
     each_use([](reader& r) {
       try {
         r.done.wait();
@@ -117,7 +117,7 @@ struct mini_batch::parts {
 
 namespace {
 
-// What the thread, the loader and mini-batches that are out share.
+// State that the thread, the loader and the mini-batches held by callers share.
 struct load_core {
   pid_t const process = ::getpid();
   std::mutex mutex;
@@ -128,7 +128,7 @@ struct load_core {
   std::vector<std::shared_ptr<mini_batch::parts>> all;
   std::exception_ptr error;
   bool stop = false;
-  std::uint64_t asked_epochs = 1;  // so many may be begun
+  std::uint64_t asked_epochs = 1;  // number of epochs that may begin
   load_report report;
   steady::time_point begun = steady::now(), made = steady::now();
 };
@@ -146,7 +146,7 @@ void mini_batch::release() noexcept {
   if (!taken_) return;
   try {
     taken_->each_use([&](parts::reader& r) { r.done.record(taken_->device, r.stream); });
-    // What a fork copied is not the child's to give back: the parent's thread may have held the lock.
+    // A forked child does not return its copy: the parent's thread may have held the lock during the fork.
     if (auto const home = taken_->home.lock(); home && home->process == ::getpid()) {
       std::lock_guard const hold(home->mutex);
       home->idle.push_back(taken_);
@@ -182,32 +182,32 @@ struct loader::impl {
   std::vector<loaded_table> tables;
   loader_options o;
   std::vector<std::int64_t> times;
-  executor x;  // of gathers
+  executor x;  // runs the gathers
   buffer<std::int64_t> seeds;
   std::uint64_t seed_count = 0, fingerprint = 0;
-  std::uint64_t share = 0, a_epoch = 0;  // seeds and mini-batches of an epoch, as it was begun
-  // An epoch defined by the caller. Exchanged while the thread is stopped; appended to under the lock.
+  std::uint64_t share = 0, a_epoch = 0;  // seeds and mini-batches of an epoch, as of its start
+  // An epoch defined by the caller. It is replaced while the thread is stopped, and extended under the lock.
   struct owned {
-    std::deque<own_batch> batches;            // none moves when another comes, and all stay, for resume()
-    std::vector<std::uint64_t> fingerprints;  // of all before each of them, and of all together
+    std::deque<own_batch> batches;            // addresses stay valid as it grows; all are kept for resume()
+    std::vector<std::uint64_t> fingerprints;  // element k: of the batches before batch k; the last: of all
     std::uint64_t draws = 0;
     bool ended = false;
   };
   std::optional<owned> own;
-  std::vector<std::optional<tier>> tier_of;          // a table: where all of its rows lie; none: in several tiers
-  std::vector<std::unique_ptr<row_window>> windows;  // a table; null: none
-  std::vector<std::unique_ptr<file_rows>> caches;    // a table; null: none of its rows stay in a file
+  std::vector<std::optional<tier>> tier_of;          // one per table: the tier of all its rows; none: several tiers
+  std::vector<std::unique_ptr<row_window>> windows;  // one per table; null: no window
+  std::vector<std::unique_ptr<file_rows>> caches;    // one per table; null: its rows do not stay in a file
   std::shared_ptr<load_core> core = std::make_shared<load_core>();
   std::jthread thread;
   bool from_files = false;
-  std::atomic<std::uint32_t> window{0};  // mini-batches of a group; the thread may change it once
-  std::atomic<std::uint64_t> used{0};    // bytes_now(), as the thread saw it last
+  std::atomic<std::uint32_t> window{0};  // mini-batches per group; the thread may change it once
+  std::atomic<std::uint64_t> used{0};    // bytes_now(), as the thread last computed it
   bool chooses_window = false;
-  std::uint64_t epoch = 0, next_index = 0;  // the first that was not handed over
-  bool at_end = false;                      // of the epoch: next() begins another
-  event made;                               // with core->made, where the device's clock counts from
+  std::uint64_t epoch = 0, next_index = 0;  // the next mini-batch to hand over
+  bool at_end = false;                      // the epoch has ended: next() begins another
+  event made;                               // zero of the device's clock; core->made is that of the host's
 
-  // `own_alone`: no seeds are its own.
+  // `own_alone`: the loader has no seeds of its own, and the caller defines every epoch.
   impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, loader_options const& options,
        std::vector<std::int64_t> at_times, bool own_alone = false)
       : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(executor(s.device()), executor::urgent{}) {
@@ -216,7 +216,7 @@ struct loader::impl {
     check_options();
     check_tables();
     if (own_alone) {
-      own = owned{{}, {}, 0, true};  // none is open
+      own = owned{{}, {}, 0, true};  // no epoch is open
     } else {
       check(from);
       seed_count = from.size();
@@ -278,7 +278,7 @@ struct loader::impl {
   ~impl() {
     try {
       halt();
-    } catch (...) {  // of what goes now
+    } catch (...) {  // the loader is destroyed in any case
     }
   }
 
@@ -302,14 +302,14 @@ struct loader::impl {
     return {made.ms_until(begin), made.ms_until(end)};
   }
 
-  // Called by the thread, which owns all of it, or before it starts.
+  // Called by the thread, which owns everything counted here, or before the thread starts.
   std::uint64_t bytes_now() const {
     std::uint64_t n = sampler.bytes() + seeds.bytes();
     for (auto const& w : windows) n += w ? w->bytes() : 0;
     for (auto const& r : core->all)
       for (memory_block const& b : r->rooms) n += b.bytes();
     for (auto const& c : caches)
-      if (c) n += c->near_bytes() + (x.on_device() ? 0 : c->bytes());  // of a device's those on the device
+      if (c) n += c->near_bytes() + (x.on_device() ? 0 : c->bytes());  // on a device, only device memory counts
     return n;
   }
   std::uint64_t window_bytes() const {
@@ -380,18 +380,18 @@ struct loader::impl {
 
   // --- the thread ---
   struct job {
-    std::shared_ptr<epoch_order const> order;  // null: of an epoch of the caller's own ...
-    own_batch const* own = nullptr;            // ... its seeds
+    std::shared_ptr<epoch_order const> order;  // null: the caller defined the epoch
+    own_batch const* own = nullptr;            // seeds of the caller's epoch
     std::uint64_t epoch = 0, index = 0, first = 0, count = 0;
     std::unique_ptr<sampled_subgraph> drawn;
-    bool ends = false;                                 // the epoch
-    std::vector<std::shared_ptr<fetch_span>> fetched;  // of the first of a group, a table
-    double began = 0, ended = 0;                       // the group's sampling was given, by the host's clock; of its first
+    bool ends = false;                                 // last of its epoch
+    std::vector<std::shared_ptr<fetch_span>> fetched;  // one per table, in the group's first mini-batch
+    double began = 0, ended = 0;                       // in the first: when sampling of the group was submitted, by the host's clock
     batch_times::stage sampled{};
-    bool asked_for = false;  // fetch() has seen the group; of its first
+    bool asked_for = false;  // in the first: fetch() has seen the group
   };
   struct group : std::vector<job> {
-    std::vector<lease<row_view>> rows;  // a table; none: without a window
+    std::vector<lease<row_view>> rows;  // one per table; empty: no window
   };
 
   void halt() {
@@ -401,7 +401,7 @@ struct loader::impl {
       core->changed.notify_all();
     }
     if (thread.joinable()) thread.join();
-    std::exception_ptr problem;  // to one of the caches, each of which is to forget entered mini-batches
+    std::exception_ptr problem;  // of one cache; the others must still forget their mini-batches
     for (auto const& c : caches)
       if (c) try {
           c->reset();
@@ -427,7 +427,7 @@ struct loader::impl {
     return core->stop;
   }
 
-  // Mini-batches from (epoch, index) on, a group at a time; empty (or, `waits`, later) until the caller starts an epoch.
+  // Yields mini-batches from (epoch, index) on, in groups. Until the caller starts an epoch, next() waits if `waits`, else returns nothing.
   struct plan {
     impl& l;
     std::uint64_t epoch, index, begun = 0;
@@ -450,8 +450,8 @@ struct loader::impl {
         return g;
       }
       if (!order || index == l.a_epoch) {
-        // On a device the next epoch's first mini-batches are ready when this one ends; at the host they would take what the caller
-        // computes on.
+        // On a device, the next epoch's first mini-batches are prepared before this epoch ends.
+        // On the host, preparing them would take the threads that the caller computes on.
         std::unique_lock hold(l.core->mutex);
         auto const may = [&] { return begun < l.core->asked_epochs + (l.x.asynchronous() ? 1 : 0); };
         if (waits) l.core->changed.wait(hold, [&] { return l.core->stop || may(); });
@@ -470,9 +470,9 @@ struct loader::impl {
   };
 
   void work(std::uint64_t from, std::uint64_t index) {
-    std::list<group> sampled;   // the first is handed over, the second fetched, and a third is known to the caches of files
-    group given;                // to the sampler
-    std::exception_ptr failed;  // error of a later group: reported when all before it have been delivered
+    std::list<group> sampled;   // first: being handed over; second: being fetched; third: known to the file caches
+    group given;                // submitted to the sampler
+    std::exception_ptr failed;  // error of a later group: reported after all mini-batches before it
     try {
       plan p{*this, from, index, 0, nullptr};
       auto const attempt = [&](auto const& stages) {
@@ -507,23 +507,23 @@ struct loader::impl {
           sample(a), finish(a), enter(a), fetch(a), choose(a);
           if (a.empty()) {
             std::lock_guard const hold(core->mutex);
-            if (!core->stop) core->ready.push_back(nullptr);  // an epoch of the caller's own has ended
+            if (!core->stop) core->ready.push_back(nullptr);  // the caller's epoch has ended
             core->changed.notify_all();
             break;
           }
           sample_next();
         }
         bool const at_once = !window_full();
-        if (from_files && at_once) prepare();  // what the first waits for is read with all others that are known in mind
+        if (from_files && at_once) prepare();  // the file caches then know the later groups when they read for the first
         group& first = sampled.front();
         for (std::size_t i = 0; i < first.size(); ++i) {
           if (!hand_over(first[i], first)) break;
           if (i == 0 && at_once) prepare();
-          if (own && given.empty()) sample_next();  // what was given meanwhile
+          if (own && given.empty()) sample_next();  // the caller may have added mini-batches meanwhile
         }
-        first.rows.clear();  // all its gathers are given
+        first.rows.clear();  // all of its gathers have been submitted
         if (stopped()) break;
-        if (!at_once || sampled.size() < 2) prepare();  // no group that was given meanwhile is overtaken
+        if (!at_once || sampled.size() < 2) prepare();  // keeps the order of groups submitted meanwhile
         sampled.pop_front();
       }
     } catch (...) {
@@ -537,7 +537,7 @@ struct loader::impl {
       x.wait();
       for (auto const& w : windows)
         if (w) w->at().wait();
-    } catch (...) {  // was reported above
+    } catch (...) {  // already reported above
     }
   }
   void enter(group& g) {
@@ -557,7 +557,7 @@ struct loader::impl {
         std::lock_guard const hold(core->mutex);
         try {
           core->idle_blocks.push_back(std::move(j.drawn));
-        } catch (std::bad_alloc const&) {  // it goes
+        } catch (std::bad_alloc const&) {  // freed instead of reused
         }
       }
     g.clear(), g.rows.clear();
@@ -612,7 +612,7 @@ struct loader::impl {
     }
     return {v.ids, t.seeds_only ? seeds : v.count, 8};
   }
-  // Sizes the next groups by what the first one took and fetched.
+  // Chooses the size of later groups from what the first one sampled and fetched.
   void choose(group const& g) {
     if (g.empty() || !std::exchange(chooses_window, false)) return;
     double vertices = 0, edges = 0, rows = 0, brought = 0;
@@ -657,13 +657,13 @@ struct loader::impl {
       span->run = run, span->row_bytes = tables[k].table->row_bytes();
     }
   }
-  // False: the loader is to stop.
+  // Returns false if the loader is stopping.
   bool hand_over(job& j, group& of) {
     std::shared_ptr<mini_batch::parts> r;
     auto const clock = steady::now();
     {
       std::unique_lock hold(core->mutex);
-      // At most so many are ready, besides those that the caller has.
+      // At most `prefetch` mini-batches are ready, in addition to those that the caller holds.
       core->changed.wait(hold, [&] { return core->stop || core->ready.size() < o.prefetch; });
       if (core->stop) return false;
       core->report.loader_waited_ms += ms_since(clock);
@@ -694,12 +694,12 @@ struct loader::impl {
       if (!tier_of[k] && !tables[k].seeds_only) return true;
     return false;
   }
-  // False: the loader is to stop.
+  // Returns false if the loader is stopping.
   bool fill(mini_batch::parts& r, job& j, group& of) {
     r.each_use([&](auto& use) { use.done.before(x); });
     tell(r);
     if (r.drawn) {
-      // The sampler overwrites it once its last holder is done with it.
+      // The sampler may overwrite the subgraph only after the work of its last holder.
       r.each_use([&](auto& use) { use.done.before(sampler.inside().at()); });
       std::lock_guard const hold(core->mutex);
       core->idle_blocks.push_back(std::move(r.drawn));
@@ -711,7 +711,7 @@ struct loader::impl {
     if (r.counts.empty()) {
       std::uint64_t const n = tier_count * tables.size();
       r.counts_here = {tier::host, n, x.device(), "hits of a mini-batch"};
-      r.counts = {x.near(), n, x.device(), "hits of a mini-batch"};  // the last: an interrupt may come between
+      r.counts = {x.near(), n, x.device(), "hits of a mini-batch"};  // allocated last and tested: an interrupt may come before
     }
     for (auto& rows : of.rows)
       if (rows) rows.use(x);
@@ -759,7 +759,7 @@ struct loader::impl {
     r.ready.record(x);
     r.gather_ms = ms_since(clock);
     r.epoch = j.epoch, r.index = j.index, r.seeds = j.count;
-    if (r.order != j.order) x.keep(std::exchange(r.order, j.order));  // its readers have the positions till then
+    if (r.order != j.order) x.keep(std::exchange(r.order, j.order));  // readers use its positions until then
     r.positions = j.order ? j.order->positions.data() + j.first : nullptr;
     r.drawn = std::move(j.drawn);
     r.fetched = std::move(j.fetched);
@@ -768,9 +768,9 @@ struct loader::impl {
     r.handed = r.told = false, r.times_at.reset();
     return true;
   }
-  // What a mini-batch that was handed over took, once it has happened.
+  // Adds the costs of a mini-batch that was handed over to the report, once its work has completed.
   void tell(mini_batch::parts& r) {
-    std::lock_guard const one(r.telling);  // its figures stay until they are summed; the other mini-batches need not wait for it
+    std::lock_guard const one(r.telling);  // keeps the figures of r until they are summed; other mini-batches need not wait
     {
       std::lock_guard const hold(core->mutex);
       if (!r.handed || r.told) return;
@@ -829,7 +829,7 @@ struct loader::impl {
       if (!own->ended && next_index == own->batches.size())
         fail(errc::usage, "all {} mini-batches that were given have been handed over; give() another, or end() the epoch", next_index);
     }
-    if (next_index == batches() && !thread.joinable()) {  // stopped behind its last, or nothing was started
+    if (next_index == batches() && !thread.joinable()) {  // stopped after the last mini-batch, or never started
       at_end = true;
       return {};
     }
@@ -862,10 +862,10 @@ struct loader::impl {
         r->times.handed = since_made();
         if (auto& times = core->report.times; times.size() < o.keep_times) {
           r->times_at = times.size();
-          times.push_back(r->times);  // the rest is known once it has happened
+          times.push_back(r->times);  // the other times follow once the work has completed
         }
       }
-      core->ready.pop_front();  // nothing fails from here on: it would be lost
+      core->ready.pop_front();  // nothing below may fail: the mini-batch would be lost
       core->changed.notify_all();
       if (!r) {
         at_end = true;
@@ -880,7 +880,7 @@ struct loader::impl {
     b.taken_ = r;
     return b;
   }
-  // Its rows are there, on the stream or now. Those of a peer that ended while they were read have no meaning: it is not handed over.
+  // Makes the rows available, on the stream or at once. Rows of a peer that ended while they were read are invalid: this throws.
   void come(mini_batch::parts& r, stream_ref stream) {
     try {
       r.readers = 0;
@@ -895,7 +895,7 @@ struct loader::impl {
     std::lock_guard const hold(core->mutex);
     return own ? own->batches.size() : a_epoch;
   }
-  // Counters of the steps up to this mini-batch.
+  // The fingerprint of what defines the mini-batches before `next`.
   std::uint64_t fingerprint_at(std::uint64_t next) const {
     std::lock_guard const hold(core->mutex);
     return own && !own->fingerprints.empty() ? own->fingerprints[std::min<std::uint64_t>(next, own->batches.size())] : fingerprint;
@@ -937,7 +937,7 @@ struct loader::impl {
   void begin_report() {
     std::lock_guard const hold(core->mutex);
     for (auto const& r : core->all)
-      if (r->handed) r->told = true;  // of what was before
+      if (r->handed) r->told = true;  // the new report leaves out earlier mini-batches
     core->report = {};
     core->begun = steady::now();
   }
