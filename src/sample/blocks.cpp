@@ -1,4 +1,4 @@
-// What puts the loops of drawing.hpp in order, and makes room for them.
+// Runs the kernels of drawing.hpp in order, and allocates their buffers.
 #include "sample/blocks.hpp"
 
 #include <algorithm>
@@ -25,9 +25,9 @@ using namespace drawing;
 struct block_sampler::parts::impl {
   struct type_parts {
     std::uint64_t vertices = 0;
-    buffer<std::uint32_t> place;   // by vertex: none, except during sampling
-    buffer<std::uint64_t> hashed;  // of a hash table, two words per slot
-    std::uint64_t slots = 0;       // of it, for the current sampling
+    buffer<std::uint32_t> place;   // local number per vertex; `none` except during sampling
+    buffer<std::uint64_t> hashed;  // hash table of local numbers, two words per slot
+    std::uint64_t slots = 0;       // slots of the hash table in the current sampling
     std::uint64_t taken = 0;       // most slots used by a mini-batch so far; 0: unknown
     buffer<std::int64_t> times;
     bool is_source = false;  // a relation samples vertices of this type
@@ -36,15 +36,15 @@ struct block_sampler::parts::impl {
     inner_relation of;
     placed_lists lists;
     kept_lists kept;
-    std::unique_ptr<list_windows> windows;  // where the lists stay in their file; else null
+    std::unique_ptr<list_windows> windows;  // set if the adjacency stays in its file
     pinned_pages pinned_times, pinned_places;
     std::int64_t const* times = nullptr;
     std::uint32_t const* places = nullptr;
-    buffer<std::uint32_t> largest;  // weight of each list, where long ones are sampled by weights without replacement
+    buffer<std::uint32_t> largest;  // largest weight per adjacency list, to sample long lists by weight without replacement
     bool far = false;
     std::uint64_t cached = 0;             // bytes of first_edge
-    buffer<std::uint64_t> names, begins;  // of a graph in another order
-    std::vector<std::uint64_t> seen;      // edges per hop, the most so far
+    buffer<std::uint64_t> names, begins;  // for a graph in another vertex order
+    std::vector<std::uint64_t> seen;      // most edges per hop so far
     template <class Id>
     csr_view<Id> view() const {
       return kept.with(lists.view<Id>());
@@ -64,29 +64,29 @@ struct block_sampler::parts::impl {
   buffer<std::uint64_t> counters, at, rank, keys, spare_keys;
   buffer<std::uint32_t> drawn, first;
   buffer<std::int64_t> row, col, edge, sifted_col, sifted_edge, tree_time;
-  // Several mini-batches sampled at once: their vertices, and the mini-batch of each.
+  // For sampling several mini-batches at once: their vertices, and the mini-batch of each vertex.
   buffer<std::int64_t> all_ids;
   buffer<std::uint32_t> all_batches;
   std::uint64_t cached_arcs = 0;  // bytes of adjacency cached on the device
-  std::size_t roomy_for = 1;      // mini-batches that were sampled together, at the most
+  std::size_t roomy_for = 1;      // most mini-batches that were sampled together so far
   bool sized = false, sized_for_several = false, torn = false;
-  // For adjacency owned by other processes: mini-batches being sampled, the hop that comes next, results of the hops before, and the
-  // requests of this one.
+  // For adjacency owned by other processes: the mini-batches being sampled, the
+  // next hop, the results of earlier hops, and the requests of the current hop.
   struct split_window {
     std::vector<sampled_subgraph::parts*> batches;
     std::uint32_t hop = 0;
-    std::vector<sampling_response> came;  // a hop each
+    std::vector<sampling_response> came;  // one per hop
     std::vector<std::uint64_t> counted;
     sampling_request asks;
   };
   split_window split;
-  std::uint64_t hash_beyond;  // bytes of entries
+  std::uint64_t hash_beyond;  // bytes of local numbers from which on a hash table is used
   wait_at_end settled{x};
 
   impl(execution_device where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations,
        block_options const& options)
       : model(options.access),
-        x(executor(where, &model), executor::urgent{}),  // while a model runs: few blocks, which wait for the link
+        x(executor(where, &model), executor::urgent{}),  // runs alongside a model: few blocks, which wait for the link
         o(options),
         hash_beyond(places_beyond(x.on_device(),
                                   x.on_device() ? std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) : 0)) {
@@ -138,11 +138,11 @@ struct block_sampler::parts::impl {
     room.edges.assign(map.relations, 0);
     counters = {x.near(), map.part(most_together), x.device(), "counters of mini-batches"};
     x.wait();
-    model.take();  // what keeping lists read
+    model.take();  // discards the reads that filled the caches
     o.scores = {};
   }
 
-  // Maximum entries of an adjacency list that are read when its vertex samples.
+  // Maximum number of entries that sampling a vertex reads from its adjacency list.
   std::uint64_t read_of_a_list(inner_relation const& r) const {
     std::int64_t const most = *std::max_element(r.fanouts.begin(), r.fanouts.end()),
                        least = *std::min_element(r.fanouts.begin(), r.fanouts.end());
@@ -168,7 +168,7 @@ struct block_sampler::parts::impl {
     with_id_type(g.info, [&](auto id) { keep(ranks, ranks_inside<decltype(id)>(g).data()); });
   }
 
-  // --- room ---
+  // --- sizes of buffers ---
   void guess(std::uint64_t seeds, std::uint64_t batches) {
     sized = true;
     std::vector<std::uint64_t> vertices;
@@ -180,7 +180,7 @@ struct block_sampler::parts::impl {
     for (std::size_t t = 0; t < types.size(); ++t) room.vertices[t] = std::max(room.vertices[t], first.vertices[t]);
     for (std::size_t r = 0; r < relations.size(); ++r) room.edges[r] = std::max(room.edges[r], first.edges[r]);
   }
-  // errc::usage where it cannot be enough.
+  // Enlarges the buffers to the counted needs. errc::usage if a hop samples 2^32 neighbors or more.
   void grow(std::uint64_t const* c, std::uint64_t number, std::uint64_t seeds) {
     auto const more = [&](std::uint64_t& has, std::uint64_t wants) {
       if (wants > has) has = wants + wants / 4;
@@ -189,7 +189,7 @@ struct block_sampler::parts::impl {
              "mini-batch {} of {} seeds: a hop would draw {} neighbors, and 2^32 is the most; use a smaller mini-batch or fanout", number,
              seeds, wants);
     };
-    for (type_parts& t : types) t.taken = 0;  // as much as there may be, once
+    for (type_parts& t : types) t.taken = 0;  // the next hash table is sized by the upper bound
     more(room.items, c[counter_map::needs_items]);
     for (std::uint32_t t = 0; t < map.types; ++t) more(room.vertices[t], c[map.need_vertices(t)]);
     for (std::uint32_t r = 0; r < map.relations; ++r) more(room.edges[r], c[map.need_edges(r)]);
@@ -199,7 +199,7 @@ struct block_sampler::parts::impl {
     if (map.types != 1 || map.relations != 1 || o.rule != hop_rule::last || o.disjoint || o.induced) return 1;
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, most_together));
   }
-  // One entry per vertex for each mini-batch would overflow the caches of a processor, so its vertices go into a hash table.
+  // Whether vertices go into a hash table: one entry per vertex and mini-batch would overflow the processor's caches.
   bool hashes(std::size_t batches) const {
     bool const may = batches > 1 || relations[0].of.elsewhere;
     return o.disjoint || (may && batches * types[0].vertices * sizeof(std::uint32_t) > hash_beyond);
@@ -208,7 +208,7 @@ struct block_sampler::parts::impl {
   bool make(buffer<T>& b, std::uint64_t n, char const* what = "a mini-batch") {
     return garner::grow(x, b, n, n, what, x.near());
   }
-  // Whether every entry of these lists is looked at.
+  // Whether sampling reads every entry of an adjacency list.
   bool looks(relation_parts const& r) const { return o.weighted || (o.temporal && !r.of.in_time_order); }
   bool looks() const {
     return std::any_of(relations.begin(), relations.end(), [&](relation_parts const& r) { return looks(r); });
@@ -216,7 +216,7 @@ struct block_sampler::parts::impl {
   bool far() const {
     return std::any_of(relations.begin(), relations.end(), [](relation_parts const& r) { return r.far; });
   }
-  // Sizes a hash table: twice the upper bound, or 1.25 times what was seen. open_edges() checks that it suffices.
+  // Slots of a hash table: twice the upper bound, or twice 1.25 times the most so far. open_edges() checks that they suffice.
   std::uint64_t slots(std::size_t t, std::span<sampled_subgraph::parts* const> batches) const {
     std::uint64_t most = room.vertices[t] * batches.size() + (types[t].is_source ? room.items : 0), seeds = 0;
     for (sampled_subgraph::parts const* b : batches)
@@ -274,7 +274,7 @@ struct block_sampler::parts::impl {
   item_count counted(std::uint32_t counter, std::uint64_t most) const { return {counters.data() + counter, most}; }
   item_count so_far(some_batches batches, std::uint32_t t) const { return counted(map.total(t), room.vertices[t] * batches.size()); }
 
-  // Several mini-batches: together() allows this many, and their numbers are consecutive.
+  // Samples mini-batches. together() allows their number, and they are numbered consecutively.
   void give(some_batches batches) {
     auto const n = static_cast<std::uint32_t>(batches.size());
     bool const all = o.rule == hop_rule::all;
@@ -287,7 +287,7 @@ struct block_sampler::parts::impl {
     }
     for_each_item<1>(x, n, begin_hop{counters.data(), map, map.hops, all});
     if (o.induced && o.edges) {
-      for_each_item<1>(x, n, begin_hop{counters.data(), map, map.hops, true});  // for all
+      for_each_item<1>(x, n, begin_hop{counters.data(), map, map.hops, true});  // all vertices, not only those of the last hop
       for (std::uint32_t r = 0; r < map.relations; ++r)
         with_id_type(relations[r].of.g->info, [&](auto id) { induced<decltype(id)>(batches, r); });
       for_each_item<1>(x, n, begin_hop{counters.data(), map, map.hops, true});
@@ -297,10 +297,10 @@ struct block_sampler::parts::impl {
     double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
     for (sampled_subgraph::parts* b : batches) b->ms = ms / n;
   }
-  // Their seeds are taken.
+  // Begins mini-batches: clears their counters and takes their seeds.
   void open(some_batches batches) {
     check_interrupted();
-    bool const dirty = std::exchange(torn, true);  // what was interrupted left its local numbers behind
+    bool const dirty = std::exchange(torn, true);  // an interrupted sampling left its local numbers behind
     make_rooms(batches);
     if (dirty)
       for (type_parts const& t : types) x.fill(t.place.data(), 0xff, t.place.bytes());
@@ -317,7 +317,7 @@ struct block_sampler::parts::impl {
       if (o.temporal) garner::grow(x, tree_time, b.seeds, b.seeds + b.seeds / 2, "times of seeds", x.near());
       for (sampled_subgraph::parts::group const& g : b.groups) {
         std::int64_t* const ids = b.types[g.type].ids.data();
-        // Counters of none are zero already.
+        // Without seeds the counters are zero already.
         for_each_item<1>(
             x, g.count,
             take_seeds{c, map, g.type, g.first, several ? before : 0, k, g.count, g.seeds, g.times, types[g.type].times.data(),
@@ -328,7 +328,7 @@ struct block_sampler::parts::impl {
       }
     }
   }
-  // Vertices are named, and forgotten for the next.
+  // Ends mini-batches: clears local numbers for the next ones, and translates vertices to the user's ids.
   void close(some_batches batches) {
     std::uint64_t* const c = counters.data();
     auto const n = static_cast<std::uint32_t>(batches.size());
@@ -366,14 +366,14 @@ struct block_sampler::parts::impl {
     s.drawn = drawn.data(), s.at = at.data();
     s.row = row.data(), s.col = col.data(), s.edge = edge.data();
     s.first = first.data(), s.rank = rank.data();
-    // Where no edges are kept there is always room for them.
+    // If edges are not stored, their number is unlimited.
     s.room_items = room.items, s.room_edges = o.edges ? room.edges[r] : nothing, s.room_vertices = room.vertices[rel.of.from];
     draws_by(s, b.number, h, r);
     return s;
   }
   void draws_by(hop_of_relation& s, std::uint64_t number, std::uint32_t h, std::uint32_t r) const {
     s.fanout = relations[r].of.fanouts[std::min<std::size_t>(h, map.hops - 1)];
-    // Up to eight hops have a random stream each; further hops, and further relations, sample with seeds of their own.
+    // Eight hops share a seed, and each has its own random stream. Further hops and further relations have other seeds.
     std::uint64_t const other = std::uint64_t{r} << 32 | h / 8;
     s.seed = other ? mix(o.seed ^ mix(other)) : o.seed, s.stream = number * 8 + h % 8;
     if (o.labor) s.seed = o.seed, s.stream = number * 8;  // one number per neighbor, for all hops and relations
@@ -399,7 +399,7 @@ struct block_sampler::parts::impl {
     find<Id>(s, relations[r].seen[h] * batches.size());
     number(s, batches, true);
   }
-  // f of the array that defines the times of these lists
+  // Calls f with the array that defines the times of these edges.
   template <class Id, class F>
   void with_times(hop_of_relation const& s, F const& f) const {
     relation_parts const& rel = relations[s.relation];
@@ -407,13 +407,13 @@ struct block_sampler::parts::impl {
     if (rel.times) f(by_time_of_edge{{latest}, rel.times});
     else f(by_time_of_vertex<Id>{{latest}, rel.template view<Id>().targets, types[s.from].times.data()});
   }
-  // f of the entries of these lists that are sampled without a look at each
+  // Calls f with the entries that are sampled without reading each of them.
   template <class Id, class F>
   void with_entries(hop_of_relation const& s, F const& f) const {
     if (!o.temporal || looks(relations[s.relation])) f(all_entries{});
     else with_times<Id>(s, [&](auto const& by) { f(entries_in_time<std::decay_t<decltype(by)>>{by.latest, by, tree_time.data()}); });
   }
-  // How many entries of its list each vertex samples, or looks at.
+  // Counts the entries that each vertex samples, or reads.
   template <class Id>
   void count(hop_of_relation const& s, item_count drawing) {
     with_entries<Id>(s, [&](auto const& entries) { for_each_item<1>(x, drawing, tally<std::decay_t<decltype(entries)>>{s, entries}); });
@@ -421,7 +421,7 @@ struct block_sampler::parts::impl {
     bool const looked_at = looks(relations[s.relation]);
     for_each_item<1>(x, s.batches, open_edges{s, looked_at, !looked_at});
   }
-  // Which.
+  // Chooses the entries that each vertex samples.
   template <class Id>
   void choose(hop_of_relation const& s, item_count drawing) {
     relation_parts const& rel = relations[s.relation];
@@ -460,7 +460,7 @@ struct block_sampler::parts::impl {
       fetch_from_file<Id>(s);
     } else if (relations[s.relation].far && expected > far_reads_worth_an_order) {
       ordered = std::min(room.items, expected + expected / 8);
-      std::uint64_t const arcs = relations[s.relation].of.g->info.edges, least = sizeof(Id) == 8 ? 13 : 14;  // pages of 64 KiB at the least
+      std::uint64_t const arcs = relations[s.relation].of.g->info.edges, least = sizeof(Id) == 8 ? 13 : 14;  // pages of at least 64 KiB
       auto const shift =
           static_cast<std::uint32_t>(std::max<std::uint64_t>(least, std::bit_width(arcs) > 16 ? std::bit_width(arcs) - 16 : 0));
       std::uint64_t const pages = (arcs >> shift) + 1;
@@ -474,7 +474,7 @@ struct block_sampler::parts::impl {
     if (!o.edge_ids || (!r.places && !r.of.first_edge)) return;
     for_each_item<1>(x, items, name_edges{s, r.begins.data(), r.places, r.of.first_edge}, access_mode::merged);
   }
-  // What their local numbers are.
+  // Assigns local numbers to the neighbors.
   void number(hop_of_relation const& s, some_batches batches, bool finds_vertices) {
     item_count const items = counted(counter_map::items, room.items);
     if (finds_vertices) {
@@ -491,10 +491,10 @@ struct block_sampler::parts::impl {
     if (finds_vertices) for_each_item<1>(x, 1, end_hop{s});
   }
   static constexpr std::uint64_t far_reads_worth_an_order = 1u << 15;
-  // 1,024 threads with one read each fill the link. More only wait in the queues of the caches and delay a model that runs meanwhile.
+  // 1,024 threads with one read each fill the link. More threads would only wait in cache queues and delay a model that runs meanwhile.
   static constexpr unsigned far_blocks = 4;
 
-  // In list order, by blocks of compressed ones, as many together as a staging buffer holds. The host needs them, so it waits.
+  // Reads edges in the order of the file, as many at once as a staging buffer holds. The host plans the reads, so it waits for the edges.
   template <class Id>
   void fetch_from_file(hop_of_relation const& s) {
     relation_parts& rel = relations[s.relation];
@@ -536,7 +536,7 @@ struct block_sampler::parts::impl {
     csr_view<Id> const v = relations[s.relation].template view<Id>();
     std::optional<limited_share> few;
     if (relations[s.relation].far) few.emplace(x, far_blocks, 1024);
-    // Neighboring edges may be adjacent in memory; each thread reads one, so prefetching a line would not help.
+    // Neighboring edges may be adjacent in memory. Each thread reads one edge, so prefetching a cache line would not help.
     if (!v.targets.packed) for_each_item<1>(x, items, fetch<Id, false>{s, v, order, ordered, nullptr}, access_mode::merged);
     else if constexpr (sizeof(Id) == 4) for_each_item<1>(x, items, fetch<Id, true>{s, v, order, ordered, nullptr}, access_mode::merged);
   }
@@ -565,13 +565,13 @@ struct block_sampler::parts::impl {
     for_each_item<1>(x, items, take_induced{s, order});
   }
 
-  // --- lists that are split over processes ---
+  // --- adjacency split over processes ---
   template <class Id>
   void draw_lists(hop_of_relation s, sampling_response& into) {
     std::uint64_t* const c = counters.data();
     std::uint64_t const n = into.counts.size();
     item_count const drawing = counted(map.drawing(0), n);
-    for (;;) {  // with more room where it ran out
+    for (;;) {  // repeats with larger buffers if they were too small
       make(first, room.items), make(rank, room.items + 1), make(row, room.items), make(col, room.items), make(edge, room.items);
       if (looks()) make(sifted_col, room.items), make(sifted_edge, room.items);
       if (far()) make(keys, room.items), make(spare_keys, room.items);
@@ -630,7 +630,7 @@ struct block_sampler::parts::impl {
     split.hop = 0;
     next_hop();
   }
-  // Hop split.hop begins; its counters come to the host.
+  // Begins hop split.hop and copies its counters to the host.
   void next_hop() {
     auto const n = split.batches.size();
     for_each_item<1>(x, n, begin_hop{counters.data(), map, split.hop, false});
@@ -680,7 +680,7 @@ struct block_sampler::parts::impl {
     for_each_item<1>(x, s.batches, open_edges{s, false, true});
     x.copy(row.data(), came.neighbors.data(), came.neighbors.size() * sizeof(std::int64_t));
     if (o.edge_ids) x.copy(edge.data(), came.edges.data(), came.edges.size() * sizeof(std::int64_t));
-    for_each_item<32>(x, drawing, take_drawn{s}, access_mode::merged, true);  // a hub may have sampled its whole list
+    for_each_item<32>(x, drawing, take_drawn{s}, access_mode::merged, true);  // counts vary: a hub may have sampled all of its neighbors
     for_each_item<1>(x, items, reach_drawn{s});
     number(s, batches, true);
   }
@@ -761,7 +761,7 @@ void block_sampler::parts::give(std::span<sampled_subgraph::parts* const> batche
     while (k + n < batches.size() && batches[k + n]->number == batches[k]->number + n) ++n;
     n = s.together(n);
     impl::some_batches const some = batches.subspan(k, n);
-    // Seeds always have room.
+    // The buffers hold at least the seeds.
     std::uint64_t most = 0;
     bool too_small = !s.sized;
     for (sampled_subgraph::parts const* b : some) {
@@ -789,7 +789,7 @@ void block_sampler::parts::begin(std::span<sampled_subgraph::parts* const> prepa
 }
 void block_sampler::parts::take(sampling_response came) {
   impl& s = *impl_;
-  s.split.came.resize(s.split.hop + 1);  // the vertices between sample nothing
+  s.split.came.resize(s.split.hop + 1);  // hops that were skipped sampled nothing
   s.split.came.back() = std::move(came);
   s.go_on();
 }
@@ -872,7 +872,7 @@ void block_sampler::parts::finish(sampled_subgraph::parts& b) {
       s.relations[r].seen[h] = std::max(s.relations[r].seen[h], n);
     }
   }
-  for (std::uint32_t h = 0; h < map.hops && !s.o.induced; ++h)  // neighbors of a hop are inserted before it is known which are new
+  for (std::uint32_t h = 0; h < map.hops && !s.o.induced; ++h)  // a hop inserts all its neighbors, new or not
     for (std::uint32_t t = 0; t < map.types; ++t) {
       std::uint64_t n = c[map.history(h) + t];
       for (std::uint32_t r = 0; r < map.relations; ++r)

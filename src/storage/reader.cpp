@@ -1,4 +1,4 @@
-// How requests become reads of drives, and answers become requests that are done.
+// Turns requests into reads of drives, and completed reads into completed requests.
 #include "storage/reader.hpp"
 
 #include <algorithm>
@@ -23,10 +23,10 @@ namespace garner {
 namespace {
 
 constexpr std::uint32_t none = ~std::uint32_t{0};
-constexpr std::size_t most_parts = 512;        // of one read; the system takes 1024 (IOV_MAX)
-constexpr unsigned most_tries = 100;           // of a read that is refused for now (EAGAIN), some 0.1 s
-constexpr std::chrono::milliseconds heed(50);  // between two looks for an interrupt
-constexpr std::chrono::seconds grace(2);       // to wait for the drive after a cancel
+constexpr std::size_t most_parts = 512;        // per read; the system allows 1024 (IOV_MAX)
+constexpr unsigned most_tries = 100;           // of a read that fails with EAGAIN, some 0.1 s in all
+constexpr std::chrono::milliseconds heed(50);  // interval between checks for an interrupt
+constexpr std::chrono::seconds grace(2);       // time that a drive has to complete a cancel
 
 // Written by one thread, read by any.
 struct counter {
@@ -194,39 +194,39 @@ error reader::error_of(read_done const& done) const {
 struct read_queue::state {
   struct job {  // a request
     std::uint64_t tag = 0;
-    std::uint32_t left = 0;  // sends that it waits for
+    std::uint32_t left = 0;  // reads that it waits for
     bool taken_back = false;
     read_done done;
   };
-  struct part {  // of a request, in an I/O
+  struct part {  // the part of a request that one read serves
     std::uint32_t job = 0;
     std::byte* to = nullptr;
-    std::uint64_t begin = 0, bytes = 0;  // within the send
+    std::uint64_t begin = 0, bytes = 0;  // within the read
   };
   struct send {  // one read of one drive
     enum class stage : std::uint8_t { free, waiting, asked, lost };
     stage at = stage::free;
-    std::uint32_t drive = 0, generation = 0;   // generation: of the asking, so that an answer that comes twice is known
-    std::uint32_t next = none, before = none;  // newer and older ones that were submitted
-    std::uint64_t offset = 0, bytes = 0;       // what is read
-    std::uint64_t needed = 0, done = 0;        // of that, from its begin: what the requests want, what has come
-    std::int64_t started = -1;                 // when it was first submitted; -1: it was not
+    std::uint32_t drive = 0, generation = 0;   // generation: counts submissions, so that duplicate completions are detected
+    std::uint32_t next = none, before = none;  // the next newer and the next older submitted read
+    std::uint64_t offset = 0, bytes = 0;       // the range to read
+    std::uint64_t needed = 0, done = 0;        // bytes from its begin: needed by the requests, and read so far
+    std::int64_t started = -1;                 // time of the first submission; -1: not submitted
     unsigned tries = 0, replicas_tried = 0;
     bool direct = false, bounced = false, expired = false;
     std::vector<part> parts;
     std::vector<::iovec> memory;
-    buffer<std::byte> bounce;  // where it goes first; or what lies in gaps, which nobody wants
+    buffer<std::byte> bounce;  // receives unaligned reads before they are copied, and the unneeded bytes of gaps
   };
   struct piece {
     std::uint64_t offset, bytes;
     std::byte* to;
     std::uint32_t job;
   };
-  struct lane {  // a drive
+  struct lane {  // the queue of one drive
     std::deque<std::uint32_t> pending;
     unsigned under_way = 0;
     std::vector<piece> pieces;
-    std::uint32_t offset_align = 1, memory_align = 1;  // replicas: of all, since a read may go to any
+    std::uint32_t offset_align = 1, memory_align = 1;  // replicas: the maximum over all drives, since any may serve a read
   };
 
   std::shared_ptr<drive_set> drives;
@@ -236,16 +236,16 @@ struct read_queue::state {
   std::shared_ptr<void const> keeper;
   std::shared_ptr<live_counters> count = std::make_shared<live_counters>();
   std::vector<lane> lanes;
-  std::deque<send> sends;  // which does not move them
+  std::deque<send> sends;  // a deque, because sends must not move
   std::vector<job> jobs;
   std::vector<std::uint32_t> free_sends, free_jobs;
-  std::uint32_t first = none, last = none;  // sends under way, the oldest first
+  std::uint32_t first = none, last = none;  // reads under way, oldest first
   std::vector<read_done> ready, told;
   std::vector<engine_answer> answers;
-  std::size_t open = 0, lost = 0, under_way = 0;  // requests; sends
+  std::size_t open = 0, lost = 0, under_way = 0;  // open: requests; lost, under_way: reads
   bool taking_back = false;
-  std::int64_t now = 0;                 // when the answers at hand were seen
-  std::unique_ptr<read_engine> engine;  // last: it ends before the memory that it may write to
+  std::int64_t now = 0;                 // when the current completions were received
+  std::unique_ptr<read_engine> engine;  // last, so that it ends before the memory that it may write to
 
   state(reader& files, std::shared_ptr<void const> memory)
       : drives(files.drives_), options(files.options_), size(files.size_), home(files.shared_), keeper(std::move(memory)) {
@@ -271,7 +271,7 @@ struct read_queue::state {
     std::erase(home->live, count);
   }
 
-  // --- requests in ---
+  // --- incoming requests ---
 
   std::uint32_t take_job() {
     if (free_jobs.empty()) {
@@ -303,7 +303,7 @@ struct read_queue::state {
         drive = static_cast<std::uint32_t>(unit % lanes.size());
         at = unit / lanes.size() * options.unit_bytes + within;
       } else if (lanes.size() > 1) {
-        drive = static_cast<std::uint32_t>(offset / options.unit_bytes % lanes.size());  // adjacent ones stay together
+        drive = static_cast<std::uint32_t>(offset / options.unit_bytes % lanes.size());  // adjacent requests go to the same drive
       }
       lanes[drive].pieces.push_back({options.begin + at, n, to, j});
       ++jobs[j].left;
@@ -379,7 +379,7 @@ struct read_queue::state {
     return s;
   }
 
-  // --- reads out ---
+  // --- outgoing reads ---
 
   void describe_memory(send& s) {
     s.memory.clear();
@@ -394,7 +394,7 @@ struct read_queue::state {
     std::uint64_t at = s.done;
     for (part const& p : s.parts) {
       if (p.begin + p.bytes <= at) continue;
-      if (p.begin > at) {  // the gap before it
+      if (p.begin > at) {  // the gap before this part
         make_room(options.gap_bytes);
         s.memory.push_back({s.bounce.data(), p.begin - at});
         at = p.begin;
@@ -433,7 +433,7 @@ struct read_queue::state {
     }
   }
 
-  // --- answers in ---
+  // --- completions ---
 
   static std::uint64_t id_of(std::uint32_t k, std::uint32_t generation) { return std::uint64_t{generation} << 32 | k; }
 
@@ -474,7 +474,7 @@ struct read_queue::state {
     lanes[sends[k].drive].pending.push_back(k);
   }
 
-  // Each part by itself, so that what befalls one does not befall the others.
+  // Reads each part separately, so that an error in one part does not fail the others.
   void ask_apart(std::uint32_t k) {
     std::vector<part> const parts = std::move(sends[k].parts);
     std::uint64_t const offset = sends[k].offset;
@@ -494,7 +494,7 @@ struct read_queue::state {
       return;
     }
     send& s = sends[k];
-    if (s.at == send::stage::lost) {  // its requests completed long ago
+    if (s.at == send::stage::lost) {  // abandoned: its requests have completed already
       --lost;
       return give_back(k);
     }
@@ -514,7 +514,7 @@ struct read_queue::state {
       return give_back(k);
     }
     if (s.expired || taking_back) return fail_send(k, s.expired ? ETIMEDOUT : ECANCELED);
-    if (a.result > 0) {  // short: the rest, which may begin anywhere
+    if (a.result > 0) {  // a short read: submits the rest, which may begin unaligned
       if (s.direct && (s.offset + s.done) % lanes[s.drive].offset_align) s.direct = false;
       return ask_again(k);
     }
@@ -523,7 +523,7 @@ struct read_queue::state {
       if (problem == EAGAIN && s.tries > 8) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       return ask_again(k);
     }
-    if (problem == EINVAL && s.direct) {  // the file system takes no such reads after all
+    if (problem == EINVAL && s.direct) {  // the file system rejects direct reads after all
       drives->refuse_direct(s.drive);
       s.direct = false;
       return ask_again(k);
@@ -538,7 +538,7 @@ struct read_queue::state {
     fail_send(k, problem);
   }
 
-  // Answers that are there, or the first that comes within at_most.
+  // Processes the completions that have arrived, or waits up to at_most for the first.
   void reap(std::chrono::nanoseconds at_most) {
     for (;;) {
       std::size_t const n = engine->reap(answers, at_most);
@@ -552,7 +552,7 @@ struct read_queue::state {
 
   std::int64_t deadline() const { return static_cast<std::int64_t>(options.deadline_seconds * 1e9); }
 
-  // Cancels reads past their deadline. Those not cancelled within the grace period are abandoned: their requests complete with ETIMEDOUT.
+  // Cancels reads past their deadline. A read not cancelled within the grace period is abandoned: its requests complete with ETIMEDOUT.
   void expire() {
     if (options.deadline_seconds <= 0) return;
     for (std::uint32_t k = first, younger; k != none; k = younger) {
@@ -581,7 +581,7 @@ struct read_queue::state {
     finish_parts(s, ETIMEDOUT);
   }
 
-  // --- what a queue does ---
+  // --- operations of a queue ---
 
   std::span<read_done const> wait(std::size_t most, std::size_t wanted) {
     wanted = std::min({wanted, most, open + ready.size()});
@@ -626,8 +626,8 @@ struct read_queue::state {
   }
 };
 
-// Queues that ended while a drive still held reads of theirs: kept, with the memory that it may write to, until those reads end. (The end
-// of the process does not wait for them, hence they are never destroyed.)
+// Keeps queues that were closed while a drive still had reads of theirs, with the memory that the drive may write to. A queue
+// is freed when its reads end. The list itself is never destroyed, because the process exits without waiting for reads.
 void read_queue::bury(std::unique_ptr<state> last) {
   static std::mutex& mutex = *new std::mutex;
   static auto& kept = *new std::list<std::unique_ptr<state>>;
@@ -636,7 +636,7 @@ void read_queue::bury(std::unique_ptr<state> last) {
   kept.remove_if([](std::unique_ptr<state> const& s) {
     try {
       s->reap({});
-    } catch (...) {  // as above
+    } catch (...) {  // ignored: the next call tries again
     }
     return s->lost + s->under_way == 0;
   });
@@ -650,7 +650,7 @@ void read_queue::close() {
   if (!state_) return;
   try {
     state_->cancel();
-  } catch (...) {  // the kernel refuses to go on: what is under way is left to it
+  } catch (...) {  // the kernel reports an error; reads under way are abandoned
   }
   if (state_->lost + state_->under_way) bury(std::move(state_));
   state_.reset();
