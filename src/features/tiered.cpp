@@ -1,7 +1,7 @@
-// Tensors of the public API: unified_tensor, a host array read in place, and tiered_tensor, a table in memory tiers, with
-// its gathers. Invariant: calls submit work to the executor one at a time, in the order of the calls. Gathers share sorting
-// buffers, so each waits on the device for the event of the one before, on every stream. Comparing streams would not do: a
-// new stream may have the address of a destroyed one, whose work may still run. A failed call leaves the tensor as it was.
+// unified_tensor: a host array that kernels read in place. tiered_tensor: a table in memory tiers, with its gathers.
+// Invariant: calls submit work to the executor one at a time, in the order of the calls. Gathers share sorting buffers,
+// so each waits on the device for the event of the one before, on every stream. Comparing streams would not do: a new
+// stream may have the address of a destroyed one, whose work may still run. A failed call leaves the tensor as it was.
 #include <algorithm>
 #include <array>
 #include <deque>

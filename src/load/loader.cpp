@@ -1,13 +1,13 @@
-// The loader. A thread samples groups of mini-batches ahead, lets the prefetch window fetch their missing rows, gathers
-// each mini-batch into the buffers of a ring slot, and delivers it. While group A is delivered, group B is sampled and
-// its rows are fetched, and group C is submitted to the sampler. Sampler, window and gathers have one stream each. If a
-// table stays in a file, the thread of its cache reads the rows of B and already knows C, so D is submitted to the
-// sampler. The loader's thread waits for counts and for the caller. The caller waits only for a mini-batch that is not
-// ready. A mini_batch is the lease (core/lease.hpp) of a ring slot, with one reader per stream: use_on() orders a
-// stream behind the event of the slot's rows, and release records the last use by each stream. Invariants: mini-batches
-// are delivered in order. Buffers of a mini-batch are neither overwritten nor freed before its holder releases it and
-// the work on its streams completes. An error is reported after all mini-batches before it. Cost: the ring has the rows
-// of `ahead` + 1 mini-batches. The sampler's results of two groups and the window come on top.
+// The loader. A thread samples groups of mini-batches ahead, lets the prefetch window fetch their missing rows,
+// gathers each mini-batch into the buffers of a ring slot, and delivers it. While group A is delivered, group B is
+// sampled and its rows are fetched, and group C is submitted to the sampler. Sampler, window and gathers have one
+// stream each. If a table stays in a file, the thread of its cache reads the rows of B and already knows C, so D is
+// submitted to the sampler. The loader's thread waits for counts and for the caller. The caller waits only for a
+// mini-batch that is not ready. A mini_batch is the lease (core/lease.hpp) of a ring slot, with one reader per stream:
+// use_on() orders a stream behind the event of the slot's rows, and release records the last use by each stream.
+// Invariants: mini-batches are delivered in order. Buffers of a mini-batch are neither overwritten nor freed before
+// its holder releases it and the work on its streams completes. An error is reported after all mini-batches before it.
+// Cost: the rows of `ahead` + 1 mini-batches in the ring, the sampler's results of two groups, and the window.
 #include "garner/load.hpp"
 
 #include <unistd.h>
@@ -87,7 +87,7 @@ struct mini_batch::parts {
   std::vector<file_rows::figures> of_files;  // one per table
   std::weak_ptr<load_core> home;
 
-  // Orders the stream behind the arrival of the rows. On the host, waits for them.
+  // Orders the stream behind the arrival of the rows. Without a stream, or on the host, waits for them.
   void use_on(void* stream) {
     if (!stream || device == -1) return ready.wait();
     // CUDA's per-thread default stream (2) differs between threads, and another thread may release

@@ -650,7 +650,7 @@ void read_queue::close() {
   if (!state_) return;
   try {
     state_->cancel();
-  } catch (...) {  // the kernel reports an error; reads under way are abandoned
+  } catch (...) {  // the kernel reports an error: reads under way are left to it
   }
   if (state_->lost + state_->under_way) bury(std::move(state_));
   state_.reset();

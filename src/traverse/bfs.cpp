@@ -1,14 +1,14 @@
-// Level-synchronous BFS. Each level expands all edges that leave the frontier. The first team that reaches a vertex claims it
-// in a bitmap. The bitmap has one bit per vertex, so that it stays in the device's L2 cache. The claimed bits, in vertex
-// order, are the next frontier, so that neighboring teams read neighboring remote memory. Invariants: bit v of `visited` is
-// set iff v was reached. `known` is a copy of `visited` from the time the current frontier was gathered, so visited & ~known
-// is the next frontier. depth[v] and parent[v] are written once: the team that claims v writes its parent, and gathering v
-// writes its depth. parent[source] == source; the parent of an unreached vertex is ~0. Cost of top-down levels: every edge of
-// the reached part crosses the link once. Each level takes n/4 bytes of bitmap, four or five launches and one wait. A level of
-// few vertices takes one launch (small_levels.hpp). With several shards, each shard has `known`, depths and frontier of its
-// own vertices, and bitmaps and parent buffers of all. It marks the vertices that it reaches. After a level each shard merges
-// the others' marks for its own vertices, with parents. Then every shard copies the others' state of their own vertices. So
-// n/8 bytes of bitmap cross the link per level, twice if levels may be bottom-up, plus one parent per vertex in all.
+// Level-synchronous BFS. Each level expands all edges that leave the frontier. The first team that reaches a
+// vertex claims it in a bitmap. The bitmap has one bit per vertex, so that it stays in the device's L2 cache. The
+// claimed bits, in vertex order, are the next frontier, so that neighboring teams read neighboring remote memory.
+// Invariants: bit v of `visited` is set iff v was reached. `known` is a copy of `visited` from the time the current frontier
+// was gathered, so visited & ~known is the next frontier. depth[v] and parent[v] are written once: the team that claims v
+// writes its parent, and gathering v writes its depth. parent[source] == source; the parent of an unreached vertex is ~0.
+// Cost of top-down levels: every edge of the reached part crosses the link once. Each level takes n/4 bytes
+// of bitmap, four or five launches and one wait. A level of few vertices takes one launch (small_levels.hpp).
+// With several shards, each has `known`, depths and frontier of its own vertices, and bitmaps and parent buffers of all. It marks the
+// vertices that it reaches. After a level it merges the others' marks for its own vertices, with parents. Then it copies the others' state
+// of their own. So n/8 bytes of bitmap cross the link per level, twice if levels may be bottom-up, plus one parent per vertex in all.
 #include "traverse/bfs.hpp"
 
 #include <algorithm>
@@ -151,7 +151,7 @@ struct near_answer {
 };
 
 // Bottom-up, step 1: each unvisited vertex checks its cached neighbors, one vertex per lane. Vertices that need remote memory
-// are marked in `open` and appended to `list`. A team appends its vertices in vertex order; the teams append in any order.
+// are marked in `open` and appended to `list`. A team appends its vertices in vertex order, and the teams append in any order.
 template <class Id>
 struct ask_cached_neighbors {
   csr_view<Id> in;
