@@ -1,7 +1,7 @@
-// Sorts many records with few copies: 64-bit keys, each with an optional 32-bit value, in the memory of
-// a device. Host threads produce and consume them in parts, in pinned memory, while the previous part
-// crosses the link. Invariant: the sort is stable. Cost: 24 bytes of device memory per record (16
-// without values); 12 (8) bytes per record and direction over the link; two parts of pinned host memory.
+// Sorts records in the memory of a device, with few copies. A record is a 64-bit key with an optional
+// 32-bit value. Host threads produce and consume records in parts, in pinned memory, while the previous
+// part crosses the link. Invariant: the sort is stable. Cost per record: 24 bytes of device memory (16
+// without values), and 12 (8) bytes over the link in each direction. Two parts are in pinned host memory.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace garner {
 
 class record_sorter {
  public:
-  // A sorter for that many records, a share of them at a time: room().
-  // Null if host threads sort faster, or the device lacks the memory.
+  // Returns a sorter for this many records, of which one sort() takes up to room().
+  // Returns null if host threads sort faster, or the device lacks the memory.
   static std::unique_ptr<record_sorter> at(execution_device where, std::uint64_t records, bool values);
   std::uint64_t room() const { return keys_.size(); }
   std::uint64_t part() const { return staged_keys_.size() / 2; }  // maximum number of records per call of make() and take()

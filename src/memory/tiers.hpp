@@ -1,14 +1,14 @@
-// The tiers, each in a file of its own. Each models memory_tier (memory/buffer.hpp) and is held to it by the contract suite in
-// tests/memory.
+// The memory tiers, each implemented in its own file. Each models memory_tier
+// (memory/buffer.hpp), which the contract suite in tests/memory verifies.
 #pragma once
 #include "memory/buffer.hpp"
 
 namespace garner {
 
-// Host memory of our own mapping. For a device (device >= 0): shared pages (memfd), so that another process can map the same ones later, or
-// private ones where the kernel has no memfd; touched, pinned and mapped, so not from inside a loop of the shared pool. Refusals name
-// `ulimit -v`, or the limits of a Docker container. With device -1 no device can read it. For the simulated device: poisoned, as its own
-// memory and the host memory that it reads.
+// Host memory in its own mapping. For a device (device >= 0) the pages are shared (memfd), so that another process can map
+// them later; they are private if the kernel has no memfd. They are touched, pinned and mapped, so do not allocate them
+// inside a loop of the shared pool. Errors name `ulimit -v`, or the limits of a Docker container. With device -1 no device
+// can read the memory. For the simulated device the memory is poisoned, and it serves as the device's own memory too.
 struct host_tier {
   static constexpr tier kind = tier::host;
   static void* allocate(std::size_t bytes, int device);
@@ -26,8 +26,8 @@ struct device_tier {
 };
 static_assert(memory_tier<device_tier>);
 
-// Memory of another device, read over a fast link (NVLink): of the first that has one to the reader, which is what `device` names here. Its
-// budget pays.
+// Memory of another device, read over a fast link (NVLink). It lies on the first device with such a
+// link to the reader, and the budget of that device pays. `reader` is the `device` of memory_tier.
 struct peer_tier {
   static constexpr tier kind = tier::peer;
   static int owner(int reader);  // errc::device without a GPU
@@ -37,8 +37,8 @@ struct peer_tier {
 };
 static_assert(memory_tier<peer_tier>);
 
-// UVM with read-mostly advice: the baseline of EMOGI. Never more than half of the card's free memory, since a program that oversubscribes
-// can hang the GPU.
+// UVM with read-mostly advice, the baseline of EMOGI. It takes at most half of
+// the GPU's free memory, since a program that oversubscribes can hang the GPU.
 struct managed_tier {
   static constexpr tier kind = tier::managed;
   static void* allocate(std::size_t bytes, int device);
