@@ -27,7 +27,7 @@ void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::u
   std::vector<std::int64_t> here(std::min(count, most));
   gather_options o;
   if (features.kind() != element::f32) o.to = element::f32;
-  o.order = gather_order::none, o.duplicates = gather_duplicates::repeat;  // each once, and mostly they ascend
+  o.order = gather_order::none, o.duplicates = gather_duplicates::repeat;  // ids are distinct, and mostly ascend
   std::uint64_t const width = features.width();
   for (std::uint64_t at = 0; at < count; at += most) {
     std::uint64_t const n = std::min(most, count - at);
@@ -65,15 +65,15 @@ network<float>::pass exact_inference::pass_of(network<float>& net, row_scaling s
 }
 
 namespace {
-// Copies rows to the caller's memory, which is slow for a device: through two pinned buffers and the host's threads. The next chunk is
-// computed meanwhile: results are staged on the device, and sent when the next chunk has been submitted.
+// Copies rows to the caller's memory through two pinned buffers and host threads, since a device is slow at copying there.
+// The next chunk is computed meanwhile: results are staged on the device, and sent when the next chunk has been submitted.
 class rows_out_of_device {
  public:
   rows_out_of_device(executor& x, float* to, std::uint64_t columns) : x_(x), out_(x, executor::urgent{}), to_(to), columns_(columns) {}
   void take(std::uint64_t first, std::uint64_t count, float const* rows) {
     std::uint64_t const row_bytes = columns_ * sizeof(float);
     if (!x_.asynchronous()) return x_.copy(to_ + first * columns_, rows, count * row_bytes);
-    aside& next = asides_[turn_ ^= 1];  // was sent, when the one before it was given
+    aside& next = asides_[turn_ ^= 1];  // the previous take() sent its contents
     x_.copy(room(x_, next.rows.fill(x_), count * columns_, "scores set aside"), rows, count * row_bytes);
     next.first = first, next.count = count;
     next.there = next.rows.filled(x_);
@@ -87,12 +87,12 @@ class rows_out_of_device {
  private:
   static constexpr std::uint64_t buffer_bytes = 32u << 20;
   struct aside {
-    leased<buffer<float>> rows;  // x_ fills them, and out_ reads
+    leased<buffer<float>> rows;  // x_ writes, out_ reads
     lease<buffer<float>*> there;
     std::uint64_t first = 0, count = 0;
   };
   struct part {
-    leased<memory_block> room;  // out_ fills it, and the host reads
+    leased<memory_block> room;  // out_ writes, the host reads
     lease<memory_block*> come;
     std::uint64_t first = 0, count = 0;
   };

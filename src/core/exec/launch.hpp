@@ -27,8 +27,8 @@ __global__ void run_teams(Body const body, std::uint64_t n, std::uint64_t const*
   std::uint64_t const teams = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / Width;
   for (std::uint64_t i = thread / Width; i < n; i += teams) body(team(lanes::device<Width>{aligned}), i);
 }
-// The same for a kernel that declares `using full_blocks = void`: it has no more registers than a block of 1,024 threads allows, so that it
-// runs on any share of the device.
+// run_teams for a kernel that declares `using full_blocks = void`. Its registers are limited
+// to what a block of 1,024 threads allows, so that it runs on any share of the device.
 template <int Width, class Body>
 __global__ void __launch_bounds__(1024) run_full_teams(Body const body, std::uint64_t n, std::uint64_t const* counted, bool aligned) {
   if (counted) n = smaller(n, *counted);
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(1024) run_full_teams(Body const body, std::uin
 }
 
 namespace detail {
-// What profilers call the launch of a body: its own name, of "... [with Body = garner::{anonymous}::expand<unsigned int>]".
+// The name of a launch in profilers: the kernel's, taken from "... [with Body = garner::{anonymous}::expand<unsigned int>]".
 template <class Body>
 char const* name_of_body() {
   static std::string const name = [] {
@@ -57,23 +57,23 @@ constexpr auto kernel() {
   if constexpr (requires { typename Body::full_blocks; }) return run_full_teams<Width, Body>;
   else return run_teams<Width, Body>;
 }
-// Every kernel that is launched somewhere is known from the start.
+// Registers, when the program or library is loaded, every kernel that it launches anywhere.
 template <int Width, class Body>
 struct known_kernel {
   static inline bool const known = (device::register_kernel(reinterpret_cast<void const*>(kernel<Width, Body>())), true);
 };
-// Shared memory of a block: where each warp decodes compressed lists, or each lane receives rows.
+// Shared memory of a block, in which each warp decodes compressed adjacency, or each lane receives feature rows.
 template <int Width, class Body>
 constexpr std::size_t stage_bytes(unsigned threads) {
   std::size_t const decodes = Width == 32 ? threads / 32 * lanes::stages * lanes::stage_words * sizeof(std::uint32_t) : 0;
   if constexpr (requires { Body::rows_ahead; }) return std::max<std::size_t>(decodes, std::size_t{threads} * Body::rows_ahead * 16);
   else return decodes;
 }
-// Blocks of a kernel that one multiprocessor of the current device runs at once; queried once, since the query costs as much as a
-// launch.
+// Number of blocks of a kernel that one multiprocessor of the current device
+// runs at once. The result is kept, since the query costs as much as a launch.
 template <int Width, class Body>
 int resident_blocks(int device, unsigned threads) {
-  static std::array<std::atomic<std::uint64_t>, 16> all{};  // a device each: device << 48 | threads << 32 | blocks
+  static std::array<std::atomic<std::uint64_t>, 16> all{};  // one per device: device << 48 | threads << 32 | blocks
   std::atomic<std::uint64_t>& known = all[static_cast<unsigned>(device) % all.size()];
   std::uint64_t const asked = static_cast<std::uint64_t>(device) << 16 | threads;
   std::uint64_t const kept = known.load(std::memory_order_relaxed);
@@ -89,10 +89,10 @@ int resident_blocks(int device, unsigned threads) {
 }  // namespace detail
 #endif
 
-// Runs body(team, i) for each i in [0, items) with teams of Width lanes (1, 4, 8, 16 or 32; one thread each on the host). Adjacent items go
-// to adjacent teams and start in order. Asynchronous on the device. `as_free`: every item has a team of its own, which starts when another
-// ends. For items that differ much in length: with static shares, a team with a long one falls behind, and the remote reads of the teams
-// lose their locality.
+// Runs body(team, i) for each i in [0, items) with teams of Width lanes (1, 4, 8, 16 or 32); on the host a team
+// is one thread. Adjacent items go to adjacent teams and start in order. Asynchronous on the device. `as_free`:
+// every item has its own team, which starts when another ends. Use it for items whose lengths vary widely: with
+// static shares, a team with a long item falls behind, and the remote reads of the teams lose their locality.
 template <int Width, class Body>
 void for_each_item(executor& x, item_count items, Body const& body, access_mode how = access_mode::aligned,
                    [[maybe_unused]] bool as_free = false) {
@@ -102,7 +102,7 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
   bool const aligned = how == access_mode::aligned || how == access_mode::paged;
   switch (x.where().kind) {
     case device_kind::cpu: {
-      // Waking the thread pool costs as much as some thousand light items; an item for a wide team is likely a whole span.
+      // Waking the thread pool costs as much as about a thousand light items. An item for a wide team is likely a whole range.
       constexpr std::uint64_t alone = Width == 1 ? 2048 : 64;
       std::uint64_t const grain = std::clamp<std::uint64_t>(n / (x.threads().threads() * 16u), 1, 1024);
       x.threads().run(n, n < alone ? n : grain, [&](std::uint64_t begin, std::uint64_t end) {
@@ -132,18 +132,18 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
       break;
   }
 #if defined(__CUDACC__)
-  // A block makes room for the next when its slowest team has ended: of items that differ in length few a block.
+  // The next block starts when the slowest team of a block has ended. So items whose lengths vary get small blocks.
   bool const free = as_free && !x.share_blocks();
   unsigned const threads = x.threads_a_block(free ? 64 : 256);
   auto* const kernel = detail::kernel<Width, Body>();
   (void)&detail::known_kernel<Width, Body>::known;
   current_device const here(x.device());
-  // As many blocks as run at once and no more: blocks that waited would start a second sweep over the items, out of order.
+  // Launches only as many blocks as run at once: blocks that waited would start a second sweep over the items, out of order.
   std::uint64_t const most = x.share_blocks() ? x.share_blocks()
                                               : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(x.device(), threads)) *
                                                     static_cast<unsigned>(x.multiprocessors());
   std::size_t const shared = detail::stage_bytes<Width, Body>(threads);
-  if (shared > 48u << 10)  // more than a block may have unasked
+  if (shared > 48u << 10)  // beyond 48 KiB a kernel must opt in
     if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)) != cudaSuccess) {
       cudaGetLastError();
       fail(errc::device, "device {}: a kernel wants {} bytes of shared memory a block, which the device does not have", x.device(), shared);
