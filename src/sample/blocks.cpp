@@ -180,7 +180,7 @@ struct block_sampler::parts::impl {
     for (std::size_t t = 0; t < types.size(); ++t) room.vertices[t] = std::max(room.vertices[t], first.vertices[t]);
     for (std::size_t r = 0; r < relations.size(); ++r) room.edges[r] = std::max(room.edges[r], first.edges[r]);
   }
-  // Enlarges the buffers to the counted needs. errc::usage if a hop samples 2^32 neighbors or more.
+  // Enlarges the buffers to the counted needs. errc::usage if a hop samples too many neighbors for 32-bit counts.
   void grow(std::uint64_t const* c, std::uint64_t number, std::uint64_t seeds) {
     auto const more = [&](std::uint64_t& has, std::uint64_t wants) {
       if (wants > has) has = wants + wants / 4;
