@@ -131,8 +131,8 @@ struct job_arguments {
   void resolve(Options& o, std::vector<std::pair<char const*, std::string>> files = {}) const {
     std::vector<garner::execution_device> const places = shard_places(place, shards, devices);
     o.device = places[0];
-    if constexpr (requires { o.shards; })
-      if (places.size() > 1) o.shards = places;
+    if constexpr (requires { o.devices; })
+      if (places.size() > 1) o.devices = places;
     o.access = parse_access(access);
     if (!chooses_tier()) o.edges = parse_tier(tier);
     require_combination(o.device, o.edges.value_or(default_tier(o.device, o.access)), o.access);

@@ -103,8 +103,8 @@ json gather(plan_arguments const& a) {
   std::visit(
       [&](auto& job) {
         job.device = where, job.access = access;
-        if constexpr (requires { job.shards; })
-          if (spread) job.shards = places;
+        if constexpr (requires { job.devices; })
+          if (spread) job.devices = places;
       },
       o);
   if (!a.device_cache.empty()) std::visit([&](auto& job) { job.graph_cache = parse_bytes(a.device_cache); }, o);

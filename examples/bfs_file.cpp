@@ -7,10 +7,10 @@ int main(int argc, char** argv) {
   if (argc < 3) return std::fprintf(stderr, "bfs_file GRAPH.gnr SOURCE [PLACE]\n"), 2;
   try {
     garner::bfs_options how;
-    if (argc > 3) how.where = garner::parse_device(argv[3]);  // "device": edges stay in host memory, mapped for the GPU
-    how.check_certificate = true;
+    if (argc > 3) how.device = garner::parse_device(argv[3]);  // "cuda": edges stay in host memory, mapped for the GPU
+    how.verify = true;
     garner::open_options open;
-    open.where = how.where;
+    open.device = how.device;
     auto const g = garner::open_graph(argv[1], open);
     auto const found = garner::bfs(g, std::strtoull(argv[2], nullptr, 10), how);
     std::printf("reached %llu of %llu vertices, depth %u\n", static_cast<unsigned long long>(found.run.reached),

@@ -12,8 +12,8 @@ int main(int argc, char** argv) {
     for (std::uint64_t k = 0; k < rows; ++k) score[k] = static_cast<float>(k);  // the last rows are the hottest
 
     garner::tiered_options options;
-    options.where = garner::parse_device(argc > 1 ? argv[1] : "host");
-    options.device_budget = 100 * width * sizeof(float);
+    options.device = garner::parse_device(argc > 1 ? argv[1] : "cpu");
+    options.feature_cache = 100 * width * sizeof(float);
     options.scores = score;
     garner::tiered_tensor table({features.data(), rows, width, garner::element::f32, {}}, options);
     std::printf("%s\n", table.about().c_str());

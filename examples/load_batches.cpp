@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   try {
-    garner::execution_device const where = garner::parse_device(argc > 1 ? argv[1] : "host");
+    garner::execution_device const where = garner::parse_device(argc > 1 ? argv[1] : "cpu");
     garner::generate_options kron;
     kron.scale = 10;
     garner::graph_handle const graph = garner::generate_graph(kron);
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i / width);
 
     garner::tiered_options tiers;
-    tiers.where = where;
+    tiers.device = where;
     garner::tiered_tensor features({rows.data(), vertices, width, garner::element::f32, {}}, tiers);
     garner::block_sampler sampler(where, graph, {15, 10});
     std::vector<std::int64_t> seeds(300);
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
 
     std::uint64_t wrong = 0;
     while (auto const batch = loader.next()) {
-      auto const& drawn = batch->drawn().of_type(0);
+      auto const& drawn = batch->subgraph().of_type(0);
       auto const* const x = static_cast<float const*>(batch->of_table(0).data);
       for (std::uint64_t i = 0; i < drawn.count; ++i) wrong += x[i * width] != static_cast<float>(drawn.ids[i]);
       std::printf("mini-batch %llu: %llu seeds, two hops: %s\n", static_cast<unsigned long long>(batch->index()),

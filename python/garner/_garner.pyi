@@ -14,7 +14,7 @@ def _version() -> str: ...
 def info() -> dict[str, object]:
     """
     What this Garner is: 'version', 'cuda' (built for GPUs), 'devices' (a dict each: name, memory_bytes, free_bytes, ...), 'no_device'
-    (why there is none, and what to try; None where there is one).
+    (why no GPU can be used, and what to try; else None).
     """
 
 def _examine_machine(device: object, more: list[tuple[str, str, str]]) -> tuple[bool, list[tuple[str, str, str]], str]:
@@ -23,7 +23,9 @@ def _examine_machine(device: object, more: list[tuple[str, str, str]]) -> tuple[
     """
 
 def _why_gpu_unusable() -> str:
-    """Begins no CUDA. Empty: there is no GPU, or it can be used."""
+    """
+    Does not initialize CUDA. Empty: a GPU can be used, or the machine lacks one.
+    """
 
 def parse_bytes(bytes: int | str) -> int:
     """
@@ -69,7 +71,7 @@ class GraphInfo:
 
     @property
     def id_base(self) -> int:
-        """user id = internal id + id_base, where there is no table"""
+        """user id = internal id + id_base, unless there is a table"""
 
     @property
     def order(self) -> str:
@@ -139,12 +141,12 @@ class Graph:
 
     def position(self, id: int) -> int:
         """
-        The k with ids()[k] == id: where this node stands in every result. Errors: IdError where there is none.
+        The k with ids()[k] == id: where this node stands in every result. Errors: IdError for an id that does not exist.
         """
 
     def save(self, file: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> list[str]:
         """
-        Writes the graph, whole or not at all: a container (.gnr) keeps everything, other endings are those of `garner convert`.
+        Writes the graph, whole or not at all: a graph file (.gnr) keeps everything, other endings are those of `garner convert`.
         Returns what the format could not keep. Errors: FileError, UsageError where such a file is not written.
         """
 
@@ -183,7 +185,7 @@ class Graph:
 
 def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, device: object = 'cpu', edges: str | None = None, weights: bool | None = None, in_edges: bool | None = None, check: bool = True) -> Graph:
     """
-    Opens a container (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or KIND:SCALE:EDGE_FACTOR).
+    Opens a graph file (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or KIND:SCALE:EDGE_FACTOR).
 
     device: that will run the algorithms: 'cpu', 'cuda', 'cuda:1', 'simulated'
     edges: memory tier of the edges: 'host' (mapped for the device), 'device', 'managed', 'file' (left there); None: 'device' where
@@ -314,7 +316,7 @@ class HeteroGraph:
 
     @property
     def name(self) -> str:
-        """of its manifest, as messages call it"""
+        """of its dataset file, as messages call it"""
 
     @property
     def node_types(self) -> list[NodeType]: ...
@@ -333,10 +335,10 @@ class HeteroGraph:
 
 def open_hetero(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, device: object = 'cpu', edges: str | None = None, weights: bool | None = None, in_edges: bool | None = None, check: bool = True) -> HeteroGraph:
     """
-    Opens a manifest, as the program's `convert FOLDER NAME.json` makes it of OGB's, MAG240M's and IGB's folders.
+    Opens a dataset file, as the program's `convert FOLDER NAME.json` makes it of OGB's, MAG240M's and IGB's folders.
 
     device, edges, weights, in_edges, check: of every edge type, as of open()
-    Errors: FileError, InputError (it names the manifest, the key and the file), OutOfMemory.
+    Errors: FileError, InputError (it names the dataset file, the key and the file), OutOfMemory.
     """
 
 UNREACHED: int = -1
@@ -519,10 +521,10 @@ class BfsSearch:
     def run(self, source: int) -> BfsRun: ...
 
     def depths(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-        """Of the last run: as BfsResult.depth."""
+        """As BfsResult.depth, of the last run."""
 
     def parents(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-        """Of the last run: as BfsResult.parent."""
+        """As BfsResult.parent, of the last run."""
 
 class SsspRound:
     """One round of a search."""
@@ -639,10 +641,10 @@ class SsspSearch:
     def run(self, source: int) -> SsspRun: ...
 
     def distances(self) -> numpy.typing.NDArray[numpy.int64] | numpy.typing.NDArray[numpy.float32]:
-        """Of the last run: as SsspResult.distance."""
+        """As SsspResult.distance, of the last run."""
 
     def parents(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-        """Of the last run: as BfsResult.parent; one more read of the edges."""
+        """As BfsResult.parent, of the last run; reads the edges once more."""
 
 class ComponentsPhase:
     """A round of 'emogi', or a step of 'afforest'."""
@@ -668,7 +670,7 @@ class ComponentsPhase:
     def ms(self) -> float: ...
 
 class ComponentsRun:
-    """What the job did; times in ms, until every vertex has its label."""
+    """What the algorithm did; times in ms, until every vertex has its label."""
 
     @property
     def components(self) -> int:
@@ -754,7 +756,7 @@ class PagerankRound:
     def ms(self) -> float: ...
 
 class PagerankRun:
-    """What the job did; times in ms, all iterations."""
+    """What the algorithm did; times in ms, all iterations."""
 
     @property
     def iterations(self) -> int: ...
@@ -766,7 +768,7 @@ class PagerankRun:
     @property
     def weighted(self) -> bool:
         """
-        edges counted by their weights; else all alike, whatever weights the graph has
+        edges counted by their weights; False: all equally, whatever weights the graph has
         """
 
     @property
@@ -821,8 +823,8 @@ def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tole
     tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)
     iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'
     personal: ids and weights from 0: where it starts and jumps to, as NetworkX's personalization
-    weighted: a vertex gives to its neighbors in proportion to the weights of the edges (pull, on one device); False: to all alike,
-    whatever weights the graph has (NetworkX uses them unless weight=None), and run.weighted says so
+    weighted: a vertex gives to its neighbors in proportion to the weights of the edges (pull, on one device); False: to all
+    equally, whatever weights the graph has (NetworkX uses them unless weight=None); run.weighted reports it
     devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
     'host' or 'device'
     device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
@@ -835,7 +837,7 @@ def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tole
 
 class Unified:
     """
-    A host array that a device reads in place: pinned and mapped until its last owner lets go (the array itself, and
+    A host array that a device reads in place: pinned and mapped until its last owner is released (the array itself, and
     all that was made of it by DLPack). torch.from_dlpack, cupy.from_dlpack and numpy.from_dlpack take it. Chapter 3 of
     Min's dissertation (PyTorch-Direct, PVLDB 14(11) 2021).
     """
@@ -898,7 +900,7 @@ class GatherRun:
 
     @property
     def link(self) -> Traffic:
-        """simulated: what reading the host's rows asks of the link"""
+        """simulated: traffic on the link for the host's rows"""
 
     def __repr__(self) -> str: ...
 
@@ -938,7 +940,8 @@ class Table:
 
     def gather(self, batches: Sequence[tuple[int, int, int, bool]], outs: Sequence[int], *, strategy: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun:
         """
-        Rows of ids at (address, count, bytes of an id, whether unsigned) to addresses, at the place that gathers. Nothing here knows how long they are.
+        Copies the rows of ids at (address, count, bytes of an id, whether unsigned) to addresses on the device that gathers. Nothing
+        here knows how long they are.
         """
 
     def explain(self, ids: int, batches: int = 1, *, strategy: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun: ...
@@ -964,7 +967,7 @@ def score(graph: Graph, *, by: str = 'expected', train: object = None, train_see
 class Shared:
     """
     One table in host memory for several processes of a user; garner.shared makes it or attaches to it. Gone with the
-    last process that holds it; here it is held until its last owner lets go (this object, and all that was made of it:
+    last process that holds it; here it is held until its last owner is released (this object, and all that was made of it:
     arrays, tables of garner.tiered and garner.unified). Section 3.3 of Min's dissertation.
     """
 
@@ -999,7 +1002,7 @@ class Shared:
 
     def map_for(self, device: object) -> int:
         """
-        Pins it for a device of this process, once, until the last owner lets go; its address as that device reads it.
+        Pins it for a device of this process, once, until the last owner is released; its address as that device reads it.
         garner.tiered and garner.unified do so themselves. Errors: OutOfMemory, DeviceError; UsageError in a child by fork.
         """
 
@@ -1010,7 +1013,7 @@ class Shared:
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickled, it is its name: who unpickles it attaches."""
+        """Pickled, it is its name: unpickling attaches to it."""
 
     def __repr__(self) -> str: ...
 
@@ -1274,7 +1277,7 @@ class SplitSampler:
 
     def begin(self, seeds: Sequence[object], number: int) -> None:
         """
-        Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that is no node.
+        Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that does not exist.
         """
 
     def requests(self) -> tuple[int, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]] | None:
@@ -1288,7 +1291,7 @@ class SplitSampler:
         """
 
     def finish(self) -> list[SampledSubgraph]:
-        """The mini-batches, once requests() is None."""
+        """The mini-batches, once requests() returns None."""
 
     @property
     def device(self) -> str:
@@ -1306,7 +1309,7 @@ class SplitSampler:
 
 class MiniBatch:
     """
-    What garner.Loader hands over. Its buffers go back to the loader when it and all arrays of it are gone.
+    What garner.Loader hands over. Its buffers return to the loader once it and all its arrays are released.
     """
 
     @property
@@ -1323,7 +1326,7 @@ class MiniBatch:
     @property
     def positions(self) -> Any:
         """
-        Of each seed among those that the loader was given. int64. None: they were the caller's own, by submit().
+        Each seed's position among those that the loader was given. int64. None: the caller passed these seeds to submit().
         """
 
     def of_type(self, type: int) -> SampledNodes: ...
@@ -1332,15 +1335,15 @@ class MiniBatch:
 
     def rows(self, table: int) -> Any:
         """
-        Of a table: of all nodes of its type, of one of the labels those of the seeds; labels count on behind tables. NumPy's, or of
-        the device (DLPack).
+        Rows of a table, for all nodes of its type; of a table of labels, for the seeds. Labels count on behind tables. An array of
+        NumPy's, or of the device (DLPack).
         """
 
     def use_on(self, stream: int) -> None:
         """
-        One more stream (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) uses it, beside that which it was handed over to:
-        its rows are there when the stream has come so far, and its buffers are reused when the work has happened that all of them were
-        given before the last array went. torch.from_dlpack and others by DLPack say so themselves.
+        Adds a stream that uses it (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) to the one that it was handed
+        over to. Work put on the stream from now on finds its rows. Its buffers are reused once the work is done that all these
+        streams had been given before the last array was released. torch.from_dlpack and other consumers of DLPack call it.
         """
 
     @property
@@ -1363,9 +1366,9 @@ class Loader:
     While it works nothing else can use its sampler. Threads may share it: each mini-batch is one's.
     """
 
-    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, edge_tables: Sequence[tuple[object, ...]] = (), batch_size: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, prefetch: int = 2, window: int = 0, strategy: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | str | None = None, times: object = None, dtype: str | None = None) -> None:
+    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, edge_tables: Sequence[tuple[object, ...]] = (), batch_size: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, prefetch: int = 2, window: int = 0, strategy: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'prefetch', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | str | None = None, times: object = None, dtype: str | None = None) -> None:
         """
-        seeds: positions of nodes of type seed_type, each once, or a bool each node. tables: one or a list, a row a node: of
+        seeds: positions of nodes of type seed_type, each once, or a bool per node. tables: one or a list, a row per node: of
         garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of nodes: (table, type).
         labels: the same, of which the rows of the seeds come. edge_tables: (table, relation): of the edges, by SampledEdges.edge, rows behind
         those of labels; (table, relation, k): by the numbers that table k of all, a permutation, has for them.
@@ -1377,13 +1380,13 @@ class Loader:
         as an eighth of free memory has room for; in window_bytes a table (None: a quarter of what is free). multiprocessors: of the
         device, for remote rows; 0: all.
         strategy: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows
-        stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). reads: who reads
-        them: 'ahead', or 'kernels', which request pages as BaM does. merge_reads: of such tables mini-batches
+        stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). reads: what
+        reads them: 'prefetch', or 'kernels', which request pages as BaM does. merge_reads: of such tables mini-batches
         are read together until they need so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.
         keep_times: for so many mini-batches report() has the times of each stage.
-        rank, ranks: this one of several processes takes its share of the seeds, which all of them are given alike; ranks='torchrun': as
+        rank, ranks: this one of several processes takes its share of the seeds, which must be the same in all; ranks='torchrun': as
         torch.distributed says, or else the environment (RANK, WORLD_SIZE). None: all of the seeds are this process's own.
-        Errors: UsageError, InputError for seeds twice or a table with fewer rows than nodes, IdError for a seed that is no node.
+        Errors: UsageError, InputError for seeds twice or a table with fewer rows than nodes, IdError for a seed that does not exist.
         """
 
     @property
@@ -1442,9 +1445,10 @@ class Loader:
 
     def report(self) -> dict[str, Any]:
         """
-        Since begin(), resume() or the making: mini-batches and seeds handed over, what each stage took in ms (they overlap), who waited
-        for whom, rows by tier, those of the window, bytes that crossed the link. times: of the first keep_times mini-batches when each
-        stage began and ended, in ms since the loader was made; sample and fetch are told of the first of those done together.
+        Since begin(), resume() or the making: mini-batches and seeds handed over, what each stage took in ms (they overlap), how long
+        the loader and its caller waited for each other, rows by tier, those of the window, bytes that crossed the link. times: when
+        each stage of the first keep_times mini-batches began and ended, in ms since the loader was made; sample and fetch of
+        mini-batches made together are in the first one, 0 in the others.
         """
 
     @property
@@ -1471,7 +1475,7 @@ class UpdateRun:
     @property
     def link(self) -> Traffic:
         """
-        simulated: what reading them asks of the link; what is written back are the same bytes
+        simulated: traffic on the link for reading them; the same bytes are written back
         """
 
 class LearnedTable:
@@ -1563,7 +1567,7 @@ class ShardAggregation:
     def bytes(self) -> int: ...
 
     def positions(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-        """Of its nodes, among Graph.ids()."""
+        """Where its nodes stand among Graph.ids()."""
 
     def needs(self, back: bool) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]]:
         """
@@ -1582,7 +1586,7 @@ class Model:
     @property
     def options(self) -> dict[str, Any]:
         """
-        'kind', 'inputs', 'hidden', 'classes', 'layers', 'layer_norm', 'residual', 'labels', 'scaling'
+        'kind', 'inputs', 'hidden_channels', 'num_classes', 'num_layers', 'layer_norm', 'residual', 'labels', 'scaling'
         """
 
     @property
@@ -1622,9 +1626,6 @@ class TrainingRun:
 
     @property
     def model(self) -> Model: ...
-
-    @property
-    def devices(self) -> list[str]: ...
 
     @property
     def finished(self) -> bool: ...

@@ -202,7 +202,8 @@ struct py_training {
     }
     std::vector<std::pair<gnn_model*, tiered_tensor*>> of{{model.made.get(), &table}};
     for (std::size_t k = 1; k < devices.size(); ++k) {
-      others.push_back(std::make_unique<follower>(follower{table.for_device(devices[k]), gnn_model(devices[k], model.made->options()), {}}));
+      others.push_back(
+          std::make_unique<follower>(follower{table.for_device(devices[k]), gnn_model(devices[k], model.made->options()), {}}));
       of.emplace_back(&others.back()->model, &others.back()->table);
     }
     auto const made = std::make_shared<std::vector<std::unique_ptr<training>>>(devices.size());
@@ -437,8 +438,8 @@ void add_gnn(nb::module_& m) {
           "devices",
           [](py_training& t) {
             nb::list all;
-            if (t.devices.empty()) all.append(told(t.model.made->where()));
-            for (place const one : t.devices) all.append(told(one));
+            if (t.devices.empty()) all.append(told(t.model.made->device()));
+            for (execution_device const one : t.devices) all.append(told(one));
             return all;
           },
           nb::sig("def devices(self) -> list[str]"))

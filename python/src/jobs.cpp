@@ -33,8 +33,8 @@ void take_common(keywords& given, Options& o) {
 template <class Options>
 void end_of(keywords& given, Options const& o) {
   given.done();
-  if constexpr (requires { o.shards; })
-    if (!o.shards.empty()) return warn_without_gpu(o.shards[0], "graph_cache", o.device_budget);
+  if constexpr (requires { o.devices; })
+    if (!o.devices.empty()) return warn_without_gpu(o.devices[0], "graph_cache", o.graph_cache);
   warn_without_gpu(o.device, "graph_cache", o.graph_cache);
 }
 #define SHARDS_OPTION ", devices: list[object] | None = None"

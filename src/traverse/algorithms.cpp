@@ -42,9 +42,9 @@ std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vert
 template <class Options>
 Options resolved(graph const& g, Options o) {
   if (g.in_file && !o.edges) o.edges = tier::file;
-  if constexpr (requires { o.shards; }) {
+  if constexpr (requires { o.devices; }) {
     at_one_place(o);
-    if (!o.shards.empty()) return o;  // shards choose their own tiers
+    if (!o.devices.empty()) return o;  // shards choose their own tiers
   }
   memory_block const& targets = g.out.targets;
   require_readable_at(g.name, targets, o.device);

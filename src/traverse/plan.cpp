@@ -560,7 +560,7 @@ bool room_by_degree(graph_info const& info, pagerank_options const& o, stored co
 std::vector<execution_device> shards_of(job_options const& o) {
   return std::visit(
       [](auto const& job) -> std::vector<execution_device> {
-        if constexpr (requires { job.shards; }) return job.shards;
+        if constexpr (requires { job.devices; }) return job.devices;
         else return {};
       },
       o);
