@@ -1,5 +1,5 @@
 // Gathers rows of a feature table, with the hottest by score cached and the others in host memory; two mini-batches at once.
-//   gather_rows [host | simulated]      On a GPU, ids and output buffers would be device pointers.
+//   gather_rows [cpu | simulated]      On a GPU, ids and output buffers would be device pointers.
 #include <cstdio>
 #include <garner/garner.hpp>
 #include <vector>

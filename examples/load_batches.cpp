@@ -1,5 +1,5 @@
 // An epoch of mini-batches with their feature rows, as in training: two hops, 15 and 10 neighbors per node.
-//   load_batches [host | simulated]      On a GPU, ids and rows would be device pointers, and next() would take a stream.
+//   load_batches [cpu | simulated]      On a GPU, ids and rows would be device pointers, and next() would take a stream.
 #include <cstdio>
 #include <garner/garner.hpp>
 #include <numeric>
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     garner::block_sampler sampler(where, graph, {15, 10});
     std::vector<std::int64_t> seeds(300);
     std::iota(seeds.begin(), seeds.end(), 0);
-    garner::loader loader(sampler, {{.table = &features}}, seeds, {.batch = 100});
+    garner::loader loader(sampler, {{.table = &features}}, seeds, {.batch_size = 100});
 
     std::uint64_t wrong = 0;
     while (auto const batch = loader.next()) {

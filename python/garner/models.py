@@ -147,7 +147,7 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
     (docs/reference/options.md).
     devices: several in place of device, as [0, 1] (0 is 'cuda:0') or ["cpu", "cpu"]: each trains on a part of the whole graph (fanouts=None), as
     `garner train --full --devices 0,1`. Any number of them gives the same bits, [0] too, which device=0 gives within rounding; where one GPU is
-    faster than all, it trains alone, and .devices says so. deterministic=False: sums are in the order that is fastest. timeout: seconds (300)
+    faster than all, it trains alone, and .devices names it alone. deterministic=False: sums are in the order that is fastest. timeout: seconds (300)
     without a sign after which a device hangs: the call ends with DeviceError, which names it, and a new process has to begin anew.
     Result: Training: .epochs has the figures of each epoch, .model is that of the best one, .evaluate() measures it.
     Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, DeviceError, Interrupted: then use Training, whose

@@ -68,11 +68,11 @@ expect 'gather_rows, a bad id' 'id -1 at position 1: this table has rows 0 to 99
 expect 'gather_rows, simulated' \
   'simulated: of 1000 rows of 512 bytes 100 (50.0 KiB) lie here, 900 (450.0 KiB) in host memory; the hottest by score are near (3.9 KiB of ranks)
 order sorted: 999 3 500 3 950' "$("$examples/gather_rows" simulated 2> "$at/said")"
-for place in host simulated; do
-  expect "load_batches, $place" 'mini-batch 0: 100 seeds, two hops: more vertices
+for device in cpu simulated; do
+  expect "load_batches, $device" 'mini-batch 0: 100 seeds, two hops: more vertices
 mini-batch 1: 100 seeds, two hops: more vertices
 mini-batch 2: 100 seeds, two hops: more vertices
-rows that are not their vertex'"'"'s: 0' "$("$examples/load_batches" $place)"
+rows that are not their vertex'"'"'s: 0' "$("$examples/load_batches" $device)"
 done
 if grep -rlE '#include.*(fmt|nlohmann|cuda|"(core|memory|comm|storage|access|graph|features|sample|load|traverse|bench)/)' "$at/elsewhere/include"; then
   echo 'these installed headers include what is not installed'
