@@ -1628,6 +1628,9 @@ class TrainingRun:
     def model(self) -> Model: ...
 
     @property
+    def devices(self) -> list[str]: ...
+
+    @property
     def finished(self) -> bool: ...
 
     @property

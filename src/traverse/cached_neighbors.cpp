@@ -7,7 +7,8 @@ namespace garner {
 
 namespace {
 void require_possible(graph const& g, std::uint32_t per_vertex) {
-  if (per_vertex > most_cached_neighbors) fail(errc::usage, "{} cached neighbors per vertex: use 0 to {}", per_vertex, most_cached_neighbors);
+  if (per_vertex > most_cached_neighbors)
+    fail(errc::usage, "{} cached neighbors per vertex: use 0 to {}", per_vertex, most_cached_neighbors);
   if (g.info.directed && !g.info.in_edges)
     fail(errc::input, "{}: cached neighbors of a directed graph need its in-edges; add them with `garner convert --in-edges`", g.name);
 }

@@ -218,7 +218,8 @@ inline std::uint32_t default_cached_neighbors(job_setting& job) {
 template <class Id>
 buffer<std::uint32_t> make_cached_neighbors(job_setting& job, std::uint32_t per_vertex) {
   graph_info const& info = job.g.info;
-  if (per_vertex > most_cached_neighbors) fail(errc::usage, "{} cached neighbors per vertex: use 0 to {}", per_vertex, most_cached_neighbors);
+  if (per_vertex > most_cached_neighbors)
+    fail(errc::usage, "{} cached neighbors per vertex: use 0 to {}", per_vertex, most_cached_neighbors);
   if (per_vertex && (job.at ? job.at->vertices() : info.vertices) >= cached_neighbors_view::none)
     fail(errc::usage, "{}: {} vertices; cached neighbors are made of fewer than 2^32 - 1; use none", job.g.name, info.vertices);
   executor& x = job.x;

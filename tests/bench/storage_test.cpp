@@ -271,8 +271,8 @@ TEST(storage_bench, page_shows_every_figure) {
   f.rows.back().skipped = "no room for <it>";
   std::string const page = page_of({}, {}, {}, {}, {}, {{"s.json", f}});
   for (char const* figure : {"(figure 3)", "(figure 8)", "(figure 9)", "(figure 10)", "(figure 11)", "(figure 12)", "(figure 13)",
-                             "(figure 14)", "(figure 15)", "(figure 16)", "(figure 17)", "targets and measurements", "no room for &lt;it&gt;",
-                             "rows on storage, measured", "2.19 x in the paper", "said, not measured"})
+                             "(figure 14)", "(figure 15)", "(figure 16)", "(figure 17)", "targets and measurements",
+                             "no room for &lt;it&gt;", "rows on storage, measured", "2.19 x in the paper", "said, not measured"})
     EXPECT_NE(page.find(figure), std::string::npos) << figure;
 }
 
