@@ -1,4 +1,4 @@
-// Device (place), memory tier (tier), and how a team reads a span (access).
+// Execution device, memory tier (tier), and how a team reads a span (access).
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -172,7 +172,7 @@ struct training_options {
   // same limits apply; with epochs only, exactly these. Without evaluation of validation nodes: after 200 steps and 10 epochs.
   std::optional<std::uint64_t> epochs;
   std::optional<std::uint32_t> patience;
-  loader_options load = {};  // ahead, window, way, window_bytes, multiprocessors
+  loader_options load = {};  // prefetch, window, strategy, window_bytes, multiprocessors
   // A mini-batch has `batch_size` seeds per rank. All ranks pass the same options and make the same calls of a training; calls marked * are
   // collective.
   std::shared_ptr<rank_group> ranks = {};  // null: one rank
