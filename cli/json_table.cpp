@@ -140,7 +140,7 @@ std::string_view json_table() {
   @algorithm
   damping tolerance: num; parameters
   dangling: 'redistribute'|'drop'; rank of nodes without out-edges
-  personal: int; lines of the file of --personal
+  personal: int; lines of the file of --personalization
   weighted: bool
   iterations: int
   converged: bool; the tolerance was reached
@@ -202,7 +202,7 @@ std::string_view json_table() {
       32 64 96 128: int; of so many bytes
       pages: int; of 4 KiB
   from_offsets: bool; computed from the real adjacency offsets; else as if all adjacency were one long list
-  per: str; what bytes_link and ms are of: a run, an iteration or a round
+  per: str; what bytes_link and ms are of: run, iteration or round
   bound: bound?; null where nothing crosses
   bytes_link: int; bytes over the link
   ms: {}; by link

@@ -69,7 +69,7 @@ def main():
     said.add_argument("--epochs", type=int, default=20), said.add_argument("--lr", type=float, default=0.01)
     said.add_argument("--wire", choices=["f32", "bf16", "f16"], help="rows of others, rounded")
     said.add_argument("--deterministic", action="store_true")
-    said.add_argument("--timeout", type=float, default=60, help="seconds that ranks wait for one that is late")
+    said.add_argument("--timeout", type=float, default=60, help="seconds after which a rank is timed out")
     said.add_argument("--vertices", type=int, default=3000, help="of the graph that is made")
     said = said.parse_args()
 

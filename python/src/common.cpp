@@ -106,7 +106,7 @@ interruptible::~interruptible() {
   if (!installed_) return;
   ::sigaction(SIGINT, &pythons, nullptr);
   guarded = false;
-  if (!asked) return;
+  if (!asked.exchange(false)) return;
   clear_interrupt();
   PyErr_SetInterrupt();  // notifies Python now: where the work had ended before it could stop, KeyboardInterrupt follows it
 }

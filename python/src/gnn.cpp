@@ -49,7 +49,7 @@ nb::dict said_of(evaluation const& e) {
   nb::dict d;
   for (auto const& [name, part] : {std::pair{"train", &e.train}, std::pair{"validation", &e.validation}, std::pair{"test", &e.test}}) {
     nb::dict one;
-    one["vertices"] = part->vertices, one["accuracy"] = part->accuracy, one["loss"] = part->loss;
+    one["nodes"] = part->vertices, one["accuracy"] = part->accuracy, one["loss"] = part->loss;
     one["auc"] = part->auc ? nb::object(nb::float_(*part->auc)) : nb::object(nb::none());
     d[name] = one;
   }
@@ -62,7 +62,7 @@ struct device_threads {
   std::mutex mutex;
   std::condition_variable ended;
   std::vector<bool> works;
-  std::exception_ptr first;  // in time: what the others throw is of its making
+  std::exception_ptr first;  // the other threads' exceptions follow from it
 };
 
 // An exception of a device's thread, with the device in its message where the failure is that device's own.
@@ -74,6 +74,16 @@ std::exception_ptr at_device(std::string const& name) {
     return of_all ? std::current_exception() : std::make_exception_ptr(error(e.code(), name + ": " + e.what()));
   } catch (...) {
     return std::current_exception();
+  }
+}
+
+bool is_io(std::exception_ptr const& problem) {
+  try {
+    std::rethrow_exception(problem);
+  } catch (error const& e) {
+    return e.code() == errc::io;
+  } catch (...) {
+    return false;
   }
 }
 
@@ -111,27 +121,30 @@ struct py_training {
                : told(devices[k]) +
                      (devices.size() > 1 ? " (rank " + std::to_string(k) + " of " + std::to_string(devices.size()) + ")" : "");
   }
-  // f(k) on `count` threads, without the interpreter's lock. Throws what was thrown first, or errc::device where no thread has ended or
-  // come to a barrier for `timeout` seconds; f is of nothing that such a call's end would free.
+  // f(k) on `count` threads, without the interpreter's lock. Throws the first exception, or errc::device if no thread has ended or reached
+  // a barrier for `limit` seconds. A hung thread outlives this call, so f owns what it uses or uses what a hung training never frees.
   template <class F>
-  void on_threads(std::uint32_t count, F const& f) {
+  void on_threads(std::uint32_t count, double limit, F const& f) {
     auto const all = std::make_shared<device_threads>();
     all->works.assign(count, true);
     auto const end = [all](std::uint32_t k, std::exception_ptr problem) {
       std::lock_guard const hold(all->mutex);
-      if (problem && !all->first) all->first = std::move(problem);
+      // A rank that stopped because of another one reports errc::io, perhaps before the other one's own error is here.
+      if (problem && (!all->first || (is_io(all->first) && !is_io(problem)))) all->first = std::move(problem);
       all->works[k] = false;
       all->ended.notify_all();
     };
     for (std::uint32_t k = 0; k < count; ++k) try {
-        std::thread([end, f, k, name = name_of(k, count)] {
+        std::thread([end, own = std::optional<F>(f), k, name = name_of(k, count)]() mutable {
           pthread_setname_np(pthread_self(), ("garner-device-" + std::to_string(k % 10)).c_str());
+          std::exception_ptr problem;
           try {
-            f(k);
+            (*own)(k);
           } catch (...) {
-            return end(k, at_device(name));
+            problem = at_device(name);
           }
-          end(k, nullptr);
+          own.reset();  // before the caller may free what f refers to
+          end(k, std::move(problem));
         }).detach();
       } catch (std::system_error const& e) {  // no more threads
         if (shards) leave_shards(*shards, k, e.what());
@@ -146,12 +159,14 @@ struct py_training {
     using clock = std::chrono::steady_clock;
     auto last = sign();
     auto since = clock::now();
+    std::optional<clock::time_point> interrupted;
     std::unique_lock hold(all->mutex);
     while (std::count(all->works.begin(), all->works.end(), true)) {
       all->ended.wait_for(hold, std::chrono::milliseconds(100));
       if (std::uint64_t const now = sign(); std::exchange(last, now) != now) since = clock::now();
-      // Whoever waits at a barrier says first that another is late. Ctrl-C is not kept waiting as long.
-      double const most = interrupted_now() ? std::min(timeout, 10.0) : timeout + 1;
+      if (interrupted_now() && !interrupted) since = *(interrupted = clock::now());
+      // A second more than the barrier's own timeout, whose error is better. After Ctrl-C a device has at most 10 seconds to stop.
+      double const most = interrupted ? std::min(limit, 10.0) : limit + 1;
       if (std::chrono::duration<double>(clock::now() - since).count() < most) continue;
       std::uint64_t least = ~std::uint64_t{0};
       for (std::uint32_t k = 0; k < count; ++k)
@@ -161,32 +176,36 @@ struct py_training {
         hung += (hung.empty() ? "" : " and ") + name_of(k, count);
         if (shards) leave_shards(*shards, k, "it hangs");
       }
-      if (interrupted_now()) refuse(errc::interrupted, "interrupted; " + hung + " did not stop, and the training cannot go on");
+      std::ostringstream silence;
+      silence << hung << ": no sign for " << limit << " seconds";
+      std::string const names = std::exchange(hung, silence.str());
+      if (interrupted) refuse(errc::interrupted, "interrupted; " + names + " did not stop, and the training cannot go on");
       refuse_hung();
     }
     if (all->first) std::rethrow_exception(all->first);
   }
+  // Parts are made and strategies measured with few barriers or none, on a graph of any size.
+  double making() const { return std::max(timeout, 3600.0); }
   void refuse_hung() const {
-    std::ostringstream seconds;
-    seconds << timeout;
-    refuse(errc::device, hung + ": no sign for " + seconds.str() +
-                             " seconds, and the training cannot go on; see nvidia-smi for a fault, and begin "
-                             "anew, in a new process from the last checkpoint, without that device or with a longer timeout=");
+    if (hung.empty()) return;
+    refuse(errc::device, hung +
+                             ", and the training cannot go on; see nvidia-smi for a fault, end this process (os._exit if it "
+                             "does not end), and begin anew from the last checkpoint without that device or with a longer timeout=");
   }
   // A call that all devices make together; the result is the first one's.
   template <class Call>
   auto on_all(Call const& call) {
-    if (!hung.empty()) refuse_hung();
+    refuse_hung();
     if (others.empty()) return call(*run);
     std::vector<training*> all{run.get()};
     for (auto const& one : others) all.push_back(one->run.get());
     auto const count = static_cast<std::uint32_t>(all.size());
     using result = decltype(call(*run));
     if constexpr (std::is_void_v<result>) {
-      on_threads(count, [all, call](std::uint32_t k) { call(*all[k]); });
+      on_threads(count, timeout, [all, call](std::uint32_t k) { call(*all[k]); });
     } else {
       auto const found = std::make_shared<std::optional<result>>();
-      on_threads(count, [all, call, found](std::uint32_t k) {
+      on_threads(count, timeout, [all, call, found](std::uint32_t k) {
         result mine = call(*all[k]);
         if (k == 0) *found = std::move(mine);
       });
@@ -207,7 +226,7 @@ struct py_training {
       of.emplace_back(&others.back()->model, &others.back()->table);
     }
     auto const made = std::make_shared<std::vector<std::unique_ptr<training>>>(devices.size());
-    on_threads(static_cast<std::uint32_t>(devices.size()), [of, made, known, t, g = graph.get()](std::uint32_t k) {
+    on_threads(static_cast<std::uint32_t>(devices.size()), making(), [of, made, known, t, g = graph.get()](std::uint32_t k) {
       training_options o = t;
       o.rank = k;
       (*made)[k] = std::make_unique<training>(*of[k].first, *g, *of[k].second, known, o);
@@ -311,7 +330,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
         o.sums = deterministic ? shard_reduction::deterministic : shard_reduction::fast;
         self->devices = devices;
         auto const decided = std::make_shared<shard_options>(o);
-        self->on_threads(1, [decided, m, t, devices, g = self->graph.get()](std::uint32_t) {
+        self->on_threads(1, self->making(), [decided, m, t, devices, g = self->graph.get()](std::uint32_t) {
           *decided = decide_shards(m, *g, t, *decided, devices).options;
         });
         self->devices.resize(decided->shards);
@@ -333,8 +352,8 @@ nb::dict next_of(py_training& t) {
   d["loss"] = e.loss, d["accuracy"] = e.accuracy;
   d["ms"] = e.ms, d["best"] = e.best;
   d["exact"] = e.exact ? nb::object(said_of(*e.exact)) : nb::object(nb::none());
-  d["recorded"] = e.captured;
-  d["unrecorded"] = e.not_captured.empty() ? nb::object(nb::none()) : nb::object(nb::str(e.not_captured.c_str()));
+  d["captured"] = e.captured;
+  d["not_captured"] = e.not_captured.empty() ? nb::object(nb::none()) : nb::object(nb::str(e.not_captured.c_str()));
   d["load"] = told_of(e.load);
   return d;
 }
@@ -342,7 +361,7 @@ nb::dict next_of(py_training& t) {
 // A property of a training, read while no epoch is under way.
 template <auto Member>
 auto told_in_turn() {
-  return [](py_training& t) { return in_turn(t.model.busy, [&] { return (t.run.get()->*Member)(); }); };
+  return [](py_training& t) { return in_turn(t.model.busy, [&] { return t.refuse_hung(), (t.run.get()->*Member)(); }); };
 }
 
 }  // namespace
@@ -433,7 +452,7 @@ void add_gnn(nb::module_& m) {
           },
           nb::arg("file"), nb::sig("def load_checkpoint(self, file: str | os.PathLike[str]) -> None"))
       .def("load_best", [](py_training& t) { in_turn(t.model.busy, [&] { t.on_all([](training& one) { one.load_best(); }); }); })
-      .def_prop_ro("model", [](py_training& t) { return t.model; })
+      .def_prop_ro("model", [](py_training& t) { return t.refuse_hung(), t.model; })
       .def_prop_ro(
           "devices",
           [](py_training& t) {

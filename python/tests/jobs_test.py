@@ -206,7 +206,7 @@ class Jobs(unittest.TestCase):
         g = self.graph("host")
         for wrong, kind, words in [
                 (lambda: garner.bfs(g, 300), garner.InputError, "300 does not exist"),
-                (lambda: garner.bfs(g, 0, device="moon"), garner.UsageError, "use .cpu., .cuda., .cuda:N. or .simulated."),
+                (lambda: garner.bfs(g, 0, device="moon"), garner.UsageError, "use .cpu., .cuda., .cuda:N., N or .simulated."),
                 (lambda: garner.bfs(g, 0, variant="fast"), garner.UsageError, "direction, emogi, levels"),
                 (lambda: garner.bfs(g, 0, access="odd"), garner.UsageError, "aligned"),
                 (lambda: garner.bfs(g, 0, edges="file"), garner.UsageError, ""),

@@ -11,12 +11,12 @@ from garner.errors import in_python
 sources = pathlib.Path(__file__).resolve().parents[2] / "src"
 # Options, functions and commands of C++ and of the program. Messages that Python cannot cause are exempt: traces, LDBC's and the reader's options,
 # peers between C++ callers, a failed certificate's report.
-foreign = re.compile(r"--(?!shm-size|gpus all|long)[a-z]|to_device|open_graph|unified_tensor|`garner |garner (convert|info|stats|trace|score|reorder)\\b(?!\\.)|::")
-only_theirs = re.compile(r"--skip-lines is for text|record it anew|rows\\(\\)|::|plan_|please report|`garner bench")
+foreign = re.compile(r"--(?!shm-size|gpus all|long)[a-z]|to_device|open_graph|unified_tensor|`garner |garner (convert|info|stats|trace|score|reorder)\b(?!\.)|real_distances\(\)|::")
+only_theirs = re.compile(r"--skip-lines is for text|record it anew|rows\(\)|real_distances\(\)|_gbs$|::|plan_|please report|`garner bench")
 
 
 def messages():
-    literal = r'"(?:[^"\\\\\n]|\\\\.)*"'
+    literal = r'"(?:[^"\\\n]|\\.)*"'
     for file in sorted(sources.rglob("*.cpp")) + sorted(sources.rglob("*.hpp")):
         text = re.sub(r"^\s*(//|#include).*$", "", file.read_text(), flags=re.M)
         for found in re.finditer(rf"{literal}(?:\s*{literal})*", text):

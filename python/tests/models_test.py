@@ -85,7 +85,7 @@ class Models(unittest.TestCase):
         g, features, labels, split = problem()
         told = [garner.train(g, features, labels, split, fanouts=None, hidden_channels=8, epochs=4, device="cpu", cuda_graph=how).epochs for how in (True, False)]
         self.assertEqual([epoch["loss"] for epoch in told[0]], [epoch["loss"] for epoch in told[1]])
-        self.assertEqual((told[0][-1]["recorded"], told[0][-1]["unrecorded"]), (0, None))  # of no device
+        self.assertEqual((told[0][-1]["captured"], told[0][-1]["not_captured"]), (0, None))  # of no device
 
     def test_splits_and_labels_in_other_forms(self):
         g, features, labels, split = problem()

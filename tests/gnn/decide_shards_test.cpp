@@ -72,7 +72,7 @@ TEST(decide_shards, measures_on_the_graph_and_tells_why) {
   shard_decision const one = decide_shards(c.model(model_kind::gcn), g, {}, asked(1), std::vector<execution_device>(1));
   EXPECT_EQ(one.strategies.size(), 1u);
   EXPECT_THAT(error_of([&] { decide_shards(c.model(model_kind::gcn), g, {}, asked(3), std::vector<execution_device>(2)); }),
-              HasSubstr("3 shards and 2 places"));
+              HasSubstr("3 shards and 2 devices"));
   EXPECT_THAT(error_of([&] { decide_shards(c.model(model_kind::gcn), g, {}, asked(1000), std::vector<execution_device>(1000)); }),
               HasSubstr("use 1 to 16"));
 }

@@ -87,7 +87,7 @@ TEST(shard_aggregation, says_what_is_wrong) {
   o.shards = 3, o.strategy = shard_strategy::mgg;
   EXPECT_THAT(error_of([&] { shard_aggregation(g, edge_direction::in, false, o, 0, {}); }), ::testing::HasSubstr("use bulk"));
   o.strategy = shard_strategy::bulk;
-  EXPECT_THAT(error_of([&] { shard_aggregation(directed, edge_direction::in, false, o, 0, {}); }), ::testing::HasSubstr("in-lists"));
+  EXPECT_THAT(error_of([&] { shard_aggregation(directed, edge_direction::in, false, o, 0, {}); }), ::testing::HasSubstr("has no in-edges"));
 }
 
 TEST(shard_aggregation, vertices_are_told_by_position) {

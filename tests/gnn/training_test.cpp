@@ -650,7 +650,7 @@ TEST(training, refuses_what_it_cannot_train_with) {
     build_options directed;
     directed.undirected = false, directed.in_edges = false;
     graph_handle const out_only = c.graph(directed);
-    EXPECT_THAT(said(c.known(), o, m, errc::input, &out_only), HasSubstr("in-lists"));
+    EXPECT_THAT(said(c.known(), o, m, errc::input, &out_only), HasSubstr("in-edges"));
     for (double const share : {-0.1, 1.0, std::nan("")}) {
       how = o, how.dropout = share;
       EXPECT_THAT(said(c.known(), how, m, errc::usage), HasSubstr("dropout"));

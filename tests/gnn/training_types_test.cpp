@@ -422,7 +422,7 @@ TEST(types_training, refuses_what_does_not_go_together) {
   lesson l({});
   auto o = options();
   o.fanouts = {};
-  says([&] { l.begin(o); }, "in-lists");
+  says([&] { l.begin(o); }, "in-edges");
   o = options(), o.weighted = true;
   says([&] { l.begin(o); }, "has no weights");
   l.how.side = edge_direction::out;
