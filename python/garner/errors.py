@@ -90,7 +90,7 @@ _here = [(_re.compile(there), here) for there, here in [
     (r"\(garner info lists", r"(garner.info() lists"),
     (r"\(--no-check\)", r"(check=False)"),
     (r"load it checked, or use garner stats .* --check", r"open it with check=True"),
-    (r"build with CUDA=1, or use device cpu or simulated", r"install it with CUDA=1, or use device='cpu' or 'simulated'"),
+    (r"build with CUDA=1, or use device cpu or simulated", r"install the wheel for GPUs or build it with CUDA=1, or use device='cpu' or 'simulated'"),
     (r"(is this|is it) another format\? Then use --from", r"\1 another format? Then name the file as that format's are"),
     (r", or use --from FORMAT or --to FORMAT", r""),
     (r"--from FORMAT or --to FORMAT", r"name it so"),

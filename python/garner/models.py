@@ -45,6 +45,8 @@ def _split(split: Any, vertices: int) -> Any:
                 raise UsageError(f"split: '{name}': use train, validation and test")
             _, ids = _checks.masked(_host(vertices_of, f"split['{name}']"), f"split['{name}']", vertices)
             _checks.within(ids, vertices, f"split['{name}']:")
+            if (twice := ids[found[ids] > 0]).size:
+                raise UsageError(f"split: node {int(twice[0])} is in '{name}' and in another part; put each node in one part")
             found[ids] = ("train", "validation", "test").index(name) + 1
         return found
     found = _host(split, "split")
@@ -72,6 +74,8 @@ class Training:
         if not isinstance(graph, Graph):
             raise TypeError(f"train(): graph={_checks.told(graph)} is not a Graph; make one with garner.build, open, read or generate")
         hops = [] if fanouts is None else _checks.fanouts(fanouts)
+        if fanouts is not None and not hops:
+            raise UsageError("fanouts is []; give a number per layer, as [15, 10], or None for the whole graph")
         if hops and num_layers is not None and num_layers != len(hops):
             raise UsageError(f"num_layers={num_layers} and {len(hops)} fanouts; use a fanout for each layer")
         if devices is not None:

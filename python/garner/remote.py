@@ -97,6 +97,7 @@ class RemoteRows:
     def _ask(self, batches: list[tuple[Any, torch.Tensor]], by: Any) -> _Asked:
         if self._stream is None:
             return self._asked(batches, by)
+        self._stream.wait_stream(torch.cuda.current_stream(self.device))  # which makes the ids
         with torch.cuda.stream(self._stream):
             asked = self._asked(batches, by)
             self._stream.synchronize()

@@ -363,7 +363,8 @@ nb::object dlpack_of(nb::object const& exported, nb::kwargs const& how, bool on_
 }
 
 void warn(std::string const& message) {
-  if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 2) != 0) throw nb::python_error();
+  auto const level = nb::cast<Py_ssize_t>(nb::module_::import_("garner._arguments").attr("caller_level")());
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), level) != 0) throw nb::python_error();
 }
 void warn_without_gpu(execution_device where, char const* option, std::optional<std::uint64_t> bytes) {
   if (where.kind != device_kind::cpu || bytes.value_or(0) == 0) return;

@@ -314,7 +314,9 @@ bool py_graph::in_use() const {  // this one and the graph's own; the arrays' of
 }
 
 void py_graph::replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work) {
-  if (in_use()) refuse(errc::usage, std::string("the graph is in use by a search or by another thread; release them before ") + what);
+  if (in_use())
+    refuse(errc::usage,
+           std::string("the graph is in use by a training, a loader, a search or another thread; delete or finish it before ") + what);
   graph_handle taken = std::move(*handle_);
   handle_.reset();  // a thread that uses the graph meanwhile gets an error
   try {

@@ -185,7 +185,7 @@ class Jobs(unittest.TestCase):
             np.testing.assert_array_equal(search.depths(), garner.bfs(g, source).depth)
             self.assertEqual(search.parents()[source], source)
         self.assertIs(g.to("cpu"), g)  # where it lies already
-        self.assertRaisesRegex(garner.UsageError, "in use by a search", g.reorder, "degree")
+        self.assertRaisesRegex(garner.UsageError, "in use by a training, a loader, a search", g.reorder, "degree")
         shortest = garner.SsspSearch(g)
         shortest.run(5)
         np.testing.assert_array_equal(shortest.distances(), garner.sssp(g, 5).distance)

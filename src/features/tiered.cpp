@@ -140,7 +140,7 @@ struct tiered_tensor::parts {
   gather_run explain(std::uint64_t n, gather_options const& o, bool batched, std::span<row_output const> outs = {}) const {
     element const to = written(o);
     if (source.file && (o.strategy == gather_strategy::staged || o.strategy == gather_strategy::bulk))
-      fail(errc::usage, "way {} takes rows from an array, and these stay in {}; use automatic, naive, shifted or aligned",
+      fail(errc::usage, "strategy {} reads an array, and these rows are in {}; use automatic, naive, shifted or aligned",
            to_string(o.strategy), source.file->name());
     auto const on_16 = [](void const* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
     bool const engine = has_bulk && !source.file && on_16(view().far) &&

@@ -626,7 +626,8 @@ struct training::impl {
   }
 
   // What must be the same again, for the steps that come to be those that would have come.
-  checkpoint::texts made_for() const {
+  // With `other`, of a checkpoint: a strategy of the same bits does not differ from its own.
+  checkpoint::texts made_for(checkpoint::texts const* other = nullptr) const {
     std::uint64_t seeds_and_labels = mix(seeds.size());
     auto const& part = parts.of(split_part::train);
     for (std::size_t i = 0; i < seeds.size(); ++i) {
@@ -643,7 +644,15 @@ struct training::impl {
         {"seed", std::to_string(o.seed)},
         {"optimiser", fmt::format("rate {}, decay {}", o.learning_rate, *o.weight_decay)},
         {"dropout", fmt::format("{}, of rows {}", *o.dropout, *o.input_dropout)},
-        {"ranks", o.shards ? split_words(o.shards->options()) : std::to_string(ranks ? ranks->ranks() : 1)}};
+        {"ranks", o.shards ? split_of(other) : std::to_string(ranks ? ranks->ranks() : 1)}};
+  }
+  std::string split_of(checkpoint::texts const* other) const {
+    shard_options same = o.shards->options();
+    std::string const mine = split_words(same);
+    if (!other || !other->contains("ranks") || same.sums != shard_reduction::deterministic) return mine;
+    for (shard_strategy const s : {shard_strategy::bulk, shard_strategy::collective})
+      if (same.strategy = s; split_words(same) == other->at("ranks")) return other->at("ranks");
+    return mine;
   }
   std::string told_graph() const {
     if (ground.one) {
@@ -706,7 +715,7 @@ struct training::impl {
     std::optional<interrupts_held> together;
     if (ranks) together.emplace();
     checkpoint const c = checkpoint::read(file, checkpoint::kind::checkpoint);
-    c.require_made_for(made_for());
+    c.require_made_for(made_for(&c.made_for));
     std::uint64_t const n = m.net.count();
     auto const& values = c.values<float>("values", {n});
     auto const &one = c.values<float>("first moments", {n}), &two = c.values<float>("second moments", {n});

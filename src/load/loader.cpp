@@ -1051,7 +1051,7 @@ std::string_view to_string(load_strategy strategy) {
 load_strategy parse_load_strategy(std::string_view text) {
   for (load_strategy const strategy : all_load_strategies)
     if (text == to_string(strategy)) return strategy;
-  fail(errc::usage, "way '{}': use automatic, window, tiered, zero_copy or staged", text);
+  fail(errc::usage, "strategy '{}': use automatic, window, tiered, zero_copy or staged", text);
 }
 
 }  // namespace garner

@@ -36,7 +36,7 @@ std::string_view to_string(shard_strategy w) {
 shard_strategy parse_shard_strategy(std::string_view text) {
   for (shard_strategy const w : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg})
     if (to_string(w) == text) return w;
-  fail(errc::usage, "unknown way '{}': use bulk, collective or mgg", text);
+  fail(errc::usage, "strategy '{}': use bulk, collective or mgg", text);
 }
 
 std::string_view to_string(shard_provider p) {
