@@ -264,7 +264,7 @@ TEST(training_shards_program, a_shard_that_is_late_ends_all) {
   folder const at;
   write_communities(at, communities(60, 3, 8));
   outcome const o = at.shell("(head -c 65536 /dev/zero; garner train " + files +  // the pipe is full
-                             "--full --epochs 2 --shards 3 --shard-timeout 0.5) | (sleep 4; cat > /dev/null)");
+                             "--full --epochs 2 --shards 3 --shard-timeout 0.5) | (sleep 8; cat > /dev/null)");
   EXPECT_THAT(o.err, HasSubstr("rank 0 of 3 has stopped: it was late: the others waited 0.5 seconds for it"));
   expect_one_line(o.err);
 }
