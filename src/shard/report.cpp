@@ -92,7 +92,7 @@ shard_report split_report(graph_handle const& g, edge_direction side, shard_opti
     shard_report r;
     std::vector<bool> needed;
     for (std::uint32_t s = 0; s < n; ++s) {
-      shard_report::part p{parts.first(s), parts.count(s), 0, 0, std::vector<std::uint64_t>(n)};
+      shard_report::part p{{parts.first(s), parts.count(s), 0}, 0, std::vector<std::uint64_t>(n)};
       std::uint64_t const begin = lists.offsets[p.first], end = lists.offsets[p.first + p.vertices];
       p.edges = end - begin;
       needed.assign(parts.vertices(), false);
