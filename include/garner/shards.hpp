@@ -206,8 +206,8 @@ class split_sampler {
  public:
   static constexpr std::uint64_t max_batches = 64;
 
-  // Options used: seed, replace, weighted, labor, edges, edge_ids, access, adjacency. errc::usage for others, and as block_sampler. With labor,
-  // a reordered graph gives other neighbors than the whole graph.
+  // Options used: seed, replace, weighted, labor, edges, edge_ids, access, adjacency. errc::usage for others, and as block_sampler. With
+  // labor, a reordered graph gives other neighbors than the whole graph.
   split_sampler(execution_device device, graph_part const& part, std::vector<std::int64_t> fanouts, block_options const& options = {});
   ~split_sampler();
   split_sampler(split_sampler&&) noexcept;
