@@ -2,11 +2,6 @@
 // into a file that `garner report` draws.
 #include <memory>
 
-#include "bench/gather.hpp"
-#include "bench/load.hpp"
-#include "bench/shards.hpp"
-#include "bench/train.hpp"
-#include "bench/traversal.hpp"
 #include "bench_storage.hpp"
 #include "bench_tiering.hpp"
 #include "common.hpp"
@@ -16,6 +11,11 @@
 #include "features/choose.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
+#include "lab/gather.hpp"
+#include "lab/load.hpp"
+#include "lab/shards.hpp"
+#include "lab/train.hpp"
+#include "lab/traversal.hpp"
 #include "loading.hpp"
 #include "memory/budget.hpp"
 #include "memory/link.hpp"
@@ -32,11 +32,11 @@ struct bench_arguments {
   std::string what, out, place, protocol = "short";
   std::vector<std::string> kinds, files, jobs{"bfs", "sssp", "components", "pagerank"}, strategies;
   std::optional<std::uint64_t> sources, trials, iterations;
-  bench::traversal_options how;
+  lab::traversal_options how;
   std::string pattern_bytes = "256MiB";
   cli::tiering_arguments tiering;
   cli::budget_arguments budgets;
-  bench::gather_bench_options rows;
+  lab::gather_bench_options rows;
   std::string table;
   bool explain = false;
   // load and train.
@@ -45,10 +45,10 @@ struct bench_arguments {
   std::vector<std::uint64_t> peers;
   double compute_ms = 0;
   // train.
-  bench::train_bench_options train;
+  lab::train_bench_options train;
   cli::storage_arguments storage;
   // shards.
-  bench::shards_bench_options shards;
+  lab::shards_bench_options shards;
   std::string provider;
   std::uint32_t parts = 2;
   std::vector<std::uint32_t> devices;
@@ -61,7 +61,7 @@ void write(std::string const& file, std::string const& text) {
   cli::say("{}: written; garner report {} draws it\n", file, file);
 }
 
-void say_pattern(bench::pattern_row const& p) {
+void say_pattern(lab::pattern_row const& p) {
   if (!p.skipped.empty()) return cli::say("read {:<11} -  {}\n", p.pattern, cli::with_flags(p.skipped));
   cli::say("read {:<11} {:>9}", p.pattern, p.gbs ? fmt::format("{:.2f} GB/s", *p.gbs) : "simulated");
   if (p.link && !p.link->pages)
@@ -71,7 +71,7 @@ void say_pattern(bench::pattern_row const& p) {
   cli::flush_out();
 }
 
-void say_job(bench::job_row const& j) {
+void say_job(lab::job_row const& j) {
   std::string const head = fmt::format("{:<10} {:<11} {:<16} {} B", j.graph, j.job, j.label, j.id_bytes);
   if (!j.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(j.skipped));
   else
@@ -80,7 +80,7 @@ void say_job(bench::job_row const& j) {
   cli::flush_out();
 }
 
-void say_row(bench::gather_row const& r) {
+void say_row(lab::gather_row const& r) {
   std::string const head = fmt::format("{:<10} {:<44} {:>9} ids", r.figure, r.label, grouped(r.ids * r.batches));
   if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
   else if (!r.ms) cli::say("{}  {} requests\n", head, grouped(r.requests));
@@ -95,7 +95,7 @@ void say_row(bench::gather_row const& r) {
 }
 
 void measure_gathers(bench_arguments& a) {
-  bench::gather_bench_options& o = a.rows;
+  lab::gather_bench_options& o = a.rows;
   o.where = a.place.empty() ? execution_device{device::count() ? device_kind::cuda : device_kind::cpu, 0} : parse_device(a.place);
   std::uint64_t const room = host_memory_now().free() / 2;
   o.table_bytes = !a.table.empty()                    ? parse_bytes(a.table)
@@ -110,8 +110,8 @@ void measure_gathers(bench_arguments& a) {
            format_bytes(o.table_bytes), o.trials,
            o.where.kind == device_kind::cuda ? "what the link carries" : "one memcpy per row, where measured");
   cli::flush_out();
-  bench::gather_file const run = bench::measure_gathers(o, say_row);
-  write(a.out, bench::to_json(run));
+  lab::gather_file const run = lab::measure_gathers(o, say_row);
+  write(a.out, lab::to_json(run));
 }
 
 // What way automatic and order automatic would be for such gathers, and why; nothing is measured or taken.
@@ -155,14 +155,14 @@ Options of_graphs(bench_arguments const& a, execution_device where) {
 }
 
 void measure_tiering(bench_arguments const& a, execution_device where) {
-  auto o = of_graphs<bench::tiering_options>(a, where);
+  auto o = of_graphs<lab::tiering_options>(a, where);
   o.command = cli::command_line();
   check_target(a.out);
   a.budgets.apply(where);
   a.tiering.measure(std::move(o), a.how.seed, a.out);
 }
 
-void say_load(bench::load_file const& f, bench::load_row const& r) {
+void say_load(lab::load_file const& f, lab::load_row const& r) {
   if (f.rows.size() == 1)
     cli::say("{:<10} {:<7} {:<7} {:<10} {:>6} {:>4} {:>6} {:>5} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7}\n", "graph", "figure", "lists", "way",
              "kept", "dev.", "window", "SMs", "ms", "sample", "fetch", "gather", "hits", "MB far");
@@ -178,7 +178,7 @@ void say_load(bench::load_file const& f, bench::load_row const& r) {
 
 // --figures; empty: it is not set.
 std::vector<std::string> figures_of(bench_arguments const& a) {
-  return a.rows.figures != bench::gather_bench_options{}.figures ? a.rows.figures : std::vector<std::string>();
+  return a.rows.figures != lab::gather_bench_options{}.figures ? a.rows.figures : std::vector<std::string>();
 }
 
 std::function<std::vector<std::int64_t>(graph_handle const&)> drawn_training(bench_arguments const& a) {
@@ -203,7 +203,7 @@ void set_training(bench_arguments const& a, Options& o) {
 }
 
 void measure_loads(bench_arguments const& a, execution_device where) {
-  auto o = of_graphs<bench::load_bench_options>(a, where);
+  auto o = of_graphs<lab::load_bench_options>(a, where);
   sample_options const s = a.tiering.training.sampling();
   o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
   o.rule = s.rule, o.batch = s.batch, o.seed = a.how.seed;
@@ -222,11 +222,11 @@ void measure_loads(bench_arguments const& a, execution_device where) {
   cli::say("device {}, fanouts {}, mini-batches of {}, rows of {} B; each setting's first mini-batches are checked; ms per mini-batch\n",
            to_string(where), a.tiering.training.fanout, o.batch, o.row_bytes);
   cli::flush_out();
-  bench::load_file const run = bench::measure_loads(o, say_load);
-  write(a.out, bench::to_json(run));
+  lab::load_file const run = lab::measure_loads(o, say_load);
+  write(a.out, lab::to_json(run));
 }
 
-void say_training(bench::train_file const& f, bench::train_row const& r) {
+void say_training(lab::train_file const& f, lab::train_row const& r) {
   if (f.rows.size() == 1)
     cli::say("{:<10} {:<9} {:<7} {:<10} {:>5} {:>7} {:<9} {:>4} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}\n", "graph", "figure", "lists",
              "way", "width", "kept", "by", "dev.", "ms", "sample", "fetch", "gather", "model", "MB far", "loss");
@@ -240,7 +240,7 @@ void say_training(bench::train_file const& f, bench::train_row const& r) {
   cli::flush_out();
 }
 
-void say_trainable(bench::train_file const& f, bench::trainable_row const& r) {
+void say_trainable(lab::train_file const& f, lab::trainable_row const& r) {
   if (f.trainable.size() == 1)
     cli::say("{:<9} {:>12} {:>6} {:>9} {:>7} {:>10} {:>10} {:>10} {:>8}\n", "learned", "of rows", "width", "a step", "kept", "gather ms",
              "update ms", "MB far", "of floor");
@@ -255,7 +255,7 @@ void say_trainable(bench::train_file const& f, bench::trainable_row const& r) {
 }
 
 void measure_trainings(bench_arguments const& a, execution_device where) {
-  auto o = of_graphs<bench::train_bench_options>(a, where);
+  auto o = of_graphs<lab::train_bench_options>(a, where);
   o.hidden = a.train.hidden, o.classes = a.train.classes, o.widths = a.train.widths;
   o.step_rows = a.train.step_rows;
   sample_options const s = a.tiering.training.sampling();
@@ -274,21 +274,21 @@ void measure_trainings(bench_arguments const& a, execution_device where) {
   cli::say("device {}, GraphSAGE, fanouts {}, mini-batches of {}, {} hidden, {} classes; what is learned is compared; ms per epoch\n",
            to_string(where), a.tiering.training.fanout, o.batch, o.hidden, o.classes);
   cli::flush_out();
-  bench::train_told told;
+  lab::train_told told;
   told.row = say_training;
   told.trainable = say_trainable;
-  told.epoch = [](bench::train_course const& c, bench::train_epoch const& e) {
+  told.epoch = [](lab::train_course const& c, lab::train_epoch const& e) {
     auto const share = [](std::optional<double> x) { return x ? fmt::format("{:.2f} %", 100 * *x) : std::string("-"); };
     cli::say("{}: epoch {}, loss {:.4f}, validation {}, test {}\n", c.name, e.epoch, e.loss, share(e.validation_accuracy),
              share(e.test_accuracy));
     cli::flush_out();
   };
-  bench::train_file const run = bench::measure_trainings(o, told);
-  write(a.out, bench::to_json(run));
+  lab::train_file const run = lab::measure_trainings(o, told);
+  write(a.out, lab::to_json(run));
 }
 
 void measure_storage(bench_arguments const& a, execution_device where) {
-  bench::storage_bench_options o;
+  lab::storage_bench_options o;
   o.where = where;
   if (a.kinds.size() > 1) fail(errc::usage, "--kinds: storage measures one kind of graph; use kron, uniform or web");
   if (!a.kinds.empty()) o.kind = parse_generator(a.kinds.front());
@@ -310,7 +310,7 @@ void measure_storage(bench_arguments const& a, execution_device where) {
   a.storage.measure(std::move(o), a.out);
 }
 
-void say_shards(bench::shards_file const& f, bench::shard_row const& r) {
+void say_shards(lab::shards_file const& f, lab::shard_row const& r) {
   if (f.rows.size() == 1)
     cli::say("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9} {:>7} {:>10} {:>8} {:>5} {:>8} {:>10}\n", "graph", "study", "shards", "way",
              "sums", "rows", "ps,dist,wpb", "ms", "to one", "bytes", "floor ms", "%", "measured", "forward ms");
@@ -327,7 +327,7 @@ void say_shards(bench::shards_file const& f, bench::shard_row const& r) {
   cli::flush_out();
 }
 void measure_shards(bench_arguments& a) {
-  bench::shards_bench_options& o = a.shards;
+  lab::shards_bench_options& o = a.shards;
   execution_device const where =
       a.place.empty() ? execution_device{device::count() ? device_kind::cuda : device_kind::cpu, 0} : parse_device(a.place);
   if (!a.devices.empty() && !a.place.empty()) fail(errc::usage, "--devices and --device {}: use one of them", a.place);
@@ -347,12 +347,12 @@ void measure_shards(bench_arguments& a) {
            o.places.size(), to_string(o.places[0]), o.width, o.trials);
   cli::flush_out();
   o.figures = figures_of(a);
-  bench::shards_file const run = bench::measure_shards(o, say_shards);
+  lab::shards_file const run = lab::measure_shards(o, say_shards);
   cli::say("floors are of {:.0f} GB/s of memory, {:.0f} of what a cache holds, {:.0f} of a link{}\n", run.rates.memory_gbs,
            run.rates.cache_gbs, run.rates.link_gbs, run.rates.measured ? "" : ", none measured");
   if (!run.over.empty()) cli::say("rows of other shards came over {}\n", run.over);
   if (!run.no_uvm.empty()) cli::say("left out, rows in managed memory: {}\n", run.no_uvm);
-  write(a.out, bench::to_json(run));
+  write(a.out, lab::to_json(run));
 }
 
 void measure(bench_arguments& a) {
@@ -363,7 +363,7 @@ void measure(bench_arguments& a) {
   if (a.what == "shards") return measure_shards(a);
   if (a.what != "traversal" && a.what != "tiering" && a.what != "load" && a.what != "train" && a.what != "storage")
     fail(errc::usage, "'{}' is nothing to bench; use traversal, gather, tiering, load, train, storage or shards", a.what);
-  bench::traversal_options& o = a.how;
+  lab::traversal_options& o = a.how;
   o.where = a.place.empty() ? execution_device{device::count() ? device_kind::cuda : device_kind::cpu, 0} : parse_device(a.place);
   if (a.what == "tiering") return measure_tiering(a, o.where);
   if (a.what == "load") return measure_loads(a, o.where);
@@ -387,8 +387,8 @@ void measure(bench_arguments& a) {
   cli::say("device {}, {} protocol: {} of {} sources; edges in host memory{}, each run verified\n", to_string(o.where), a.protocol,
            o.paper_protocol ? "mean" : "median", o.sources, o.where.kind == device_kind::cuda ? " (\"near\": in the device's)" : "");
   cli::flush_out();
-  bench::run_file const run = bench::measure_traversal(o, say_pattern, say_job);
-  write(a.out, bench::to_json(run));
+  lab::run_file const run = lab::measure_traversal(o, say_pattern, say_job);
+  write(a.out, lab::to_json(run));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ void storage_arguments::add(verb& v) {
 
 namespace {
 
-void say_storage(bench::storage_file const& f, bench::storage_row const& r) {
+void say_storage(lab::storage_file const& f, lab::storage_row const& r) {
   if (f.rows.size() == 1)
     say("{:<34} {:<9} {:<29} {:<15} {:>3} {:>6} {:>10} {:>9} {:>9} {:>8} {:>8}\n", "graph", "figure", "way", "drive", "", "window", "ms",
         "sample", "read", "hits", "possible");
@@ -34,7 +34,7 @@ void say_storage(bench::storage_file const& f, bench::storage_row const& r) {
 
 }  // namespace
 
-void storage_arguments::measure(bench::storage_bench_options o, std::string const& out) const {
+void storage_arguments::measure(lab::storage_bench_options o, std::string const& out) const {
   if (o.where.kind == device_kind::simulated)
     fail(errc::usage, "--device simulated: drives are simulated on the CPU, or while a GPU samples; pass cpu or cuda");
   if (link_gbs && !(*link_gbs > 0 && *link_gbs <= 1e6)) fail(errc::usage, "--link-gbs {}: use more than 0", *link_gbs);
@@ -45,9 +45,9 @@ void storage_arguments::measure(bench::storage_bench_options o, std::string cons
   say("device {}, fanouts {}, mini-batches of {}; simulated drives in counted time; rows compared; ms per mini-batch\n", to_string(o.where),
       fmt::join(o.fanouts, ","), o.batch);
   flush_out();
-  bench::storage_file const run = bench::measure_storage(o, say_storage);
+  lab::storage_file const run = lab::measure_storage(o, say_storage);
   pending_file file(out);
-  file.write(bench::to_json(run));
+  file.write(lab::to_json(run));
   file.commit();
   say("{}: written; garner report {} draws it\n", out, out);
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/storage.hpp"
+#include "lab/storage.hpp"
 #include "options.hpp"
 
 namespace garner::cli {
@@ -15,7 +15,7 @@ struct storage_arguments {
   std::vector<std::string> drives;
   void add(verb& v);
   // `o` has the rest; writes the file.
-  void measure(bench::storage_bench_options o, std::string const& out) const;
+  void measure(lab::storage_bench_options o, std::string const& out) const;
 };
 
 }  // namespace garner::cli

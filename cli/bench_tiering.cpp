@@ -26,28 +26,28 @@ void tiering_arguments::add(verb& v) {
 
 namespace {
 // One line per score: ms, or bytes if nothing is timed, for each share that is cached.
-void say_gathers(bench::tiering_run const& r, bench::tiering_graph const& g) {
-  bench::tier_trace const& t = g.traces.front();
+void say_gathers(lab::tiering_run const& r, lab::tiering_graph const& g) {
+  lab::tier_trace const& t = g.traces.front();
   if (!t.no_gathers.empty()) return say("{:<12} no gathers: {}\n", g.name, with_flags(t.no_gathers));
   bool told = false;
-  for (bench::tier_curve const& c : t.curves) {
+  for (lab::tier_curve const& c : t.curves) {
     if (c.gathers.empty()) continue;
     bool const timed = c.gathers.front().ms.has_value();
     if (!std::exchange(told, true)) {
       say("{:<12} {}, mean of {} mini-batches, rows of {} B; kept", g.name, timed ? "ms a gather" : "MB over the link a gather", t.gathered,
           r.row_bytes);
-      for (bench::tier_gather const& m : c.gathers) say(" {:.0f} %", 100 * m.kept);
+      for (lab::tier_gather const& m : c.gathers) say(" {:.0f} %", 100 * m.kept);
       say("{}\n", r.place == "cpu" ? " (on the CPU all rows are local)" : "");
     }
     say("{:<12} {:<16}", g.name, c.score);
-    for (bench::tier_gather const& m : c.gathers) say(" {:>8.3f}", m.ms ? *m.ms : m.link_bytes / 1e6);
+    for (lab::tier_gather const& m : c.gathers) say(" {:>8.3f}", m.ms ? *m.ms : m.link_bytes / 1e6);
     say("\n");
     if (r.place == "cpu") return;
   }
 }
 }  // namespace
 
-void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, std::string const& out) const {
+void tiering_arguments::measure(lab::tiering_options o, std::uint64_t seed, std::string const& out) const {
   o.sampling = training.sampling();
   o.sampling.seed = seed;
   if (deeper_epochs < 1 || deeper_epochs > 1u << 20) fail(errc::usage, "--deeper-epochs {}: use 1 to 1,048,576", deeper_epochs);
@@ -73,15 +73,15 @@ void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, st
       training.batch);
   say("{:<12} {:<16} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}\n", "graph", "score", "1 %", "5 %", "10 %", "25 %", "of oracle", "ms");
   flush_out();
-  bench::tiering_run const run = bench::measure_tiering(o, [](bench::tiering_run const& r, bench::tiering_graph const& g) {
-    bench::tier_trace const& t = g.traces.front();
-    for (bench::tier_curve const& c : t.curves) {
+  lab::tiering_run const run = lab::measure_tiering(o, [](lab::tiering_run const& r, lab::tiering_graph const& g) {
+    lab::tier_trace const& t = g.traces.front();
+    for (lab::tier_curve const& c : t.curves) {
       say("{:<12} {:<16}", g.name, c.score);
       for (double const share : {0.01, 0.05, 0.1, 0.25}) say(" {:>6.2f} %", 100 * c.hits[r.at(share)]);
       say(" {:>8.2f} %", 100 * r.of_oracle(t, c));
       std::optional<double> ms;
       if (c.score == "oracle") ms = t.ms;
-      for (bench::score_cost const& s : g.scores)
+      for (lab::score_cost const& s : g.scores)
         if (s.score == c.score) ms = s.ms;
       say(" {:>10}\n", ms ? fmt::format("{:.1f}", *ms) : "-");
     }
@@ -89,7 +89,7 @@ void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, st
     flush_out();
   });
   pending_file file(out);
-  file.write(bench::to_json(run));
+  file.write(lab::to_json(run));
   file.commit();
   say("{}: written; garner report {} draws it\n", out, out);
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/tiering.hpp"
+#include "lab/tiering.hpp"
 #include "sample_options.hpp"
 
 namespace garner::cli {
@@ -18,7 +18,7 @@ struct tiering_arguments {
   bool no_deeper = false, no_gathers = false;
   void add(verb& v);
   // `o` has the place, the graphs and the command; writes the file.
-  void measure(bench::tiering_options o, std::uint64_t seed, std::string const& out) const;
+  void measure(lab::tiering_options o, std::uint64_t seed, std::string const& out) const;
 };
 
 }  // namespace garner::cli

@@ -9,15 +9,15 @@
 #include <memory>
 #include <vector>
 
-#include "access/matrix.hpp"
-#include "bench/train.hpp"
 #include "common.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/median.hpp"
+#include "far/matrix.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
+#include "lab/train.hpp"
 #include "memory/budget.hpp"
 #include "memory/link.hpp"
 #include "memory/self_test.hpp"
@@ -157,7 +157,7 @@ void run_demo(settings const& s) {
 }
 
 void train_demo() {
-  using namespace bench;
+  using namespace lab;
   struct tried {
     execution_device where;
     double kept;

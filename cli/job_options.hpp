@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "access/matrix.hpp"
 #include "common.hpp"
 #include "core/fail.hpp"
+#include "far/matrix.hpp"
 #include "garner/traffic.hpp"
 #include "graph/graph.hpp"
 #include "graph/source.hpp"

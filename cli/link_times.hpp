@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "access/traffic.hpp"
 #include "core/device.hpp"
+#include "far/traffic.hpp"
 #include "garner/device.hpp"
 #include "garner/error.hpp"
 #include "memory/link.hpp"

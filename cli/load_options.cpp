@@ -1,8 +1,8 @@
 #include "load_options.hpp"
 
 #include "core/fail.hpp"
-#include "core/npy.hpp"
 #include "features/row_file.hpp"
+#include "files/npy.hpp"
 #include "garner/gnn.hpp"
 #include "memory/budget.hpp"
 

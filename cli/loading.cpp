@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "access/matrix.hpp"
 #include "core/fail.hpp"
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
+#include "far/matrix.hpp"
 #include "graph/handle.hpp"
 #include "load/plan.hpp"
 #include "memory/budget.hpp"

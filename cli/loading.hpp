@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/batch_check.hpp"
 #include "garner/subgraph.hpp"
+#include "lab/batch_check.hpp"
 #include "sample_options.hpp"
 
 namespace garner::cli {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <set>
 
-#include "access/matrix.hpp"
 #include "common.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "far/matrix.hpp"
 #include "graph/source.hpp"
 #include "job_options.hpp"
 #include "link_times.hpp"

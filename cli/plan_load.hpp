@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "common.hpp"
-#include "gnn/plan.hpp"
 #include "load/plan.hpp"
 #include "load_options.hpp"
 #include "models.hpp"
+#include "nn/plan.hpp"
 
 namespace garner::cli {
 

@@ -5,8 +5,8 @@
 
 #include "common.hpp"
 #include "core/fail.hpp"
-#include "core/npy_head.hpp"
 #include "core/publish.hpp"
+#include "files/npy_head.hpp"
 #include "garner/gnn.hpp"
 #include "graph/handle.hpp"
 #include "memory/budget.hpp"

@@ -1,9 +1,9 @@
 // garner report: the figures of one run of `garner bench`, or of several, as one HTML page.
 #include <memory>
 
-#include "bench/page.hpp"
 #include "common.hpp"
 #include "core/publish.hpp"
+#include "lab/page.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -17,26 +17,26 @@ struct report_arguments {
 
 void draw(report_arguments const& a) {
   for (std::string const& file : a.files) cli::check_outputs(file, {{"--out", a.out}});
-  std::vector<bench::named_run> runs;
-  std::vector<bench::named_tiering> tierings;
-  std::vector<bench::named_gathers> gathers;
-  std::vector<bench::named_loads> loads;
-  std::vector<bench::named_trainings> trainings;
-  std::vector<bench::named_storage> storages;
-  std::vector<bench::named_shards> shards;
-  std::vector<bench::named_accuracy> accuracies;
+  std::vector<lab::named_run> runs;
+  std::vector<lab::named_tiering> tierings;
+  std::vector<lab::named_gathers> gathers;
+  std::vector<lab::named_loads> loads;
+  std::vector<lab::named_trainings> trainings;
+  std::vector<lab::named_storage> storages;
+  std::vector<lab::named_shards> shards;
+  std::vector<lab::named_accuracy> accuracies;
   for (std::string const& file : a.files) {
-    std::string const text = bench::read_bench(file);
-    if (bench::is_tiering(text)) tierings.push_back({file, bench::parse_tiering(text, file)});
-    else if (bench::is_gathers(text)) gathers.push_back({file, bench::parse_gathers(text, file)});
-    else if (bench::is_loads(text)) loads.push_back({file, bench::parse_loads(text, file)});
-    else if (bench::is_trainings(text)) trainings.push_back({file, bench::parse_trainings(text, file)});
-    else if (bench::is_storage(text)) storages.push_back({file, bench::parse_storage(text, file)});
-    else if (bench::is_shards(text)) shards.push_back({file, bench::parse_shards(text, file)});
-    else if (bench::is_accuracy(text)) accuracies.push_back({file, bench::parse_accuracy(text, file)});
-    else runs.push_back({file, bench::parse_run(text, file)});
+    std::string const text = lab::read_bench(file);
+    if (lab::is_tiering(text)) tierings.push_back({file, lab::parse_tiering(text, file)});
+    else if (lab::is_gathers(text)) gathers.push_back({file, lab::parse_gathers(text, file)});
+    else if (lab::is_loads(text)) loads.push_back({file, lab::parse_loads(text, file)});
+    else if (lab::is_trainings(text)) trainings.push_back({file, lab::parse_trainings(text, file)});
+    else if (lab::is_storage(text)) storages.push_back({file, lab::parse_storage(text, file)});
+    else if (lab::is_shards(text)) shards.push_back({file, lab::parse_shards(text, file)});
+    else if (lab::is_accuracy(text)) accuracies.push_back({file, lab::parse_accuracy(text, file)});
+    else runs.push_back({file, lab::parse_run(text, file)});
   }
-  std::string const page = bench::page_of(runs, tierings, gathers, loads, trainings, storages, shards, accuracies);
+  std::string const page = lab::page_of(runs, tierings, gathers, loads, trainings, storages, shards, accuracies);
   pending_file out(a.out);
   out.write(page);
   out.commit();

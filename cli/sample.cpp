@@ -52,7 +52,7 @@ void sample_file(cli::loading_arguments& a) {
   }
   block_sampler sampler(where, g, a.fanouts(), drawing, a.lists());
   executor x(where);
-  std::optional<bench::batch_check> check;
+  std::optional<lab::batch_check> check;
   if (a.verify) check.emplace(g, a.lists(), a.fanouts(), options);
   buffer<std::int64_t> near(x.near(), seeds, x.device(), "seeds");
   x.copy(near.data(), train.positions.data(), near.bytes());

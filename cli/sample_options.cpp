@@ -8,9 +8,9 @@
 #include <optional>
 #include <sstream>
 
-#include "access/matrix.hpp"
 #include "core/fail.hpp"
 #include "core/shown.hpp"
+#include "far/matrix.hpp"
 #include "graph/common_lists.hpp"
 #include "graph/container.hpp"
 #include "graph/handle.hpp"

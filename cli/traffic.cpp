@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "access/matrix.hpp"
 #include "common.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "far/matrix.hpp"
 #include "graph/graph.hpp"
 #include "graph/source.hpp"
 #include "job_options.hpp"

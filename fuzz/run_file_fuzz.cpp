@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "bench/page.hpp"
 #include "garner/error.hpp"
+#include "lab/page.hpp"
 
 namespace {
 
@@ -25,19 +25,19 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   using namespace garner;
   std::string const text(reinterpret_cast<char const*>(data), size);
   refused_or_drawn([&] {
-    bench::run_file const run = bench::parse_run(text, "run.json");
-    bench::parse_run(bench::to_json(run), "again");  // a parsed run can be written
-    return bench::page_of({{"run.json", run}});
+    lab::run_file const run = lab::parse_run(text, "run.json");
+    lab::parse_run(lab::to_json(run), "again");  // a parsed run can be written
+    return lab::page_of({{"run.json", run}});
   });
   refused_or_drawn([&] {
-    bench::load_file const loads = bench::parse_loads(text, "loads.json");
-    bench::parse_loads(bench::to_json(loads), "again");
-    return bench::page_of({}, {}, {}, {{"loads.json", loads}});
+    lab::load_file const loads = lab::parse_loads(text, "loads.json");
+    lab::parse_loads(lab::to_json(loads), "again");
+    return lab::page_of({}, {}, {}, {{"loads.json", loads}});
   });
   refused_or_drawn([&] {
-    bench::train_file const trainings = bench::parse_trainings(text, "trainings.json");
-    if (!trainings.alone) bench::parse_trainings(bench::to_json(trainings), "again");
-    return bench::page_of({}, {}, {}, {}, {{"trainings.json", trainings}});
+    lab::train_file const trainings = lab::parse_trainings(text, "trainings.json");
+    if (!trainings.alone) lab::parse_trainings(lab::to_json(trainings), "again");
+    return lab::page_of({}, {}, {}, {}, {{"trainings.json", trainings}});
   });
   return 0;
 }

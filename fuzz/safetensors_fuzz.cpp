@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "files/checkpoint.hpp"
+#include "files/safetensors.hpp"
 #include "garner/error.hpp"
-#include "gnn/checkpoint.hpp"
-#include "gnn/safetensors.hpp"
 
 namespace {
 

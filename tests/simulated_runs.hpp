@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "access/traffic.hpp"
 #include "core/exec.hpp"
+#include "far/traffic.hpp"
 #include "support.hpp"
 
 namespace garner::testing {

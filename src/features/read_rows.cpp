@@ -4,12 +4,12 @@
 #include <numeric>
 
 #include "core/fail.hpp"
-#include "core/npy.hpp"
 #include "core/progress.hpp"
 #include "core/thread_pool.hpp"
 #include "features/common_rows.hpp"
 #include "features/row_file.hpp"
 #include "features/stored_rows.hpp"
+#include "files/npy.hpp"
 #include "garner/features.hpp"
 #include "memory/buffer.hpp"
 

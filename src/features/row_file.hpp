@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/mark.hpp"
-#include "core/npy.hpp"
+#include "files/npy.hpp"
 #include "storage/page_file.hpp"
 
 namespace garner {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "access/bulk.hpp"
 #include "core/event.hpp"
+#include "far/bulk.hpp"
 #include "features/stored_rows.hpp"
 
 namespace garner {

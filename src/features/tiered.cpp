@@ -8,12 +8,12 @@
 #include <mutex>
 #include <numeric>
 
-#include "access/bulk.hpp"
-#include "access/traffic.hpp"
 #include "core/call_chain.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "far/bulk.hpp"
+#include "far/traffic.hpp"
 #include "features/ask.hpp"
 #include "features/choose.hpp"
 #include "features/file_cache.hpp"

@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "core/fail.hpp"
-#include "core/npy_head.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
+#include "files/npy_head.hpp"
 #include "graph/edge_index.hpp"
 #include "graph/read_text.hpp"
 

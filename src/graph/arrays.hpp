@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/npy.hpp"
+#include "files/npy.hpp"
 
 namespace garner {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/npy.hpp"
+#include "files/npy.hpp"
 #include "graph/edge_list.hpp"
 #include "graph/zip.hpp"
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "access/matrix.hpp"
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/thread_pool.hpp"
+#include "far/matrix.hpp"
 #include "graph/build.hpp"
 #include "graph/cached_neighbors_view.hpp"
 #include "graph/common_lists.hpp"

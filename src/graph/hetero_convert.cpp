@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/fail.hpp"
-#include "core/npy_head.hpp"
 #include "core/publish.hpp"
 #include "core/stats.hpp"
+#include "files/npy_head.hpp"
 #include "graph/chunked_file.hpp"
 #include "graph/container.hpp"
 #include "graph/data_set.hpp"

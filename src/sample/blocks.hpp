@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "access/traffic.hpp"
 #include "core/event.hpp"
 #include "core/executor.hpp"
+#include "far/traffic.hpp"
 #include "garner/shards.hpp"
 #include "garner/subgraph.hpp"
 #include "graph/graph.hpp"

@@ -1,10 +1,10 @@
 // Adjacency of a graph as the device that runs reads it: edges in their memory tier, offsets and directories of compressed lists in device
 // memory. Invariant: refers to the graph, which must outlive it.
 #pragma once
-#include "access/matrix.hpp"
-#include "access/traffic.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
+#include "far/matrix.hpp"
+#include "far/traffic.hpp"
 #include "garner/subgraph.hpp"
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "core/fail.hpp"
-#include "core/npy.hpp"
-#include "core/npy_head.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
 #include "core/stats.hpp"
 #include "core/thread_pool.hpp"
+#include "files/npy.hpp"
+#include "files/npy_head.hpp"
 #include "graph/ranks.hpp"
 
 namespace garner {

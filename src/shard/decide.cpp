@@ -24,7 +24,7 @@ double distinct_targets(double edges, double targets) { return targets > 0 ? tar
 namespace {
 
 constexpr double number = 4;   // bytes of a number on the device, and of an id
-constexpr double slice = 512;  // edges that one team sums: slice_edges of gnn/aggregate.hpp, which src/shard cannot include
+constexpr double slice = 512;  // edges that one team sums: slice_edges of nn/aggregate.hpp, which src/shard cannot include
 
 struct part_cost {
   double memory_bytes = 0, cached_bytes = 0, link_bytes = 0;  // cached: of memory_bytes, what the cache gives

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "access/matrix.hpp"
 #include "core/thread_pool.hpp"
+#include "far/matrix.hpp"
 #include "graph/handle.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/components.hpp"

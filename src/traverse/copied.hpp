@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "access/traffic.hpp"
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
+#include "far/traffic.hpp"
 #include "graph/graph.hpp"
 #include "memory/buffer.hpp"
 

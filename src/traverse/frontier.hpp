@@ -7,9 +7,9 @@
 #include <optional>
 #include <type_traits>
 
-#include "access/traffic.hpp"
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
+#include "far/traffic.hpp"
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"
 #include "memory/buffer.hpp"

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "access/matrix.hpp"
-#include "access/traffic.hpp"
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
+#include "far/matrix.hpp"
+#include "far/traffic.hpp"
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"
 #include "graph/placed.hpp"

@@ -4,10 +4,10 @@
 #include <map>
 #include <mutex>
 
-#include "access/matrix.hpp"
-#include "access/traffic.hpp"
 #include "core/fail.hpp"
 #include "core/thread_pool.hpp"
+#include "far/matrix.hpp"
+#include "far/traffic.hpp"
 #include "graph/list_windows.hpp"
 #include "memory/budget.hpp"
 #include "traverse/bfs.hpp"

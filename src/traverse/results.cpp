@@ -10,8 +10,8 @@
 #include <numeric>
 
 #include "core/fail.hpp"
-#include "core/npy_head.hpp"
 #include "core/stats.hpp"
+#include "files/npy_head.hpp"
 #include "garner/bfs.hpp"
 #include "graph/chunked_file.hpp"
 #include "graph/formats.hpp"

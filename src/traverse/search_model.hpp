@@ -13,7 +13,7 @@
 #include <array>
 #include <cstdint>
 
-#include "access/traffic.hpp"
+#include "far/traffic.hpp"
 #include "garner/traffic.hpp"
 
 namespace garner {

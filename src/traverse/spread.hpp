@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "access/matrix.hpp"
 #include "core/executor.hpp"
+#include "far/matrix.hpp"
 #include "garner/shards.hpp"
 #include "graph/cached_neighbors_view.hpp"
 #include "graph/graph.hpp"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
-#include "core/npy_head.hpp"
+#include "files/npy_head.hpp"
 
 namespace garner::testing {
 namespace {

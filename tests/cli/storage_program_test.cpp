@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
-#include "core/npy_head.hpp"
+#include "files/npy_head.hpp"
 #include "sanitized.hpp"
 
 namespace garner::testing {

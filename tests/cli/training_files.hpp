@@ -1,9 +1,9 @@
 // Input files for `garner train`: a graph of communities, its features, labels, multi-labels and split; and a dataset of two types.
 #pragma once
 #include "cli/program.hpp"
-#include "core/npy_head.hpp"
 #include "core/random.hpp"
-#include "gnn/communities.hpp"
+#include "files/npy_head.hpp"
+#include "nn/communities.hpp"
 
 namespace garner::testing {
 

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
-#include "core/npy_head.hpp"
 #include "core/random.hpp"
+#include "files/npy_head.hpp"
 
 namespace garner::testing {
 namespace {

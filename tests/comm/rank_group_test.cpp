@@ -1,5 +1,5 @@
 // What ranks exchange besides texts: numbers at a barrier, which rank is ahead, dead or timed out. (Means:
-// tests/gnn/training_ranks_test.)
+// tests/nn/training_ranks_test.)
 #include "comm/rank_group.hpp"
 
 #include <gmock/gmock.h>

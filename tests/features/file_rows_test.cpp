@@ -7,13 +7,13 @@
 #include <numeric>
 #include <thread>
 
-#include "core/npy_head.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
 #include "features/place_rows.hpp"
 #include "features/row_file.hpp"
 #include "features/stored_rows.hpp"
+#include "files/npy_head.hpp"
 #include "garner/features.hpp"
 #include "memory/budget.hpp"
 #include "sanitized.hpp"

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <set>
 
-#include "access/bulk.hpp"
 #include "core/random.hpp"
+#include "far/bulk.hpp"
 #include "garner/features.hpp"
 #include "support.hpp"
 

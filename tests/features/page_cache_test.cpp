@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/npy_head.hpp"
 #include "core/random.hpp"
 #include "features/row_file.hpp"
+#include "files/npy_head.hpp"
 #include "garner/features.hpp"
 #include "storage/simulated.hpp"
 #include "support.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "core/npy_head.hpp"
+#include "files/npy_head.hpp"
 #include "garner/features.hpp"
 #include "storage_support.hpp"
 #include "support.hpp"

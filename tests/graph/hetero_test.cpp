@@ -12,8 +12,8 @@
 #include <map>
 #include <sstream>
 
-#include "core/npy.hpp"
 #include "core/random.hpp"
+#include "files/npy.hpp"
 #include "graph/arrays.hpp"
 #include "graph/container.hpp"
 #include "graph/data_set.hpp"

@@ -14,9 +14,9 @@
 
 #include "child.hpp"
 #include "comm/peer_group.hpp"
-#include "core/npy_head.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "files/npy_head.hpp"
 #include "graph/handle.hpp"
 #include "memory/budget.hpp"
 #include "sample/blocks.hpp"

@@ -9,9 +9,9 @@
 #include <map>
 #include <utility>
 
-#include "access/matrix.hpp"
-#include "access/traffic.hpp"
 #include "core/random.hpp"
+#include "far/matrix.hpp"
+#include "far/traffic.hpp"
 #include "graph/generate.hpp"
 #include "simulated_runs.hpp"
 #include "support.hpp"

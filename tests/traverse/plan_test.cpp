@@ -1,7 +1,7 @@
 // The plan compared with an algorithm's actual memory (the budget's counter) and requests (a simulated run without a cache).
 #include "traverse/plan.hpp"
 
-#include "access/traffic.hpp"
+#include "far/traffic.hpp"
 #include "graph/generate.hpp"
 #include "memory/budget.hpp"
 #include "support.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "access/traffic.hpp"
+#include "far/traffic.hpp"
 #include "generated.hpp"
 #include "graph/generate.hpp"
 #include "support.hpp"

@@ -7,8 +7,8 @@
 #include <limits>
 #include <tuple>
 
-#include "access/traffic.hpp"
 #include "core/random.hpp"
+#include "far/traffic.hpp"
 #include "graph/generate.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"

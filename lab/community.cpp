@@ -1,0 +1,70 @@
+#include "lab/community.hpp"
+
+#include <cmath>
+
+#include "core/fail.hpp"
+#include "core/random.hpp"
+
+namespace garner::lab {
+
+namespace {
+
+enum stream : std::uint64_t { ends, rows, centres, parts };
+
+// Approximately normal, of deviation 1: the sum of four 16-bit numbers.
+float noise(std::uint64_t bits) {
+  std::uint64_t sum = 0;
+  for (int k = 0; k < 4; ++k) sum += bits >> 16 * k & 0xffff;
+  return (static_cast<float>(sum) * 0x1p-16f - 2) * 1.7320508f;
+}
+
+}  // namespace
+
+community_graph make_communities(community_options const& o) {
+  std::uint64_t const n = o.vertices, k = o.communities;
+  if (k < 2 || n < 10 * k) fail(errc::usage, "{} vertices in {} communities: use 2 communities or more, and 10 vertices each", n, k);
+  if (o.width < 1 || o.edges_each < 1) fail(errc::usage, "rows of {} elements, {} edges a vertex: use 1 or more", o.width, o.edges_each);
+  if (!(o.inside >= 0 && o.inside <= 1) || !(o.training > 0 && o.training < 0.5))
+    fail(errc::usage, "{} of the edges inside, {} training: use 0 to 1, and more than 0 but less than 0.5", o.inside, o.training);
+  std::vector<edge> edges;
+  edges.reserve(n * o.edges_each);
+  auto const chance = [](std::uint64_t bits) { return static_cast<double>(unit_float(bits)); };
+  for (std::uint64_t v = 0; v < n; ++v)
+    for (std::uint64_t e = 0; e < o.edges_each; ++e) {
+      std::uint64_t const at = 2 * (v * o.edges_each + e), bits = random_bits(o.seed, ends, at + 1);
+      bool const own = chance(random_bits(o.seed, ends, at)) < o.inside;
+      // Vertex v belongs to community v mod k; the cube gives some vertices many neighbors.
+      std::uint64_t const cube = upper_product(upper_product(bits, bits), bits);
+      std::uint64_t const to = own ? upper_product(cube, (n - v % k - 1) / k + 1) * k + v % k : upper_product(cube, n);
+      if (to != v) edges.push_back({v, to});
+    }
+  edge_array all{edges};
+  all.vertices = n;
+  build_options how;
+  how.undirected = true;
+  community_graph g{build_graph(all, how), {}, o.width, {}, {}};
+  auto const w = static_cast<std::uint64_t>(o.width);
+  g.rows.resize(n * w);
+  for (std::uint64_t v = 0; v < n; ++v) {
+    for (std::uint64_t j = 0; j < w; ++j) {
+      float const centre = random_bits(o.seed, centres, v % k * w + j) & 1 ? 1.0f : -1.0f;
+      g.rows[v * w + j] = static_cast<float>(o.signal) * centre + noise(random_bits(o.seed, rows, v * w + j));
+    }
+    g.labels.push_back(static_cast<std::int64_t>(v % k));
+    double const part = chance(random_bits(o.seed, parts, v));
+    g.split.push_back(static_cast<std::uint8_t>(part < o.training       ? split_part::train
+                                                : part < 2 * o.training ? split_part::validation
+                                                                        : split_part::test));
+  }
+  return g;
+}
+
+graph_handle without_edges(std::uint64_t vertices) {
+  edge_array none;
+  none.vertices = vertices;
+  build_options how;
+  how.undirected = true, how.allow_empty = true;
+  return build_graph(none, how);
+}
+
+}  // namespace garner::lab

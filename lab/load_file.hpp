@@ -1,0 +1,53 @@
+// Results of one run of `garner bench load`, as values and as a JSON file; docs/reference/json.md documents the keys. The reader accepts
+// only its own schema and version, and names the key that is missing or wrong.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/file_head.hpp"
+
+namespace garner::lab {
+
+// Times of the stages of a mini-batch, in ms since the start of the recorded interval; 0 to 0: outside of it.
+struct load_span {
+  double begin = 0, end = 0;
+};
+struct load_moments {
+  std::uint64_t index = 0;  // in order of delivery
+  load_span sample, fetch, gather;
+  double handed = 0;  // delivery to the caller; 0: outside
+};
+
+// One setting. Numbers are per mini-batch.
+struct load_row {
+  std::string graph, figure;    // "ways", "window", "share", "kept"
+  std::string lists, strategy;  // lists: the memory tier of the adjacency
+  double kept = 0;              // share of the rows in device memory, on each of `devices`
+  std::uint64_t devices = 1, window = 0, multiprocessors = 0;
+  std::uint64_t batches = 0;                                                                                // timed
+  std::optional<double> ms, ms_median, sample_ms, fetch_ms, gather_ms, caller_waited_ms, loader_waited_ms;  // empty if nothing is timed
+  double vertices = 0, edges = 0, near_rows = 0, peer_rows = 0, far_rows = 0, window_rows = 0, fetched_rows = 0, remote_bytes = 0;
+  std::vector<load_moments> moments;  // a timeline of two windows, if recorded
+  std::string skipped;                // the reason for a missing measurement; else empty
+
+  std::optional<double> hits() const;       // share of the remote rows that the window had
+  std::optional<double> fetch_gbs() const;  // remote bytes during fetches (without a window: during gathers)
+};
+struct load_file : file_head {
+  static constexpr file_schema schema{"garner.bench.load", 1, "load"};
+  std::vector<std::int64_t> fanouts;  // no -1
+  std::string rule, share, score;
+  std::uint64_t batch = 0, row_bytes = 0, seed = 0;
+  double compute_ms = 0;
+  std::optional<double> link_gbs;
+  std::vector<bench_graph> graphs;
+  std::vector<load_row> rows;
+};
+
+std::string to_json(load_file const& file);
+load_file parse_loads(std::string const& text, std::string const& name);  // errc::input begins with `name` and names the problem
+bool is_loads(std::string const& text);                                   // of this schema, any version
+
+}  // namespace garner::lab
