@@ -65,7 +65,7 @@ std::vector<std::pair<std::uint64_t, double>> read_personal(std::string const& n
   return all;
 }
 
-json to_json(pagerank_run const& r, std::vector<ranked> const& top, bool pulls, double ms_per_iteration, json all, job_ground const& at) {
+json to_json(pagerank_run const& r, std::vector<ranked_vertex> const& top, bool pulls, double ms_per_iteration, json all, job_ground const& at) {
   json rounds = json::array(), highest = json::array();
   for (pagerank_round const& i : r.rounds) {
     json round{{"vertices", i.vertices},
@@ -77,7 +77,7 @@ json to_json(pagerank_run const& r, std::vector<ranked> const& top, bool pulls, 
     at.add_rate(round, i.bytes_link, i.ms);
     rounds.push_back(std::move(round));
   }
-  for (ranked const& t : top) highest.push_back({{"vertex", t.vertex}, {"rank", t.rank}});
+  for (ranked_vertex const& t : top) highest.push_back({{"vertex", t.id}, {"rank", t.rank}});
   at.add_tail(all, r.verified);
   all["iterations"] = r.iterations;
   all["converged"] = r.converged;
@@ -145,7 +145,7 @@ void rank_vertices(pagerank_arguments& a) {
   if (!a.json) at.say_device_cache(job.setting().device_cache);
   pagerank_run const r = job.run();
   std::vector<float> const ranks = job.ranks();
-  std::vector<ranked> const top = highest_ranks(at.g, ranks, 10);
+  std::vector<ranked_vertex> const top = highest_ranks(at.g, ranks, 10);
   if (a.wants_result()) write_ranks(at.g, a.result(), ranks);
   double const ms_per_iteration = r.iterations ? r.ms / static_cast<double>(r.iterations) : 0;
 
@@ -163,7 +163,7 @@ void rank_vertices(pagerank_arguments& a) {
     return;
   }
   if (a.rounds) say_rounds(r, pulls, at);
-  for (ranked const& t : top) cli::say("{:>14} {:.6g}\n", t.vertex, t.rank);
+  for (ranked_vertex const& t : top) cli::say("{:>14} {:.6g}\n", t.id, t.rank);
   cli::say("{} iterations{}, ranks sum to {:.7g}, {} {:.3e}, {} edges looked at\n", r.iterations,
            r.converged || (pulls && o.iterations) ? "" : " (the tolerance was not reached)", r.rank_sum,
            pulls ? "last L1 change" : "residual left", r.l1_change, grouped(r.edges));

@@ -2,9 +2,12 @@
 #include "garner/algorithms.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "core/progress.hpp"
+#include "core/random.hpp"
 #include "core/thread_pool.hpp"
 #include "far/matrix.hpp"
 #include "graph/handle.hpp"
@@ -57,6 +60,19 @@ Options resolved(graph const& g, Options o) {
   return o;
 }
 
+// The highest of `ranks`; id(k) is the id that belongs to the k-th.
+template <class IdOf>
+std::vector<ranked_vertex> highest(std::vector<float> const& ranks, std::size_t count, IdOf const& id) {
+  std::vector<std::uint64_t> order(ranks.size());
+  std::iota(order.begin(), order.end(), std::uint64_t{0});
+  auto const top = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
+  std::partial_sort(order.begin(), top, order.end(),
+                    [&](std::uint64_t a, std::uint64_t b) { return ranks[a] != ranks[b] ? ranks[a] > ranks[b] : id(a) < id(b); });
+  std::vector<ranked_vertex> all;
+  for (auto k = order.begin(); k != top; ++k) all.push_back({id(*k), ranks[*k]});
+  return all;
+}
+
 }  // namespace
 
 struct bfs_solver::impl {
@@ -86,6 +102,34 @@ bfs_result bfs(graph_handle const& g, std::uint64_t source, bfs_options const& o
   r.parent = solver.parents();
   return r;
 }
+std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std::uint64_t seed) {
+  std::vector<std::uint64_t> sources;
+  if (g.info.edges == 0) return sources;
+  std::uint64_t const* const offsets = g.out.offsets.data();
+  std::uint64_t const n = g.info.vertices;
+  if (count > (1u << 24)) fail(errc::usage, "{} sources: use 2^24 or fewer", count);
+  // Indexed by user rank, so that a reordered graph has the same sources.
+  std::vector<std::uint64_t> arcs_before;
+  for (std::uint64_t i = 0; sources.size() < count; ++i) {
+    if (i % 4096 == 0) check_interrupted();
+    // Tries random vertices. After many misses (few vertices have edges) it takes the source of a random edge.
+    std::uint64_t v = g.at_rank(random_bits(seed, 7, i) % n);
+    if (i >= 64 * (count + 1)) {
+      std::uint64_t const* first = offsets;
+      if (g.info.order != vertex_order::natural) {
+        for (std::uint64_t r = arcs_before.size(), sum = 0; r <= n; ++r) {
+          arcs_before.push_back(sum);
+          if (r < n) sum += offsets[g.at_rank(r) + 1] - offsets[g.at_rank(r)];
+        }
+        first = arcs_before.data();
+      }
+      v = g.at_rank(static_cast<std::uint64_t>(std::upper_bound(first, first + n + 1, random_bits(seed, 8, i) % g.info.edges) - first) - 1);
+    }
+    if (offsets[v] != offsets[v + 1]) sources.push_back(g.user_id(v));
+  }
+  return sources;
+}
+
 std::vector<std::uint64_t> pick_sources(graph_handle const& g, std::uint64_t count, std::uint64_t seed) {
   return as_error([&] { return pick_sources(graph_access::of(g), count, seed); });
 }
@@ -125,6 +169,21 @@ sssp_result sssp(graph_handle const& g, std::uint64_t source, sssp_options const
   return r;
 }
 
+std::vector<std::uint64_t> smallest_ids(graph const& g, std::vector<std::uint64_t> labels) {
+  std::uint64_t const n = labels.size(), grain = 1u << 16;
+  // The smallest internal id has the smallest user id, unless the graph is reordered.
+  std::vector<std::uint64_t> name(g.info.order == vertex_order::natural ? 0 : n, ~std::uint64_t{0});
+  if (!name.empty())
+    shared_pool().run(n, grain, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t v = begin; v < end; ++v)
+        if (std::uint64_t const id = g.user_id(v); id < atomic_load(&name[labels[v]])) atomic_min(&name[labels[v]], id);
+    });
+  shared_pool().run(n, grain, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t v = begin; v < end; ++v) labels[v] = name.empty() ? g.user_id(labels[v]) : name[labels[v]];
+  });
+  return labels;
+}
+
 struct components_solver::impl {
   graph const& g;
   components_job job;
@@ -147,6 +206,21 @@ components_result components(graph_handle const& g, components_options const& o)
   r.run = solver.run();
   r.label = solver.labels();
   return r;
+}
+
+std::vector<float> personal_start(graph const& g, pagerank_options const& options) {
+  std::vector<double> weight(g.info.vertices);
+  double total = 0;
+  for (auto const& [user, w] : options.personalization) {
+    if (!(w >= 0) || !std::isfinite(w)) fail(errc::input, "personal weight {} of vertex {}: use a number from 0", w, user);
+    weight[g.internal_id(user)] += w;
+    total += w;
+  }
+  if (!std::isfinite(total)) fail(errc::input, "personal weights sum to {}: use smaller ones", total);
+  if (total == 0) fail(errc::input, "personal weights are all 0: use one above 0");
+  std::vector<float> share(weight.size());
+  std::transform(weight.begin(), weight.end(), share.begin(), [&](double w) { return static_cast<float>(w / total); });
+  return share;
 }
 
 struct pagerank_solver::impl {
@@ -173,21 +247,14 @@ pagerank_result pagerank(graph_handle const& g, pagerank_options const& o) {
   return r;
 }
 
+std::vector<ranked_vertex> highest_ranks(graph const& g, std::vector<float> const& ranks, std::size_t count) {
+  return highest(ranks, count, [&](std::uint64_t v) { return g.user_id(v); });
+}
 std::vector<ranked_vertex> highest_ranks(graph_handle const& handle, pagerank_result const& result, std::size_t count) {
   graph const& g = graph_access::of(handle);
   if (result.rank.size() != g.info.vertices)
     fail(errc::usage, "{} ranks for {} vertices; these are of another graph", result.rank.size(), g.info.vertices);
-  return as_error([&] {
-    std::vector<std::uint64_t> order(result.rank.size());
-    std::iota(order.begin(), order.end(), std::uint64_t{0});
-    auto const top = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
-    std::partial_sort(order.begin(), top, order.end(), [&](std::uint64_t a, std::uint64_t b) {
-      return result.rank[a] != result.rank[b] ? result.rank[a] > result.rank[b] : a < b;
-    });
-    std::vector<ranked_vertex> highest;
-    for (auto k = order.begin(); k != top; ++k) highest.push_back({g.user_id(g.at_rank(*k)), result.rank[*k]});
-    return highest;
-  });
+  return as_error([&] { return highest(result.rank, count, [&](std::uint64_t k) { return g.user_id(g.at_rank(k)); }); });
 }
 
 }  // namespace garner

@@ -64,4 +64,29 @@ struct real_distance {
   }
 };
 
+// Reduces a run block by block, so that the sum of f32 distances does not depend on timing.
+struct tally {
+  std::uint64_t reached = 0, largest = 0, sum = 0;  // largest: as its word
+  double real_sum = 0;
+  GARNER_HD friend tally operator+(tally const& a, tally const& b) {
+    return {a.reached + b.reached, larger(a.largest, b.largest), a.sum + b.sum, a.real_sum + b.real_sum};
+  }
+};
+
+template <class Measure>
+struct tally_distances {
+  typename Measure::word const* distance;
+  std::uint64_t vertices;
+  tally* of_block;
+  static constexpr std::uint64_t block = 8192;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    tally const mine = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) {
+      auto const d = distance[v];
+      return d == Measure::infinity ? tally{} : tally{1, d, d, Measure::value(d)};
+    });
+    t.once([&] { of_block[b] = mine; });
+  }
+};
+
 }  // namespace garner

@@ -33,6 +33,22 @@ inline std::uint64_t default_device_budget(graph_info const& info) { return info
 
 class shard_seat;  // traverse/spread.hpp
 
+// Copies between a vector and memory of the executor's device; they wait.
+template <class T>
+std::vector<T> to_host(executor& x, buffer<T> const& from) {
+  std::vector<T> to(from.size());
+  x.copy(to.data(), from.data(), from.bytes());
+  x.wait();
+  return to;
+}
+template <class T>
+buffer<T> to_device(executor& x, std::vector<T> const& from, char const* what) {
+  buffer<T> to(x.near(), from.size(), x.device(), what);
+  if (!from.empty()) x.copy(to.data(), from.data(), to.bytes());
+  x.wait();
+  return to;
+}
+
 struct job_setting {
   graph const& g;
   shard_seat const* at;  // of a shard, whose part is g; else null

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/executor.hpp"
+#include "garner/algorithms.hpp"
 #include "garner/pagerank.hpp"
 #include "graph/graph.hpp"
 
@@ -41,12 +42,10 @@ class pagerank_job {
   double prepare_ms_ = 0;  // reported by the first run
 };
 
-struct ranked {
-  std::uint64_t vertex;  // the user's id
-  float rank;
-};
-std::vector<ranked> highest_ranks(graph const& g, std::vector<float> const& ranks,
-                                  std::size_t count);  // ties by smaller id
+// The personal start, by internal id: shares that sum to 1. errc::input for a negative weight or an unknown id.
+std::vector<float> personal_start(graph const& g, pagerank_options const& options);
+// The best of ranks by internal id: highest first, ties by the smaller id; at most `count`.
+std::vector<ranked_vertex> highest_ranks(graph const& g, std::vector<float> const& ranks, std::size_t count);
 
 std::string_view to_string(pagerank_variant v);                  // "pull", "emogi"
 std::string_view to_string(dangling_mass d);                     // "redistribute", "drop"

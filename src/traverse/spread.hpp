@@ -51,6 +51,17 @@ inline placed_lists out_lists_of_all(executor& x, graph const& g) {
   return lists;
 }
 
+// What the shards requested and exchanged in a round.
+struct round_sums {
+  traffic asked, foreseen;  // foreseen: spent on an estimate
+  std::uint64_t exchanged = 0, vertices = 0, edges = 0;
+  round_sums operator+(round_sums const& b) const {
+    round_sums c = *this;
+    c.asked += b.asked, c.foreseen += b.foreseen, c.exchanged += b.exchanged, c.vertices += b.vertices, c.edges += b.edges;
+    return c;
+  }
+};
+
 // One shard's view of the group.
 class shard_seat {
  public:
@@ -191,6 +202,17 @@ class spread_job {
       shards_[k]->at.join(group, shards_[k]->x);
       f(*shards_[k]);
     });
+  }
+  // Runs all of them; returns the first one's result, with the work of each.
+  template <class... Args>
+  auto run(Args const&... args) {
+    decltype(shards_[0]->run(args...)) r;
+    on_each([&](Over& one) {
+      auto mine = one.run(args...);
+      if (one.at.shard() == 0) r = std::move(mine);
+    });
+    for (auto const& one : shards_) r.shards.push_back(one->had);
+    return r;
   }
   // Concatenates the shards' arrays f(shard).
   template <class F>

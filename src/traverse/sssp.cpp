@@ -22,8 +22,10 @@
 #include "traverse/distance.hpp"
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
+#include "traverse/near_width.hpp"
 #include "traverse/short_lists.hpp"
 #include "traverse/verify_sssp.hpp"
+#include "traverse/weights.hpp"
 
 namespace garner {
 
@@ -169,85 +171,6 @@ struct look_far {
   }
 };
 
-// Reduces a run block by block, so that the sum of f32 distances does not depend on timing.
-struct tally {
-  std::uint64_t reached = 0, largest = 0, sum = 0;  // largest: as its word
-  double real_sum = 0;
-  GARNER_HD friend tally operator+(tally const& a, tally const& b) {
-    return {a.reached + b.reached, larger(a.largest, b.largest), a.sum + b.sum, a.real_sum + b.real_sum};
-  }
-};
-
-template <class Measure>
-struct tally_distances {
-  typename Measure::word const* distance;
-  std::uint64_t vertices;
-  tally* of_block;
-  static constexpr std::uint64_t block = 8192;
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t b) const {
-    tally const mine = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) {
-      auto const d = distance[v];
-      return d == Measure::infinity ? tally{} : tally{1, d, d, Measure::value(d)};
-    });
-    t.once([&] { of_block[b] = mine; });
-  }
-};
-
-struct weight_tally {
-  double sum = 0, largest = 0, least = 1e300;
-  std::uint64_t bad = 0;
-  GARNER_HD friend weight_tally operator+(weight_tally const& a, weight_tally const& b) {
-    return {a.sum + b.sum, larger(a.largest, b.largest), smaller(a.least, b.least), a.bad + b.bad};
-  }
-};
-
-GARNER_HD inline bool is_length(double weight) { return weight >= 0 && weight <= 3.5e38; }
-
-template <class Measure>
-struct tally_weights {
-  arc_array<std::uint32_t> weights;
-  std::uint64_t edges;
-  weight_tally* of_block;
-  static constexpr std::uint64_t block = 16384;
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t b) const {
-    weight_tally const mine = t.sum(weights.part(b * block, smaller(edges, (b + 1) * block)), [](std::uint32_t bits) {
-      double const weight = Measure::weight(bits);
-      return is_length(weight) ? weight_tally{weight, weight, weight, 0} : weight_tally{0, 0, 1e300, 1};
-    });
-    t.once([&] { of_block[b] = mine; });
-  }
-};
-
-template <class Measure>
-struct find_bad_weight {
-  arc_array<std::uint32_t> weights;
-  std::uint64_t edges, *first;
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t b) const {
-    using blocks = tally_weights<Measure>;
-    t.each(weights.part(b * blocks::block, smaller(edges, (b + 1) * blocks::block)), [&](std::uint32_t bits, std::uint64_t i) {
-      if (!is_length(Measure::weight(bits))) atomic_min(first, i);
-    });
-  }
-};
-
-// One edge, whatever the encoding of its lists.
-template <class Id>
-struct read_arc {
-  csr_view<Id> g;
-  std::uint64_t arc, *target_and_weight;
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t) const {
-    span<Id> const one = g.arcs({arc, arc + 1});
-    t.each(one, g.weights_of(one), [&](Id u, std::uint32_t bits, std::uint64_t) {
-      target_and_weight[0] = u;
-      target_and_weight[1] = bits;
-    });
-  }
-};
-
 frontier_options frontier_of(sssp_options const& o) {
   return {o.access,
           o.tuning.split_hubs && o.variant != sssp_variant::emogi,
@@ -256,104 +179,6 @@ frontier_options frontier_of(sssp_options const& o) {
           o.tuning.vertices_per_team,
           o.tuning.block_bytes};
 }
-
-template <class T>
-std::vector<T> home(executor& x, buffer<T> const& near) {
-  std::vector<T> all(near.size());
-  x.copy(all.data(), near.data(), near.bytes());
-  x.wait();
-  return all;
-}
-
-// The sum and maximum of all weights; each must be a valid length. Uses its own executor, which the traffic model does not count.
-template <class Id, class Measure>
-weight_tally check_weights(graph const& g, csr_view<Id> const& view, execution_device where, access_mode how, bool in_file) {
-  phase const timed{"sssp.weights"};
-  executor x(where);
-  std::optional<list_windows> windows;
-  if (in_file) windows.emplace(x, g);
-  // calls f(view, first block, blocks), over all of them or window by window
-  auto const by_blocks = [&](bool targets, std::uint64_t first_block, std::uint64_t count, std::uint64_t block, auto const& f) {
-    if (!windows) return f(view, first_block, count);
-    windows->each(
-        g.out, {targets, true, true}, count,
-        [&](std::uint64_t k) {
-          return indices{(first_block + k) * block, std::min(g.info.edges, (first_block + k + 1) * block)};
-        },
-        [&](list_window const& w) { f(w.over(view), first_block + w.first, w.last - w.first); });
-  };
-  using body = tally_weights<Measure>;
-  std::uint64_t const blocks = (g.info.edges + body::block - 1) / body::block;
-  buffer<weight_tally> of_block(x.near(), blocks, x.device(), "sums of weights");
-  by_blocks(false, 0, blocks, body::block, [&](csr_view<Id> const& lists, std::uint64_t from, std::uint64_t count) {
-    for_each_item<32>(x, count, beginning_at<body>{{lists.weights, g.info.edges, of_block.data()}, from}, how);
-  });
-  weight_tally all;
-  for (weight_tally const& t : home(x, of_block)) all = all + t;
-  if (all.bad) {
-    buffer<std::uint64_t> first(x.near(), 1, x.device(), "sums of weights");
-    x.fill(first.data(), 0xff, sizeof(std::uint64_t));
-    by_blocks(false, 0, blocks, body::block, [&](csr_view<Id> const& lists, std::uint64_t from, std::uint64_t count) {
-      using find = find_bad_weight<Measure>;
-      for_each_item<32>(x, count, beginning_at<find>{{lists.weights, g.info.edges, first.data()}, from}, how);
-    });
-    std::uint64_t const arc = x.read(first.data());
-    std::uint64_t const* const offsets = g.out.offsets.data();
-    auto const from = static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + g.info.vertices + 1, arc) - offsets) - 1;
-    buffer<std::uint64_t> found(x.near(), 2, x.device(), "sums of weights");
-    by_blocks(true, arc, 1, 1, [&](csr_view<Id> const& lists, std::uint64_t, std::uint64_t) {
-      for_each_item<32>(x, 1, read_arc<Id>{lists, arc, found.data()}, how);
-    });
-    std::vector<std::uint64_t> const to = home(x, found);
-    fail(errc::input,
-         "{}: edge {} -> {} has weight {}; shortest paths need finite weights from 0 up: mend the file or draw others with "
-         "garner convert --random-weights 1:255",
-         g.name, g.user_id(from), g.user_id(to[0]), Measure::weight(static_cast<std::uint32_t>(to[1])));
-  }
-  if (std::is_same_v<Measure, real_distance> && all.largest * static_cast<double>(g.info.vertices) > 1.7e38)
-    fail(errc::input, "{}: weights up to {} over {} vertices could sum to more than f32 holds; scale them down", g.name, all.largest,
-         g.info.vertices);
-  return all;
-}
-
-// How far the threshold moves beyond the smallest open distance. Too small means many rounds of few edges each, too large means repeated
-// relaxations. The best value varies within a search (near a hub it is a thousandth of what the last vertices need). So by default delta
-// starts small and follows the edges per threshold: times 1.5 after a small number, halved after a large one. It is at least the minimum
-// weight: within that, near vertices cannot lower each other. Small is a fortieth of all edges: a round over scattered lists touches all of
-// their pages, which takes as much link time as that many edges (Kronecker 26: 8 ms per round, for 7 M edges or 40 M). In device memory the
-// passes over the piles cost as much as some 10 M edges, and a repeated relaxation is cheap: rounds of a twentieth, and the rest in one
-// round once most edges were visited (Kronecker 20: 13 rounds instead of 21, as many edges).
-class near_width {
- public:
-  near_width(graph_info const& info, weight_tally const& weights, std::optional<double> given, bool all_near)
-      : fixed_(given.has_value()),
-        few_(info.edges / (all_near ? 20 : 40)),
-        many_(info.edges / (all_near ? 4 : 8)),
-        late_(info.edges / 4 * 3),
-        late_growth_(all_near ? 1000 : 4) {
-    double const edges = std::max(1.0, static_cast<double>(info.edges)), mean = weights.sum / edges;
-    least_ = std::max(weights.least < 1e300 ? weights.least : 0, mean / 4096);
-    start_ = given.value_or(std::max(least_, mean / 4 / std::max(1.0, edges / static_cast<double>(info.vertices))));
-    if (!(start_ > 0)) start_ = 1;
-    now_ = start_;
-  }
-  void begin() { now_ = start_; }
-  // `all`: edges visited since the start. The last vertices have few edges
-  // to revisit, while each round touches all pages of the adjacency.
-  void follow(std::uint64_t arcs, std::uint64_t all) {
-    if (fixed_) return;
-    if (arcs < few_) now_ *= all > late_ ? late_growth_ : 1.5;
-    else if (arcs > many_) now_ = std::max(least_, now_ / 2);
-  }
-  double start() const { return start_; }
-  double now() const { return now_; }
-
- private:
-  bool fixed_;
-  std::uint64_t few_, many_, late_;
-  double late_growth_;
-  double least_ = 0, start_ = 1, now_ = 1;
-};
 
 }  // namespace
 
@@ -404,7 +229,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     near_lists.keep(job, out, leaves_out_ones() ? 2 : 1, front.spare_words());
     front.keep(near_lists.view());
     front.read_by(job.windows.get(), g.out);
-    weight_tally const weights = check_weights<Id, Measure>(g, out, o.device, o.access, job.windows != nullptr);
+    detail::weight_tally const weights = check_weights<Id, Measure>(g, out, o.device, o.access, job.windows != nullptr);
     width = near_width(g.info, weights, o.delta, job.all_near());
     if (weights.largest > most_short) fits_short = false;
     delta = width.start();
@@ -522,7 +347,7 @@ struct sssp_job::impl::over : sssp_job::impl {
   void sum_up(sssp_run& r) {
     for_each_item<32>(x, of_block.size(), tally_distances<Measure>{distance.data(), distance.size(), of_block.data()});
     tally all;
-    for (tally const& t : home(x, of_block)) all = all + t;
+    for (tally const& t : to_host(x, of_block)) all = all + t;
     r.reached = all.reached;
     if constexpr (sizeof(word) == 8) {
       r.distance_max = all.largest;
@@ -534,13 +359,13 @@ struct sssp_job::impl::over : sssp_job::impl {
   }
 
   std::vector<std::uint64_t> distances() override {
-    if constexpr (sizeof(word) == 8) return home(x, distance);
+    if constexpr (sizeof(word) == 8) return to_host(x, distance);
     else fail(errc::usage, "{}: its weights are f32; use real_distances()", job.g.name);
   }
   std::vector<float> real_distances() override {
     if constexpr (sizeof(word) == 8) fail(errc::usage, "{}: its weights are u32; use distances()", job.g.name);
     else {
-      std::vector<word> const raw = home(x, distance);
+      std::vector<word> const raw = to_host(x, distance);
       std::vector<float> all;
       all.reserve(raw.size());
       for (word const d : raw) all.push_back(Measure::real(d));
@@ -552,7 +377,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     verify_sssp(x, sssp_distances<Id, Measure>{job.view<Id>(), source, distance.data()}, job.g, options.access, parent.data(),
                 job.windows.get());
     job.model.take();
-    std::vector<Id> const raw = home(x, parent);
+    std::vector<Id> const raw = to_host(x, parent);
     std::vector<std::uint64_t> all(raw.begin(), raw.end());
     for (auto& p : all)
       if (p == static_cast<Id>(~Id{0})) p = ~std::uint64_t{0};

@@ -466,9 +466,9 @@ TEST(pagerank_top, is_in_order_and_by_user_ids) {
   graph const g = make_graph({{100000, 99999}, {3, 99999}, {3, 4}}, true, 0, compact);
   auto const top = highest_ranks(g, {0.1f, 0.4f, 0.4f, 0.1f}, 3);
   ASSERT_EQ(top.size(), 3u);
-  EXPECT_EQ(top[0].vertex, 4u);
-  EXPECT_EQ(top[1].vertex, 99999u);
-  EXPECT_EQ(top[2].vertex, 3u);
+  EXPECT_EQ(top[0].id, 4u);
+  EXPECT_EQ(top[1].id, 99999u);
+  EXPECT_EQ(top[2].id, 3u);
   EXPECT_TRUE(highest_ranks(g, {}, 10).empty());
 }
 
