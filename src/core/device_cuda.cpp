@@ -7,65 +7,22 @@
 #else
 #define GARNER_NVTX(call) static_cast<void>(0)
 #endif
-#include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <vector>
 
 #include "core/device.hpp"
-#include "core/exec/current_device.hpp"
+#include "core/exec/cuda_call.hpp"
 #include "core/fail.hpp"
 #include "core/gpus_seen.hpp"
-#include "core/stream_backend.hpp"
 
 namespace garner::device {
 
 namespace {
-// CUDA keeps its state in the process that began with it: a child by fork has none, and no call brings it there.
-std::atomic<bool> begun{false}, begun_by_parent{false};
-[[maybe_unused]] int const told_of_forks = ::pthread_atfork(nullptr, nullptr, [] { begun_by_parent = begun_by_parent || begun; });
-
-constexpr char const* forked =
-    "this process was forked from one that used the GPU already, and CUDA does not work in such a child; start processes by spawn or "
-    "forkserver, or use device cpu here";
-void require_own_state() {
-  if (begun_by_parent) fail(errc::device, "{}", forked);
-}
-void check(cudaError_t status, char const* call, errc code = errc::device) {
-  if (status == cudaSuccess) return;
-  cudaGetLastError();  // clears what is not sticky
-  require_own_state();
-  fail(code, "{}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
-}
-#define GARNER_CALL(call) check((call), #call)
-// Clears the error of calls that cannot report it: an error that is not sticky would surface in the next call.
-void ignore(cudaError_t status) noexcept {
-  if (status != cudaSuccess) cudaGetLastError();
-}
-
-class current : public current_device {
- public:
-  explicit current(int index) : current_device(own(index)) { GARNER_CALL(status()); }
-  current(int index, std::nothrow_t) noexcept : current_device(index) {
-    if (status() != cudaSuccess) cudaGetLastError();
-  }
-
- private:
-  static int own(int index) {
-    require_own_state();
-    begun = true;
-    return index;
-  }
-};
-cudaStream_t as_stream(void* s) { return static_cast<cudaStream_t>(s); }
-cudaEvent_t as_event(void* e) { return static_cast<cudaEvent_t>(e); }
-
 template <class Call>
 Call driver_call(char const* name, int version) {
   return reinterpret_cast<Call>(driver_entry(name, version));
@@ -251,6 +208,24 @@ cudaMemPool_t pool_of(int index) {
 }
 }  // namespace
 
+void* allocate_from_pool(int index, cudaStream_t stream, std::size_t bytes) {
+  require(index);
+  current const here(index);
+  watch_first(index);
+  cudaMemPool_t const pool = pool_of(index);
+  void* p = nullptr;
+  cudaError_t status = cudaMallocFromPoolAsync(&p, bytes, pool, stream);
+  if (status != cudaSuccess) {  // what lies idle in the pool may be in other sizes
+    cudaGetLastError();
+    ignore(cudaDeviceSynchronize());
+    ignore(cudaMemPoolTrimTo(pool, 0));
+    status = cudaMallocFromPoolAsync(&p, bytes, pool, stream);
+  }
+  if (status != cudaSuccess) refused(index, bytes, status);
+  watch_least(index);
+  return p;
+}
+
 void* allocate_managed(int index, std::size_t bytes) {
   require(index);
   current const here(index);
@@ -413,166 +388,6 @@ void enable_peer(int reader, int owner) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
   if (status != cudaErrorPeerAccessAlreadyEnabled) check(status, "cudaDeviceEnablePeerAccess");
-}
-
-namespace {
-class gpu final : public stream_backend {
- public:
-  void* allocate_ordered(int index, void* stream, std::size_t bytes) override {
-    require(index);
-    current const here(index);
-    watch_first(index);
-    cudaMemPool_t const pool = pool_of(index);
-    void* p = nullptr;
-    cudaError_t status = cudaMallocFromPoolAsync(&p, bytes, pool, as_stream(stream));
-    if (status != cudaSuccess) {  // what lies idle in the pool may be in other sizes
-      cudaGetLastError();
-      ignore(cudaDeviceSynchronize());
-      ignore(cudaMemPoolTrimTo(pool, 0));
-      status = cudaMallocFromPoolAsync(&p, bytes, pool, as_stream(stream));
-    }
-    if (status != cudaSuccess) refused(index, bytes, status);
-    watch_least(index);
-    return p;
-  }
-  void release_ordered(int index, void* stream, void* pointer) noexcept override {
-    if (begun_by_parent) return;
-    current const here(index, std::nothrow);
-    if (cudaFreeAsync(pointer, as_stream(stream)) != cudaSuccess) cudaGetLastError();
-  }
-  void* make_stream(int index, bool urgent) override {
-    require(index);
-    current const here(index);
-    cudaStream_t s;
-    int least = 0, most = 0;
-    GARNER_CALL(cudaDeviceGetStreamPriorityRange(&least, &most));
-    GARNER_CALL(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, urgent ? most : least));
-    return s;
-  }
-  void free_stream(int index, void* stream) noexcept override {
-    if (begun_by_parent) return;
-    current const here(index, std::nothrow);
-    ignore(cudaStreamDestroy(as_stream(stream)));
-  }
-  void* make_event(int index) override {
-    current const here(index);
-    cudaEvent_t e;
-    GARNER_CALL(cudaEventCreate(&e));
-    return e;
-  }
-  void free_event(int index, void* event) noexcept override {
-    if (begun_by_parent) return;
-    current const here(index, std::nothrow);
-    ignore(cudaEventDestroy(as_event(event)));
-  }
-  void record(int index, void* stream, void* event) override {
-    current const here(index);
-    GARNER_CALL(cudaEventRecord(as_event(event), as_stream(stream)));
-  }
-  void wait_event(void* event) override {
-    if (begun_by_parent) fail(errc::device, "{}", forked);
-    GARNER_CALL(cudaEventSynchronize(as_event(event)));
-  }
-  bool happened(void* event) override {
-    cudaError_t const status = cudaEventQuery(as_event(event));
-    if (status == cudaErrorNotReady) cudaGetLastError();
-    else GARNER_CALL(status);
-    return status == cudaSuccess;
-  }
-  void order_after(int index, void* stream, void* event) override {
-    current const here(index);
-    GARNER_CALL(cudaStreamWaitEvent(as_stream(stream), as_event(event), 0));
-  }
-  double elapsed_ms(void* first, void* last) override {
-    float ms = 0;
-    GARNER_CALL(cudaEventElapsedTime(&ms, as_event(first), as_event(last)));
-    return ms;
-  }
-  void copy(int index, void* stream, void* to, void const* from, std::size_t bytes) override {
-    current const here(index);
-    auto const start = [&](std::size_t at, std::size_t n) {
-      return cudaMemcpyAsync(static_cast<char*>(to) + at, static_cast<char const*>(from) + at, n, cudaMemcpyDefault, as_stream(stream));
-    };
-    cudaError_t const whole = start(0, bytes);
-    // A copy must not begin inside one registration of host memory and end outside it: then it goes in chunks, cut where they end.
-    cudaError_t chunk = whole;
-    if (whole == cudaErrorInvalidValue) {
-      cudaGetLastError();
-      std::size_t at = 0;
-      auto const until_end_of_pin = [&](void const* p) {
-        std::size_t const n = pinned_from(static_cast<char const*>(p) + at);
-        return n ? std::min(n, bytes - at) : bytes - at;
-      };
-      do {
-        std::size_t const n = std::min(until_end_of_pin(to), until_end_of_pin(from));
-        if (n == bytes) break;  // nothing to cut
-        chunk = start(at, n);
-        at += n;
-      } while (at < bytes && chunk == cudaSuccess);
-    }
-    if (chunk != cudaSuccess) check(whole, "cudaMemcpyAsync");
-  }
-  bool owns(int index, void const* at) override {
-    cudaPointerAttributes a{};
-    if (cudaPointerGetAttributes(&a, at) == cudaSuccess) return a.type == cudaMemoryTypeDevice && a.device == index;
-    cudaGetLastError();
-    return false;
-  }
-  void fill(int index, void* stream, void* at, int byte, std::size_t bytes) override {
-    current const here(index);
-    GARNER_CALL(cudaMemsetAsync(at, byte, bytes, as_stream(stream)));
-  }
-  void wait(int index, void* stream) override {
-    current const here(index);
-    GARNER_CALL(cudaStreamSynchronize(as_stream(stream)));
-  }
-  void wait_all(int index) noexcept override {
-    if (begun_by_parent) return;
-    current const here(index, std::nothrow);
-    if (cudaDeviceSynchronize() != cudaSuccess) cudaGetLastError();
-  }
-
-  void begin_recording(int index, void* stream) override {
-    current const here(index);
-    // For this thread alone: allocations of other threads during a capture are legal.
-    GARNER_CALL(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeThreadLocal));
-  }
-  void* end_recording(int index, void* stream, std::uint64_t& parts) override {
-    current const here(index);
-    cudaGraph_t graph = nullptr;
-    GARNER_CALL(cudaStreamEndCapture(as_stream(stream), &graph));
-    cudaGraphExec_t made = nullptr;
-    std::size_t nodes = 0;
-    cudaError_t status = cudaGraphGetNodes(graph, nullptr, &nodes);
-    if (status == cudaSuccess) status = cudaGraphInstantiate(&made, graph, 0);
-    ignore(cudaGraphDestroy(graph));
-    check(status, "cudaGraphInstantiate");
-    parts = nodes;
-    return made;
-  }
-  void drop_recording(int index, void* stream) noexcept override {
-    if (begun_by_parent) return;
-    current const here(index, std::nothrow);
-    cudaGraph_t graph = nullptr;
-    if (cudaStreamEndCapture(as_stream(stream), &graph) != cudaSuccess) cudaGetLastError();
-    if (graph) ignore(cudaGraphDestroy(graph));
-  }
-  void replay(int index, void* stream, void* recorded) override {
-    current const here(index);
-    GARNER_CALL(cudaGraphLaunch(static_cast<cudaGraphExec_t>(recorded), as_stream(stream)));
-  }
-  void free_recording(int index, void* stream, void* recorded) noexcept override {
-    if (begun_by_parent) return;
-    current const here(index, std::nothrow);
-    if (cudaStreamSynchronize(as_stream(stream)) != cudaSuccess) cudaGetLastError();  // it may be under way
-    ignore(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recorded)));
-  }
-};
-}  // namespace
-
-stream_backend& gpu_streams() {
-  static gpu one;
-  return one;
 }
 
 namespace {
