@@ -1,5 +1,6 @@
 // Lanes of a warp. Empty where nvcc does not compile.
 #pragma once
+#include "core/exec/column_sum.hpp"
 #include "core/exec/lanes.hpp"
 
 #if defined(__CUDACC__)
@@ -456,56 +457,6 @@ struct device {
       __syncwarp(mask());
     }
   }
-  // `Each` columns of a row, from c on, that a lane sums.
-  template <class V, int Each, bool Scaled>
-  struct column_sum {
-    using part = row_part<V, Each>;
-    part sums;
-    template <class From>
-    __device__ column_sum(From const& from, std::uint64_t c) {
-#pragma unroll
-      for (int j = 0; j < Each; ++j) sums.v[j] = from.start(c + j);
-    }
-    __device__ void add(part const& of, [[maybe_unused]] V scale) {
-#pragma unroll
-      for (int j = 0; j < Each; ++j) {
-        if constexpr (Scaled) sums.v[j] += scale * of.v[j];
-        else sums.v[j] += of.v[j];
-      }
-    }
-    template <class Rows>
-    __device__ static V scale(Rows const& rows, std::uint64_t k) {
-      if constexpr (Scaled) return rows.scale(k);
-      else return V{1};
-    }
-    // Four rows under way. A row's place is one product of 32 bits: this loop is short.
-    template <class Rows>
-    __device__ void add_rows(indices r, Rows const& rows, std::uint64_t c, std::uint32_t row_bytes) {
-      using stored = stored_in<Rows>;
-      auto const* const base = reinterpret_cast<char const*>(rows.data + c);
-      auto const row = [&](std::uint64_t k) {
-        auto const in = *reinterpret_cast<row_part<stored, Each> const*>(base + static_cast<std::uint64_t>(rows.id(k)) * row_bytes);
-        if constexpr (std::is_same_v<stored, V>) {
-          return in;
-        } else {
-          part out;
-#pragma unroll
-          for (int j = 0; j < Each; ++j) out.v[j] = number<V>(rows, in.v[j]);
-          return out;
-        }
-      };
-      std::uint64_t k = r.begin;
-      for (; k + 4 <= r.end; k += 4) {
-        part of[4];
-        V scales[4];
-#pragma unroll
-        for (int u = 0; u < 4; ++u) of[u] = row(k + u), scales[u] = scale(rows, k + u);
-#pragma unroll
-        for (int u = 0; u < 4; ++u) add(of[u], scales[u]);
-      }
-      for (; k < r.end; ++k) add(row(k), scale(rows, k));
-    }
-  };
   template <class V, int Each, bool Scaled, class From>
   __device__ void add_columns(indices r, std::uint64_t columns, From const& from) const {
     auto const rows = from.rows();
@@ -567,14 +518,11 @@ struct device {
   }
   template <class V, class From>
   __device__ void add_rows(indices r, std::uint64_t columns, bool wide, From const& from) const {
-    constexpr int each = 16 / sizeof(V);
-    if (from.rows().scaled()) {
-      if (wide) add_columns<V, each, true>(r, columns, from);
-      else add_columns<V, 1, true>(r, columns, from);
-    } else {
-      if (wide) add_columns<V, each, false>(r, columns, from);
-      else add_columns<V, 1, false>(r, columns, from);
-    }
+    auto const add = [&](auto scaled) {
+      if (wide) add_columns<V, 16 / sizeof(V), scaled()>(r, columns, from);
+      else add_columns<V, 1, scaled()>(r, columns, from);
+    };
+    from.rows().scaled() ? add(std::true_type{}) : add(std::false_type{});
   }
   template <class V, class Op>
   __device__ V reduce(V v, Op op) const {
