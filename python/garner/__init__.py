@@ -18,9 +18,11 @@ from . import _garner
 from ._arguments import renamed_here as _renamed_here, speak as _speak, warn_of as _warn_of
 from .checkup import Doctor as Doctor, DoctorCheck as DoctorCheck, doctor as doctor, warn_of_gpu as _warn_of_gpu
 from .graphs import build as build, random_walk as random_walk
+from .making import tiered as tiered, unified as unified
 from .models import Training as Training, predict as predict, read_model as read_model, train as train
 from .rows import Embedding as Embedding, embedding as embedding
-from .tables import Tiered as Tiered, TierRows as TierRows, shared as shared, tiered as tiered, unified as unified
+from .sharing import shared as shared
+from .tables import Tiered as Tiered, TierRows as TierRows
 
 __version__: str = _garner._version()
 _speak(_garner, globals())

@@ -3,11 +3,8 @@ the binding that takes ids, masks, pairs, times, fanouts or rows is checked here
 number."""
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import operator
-import os
-import sys
 from collections.abc import Mapping, Set
 from typing import Any
 
@@ -218,6 +215,11 @@ def counted(value: Any, name: str, least: int = 0) -> int:
     return found
 
 
+def seconds(wait: Any) -> None:
+    if not isinstance(wait, (int, float)):
+        raise TypeError(f"timeout={told(wait)}: use a number of seconds")
+
+
 def scores(values: Any, count: int, of: str) -> npt.NDArray[np.float32]:
     """One a node, by which they are ranked."""
     found = floats(values, "scores", count, of)
@@ -265,51 +267,3 @@ def rows(table: Any, name: str, count: int, what: str = "vertices") -> None:
                         "as a tensor, an array of this machine's numbers or a table of garner.tiered")
     if table.shape[0] < count:
         raise UsageError(f"{name}: {table.shape[0]} rows for {count} {what}; give each one a row")
-
-
-def ranks(rank: Any, ranks: Any, seeds: Any, what: str = "seeds", group: Any = None) -> tuple[int, int]:
-    """Which of how many processes this one is, to each of which a loader gives its share of these seeds; (0, 1): they are not split.
-
-    ranks 'torchrun': as torch.distributed says where it is initialized, else RANK and WORLD_SIZE of the environment. Where it is initialized the ranks
-    compare their seeds: those that the caller split already would be split twice. group: a garner.torch.Ranks that is known."""
-    if not isinstance(ranks, str):
-        if (rank is None) != (ranks is None):
-            raise UsageError(f"{'rank' if ranks is None else 'ranks'} is set and {'ranks' if ranks is None else 'rank'} is not; pass both, or leave both out")
-        rank, ranks = (0, 1) if rank is None else (counted(rank, "rank"), counted(ranks, "ranks"))
-    elif ranks != "torchrun" or rank is not None:
-        raise UsageError(f"rank={told(rank)}, ranks='{ranks}': use two numbers, or ranks='torchrun' alone")
-    else:
-        world = sys.modules.get("torch.distributed")
-        if world is not None and world.is_available() and world.is_initialized():
-            if group is None:
-                from .ranks import ranks as group_of
-                group = group_of()
-            rank, ranks = group.rank, group.size
-            group.require_same(f"{what}, with ranks='torchrun'", _digest(seeds), f"give all ranks the same {what}, or leave ranks= out where the script splits them")
-        else:
-            rank, ranks = (_environment(name) for name in ("RANK", "WORLD_SIZE"))
-            if (rank is None) != (ranks is None):
-                raise UsageError(f"ranks='torchrun': the environment has {'WORLD_SIZE' if rank is None else 'RANK'} alone; start the script by torchrun, or "
-                                 "initialize torch.distributed first")
-            rank, ranks = (0, 1) if rank is None else (rank, ranks)
-    if not 0 <= rank < ranks:
-        raise UsageError(f"rank {rank} of {ranks}: ranks count from 0")
-    return rank, ranks
-
-
-def _environment(name: str) -> int | None:
-    said = os.environ.get(name)
-    if said is not None and not said.isdecimal():
-        raise UsageError(f"the environment says {name}='{said}', and torchrun says a number; unset it, or use rank and ranks as numbers")
-    return None if said is None else int(said)
-
-
-def _digest(seeds: Any) -> str:
-    """How many there are, and a number that differs with them: of a million of them at the most."""
-    if seeds is None:
-        return "all"
-    found = host(seeds, "seeds").reshape(-1)
-    if found.dtype.kind == "b":
-        found = np.flatnonzero(found)
-    some = np.ascontiguousarray(found[::max(1, found.size >> 20)], np.int64)
-    return f"{found.size} of digest {hashlib.sha256(some.tobytes()).hexdigest()[:8]}"

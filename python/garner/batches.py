@@ -18,20 +18,13 @@ from ._arguments import keywords_of, renew, require_known, takes_old_names
 from ._garner import BlockSampler, Graph, HeteroGraph, SplitSampler
 from .errors import InputError, UsageError
 from .operators import Edges
-from .pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, own_rows, rows_of, tensor_of
+from .pipeline import Ahead, Budget, Field, ahead_options, drawn_seed, mixed, own_rows, rows_of, tensor_of, window_alone
 from .remote import RemoteRows
+from .shares import share_of_seeds
 from .split import Draws, RemoteGraph, most_together, windows_ahead
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-def window_alone(said: Mapping[str, Any]) -> None:
-    """Refuses options of garner.Loader for a graph that is split over ranks, which samples without it."""
-    for name in said:
-        if name != "window":
-            raise UsageError(f"loading: '{name}' is not over a graph that is split; use window alone")
-
 
 Each = TypeVar("Each")  # a tensor, or of several types a dict of them
 Counts = TypeVar("Counts")
@@ -93,19 +86,6 @@ class HeteroMiniBatch(AnyMiniBatch[dict[Any, torch.Tensor], dict[Any, list[int]]
         return [dict(zip(hops, of_hop)) for of_hop in zip(*hops.values())] or [self.edge_index]
 
 
-@dataclasses.dataclass
-class Links:
-    """What mini-batches of links begin at: row -> col, between nodes of these types."""
-
-    row: torch.Tensor
-    col: torch.Tensor
-    label: torch.Tensor | None
-    types: tuple[Any, Any]
-    negatives: Any
-    node_time: dict[Any, torch.Tensor]
-    disjoint: bool
-
-
 class Loader(Generic[Batch]):
     """Made by garner.torch.loader. len() mini-batches an epoch; `epoch` is the one that comes next, and may be set. state_dict() and
     load_state_dict(): where it is; the loader that takes them goes on with the very next mini-batch."""
@@ -119,7 +99,7 @@ class Loader(Generic[Batch]):
                  shuffle: bool, drop_last: bool,
                  seed: int | None, seed_times: torch.Tensor | None, rank: int, ranks: int, loading: dict[str, Any] | None = None,
                  cache: Budget | None = None, num_nodes: Mapping[Any, int] = {}, relations: Sequence[Any] = (None,), seed_type: Any = None,
-                 of_links: Links | None = None, edge_attr: dict[Any, Any] = {}, edge_numbers: Mapping[Any, Any] = {}) -> None:
+                 of_links: links.Links | None = None, edge_attr: dict[Any, Any] = {}, edge_numbers: Mapping[Any, Any] = {}) -> None:
         """make_sampler: None: of a graph that is split over ranks, whose `draws` whoever makes it sets. x, y, num_nodes: by type, None where there is
         one. seeds: of seed_type; of links their sources. edge_attr: by relation; edge_numbers: of the entries of its lists, by which it has rows."""
         self._make_sampler = make_sampler
@@ -459,8 +439,8 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
             raise UsageError(f"y: its rows are of the seeds, and none is of type {t!r}; give y of {kind!r}, and rows of others in x")
     if seed_times is not None:
         seed_times = _checks.tensor(_checks.times(seed_times, "seed_times", chosen.numel(), each), "seed_times")
-    rank, ranks = _checks.ranks(rank, ranks, chosen if of_links is None else torch.cat([of_links.row, of_links.col]), each,
-                                group=graph.group if isinstance(graph, RemoteGraph) else None)
+    rank, ranks = share_of_seeds(rank, ranks, chosen if of_links is None else torch.cat([of_links.row, of_links.col]), each,
+                                 group=graph.group if isinstance(graph, RemoteGraph) else None)
     if drop_last and -(-chosen.numel() // ranks) < batch_size and ranks > 1:
         raise UsageError(f"{-(-chosen.numel() // ranks)} seeds per rank do not fill one mini-batch of {batch_size}, and drop_last leaves smaller ones out; use a smaller batch_size")
     automatic = device is None
@@ -514,7 +494,7 @@ def _require_kinds(graph: Any, options: dict[str, Any], **flags: Any) -> None:
 
 
 def _links(graph: Any, relations: hetero.Relations | None, num_nodes: Mapping[Any, int], seeds: Any, seed_times: Any, given: Any, label: Any,
-           neg_sampling: Any, options: Mapping[str, Any]) -> Links | None:
+           neg_sampling: Any, options: Mapping[str, Any]) -> links.Links | None:
     """What edge_label_index= and its companions hold; None: mini-batches begin at nodes."""
     temporal, times = options.get("temporal") is not None, options.get("times")
     if seed_times is not None and not temporal and not isinstance(graph, RemoteGraph):
@@ -546,8 +526,8 @@ def _links(graph: Any, relations: hetero.Relations | None, num_nodes: Mapping[An
     if temporal and seed_times is None:
         raise UsageError("temporal: links have no times; give seed_times=, one a link")
     node_time = {t: at for t, at in times.items() if t in num_nodes} if isinstance(times, Mapping) else {} if times is None else {None: times}
-    return Links(row, col, label, types, negatives, {t: _checks.tensor(_checks.times(at, "times"), "times") for t, at in node_time.items()},
-                 temporal or bool(options.get("disjoint")))
+    return links.Links(row, col, label, types, negatives, {t: _checks.tensor(_checks.times(at, "times"), "times") for t, at in node_time.items()},
+                       temporal or bool(options.get("disjoint")))
 
 
 def _over_ranks(graph: RemoteGraph, fanouts: list[int], device: Any, options: dict[str, Any], made: Loader[MiniBatch]) -> Loader[MiniBatch]:

@@ -112,13 +112,13 @@ class Embedding(torch.nn.Module):
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
-        for name in ["weight", *self.table._table.states]:
+        for name in ["weight", *learned.states_of(self.table)]:
             destination[prefix + name] = torch.from_numpy(self.table.read(name))
         destination[prefix + "steps"] = torch.tensor(self.table.steps)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],
                               unexpected_keys: list[str], error_msgs: list[str]) -> None:
-        names = ["weight", *self.table._table.states]
+        names = ["weight", *learned.states_of(self.table)]
         known = {prefix + name for name in [*names, "steps"]}
         missing_keys += [key for key in sorted(known) if key not in state_dict]
         if strict:
@@ -132,7 +132,7 @@ class Embedding(torch.nn.Module):
                 continue
             self.table.write(value.detach().cpu().to(torch.float32).numpy(), name)
         if prefix + "steps" in state_dict:
-            self.table._table.steps = int(state_dict[prefix + "steps"])
+            learned.count_from(self.table, int(state_dict[prefix + "steps"]))
 
 
 def _edges_of(edges: Any, hops: int | None, sources: int, device: torch.device, grouped: bool) -> Edges:

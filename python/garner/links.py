@@ -83,6 +83,19 @@ def negatives_of(given: Any, sources: int, targets: int) -> Any:
 
 
 @dataclasses.dataclass
+class Links:
+    """What mini-batches of links begin at: row -> col, between nodes of these types."""
+
+    row: torch.Tensor
+    col: torch.Tensor
+    label: torch.Tensor | None
+    types: tuple[Any, Any]
+    negatives: Any
+    node_time: dict[Any, torch.Tensor]
+    disjoint: bool
+
+
+@dataclasses.dataclass
 class Seeds:
     """What a mini-batch begins at: nodes and their times, by type. `trees`: of disjoint links: how many seeds one end has, and how many links.
     `told`: what else the mini-batch says of them."""

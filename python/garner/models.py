@@ -12,7 +12,7 @@ from . import _checks, _garner
 from ._arguments import has_old_names, spoken, takes_old_names
 from ._garner import Graph, Model
 from .errors import UsageError
-from .tables import Tiered
+from .tables import Tiered, place_of
 
 
 def _host(array: Any, name: str) -> Any:
@@ -84,7 +84,7 @@ class Training:
                                                                           "; give a list, as [0, 1]"))
             device, options["devices"] = devices[0], list(devices)
         if device is None:
-            device = features._table.device if isinstance(features, Tiered) else "cuda:0" if _garner.info()["devices"] else "cpu"
+            device = place_of(features) if isinstance(features, Tiered) else "cuda:0" if _garner.info()["devices"] else "cpu"
         if not str(device).startswith(("host", "cpu", "simulated")):
             graph.to(device)  # no change where it can be read there
         self.epochs: list[dict[str, Any]] = []
@@ -178,7 +178,7 @@ def predict(model: Model | str | os.PathLike[str], graph: Graph, features: Any, 
     side, weighted: as it was trained. Errors: InputError where rows and model do not go together.
     """
     if not isinstance(model, Model):
-        model = read_model(model, features._table.device if isinstance(features, Tiered) else "cpu")
+        model = read_model(model, place_of(features) if isinstance(features, Tiered) else "cpu")
     if not model.device.startswith(("cpu", "simulated")):
         graph.to(model.device)
     scores: npt.NDArray[np.float32] = spoken(_garner._predict, "predict")(model, graph, features, side, weighted, math)

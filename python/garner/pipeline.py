@@ -18,9 +18,11 @@ import torch
 import torch.utils.data
 import torch.utils.dlpack
 
-from . import _checks, _garner, tables
+from . import _checks, _garner
 from ._arguments import caller_level, renew, warn_of
 from .errors import DeviceError, Error, KindError, OutOfMemory, UsageError, in_python
+from .making import tiered
+from .tables import Tiered, kind_of, place_of
 
 loading_options = ("prefetch", "window", "strategy", "window_bytes", "cache", "reads", "merge_reads", "multiprocessors", "keep_times")
 _choices = {"strategy": ("automatic", "window", "tiered", "zero_copy", "staged"), "cache": ("next-use", "window", "clock", "pinned"), "reads": ("prefetch", "kernels")}
@@ -70,6 +72,13 @@ def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
     return found
 
 
+def window_alone(said: Mapping[str, Any]) -> None:
+    """Refuses options of garner.Loader for a graph that is split over ranks, which samples without it."""
+    for name in said:
+        if name != "window":
+            raise UsageError(f"loading: '{name}' is not over a graph that is split; use window alone")
+
+
 def device_of(asked: Any, values: Sequence[Any], name: str = "device") -> Any:
     """Where a loader samples and gathers: as the keyword `name` sets it; None: where the first of these tables or
     tensors on a GPU lies, 'cpu' where a table was made for it, else torch's current GPU; without a GPU, and in a worker of torch, 'cpu'."""
@@ -77,8 +86,8 @@ def device_of(asked: Any, values: Sequence[Any], name: str = "device") -> Any:
         return _there_is(asked, name)
     if not _garner.info()["devices"] or not torch.cuda.is_available() or torch.utils.data.get_worker_info() is not None:
         return "cpu"
-    at = [str(value.device) for value in values if isinstance(value, (torch.Tensor, tables.Tiered))]
-    made = [value._table.device for value in values if isinstance(value, tables.Tiered)]
+    at = [str(value.device) for value in values if isinstance(value, (torch.Tensor, Tiered))]
+    made = [place_of(value) for value in values if isinstance(value, Tiered)]
     return next((d for d in at if d.startswith("cuda")), made[0] if made else f"cuda:{torch.cuda.current_device()}")
 
 
@@ -170,10 +179,10 @@ no_rows = "it has no rows"
 
 def _refusal(value: Any, device: str) -> str | None:
     """Why rows of this cannot be gathered at this device as they lie; None: they can."""
-    if isinstance(value, tables.Tiered):
-        if value._table.device != device:
+    if isinstance(value, Tiered):
+        if place_of(value) != device:
             return f"its table gathers on {value.device}; make it for the loader's device"
-        return None if getattr(torch, value._table.kind, None) in _plain else f"torch has no {value._table.kind}"
+        return None if getattr(torch, kind_of(value), None) in _plain else f"torch has no {kind_of(value)}"
     if isinstance(value, np.ndarray) and value.dtype.names is None:
         if not value.flags.c_contiguous or getattr(torch, value.dtype.name, None) not in _plain or not value.dtype.isnative:
             return "the array is not contiguous, or of numbers that torch has not"
@@ -214,7 +223,7 @@ class Tables:
             why = _refusal(field.value, device)
             if why is not None:
                 self.left[field] = why
-            elif isinstance(field.value, tables.Tiered):
+            elif isinstance(field.value, Tiered):
                 self.of[field] = field.value
             else:
                 todo.append(field)
@@ -224,7 +233,7 @@ class Tables:
                 kept = budget.take(value.nbytes)
             try:
                 some = None if kept in (None, 0, value.nbytes) else scores(field)
-                self.of[field] = tables.tiered(value, device=device, feature_cache=kept, scores=some)
+                self.of[field] = tiered(value, device=device, feature_cache=kept, scores=some)
             except (OutOfMemory, DeviceError) as e:
                 self.left[field] = f"its {value.nbytes} bytes could not be registered for {device} ({e})"
 
@@ -340,7 +349,7 @@ def rows_of(features: Any, index: Any) -> Any:
     """Rows of a tensor, an array or a table; of an array and a table as tensors."""
     if isinstance(index, slice) and index == slice(None):
         return features
-    if isinstance(index, torch.Tensor) and not isinstance(features, tables.Tiered):
+    if isinstance(index, torch.Tensor) and not isinstance(features, Tiered):
         if isinstance(features, np.ndarray):
             return torch.from_numpy(features[index.cpu().numpy()])
         return features[index.to(features.device)]

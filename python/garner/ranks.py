@@ -6,6 +6,7 @@ fails. A rank whose number stands still is dead, and one whose exchanges are beh
 from __future__ import annotations
 
 import atexit
+import contextlib
 import datetime
 import gc
 import hashlib
@@ -17,7 +18,7 @@ import socket
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -140,9 +141,17 @@ class Ranks:
         self._under_way.add(work)
         return work
 
-    def named(self) -> _Named:
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
         """A context for work that fails when another rank is dead or timed out: the error is a RankError then."""
-        return _Named(self)
+        if self._failed:
+            raise RankError(self._failed)
+        try:
+            yield
+        except RuntimeError as e:
+            if isinstance(e, Error):
+                raise
+            raise self.why(e) from e
 
     def __enter__(self) -> Ranks:
         return self
@@ -279,19 +288,6 @@ def _within(seconds: float, call: Callable[[], Any]) -> Any:
     thread.start()
     thread.join(seconds)
     return found[0] if found else None
-
-
-class _Named:
-    def __init__(self, ranks: Ranks) -> None:
-        self._ranks = ranks
-
-    def __enter__(self) -> None:
-        if self._ranks._failed:
-            raise RankError(self._ranks._failed)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(error, RuntimeError) and not isinstance(error, Error):
-            raise self._ranks.why(error) from error
 
 
 def _world() -> Any:

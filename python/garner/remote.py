@@ -13,10 +13,11 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from . import _checks, tables
+from . import _checks
 from ._arguments import has_old_names
 from .errors import IdError, UsageError
 from .ranks import Ranks, Work, ranks as ranks_of
+from .tables import Tiered
 
 
 class _Asked:
@@ -79,7 +80,7 @@ class RemoteRows:
     def _rows_at(self, at: torch.Tensor) -> torch.Tensor:
         if isinstance(self._mine, np.ndarray):
             return torch.from_numpy(self._mine[at.cpu().numpy()])
-        if isinstance(self._mine, torch.Tensor) and not isinstance(self._mine, tables.Tiered):
+        if isinstance(self._mine, torch.Tensor) and not isinstance(self._mine, Tiered):
             return self._mine.index_select(0, at.to(self._mine.device))
         found: torch.Tensor = self._mine[at]
         return found

@@ -9,8 +9,9 @@ import numpy as np
 from . import _checks, _garner
 from ._arguments import has_old_names, spoken, takes_old_names
 from ._garner import UpdateRun
+from .arrays import addressed, library_of
 from .errors import UsageError
-from .tables import TierRows, _library, addressed
+from .tables import TierRows
 
 
 @has_old_names
@@ -50,7 +51,7 @@ class Embedding:
 
     def gather(self, ids: Any) -> Any:
         """Rows of ids (whole numbers of any shape): of the library of ids, on their device. Errors: IdError names an id outside the table."""
-        library = _library(ids)
+        library = library_of(ids)
         ids = library.ids(ids, len(self))
         (at,), (out,), stream, done = library.bring(self._table.device_index, [ids], [None], [(*ids.shape, self._table.width)], "float32")
         self._table.gather(addressed(at, ids), out, stream)
@@ -63,7 +64,7 @@ class Embedding:
         """One step: gradients[k], of shape (*ids.shape, width), is of the row ids[k]; those of one row are summed in the order of their positions.
         Only these rows change. lr_decay: of adagrad; betas: of adam; eps: None: as torch (adagrad 1e-10, adam 1e-8).
         Errors: IdError for an id outside the table, InputError for a row whose gradient is not finite; then nothing has changed."""
-        library = _library(gradients, ids)
+        library = library_of(gradients, ids)
         ids = library.ids(ids, len(self))
         gradients = library.floats(gradients, "gradients")
         if tuple(gradients.shape) != (*ids.shape, self._table.width):
@@ -91,6 +92,16 @@ class Embedding:
     def load(self, file: str | os.PathLike[str]) -> None:
         """From such a file, bit for bit, wherever its rows lay. Errors: InputError for one of another table or optimizer, or a damaged one."""
         self._table.load(file)
+
+
+def states_of(table: Embedding) -> list[str]:
+    """Names of what its optimizer keeps of a row."""
+    return table._table.states
+
+
+def count_from(table: Embedding, steps: int) -> None:
+    """So many steps have been done: of a table whose rows and state came from elsewhere."""
+    table._table.steps = steps
 
 
 @takes_old_names

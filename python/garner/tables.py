@@ -1,5 +1,5 @@
-"""Feature tables: what garner.unified and garner.tiered give. Ids and rows are arrays of NumPy, torch or CuPy; which of them, a library
-object below (or garner.torch) knows. The work is done by _garner.Table, on addresses."""
+"""Feature tables: what garner.tiered gives. Ids and rows are arrays of NumPy, torch or CuPy; which of them, a library object of arrays.py
+knows. The work is done by _garner.Table, on addresses."""
 from __future__ import annotations
 
 import functools
@@ -7,16 +7,15 @@ import math
 import multiprocessing.util
 import operator
 import os
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, SupportsIndex, TypeVar, cast, overload
 
 import numpy as np
 
-from . import _checks, _garner, pieces
+from . import _checks, _garner
 from ._arguments import has_old_names, takes_old_names
-from ._garner import GatherRun, Graph, Shared, Unified
+from ._garner import GatherRun, Shared
+from .arrays import addressed, library_of, numpy
 from .errors import IdError, InputError, UsageError
 
 if TYPE_CHECKING:  # none of these is needed to run
@@ -24,154 +23,13 @@ if TYPE_CHECKING:  # none of these is needed to run
     import torch
     from typing_extensions import Self
 
-# Addresses of ids and of rows where the table gathers, the stream, and what brings the rows to the device of ids.
-Brought = tuple[list[int], list[int], int, "Callable[[], list[Any]]"]
 Rows = TypeVar("Rows")  # what slices of a table are: of the library that it was made of
-
-# What libgarner takes as it is. Its ids of 4 bytes are signed, so uint32 is widened.
-_whole = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64))
+makers: dict[str, Callable[..., Any]] = {}  # making.py, which stands above, puts "tiered" and "face" here: they make a copy, and a table that was pickled
 
 
-class _NumPy:
-    """Ids and rows of the host. A device reads and writes them in place: they are pinned for the call."""
-
-    def ids(self, ids: Any, rows: int) -> Any:
-        ids = _checks.host(ids, "ids", "whole numbers or bools")
-        if _checks.is_mask(ids, rows):
-            return np.flatnonzero(ids)
-        if ids.dtype not in _whole:
-            ids = ids.astype(np.int64)
-        return ids if ids.flags.c_contiguous and ids.flags.aligned else ids.copy(order="C")
-
-    def floats(self, numbers: Any, name: str) -> Any:
-        return np.ascontiguousarray(_checks.real(_checks.host(numbers, name), name), np.float32)
-
-    def row_type(self, kind: str) -> Any:
-        if kind != "bfloat16":
-            return np.dtype(kind)
-        try:
-            import ml_dtypes  # type: ignore[import-not-found, unused-ignore]
-        except ImportError:
-            raise UsageError("NumPy knows no bfloat16; use dtype='f32', give ids as torch tensors, or install ml_dtypes") from None
-        return np.dtype(ml_dtypes.bfloat16)
-
-    def device(self, name: str) -> Any:
-        return name
-
-    def wait(self, device: int) -> None:
-        """Until ids are where bring() brought them, for a call without a stream."""
-
-    def whole(self, out: Any) -> bool:
-        return isinstance(out, np.ndarray) and out.flags.c_contiguous and out.flags.writeable
-
-    def bring(self, device: int, ids: list[Any], outs: list[Any], shapes: list[tuple[int, ...]], kind: str) -> Brought:
-        outs = [np.empty(shape, self.row_type(kind)) if out is None else out for out, shape in zip(outs, shapes)]
-        if device < 0:
-            return [i.ctypes.data for i in ids], [o.ctypes.data for o in outs], 0, lambda: outs
-        pinned = [[Unified(a.reshape(-1).view(np.uint8), device) if a.size else None for a in arrays] for arrays in (ids, outs)]
-        near = [[p.address if p else 0 for p in some] for some in pinned]
-
-        def done(pinned: list[Any] = pinned) -> list[Any]:
-            pinned.clear()
-            return outs
-
-        return near[0], near[1], 0, done
-
-
-class _CuPy:
-    """Ids and rows of a device, on the stream that CuPy works on."""
-
-    def __init__(self) -> None:
-        import cupy  # type: ignore[import-not-found, import-untyped, unused-ignore]
-        self.cupy: Any = cupy
-
-    def ids(self, ids: Any, rows: int) -> Any:
-        if _checks.is_mask(ids, rows):
-            return self.cupy.flatnonzero(ids)
-        if ids.dtype not in _whole:
-            ids = ids.astype(np.int64)
-        return self.cupy.ascontiguousarray(ids).reshape(ids.shape)
-
-    def floats(self, numbers: Any, name: str) -> Any:
-        return self.cupy.ascontiguousarray(_checks.real(numbers, name), np.float32)
-
-    def row_type(self, kind: str) -> Any:
-        return _numpy.row_type(kind)
-
-    def device(self, name: str) -> Any:
-        return name
-
-    def wait(self, device: int) -> None:
-        if device >= 0:
-            self.cupy.cuda.Device(device).synchronize()
-
-    def whole(self, out: Any) -> bool:
-        return isinstance(out, self.cupy.ndarray) and out.flags.c_contiguous
-
-    def bring(self, device: int, ids: list[Any], outs: list[Any], shapes: list[tuple[int, ...]], kind: str) -> Brought:
-        cupy, numpy = self.cupy, _NumPy()
-        homes = [i.device.id for i in ids]
-        if device < 0:
-            near = [cupy.asnumpy(i) for i in ids]
-            at, to, stream, done = numpy.bring(-1, near, [None] * len(ids), shapes, kind)
-
-            def back(near: list[Any] = near) -> list[Any]:
-                rows = done()
-                near.clear()  # until here the gather may read them
-                for k, home in enumerate(homes):
-                    with cupy.cuda.Device(home):
-                        if outs[k] is None:
-                            outs[k] = cupy.asarray(rows[k])
-                        else:
-                            outs[k].set(rows[k])
-                return outs
-
-            return at, to, stream, back
-        with cupy.cuda.Device(device):
-            near = [cupy.asarray(i) for i in ids]
-            rows = [cupy.empty(shape, self.row_type(kind)) if out is None or out.device.id != device else out
-                    for out, shape in zip(outs, shapes)]
-            stream = cupy.cuda.get_current_stream().ptr or 1  # 1: the default stream by name
-
-        def home(near: list[Any] = near) -> list[Any]:
-            near.clear()  # until here the gather may read them; CuPy's pool gives their memory out again in the order of the stream
-            for k, at in enumerate(homes):
-                if outs[k] is None and at == device:
-                    outs[k] = rows[k]
-                elif outs[k] is not rows[k]:
-                    cupy.cuda.Device(device).synchronize()
-                    with cupy.cuda.Device(at):
-                        if outs[k] is None:
-                            outs[k] = cupy.asarray(rows[k])
-                        else:
-                            outs[k][...] = cupy.asarray(rows[k])
-            return outs
-
-        return [i.data.ptr for i in near], [r.data.ptr for r in rows], stream, home
-
-
-_numpy = _NumPy()
-
-
-def _is_torch(array: Any) -> bool:
-    return type(array).__module__.split(".")[0] == "torch"
-
-
-def _library(*arrays: Any) -> Any:
-    """The library of the first array that belongs to one; NumPy's for lists and numbers."""
-    for array in arrays:
-        if _is_torch(array):
-            from .torch import library
-            return library
-        if type(array).__module__.split(".")[0] == "cupy":
-            return _CuPy()
-    return _numpy
-
-
-def addressed(address: int, ids: Any) -> tuple[int, int, int, bool]:
-    """Ids as _garner takes them: address, count, bytes of one, whether unsigned."""
-    count, width = (ids.numel(), ids.element_size()) if hasattr(ids, "numel") else (ids.size, ids.itemsize)
-    return address, count, width, str(ids.dtype).endswith("uint64")
+def refuse(what: str) -> NoReturn:
+    raise UsageError(f"{what}: a tiered table is not one tensor, its rows lie in several memories; gather what you need, table[ids], or "
+                     "call table.numpy() for a copy of all rows")
 
 
 def _conversion(dtype: Any, kind: str) -> tuple[str | None, str]:
@@ -295,7 +153,7 @@ class Tiered(Generic[Rows]):
 
     def numpy(self) -> npt.NDArray[Any]:
         """A copy of all rows as a NumPy array."""
-        return cast("npt.NDArray[Any]", self._gather(_numpy, [np.arange(len(self))])[0])
+        return cast("npt.NDArray[Any]", self._gather(numpy, [np.arange(len(self))])[0])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is not True:
@@ -306,13 +164,8 @@ class Tiered(Generic[Rows]):
     def __setitem__(self, ids: Any, rows: Any) -> None:
         raise UsageError("a tiered table is read, not written; change what it is made of, then make it again")
 
-    @staticmethod
-    def _refuse(what: str) -> NoReturn:
-        raise UsageError(f"{what}: a tiered table is not one tensor, its rows lie in several memories; gather what you need, table[ids], or "
-                         "call table.numpy() for a copy of all rows")
-
     def __dlpack__(self, **how: Any) -> NoReturn:
-        self._refuse("__dlpack__")
+        refuse("__dlpack__")
 
     def __copy__(self) -> Self:
         return self._twin(self._table, self._made)
@@ -321,7 +174,7 @@ class Tiered(Generic[Rows]):
         return self._twin(self._table, self._made)
 
     def _twin(self, table: _garner.Table, made: dict[str, Any]) -> Self:
-        return cast("Self", _face(table, self._source, made))
+        return cast("Self", makers["face"](table, self._source, made))
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         made = dict(self._made)
@@ -392,13 +245,13 @@ class Tiered(Generic[Rows]):
     def masked_select(self, mask: Any) -> Any:
         """As torch asks: the elements of the rows that are true, one after the other. mask: one bool per row, of shape (rows, 1, ...)."""
         if tuple(mask.shape) != (len(self),) + (1,) * (self.ndim - 1):
-            self._refuse(f"masked_select by a mask of shape {tuple(mask.shape)}")
+            refuse(f"masked_select by a mask of shape {tuple(mask.shape)}")
         return self.gather(mask.reshape(-1)).reshape(-1)
 
     def narrow(self, dim: int, start: int, length: int) -> Rows:
         """As torch asks: table[start:start + length]; dim 0."""
         if dim not in (0, -self.ndim) or not 0 <= start <= start + length <= len(self):
-            self._refuse(f"narrow({dim}, {start}, {length})")
+            refuse(f"narrow({dim}, {start}, {length})")
         return self[start:start + length]
 
     @overload
@@ -421,7 +274,7 @@ class Tiered(Generic[Rows]):
         order that is named; where none is, unless even that would show)
         On a device the rows are there when the current stream of the library of ids has come so far.
         """
-        return self._gather(_library(ids, out), [ids], [out], dtype, strategy=strategy, order=order, duplicates=duplicates, scales=scales,
+        return self._gather(library_of(ids, out), [ids], [out], dtype, strategy=strategy, order=order, duplicates=duplicates, scales=scales,
                             multiprocessors=multiprocessors)[0]
 
     @takes_old_names
@@ -435,7 +288,7 @@ class Tiered(Generic[Rows]):
             raise UsageError(f"{len(outs)} outs for {len(batches)} mini-batches; give each one")
         if not batches:
             return []
-        return self._gather(_library(*batches), batches, outs, dtype, strategy=strategy, order=order, duplicates=duplicates, scales=scales,
+        return self._gather(library_of(*batches), batches, outs, dtype, strategy=strategy, order=order, duplicates=duplicates, scales=scales,
                             multiprocessors=multiprocessors)
 
     @takes_old_names
@@ -450,7 +303,7 @@ class Tiered(Generic[Rows]):
 
     def hits(self, ids: Any) -> TierRows:
         """How many of the rows of ids lie in each tier: a TierRows. A pass over the ids."""
-        library = _library(ids)
+        library = library_of(ids)
         flat = library.ids(ids, len(self))
         near, _, _, done = library.bring(self._table.device_index, [flat], [None], [(0,)], "uint8")
         library.wait(self._table.device_index)
@@ -473,121 +326,14 @@ class Tiered(Generic[Rows]):
         return cast("list[Any]", done())
 
 
-def _contiguous(array: Any, what: str) -> Any:
-    """Itself, or a copy, with a warning."""
-    _checks.table(array, what)
-    if _is_torch(array):
-        whole, copy = array.is_contiguous(), array.contiguous
-    elif isinstance(array, np.ndarray):
-        whole, copy = array.flags.c_contiguous, lambda: np.ascontiguousarray(array)
-    else:
-        return array
-    if whole:
-        return array
-    warnings.warn(f"{what}: the array is not contiguous and was copied ({array.nbytes} bytes); the table does not see later changes of it",
-                  RuntimeWarning, stacklevel=3)
-    return copy()
+def place_of(table: Tiered[Any]) -> str:
+    """The device that gathers, as libgarner names it."""
+    return table._table.device
 
 
-def unified(array: Any, device: Any = None) -> Unified:
-    """A host array that a device reads in place: pinned and mapped, not copied.
-
-    array: of the host: NumPy, a CPU tensor of torch, anything with DLPack, a garner.Shared; any numbers, any shape; one that is not
-    contiguous is copied, with a RuntimeWarning. device: 0, 'cuda:1', ...; None: device 0, or the host alone on a machine that lacks one.
-    Result: Unified, which torch.from_dlpack, cupy.from_dlpack (as an array of the device) and numpy.from_dlpack(..., device="cpu") take;
-    garner.torch.unified gives the tensor at once. The memory is unpinned with its last owner.
-    Errors: OutOfMemory where the system refuses to pin (the message names the limit), UsageError for an empty array, DeviceError.
-    Source: the unified tensor of PyTorch-Direct (PVLDB 14(11) 2021; chapter 3 of Min's dissertation).
-    """
-    if isinstance(array, Tiered):
-        raise UsageError("unified: this is a tiered table, whose rows lie in several memories; give the array that it was made of")
-    array = _contiguous(array, "unified")
-    pieces.map_for(array, 0 if device is None else device)
-    return Unified(array, device)
-
-
-_elements = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "int64": "i64", "uint8": "u8"}
-
-
-@overload
-def tiered(features: torch.Tensor, feature_cache: int | str | None = None, peer_cache: int | str | None = None,
-           peers: Sequence[int] | None = None, scores: Any = None, device: Any = None, scales: Any = None, group: str | None = None,
-           timeout: float = 60, dtype: Any = None, host_cache: int | str | None = None,
-           file_cache: int | str | None = None) -> Tiered[torch.Tensor]: ...
-@overload
-def tiered(features: npt.NDArray[Any] | str | bytes | os.PathLike[str] | Shared, feature_cache: int | str | None = None,
-           peer_cache: int | str | None = None, peers: Sequence[int] | None = None, scores: Any = None, device: Any = None, scales: Any = None,
-           group: str | None = None, timeout: float = 60, dtype: Any = None, host_cache: int | str | None = None,
-           file_cache: int | str | None = None) -> Tiered[npt.NDArray[Any]]: ...
-
-
-@takes_old_names
-def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: int | str | None = None, peers: Sequence[int] | None = None,
-           scores: Any = None, device: Any = None, scales: Any = None, group: str | None = None, timeout: float = 60,
-           dtype: Any = None, host_cache: int | str | None = None, file_cache: int | str | None = None) -> Tiered[Any]:
-    """A feature table whose hottest rows lie in GPU memory and the rest in host memory: features[ids] as before, at the speed of the link.
-
-    features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy or .gnt file;
-    one that is not contiguous is copied, with a RuntimeWarning. f32, f16, bf16, i8, i64 and bytes are known; f16, bf16 and i8 can be
-    converted by a gather. Rows of other numbers come bit for bit, in their dtype. A file of other elements (void, text) comes as uint8,
-    with a RuntimeWarning.
-    dtype: what the elements are, whatever the array or file calls them: 'f32', 'f16', 'bf16', 'i8', 'i64' or 'u8', of as many bytes (or
-    from or to bytes); nothing is converted. NumPy's files have no name for bfloat16 (ml_dtypes writes '<V2'): use 'bf16'.
-    feature_cache: bytes of rows kept in GPU memory, as "8GiB"; None: from what is free. peers, peer_cache: devices with fast links to each
-    other, and the bytes of rows that each holds for all. scores: shape (rows,), float32: which rows are the hottest; None: the first.
-    host_cache: for a file: so many bytes of its hottest rows are kept in host memory, the others stay in the file; of these file_cache bytes (None: a
-    quarter) are for rows that come from the file and stay a while. The rows of a feature file (.gnt) always stay in it. None: an .npy file is read or mapped.
-    scales: i8: shape (rows,), float32. device: where gathers run: 'cuda:1', 'cpu', 'simulated'; None: the first GPU, else 'cpu'.
-    group: a name: the peers are processes, one a device: each calls this with the same table, scores, peers and group and its own device, and
-    holds its share of the rows. They wait for each other, at most timeout for all to come. Finish together (a barrier) before the first
-    process exits: once one has ended, gathers are DeviceError. For several devices in one process: Tiered.for_device.
-    Result: Tiered. Errors: OutOfMemory where a budget or the system refuses, UsageError where options contradict each other, InputError for a
-    file that lies.
-    Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).
-    """
-    if isinstance(features, Tiered):
-        raise UsageError("features are a tiered table already")
-    if hasattr(features, "__fspath__"):
-        features = os.fspath(features)
-    if features is None:
-        raise TypeError("features=None; give a NumPy array, a tensor of numbers, or the name of an .npy file")
-    if peers is not None:
-        try:
-            peers = [operator.index(peer) for peer in peers]
-        except TypeError:
-            raise TypeError(f"peers={_checks.told(peers)}: give a list of devices by their numbers, as [0, 1]") from None
-        if any(not 0 <= peer < 1 << 31 for peer in peers):
-            raise UsageError(f"peers={peers}: devices count from 0, and there are not so many")
-    features = features if isinstance(features, (str, bytes)) else _contiguous(features, "tiered")
-    if dtype is not None:
-        name = str(getattr(dtype, "__name__", dtype)).rsplit(".", 1)[-1]
-        dtype = _elements.get(name, name)
-    source = features
-    if isinstance(features, np.ndarray) and features.dtype.name == "bfloat16":  # of ml_dtypes, which NumPy cannot hand over
-        features, dtype = features.view(np.uint16), dtype or "bf16"
-    elif dtype is not None and isinstance(features, np.ndarray) and features.dtype.kind == "V" and features.dtype.names is None \
-            and features.dtype.itemsize in (1, 2, 4, 8):  # bytes without a name, as numpy.load gives the '<V2' of ml_dtypes
-        features = features.view(f"u{features.dtype.itemsize}")
-    if scores is not None:
-        scores = _checks.floats(scores, "scores")
-    _seconds(timeout)
-    if group is not None and not isinstance(group, str):
-        raise TypeError(f"group={_checks.told(group)}: processes meet under a name, a string")
-    pieces.map_for(features, device)
-    table = _garner.Table(features, device, feature_cache, peer_cache, peers, scores, scales, group, timeout, dtype,
-                          host_cache, file_cache)
-    return _face(table, _library(source), dict(
-        features=source, feature_cache=feature_cache, peer_cache=peer_cache, peers=peers, scores=scores, device=device, scales=scales,
-        group=group, timeout=timeout, dtype=dtype, host_cache=host_cache, file_cache=file_cache))
-
-
-def _face(table: _garner.Table, library: Any, made: dict[str, Any]) -> Tiered[Any]:
-    """A Tiered over it: where torch is imported one that is a torch.Tensor too, so that torch's functions see its rows."""
-    if "torch" in sys.modules:
-        from . import torch
-        if (kind := torch.known(table.kind)) is not None:
-            return torch.TieredTensor(table, library, made, kind)
-    return Tiered(table, library, made)
+def kind_of(table: Tiered[Any]) -> str:
+    """What its elements are, as 'float32'."""
+    return table._table.kind
 
 
 def _again(made: dict[str, Any], shape: tuple[int, ...], kind: str) -> Tiered[Any]:
@@ -598,104 +344,19 @@ def _again(made: dict[str, Any], shape: tuple[int, ...], kind: str) -> Tiered[An
         if (now.shape, now.kind) != (shape, kind):
             raise InputError(f"{os.fsdecode(features)}: is now {now.shape} {now.kind}, and was {shape} {kind} when the table was sent; make the "
                              "table and send it again")
-    return tiered(**made)
-
-
-def _seconds(wait: Any) -> None:
-    if not isinstance(wait, (int, float)):
-        raise TypeError(f"timeout={_checks.told(wait)}: use a number of seconds")
-
-
-def _code(dtype: Any) -> tuple[int, int]:
-    """A dtype of NumPy or torch as DLPack names it: kind and bits."""
-    name = str(dtype).rsplit(".", 1)[-1]
-    if name in ("bf16", "bfloat16"):
-        return 4, 16
-    try:
-        kind = np.dtype(name if _is_torch(dtype) else dtype)
-    except TypeError:  # of torch alone
-        raise UsageError(f"dtype {dtype}: a shared table holds numbers and bools that NumPy has too") from None
-    if kind.name == "bfloat16":
-        return 4, 16
-    code = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}.get(kind.kind)
-    if code is None or not kind.isnative or kind.itemsize > 16:
-        raise UsageError(f"dtype {kind}: a shared table holds numbers and bools in the order of bytes of this machine")
-    return code, 8 * kind.itemsize
+    return cast("Tiered[Any]", makers["tiered"](**made))
 
 
 def _attach(name: str, code: tuple[int, int], shape: tuple[int, ...]) -> Shared:
     """What a pickled Shared becomes."""
-    _leaves_nothing_behind()
+    leaves_nothing_behind()
     return _garner._attach_shared(name, code, shape, 60)
 
 
 @functools.cache
-def _leaves_nothing_behind() -> None:
+def leaves_nothing_behind() -> None:
     """At the end of this process, or of one of multiprocessing, behind its children: what a loader or torch still holds then is never destroyed."""
     multiprocessing.util.Finalize(None, _garner._leave_shared, exitpriority=-100)
 
 
-os.register_at_fork(after_in_child=_leaves_nothing_behind.cache_clear)  # which begins without finalizers
-
-
-@overload
-def shared(name: str, features: Graph, dtype: None = None, *, replace_stale: bool = False) -> Graph: ...
-@overload
-def shared(name: str, features: npt.NDArray[Any] | torch.Tensor | Sequence[Any], dtype: Any = None, *, replace_stale: bool = False,
-           timeout: float = 60) -> Shared: ...
-@overload
-def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, timeout: float = 60, weight_attr: Any = None,
-           time_attr: str | None = None) -> Any: ...
-
-
-@takes_old_names
-def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, timeout: float = 60, weight_attr: Any = None,
-           time_attr: str | None = None) -> Any:
-    """One table in host memory for several processes, or one graph, or PyG's data: one creates it, the others attach to it by its name.
-
-    name: 1 to 200 letters, digits, '-', '_', '.'; the user's own. features: None attaches. An array (NumPy, torch, of any strides) creates
-    the table, copies the array and publishes it; a shape, as a tuple, creates one of zeros: fill its .array, then .publish() it.
-    A garner.Graph, and Data or HeteroData of PyG, are copied into one table: their tensors lie there, and the adjacency that loaders of garner.pyg
-    sample, made of each edge_index once. What comes back, here and where it is attached, is a Graph, Data or HeteroData over that memory.
-    dtype: of NumPy or torch, or 'bfloat16': creating: None: of the array, float32 for a shape; attaching: how to see the bytes of a row;
-    None: f32, f16, bf16, i8 and i64 are known, others come as bytes (uint8). A row has one dimension then: only a pickled table, as an
-    argument of a process, keeps shape and dtype. Graphs and data come as they were.
-    weight_attr, time_attr: of data, as loaders of garner.pyg take them: the adjacency is made for these.
-    replace_stale: remove a table of that name whose processes were all killed. timeout: for the creator to publish it.
-    Result: Shared; .array is the table itself (NumPy), garner.tiered and garner.unified take it in place. It is removed with the last process
-    that holds it, or any part of it; a process that attached to it may only read it. Errors: UsageError for a bad name or one that is held, FileError for a
-    table that is not there, is stale or never filled, InputError for a file of another kind, OutOfMemory where shared memory is short (in a
-    container: --shm-size).
-    Source: section 3.3 of Min's dissertation.
-    """
-    if not isinstance(name, str):
-        raise TypeError(f"shared: name={_checks.told(name)}: a table is named by a string")
-    _seconds(timeout)
-    _leaves_nothing_behind()
-    if (weight_attr is not None or time_attr is not None) and (features is None or isinstance(features, Graph) or not pieces.takes(features)):
-        raise UsageError("shared: weight_attr= and time_attr= are for data of PyG, where they are shared")
-    if features is None:
-        there = _garner._attach_shared(name, None if dtype is None else _code(dtype), None, timeout)
-        whole = pieces.opened(there) if dtype is None else None
-        return there if whole is None else whole
-    if pieces.takes(features):
-        if dtype is not None:
-            raise UsageError(f"shared: dtype={dtype} is for a table of numbers; leave it out, data and graphs keep theirs")
-        return pieces.create(name, features, bool(replace_stale), weight_attr, time_attr)
-    if isinstance(features, tuple):
-        try:
-            shape = [operator.index(n) for n in features]
-        except TypeError:
-            raise UsageError(f"{features} is not a shape; for a table of these numbers give an array") from None
-        if any(n < 0 for n in shape):
-            raise UsageError(f"shape {features}: use 0 or more")
-        return _garner._create_shared(name, shape, _code(np.float32 if dtype is None else dtype), bool(replace_stale))
-    features = _checks.table(features, "shared") if _is_torch(features) else _checks.host(_checks.table(features, "shared"), "shared")
-    made = _garner._create_shared(name, list(features.shape), _code(features.dtype if dtype is None else dtype), bool(replace_stale))
-    if _is_torch(features):
-        import torch.utils.dlpack
-        torch.utils.dlpack.from_dlpack(made).copy_(features)
-    else:
-        np.copyto(made.array, features, casting="same_kind")
-    made.publish()
-    return made
+os.register_at_fork(after_in_child=leaves_nothing_behind.cache_clear)  # which begins without finalizers

@@ -1,5 +1,5 @@
 // Feature tables: host arrays that a device reads in place, and tiered tables. What array a caller holds, and which library made it, is
-// garner/tables.py's business: here ids and rows are addresses.
+// garner/arrays.py's business: here ids and rows are addresses.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>

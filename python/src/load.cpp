@@ -191,7 +191,8 @@ void make(py_loader* self, nb::args positional, nb::kwargs options) {
   given.take("times", times);
   given.choose("dtype", to, conversions);
   given.done();
-  std::tie(o.rank, o.ranks) = nb::cast<std::pair<std::uint32_t, std::uint32_t>>(checked("ranks", rank, ranks, seeds));
+  nb::object const share = nb::module_::import_("garner.shares").attr("share_of_seeds")(rank, ranks, seeds);
+  std::tie(o.rank, o.ranks) = nb::cast<std::pair<std::uint32_t, std::uint32_t>>(share);
 
   if (!nb::isinstance<py_sampler>(sampler))
     throw nb::type_error(

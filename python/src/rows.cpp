@@ -1,5 +1,5 @@
 // Rows that a model learns, and aggregation over lists or a part of a graph: by addresses. Which library's arrays they are is the
-// business of garner/rows.py and garner/torch.py.
+// business of garner/rows.py and garner/arrays.py.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>

@@ -1,4 +1,4 @@
-// Tables that several processes share. Shapes and types of a caller's array, and filling a table from it, are garner/tables.py's business.
+// Tables that several processes share. Shapes and types of a caller's array, and filling a table from it, are garner/sharing.py's business.
 #include "shared.hpp"
 
 #include <nanobind/stl/pair.h>

@@ -109,7 +109,7 @@ class Links(unittest.TestCase):
         data = Data(edge_index=edges_between(100, 100, 500), x=torch.arange(100))
         loader = LinkNeighborLoader(data, [3], batch_size=10, device="simulated", graph_cache=2000, scores=torch.rand(100))
         self.assertEqual(len(list(loader)), 50)
-        self.assertRegex(loader.link_sampler._engine()[0].summary(), r"near: the lists of \d+ vertices by score")
+        self.assertRegex(loader.link_sampler.engine()[0].summary(), r"near: the lists of \d+ vertices by score")
 
     def test_mapping(self):
         edge_index = torch.tensor([[0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 5], [1, 2, 3, 4, 5, 8, 6, 7, 9, 10, 6, 11]])

@@ -1,4 +1,5 @@
-"""Attributes of a mini-batch that are made when somebody reads them: e_id, which takes a look-up an edge and few read.
+"""Attributes of a mini-batch: which of the data's have rows in it, the rows, and what is made when somebody reads it: e_id, which takes a look-up an
+edge and few read.
 
 In PyG's stores they stand like any other: they are among keys() and `in` finds them. to(), cpu() and what else applies a function to all attributes leave
 them for later. Copies share what is not made yet; pickling makes it, and so does Data's keys(), which compares attributes with None.
@@ -8,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import torch
+from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.data.storage import EdgeStorage, GlobalStorage, recursive_apply  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.loader.utils import index_select  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+from ..pipeline import Field
+from .stores import FeatureStore, kept
 
 
 class Later:
@@ -108,3 +116,63 @@ def put(store: Any, key: str, value: Any) -> None:
         elif type(store) not in _lazy.values():  # of a kind that is not known here
             value = value.now()
     store[key] = value
+
+
+def of_type(found: Any, kind: Any) -> Any:
+    return found.get(kind) if isinstance(found, dict) else found
+
+
+class Brought:
+    """Rows that came with a mini-batch, for the very nodes and edges that it was handed over with."""
+
+    def __init__(self, rows: dict[Field, torch.Tensor], out: Any, device: torch.device) -> None:
+        self.device = device
+        self._rows = {(field.of_edges, field.type, field.name): found for field, found in rows.items()}
+        self._node, self._edge = ({**ids} if isinstance(ids, dict) else {None: ids} for ids in (out.node, out.edge))
+
+    def of(self, of_edges: bool, kind: Any, name: Any, ids: Any) -> torch.Tensor | None:
+        return self._rows.get((of_edges, kind, name)) if (self._edge if of_edges else self._node).get(kind) is ids else None
+
+
+def pair_of(out: Any, kind: Any, row: torch.Tensor, col: torch.Tensor) -> torch.Tensor:
+    """Both as one tensor: the one that they are of, where they are as they were sampled."""
+    pairs = getattr(out, "_pairs", {})
+    whole, first, second = pairs.get(kind, (None, None, None))
+    return whole if whole is not None and first is row and second is col else torch.stack([row, col])
+
+
+def template_of(data: Any, store: Any) -> list[tuple[str, str, Any, int]]:
+    """(name, what it is, value, dimension of its rows) of what becomes another in a mini-batch."""
+    found = []
+    nodes, edges = hasattr(store, "is_node_attr"), hasattr(store, "is_edge_attr")
+    for name, value in store.items():
+        if nodes and name == "num_nodes":
+            found.append((name, "num_nodes", value, 0))
+        elif nodes and store.is_node_attr(name):
+            found.append((name, "node", value, data.__cat_dim__(name, value, store)))
+        elif edges and name in ("edge_index", "adj_t"):
+            found.append((name, name, value, 0))
+        elif edges and store.is_edge_attr(name):
+            found.append((name, "edge", value, data.__cat_dim__(name, value, store)))
+    return found
+
+
+def rows_at(value: Any, ids: torch.Tensor, dim: int) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [value[k] for k in ids.tolist()]
+    return index_select(value, ids.cpu() if isinstance(value, np.ndarray) else ids.to(value.device), dim=dim)
+
+
+def set_adj(store: Any, value: Any, ends: tuple[torch.Tensor, torch.Tensor], edges: Any) -> None:
+    """As PyG: an adj_t of torch-sparse becomes one."""
+    row, col = (end.to(value.device()) for end in ends)
+    weights = value.storage.value()
+    weights = None if weights is None or edges is None else index_select(weights, edges.to(weights.device), dim=0)
+    store.adj_t = type(value)(row=col, col=row, value=weights, sparse_sizes=store.size()[::-1], is_sorted=False, trust_data=True)
+
+
+def values_of(data: Any) -> list[Any]:
+    """All that data or a feature store of Garner hold."""
+    if isinstance(data, (Data, HeteroData)):
+        return [value for store in data.stores for value in store.values()]
+    return list(kept(data[0]).values()) if isinstance(data, tuple) and type(data[0]) is FeatureStore else []

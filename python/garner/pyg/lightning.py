@@ -6,7 +6,8 @@ from typing import Any
 from torch_geometric.data.lightning import datamodule  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import pipeline
-from .loader import LinkNeighborLoader, NeighborLoader, _values_of
+from .later import values_of
+from .loader import LinkNeighborLoader, NeighborLoader
 from .sampler import NeighborSampler
 
 
@@ -25,7 +26,7 @@ def _sampler(data: Any, loader: str, given: Any, kwargs: dict[str, Any]) -> Any:
 def _placed(sampler: NeighborSampler, data: Any, device: Any) -> NeighborSampler:
     """In the process of the rank, which has its GPU by now."""
     if sampler.device == "cpu":
-        sampler.device = pipeline.device_of(device, _values_of(data))
+        sampler.device = pipeline.device_of(device, values_of(data))
     return sampler
 
 

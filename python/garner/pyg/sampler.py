@@ -188,12 +188,16 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         """The edges of the data for entries of the lists, as `edge` of an output names them: int64, where the entries lie."""
         return self._source.lists[edge_type].edges_of(entries)
 
+    def relation(self, edge_type: Any) -> source.Lists:
+        """What of the data's edges of this type is sampled."""
+        return self._source.lists[edge_type]
+
     def sample_from_nodes(self, index: NodeSamplerInput, *, number: int | None = None, **kwargs: Any) -> Any:
-        return self._of(self.plan_nodes(NodeSamplerInput.cast(index)), drawn_seed() >> 3 if number is None else number)
+        return self.sample_plan(self.plan_nodes(NodeSamplerInput.cast(index)), drawn_seed() >> 3 if number is None else number)
 
     def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None, *, number: int | None = None) -> Any:
         number = drawn_seed() >> 3 if number is None else number
-        return self._of(self.plan_edges(EdgeSamplerInput.cast(index), NegativeSampling.cast(neg_sampling), number), number)
+        return self.sample_plan(self.plan_edges(EdgeSamplerInput.cast(index), NegativeSampling.cast(neg_sampling), number), number)
 
     # --- plans of what is sampled: the pipeline carries them out ahead, the calls above at once ---
     def plan_nodes(self, inputs: NodeSamplerInput) -> Plan:
@@ -222,15 +226,15 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         plan.seeds, plan.times = self._seeds(seed, seed_time)
         return types.SimpleNamespace(batch={} if self.is_hetero else torch.empty(0, dtype=torch.int64))
 
-    def _of(self, plan: Plan, number: int) -> Any:
+    def sample_plan(self, plan: Plan, number: int) -> Any:
         out = self._sampled(plan, number)
         plan.finish(out)
-        return self._finished(out)
+        return self.finished(out)
 
     def _sampled(self, plan: Plan, number: int) -> Any:
-        sampler, drawn = self._engine()
-        blocks = None if sampler is None else sampler.sample_types(self._numbered(plan.seeds, plan.times), number)
-        return self._output(blocks, drawn, plan.seeds)
+        sampler, drawn = self.engine()
+        blocks = None if sampler is None else sampler.sample_types(self.numbered(plan), number)
+        return self.output(blocks, drawn, plan.seeds)
 
     def _sample(self, seed: Any, seed_time: Any = None, **kwargs: Any) -> Any:
         """As PyG's BidirectionalNeighborSampler asks its two samplers."""
@@ -238,17 +242,17 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         plan.seeds, plan.times = self._seeds(seed, seed_time)
         return self._sampled(plan, drawn_seed() >> 3)
 
-    def _numbered(self, seeds: dict[Any, torch.Tensor], times: dict[Any, Any]) -> list[Any]:
-        """As garner.BlockSampler takes them."""
-        return [(v.numpy(), self._source.node_types.index(t), times[t].numpy() if t in times else None) for t, v in seeds.items()]
+    def numbered(self, plan: Plan) -> list[Any]:
+        """Its seeds, as garner.BlockSampler takes them."""
+        return [(v.numpy(), self._source.node_types.index(t), plan.times[t].numpy() if t in plan.times else None) for t, v in plan.seeds.items()]
 
     # --- how ---
-    def _finished(self, out: Any) -> Any:
+    def finished(self, out: Any) -> Any:
         if self.subgraph_type == SubgraphType.bidirectional:
             out = out.to_bidirectional(keep_orig_edges=self.keep_orig_edges)
         return out
 
-    def _engine(self) -> tuple[BlockSampler | RemoteSampler | None, list[Any]]:
+    def engine(self) -> tuple[BlockSampler | RemoteSampler | None, list[Any]]:
         """The sampler of this process for the options as they are now, and the relations that it samples; (None, []): none has
         neighbors to sample."""
         s = self._source
@@ -263,6 +267,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 self._made = kept = None  # the one before releases the graphs
                 self._made = kept = key, *self._make(fanouts, induced)
         return kept[1], kept[2]
+
+    @property
+    def made_for(self) -> Any:
+        """The options that engine() made its sampler for last."""
+        return None if self._made is None else self._made[0]
 
     def _make(self, fanouts: dict[Any, list[int]], induced: bool) -> tuple[BlockSampler | RemoteSampler | None, list[Any]]:
         s, back = self._source, self.sample_direction == "backward"
@@ -314,7 +323,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 raise UsageError("temporal sampling from seeds " + ("" if t is None else f"of type '{t}' ") +
                                  "that have no times; give input_time= or edge_label_time=")
 
-    def _output(self, blocks: Any, drawn: list[Any], seeds: dict[Any, torch.Tensor], stream: int | None = None) -> Any:
+    def output(self, blocks: Any, relations: list[Any], seeds: dict[Any, torch.Tensor], stream: int | None = None) -> Any:
         """What was sampled of these relations, as PyG has it. `blocks`: None: nothing but the seeds. stream: as of pipeline.tensor_of."""
         s, back = self._source, self.sample_direction == "backward"
         hops = self.num_neighbors.num_hops
@@ -341,7 +350,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 node[t], nodes[t] = tensor_of(found.ids, stream).to(index), list(found.by_hop)
                 if self.disjoint:
                     batch[t] = _wide(tensor_of(found.tree, stream)).to(index)
-            for k, t in enumerate(drawn):
+            for k, t in enumerate(relations):
                 got = blocks.of_relation(k)
                 pair, edge[t] = tensor_of(got.edge_index, stream).to(index), tensor_of(got.edge, stream)
                 row[t], col[t] = pair[0], pair[1]
@@ -349,7 +358,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 if not back:
                     pairs[t] = pair, row[t], col[t]
                 if not back and told:
-                    source_type, target_type = source._ends(t)
+                    source_type, target_type = source.ends_of(t)
                     Edges.are_sampled(pair, (nodes[source_type], nodes[target_type]), edges[t])
         if back:
             row, col = col, row

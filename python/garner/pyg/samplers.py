@@ -1,7 +1,7 @@
 """PyG's other loaders over Garner: RandomNodeLoader, ClusterData and ClusterLoader, ShaDowKHopSampler, HGTLoader; and random walks.
 
 Which nodes a mini-batch has is decided in the caller's thread, by a few calls of tensors; the edges among these and their rows come ahead, by the
-pipeline of NeighborLoader (loader.py). Signatures and fields are PyG's, and neither torch-sparse nor pyg-lib nor torch-cluster is needed.
+pipeline of NeighborLoader (join.py). Signatures and fields are PyG's, and neither torch-sparse nor pyg-lib nor torch-cluster is needed.
 """
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from torch_geometric.data import Batch, Data, HeteroData  # type: ignore[import-
 from torch_geometric.sampler.base import SubgraphType  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.utils import index_sort  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .. import _checks, _garner, graphs, pipeline, tables
+from .. import _checks, _garner, graphs, pipeline
 from .._arguments import renew
 from .._garner import Graph
 from ..errors import InputError, KindError, UsageError
 from ..pipeline import Field, drawn_seed, mixed, tensor_of
-from .later import now
-from .loader import NeighborLoader, _input_nodes, _Joins, _Loader, _pair, _require_rows, _selected
+from ..tables import Tiered
+from .inputs import TorchLoader, nodes_among, require_rows
+from .join import Joins
+from .later import now, pair_of, rows_at
+from .loader import NeighborLoader
 from .sampler import NeighborSampler, Plan
 from .source import edges_of
 
@@ -44,7 +47,7 @@ class _Itself:
         return index
 
 
-class _Chosen(_Joins):
+class _Chosen(Joins):
     """A loader that chooses the nodes of a mini-batch itself. Its sampler adds all edges among these."""
 
     node_sampler: NeighborSampler
@@ -64,7 +67,7 @@ class _Chosen(_Joins):
             raise UsageError(f"{type(self).__name__}: a graph that is split over ranks is sampled by NeighborLoader alone; open the whole graph")
         if self._remote.tables:
             raise UsageError(f"{type(self).__name__}: rows of other ranks come to NeighborLoader alone; give tensors or tables of this process")
-        _require_rows(self.data, self.node_sampler.num_nodes, lists=True)
+        require_rows(self.data, self.node_sampler.num_nodes, lists=True)
         self.transform, self.transform_sampler_output = None, None
         return self.node_sampler.num_nodes
 
@@ -73,7 +76,7 @@ class _Chosen(_Joins):
 
     def _sampled(self, inputs: Any, **draw: Any) -> Any:
         number = drawn_seed() >> 3 if draw.get("number") is None else draw["number"]
-        return self.node_sampler._of(self._planned(inputs, number), number)
+        return self.node_sampler.sample_plan(self._planned(inputs, number), number)
 
     def _planned(self, inputs: Any, draw: int) -> Any:
         plan = Plan()
@@ -102,7 +105,7 @@ class _Chosen(_Joins):
             store = made._store if kind is None else made[kind]
             for name, what, _, dim in self._templates[kind]:
                 if what in ("edge", "edge_index"):
-                    store[name] = _selected(store[name], order, 1 if what == "edge_index" else dim)
+                    store[name] = rows_at(store[name], order, 1 if what == "edge_index" else dim)
         return made
 
     def _homogeneous(self, out: Any) -> Any:
@@ -111,7 +114,7 @@ class _Chosen(_Joins):
         edges = self._edges(out, out.edge)
         data = self._filtered(self.data, out, {None: out.node}, {None: (out.row, out.col)}, {None: edges})
         if "edge_index" not in self.data and "adj_t" not in self.data:
-            data.edge_index = _pair(out, None, out.row, out.col)
+            data.edge_index = pair_of(out, None, out.row, out.col)
         return data
 
     def _heterogeneous(self, out: Any) -> Any:
@@ -121,7 +124,7 @@ class _Chosen(_Joins):
         return self._filtered(self.data, out, out.node, {key: (row, out.col[key]) for key, row in out.row.items()}, edges)
 
 
-class RandomNodeLoader(_Chosen, torch_geometric.loader.RandomNodeLoader, _Loader):  # type: ignore[misc]
+class RandomNodeLoader(_Chosen, torch_geometric.loader.RandomNodeLoader, TorchLoader):  # type: ignore[misc]
     __doc__ = f"""torch_geometric.loader.RandomNodeLoader over Garner: num_parts parts of the nodes, random with shuffle=True, each with all edges among
     its nodes.
     {_told}
@@ -135,7 +138,7 @@ class RandomNodeLoader(_Chosen, torch_geometric.loader.RandomNodeLoader, _Loader
         ends = np.cumsum(list(sizes.values())).tolist()
         self.node_dict = {t: (end - size, end) for (t, size), end in zip(sizes.items(), ends)}
         self.num_nodes = ends[-1]
-        _Loader.__init__(self, range(self.num_nodes), batch_size=max(1, math.ceil(self.num_nodes / self.num_parts)), collate_fn=self.collate_fn, **kwargs)
+        TorchLoader.__init__(self, range(self.num_nodes), batch_size=max(1, math.ceil(self.num_nodes / self.num_parts)), collate_fn=self.collate_fn, **kwargs)
 
     def _order(self, out: Any, kind: Any, edges: Any) -> torch.Tensor | None:
         return torch.argsort(now(edges))
@@ -238,7 +241,7 @@ def _grown(edge_index: torch.Tensor, nodes: int, parts: int) -> torch.Tensor:
     return found
 
 
-class ClusterLoader(_Chosen, torch_geometric.loader.ClusterLoader, _Loader):  # type: ignore[misc]
+class ClusterLoader(_Chosen, torch_geometric.loader.ClusterLoader, TorchLoader):  # type: ignore[misc]
     __doc__ = f"""torch_geometric.loader.ClusterLoader over Garner: batch_size parts of a garner.pyg.ClusterData as one mini-batch, with all edges among
     their nodes. Rows are read from the data as they lie.
     {_told}
@@ -251,7 +254,7 @@ class ClusterLoader(_Chosen, torch_geometric.loader.ClusterLoader, _Loader):  # 
         self._open(cluster_data.whole, kwargs)
         self._place = torch.empty_like(cluster_data.node_perm)  # of each node in the order of the parts
         self._place[cluster_data.node_perm] = torch.arange(self._place.numel())
-        _Loader.__init__(self, range(len(cluster_data)), collate_fn=self.collate_fn, **kwargs)
+        TorchLoader.__init__(self, range(len(cluster_data)), collate_fn=self.collate_fn, **kwargs)
 
     def _order(self, out: Any, kind: Any, edges: Any) -> torch.Tensor | None:
         place = self._place[out.node.cpu()].to(out.node.device)
@@ -264,7 +267,7 @@ class ClusterLoader(_Chosen, torch_geometric.loader.ClusterLoader, _Loader):  # 
 
 
 # --- subgraphs around each seed ---
-class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Loader):  # type: ignore[misc]
+class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, TorchLoader):  # type: ignore[misc]
     __doc__ = f"""torch_geometric.loader.ShaDowKHopSampler over Garner (ShaDow-GNN: Zeng et al., NeurIPS 2021): of each seed the nodes that depth hops of
     num_neighbors reach, and all edges among these; a mini-batch is a Batch of such graphs, its fields PyG's: nodes of a graph in ascending order,
     root_n_id the places of the seeds, y of the seeds alone, edges by source.
@@ -279,18 +282,18 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
         self.depth, self.num_neighbors, self.replace = _checks.counted(depth, "depth", 1), _checks.number(num_neighbors, "num_neighbors"), bool(replace)
         self.is_sparse_tensor = False
         nodes = self._open(data, kwargs, [self.num_neighbors] * self.depth, "directional", replace=self.replace, disjoint=True)
-        chosen = _input_nodes(node_idx, nodes, "node_idx")
+        chosen = nodes_among(node_idx, nodes, "node_idx")
         self.node_idx = chosen.nonzero().flatten() if chosen.dtype == torch.bool else chosen
         among = copy.copy(self.node_sampler)
         among.num_neighbors, among.subgraph_type, among.disjoint, among.replace = [0], SubgraphType.induced, False, False
         self._among = among
-        _Loader.__init__(self, range(self.node_idx.numel()), collate_fn=self.collate_fn, **kwargs)
+        TorchLoader.__init__(self, range(self.node_idx.numel()), collate_fn=self.collate_fn, **kwargs)
 
     def _seeds(self, positions: torch.Tensor, number: int) -> dict[Any, torch.Tensor]:
         return {None: self.node_idx[positions]}
 
     def _beforehand(self) -> Iterator[tuple[list[Any], Any]]:
-        return _Joins._beforehand(self)
+        return Joins._beforehand(self)
 
     def _all_fields(self) -> list[Field]:
         return [field for field in super()._all_fields() if not (field.of_edges or isinstance(field.value, (list, tuple)))]  # PyG's hands lists over whole
@@ -307,7 +310,7 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
         source, target, edge = self._edges_of_trees(keys, n_id, tree)
         batch.edge_index = torch.stack([source, target])
         brought, templates = getattr(out, "_brought", None), {name: dim for name, what, _, dim in self._template() if what == "node"}
-        e_id, edges = None, edges_of(self.node_sampler._source.lists[None].graph)
+        e_id, edges = None, edges_of(self.node_sampler.relation(None).graph)
         for name, value in self.data._store.items():
             if name in ("edge_index", "adj_t", "num_nodes", "batch", "ptr"):
                 continue
@@ -330,7 +333,7 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
 
     @staticmethod
     def _there(value: Any, ids: torch.Tensor, device: torch.device) -> Any:
-        found = value[ids] if isinstance(value, tables.Tiered) else _selected(value, ids, 0)
+        found = value[ids] if isinstance(value, Tiered) else rows_at(value, ids, 0)
         return found.to(device) if isinstance(found, torch.Tensor) else found
 
     def _edges_of_trees(self, keys: torch.Tensor, n_id: torch.Tensor, tree: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -338,7 +341,7 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
         each node of a graph are then searched for edges whose source is in the same graph."""
         device, empty = keys.device, torch.empty(0, dtype=torch.int64, device=keys.device)
         union, local = torch.unique(n_id, return_inverse=True)
-        sampler, _ = self._among._engine()
+        sampler, _ = self._among.engine()
         if sampler is None:
             return empty, empty, empty
         found = sampler.sample_types([(union.cpu().numpy(), 0, None)], 0).of_relation(0)
@@ -358,7 +361,7 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, _Load
 
 
 # --- a budget of each type ---
-class HGTLoader(_Chosen, torch_geometric.loader.HGTLoader, _Loader):  # type: ignore[misc]
+class HGTLoader(_Chosen, torch_geometric.loader.HGTLoader, TorchLoader):  # type: ignore[misc]
     __doc__ = f"""torch_geometric.loader.HGTLoader over Garner (HGSampling: Hu et al., WWW 2020): hop by hop, of each type of nodes num_samples more, without
     replacement, each with a chance in proportion to the square of its budget. The budget of a node grows by 1 / degree for each sampled node that
     it leads to. A node with more than 50 in-edges of a type counts 50 random ones, as in PyG. A mini-batch has all edges among its nodes.
@@ -385,10 +388,10 @@ class HGTLoader(_Chosen, torch_geometric.loader.HGTLoader, _Loader):  # type: ig
         around = copy.copy(sampler)
         around.num_neighbors, around.subgraph_type = [self._most], SubgraphType.directional
         self._around = around
-        torch_geometric.loader.NodeLoader.__init__(self, self.data, sampler, _input_nodes(input_nodes, nodes), transform=transform,
+        torch_geometric.loader.NodeLoader.__init__(self, self.data, sampler, nodes_among(input_nodes, nodes), transform=transform,
                                                    transform_sampler_output=transform_sampler_output, filter_per_worker=filter_per_worker, **kwargs)
 
-    _beforehand, _heterogeneous = _Joins._beforehand, _Joins._heterogeneous
+    _beforehand, _heterogeneous = Joins._beforehand, Joins._heterogeneous
     _label = NeighborLoader._label
 
     def _planned(self, inputs: Any, draw: int) -> Any:
@@ -401,7 +404,7 @@ class HGTLoader(_Chosen, torch_geometric.loader.HGTLoader, _Loader):  # type: ig
         sum is the same in any order."""
         types = self.node_sampler.node_types
         sampler: Any
-        sampler, drawn = self._around._engine()
+        sampler, drawn = self._around.engine()
         device = torch.device("cpu") if sampler is None else pipeline.torch_device(sampler.device)
         generator = torch.Generator().manual_seed(number & (1 << 63) - 1)
         known = {t: torch.empty(0, dtype=torch.int64, device=device) for t in types}
@@ -509,7 +512,7 @@ class Node2Vec(torch_geometric.nn.Node2Vec):  # type: ignore[misc]
 
 
 def _rows(value: Any) -> int | None:
-    return len(value) if isinstance(value, (torch.Tensor, np.ndarray)) and value.ndim or isinstance(value, tables.Tiered) else None
+    return len(value) if isinstance(value, (torch.Tensor, np.ndarray)) and value.ndim or isinstance(value, Tiered) else None
 
 
 def _counts(given: Any, name: str) -> list[int]:

@@ -142,7 +142,7 @@ class Source:
 
     def draws(self, edge_type: Any, backward: bool) -> tuple[Any, Any]:
         """The types of the nodes that are sampled, and of those whose neighbors they are."""
-        source, target = _ends(edge_type)
+        source, target = ends_of(edge_type)
         return (target, source) if backward else (source, target)
 
     def scores_of(self, scores: Any) -> dict[Any, Any]:
@@ -177,7 +177,7 @@ def read(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, gra
     return _of_stores(data[0], data[1], time_attr, weight_attr, backward, device)
 
 
-def _names_of(weight_attr: Any, edge_types: list[Any]) -> dict[Any, str]:
+def names_of(weight_attr: Any, edge_types: list[Any]) -> dict[Any, str]:
     """The attribute that has the weights of each type of edges; types without weights are absent."""
     if isinstance(weight_attr, str):
         return dict.fromkeys(edge_types, weight_attr)
@@ -193,7 +193,7 @@ def _names_of(weight_attr: Any, edge_types: list[Any]) -> dict[Any, str]:
     return found
 
 
-def _edges_in(store: Any, edge_type: EdgeType | None) -> tuple[torch.Tensor, torch.Tensor]:
+def edges_in(store: Any, edge_type: EdgeType | None) -> tuple[torch.Tensor, torch.Tensor]:
     """(row, col) of an edge_index, or of an adj_t of torch-sparse."""
     for name in ("edge_index", "adj_t", "adj"):
         found = store[name] if name in store else None
@@ -215,7 +215,7 @@ def _edges_in(store: Any, edge_type: EdgeType | None) -> tuple[torch.Tensor, tor
 
 
 def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool, graph: Any, edge_ids: bool, device: Any) -> Source:
-    ends = None if graph is not None else _edges_in(data, None)
+    ends = None if graph is not None else edges_in(data, None)
     nodes = data.num_nodes
     if nodes is None:
         raise UsageError("the data do not have their number of nodes; set data.num_nodes")
@@ -236,7 +236,7 @@ def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool,
             edge_time[None] = times_of(data[time_attr], time_attr)
         else:
             raise UsageError(f"time_attr '{time_attr}' is neither an attribute of the nodes nor of the edges")
-    name = None if weight_attr is None else _names_of(weight_attr, [None])[None]
+    name = None if weight_attr is None else names_of(weight_attr, [None])[None]
     if name is not None and name not in data:
         raise UsageError(f"weight_attr '{name}': the data have no such attribute")
     has_edge_rows = edge_ids or any(of_edges(attr) for attr in data.keys() if attr not in ("edge_index", "adj_t", "adj"))
@@ -266,16 +266,16 @@ def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: boo
         if (nodes := data[t].num_nodes) is None:
             raise UsageError(f"the data do not have the number of nodes of type '{t}'; set data['{t}'].num_nodes")
         num_nodes[t] = nodes
-    weighted = None if weight_attr is None else {t: data[t][name] for t, name in _names_of(weight_attr, edge_types).items() if name in data[t]}
+    weighted = None if weight_attr is None else {t: data[t][name] for t, name in names_of(weight_attr, edge_types).items() if name in data[t]}
     if weighted is not None and (not weighted or isinstance(weight_attr, Mapping) and len(weighted) < len(weight_attr)):
         raise UsageError(f"weight_attr '{weight_attr}': " + ("a" if weighted else "no") + " type of edges has " +
                          ("no " if weighted else "") + "such an attribute")
     lists = {}
     for t in edge_types:
-        for end in _ends(t):
+        for end in ends_of(t):
             if end not in num_nodes:
                 raise UsageError(f"{_who(t)}: the data leave out nodes of type '{end}'; set data['{end}'].num_nodes, or its features")
-        ends = _edges_in(data[t], t)
+        ends = edges_in(data[t], t)
         has_edge_rows = edge_ids or any(data[t].is_edge_attr(attr) for attr in data[t].keys() if attr not in ("edge_index", "adj_t", "adj"))
         lists[t] = lists_of(ends, (num_nodes[t[0]], num_nodes[t[-1]]), t, backward, _of_type(weighted, t, ends[0].numel()), edge_time.get(t), has_edge_rows,
                             node_time.get(t[-1] if backward else t[0]), device)
@@ -289,7 +289,7 @@ def _of_type(weighted: dict[Any, Any] | None, edge_type: Any, edges: int) -> Any
     return weighted.get(edge_type, torch.ones(edges))
 
 
-def _ends(edge_type: Any) -> tuple[Any, Any]:
+def ends_of(edge_type: Any) -> tuple[Any, Any]:
     """The types of its sources and targets."""
     return (None, None) if edge_type is None else (edge_type[0], edge_type[-1])
 
@@ -323,7 +323,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: An
     num_nodes: dict[Any, int] = {t: 0 for t in node_types}
     for a in attrs:
         if a.size is not None:
-            for end, size in zip(_ends(_group(a.edge_type)), a.size):
+            for end, size in zip(ends_of(_group(a.edge_type)), a.size):
                 if size is not None:
                     num_nodes[end] = max(num_nodes[end], int(size))
     rows = [((_group(a.group_name) if hetero else None), a.attr_name, size[0]) for a in tensors
@@ -331,7 +331,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: An
     for t in node_types:
         if num_nodes[t] == 0:
             of_nodes = [n for group, name, n in rows if group == t and (hetero or name in node_names or "edge" not in name and n != edges[None])]
-            named = [least for e, ends in coo.items() if ends is not None for least, kind in zip(ends[2], _ends(e)) if kind == t]
+            named = [least for e, ends in coo.items() if ends is not None for least, kind in zip(ends[2], ends_of(e)) if kind == t]
             num_nodes[t] = max([0, *of_nodes, *named])
     for a in tensors:
         edge_attr_of(features, a, hetero, num_nodes if hetero else num_nodes[None], edges if hetero else edges[None])
@@ -359,7 +359,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: An
         tensors = features.get_all_tensor_attrs()
     weighted = None
     if weight_attr is not None:
-        names = _names_of(weight_attr, edge_types)
+        names = names_of(weight_attr, edge_types)
         weighted = {t: found for t, name in names.items() if (found := find(name, t)) is not None}
         for t, h in held.items():
             if t in weighted or getattr(h.graph, "info", None) and h.graph.info.weights == "none":
@@ -368,7 +368,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: An
             raise NotImplementedError(f"weight_attr '{weight_attr}': the feature store holds no such attribute of edges")
     lists = {}
     for t in edge_types:
-        source, target = _ends(t)
+        source, target = ends_of(t)
         sizes_of_type = (num_nodes[source], num_nodes[target])
         has_edge_rows = any(edge_attr_of(features, a, hetero, num_nodes.get(None), edges.get(None)) == (True, t) for a in tensors)
         if coo[t] is None:

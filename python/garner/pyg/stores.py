@@ -13,12 +13,13 @@ import torch_geometric.data  # type: ignore[import-not-found, import-untyped, un
 from torch_geometric.data import EdgeAttr, TensorAttr  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.data.graph_store import EdgeLayout  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .. import _checks, tables
+from .. import _checks, making
 from .._garner import Graph, HeteroGraph
 from ..pipeline import rows_of
 from ..errors import IdError, UsageError
 from ..remote import RemoteRows
 from ..split import RemoteGraph
+from ..tables import Tiered
 
 
 class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
@@ -35,19 +36,14 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
         super().__init__()
         self._kept: dict[tuple[Any, str], Any] = {}
 
-    @staticmethod
-    def _key(attr: Any) -> tuple[Any, str]:
-        group = attr.group_name
-        return (tuple(group) if isinstance(group, (list, tuple)) else group), attr.attr_name
-
     def _put_tensor(self, tensor: Any, attr: Any) -> bool:
-        key = self._key(attr)
+        key = key_of(attr)
         if attr.index is not None and not _is_all(attr.index):
             self._put_rows(key, tensor, attr.index)
             return True
         if isinstance(tensor, (str, bytes, os.PathLike)):
-            tensor = tables.tiered(tensor)
-        if not isinstance(tensor, (torch.Tensor, np.ndarray, tables.Tiered, RemoteRows)):
+            tensor = making.tiered(tensor)
+        if not isinstance(tensor, (torch.Tensor, np.ndarray, Tiered, RemoteRows)):
             raise UsageError(f"{key}: a {type(tensor).__name__} is not a table of features; give a tensor, an array, a table of garner.tiered or "
                              "the name of an .npy file")
         if isinstance(tensor, RemoteRows) and isinstance(key[0], tuple):
@@ -65,7 +61,7 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
             ids = torch.as_tensor(index, device="cpu")
             ids = ids.nonzero().flatten() if ids.dtype == torch.bool else ids.to(torch.int64)
         least = int(ids.max()) + 1 if ids.numel() else 0
-        if there is not None and (least <= have or isinstance(there, (tables.Tiered, RemoteRows))):
+        if there is not None and (least <= have or isinstance(there, (Tiered, RemoteRows))):
             there[index] = torch.as_tensor(rows) if isinstance(there, torch.Tensor) else rows  # a table refuses
             return
         rows = torch.as_tensor(rows).reshape(*([1] * (1 - ids.dim())), *rows.shape)
@@ -80,20 +76,20 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
         self._kept[key] = grown
 
     def _get_tensor(self, attr: Any) -> Any:
-        there = self._kept.get(self._key(attr))
+        there = self._kept.get(key_of(attr))
         if there is None:
             raise KeyError(f"the feature store holds no attribute {attr.attr_name!r} of {attr.group_name!r}")
         return there if attr.index is None else rows_of(there, attr.index)
 
     def _remove_tensor(self, attr: Any) -> bool:
-        return self._kept.pop(self._key(attr), None) is not None
+        return self._kept.pop(key_of(attr), None) is not None
 
     def update_tensor(self, tensor: Any, *args: Any, **kwargs: Any) -> bool:
         """Puts rows, or all of them, in place of what is there."""
         return bool(self.put_tensor(tensor, *args, **kwargs))
 
     def _get_tensor_size(self, attr: Any) -> tuple[int, ...] | None:
-        there = self._kept.get(self._key(attr))
+        there = self._kept.get(key_of(attr))
         if there is None:
             return None
         return tuple(there.shape) if attr.index is None else tuple(rows_of(there, attr.index).shape)
@@ -108,6 +104,17 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
 
     def __len__(self) -> int:
         return len(self._kept)
+
+
+def key_of(attr: Any) -> tuple[Any, str]:
+    """By which a FeatureStore keeps an attribute."""
+    group = attr.group_name
+    return (tuple(group) if isinstance(group, (list, tuple)) else group), attr.attr_name
+
+
+def kept(features: FeatureStore) -> dict[tuple[Any, str], Any]:
+    """All that it holds."""
+    return features._kept
 
 
 def _is_all(index: Any) -> bool:
@@ -217,7 +224,7 @@ def stores_of(graph: HeteroGraph, **tiered: Any) -> tuple[FeatureStore, GraphSto
     counts = {t.name: t.count for t in graph.node_types}
     for t in graph.node_types:
         if t.features is not None:
-            features.put_tensor(tables.tiered(t.features, **tiered), group_name=t.name, attr_name="x", index=None)
+            features.put_tensor(making.tiered(t.features, **tiered), group_name=t.name, attr_name="x", index=None)
         for name, file in (("y", t.labels), ("time", t.times)):
             if file is not None:
                 features.put_tensor(np.load(file, mmap_mode="r"), group_name=t.name, attr_name=name, index=None)
@@ -225,5 +232,5 @@ def stores_of(graph: HeteroGraph, **tiered: Any) -> tuple[FeatureStore, GraphSto
         load = [None if file is None else np.load(file, mmap_mode="r") for file in (e.edge_ids, e.times)]
         edges.put_adjacency(graph.adjacency(e.key), e.key, (counts[e.key[0]], counts[e.key[2]]), *load)
         if e.features is not None:
-            features.put_tensor(tables.tiered(e.features, **tiered), group_name=e.key, attr_name="edge_attr", index=None)
+            features.put_tensor(making.tiered(e.features, **tiered), group_name=e.key, attr_name="edge_attr", index=None)
     return features, edges
