@@ -13,6 +13,7 @@ import garner
 try:
     import torch
     import torch._dynamo.testing
+    from garner.operators import Edges
     import garner.torch
 except ImportError:
     torch = None
@@ -35,6 +36,12 @@ def twin(x, row, col, targets, how, weights=None):
         total = torch.zeros(targets, dtype=x.dtype).index_add(0, col, w)
         out = out * torch.where(total > 0, 1 / total, 0).reshape(-1, *[1] * (x.dim() - 1))
     return out
+
+
+def of_garner(name, conv, **given):
+    """PyG's model of this name, whose layers are Garner's."""
+    init_conv = lambda self, *channels, **options: getattr(garner.pyg, conv)(*channels, **given, **options)  # noqa: E731
+    return type(name, (getattr(torch_geometric.nn, name),), {"init_conv": init_conv})
 
 
 @unittest.skipIf(torch is None, "needs torch")
@@ -191,7 +198,6 @@ class Operators(unittest.TestCase):
             inside = garner.torch.aggregate(x, (ends[0], ends[1], 9))
         self.assertTrue(torch.equal(garner.torch.aggregate(x, (ends[0], ends[1], 9)), inside))
         garner.torch.aggregate(x, (ends[0], ends[1], 9)).sum().backward()  # adjacency kept from inference mode can be saved for backward
-        from garner.operators import Edges
         kept = len(Edges._made)
         del ends
         gc.collect()
@@ -297,10 +303,7 @@ class Layers(unittest.TestCase):
 
     def pairs(self):
         nn = torch_geometric.nn
-
-        def mlp():
-            return torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 5))
-
+        mlp = lambda: torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 5))  # noqa: E731
         for name, given, options in [
                 ("SAGEConv", (6, 5), {}), ("SAGEConv", (6, 5), {"aggr": "sum"}), ("SAGEConv", (6, 5), {"normalize": True, "root_weight": False}),
                 ("SAGEConv", (6, 5), {"project": True}), ("SAGEConv", (6, 5), {"aggr": "max"}), ("SAGEConv", (6, 5), {"aggr": ["mean", "max"]}),
@@ -404,7 +407,6 @@ class Layers(unittest.TestCase):
             self.assertLessEqual(sum(launched.values()), most, (type(conv), launched))
 
     def test_without_gradients_no_lists_are_made_for_a_way_back(self):
-        from garner.operators import Edges
         for conv in (garner.pyg.SAGEConv(6, 5), garner.pyg.GINConv(torch.nn.Identity(), train_eps=True), garner.pyg.GATConv(6, 5, heads=2)):
             x, edges = torch.randn(20, 6, requires_grad=True), edges_of(20, 20, 70)
             for learns in (False, True):
@@ -499,13 +501,8 @@ class Layers(unittest.TestCase):
                     self.assertTrue(all(p.grad.isfinite().all() and p.grad.dtype == torch.float32 for p in ours.parameters()))
 
     def test_edges_of_the_sampler_are_neither_sorted_by_target_nor_looked_at(self):
-        class Sage(torch_geometric.nn.GraphSAGE):
-            def init_conv(self, *channels, **options):
-                return garner.pyg.SAGEConv(*channels, **options)
-
-        from garner.operators import Edges
         data = torch_geometric.data.Data(x=torch.randn(60, 6), edge_index=torch.randint(60, (2, 700)), time=torch.randint(9, (60,)), w=torch.rand(700))
-        ours, theirs = Sage(6, 8, num_layers=2, out_channels=4), torch_geometric.nn.GraphSAGE(6, 8, num_layers=2, out_channels=4)
+        ours, theirs = of_garner("GraphSAGE", "SAGEConv")(6, 8, num_layers=2, out_channels=4), torch_geometric.nn.GraphSAGE(6, 8, num_layers=2, out_channels=4)
         ours.load_state_dict(theirs.state_dict())
         for options in ({}, {"replace": True}, {"disjoint": True}, {"time_attr": "time"}, {"weight_attr": "w"}):
             for batch in garner.pyg.NeighborLoader(data, [4, 3], batch_size=16, **options):
@@ -533,22 +530,10 @@ class Layers(unittest.TestCase):
         self.assertFalse(sound(1, 60))  # somebody wrote to it
 
     def test_in_a_model_of_pyg_and_compiled(self):
-        class Sage(torch_geometric.nn.GraphSAGE):
-            def init_conv(self, *channels, **options):
-                return garner.pyg.SAGEConv(*channels, **options)
-
-        class Gcn(torch_geometric.nn.GCN):
-            def init_conv(self, *channels, **options):
-                return garner.pyg.GCNConv(*channels, **options)
-
-        class Gat(torch_geometric.nn.GAT):
-            def init_conv(self, *channels, **options):
-                return garner.pyg.GATConv(*channels, add_self_loops=False, **options)
-
-        for made in (Sage, Gcn, Gat):
+        for made in (of_garner("GraphSAGE", "SAGEConv"), of_garner("GCN", "GCNConv"), of_garner("GAT", "GATConv", add_self_loops=False)):
             torch._dynamo.reset()
             ours = made(6, 8, num_layers=3, out_channels=4)
-            if made is not Gat:
+            if made.__name__ != "GAT":
                 theirs = made.__mro__[1](6, 8, num_layers=3, out_channels=4)
                 ours.load_state_dict(theirs.state_dict())
                 self.same(theirs, ours, torch.randn(20, 6), edges_of(20, 20, 70))

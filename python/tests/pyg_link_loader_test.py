@@ -1,46 +1,28 @@
 """garner.pyg.LinkNeighborLoader: what PyG's own promises of mini-batches that begin at edges."""
 import unittest
-import warnings
 
 import garner
+from pyg_data import Case, Data, HeteroData, edges_between, pairs, torch
 
-try:
-    import torch
+if torch is not None:
     import torch_geometric
-    from torch_geometric.data import Data, HeteroData
-    from torch_geometric.sampler import NegativeSampling
+    from torch_geometric.sampler import EdgeSamplerInput, HeteroSamplerOutput, NegativeSampling, SamplerOutput
+    from torch_geometric.sampler.neighbor_sampler import edge_sample
     from torch_geometric.testing import MyFeatureStore, MyGraphStore
+    from garner import links
     from garner.pyg import FeatureStore, GraphStore, LinkNeighborLoader
-except ImportError:
-    torch = None
 
 
-def edges_between(sources, targets, count):
-    return torch.stack([torch.randint(sources, (count,)), torch.randint(targets, (count,))])
-
-
-def pairs(edge_index):
-    return set(map(tuple, edge_index.t().tolist()))
-
-
-def bibliography(times=False):
+def bibliography():
     data = HeteroData()
     data["paper"].x, data["author"].x = torch.arange(100), torch.arange(100, 300)
     for (source, target), count in ((("paper", "paper"), 500), (("paper", "author"), 1000), (("author", "paper"), 1000)):
         sizes = data[source].num_nodes, data[target].num_nodes
         data[source, target].edge_index = edges_between(*sizes, count)
-    if times:
-        data["paper"].time, data["author"].time = torch.arange(100), torch.arange(200) // 2
     return data
 
 
-@unittest.skipIf(torch is None, "needs torch and PyG (torch_geometric)")
-class Links(unittest.TestCase):
-    def setUp(self):
-        torch.manual_seed(12345)
-        warnings.simplefilter("error")
-        self.addCleanup(warnings.resetwarnings)
-
+class Links(Case):
     def test_homogeneous(self):
         for subgraph_type in ("directional", "bidirectional"):
             for ratio in (None, 1.0):
@@ -111,23 +93,8 @@ class Links(unittest.TestCase):
         self.assertEqual(len(list(loader)), 50)
         self.assertRegex(loader.link_sampler.engine()[0].summary(), r"near: the lists of \d+ vertices by score")
 
-    def test_mapping(self):
-        edge_index = torch.tensor([[0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 5], [1, 2, 3, 4, 5, 8, 6, 7, 9, 10, 6, 11]])
-        data = Data(edge_index=edge_index, num_nodes=12)
-        for batch in LinkNeighborLoader(data, [1], edge_index, batch_size=2, shuffle=True):
-            self.assertTrue(torch.equal(batch.n_id[batch.edge_index], edge_index[:, batch.e_id]))
-
     def test_times(self):
         data = Data(x=torch.randn(10, 5), edge_index=torch.randint(0, 10, (2, 123)), time=torch.arange(10))
-        at = torch.max(data.time[data.edge_index[0]], data.time[data.edge_index[1]])
-        for batch_size in (1, 7):
-            for batch in LinkNeighborLoader(data, [-1], time_attr="time", edge_label=torch.ones(123), edge_label_time=at, batch_size=batch_size,
-                                            shuffle=True):
-                count = batch.input_id.numel()
-                self.assertEqual((batch.edge_label_index.size(), batch.edge_label_time.size(), batch.edge_label.size()), ((2, count), (count,), (count,)))
-                self.assertTrue(torch.equal(batch.edge_label_time, at[batch.input_id]))
-                self.assertTrue(bool((batch.time <= batch.edge_label_time[batch.batch]).all()))
-                self.assertEqual(batch.batch[:2 * count].tolist(), list(range(count)) * 2)
         with self.assertRaisesRegex(ValueError, "'edge_label_time' is not set"):
             LinkNeighborLoader(data, [-1], time_attr="time")
 
@@ -151,52 +118,19 @@ class Links(unittest.TestCase):
                     row, col = batch[t].edge_index
                     self.assertTrue(torch.equal(batch[t[0]].batch[row], batch[t[-1]].batch[col]))
 
-    def triplets(self, amount, disjoint, temporal, edge_type):
-        size, batch_size = 500, 20
-        if edge_type is None:
-            data = Data(x=torch.arange(100), edge_index=edges_between(100, 100, 400), edge_label_index=edges_between(100, 100, size),
-                        edge_attr=torch.arange(400))
-            given = data.edge_label_index
-            if temporal:
-                data.time = torch.arange(100)
-        else:
-            data = bibliography(temporal)
-            given = edges_between(data[edge_type[0]].num_nodes, data[edge_type[1]].num_nodes, size)
-            data[edge_type].edge_label_index = given
-        at = torch.randint(100, 200, (size,)) if temporal else None
-        weight = torch.rand(100 if edge_type is None else data[edge_type[1]].num_nodes) if not temporal else None
-        loader = LinkNeighborLoader(data, [-1] * 2, batch_size=batch_size, edge_label_index=given if edge_type is None else (edge_type, given),
-                                    edge_label_time=at, time_attr="time" if temporal else None, disjoint=disjoint,
-                                    neg_sampling=dict(mode="triplet", amount=amount, dst_weight=weight), shuffle=True)
-        self.assertEqual(len(loader), size / batch_size)
-        for batch in loader:
-            source, target = (batch, batch) if edge_type is None else (batch[edge_type[0]], batch[edge_type[1]])
-            part = batch if edge_type is None else batch[edge_type]
-            self.assertNotIn("edge_label_index", part)
-            self.assertTrue(torch.equal(source.n_id[source.src_index], given[0, part.input_id]))
-            self.assertTrue(torch.equal(target.n_id[target.dst_pos_index], given[1, part.input_id]))
-            self.assertEqual(target.dst_neg_index.size(), (batch_size,) if amount == 1 else (batch_size, amount))
-            self.assertLess(int(target.dst_neg_index.max()), target.num_nodes)
-            if disjoint:
-                own = target.batch[target.dst_neg_index].view(batch_size, -1)
-                self.assertTrue(torch.equal(own, torch.arange(batch_size).view(-1, 1).expand_as(own)))
-                self.assertTrue(torch.equal(source.batch[source.src_index], torch.arange(batch_size)))
-                self.assertTrue(torch.equal(target.batch[target.dst_pos_index], torch.arange(batch_size)))
-                if source is target:
-                    self.assertEqual((source.src_index.tolist(), target.dst_pos_index.tolist()), (list(range(20)), list(range(20, 40))))
-                    self.assertEqual((int(target.dst_neg_index.min()), int(target.dst_neg_index.max())), (40, 40 + 20 * amount - 1))
-                    self.assertEqual(source.batch[:40 + 20 * amount].tolist(), list(range(20)) * (2 + amount))
-            if temporal:
-                self.assertTrue(torch.equal(source.seed_time, at[part.input_id]))
-                for end in {id(source): source, id(target): target}.values():
-                    self.assertTrue(bool((end.time <= source.seed_time[end.batch]).all()))
-
-    def test_triplets(self):
-        for edge_type in (None, ("paper", "paper"), ("paper", "author")):
-            for amount in (1, 2):
-                for disjoint, temporal in ((False, False), (True, False), (True, True)):
-                    with self.subTest(edge_type=edge_type, amount=amount, disjoint=disjoint, temporal=temporal):
-                        self.triplets(amount, disjoint, temporal, edge_type)
+    def test_triplets_of_one_negative(self):
+        """By weights; and where both ends are of one type among several."""
+        for edge_type in (("paper", "paper"), ("paper", "author")):
+            data = bibliography()
+            given, weight = data[edge_type].edge_index, torch.zeros(data[edge_type[1]].num_nodes)
+            weight[[3, 4]] = 1
+            for batch in LinkNeighborLoader(data, [-1] * 2, (edge_type, given), batch_size=20, disjoint=True, shuffle=True,
+                                            neg_sampling=dict(mode="triplet", amount=1, dst_weight=weight)):
+                source, target, ids = batch[edge_type[0]], batch[edge_type[1]], batch[edge_type].input_id
+                self.assertTrue(torch.equal(source.n_id[source.src_index], given[0, ids]) and torch.equal(target.n_id[target.dst_pos_index], given[1, ids]))
+                self.assertEqual((target.dst_neg_index.shape, set(target.n_id[target.dst_neg_index].tolist()) - {3, 4}), ((20,), set()))
+                for store, index in ((source, source.src_index), (target, target.dst_pos_index), (target, target.dst_neg_index)):
+                    self.assertEqual(store.batch[index].tolist(), list(range(20)))
 
     def test_negatives_of_weight_0_are_never_drawn(self):
         data = Data(edge_index=edges_between(100, 100, 500), num_nodes=100)
@@ -289,6 +223,39 @@ class Links(unittest.TestCase):
                 (dict(disjoint=True, subgraph_type="induced"), garner.UsageError, "induced")]:
             with self.assertRaisesRegex(kind, words):
                 next(iter(LinkNeighborLoader(data, [3], **wrong)))
+
+    def test_seeds_are_those_of_pyg(self):
+        """links.seeds_of against PyG's edge_sample: nodes, times, positions, labels and negatives."""
+        row, col, time, label = torch.randint(60, (21,)), torch.randint(60, (21,)), torch.randint(5, 40, (21,)), torch.arange(21.0)
+        of_nodes, sizes = torch.arange(90) % 50, {"author": 60, "paper": 90}
+        for kind in (None, ("author", "writes", "paper"), ("paper", "cites", "paper")):
+            for negatives in (None, ("binary", 1), ("binary", 0.4), ("binary", 2.5), ("triplet", 1), ("triplet", 4)):
+                for disjoint, times, node_times in ((False, None, False), (True, None, False), (True, time, False), (True, time, True)):
+                    for labels in (None,) if negatives and negatives[0] == "triplet" else (None, label):
+                        with self.subTest(kind=kind, negatives=negatives, disjoint=disjoint, times=times is not None, node_times=node_times):
+                            given = {}
+
+                            def sample(seed, seed_time):
+                                given["nodes"], given["times"] = seed, seed_time
+                                return SamplerOutput(seed, row, col, None, torch.zeros(1, dtype=torch.int64)) if kind is None else \
+                                    HeteroSamplerOutput(seed, {}, {}, {}, {t: torch.zeros(1, dtype=torch.int64) for t in seed})
+
+                            node_time = (of_nodes if kind is None else {"author": of_nodes[:60], "paper": of_nodes}) if node_times else None
+                            theirs = None if negatives is None else NegativeSampling(*negatives)
+                            torch.manual_seed(77)
+                            told = edge_sample(EdgeSamplerInput(None, row, col, labels, times, kind), sample, 90 if kind is None else sizes, disjoint, node_time,
+                                               theirs).metadata
+                            types = (None, None) if kind is None else (kind[0], kind[2])
+                            by = {None: of_nodes, "author": of_nodes[:60], "paper": of_nodes} if node_times else {}
+                            counts = tuple({None: 90, **sizes}[t] for t in types)
+                            for mine in (links.negatives_of(negatives, *counts), theirs):
+                                found = links.seeds_of(row, col, labels, times, types, counts, (by.get(types[0]), by.get(types[1])), disjoint, mine, 77)
+                                self.assertEqual([None if a is None else (str(a.dtype), a.tolist()) for a in found.told.values()],
+                                                 [None if a is None else (str(a.dtype), a.tolist()) for a in told[1:]])
+                                want = {None: given["nodes"]} if kind is None else given["nodes"]
+                                self.assertEqual({t: a.tolist() for t, a in found.nodes.items()}, {t: a.tolist() for t, a in want.items()})
+                                want = {} if given["times"] is None else {None: given["times"]} if kind is None else given["times"]
+                                self.assertEqual({t: a.tolist() for t, a in found.times.items()}, {t: a.tolist() for t, a in want.items()})
 
 
 if __name__ == "__main__":

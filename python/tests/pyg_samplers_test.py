@@ -9,15 +9,12 @@ import warnings
 import numpy as np
 
 import garner
+from pyg_data import Case, Data, HeteroData, torch
 
-try:
-    import torch
+if torch is not None:
     import torch_geometric.loader
-    from torch_geometric.data import Data, HeteroData
     from garner.pyg import (ClusterData, ClusterLoader, HGTLoader, LinkNeighborLoader, NeighborLoader, NeighborSampler, Node2Vec, RandomNodeLoader,
                             ShaDowKHopSampler, random_walk)
-except ImportError:
-    torch = None
 
 places = ("cpu", "simulated")
 
@@ -44,13 +41,7 @@ def edges_of(ids, part, ends=None):
     return sorted(zip(ids[part.edge_index[0]].tolist(), target[part.edge_index[1]].tolist(), part.edge_attr.tolist()))
 
 
-@unittest.skipIf(torch is None, "needs torch and PyG (torch_geometric)")
-class Samplers(unittest.TestCase):
-    def setUp(self):
-        torch.manual_seed(12345)
-        warnings.simplefilter("error")
-        self.addCleanup(warnings.resetwarnings)
-
+class Samplers(Case):
     # --- random nodes ---
     def test_random_nodes_are_pygs(self):
         data = homogeneous()

@@ -4,8 +4,6 @@ import os
 import time
 import unittest
 
-import numpy as np
-
 import garner
 
 try:

@@ -7,14 +7,12 @@ import garner
 
 try:
     import torch
-    from garner import links
     from garner.pipeline import mixed
     import garner.torch
 except ImportError:
     torch = None
 try:
-    from torch_geometric.sampler import EdgeSamplerInput, NegativeSampling, SamplerOutput, HeteroSamplerOutput
-    from torch_geometric.sampler.neighbor_sampler import edge_sample
+    from torch_geometric.sampler import NegativeSampling
     from garner.pyg import FeatureStore, GraphStore, LinkNeighborLoader, NeighborLoader
 except ImportError:
     NeighborLoader = None
@@ -497,40 +495,6 @@ class Links(Case):
                             for t, store in ((None, b),) if kind is None else [(t, b[t]) for t in self.index]:
                                 of = (lambda v: v) if t is None else (lambda v: v[t])
                                 self.assertTrue(torch.equal(of(a.edge_index), store.edge_index) and torch.equal(of(a.e_id), store.e_id))
-
-    @unittest.skipIf(NeighborLoader is None, "needs PyG (torch_geometric)")
-    def test_seeds_are_those_of_pyg(self):
-        """links.seeds_of against PyG's edge_sample: nodes, times, positions, labels and negatives."""
-        row, col, time, label = torch.randint(60, (21,)), torch.randint(60, (21,)), torch.randint(5, 40, (21,)), torch.arange(21.0)
-        of_nodes = torch.arange(90) % 50
-        for kind in (None, writes, cites):
-            for negatives in (None, ("binary", 1), ("binary", 0.4), ("binary", 2.5), ("triplet", 1), ("triplet", 4)):
-                for disjoint, times, node_times in ((False, None, False), (True, None, False), (True, time, False), (True, time, True)):
-                    for labels in (None,) if negatives and negatives[0] == "triplet" else (None, label):
-                        with self.subTest(kind=kind, negatives=negatives, disjoint=disjoint, times=times is not None, node_times=node_times):
-                            given = {}
-
-                            def sample(seed, seed_time):
-                                given["nodes"], given["times"] = seed, seed_time
-                                return SamplerOutput(seed, row, col, None, torch.zeros(1, dtype=torch.int64)) if kind is None else \
-                                    HeteroSamplerOutput(seed, {}, {}, {}, {t: torch.zeros(1, dtype=torch.int64) for t in seed})
-
-                            node_time = (of_nodes if kind is None else {"author": of_nodes[:60], "paper": of_nodes}) if node_times else None
-                            theirs = None if negatives is None else NegativeSampling(*negatives)
-                            torch.manual_seed(77)
-                            told = edge_sample(EdgeSamplerInput(None, row, col, labels, times, kind), sample, 90 if kind is None else sizes, disjoint, node_time,
-                                               theirs).metadata
-                            types = (None, None) if kind is None else (kind[0], kind[2])
-                            by = {None: of_nodes, "author": of_nodes[:60], "paper": of_nodes} if node_times else {}
-                            counts = tuple({None: 90, **sizes}[t] for t in types)
-                            for mine in (links.negatives_of(negatives, *counts), theirs):
-                                found = links.seeds_of(row, col, labels, times, types, counts, (by.get(types[0]), by.get(types[1])), disjoint, mine, 77)
-                                self.assertEqual([None if a is None else (str(a.dtype), a.tolist()) for a in found.told.values()],
-                                                 [None if a is None else (str(a.dtype), a.tolist()) for a in told[1:]])
-                                want = {None: given["nodes"]} if kind is None else given["nodes"]
-                                self.assertEqual({t: a.tolist() for t, a in found.nodes.items()}, {t: a.tolist() for t, a in want.items()})
-                                want = {} if given["times"] is None else {None: given["times"]} if kind is None else given["times"]
-                                self.assertEqual({t: a.tolist() for t, a in found.times.items()}, {t: a.tolist() for t, a in want.items()})
 
     def test_refusals(self):
         g, pairs, usage = self.graphs[cites], self.index[cites], garner.UsageError
