@@ -155,9 +155,7 @@ void warn_without_gpu(execution_device where, std::vector<std::pair<char const*,
                       option, value));
 }
 
-std::uint64_t device_limit(execution_device where) {
-  return std::min(device_budget(where.index).limit(), device::memory(where.index).free_bytes);
-}
+std::uint64_t device_limit(execution_device where) { return most_on_device(where.index); }
 
 void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, execution_device where,
                     char const* instead) {

@@ -357,7 +357,7 @@ class traversal {
     tier const edges = w.near ? tier::device : default_tier(o_.where, w.access);
     row.tier = to_string(edges);
     row.data_bytes = bytes_of_lists(g, job == "sssp");
-    if (on_device) row.device_budget = std::min(device_budget(o_.where.index).limit(), device::memory(o_.where.index).free_bytes);
+    if (on_device) row.device_budget = most_on_device(o_.where.index);
     row.modelled = (on_device && !w.near) || (paged && !host);
     bool const model_pages = paged && !host;
     if (!host && !w.near) row.link.emplace();  // local edges cause no link traffic
@@ -444,7 +444,7 @@ run_file measure_traversal(traversal_options const& asked, std::function<void(pa
     device::properties const p = device::describe(o.where.index);
     run.machine.device = p.name;
     run.machine.l2_bytes = p.l2_bytes;
-    run.machine.device_budget = std::min(device_budget(o.where.index).limit(), device::memory(o.where.index).free_bytes);
+    run.machine.device_budget = most_on_device(o.where.index);
     link_calibration const& link = link_of(o.where.index);
     run.machine.link = {link.to_device_gbs, link.zero_copy_gbs, link.paged_gbs, link.line_requests, link.sector_requests};
     o.links.push_back(std::round(link.zero_copy_gbs * 10) / 10);  // this machine's

@@ -87,10 +87,7 @@ struct embedding::impl {
     row_view& v = records.rows;
     v.rows = rows, v.row_bytes = width * sizeof(float), v.stride = record;
     row_budget b{rows, record, o.feature_cache, {}, 0, 0, 0};
-    if (x.on_device()) {
-      budget const& of = device_budget(x.device());
-      b.free_here = std::min(device::memory(x.device()).free_bytes, of.limit() - std::min(of.limit(), of.used()));
-    }
+    if (x.on_device()) b.free_here = left_on_device(x.device());
     row_shares const shares = share_rows(b);
     std::uint64_t const kept = o.device.kind == device_kind::cpu ? 0 : shares.near;
     why = x.on_device() ? shares.why : "";

@@ -26,10 +26,6 @@ constexpr std::size_t most_peers = 16;
 static_assert(most_peers + 2 <= row_view::most_parts);
 constexpr char const* peer_use = "rows kept on a peer";
 
-std::uint64_t free_on(int device) {
-  budget const& b = device_budget(device);
-  return std::min(device::memory(device).free_bytes, b.limit() - std::min(b.limit(), b.used()));
-}
 std::string no_fast_link(int reader, std::vector<int> const& owners) {
   for (int p : owners)
     if (!device::peer_of(reader, p).fast)
@@ -134,10 +130,10 @@ void row_placement::place(tiered_options const& o) {
   if (where.kind == device_kind::cuda) {
     note = no_fast_link(where.index, devices);
     if (!note.empty()) devices.clear();
-    b.free_here = free_on(where.index);
+    b.free_here = left_on_device(where.index);
     b.least_free_of_peers = devices.empty() ? 0 : none;
     for (int p : devices)
-      if (!group || p == where.index) b.least_free_of_peers = std::min(b.least_free_of_peers, free_on(p));
+      if (!group || p == where.index) b.least_free_of_peers = std::min(b.least_free_of_peers, left_on_device(p));
   }
   b.peers = static_cast<std::uint32_t>(devices.size());
   row_shares shares = share_rows(b);

@@ -86,7 +86,7 @@ tier tier_for(execution_device where, std::optional<tier> edges, graph_info cons
   if (!on_device(where)) return tier::host;
   device::require(where.index);
   self_test(where.index);
-  std::uint64_t const free = std::min(device_budget(where.index).limit(), device::memory(where.index).free_bytes);
+  std::uint64_t const free = most_on_device(where.index);
   if (!edges && list_bytes + state_allowance(info) <= free - free / 16) t = tier::device;
   return t;
 }
@@ -161,9 +161,8 @@ graph open_alone(std::filesystem::path const& file, open_options const& o, bool 
   how.check = o.check;
   // For a graph that may exceed host memory, cached neighbors are optional.
   if (how.edges == tier::file) {
-    budget const& host = host_budget();
     std::uint64_t const words = cached_neighbors_view::words_of(from.info().vertices, from.header().cached_neighbors);
-    how.cached_neighbors = words * 4 <= (host.limit() - std::min(host.limit(), host.used())) / 4;
+    how.cached_neighbors = words * 4 <= host_budget().left() / 4;
   }
   return from.load(how);
 }

@@ -135,8 +135,7 @@ struct list_windows::state {
 
   void make_room() {
     if (both) return;
-    budget& host = host_budget();
-    std::uint64_t const free = host.limit() - std::min(host.limit(), host.used());
+    std::uint64_t const free = host_budget().left();
     if (!file.window_bytes() && free < least_bytes(g.info))
       fail(errc::memory,
            "{}: two staging buffers for edges need {} of host memory, besides what the algorithm takes, and {} are left; raise the host "

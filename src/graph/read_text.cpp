@@ -202,7 +202,7 @@ void text_reader::make_room(edge_list& out, std::size_t more) {
       std::clamp(guess, static_cast<double>(out.arcs.empty() ? need : need + need / 2), static_cast<double>(need) * 64.0));
   // An estimate must not exceed the budget.
   bool const weighted = out.weights_are != weight_kind::none;
-  room = std::max<std::size_t>(need, std::min<std::uint64_t>(room, reading_room::left() / (sizeof(arc) + (weighted ? 4 : 0))));
+  room = std::max<std::size_t>(need, std::min<std::uint64_t>(room, host_budget().left() / (sizeof(arc) + (weighted ? 4 : 0))));
   room_.reserve(out.arcs, room);
   if (weighted) room_.reserve(out.weights, room);
 }

@@ -33,11 +33,8 @@ class reading_room {
   template <class T>
   void grow(std::vector<T>& v, std::size_t more) {
     std::size_t const need = v.size() + more;
-    if (need > v.capacity()) reserve(v, std::max<std::size_t>(need, std::min<std::uint64_t>(2 * v.capacity(), left() / sizeof(T))));
-  }
-  static std::uint64_t left() {
-    budget const& b = host_budget();
-    return b.limit() - std::min(b.limit(), b.used());
+    if (need > v.capacity())
+      reserve(v, std::max<std::size_t>(need, std::min<std::uint64_t>(2 * v.capacity(), host_budget().left() / sizeof(T))));
   }
 
  private:

@@ -24,9 +24,7 @@ std::unique_ptr<record_sorter> record_sorter::at(execution_device where, std::ui
   std::uint64_t part = 1u << 14, room = std::max(part, records / 2 + 1);  // the simulated device has a small one, to have several parts
   if (where.kind == device_kind::cuda) {
     if (records < worth_a_device) return nullptr;
-    budget const& of = device_budget(where.index);
-    std::uint64_t const there = std::min(device::memory(where.index).free_bytes, of.limit() - std::min(of.limit(), of.used()));
-    part = 1u << 22, room = there / 2 / (values ? 24 : 16);
+    part = 1u << 22, room = left_on_device(where.index) / 2 / (values ? 24 : 16);
     if (room < part || room < records / 4) return nullptr;  // each range reads all records again
   }
   try {

@@ -315,14 +315,12 @@ struct loader::impl {
   std::uint64_t window_bytes() const {
     if (o.window_bytes) return *o.window_bytes;
     if (!x.on_device()) return 1u << 30;  // simulated
-    return std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) / 4;
+    return most_on_device(x.device()) / 4;
   }
   double free_near() const {
-    budget const& b = x.on_device() ? device_budget(x.device()) : host_budget();
-    std::uint64_t const allowed = b.limit() > b.used() ? b.limit() - b.used() : 0;
-    std::uint64_t const there =
-        x.on_device() ? device::memory(x.device()).free_bytes : std::min<std::uint64_t>(host_memory_now().free(), std::uint64_t{4} << 30);
-    return static_cast<double>(std::min(allowed, there));
+    constexpr std::uint64_t most_of_host = std::uint64_t{4} << 30;
+    return static_cast<double>(x.on_device() ? left_on_device(x.device())
+                                             : std::min({host_budget().left(), host_memory_now().free(), most_of_host}));
   }
   void check_ids(std::vector<std::int64_t> const& from, std::uint32_t type) const {
     std::uint64_t const n = sampler.vertices(type);

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "core/device.hpp"
 #include "core/fail.hpp"
 
 namespace garner {
@@ -36,6 +37,9 @@ void budget::take(std::uint64_t bytes, char const* what) {
 }
 void budget::give_back(std::uint64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 void budget::set_limit(std::uint64_t limit) { limit_.store(limit, std::memory_order_relaxed); }
+
+std::uint64_t left_on_device(int index) { return std::min(device::memory(index).free_bytes, device_budget(index).left()); }
+std::uint64_t most_on_device(int index) { return std::min(device::memory(index).free_bytes, device_budget(index).limit()); }
 
 budget& host_budget() {
   static budget instance("host memory", "the host budget", host_memory_now().limit());

@@ -3,6 +3,7 @@
 // bytes requested, used and allowed, and what to try.
 // Cost: one compare-and-swap per block.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -21,6 +22,10 @@ class budget {
   void set_limit(std::uint64_t limit);
   std::uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
   std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
+  std::uint64_t left() const {
+    std::uint64_t const most = limit();
+    return most - std::min(most, used());
+  }
   std::uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }
 
  private:
@@ -30,6 +35,10 @@ class budget {
 
 budget& host_budget();  // limit at start: what the control group leaves, else what is installed (see host_memory); --memory-limit overrides
 budget& device_budget(int index);  // limit at start: unlimited (the device itself refuses)
+// Bytes that may be taken on the device now: what is free, within what its budget has left.
+std::uint64_t left_on_device(int index);
+// The same of a budget of which nothing is used, as limits of a plan count what is taken.
+std::uint64_t most_on_device(int index);
 
 // The host's memory as the system reports it. MemTotal and MemAvailable are reported, never used as a limit: on machines that set their
 // memory up as it is touched they start small and grow. `installed` is the size of all zones, set up or not, and swap.

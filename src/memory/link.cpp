@@ -222,8 +222,7 @@ link_calibration measure(int device, std::uint64_t largest_table) {
   link.driver = p.driver_version;
   progress told("measuring the link", 4);
   {
-    std::uint64_t const budget_left = host_budget().limit() - std::min(host_budget().limit(), host_budget().used());
-    std::uint64_t const allowed = std::min(host_memory_now().free(), budget_left) / 2;
+    std::uint64_t const allowed = std::min(host_memory_now().free(), host_budget().left()) / 2;
     std::uint64_t all = 64 * mib;
     while (all * 4 <= std::min(largest_table, allowed)) all *= 4;  // 64, 256 MiB, 1, 4, 16 GiB
     std::optional<bench> made;

@@ -88,8 +88,7 @@ struct block_sampler::parts::impl {
       : model(options.access),
         x(executor(where, &model), executor::urgent{}),  // runs alongside a model: few blocks, which wait for the link
         o(options),
-        hash_beyond(places_beyond(x.on_device(),
-                                  x.on_device() ? std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) : 0)) {
+        hash_beyond(places_beyond(x.on_device(), x.on_device() ? most_on_device(x.device()) : 0)) {
     map.types = static_cast<std::uint32_t>(of_types.size());
     map.relations = static_cast<std::uint32_t>(of_relations.size());
     map.hops = static_cast<std::uint32_t>(of_relations.empty() ? 0 : of_relations.front().fanouts.size());

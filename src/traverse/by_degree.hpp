@@ -83,8 +83,7 @@ inline bool copies_by_degree(job_setting& job, pagerank_options const& o) {
     return false;
   // Degrees are first known here. Leaves a margin, as in the choice of a tier.
   if (detail::degrees_alike(job)) return false;
-  budget const& allowed = device_budget(x.device());
-  std::uint64_t const room = std::min(allowed.limit() - std::min(allowed.limit(), allowed.used()), device::memory(x.device()).free_bytes);
+  std::uint64_t const room = left_on_device(x.device());
   return detail::bytes_by_degree(info) <= room - room / 16;
 }
 

@@ -56,7 +56,7 @@ class open_lists {
   void clear() {
     parts_.clear();
     whole_ = false, keeps_ = true, arcs_ = 0, bytes_ = 0;
-    most_bytes_ = (host_budget().limit() - std::min(host_budget().limit(), host_budget().used())) / 4;
+    most_bytes_ = host_budget().left() / 4;
   }
   // Caches lists of a window's unvisited vertices. `arcs(k)`: edges of item k; each_vertex(k, f): its vertices with their edges. `words`:
   // host-readable words of the bitmap of visited vertices.
