@@ -3,7 +3,7 @@
 #include "core/fail.hpp"
 #include "graph/handle.hpp"
 #include "graph/ranks.hpp"
-#include "nn/infer.hpp"
+#include "nn/infer/rows.hpp"
 
 namespace garner {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "nn/infer.hpp"
+#include "nn/infer/rows.hpp"
 #include "nn/pointwise.hpp"
 
 namespace garner {

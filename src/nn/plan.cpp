@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "nn/evaluate.hpp"
-#include "nn/infer_types.hpp"
-#include "nn/types_in_parts.hpp"
+#include "nn/infer/whole.hpp"
+#include "nn/model.hpp"
 #include "shard/lists.hpp"
 #include "shard/packed_chunk.hpp"
 
@@ -286,7 +286,7 @@ training_plan plan_training(training_question const& q) {
       sizes.relations[r].longest = std::max(sizes.relations[r].longest, static_cast<std::uint64_t>(c.degrees[r]));
   for (std::uint32_t t = 0; t < types; ++t)
     sizes.row_bytes.push_back(far_row_bytes(q.load.types[t].row_bytes, q.load.types[t].rows_kept, n[t]));
-  p.evaluation.near_bytes = types_inference::bytes_for(device, sizes, s);
+  p.evaluation.near_bytes = whole_pass::bytes_for(device, sizes, s);
   if (p.evaluation.near_bytes <= q.evaluation_near) {
     layer_plan& all = p.evaluation.layers.emplace_back();
     for (std::uint32_t t = 0; t < types; ++t) all.bytes_in += static_cast<std::uint64_t>(sizes.row_bytes[t] * n[t]);

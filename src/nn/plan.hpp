@@ -1,6 +1,6 @@
 // Predicts memory and work of a training, before anything of the graph but its offsets is read. Invariant: the arrays are those of network,
-// aggregate, infer_plan and types_in_parts, each a quarter longer where it grows with mini-batches. Mini-batches are the estimates of
-// load/plan. Cost: some tens of sums.
+// aggregate and infer/plan, each a quarter longer where it grows with mini-batches. Mini-batches are the estimates of load/plan. Cost:
+// some tens of sums.
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "garner/gnn.hpp"
 #include "garner/shards.hpp"
 #include "load/plan.hpp"
-#include "nn/infer_plan.hpp"
+#include "nn/infer/plan.hpp"
 
 namespace garner {
 

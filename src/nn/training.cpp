@@ -23,9 +23,9 @@
 #include "nn/decide_shards.hpp"
 #include "nn/evaluate.hpp"
 #include "nn/graph_shard.hpp"
-#include "nn/infer.hpp"
-#include "nn/infer_types.hpp"
-#include "nn/layered.hpp"
+#include "nn/infer/infer.hpp"
+#include "nn/infer/one_type.hpp"
+#include "nn/infer/whole.hpp"
 #include "nn/model.hpp"
 #include "nn/sampled.hpp"
 #include "shard/recording.hpp"
@@ -124,10 +124,9 @@ struct training::impl {
   labelled_parts parts;
   rank_group* const ranks;  // null: one
   std::vector<std::int64_t> seeds;
-  std::optional<whole_graph> lists;  // of whole-graph steps, or of evaluations
+  std::optional<whole_graph> lists;  // of evaluations
   // For whole-graph steps.
-  std::optional<exact_inference> whole;
-  std::optional<types_inference> whole_types;
+  std::optional<whole_pass> whole;
   std::optional<graph_shard> shard;
   std::optional<block_workers<float>> workers;
   // For mini-batches.
@@ -187,11 +186,10 @@ struct training::impl {
     if (shard) {
       known = shard->labels(parts, split_part::train);
     } else if (o.fanouts.empty() && ground.several) {
-      whole_types.emplace(x, *ground.several, o.side, o.weighted, true);
+      whole.emplace(x, *ground.several, o.side, o.weighted, true);
       known = parts.near_of_all(x, split_part::train);
     } else if (o.fanouts.empty()) {
-      lists.emplace(*ground.one, o.side, o.weighted);
-      whole.emplace(x, *lists, aggregation_of(m.options.kind));
+      whole.emplace(x, *ground.one, o.side, o.weighted, aggregation_of(m.options.kind));
       known = parts.near_of_all(x, split_part::train);
     } else {
       block_options b;
@@ -387,8 +385,7 @@ struct training::impl {
       shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
       if (!p.bring) p.workers = workers ? &*workers : nullptr;
     } else {
-      p = whole ? whole->pass_of(m.net, m.options.scaling, *ground.tables[0], products)
-                : whole_types->pass_of(m.net, m.options.scaling, ground.tables, products);
+      p = whole->of(m.net, m.options.scaling, ground.tables, products);
     }
     p.steady = true;
     return p;
@@ -522,7 +519,7 @@ struct training::impl {
     epoch_report r;
     if (at == stage::evaluation || (!batches && epoch_steps)) {
       // The last call was interrupted in it, or behind the one step of a whole graph.
-    } else if (shard || whole || whole_types) {
+    } else if (shard || whole) {
       if (!shard) check_interrupted();
       else if (ranks->any(o.rank, interrupt_requested()))
         fail(errc::interrupted, "interrupted before step {}; nothing was left half-written", done_steps + 1);
@@ -768,7 +765,7 @@ struct training::impl {
   evaluation evaluate() {
     if (shard) return evaluate_shards();
     auto const begun = steady::now();
-    evaluation found = whole || whole_types ? evaluate_whole() : evaluate_in_parts();
+    evaluation found = whole ? evaluate_whole() : evaluate_in_parts();
     found.ms = ms_since(begun);
     return found;
   }
@@ -861,8 +858,7 @@ std::uint64_t training::bytes() const {
   impl const& t = *impl_;
   return t.m.net.bytes() + t.first.bytes() + t.second.bytes() + t.of_scores.bytes() + t.known.bytes() + t.drawn.bytes() +
          (t.batches ? t.batches->bytes() : 0) + (t.layers ? t.layers->bytes() : 0) + (t.whole ? t.whole->bytes() : 0) +
-         (t.whole_types ? t.whole_types->bytes() : 0) + (t.judge ? t.judge->bytes() : 0) + t.numbers.bytes() +
-         (t.shard ? t.shard->bytes() : 0);
+         (t.judge ? t.judge->bytes() : 0) + t.numbers.bytes() + (t.shard ? t.shard->bytes() : 0);
 }
 
 }  // namespace garner

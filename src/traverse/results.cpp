@@ -21,7 +21,7 @@ namespace garner {
 namespace {
 
 constexpr std::array<std::string_view, 4> names = {"text", "tsv", "npy", "ldbc"};
-constexpr std::uint64_t chunk_rows = 1u << 15, not_reached = ~std::uint64_t{0};
+constexpr std::uint64_t chunk_rows = 1u << 15, no_id = ~std::uint64_t{0};
 
 // The vertex of each row.
 class row_order {
@@ -97,8 +97,7 @@ class npy_files {
     array<T>(path_, item);
   }
   void parents(std::span<std::uint64_t const> parent) {
-    array<std::uint64_t>(beside(path_, "parent"),
-                         [&](std::uint64_t v) { return parent[v] == not_reached ? not_reached : g_.user_id(parent[v]); });
+    array<std::uint64_t>(beside(path_, "parent"), [&](std::uint64_t v) { return parent[v] == no_id ? no_id : g_.user_id(parent[v]); });
   }
   void commit() {
     for (auto& f : files_) f->file().flush();
@@ -131,11 +130,11 @@ void put_value(std::string& out, float value, result_format format) {
   else fmt::format_to(std::back_inserter(out), "{}", value);
 }
 
-bool is_reached(std::uint32_t depth) { return depth != not_reached; }
-bool is_reached(std::uint64_t distance) { return distance != not_reached; }
+bool is_reached(std::uint32_t depth) { return depth != unreached; }
+bool is_reached(std::uint64_t distance) { return distance != no_id; }
 bool is_reached(float distance) { return !std::isinf(distance); }
 
-// For a search: values and parents. `nowhere` is the value of not_reached vertices, which lack a parent.
+// For a search: values and parents. `nowhere` is the value of unreached vertices, which lack a parent.
 template <class T>
 void write_search(graph const& g, result_target const& to, std::string_view columns, std::uint64_t source, std::span<T const> value,
                   std::span<std::uint64_t const> parent, std::string_view nowhere) {
@@ -154,7 +153,7 @@ void write_search(graph const& g, result_target const& to, std::string_view colu
     else put_value(out, value[v], to.format);
     if (!with_parents) return;
     out += sep;
-    if (parent[v] == not_reached) out += "-1";
+    if (parent[v] == no_id) out += "-1";
     else put_number(out, g.user_id(parent[v]));
   });
 }
@@ -231,7 +230,7 @@ void write_labels(graph const& g, result_target const& to, std::span<std::uint64
   // A component is named by its smallest user id, which equals the label only if ids ascend.
   std::vector<std::uint64_t> smallest;
   if (!rows.as_kept()) {
-    smallest.assign(g.info.vertices, not_reached);
+    smallest.assign(g.info.vertices, no_id);
     for (std::uint64_t v = 0; v < g.info.vertices; ++v) smallest[label[v]] = std::min(smallest[label[v]], g.user_id(v));
   }
   write_values<std::uint64_t>(g, rows, to, "vertex component",

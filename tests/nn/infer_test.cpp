@@ -1,5 +1,5 @@
 // Exact inference by layers: every way, and their combinations, against the whole graph in one piece; what was brought against the plan.
-#include "nn/infer.hpp"
+#include "nn/infer/infer.hpp"
 
 #include <gmock/gmock.h>
 #include <set>
@@ -9,7 +9,7 @@
 #include "garner/gnn.hpp"
 #include "garner/handle.hpp"
 #include "memory/budget.hpp"
-#include "nn/layered.hpp"
+#include "nn/infer/whole.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -83,10 +83,10 @@ INSTANTIATE_TEST_SUITE_P(at, infer_at, ::testing::Combine(every_place, ::testing
 
 std::vector<float> in_one_piece(gnn_model& model, tiered_tensor& features, edge_direction side, bool weighted) {
   auto& [x, o, net] = model.inside();
-  whole_graph const lists(some_graph(), side, weighted);
-  exact_inference all(x, lists, aggregation_of(o.kind));
+  whole_pass all(x, some_graph(), side, weighted, aggregation_of(o.kind));
+  tiered_tensor* const tables[] = {&features};
   blas products(x, dense_math::f32);
-  return host_copy(x, net.forward(x, all.pass_of(net, o.scaling, features, products)).data, vertices * 5);
+  return host_copy(x, net.forward(x, all.of(net, o.scaling, tables, products)).data, vertices * 5);
 }
 
 TEST_P(infer_at, gives_what_one_piece_gives_whatever_fits_near) {

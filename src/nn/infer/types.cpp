@@ -1,4 +1,4 @@
-#include "nn/types_in_parts.hpp"
+#include "nn/infer/types.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,10 +11,6 @@
 #include "memory/link.hpp"
 
 namespace garner {
-
-namespace {
-std::uint64_t grown(std::uint64_t bytes) { return bytes + bytes / 4; }  // room()
-}  // namespace
 
 types_in_parts::types_in_parts(executor& x, hetero_graph const& g, network<float>& net, row_scaling scaling,
                                std::span<tiered_tensor* const> tables, edge_direction side, bool weighted, std::uint64_t near)
@@ -29,87 +25,6 @@ types_in_parts::types_in_parts(executor& x, hetero_graph const& g, network<float
   lists_.reserve(g.edges().size());
   for (std::size_t r = 0; r < g.edges().size(); ++r) lists_.emplace_back(g.adjacency(r), pulled_side(side), weighted, false);
   plan(near);
-}
-
-types_plan plan_types(network_shape const& s, types_sizes const& of, std::uint64_t near) {
-  types_plan p;
-  auto const types = static_cast<std::uint32_t>(of.vertices.size());
-  bool const two_stores = s.residual && s.layer_norm;
-  std::uint64_t most = 1, widest = s.classes, outs = s.classes, longest = 1, edges = 1;
-  for (std::uint64_t const n : of.vertices) most = std::max(most, n);
-  for (std::uint32_t l = 0; l < s.layers; ++l) {
-    outs = std::max(outs, s.outputs(l));
-    for (std::uint32_t t = 0; t < types; ++t) widest = std::max(widest, s.width(l, t));
-  }
-  for (std::uint64_t const w : s.inputs) widest = std::max(widest, w);
-  for (types_sizes::relation const& r : of.relations) longest = std::max(longest, r.longest), edges = std::max(edges, r.edges);
-  // A chunk: aggregated; of two its own, their sums, what goes back; what its layer makes; residual: what goes round it, encoded.
-  std::uint64_t const brought = 2 * (widest + outs + s.hidden + (two_stores ? s.hidden : 0));
-  std::uint64_t const row_bytes =
-      grown((widest + brought + types * s.layers * 5 * outs + (s.residual ? 4 * types * s.hidden : 0)) * 4) + 16;
-  std::uint64_t const share = std::min<std::uint64_t>(near / 8, std::uint64_t{8} << 30);
-  p.chunk = std::clamp<std::uint64_t>(share / row_bytes, std::min<std::uint64_t>(most, 32), most);
-  p.part_edges = std::max(longest, std::min(edges, share / (2 * of.edge_bytes())));
-  std::uint64_t const slices = 2 * (p.part_edges / slice_edges);
-  std::uint64_t fixed = p.chunk * row_bytes + grown(p.part_edges * of.edge_bytes() + (p.chunk + 1) * 8) + grown(most * 8) +
-                        grown(slices * (widest * sizeof(float) + 48));
-  if (s.kind == model_kind::sage) fixed += most * sizeof(float);  // sums of weights, once
-  p.near_bytes = fixed;
-  p.rooms.assign(s.layers, std::vector<types_plan::room_of>(types));
-  auto const whole = [](double bytes) { return static_cast<std::uint64_t>(bytes); };
-  auto const of_table = [&](std::uint32_t t) { return whole(static_cast<double>(of.vertices[t]) * of.row_bytes[t]); };
-  auto const stored = [&](std::uint32_t layer, std::uint32_t t) {
-    return of.vertices[t] * (s.width(layer, t) + (two_stores ? s.hidden : 0)) * sizeof(float);
-  };
-  if (s.residual) {
-    inference_report::layer& told = p.layers.emplace_back();
-    told.how = "the product before the layers";
-    for (std::uint32_t t = 0; t < types; ++t) told.rows_in += of_table(t), told.rows_out += stored(0, t);
-  }
-  for (std::uint32_t l = 0; l < s.layers; ++l) {
-    inference_report::layer told;
-    std::uint64_t narrow = 0, far = 0, alone = 0;
-    std::vector<bool> in_table(types, l == 0 && !s.residual);  // its rows are not in host memory yet
-    for (std::uint32_t t = 0; t < types; ++t) {
-      if (!s.uses(l, t)) continue;
-      types_plan::room_of& room = p.rooms[l][t];
-      std::uint64_t const n = of.vertices[t], left = near > fixed ? near - fixed : 0, sums = n * s.outputs(l) * sizeof(float);
-      room.sums_near = sums <= left / 2;
-      far += !room.sums_near;
-      std::uint64_t const rest = left - (room.sums_near ? sums : 0);
-      room.columns.assign(of.relations.size(), 0);
-      std::uint64_t widest_block = 0, blocks = 0;
-      for (std::size_t r = 0; r < of.relations.size(); ++r) {
-        if (s.relations[r].to != t) continue;
-        std::uint32_t const f = s.relations[r].from;
-        std::uint64_t const wide = s.width(l, f), column = std::max<std::uint64_t>(of.vertices[f], 1) * sizeof(float);
-        std::uint64_t fit = std::min(wide, rest / grown(column));
-        if (fit >= 8 && fit < wide) fit = fit / 8 * 8;
-        room.columns[r] = fit;
-        narrow += fit < wide;
-        if (fit == 0) p.least = std::max(p.least, fixed + grown(column));
-        widest_block = std::max(widest_block, grown(fit * column));
-        // What crosses: rows, laid out by columns first where these come from a table; lists for each block.
-        std::uint64_t const laid = of.vertices[f] * wide * sizeof(float), times = fit ? (wide + fit - 1) / fit : 0;
-        if (fit < wide && in_table[f]) told.rows_in += of_table(f), told.rows_out += laid, in_table[f] = false;
-        told.rows_in += in_table[f] ? of_table(f) : laid;
-        told.lists += times * (of.relations[r].edges * of.edge_bytes() + (n + (n + p.chunk - 1) / p.chunk) * 8);
-        blocks += times;
-      }
-      room.ahead = 2 * widest_block <= rest;
-      alone += !room.ahead;
-      p.near_bytes = std::max(p.near_bytes, fixed + (room.sums_near ? sums : 0) + (room.ahead ? 2 : 1) * widest_block);
-      if (!room.sums_near) told.rows_in += blocks * sums, told.rows_out += blocks * sums;  // but the first, and the last to go on from
-      told.rows_in += in_table[t] ? of_table(t) : stored(l, t);
-      if (l + 1 < s.layers) told.rows_out += stored(l + 1, t);
-    }
-    told.how = narrow ? "some columns of a relation's rows local at a time" : "the rows of a relation local at a time";
-    if (far) told.how += ", sums in host memory";
-    if (!alone) told.how += "; the next come meanwhile";
-    p.layers.push_back(std::move(told));
-  }
-  if (p.least || near <= fixed) p.least = std::max(p.least, fixed + most * 5);
-  return p;
 }
 
 void types_in_parts::plan(std::uint64_t near) {

@@ -3,14 +3,15 @@
 // next chunk is copied while the last one is computed. Output has the layout of the next layer's input, so that all copies are of
 // contiguous bytes.
 // Invariant: no sampling; the same scores as for a whole graph in one piece, up to rounding. The model is not changed.
-// Cost: the bytes of the plan (infer_plan.hpp); host memory for the rows of two layers.
+// Cost: the bytes of the plan (plan.hpp); host memory for the rows of two layers.
 #pragma once
 #include <functional>
 
 #include "core/lease.hpp"
 #include "garner/features.hpp"
-#include "nn/infer.hpp"
-#include "nn/infer_plan.hpp"
+#include "nn/infer/infer.hpp"
+#include "nn/infer/plan.hpp"
+#include "nn/infer/rows.hpp"
 #include "nn/model.hpp"
 #include "nn/whole_graph.hpp"
 
@@ -24,8 +25,7 @@ class layered_inference {
   inference_plan const& plan() const { return plan_; }
   inference_report planned() const;
 
-  // Scores of vertices [first, first + count), in order, on the device.
-  using taker = std::function<void(std::uint64_t first, std::uint64_t count, row_block<float const> scores)>;
+  using taker = score_taker;
   inference_report run(blas& products, taker const& take);
 
  private:

@@ -1,14 +1,11 @@
-#include "nn/layered.hpp"
+#include "nn/infer/one_type.hpp"
 
 #include <algorithm>
 
 #include "core/clock.hpp"
-#include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
-#include "memory/budget.hpp"
 #include "memory/link.hpp"
-#include "nn/infer.hpp"
 
 namespace garner {
 
@@ -17,23 +14,6 @@ namespace {
 constexpr std::uint64_t scores_at_once = 256u << 20;  // bytes
 
 }  // namespace
-
-std::uint64_t free_near(executor const& x) {
-  budget const& b = x.on_device() ? device_budget(x.device()) : host_budget();
-  std::uint64_t const allowed = b.limit() > b.used() ? b.limit() - b.used() : 0;
-  std::uint64_t const there = x.on_device() ? device::memory(x.device()).free_bytes : host_memory_now().free() / 2;
-  return std::min(allowed, there - there / 16);
-}
-
-std::uint64_t inference_report::bytes() const {
-  std::uint64_t sum = lists;
-  for (layer const& l : layers) sum += l.rows_in + l.rows_out + l.lists;
-  return sum;
-}
-std::optional<double> inference_report::floor_ms() const {
-  if (!link_gbs) return std::nullopt;
-  return static_cast<double>(floor_bytes) / *link_gbs / 1e6;
-}
 
 layered_inference::layered_inference(executor& x, whole_graph const& g, model_options const& o, network<float>& net,
                                      tiered_tensor& features, std::optional<std::uint64_t> near)

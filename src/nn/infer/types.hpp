@@ -15,26 +15,13 @@
 #include "core/lease.hpp"
 #include "garner/features.hpp"
 #include "garner/hetero.hpp"
-#include "nn/infer.hpp"
-#include "nn/infer_types.hpp"
+#include "nn/infer/infer.hpp"
+#include "nn/infer/plan.hpp"
+#include "nn/infer/rows.hpp"
 #include "nn/model.hpp"
 #include "nn/whole_graph.hpp"
 
 namespace garner {
-
-// How it goes about that, before anything is loaded.
-struct types_plan {
-  struct room_of {  // of a type in a layer
-    bool sums_near = false;
-    bool ahead = false;                       // two blocks fit: the next arrives during the sums of one
-    std::vector<std::uint64_t> columns = {};  // by relation, of its sources on the device at a time; 0: none of this type's
-  };
-  std::uint64_t chunk = 0, part_edges = 0;
-  std::uint64_t near_bytes = 0, least = 0;      // at most at a time; least: `near` is too little, and so many are needed
-  std::vector<std::vector<room_of>> rooms;      // a layer, a type
-  std::vector<inference_report::layer> layers;  // in words, and the bytes that will come and go
-};
-types_plan plan_types(network_shape const& s, types_sizes const& of, std::uint64_t near);
 
 class types_in_parts {
  public:
@@ -43,7 +30,7 @@ class types_in_parts {
                  edge_direction side, bool weighted, std::uint64_t near);
   inference_report planned() const { return planned_; }
 
-  using taker = exact_inference::taker;
+  using taker = score_taker;
   inference_report run(blas& products, taker const& take);
 
  private:

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "garner/gnn.hpp"
+#include "nn/network.hpp"
 
 namespace garner {
 
@@ -48,5 +48,32 @@ struct inference_plan {
 
 // errc::memory where `near` bytes are too few for all strategies.
 inference_plan plan_layers(inference_sizes const& of, std::uint64_t near);
+
+// Before anything of several types is loaded.
+struct types_sizes {
+  std::vector<std::uint64_t> vertices;  // of each type
+  struct relation {
+    std::uint64_t vertices = 0, edges = 0, longest = 0;  // of its graph file; edges of the longest list
+  };
+  std::vector<relation> relations = {};
+  std::vector<double> row_bytes = {};  // of each type's table, those of a row that cross the link
+  bool weighted = false;
+
+  std::uint64_t edge_bytes() const { return weighted ? 8 : 4; }
+};
+
+// The same of several types, in parts (types.hpp).
+struct types_plan {
+  struct room_of {  // of a type in a layer
+    bool sums_near = false;
+    bool ahead = false;                       // two blocks fit: the next arrives during the sums of one
+    std::vector<std::uint64_t> columns = {};  // by relation, of its sources on the device at a time; 0: none of this type's
+  };
+  std::uint64_t chunk = 0, part_edges = 0;
+  std::uint64_t near_bytes = 0, least = 0;      // at most at a time; least: `near` is too little, and so many are needed
+  std::vector<std::vector<room_of>> rooms;      // a layer, a type
+  std::vector<inference_report::layer> layers;  // in words, and the bytes that will come and go
+};
+types_plan plan_types(network_shape const& s, types_sizes const& of, std::uint64_t near);
 
 }  // namespace garner
