@@ -6,6 +6,7 @@
 
 #include "core/exec.hpp"
 #include "core/row_team.hpp"
+#include "nn/aggregate.hpp"
 
 namespace garner {
 
@@ -50,6 +51,21 @@ template <class Body>
 void for_each_narrow(executor& x, item_count items, std::uint64_t columns, Body const& body) {
   if (columns <= 512) for_each_item<8>(x, items, body);
   else for_each_item<32>(x, items, body);
+}
+
+constexpr std::uint64_t slice_rows = 64;  // of what is summed over rows
+constexpr std::uint64_t row_slices(std::uint64_t rows) { return (rows + slice_rows - 1) / slice_rows; }
+
+// Calls f(c, N) for the columns of a row, std::integral_constant N at a time: 16 bytes where rows are wide (is_wide), else one number.
+template <class Real, class Team, class F>
+GARNER_HD void each_row_part(Team const& t, std::uint64_t columns, bool wide, F f) {
+  constexpr int each = 16 / sizeof(Real);
+  if (wide) t.each(indices{0, columns / each}, [&](std::uint64_t p) { f(p * each, std::integral_constant<int, each>{}); });
+  else t.each(indices{0, columns}, [&](std::uint64_t c) { f(c, std::integral_constant<int, 1>{}); });
+}
+template <class Real>
+bool all_wide(std::uint64_t columns, row_block<Real const> a, row_block<Real> b) {
+  return is_wide(a, columns) && is_wide<Real>({b.data, b.stride}, columns);
 }
 
 }  // namespace garner
