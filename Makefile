@@ -7,18 +7,20 @@ FUZZ_SECONDS  ?= 10
 DEMO_ARGS     ?=
 export CUDA JOBS FUZZ_SECONDS
 
-program := $(if $(wildcard cli/*.cpp),garner,garner_lib)
 compile := cmake --build $(BUILD) --parallel $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build configure demo check check-all format bundle docs wheel release clean help install-deps
+.PHONY: build lab configure demo check check-all format bundle docs wheel release clean help install-deps
 
 help:  ## this list
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "  make %-10s%s\n", $$1, $$2 }' Makefile
 	@echo "  CUDA=1 or 0 builds for GPUs or not (default: when one is seen); JOBS=N; BUILD=FOLDER; WERROR=ON"
 
 build: configure  ## the program: build/garner
-	@$(compile) --target $(program)
+	@$(compile) --target garner
+
+lab: configure  ## build/garner-lab: the papers' figures, measured and drawn
+	@$(compile) --target garner-lab
 
 # CMake runs only when the settings differ from those of the last time; when CMakeLists.txt or the list of sources changes it runs by itself.
 configure:
@@ -32,7 +34,7 @@ configure:
 install-deps:
 	@tools/install_deps
 
-demo: install-deps  ## packages, build, then BFS at every place and in every access mode, and a training (DEMO_ARGS="--scale 20")
+demo: install-deps  ## packages, build, then BFS and a training wherever their data can be (DEMO_ARGS="--scale 20")
 	@$(MAKE) --no-print-directory build
 	@$(BUILD)/garner demo $(DEMO_ARGS)
 
@@ -50,7 +52,7 @@ check-all:  ## the matrix: g++, clang, sanitizers, fuzzing, CUDA and its wheel, 
 format:  ## clang-format on every source
 	@git ls-files '*.hpp' '*.cpp' | xargs clang-format-14 -i
 
-bundle: configure  ## one relocatable folder with the program, its tests and the libraries they need, for a machine with only the driver
+bundle: configure  ## one relocatable folder with the programs, their tests and the libraries they need, for a machine with only the driver
 	@$(compile)
 	@tools/bundle $(BUILD)
 

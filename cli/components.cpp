@@ -3,10 +3,10 @@
 
 #include <memory>
 
+#include "command/job_options.hpp"
 #include "core/median.hpp"
 #include "core/progress.hpp"
 #include "graph/container.hpp"
-#include "job_options.hpp"
 #include "traverse/components.hpp"
 #include "traverse/job.hpp"
 #include "verbs.hpp"

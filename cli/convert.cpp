@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "common.hpp"
+#include "command/common.hpp"
 #include "core/fail.hpp"
 #include "features/row_file.hpp"
 #include "garner/hetero.hpp"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "common.hpp"
+#include "command/common.hpp"
 #include "core/fail.hpp"
 #include "verbs.hpp"
 

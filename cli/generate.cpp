@@ -2,7 +2,7 @@
 #include <chrono>
 #include <memory>
 
-#include "common.hpp"
+#include "command/common.hpp"
 #include "core/fail.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"

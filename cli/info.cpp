@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "common.hpp"
+#include "command/common.hpp"
 #include "core/device.hpp"
 #include "core/gpus_seen.hpp"
 #include "core/thread_pool.hpp"

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "common.hpp"
+#include "command/common.hpp"
+#include "command/dry_training.hpp"
+#include "command/made_rows.hpp"
 #include "core/fail.hpp"
 #include "core/publish.hpp"
 #include "graph/handle.hpp"
-#include "lab/dry_training.hpp"
-#include "lab/made_rows.hpp"
 #include "load_options.hpp"
 #include "memory/budget.hpp"
 #include "memory/link.hpp"
@@ -51,7 +51,7 @@ std::optional<double> link_gbs(execution_device where) {
 }
 
 // The figures of one epoch, or of all.
-json figures(lab::dry_epoch const& e, std::optional<double> link, bool timed) {
+json figures(cli::dry_epoch const& e, std::optional<double> link, bool timed) {
   auto const time = [&](double ms) { return timed ? json(ms) : json(nullptr); };
   return {{"batches", e.batches},
           {"seeds", e.seeds},
@@ -130,7 +130,7 @@ void load_file(run_arguments& a) {
   memory_block made;
   row_array table;
   if (a.features.empty()) {
-    made = lab::make_rows(n, rows.row_bytes, on_device ? where.index : -1);
+    made = cli::make_rows(n, rows.row_bytes, on_device ? where.index : -1);
     table = {made.data(), n, *a.width, element::f32, {}};
   } else {
     table = a.open_table(a.features, where);
@@ -203,19 +203,19 @@ void load_file(run_arguments& a) {
              "ms", "sample", "fetch", "gather", "caller", "loader", "local", "peers", "remote", "window", "GB/s", "link");
     cli::flush_out();
   }
-  std::optional<lab::batch_check> check;
+  std::optional<cli::batch_check> check;
   if (a.verify) check.emplace(g, a.lists(), a.fanouts(), a.blocks());
   row_array const known = a.verify && table.file ? map_rows(a.features) : table;
-  std::vector<lab::batch_check::rows_source> const sources{{a.features.empty() ? nullptr : known.data, rows.row_bytes},
+  std::vector<cli::batch_check::rows_source> const sources{{a.features.empty() ? nullptr : known.data, rows.row_bytes},
                                                            {label_rows.data, label.row_bytes}};
-  lab::dry_options o;
+  cli::dry_options o;
   o.epochs = a.epochs;
   o.batches = a.batches;
   o.stretch = a.window.value_or(first_window);
   o.compute_ms = a.compute_ms;
   if (check)
     o.each = [&](mini_batch const& b, executor& x) { check->batch(x, b, train.positions, std::span(sources).first(labels ? 2 : 1)); };
-  o.told = [&](lab::dry_epoch const& e) {
+  o.told = [&](cli::dry_epoch const& e) {
     json row{{"epoch", e.epoch}};
     row.update(figures(e, link, !simulated));
     if (!a.json) say_epoch(row, std::to_string(e.epoch), table.file != nullptr);
@@ -227,9 +227,9 @@ void load_file(run_arguments& a) {
     file.write(l.state().text() + "\n");
     file.commit();
   };
-  lab::dry_result r;
+  cli::dry_result r;
   try {
-    r = lab::train_dry(l, where, o);
+    r = cli::train_dry(l, where, o);
   } catch (...) {
     clear_interrupt();  // which would stop the writing too
     keep_state();

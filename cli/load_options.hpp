@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
+#include "command/loading.hpp"
 #include "features/place_rows.hpp"
 #include "garner/load.hpp"
-#include "loading.hpp"
 
 namespace garner::cli {
 

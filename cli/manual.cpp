@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "core/fail.hpp"
-#include "options.hpp"
+#include "verbs.hpp"
 
-namespace garner::cli {
+namespace garner {
+
+using namespace cli;
 
 namespace {
 
@@ -56,7 +58,6 @@ value_kind kind_of(option const& o) {
     if (o.row.takes == takes) return value_kind::unknown;
   return value_kind::file;
 }
-bool by_commas(option const& o) { return o.is_list && !o.may_repeat; }
 option const* first_position(verb const& v) {
   for (option const& o : v.options())
     if (by_position(o)) return &o;
@@ -80,7 +81,7 @@ std::string for_bash(program const& p) {
       options += " " + replaced(all, "|", " ");
       if (o.is_flag) continue;
       if (kind_of(o) == value_kind::words) {
-        words += fmt::format("        {}) {}={} ;;\n", all, by_commas(o) ? "list" : "values", in_quotes(std::string(o.values)));
+        words += fmt::format("        {}) values={} ;;\n", all, in_quotes(std::string(o.values)));
       } else {
         std::string& same = of_kind[static_cast<std::size_t>(kind_of(o))];
         same += (same.empty() ? "" : "|") + all;
@@ -97,7 +98,7 @@ std::string for_bash(program const& p) {
   return fmt::format(
       R"(# Completion of garner for bash, as `garner completion bash` prints it. Where nothing is completed here, readline completes files.
 _garner() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} options= values= list= kind=
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} options= values= kind=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
     COMPREPLY=($(compgen -W {0} -- "$word"))
@@ -112,11 +113,7 @@ _garner() {{
     help) values={1} ;;
     completion) values='bash zsh' ;;
 {2}  esac
-  if [[ -n $list ]]; then  # words with commas between them
-    local first=
-    if [[ $word == *,* ]]; then first=${{word%,*}},; fi
-    COMPREPLY=($(compgen -P "$first" -W "$list" -- "${{word##*,}}"))
-  elif [[ $kind == folder ]]; then
+  if [[ $kind == folder ]]; then
     compopt -o filenames 2> /dev/null
     COMPREPLY=($(compgen -d -- "$word"))
   elif [[ $kind == unknown ]]; then  # a number: no files
@@ -135,7 +132,7 @@ complete -o default -F _garner garner
 std::string zsh_action(option const& o) {
   switch (kind_of(o)) {
     case value_kind::words:
-      return by_commas(o) ? fmt::format("_sequence compadd - {}", o.values) : fmt::format("({})", o.values);
+      return fmt::format("({})", o.values);
     case value_kind::folder:
       return "_files -/";
     case value_kind::unknown:
@@ -231,4 +228,4 @@ all of them.
   return page;
 }
 
-}  // namespace garner::cli
+}  // namespace garner

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "common.hpp"
+#include "command/common.hpp"
 #include "core/fail.hpp"
 #include "graph/pack.hpp"
 #include "memory/budget.hpp"

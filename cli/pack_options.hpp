@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "command/options.hpp"
 #include "graph/graph.hpp"
 #include "graph/large_graph.hpp"
-#include "options.hpp"
 
 namespace garner::cli {
 

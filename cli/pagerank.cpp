@@ -8,10 +8,10 @@
 #include <memory>
 #include <sstream>
 
+#include "command/job_options.hpp"
 #include "core/fail.hpp"
 #include "core/shown.hpp"
 #include "graph/container.hpp"
-#include "job_options.hpp"
 #include "traverse/job.hpp"
 #include "traverse/pagerank.hpp"
 #include "verbs.hpp"

@@ -5,13 +5,13 @@
 #include <memory>
 #include <set>
 
-#include "common.hpp"
+#include "command/common.hpp"
+#include "command/job_options.hpp"
+#include "command/link_times.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "far/matrix.hpp"
 #include "graph/source.hpp"
-#include "job_options.hpp"
-#include "link_times.hpp"
 #include "memory/budget.hpp"
 #include "memory/tiers.hpp"
 #include "plan_load.hpp"

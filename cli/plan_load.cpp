@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "command/job_options.hpp"
+#include "command/link_times.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "far/matrix.hpp"
@@ -13,8 +15,6 @@
 #include "files/npy.hpp"
 #include "graph/hetero.hpp"
 #include "graph/source.hpp"
-#include "job_options.hpp"
-#include "link_times.hpp"
 #include "memory/budget.hpp"
 #include "models.hpp"
 #include "nn/decide_shards.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common.hpp"
+#include "command/common.hpp"
 #include "load/plan.hpp"
 #include "load_options.hpp"
 #include "models.hpp"

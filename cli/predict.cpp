@@ -3,7 +3,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "common.hpp"
+#include "command/common.hpp"
+#include "command/sample_options.hpp"
 #include "core/fail.hpp"
 #include "core/publish.hpp"
 #include "files/npy_head.hpp"
@@ -11,7 +12,6 @@
 #include "graph/handle.hpp"
 #include "memory/budget.hpp"
 #include "models.hpp"
-#include "sample_options.hpp"
 #include "verbs.hpp"
 
 namespace garner {

@@ -2,7 +2,8 @@
 #include <chrono>
 #include <memory>
 
-#include "common.hpp"
+#include "command/common.hpp"
+#include "command/sample_options.hpp"
 #include "core/fail.hpp"
 #include "graph/container.hpp"
 #include "graph/formats.hpp"
@@ -14,7 +15,6 @@
 #include "pack_options.hpp"
 #include "sample/score.hpp"
 #include "sample/table.hpp"
-#include "sample_options.hpp"
 #include "verbs.hpp"
 
 namespace garner {

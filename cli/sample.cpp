@@ -2,12 +2,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "common.hpp"
+#include "command/common.hpp"
+#include "command/loading.hpp"
 #include "core/fail.hpp"
 #include "core/median.hpp"
 #include "core/progress.hpp"
 #include "graph/handle.hpp"
-#include "loading.hpp"
 #include "memory/budget.hpp"
 #include "plan_load.hpp"
 #include "sample/order.hpp"
@@ -52,7 +52,7 @@ void sample_file(cli::loading_arguments& a) {
   }
   block_sampler sampler(where, g, a.fanouts(), drawing, a.lists());
   executor x(where);
-  std::optional<lab::batch_check> check;
+  std::optional<cli::batch_check> check;
   if (a.verify) check.emplace(g, a.lists(), a.fanouts(), options);
   buffer<std::int64_t> near(x.near(), seeds, x.device(), "seeds");
   x.copy(near.data(), train.positions.data(), near.bytes());

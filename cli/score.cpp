@@ -2,13 +2,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "common.hpp"
+#include "command/common.hpp"
+#include "command/sample_options.hpp"
 #include "core/fail.hpp"
 #include "graph/container.hpp"
 #include "graph/graph.hpp"
 #include "graph/handle.hpp"
 #include "sample/score.hpp"
-#include "sample_options.hpp"
 #include "traverse/results.hpp"
 #include "verbs.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "command/job_options.hpp"
 #include "core/progress.hpp"
-#include "job_options.hpp"
 
 namespace garner::cli {
 

@@ -2,7 +2,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "common.hpp"
+#include "command/common.hpp"
 #include "core/fail.hpp"
 #include "garner/hetero.hpp"
 #include "graph/reorder.hpp"

@@ -8,14 +8,14 @@
 #include <thread>
 #include <tuple>
 
-#include "common.hpp"
+#include "command/common.hpp"
+#include "command/job_options.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "crew.hpp"
 #include "features/row_file.hpp"
 #include "garner/gnn.hpp"
 #include "graph/handle.hpp"
-#include "job_options.hpp"
 #include "load_options.hpp"
 #include "memory/budget.hpp"
 #include "models.hpp"

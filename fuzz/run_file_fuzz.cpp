@@ -1,4 +1,4 @@
-// Results of garner bench, read back and drawn: any text is errc::input or becomes a page that executes nothing from it.
+// Results of garner-lab, read back and drawn: any text is errc::input or becomes a page that executes nothing from it.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

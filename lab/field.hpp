@@ -1,4 +1,4 @@
-// Reads the files of `garner bench`: a value with its location, for error messages.
+// Reads the files of `garner-lab`: a value with its location, for error messages.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -21,8 +21,8 @@ inline json text_or_null(std::string const& text) { return text.empty() ? json(n
 // A value of the file with its location, for error messages. Typed getters reject everything else.
 class field {
  public:
-  // `bench`: the argument of `garner bench` that writes such a file; with another `by`, that command.
-  field(json const& value, std::string where, std::string const& file, char const* bench = "traversal", char const* by = "garner bench ")
+  // `bench`: the argument of `garner-lab` that writes such a file; with another `by`, that command.
+  field(json const& value, std::string where, std::string const& file, char const* bench = "traversal", char const* by = "garner-lab ")
       : value_(value), where_(std::move(where)), file_(file), bench_(bench), by_(by) {}
 
   field operator[](char const* key) const {

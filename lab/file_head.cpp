@@ -33,7 +33,7 @@ bool is_of(file_schema const& s, json const& all) { return all.is_object() && al
 bool is_of(file_schema const& s, std::string const& text) { return is_of(s, json::parse(text, nullptr, false)); }
 json parse_as(file_schema const& s, std::string const& text, std::string const& file) {
   json all = json::parse(text, nullptr, false);
-  if (!is_of(s, all)) fail(errc::input, "{}: is not of the schema {}; use a file that garner bench {} wrote", file, s.name, s.bench);
+  if (!is_of(s, all)) fail(errc::input, "{}: is not of the schema {}; use a file that garner-lab {} wrote", file, s.name, s.bench);
   require_version(s, all, file);
   return all;
 }

@@ -1,4 +1,4 @@
-// The header of the files of `garner bench`: schema, version, and the run that wrote them.
+// The header of the files of `garner-lab`: schema, version, and the run that wrote them.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ struct file_head {
 struct file_schema {
   char const* name;
   int version;
-  char const* bench;  // the argument of `garner bench` that writes one
+  char const* bench;  // the argument of `garner-lab` that writes one
 };
 
 file_head head_of_run(std::string command, execution_device where);  // for a run that begins now

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "lab/arithmetic.hpp"
+#include "cli/command/arithmetic.hpp"
 
 #include "core/device.hpp"
 #include "core/executor.hpp"
@@ -455,7 +455,7 @@ class bench_of_gathers {
     auto const reckon_on = [&](executor& x, std::uint64_t lanes, std::size_t kernels) {
       for (std::size_t k = 0; k < kernels; ++k) {
         reckoning.record(x, k);
-        reckon(x, lanes, steps, wrong.data());
+        cli::reckon(x, lanes, steps, wrong.data());
       }
       reckoning.record(x, kernels);
     };

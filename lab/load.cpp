@@ -4,14 +4,14 @@
 #include <cmath>
 #include <optional>
 
+#include "cli/command/batch_check.hpp"
+#include "cli/command/dry_training.hpp"
+#include "cli/command/made_rows.hpp"
 #include "core/fail.hpp"
 #include "core/random.hpp"
 #include "garner/features.hpp"
-#include "lab/batch_check.hpp"
-#include "lab/dry_training.hpp"
 #include "lab/field.hpp"
 #include "lab/graphs.hpp"
-#include "lab/made_rows.hpp"
 #include "memory/link.hpp"
 
 namespace garner::lab {
@@ -36,7 +36,7 @@ class ground {
   ground(load_bench_options const& o, std::string name, graph_handle g)
       : o_(o), name_(std::move(name)), g_(std::move(g)), train_(o.training(g_)) {
     std::uint64_t const n = g_.info().vertices;
-    table_ = make_rows(n, o.row_bytes, o.where.kind == device_kind::cuda ? o.where.index : -1);
+    table_ = cli::make_rows(n, o.row_bytes, o.where.kind == device_kind::cuda ? o.where.index : -1);
     score_options s;
     s.device = o.where;
     s.by = o.score;
@@ -79,14 +79,14 @@ class ground {
     loader_options l;
     l.batch_size = o_.batch, l.seed = o_.seed, l.strategy = s.strategy, l.window = s.window, l.multiprocessors = s.multiprocessors;
     check(sampler, table, l, how);
-    dry_options d;
+    cli::dry_options d;
     d.epochs = std::uint64_t{1} << 40;
     d.stretch = std::max<std::uint64_t>(8, s.window);
     d.batches = std::max(o_.batches, 4 * d.stretch);
     d.compute_ms = o_.compute_ms;
     l.keep_times = s.keeps_moments ? *d.batches : 0;
     loader load(sampler, {{&table, 0, false, {}}}, train_, l);
-    dry_result const r = train_dry(load, o_.where, d);
+    cli::dry_result const r = cli::train_dry(load, o_.where, d);
     if (o_.where.kind != device_kind::simulated) {
       row.ms = r.mean_ms, row.ms_median = r.median_ms;
       row.sample_ms = r.all.sample_ms, row.fetch_ms = r.all.fetch_ms, row.gather_ms = r.all.gather_ms;
@@ -115,10 +115,10 @@ class ground {
     return all;
   }
   void check(block_sampler& sampler, tiered_tensor& table, loader_options const& how, block_options const& drawn) {
-    batch_check against(g_, edge_direction::in, o_.fanouts, drawn);
+    cli::batch_check against(g_, edge_direction::in, o_.fanouts, drawn);
     loader l(sampler, {{&table, 0, false, {}}}, train_, how);
     executor x(o_.where);
-    batch_check::rows_source const source{nullptr, o_.row_bytes};
+    cli::batch_check::rows_source const source{nullptr, o_.row_bytes};
     std::vector<std::uint64_t> digests;
     while (digests.size() < checked) {
       std::optional<mini_batch> const b = l.next(stream_ref::of_address(x.stream()));

@@ -1,4 +1,4 @@
-// The time of day, for the files of `garner bench`; and a clock.
+// The time of day, for the files of `garner-lab`; and a clock.
 #pragma once
 #include <chrono>
 #include <ctime>

@@ -1,4 +1,4 @@
-// An HTML page of the figures of `garner bench` results: inline SVG, a table under each chart, a sentence with the finding,
+// An HTML page of the figures of `garner-lab` results: inline SVG, a table under each chart, a sentence with the finding,
 // and the paper's own value for comparison. Self-contained: no script, no font, no external resource. Unverified results are
 // listed with the reason and has no bar.
 #pragma once
@@ -22,32 +22,32 @@ struct named_run {
 };
 // Runs of one setting (garner, device, protocol, and a device budget that differs by at most 1 %) over different graphs
 // share one section; the others follow each other.
-// Runs of `garner bench tiering` follow, each with the figures of chapter 4.
+// Runs of `garner-lab tiering` follow, each with the figures of chapter 4.
 struct named_tiering {
   std::string name;
   tiering_run run;
 };
-// Runs of `garner bench gather`, each with the figures of chapter 3.
+// Runs of `garner-lab gather`, each with the figures of chapter 3.
 struct named_gathers {
   std::string name;
   gather_file run;
 };
-// Runs of `garner bench load`, each with its mini-batches.
+// Runs of `garner-lab load`, each with its mini-batches.
 struct named_loads {
   std::string name;
   load_file run;
 };
-// Runs of `garner bench train`, or of garner train --json, each with its trainings.
+// Runs of `garner-lab train`, or of garner train --json, each with its trainings.
 struct named_trainings {
   std::string name;
   train_file run;
 };
-// Runs of `garner bench storage`, each with the figures of the GIDS paper.
+// Runs of `garner-lab storage`, each with the figures of the GIDS paper.
 struct named_storage {
   std::string name;
   storage_file run;
 };
-// Runs of `garner bench shards`, each with its aggregations.
+// Runs of `garner-lab shards`, each with its aggregations.
 struct named_shards {
   std::string name;
   shards_file run;

@@ -1,4 +1,4 @@
-// The figures of chapter 3 for a run of `garner bench gather`.
+// The figures of chapter 3 for a run of `garner-lab gather`.
 #include <fmt/format.h>
 
 #include <algorithm>

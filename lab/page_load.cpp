@@ -1,4 +1,4 @@
-// The mini-batch figures for a run of `garner bench load`.
+// The mini-batch figures for a run of `garner-lab load`.
 #include <fmt/format.h>
 
 #include <algorithm>

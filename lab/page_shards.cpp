@@ -1,4 +1,4 @@
-// The figures of aggregation over shards for a run of `garner bench shards`.
+// The figures of aggregation over shards for a run of `garner-lab shards`.
 #include <fmt/format.h>
 
 #include <algorithm>

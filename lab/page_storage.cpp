@@ -1,4 +1,4 @@
-// The figures of features on storage for a run of `garner bench storage`: 3 and 8 to 17 of the GIDS paper.
+// The figures of features on storage for a run of `garner-lab storage`: 3 and 8 to 17 of the GIDS paper.
 #include <fmt/format.h>
 
 #include <algorithm>

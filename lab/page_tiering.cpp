@@ -1,4 +1,4 @@
-// The figures of chapter 4 for a run of `garner bench tiering`.
+// The figures of chapter 4 for a run of `garner-lab tiering`.
 #include <fmt/format.h>
 
 #include <algorithm>

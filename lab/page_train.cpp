@@ -1,4 +1,4 @@
-// The figures of trainings, from a run of `garner bench train` or from garner train --json.
+// The figures of trainings, from a run of `garner-lab train` or from garner train --json.
 #include <fmt/format.h>
 
 #include <algorithm>

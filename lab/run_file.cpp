@@ -21,7 +21,7 @@ json to_json(std::optional<traffic> const& t) {
   return {{"requests", requests}, {"bytes_link", t->bytes_link()}, {"bytes_useful", t->bytes_useful}};
 }
 
-std::optional<traffic> link_of(field const& f) {
+std::optional<traffic> link_in(field const& f) {
   if (f.null()) return std::nullopt;
   traffic t;
   auto const requests = f["requests"];
@@ -116,13 +116,13 @@ run_file parse_run(std::string const& text, std::string const& name) {
   try {
     all = json::parse(text);
   } catch (json::parse_error const& e) {
-    fail(errc::input, "{}: is not JSON (byte {}); pass a file that garner bench wrote", name, e.byte);
+    fail(errc::input, "{}: is not JSON (byte {}); pass a file that garner-lab wrote", name, e.byte);
   } catch (json::exception const& e) {
-    fail(errc::input, "{}: is not JSON ({}); pass a file that garner bench wrote", name, e.what());
+    fail(errc::input, "{}: is not JSON ({}); pass a file that garner-lab wrote", name, e.what());
   }
   if (!all.is_object() || !all.contains("schema") || all["schema"] != run_file::schema.name)
     fail(errc::input,
-         "{}: is not of the schema {}; report draws what garner bench and tools/measure_sampling write, what garner train --json "
+         "{}: is not of the schema {}; report draws what garner-lab and tools/measure_sampling write, what garner train --json "
          "prints and nothing else (not the output of --json of other verbs, not docs/benchmarks)",
          name, run_file::schema.name);
   field const f(all, "", name);
@@ -152,7 +152,7 @@ run_file parse_run(std::string const& text, std::string const& name) {
   }
   for (field const& q : f["patterns"].items())
     run.patterns.push_back({q["pattern"].text(), q["bytes"].count(), q["ms"].number_or_none(), q["gbs"].number_or_none(),
-                            link_of(q["link"]), q["verified"].truth(), q["skipped"].text_or_none()});
+                            link_in(q["link"]), q["verified"].truth(), q["skipped"].text_or_none()});
   for (field const& j : f["jobs"].items()) {
     job_row row;
     row.graph = j["graph"].text();
@@ -173,7 +173,7 @@ run_file parse_run(std::string const& text, std::string const& name) {
     row.ms_statistic = j["ms_statistic"].number_or_none();
     row.prepare_ms = j["prepare_ms"].number_or_none();
     row.iterations = j["iterations"].count();
-    row.link = link_of(j["link"]);
+    row.link = link_in(j["link"]);
     row.modelled = j["modelled"].truth();
     for (field const& x : j["predicted"].items()) row.predicted.push_back({x["gbs"].number(), x["ms"].number()});
     row.verified = j["verified"].truth();
@@ -186,7 +186,7 @@ run_file parse_run(std::string const& text, std::string const& name) {
 std::string read_bench(std::filesystem::path const& file) {
   constexpr std::uintmax_t most = 64u << 20;
   std::error_code problem;
-  if (std::filesystem::is_directory(file, problem)) fail(errc::io, "{}: is a folder; pass a file that garner bench wrote", file.string());
+  if (std::filesystem::is_directory(file, problem)) fail(errc::io, "{}: is a folder; pass a file that garner-lab wrote", file.string());
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   if (!in) fail(errc::io, "{}: {}", file.string(), std::strerror(errno));
@@ -194,7 +194,7 @@ std::string read_bench(std::filesystem::path const& file) {
   char part[65536];
   while (in.read(part, sizeof part), in.gcount() > 0) {
     text.append(part, static_cast<std::size_t>(in.gcount()));
-    if (text.size() > most) fail(errc::input, "{}: is larger than 64 MiB; garner bench writes no such file", file.string());
+    if (text.size() > most) fail(errc::input, "{}: is larger than 64 MiB; garner-lab writes no such file", file.string());
   }
   if (in.bad()) fail(errc::io, "{}: {}", file.string(), std::strerror(errno));
   return text;

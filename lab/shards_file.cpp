@@ -86,7 +86,7 @@ shards_file parse_shards(std::string const& text, std::string const& name) {
     try {
       return parse(at.text());
     } catch (error const&) {
-      at.wrong("a word of garner bench shards");
+      at.wrong("a word of garner-lab shards");
     }
   };
   auto const shape_in = [](field const& at) {
@@ -101,7 +101,7 @@ shards_file parse_shards(std::string const& text, std::string const& name) {
     shard_row row;
     row.graph = r["graph"].text(), row.study = r["study"].text();
     if (std::find(std::begin(shard_studies), std::end(shard_studies), row.study) == std::end(shard_studies))
-      r["study"].wrong("a word of garner bench shards");
+      r["study"].wrong("a word of garner-lab shards");
     std::uint64_t const shards = r["shards"].count();
     if (shards < 1 || shards > 16) r["shards"].wrong("a number from 1 to 16");
     row.how.shards = static_cast<std::uint32_t>(shards);

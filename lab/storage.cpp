@@ -12,6 +12,8 @@
 #include <memory>
 #include <numeric>
 
+#include "cli/command/batch_check.hpp"
+#include "cli/command/made_rows.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/median.hpp"
@@ -24,8 +26,6 @@
 #include "garner/load.hpp"
 #include "garner/subgraph.hpp"
 #include "graph/generate.hpp"
-#include "lab/batch_check.hpp"
-#include "lab/made_rows.hpp"
 #include "lab/now.hpp"
 #include "lab/storage_replay.hpp"
 #include "memory/link.hpp"
@@ -499,7 +499,8 @@ class measuring {
       sum += ms;
       row.gbs.push_back(static_cast<double>(ids.size() * row_bytes) / ms / 1e6);
       for (std::uint64_t i = 0; i < ids.size(); ++i, ++row.compared)
-        if (wrong_byte(ids[i], to.data() + i * row_bytes, row_bytes)) fail(errc::internal, "row {} came wrong from a mapped file", ids[i]);
+        if (cli::wrong_byte(ids[i], to.data() + i * row_bytes, row_bytes))
+          fail(errc::internal, "row {} came wrong from a mapped file", ids[i]);
     }
     row.rows = g.told().rows_a_batch;
     row.batches = steps, row.read_ms = row.ms = mean_of(sum, steps);
@@ -548,8 +549,8 @@ class measuring {
     // The same mini-batches again, compared.
     block_options drawn;
     drawn.seed = o_.seed;
-    batch_check check(*g.within_, edge_direction::in, o_.fanouts, drawn);
-    batch_check::rows_source const source{nullptr, row_bytes};
+    cli::batch_check check(*g.within_, edge_direction::in, o_.fanouts, drawn);
+    cli::batch_check::rows_source const source{nullptr, row_bytes};
     loader again(sampler, {{&rows, 0, false, {}}}, g.train_, l);
     take(again, [&](mini_batch const& b, double) {
       check.batch(x, b, g.train_, {&source, 1});

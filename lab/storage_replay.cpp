@@ -7,10 +7,10 @@
 #include <optional>
 #include <unordered_map>
 
+#include "cli/command/made_rows.hpp"
 #include "core/fail.hpp"
 #include "core/random.hpp"
 #include "features/stored_rows.hpp"
-#include "lab/made_rows.hpp"
 #include "memory/budget.hpp"
 #include "memory/buffer.hpp"
 
@@ -166,7 +166,7 @@ class player {
     seen_[used_].read_ms += now() - before;
   }
   void compare(std::uint64_t id, char const* at) {
-    if (auto const wrong = wrong_byte(id, at, t_.row_bytes))
+    if (auto const wrong = cli::wrong_byte(id, at, t_.row_bytes))
       fail(errc::internal, "row {} came wrong from a simulated drive, from byte {} on", id, *wrong);
     ++run_.compared;
   }

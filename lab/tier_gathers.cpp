@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/command/made_rows.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
-#include "lab/made_rows.hpp"
 #include "lab/now.hpp"
 
 namespace garner::lab {
@@ -17,7 +17,7 @@ constexpr std::uint64_t most_checked = 4096;
 
 tier_gathers::tier_gathers(execution_device where, std::uint64_t row_bytes, access_trace const& t)
     : t_(t), row_bytes_(row_bytes), x_(where) {
-  table_ = make_rows(t.vertices, row_bytes, x_.device());
+  table_ = cli::make_rows(t.vertices, row_bytes, x_.device());
   std::uint64_t most = 0;
   for (std::size_t b = 0; b < batches(); ++b) most = std::max(most, t.offsets[b + 1] - t.offsets[b]);
   out_ = memory_block(x_.near(), most * row_bytes, x_.device(), "rows that are gathered");
@@ -43,7 +43,7 @@ void tier_gathers::check(tiered_tensor& table) {
   x_.copy(got.data(), out_.data(), got.size());
   x_.wait();
   for (std::uint64_t k = 0; k < some_.size(); ++k)
-    if (auto const b = wrong_byte(some_[k], got.data() + k * row_bytes_, row_bytes_))
+    if (auto const b = cli::wrong_byte(some_[k], got.data() + k * row_bytes_, row_bytes_))
       fail(errc::internal, "byte {} of row {} came wrong ({})", *b, some_[k], table.about());
 }
 

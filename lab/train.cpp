@@ -6,33 +6,15 @@
 #include <map>
 #include <optional>
 
+#include "cli/command/made_rows.hpp"
 #include "core/fail.hpp"
 #include "core/median.hpp"
 #include "core/random.hpp"
 #include "lab/graphs.hpp"
-#include "lab/made_rows.hpp"
 #include "lab/trainable.hpp"
 #include "memory/link.hpp"
 
 namespace garner::lab {
-
-void same_parameters::check(std::string const& whose, std::vector<gnn_model::tensor> found) {
-  if (kept_.empty()) {
-    first_ = whose, kept_ = std::move(found);
-    return;
-  }
-  if (found.size() != kept_.size())
-    fail(errc::internal, "{}: {} tensors of parameters, and {} has {}", whose, found.size(), first_, kept_.size());
-  for (std::size_t t = 0; t < kept_.size(); ++t) {
-    gnn_model::tensor const &a = kept_[t], &b = found[t];
-    if (a.values.size() == b.values.size() && std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0) continue;
-    std::size_t at = 0;
-    while (at < std::min(a.values.size(), b.values.size()) && std::memcmp(&a.values[at], &b.values[at], sizeof(float)) == 0) ++at;
-    fail(errc::internal,
-         "{}: learned other parameters than {} from the same mini-batches; the first that differs is number {} of {}: {} and {}", whose,
-         first_, at, b.name, at < b.values.size() ? b.values[at] : 0, at < a.values.size() ? a.values[at] : 0);
-  }
-}
 
 namespace {
 
@@ -96,7 +78,7 @@ class ground {
     std::uint64_t const n = g_.info().vertices;
     if (width_ != s.width) {
       table_.reset(), width_ = 0;
-      table_.emplace(make_floats(n, s.width, o_.where.kind == device_kind::cuda ? o_.where.index : -1));
+      table_.emplace(cli::make_floats(n, s.width, o_.where.kind == device_kind::cuda ? o_.where.index : -1));
       width_ = s.width, same_ = {};
     }
     tiered_options t;
@@ -160,7 +142,7 @@ class ground {
   std::optional<memory_block> table_;
   std::uint64_t width_ = 0;
   std::map<score_kind, std::vector<float>> scores_;
-  same_parameters same_;  // of this width
+  cli::same_parameters same_;  // of this width
 };
 
 void check(train_bench_options const& o) {
@@ -177,36 +159,12 @@ void check(train_bench_options const& o) {
 
 }  // namespace
 
-taken_course take_course(std::string name, community_graph const& data, graph_handle const& g, course_options const& o,
-                         std::function<void(train_course const&, train_epoch const&)> const& told) {
-  std::uint64_t const n = data.labels.size();
-  tiered_options t;
-  t.device = o.where;
-  std::vector<float> by;
-  if (o.kept > 0 && o.kept < 1) {
-    score_options s;
-    s.device = o.where, s.by = score_kind::degree;
-    by = scores(g, s).score;
-  }
-  t.scores = by;
-  if (o.where.kind != device_kind::cpu)
-    t.feature_cache = static_cast<std::uint64_t>(std::llround(o.kept * static_cast<double>(n))) * data.width * sizeof(float);
-  tiered_tensor table(data.table(), t);
-  labeled_nodes const known = data.known();
-  model_options m;
-  m.inputs = data.width, m.hidden = o.hidden, m.seed = o.seed;
-  m.classes = static_cast<std::uint64_t>(*std::max_element(data.labels.begin(), data.labels.end())) + 1;
-  m.layers = static_cast<std::uint32_t>(o.fanouts.size());
-  gnn_model model(o.where, m);
-  training_options how;
-  how.fanouts = o.fanouts, how.batch_size = o.batch, how.seed = o.seed, how.evaluate_every = o.evaluate_every;
-  training run(model, g, table, known, how);
-  taken_course all;
-  all.course.name = std::move(name), all.course.vertices = n, all.course.edges = g.info().edges;
-  all.course.train =
-      static_cast<std::uint64_t>(std::count(data.split.begin(), data.split.end(), static_cast<std::uint8_t>(split_part::train)));
-  for (std::uint64_t k = 0; k < o.epochs; ++k) {
-    epoch_report const e = run.next();
+train_course curve_of(std::string name, cli::community_graph const& data, graph_handle const& g, cli::course_options const& o,
+                      std::function<void(train_course const&, train_epoch const&)> const& told) {
+  train_course all;
+  all.name = std::move(name), all.vertices = data.labels.size(), all.edges = g.info().edges;
+  all.train = static_cast<std::uint64_t>(std::count(data.split.begin(), data.split.end(), static_cast<std::uint8_t>(split_part::train)));
+  cli::take_course(data, g, o, [&](epoch_report const& e) {
     train_epoch row;
     row.epoch = e.epoch, row.loss = e.loss, row.accuracy = e.accuracy;
     if (e.exact)
@@ -214,11 +172,9 @@ taken_course take_course(std::string name, community_graph const& data, graph_ha
       row.test_accuracy = e.exact->test.accuracy;
     if (o.where.kind != device_kind::simulated) row.times = times_of(e);
     row.rows = rows_of(e.load, o.where);
-    all.course.epochs.push_back(row);
-    if (told) told(all.course, row);
-  }
-  all.exact = run.evaluate();
-  all.parameters = model.tensors();
+    all.epochs.push_back(row);
+    if (told) told(all, row);
+  });
   return all;
 }
 
@@ -286,13 +242,13 @@ train_file measure_trainings(train_bench_options const& o, train_told const& tol
     });
   }
   if (wanted("learning")) {
-    community_graph data = make_communities(o.communities);
-    course_options c;
+    cli::community_graph data = cli::make_communities(o.communities);
+    cli::course_options c;
     c.where = o.where, c.kept = tenth, c.epochs = o.course_epochs, c.seed = o.seed;
     data.graph = to_device(std::move(data.graph), o.where);
-    graph_handle const none = to_device(without_edges(data.labels.size()), o.where);
-    file.courses.push_back(take_course("communities", data, data.graph, c, told.epoch).course);
-    file.courses.push_back(take_course("the same rows without the graph", data, none, c, told.epoch).course);
+    graph_handle const none = to_device(cli::without_edges(data.labels.size()), o.where);
+    file.courses.push_back(curve_of("communities", data, data.graph, c, told.epoch));
+    file.courses.push_back(curve_of("the same rows without the graph", data, none, c, told.epoch));
   }
   return file;
 }

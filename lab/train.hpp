@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/command/course.hpp"
 #include "garner/gnn.hpp"
 #include "garner/sample.hpp"
-#include "lab/community.hpp"
 #include "lab/train_file.hpp"
 
 namespace garner::lab {
@@ -36,7 +36,7 @@ struct train_bench_options {
   score_kind score = score_kind::degree;                 // for everything else, and for peers
   std::vector<int> peers;                                // devices that hold rows for each other, including `where`. Empty: none
   std::vector<std::string> figures;                      // empty: all
-  community_options communities;
+  cli::community_options communities;
   std::uint64_t course_epochs = 10;
   std::uint64_t step_rows = 300'000;  // trainable embeddings: distinct rows per step, of a table of 2^scale
   std::string share;                  // as specified; for the file
@@ -52,33 +52,8 @@ struct train_told {
 };
 train_file measure_trainings(train_bench_options const& options, train_told const& told = {});
 
-// Compares parameters with the first ones it gets. errc::internal names the first number that differs.
-class same_parameters {
- public:
-  void check(std::string const& whose, std::vector<gnn_model::tensor> found);
-
- private:
-  std::string first_;
-  std::vector<gnn_model::tensor> kept_;
-};
-
-// A training on a graph of communities, reported per epoch.
-struct course_options {
-  execution_device where;
-  double kept = 1;  // share of the rows in device memory; CPU: all
-  std::uint64_t epochs = 10;
-  std::vector<std::int64_t> fanouts{10, 5};
-  std::uint64_t batch = 256;
-  std::uint32_t hidden = 64;
-  std::uint64_t seed = 1;
-  std::uint32_t evaluate_every = 1;
-};
-struct taken_course {
-  train_course course;
-  evaluation exact;  // at the end
-  std::vector<gnn_model::tensor> parameters;
-};
-taken_course take_course(std::string name, community_graph const& data, graph_handle const& g, course_options const& options,
-                         std::function<void(train_course const&, train_epoch const&)> const& told = {});
+// A training on a graph of communities as a curve of the file; `told` gets each epoch.
+train_course curve_of(std::string name, cli::community_graph const& data, graph_handle const& g, cli::course_options const& options,
+                      std::function<void(train_course const&, train_epoch const&)> const& told = {});
 
 }  // namespace garner::lab

@@ -35,7 +35,7 @@ train_times times_in(field const& f) {
           f["caller_waited_ms"].number_or_none(),
           f["loader_waited_ms"].number_or_none()};
 }
-// garner train --json has other names since 0.1.0 than the files of garner bench, and than it had before.
+// garner train --json has other names since 0.1.0 than the files of garner-lab, and than it had before.
 field either(field const& f, char const* now, char const* before) { return f[f.has(now) || !f.has(before) ? now : before]; }
 train_rows rows_in(field const& f) {
   if (f.has("local_rows") || f.has("remote_rows") || f.has("remote_bytes"))

@@ -140,7 +140,7 @@ access_trace load_trace(std::filesystem::path const& file) try {
   std::uint64_t const size = std::filesystem::file_size(file, problem);
   std::ifstream in(file, std::ios::binary);
   if (problem || !in) fail(errc::io, "{}: cannot be read{}; name a trace", file.string(), problem ? ": " + problem.message() : "");
-  auto const bad = [&](std::string const& why) { fail(errc::input, "{}: {}; record it anew with garner trace", file.string(), why); };
+  auto const bad = [&](std::string const& why) { fail(errc::input, "{}: {}; record it anew with garner-lab trace", file.string(), why); };
   raw_trace raw{};
   if (!in.read(reinterpret_cast<char*>(&raw), sizeof raw) || std::memcmp(raw.magic, magic, sizeof magic) != 0) bad("is not a trace");
   if (raw.version != 1) bad(fmt::format("has version {} of its format and this garner reads 1", raw.version));

@@ -1,81 +1,14 @@
-// Golden transcripts: golden/NAME.txt holds commands with their output and exit codes; times are masked. To accept the program's current
-// output: GARNER_UPDATE_GOLDEN=1 build/tests/golden_test, and read the difference. A transcript: "$ COMMAND", then its
-// standard output, its standard error with "! " before each line, and "= CODE" if it is not 0.
-#include <algorithm>
-#include <regex>
-
-#include "cli/program.hpp"
+// Golden transcripts (golden.hpp) of the users' program.
+#include "cli/golden.hpp"
 #include "cli/training_files.hpp"
 #include "core/device.hpp"
 
 namespace garner::testing {
 namespace {
 
-std::filesystem::path const golden_folder = std::filesystem::path(GARNER_SOURCE_DIR) / "tests/cli/golden";
-
-// Masks times, rates and values that depend on the machine.
-std::string masked(std::string text) {
-  static std::vector<std::pair<std::regex, std::string>> const masks = {
-      {std::regex(R"~(\| +\d+\.\d +\d+\.\d \|)~"), "| # # |"},  // waiting times of a training
-      {std::regex(R"~((layer  ?\d+|all     ): +\d+\.\d ms)~"), "$1: # ms"},
-      {std::regex(R"~(\(\d+\.\d before the layers\), \d+\.\d GB/s)~"), "(# before the layers), # GB/s"},
-      {std::regex(R"~(("loss": \d+\.\d{3})\d*)~"), "$1"},
-      {std::regex(R"~("((evaluation|sample|fetch|gather|model|input|output|caller_waited|loader_waited)_ms)": [-+.e\d]+)~"), "\"$1\": #"},
-      {std::regex(R"~(("gbs": )[-+.e\d]+)~"), "$1#"},
-      {std::regex(R"~((layer +\d+|all  +): +\d+\.\d ms)~"), "$1: # ms"},  // times of an inference
-      {std::regex(R"~(\(\d+\.\d before the layers\), \d+\.\d GB/s)~"), "(# before the layers), # GB/s"},
-      {std::regex(R"~(; \d+\.\d\d s\n)~"), "; # s\n"},
-      {std::regex(R"~(time \d+\.\d+ ms, \d+\.\d+ GTEPS)~"), "time # ms, # GTEPS"},
-      {std::regex(R"~( +\d+\.\d{3} +\d+\.\d{4} )~"), " # # "},
-      {std::regex(R"~( +\d+\.\d{3} +(-|\d+\.\d\d)\n)~"), " # $1\n"},
-      {std::regex(R"~(ms least .* together \d+\.\d+ GTEPS)~"), "ms least #, median #, most #; together # GTEPS"},
-      {std::regex(R"~(first \d+\.\d+ ms, \d+\.\d+ of these)~"), "first # ms, # of these"},
-      {std::regex(R"~(; \d+\.\d+ ms before it)~"), "; # ms before it"},
-      {std::regex(R"~((built|made) in \d+\.\d ms)~"), "$1 in # ms"},
-      {std::regex(R"~("(ms|gteps|prepare_ms|first_ms|each_ms)": [-+.e\d]+)~"), "\"$1\": #"},
-      {std::regex(R"~("host_budget": [a-z\d]+)~"), "\"host_budget\": #"},
-      {std::regex(R"~("state_bytes": \d+)~"), "\"state_bytes\": #"},
-      {std::regex(R"~(memory  state .*)~"), "memory  state #"},
-      {std::regex(R"~(garner \d+\.\d+\.\d+ \((with|without) GPU support\))~"), "garner # (# GPU support)"},
-      {std::regex(R"~(of (\S+ .?i?B|an amount not known) allowed\n)~"), "of # allowed\n"},
-      {std::regex(R"~(\n  here .*)~"), "\n  here #"},
-      {std::regex(R"~(\nno time here: .*\n)~"), ""},
-      {std::regex(R"~(\| +(-|[\d.]+) )~"), "| # "},
-      {std::regex(R"~((memory  )\S+ \S+ (of sampler, ring and window))~"), "$1# $2"},
-      {std::regex(R"~(("local_bytes": )\d+)~"), "$1#"},
-      {std::regex(R"~([ !] GPU \d+ {2,}[^\n]*\n( +-> [^\n]*\n)?)~"), ""},  // of the doctor, as all that this machine has
-      {std::regex(R"~([ !] (Garner|driver|host memory|pinned memory|/dev/shm|io_uring|cuBLAS|NCCL|torch|PyG) {2,}[^\n]*(\n +-> [^\n]*)?)~"),
-       "  $1 #"},
-      {std::regex(R"~((garner-loader 1 epoch \d+ next \d+ of )[0-9a-f]{16})~"), "$1#"},
-  };
-  for (auto const& [what, with] : masks) text = std::regex_replace(text, what, with);
-  return text;
-}
-
-std::string transcript(folder const& at, std::vector<std::string> const& commands) {
-  std::string all;
-  for (auto const& command : commands) {
-    outcome const o = at.shell(command);
-    all += "$ " + command + "\n" + masked(o.out);
-    if (!o.out.empty() && o.out.back() != '\n') all += "\n% no newline at the end\n";
-    std::istringstream lines(masked(o.err));
-    for (std::string line; std::getline(lines, line);) all += "! " + line + "\n";
-    if (o.code != 0) all += "= " + std::to_string(o.code) + "\n";
-  }
-  return all;
-}
-
-void expect_golden(std::string const& name, std::vector<std::string> const& commands, std::function<void(folder const&)> prepare = {}) {
-  folder const at;
-  if (prepare) prepare(at);
-  std::string const now = transcript(at, commands);
-  std::filesystem::path const file = golden_folder / (name + ".txt");
-  if (std::getenv("GARNER_UPDATE_GOLDEN")) {
-    std::ofstream(file) << now;
-    GTEST_SKIP() << file << " was written anew; read the difference";
-  }
-  ASSERT_TRUE(std::filesystem::exists(file)) << file << " is missing; GARNER_UPDATE_GOLDEN=1 writes it";
-  EXPECT_EQ(now, read_text(file)) << "GARNER_UPDATE_GOLDEN=1 takes what the program writes now as right";
+void expect_golden(std::string const& name, std::vector<std::string> const& commands,
+                   std::function<void(folder const&)> const& prepare = {}) {
+  expect_golden_of("cli", name, commands, prepare);
 }
 
 // The page of commands and options is the program's own description.
@@ -109,15 +42,11 @@ TEST(golden, help) {
                          "garner stats --help",
                          "garner bfs --help",
                          "garner score --help",
-                         "garner trace --help",
                          "garner sample --help",
                          "garner load --help",
                          "garner train --help",
                          "garner predict --help",
                          "garner plan --help",
-                         "garner traffic --help",
-                         "garner bench --help",
-                         "garner report --help",
                          "garner info --help",
                          "garner doctor --help",
                          "garner demo --help",
@@ -291,10 +220,8 @@ TEST(golden, sources) {
        "garner pagerank d.gnr --json | grep in_lists_made_ms | sed 's/: [0-9.e-]*/: #/'",
        "garner pagerank d.gnr --device simulated --memory-limit 300",
        "garner bfs d.gnr --variant direction --source 0 --verify | grep -v bottom-up",
-       "garner trace d.gnr --train 100% --fanout 2 | grep -v time",
        "garner score d.gnr --by sampled --train 100% --fanout 2 | grep in-edges",
        "garner plan d.gnr --algorithm pagerank --device cpu | sed -n '/array/,/^host/p'",
-       "garner traffic pagerank d.gnr --access merged | grep -v merged",
        "garner reorder d.gnr r.gnr --by score --score sampled --train 100% --fanout 2 && garner stats r.gnr | grep edges",
        "garner generate kron --scale 8 k.gnr > log && garner bfs k.gnr --out k.txt --format ldbc > log",
        "garner bfs kron:8 --out kron.txt --format ldbc > log && cmp k.txt kron.txt && head -1 log",
@@ -429,9 +356,7 @@ TEST(golden, plan) {
        "garner plan k.gnr --algorithm components --device simulated --access strided",
        "garner plan k.gnr --algorithm pagerank --device simulated --iterations 20",
        "garner plan k.gnr --algorithm bfs --device simulated --access paged", "garner plan k.gnr --algorithm bfs --device cpu",
-       "garner plan k.gnr --algorithm bfs --device cpu --memory-limit 100K", "garner plan k.gnr --algorithm components --variant pull",
-       "garner traffic bfs k.gnr --source 1", "garner traffic sssp k.gnr --source 1", "garner traffic components k.gnr --variant emogi",
-       "garner traffic pagerank k.gnr --l2-bytes 8K"});
+       "garner plan k.gnr --algorithm bfs --device cpu --memory-limit 100K", "garner plan k.gnr --algorithm components --variant pull"});
 }
 
 TEST(golden, bad_input) {

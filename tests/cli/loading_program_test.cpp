@@ -1,5 +1,4 @@
-// `garner sample`, `garner load`, `garner plan --algorithm load`, `garner bench load` and `train`: JSON, every mini-batch checked, resumed,
-// refused.
+// `garner sample`, `garner load`, `garner plan --algorithm load`: JSON, every mini-batch checked, resumed, refused.
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -191,8 +190,6 @@ TEST(loading_program, refuses) {
   says("garner load k.gnr --width 3 --score size", 2, "wrpr");
   says("garner load k.gnr --width 3 --compute-ms -1", 2, "--compute-ms");
   says("garner load k.gnr --width 3 --state k.gnr", 2, "the graph itself");
-  says("garner bench load --device cpu --scale 8 --figures size --out r.json", 2, "--figures size");
-  says("garner bench load --device cpu --scale 8 --share 2 --out r.json", 2, "--share 2");
   says("printf '0 0\\n' > l.el && garner convert l.el l.gnr --keep-ids >/dev/null && garner sample l.gnr", 1, "no node has neighbors");
 }
 
@@ -246,73 +243,6 @@ TEST(loading_program, plans_before_it_loads) {
   outcome const o = at.shell("garner load k.gnr --width 16 --device simulated --memory-limit 1MiB");
   EXPECT_EQ(o.code, 1);
   EXPECT_EQ(o.err.find("garner: k.gnr: needs about"), 0u) << o.err;
-}
-
-TEST(loading_program, bench_measures_every_figure_and_report_draws_it) {
-  folder const at;
-  outcome const o = at.shell(
-      "garner bench load --device simulated --scale 9 --fanout 4,3 --rule last --batch 20 --share 100% --feature-bytes 20 --batches 32 "
-      "--out "
-      "r.json && "
-      "garner bench load --device cpu --scale 9 --fanout 4,3 --batch 20 --share 100% --compute-ms 0.5 --out h.json && "
-      "garner report r.json h.json --out r.html");
-  ASSERT_EQ(o.code, 0) << o.err;
-  json const all = json::parse(read_text(at / "r.json"));
-  EXPECT_EQ(all["schema"], "garner.bench.load");
-  EXPECT_EQ(all["rows"].size(), 8u + 6 + 8);
-  double hits = 0;
-  for (json const& r : all["rows"]) {
-    if (r["figure"] != "window") continue;
-    double const asked = r["window_rows"].get<double>() + r["fetched_rows"].get<double>();
-    EXPECT_GE(r["window_rows"].get<double>() / asked, hits);  // a larger window has more
-    hits = r["window_rows"].get<double>() / asked;
-  }
-  EXPECT_GT(hits, 0.5);
-  json const host = json::parse(read_text(at / "h.json"));
-  ASSERT_EQ(host["rows"].size(), 1u);
-  EXPECT_GE(host["rows"][0]["ms"].get<double>(), 0.5);
-  std::string const page = read_text(at / "r.html");
-  for (char const* figure : {"(figure 4.11)", "what overlapped", "against its size", "by where they were", "in each way"})
-    EXPECT_NE(page.find(figure), std::string::npos) << figure;
-  EXPECT_EQ(page.find("(figure 4.12)"), std::string::npos);  // nothing was timed
-}
-
-TEST(loading_program, bench_trains_in_every_way_and_report_draws_it) {
-  folder const at;
-  outcome const o = at.shell(
-      "garner bench train --device simulated --scale 9 --fanout 4,3 --batch 20 --share 100% --feature-bytes 20 --hidden 8 --widths 4,8 "
-      "--epochs "
-      "2 "
-      "--batches 3 --figures ways,widths,placement --out t.json && "
-      "garner bench train --device cpu --scale 9 --fanout 4,3 --batch 20 --share 100% --hidden 8 --classes 3 --figures "
-      "ways,learning,trainable --step-rows 50 --out "
-      "h.json && garner report t.json h.json --out t.html");
-  ASSERT_EQ(o.code, 0) << o.err;
-  json const all = json::parse(read_text(at / "t.json")), host = json::parse(read_text(at / "h.json"));
-  EXPECT_EQ(all["schema"], "garner.bench.train");
-  EXPECT_EQ(all["rows"].size(), 8u + 8 + 2 + 2 * (1 + 4 * 6));
-  EXPECT_EQ(all["hidden"], 8);
-  EXPECT_EQ(all["rows"][0]["width"], 5);
-  EXPECT_EQ(all["rows"][0]["batches"], 3);
-  EXPECT_EQ(all["rows"][0]["epochs_timed"], 1);
-  EXPECT_TRUE(all["courses"].empty());
-  EXPECT_EQ(host["rows"].size(), 1u);
-  EXPECT_EQ(host["courses"].size(), 2u);
-  ASSERT_EQ(host["trainable"].size(), 3u);
-  EXPECT_EQ(host["trainable"][2]["optimiser"], "adam");
-  EXPECT_EQ(host["trainable"][2]["step_rows"], 50);
-  EXPECT_GT(host["courses"][0]["epochs"].back()["test_accuracy"], host["courses"][1]["epochs"].back()["test_accuracy"]);
-  std::string const page = read_text(at / "t.html");
-  for (char const* figure : {"(figure 3.14)", "(figure 3.15)", "(figure 4.9)", "loss by epoch", "accuracy by epoch", "what overlapped"})
-    EXPECT_NE(page.find(figure), std::string::npos) << figure;
-  outcome const refused = at.shell("garner bench train --device cpu --scale 8 --figures size --out r.json");
-  EXPECT_EQ(refused.code, 2);
-  EXPECT_NE(refused.err.find("ways, widths, placement, learning, trainable"), std::string::npos) << refused.err;
-  for (char const* no : {"--feature-bytes 6", "--epochs 0", "--batches 0", "--classes 1", "--widths 0", "--step-rows 0"}) {
-    outcome const bad = at.shell(std::string("garner bench train --device cpu --scale 8 --out r.json ") + no);
-    EXPECT_EQ(bad.code, 2) << no;
-    EXPECT_NE(bad.err.find(std::string(no).substr(0, std::string(no).find(' '))), std::string::npos) << bad.err;
-  }
 }
 
 TEST(loading_program, loads_rows_that_stay_in_their_file) {

@@ -1,4 +1,4 @@
-// `garner plan` and `garner traffic`: their JSON; a plan fails with the algorithm's own message; traffic counts what the algorithm counts.
+// `garner plan`: its JSON; a plan fails with the algorithm's own message.
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -98,7 +98,6 @@ TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
     SCOPED_TRACE(r.job + " " + r.options);
     std::vector<std::string> lines{r.job + " k.gnr "};
     if (r.of_plan) lines.push_back("plan k.gnr --algorithm " + r.job + " ");
-    if (r.of_plan && r.options.find("--tier") == std::string::npos) lines.push_back("traffic " + r.job + " k.gnr ");
     std::string first;
     for (std::string const& line : lines) {
       outcome const o = at.shell("garner " + line + r.options);
@@ -108,18 +107,6 @@ TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
       if (first.empty()) first = o.err;
     }
   }
-}
-
-TEST(traffic_program, knows_what_packed_lists_take) {
-  folder const at;
-  ASSERT_EQ(at.shell("garner generate uniform --scale 13 --compress p.gnr").code, 0);
-  std::uint64_t const planned = run(at, "plan p.gnr --algorithm bfs --variant levels --device simulated --graph-cache 0").at("host_bytes");
-  outcome const o = at.shell("garner traffic bfs p.gnr --memory-limit " + std::to_string(planned * 3 / 4));
-  EXPECT_EQ(o.code, 1);
-  EXPECT_NE(o.err.find("p.gnr: needs about"), std::string::npos) << o.err;  // at the start, not at some later allocation
-  EXPECT_EQ(at.shell("garner traffic bfs p.gnr --memory-limit " + std::to_string(planned * 11 / 10)).code, 0);
-  // Also scores and traces: compressed adjacency takes less than uncompressed.
-  EXPECT_EQ(at.shell("garner score p.gnr --by degree --memory-limit " + std::to_string(planned * 11 / 10)).code, 0);
 }
 
 // A direction-optimizing search: an estimate, and for comparison the reads of a search by levels.
@@ -191,102 +178,13 @@ TEST(plan_program, refuses_what_the_job_refuses) {
     std::string const job = pair.substr(0, pair.find(' '));
     EXPECT_EQ(at.shell("garner plan d.gnr --algorithm " + job).err, at.shell("garner " + pair).err);
   }
-  for (std::string const line :
-       {"plan k.gnr", "plan k.gnr --algorithm tour", "plan k.gnr --algorithm bfs --variant pull",
-        "plan k.gnr --algorithm bfs --iterations 3", "plan k.gnr --algorithm pagerank --iterations 0",
-        "plan k.gnr --algorithm bfs --access paged --tier host", "plan k.gnr --algorithm bfs --device moon", "traffic tour k.gnr",
-        "traffic bfs k.gnr --iterations 2", "traffic components k.gnr --source 1", "traffic bfs k.gnr --access bulk"}) {
+  for (std::string const line : {"plan k.gnr", "plan k.gnr --algorithm tour", "plan k.gnr --algorithm bfs --variant pull",
+                                 "plan k.gnr --algorithm bfs --iterations 3", "plan k.gnr --algorithm pagerank --iterations 0",
+                                 "plan k.gnr --algorithm bfs --access paged --tier host", "plan k.gnr --algorithm bfs --device moon"}) {
     outcome const o = at.shell("garner " + line);
     EXPECT_EQ(o.code, 2) << line;
     expect_one_line(o.err);
   }
-}
-
-TEST(traffic_program, counts_what_the_job_counts) {
-  folder const at;
-  generate(at);
-  std::map<std::string, std::string> const same{{"bfs", "bfs k.gnr --source 5 --variant levels"},
-                                                {"sssp", "sssp k.gnr --source 5"},
-                                                {"components", "components k.gnr"},
-                                                {"pagerank", "pagerank k.gnr --iterations 1"}};
-  for (std::string const l2 : {"0", "64KiB"})
-    for (std::string const job : jobs) {
-      SCOPED_TRACE(job + " " + l2);
-      bool const searches = job == "bfs" || job == "sssp";
-      json const all = run(at, "traffic " + job + " k.gnr --l2-bytes " + l2 + (searches ? " --source 5" : ""));
-      for (char const* key : {"file", "graph", "vertices", "edges", "id_bytes", "algorithm", "variant", "source", "iterations", "l2_bytes",
-                              "data_bytes", "runs"})
-        EXPECT_TRUE(all.contains(key)) << key;
-      ASSERT_EQ(all.at("runs").size(), 4u);
-      for (json const& r : all.at("runs")) {
-        std::string const access = r.at("access");
-        json const own = run(at, same.at(job) + " --device simulated --graph-cache 0 --l2-bytes " + l2 + " --access " + access);
-        json const& seen = own.contains("runs") ? own.at("runs").at(0) : own;
-        EXPECT_EQ(r.at("bytes_link"), seen.at("bytes_link")) << access;
-        for (char const* size : {"32", "64", "96", "128"}) EXPECT_EQ(r.at("requests").at(size), seen.at("requests").at(size)) << access;
-        EXPECT_EQ(r.at("pages"), seen.at("requests").at("pages"));
-        EXPECT_EQ(r.at("overfetch"), seen.at("overfetch"));
-        bool const paged = access == "paged";
-        EXPECT_EQ(r.at("ms").at("51").is_null(), paged);
-        if (paged) continue;
-        EXPECT_GT(r.at("ms").at("12.3"), r.at("ms").at("51"));
-        EXPECT_EQ(r.at("sectors").get<std::uint64_t>() * 32, r.at("bytes_link"));
-      }
-    }
-  json const one = run(at, "traffic pagerank k.gnr --access merged --iterations 3");
-  ASSERT_EQ(one.at("runs").size(), 1u);
-  EXPECT_EQ(one.at("runs").at(0).at("edges"), 3 * one.at("edges").get<std::uint64_t>());
-}
-
-// Planned reads of a file equal the algorithm's, in all and step by step.
-TEST(traffic_program, tells_what_is_read_of_a_file) {
-  folder const at;
-  generate(at);
-  std::map<std::string, std::string> const same{{"bfs", "bfs k.gnr --source 5 --variant levels"},
-                                                {"bfs direction", "bfs k.gnr --source 5 --variant direction"},
-                                                {"sssp", "sssp k.gnr --source 5"},
-                                                {"components", "components k.gnr"},
-                                                {"pagerank", "pagerank k.gnr --iterations 3"}};
-  for (auto const& [name, line] : same) {
-    SCOPED_TRACE(name);
-    std::string const job = name.substr(0, name.find(' '));
-    std::string const more = name != job ? " --source 5 --variant direction" : job == "bfs" || job == "sssp" ? " --source 5" : "";
-    json const all = run(at, "traffic " + job + " k.gnr --tier file" + more + (job == "pagerank" ? " --iterations 3" : ""));
-    EXPECT_EQ(all.at("tier"), "file");
-    ASSERT_EQ(all.at("runs").size(), 3u);  // no pages of it are moved
-    for (json const& r : all.at("runs")) {
-      json const own = run(at, line + " --device simulated --tier file --graph-cache 0 --access " + r.at("access").get<std::string>());
-      json const& seen = (own.contains("runs") ? own.at("runs").at(0) : own).at("adjacency_reads");
-      json const& read = r.at("adjacency_reads");
-      for (char const* key : {"requests", "bytes", "bytes_requested", "bytes_of_blocks", "overfetch", "share_of_adjacency"})
-        EXPECT_EQ(read.at(key), seen.at(key)) << key;
-      EXPECT_FALSE(read.at("steps").empty());
-      for (char const* key : {"requests", "bytes", "bytes_requested", "bytes_of_blocks"}) {
-        std::uint64_t sum = 0;
-        for (json const& step : read.at("steps")) sum += step.at(key).get<std::uint64_t>();
-        EXPECT_EQ(sum, read.at(key)) << key;
-      }
-    }
-    EXPECT_TRUE(run(at, "traffic " + job + " k.gnr --access merged" + more).at("runs").at(0).at("adjacency_reads").is_null());
-  }
-  outcome const text = at.shell("garner traffic bfs k.gnr --source 5 --tier file --access aligned");
-  EXPECT_EQ(text.code, 0);
-  EXPECT_NE(text.out.find("aligned, from the file: "), std::string::npos) << text.out;
-  for (std::string const bad : {"--tier device", "--tier file --access paged", "--tier moon"}) {
-    outcome const o = at.shell("garner traffic bfs k.gnr " + bad);
-    EXPECT_EQ(o.code, 2) << bad;
-    expect_one_line(o.err);
-  }
-}
-
-TEST(traffic_program, prints_a_table) {
-  folder const at;
-  generate(at);
-  outcome const o = at.shell("garner traffic bfs k.gnr --source 5");
-  EXPECT_EQ(o.code, 0);
-  for (char const* word : {"strided", "merged", "aligned", "paged", "12.3 GB/s", "24 GB/s", "51 GB/s", "128 B"})
-    EXPECT_NE(o.out.find(word), std::string::npos) << word;
-  EXPECT_NE(o.out.find("no time here"), std::string::npos);  // no link was measured in this folder
 }
 
 }  // namespace

@@ -67,11 +67,12 @@ class folder {
     return all;
   }
 
-  // A line of shell in which `garner` is the program.
+  // A line of shell in which `garner` is the program, and `garner-lab` the other of its folder.
   outcome shell(std::string const& line, how_to_run const& how = {}) const {
     folder const outputs;
     std::string const out = (outputs / "out").string(), err = (outputs / "err").string();
-    std::string const script = "garner() { \"" + program() + "\" \"$@\"; }\n" + line;
+    std::string const script =
+        "PATH=" + std::filesystem::path(program()).parent_path().string() + ":$PATH\ngarner() { \"" + program() + "\" \"$@\"; }\n" + line;
     return run({"/bin/sh", "-c", script}, out, err, how);
   }
   // The program itself, without a shell between (for signals).
@@ -121,7 +122,7 @@ class folder {
 
 // Errors are one line on stderr that names the program.
 inline void expect_one_line(std::string const& err) {
-  EXPECT_EQ(err.rfind("garner: ", 0), 0u) << err;
+  EXPECT_TRUE(err.starts_with("garner: ") || err.starts_with("garner-lab: ")) << err;
   EXPECT_EQ(err.find('\n'), err.size() - 1) << err;
 }
 

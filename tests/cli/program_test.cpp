@@ -241,7 +241,7 @@ TEST(demo, verifies_every_row_and_leaves_nothing) {
   folder const at;
   outcome const o = at.shell("TMPDIR=$PWD XDG_CACHE_HOME=cache garner demo --scale 9 --quiet");
   ASSERT_EQ(o.code, 0) << o.err;
-  for (char const* word : {"cpu", "simulated", "strided", "merged", "aligned", "paged", "GraphSAGE", "10 % cached", "bit for bit"})
+  for (char const* word : {"cpu", "simulated", "edges in", "remote MB", "GraphSAGE", "10 % cached", "bit for bit"})
     EXPECT_NE(o.out.find(word), std::string::npos) << word;
   for (std::string const& name : at.names()) EXPECT_EQ(name.find(".gnr"), std::string::npos) << name;
 }
@@ -272,7 +272,6 @@ TEST(bfs, copied_sends_the_active_lists_and_gives_what_aligned_gives) {
     EXPECT_NE(refused.err.find("copied"), std::string::npos) << refused.err;
   }
   EXPECT_EQ(at.shell("garner plan k.gnr --algorithm bfs --access copied").code, 0);
-  EXPECT_EQ(at.shell("garner traffic bfs k.gnr --access copied").code, 0);
 }
 
 // Names before 0.1.0 do what the new ones do; a line on stderr says which is new, and nothing else shows the old ones.
@@ -297,14 +296,11 @@ TEST(options, that_had_other_names_are_still_taken) {
       "compressed",
       "plan kron:8 --algorithm train --full --classes 3 --width 4 --device=host --shards 2 --shard-sums quick --shard-lists=packed",
       is_now("--shard-sums", "--shard-reduction") + is_now("--shard-lists", "--shard-adjacency"));
-  same("bench gather --explain --device cpu --ids 100 --table-bytes 1MiB", "bench gather --explain --place host --ids 100 --table 1MiB",
-       is_now("--place", "--device") + is_now("--table", "--table-bytes"));
   same("plan kron:8 --algorithm bfs --memory-limit 1GiB", "plan kron:8 --algorithm bfs --host-budget 1GiB",
        is_now("--host-budget", "--memory-limit"));
   at.write("p.txt", "1\n");
   for (auto const& [before, note] :
        {std::pair<std::string, std::string>{"pagerank kron:8 --personal p.txt", is_now("--personal", "--personalization")},
-        {"trace kron:8 --train 100% --epochs 1 --keep-rows -o t.gtr", is_now("--keep-rows", "--keep-features")},
         {"load kron:8 --device cpu --width 4 --fanout 3 --share 100% --batches 1 --reads=ahead --quiet", ""}}) {
     outcome const b = at.shell("garner " + before);
     EXPECT_EQ(b.code, 0) << b.err;
@@ -313,7 +309,7 @@ TEST(options, that_had_other_names_are_still_taken) {
   std::string const shown =
       at.shell("garner --reference; garner man; garner completion bash; garner completion zsh; garner bfs --help-all").out;
   for (std::string const was :
-       {"--place", "--device-budget", "--keep-lists", "--hints", "--fanouts", "--shard-wire", "--host-budget", "--personal", "--keep-rows"})
+       {"--place", "--device-budget", "--keep-lists", "--hints", "--fanouts", "--shard-wire", "--host-budget", "--personal"})
     for (char const* const end : {" ", "`", "|", "["}) EXPECT_EQ(shown.find(was + end), std::string::npos) << was;
   outcome const unknown = at.shell("garner stats kron:8 --place cpu");  // which has neither
   EXPECT_EQ(unknown.code, 2);

@@ -1,4 +1,4 @@
-// `garner score`, `garner trace`, `garner reorder --by score`, `garner bench tiering`: JSON, files, rejected options.
+// `garner score`, `garner reorder --by score`: JSON, files, rejected options.
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -49,19 +49,11 @@ TEST(sampling_program, scores_as_json_and_file) {
             0);
 }
 
-TEST(sampling_program, traces_and_reorders_with_the_table) {
+TEST(sampling_program, reorders_with_the_table) {
   folder const at;
-  ASSERT_EQ(at.shell("garner generate kron --scale 9 k.gnr && printf '3\\n# none\\n7 # seven\\n\\n' > train.txt").code, 0);
-  outcome const o = at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --keep-features --json -o t.gtr");
-  ASSERT_EQ(o.code, 0) << o.err;
-  json const all = json::parse(o.out);
-  EXPECT_EQ(all["training_nodes"], 2);
-  EXPECT_EQ(all["batches"], 3);
-  EXPECT_EQ(read_text(at / "t.gtr").substr(0, 8), "GARNERTR");
-  EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --keep-features -o u.gtr && cmp t.gtr u.gtr").code, 0);
-  EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt -o t.npy").code, 0);
-  EXPECT_EQ(read_text(at / "t.npy").substr(1, 5), "NUMPY");
-  // Counts form a table of 512 rows like any other.
+  ASSERT_EQ(at.shell("garner generate kron --scale 9 k.gnr").code, 0);
+  EXPECT_EQ(at.shell("garner score k.gnr --by degree -o t.npy").code, 0);
+  // Scores form a table of 512 rows like any other.
   outcome const r = at.shell(
       "garner score k.gnr --fanout 5,5 -o s.npy && garner reorder k.gnr a.gnr --by score --score s.npy --features t.npy --features-out "
       "a.npy "
@@ -72,7 +64,7 @@ TEST(sampling_program, traces_and_reorders_with_the_table) {
   outcome const usual = at.shell("garner reorder k.gnr c.gnr --by score --fanout 5,5 --map m.npy && cmp a.gnr c.gnr");  // expected
   EXPECT_EQ(usual.code, 0) << usual.err;
   // The map gives the old row of each new row.
-  ASSERT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt -o t.npy").code, 0);
+  ASSERT_EQ(at.shell("garner score k.gnr --by degree -o t.npy").code, 0);
   auto const array = [&](char const* name, std::size_t each) {
     std::string const all = read_text(at / name);
     return all.substr(all.size() - 512 * each);
@@ -90,8 +82,8 @@ TEST(sampling_program, traces_and_reorders_with_the_table) {
 
 TEST(sampling_program, refuses_tables_before_anything_is_written) {
   folder const at;
-  ASSERT_EQ(at.shell("garner generate kron --scale 8 k.gnr && garner generate kron --scale 7 s.gnr && garner trace s.gnr -o small.npy && "
-                     "garner trace k.gnr -o t.npy && garner reorder k.gnr d.gnr")
+  ASSERT_EQ(at.shell("garner generate kron --scale 8 k.gnr && garner generate kron --scale 7 s.gnr && garner score s.gnr -o small.npy && "
+                     "garner score k.gnr -o t.npy && garner reorder k.gnr d.gnr")
                 .code,
             0);
   std::string const table = read_text(at / "t.npy");
@@ -115,9 +107,7 @@ TEST(sampling_program, refuses_tables_before_anything_is_written) {
 
 TEST(sampling_program, refuses) {
   folder const at;
-  ASSERT_EQ(at.shell("garner generate kron --scale 8 k.gnr && printf '1 2\\n2 3\\n' > d.el && garner convert d.el d.gnr --directed && "
-                     "printf '1\\nx\\n' > bad.txt && printf '99999\\n' > far.txt && : > none.txt")
-                .code,
+  ASSERT_EQ(at.shell("garner generate kron --scale 8 k.gnr && printf '1 2\\n2 3\\n' > d.el && garner convert d.el d.gnr --directed").code,
             0);
   auto const says = [&](std::string const& line, int code, std::string const& what) {
     outcome const o = at.shell(line);
@@ -125,37 +115,15 @@ TEST(sampling_program, refuses) {
     EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
     expect_one_line(o.err);
   };
-  says("garner trace k.gnr --fanout 1025", 2, "fanout 1025");
   at.write("t.npy", std::string("\x93NUMPY\x01\0", 8));  // lists of ids are text
-  says("garner trace k.gnr --train t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not a node id");
   says("garner bfs k.gnr --sources t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not a vertex id");
   says("garner pagerank k.gnr --personalization t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not valid");
-  says("garner trace k.gnr --fanout 2,2,2,2,2,2,2", 2, "7 hops");
-  says("garner trace k.gnr --fanout 2,x", 2, "2,x");
-  says("garner trace k.gnr --train 0%", 2, "0%");
-  says("garner trace k.gnr --train 101%", 2, "101%");
-  says("garner trace k.gnr --train bad.txt", 1, "line 2");
-  says("garner trace k.gnr --train far.txt", 1, "99999");
-  says("garner trace k.gnr --train none.txt", 1, "names no node");
-  says("garner trace k.gnr --batch 0", 2, "--batch 0");
-  says("garner trace k.gnr --epochs 0", 2, "0 epochs");
-  says("garner trace k.gnr --rule most", 2, "all");
-  says("garner trace k.gnr --keep-features -o c.npy", 2, ".gtr");
-  says("garner trace k.gnr --keep-features", 2, "-o FILE.gtr");
-  says("printf '{}' > e.json && garner report e.json", 1, "what garner bench and tools/measure_sampling write");
-  says("garner report k.gnr", 1, "is not JSON (byte 1)");
-  EXPECT_NE(at.shell("garner trace d.gnr --train 100%").out.find("in-edges: not in the file; built in"), std::string::npos);
-  says("garner trace k.gnr -o k.gnr", 2, "the graph itself");
   says("garner score k.gnr --by size", 2, "wrpr");
   says("garner score k.gnr --by sampled --presample 0", 2, "0 epochs");
   EXPECT_EQ(at.shell("garner score k.gnr --by expected --presample 0").code, 0);  // that score does not use it
   // Before any allocation.
   says("garner score k.gnr --by sampled --train 100% --memory-limit 120KiB", 1, "k.gnr: needs about");
-  says("garner trace k.gnr --train 100% --memory-limit 120KiB", 1, "k.gnr: needs about");
   EXPECT_NE(at.shell("garner score d.gnr --by sampled --train 100%").out.find("in-edges: not in the file; built in"), std::string::npos);
-  says("garner bench tiering --presample 8,0 --device cpu --out r.json", 2, "--presample 0");
-  says("garner bench tiering --presample 8,1,8 --device cpu --out r.json", 2, "8 stands twice");
-  says("garner bench tiering --deeper-epochs 0 --device cpu --out r.json", 2, "--deeper-epochs 0");
   // Before the file is loaded: this one would be refused as damaged.
   std::string spoilt = read_text(at / "k.gnr");
   spoilt[spoilt.size() / 2] = static_cast<char>(spoilt[spoilt.size() / 2] ^ 1);
@@ -166,35 +134,12 @@ TEST(sampling_program, refuses) {
   says("garner score spoilt.gnr --by rpr --damping 2", 2, "damping");
   says("garner score spoilt.gnr --train 200%", 2, "--train");
   says("garner score spoilt.gnr --train nofile", 1, "cannot be read");
-  says("garner trace spoilt.gnr --epochs 0", 2, "epochs");
   says("garner reorder spoilt.gnr o.gnr --by score --score size", 2, "wrpr");
   says("garner reorder spoilt.gnr o.gnr --by score --score nofile.npy", 1, "nofile.npy");
   says("garner reorder spoilt.gnr o.gnr --by score --fanout 1025", 2, "fanout");
-  says("garner trace spoilt.gnr --access copied", 2, "copied");
   says("garner reorder k.gnr o.gnr --score expected", 2, "--by score");
   says("garner reorder k.gnr o.gnr --features-out x.npy", 2, "add --features");
   says("garner reorder k.gnr o.gnr --by score --score k.npy", 1, "k.npy");
-  says("garner bench moving --out r.json", 2, "tiering");
-  says("garner bench tiering --fanout 1025 --device cpu --out r.json", 2, "fanout 1025");
-}
-
-TEST(sampling_program, benches_tiering_into_a_page) {
-  folder const at;
-  outcome const o = at.shell(
-      "garner generate web --scale 9 w.gnr && garner bench tiering --device cpu --kinds kron --graph w.gnr --scale 9 --batch 5 --fanout "
-      "3,3 --presample 2,1 --epochs 3 "
-      "--out t.json && garner report t.json --out t.html");
-  ASSERT_EQ(o.code, 0) << o.err;
-  json const all = json::parse(read_text(at / "t.json"));
-  EXPECT_EQ(all["schema"], "garner.bench.tiering");
-  ASSERT_EQ(all["graphs"].size(), 2u);
-  EXPECT_EQ(all["graphs"][1]["name"], "w.gnr");
-  json const& traces = all["graphs"][0]["traces"];
-  EXPECT_EQ(traces[0]["curves"].back()["score"], "sampled 1");
-  EXPECT_EQ(traces[0]["epochs"], 3);
-  EXPECT_EQ(traces[1]["epochs"], 1);
-  EXPECT_EQ(traces[1]["curves"].back()["score"], "sampled");
-  EXPECT_NE(read_text(at / "t.html").find("(figure 4.11)"), std::string::npos);
 }
 
 }  // namespace

@@ -104,38 +104,6 @@ TEST(drives, are_measured) {
   EXPECT_NE(at.garner({"info", "--drives", "nix"}).err.find("nix: cannot be opened"), std::string::npos);
 }
 
-TEST(storage_bench_program, measures_every_figure_and_report_draws_it) {
-  folder const at;
-  std::filesystem::create_directory(at / "d");
-  outcome const o = at.shell(
-      "garner bench storage --device cpu --scale 10 --fanout 4,3 --batch 16 --batches 8 --share 100% --compute-ms 1 --drives d --out "
-      "s.json && "
-      "garner report s.json --out s.html");
-  ASSERT_EQ(o.code, 0) << o.err;
-  auto const all = nlohmann::json::parse(read_text(at / "s.json"));
-  EXPECT_EQ(all["schema"], "garner.bench.storage");
-  EXPECT_EQ(all["graphs"].size(), 7u);
-  EXPECT_EQ(all["rows"].size(), 20u + 6 + 8 + 11 + 8 + 48 + 3);
-  for (auto const& r : all["rows"]) EXPECT_EQ(r["skipped"].is_null(), r["way"] != "device") << r;
-  EXPECT_TRUE(std::filesystem::is_empty(at / "d"));
-  EXPECT_NE(read_text(at / "s.html").find("(figure 15)"), std::string::npos);
-  auto const says = [&](std::string const& line, std::string const& what) {
-    outcome const bad = at.shell("garner bench storage --scale 8 --out x.json " + line);
-    EXPECT_EQ(bad.code, 2) << line << ": " << bad.err;
-    EXPECT_NE(bad.err.find(what), std::string::npos) << line << ": " << bad.err;
-    EXPECT_FALSE(std::filesystem::exists(at / "x.json"));
-  };
-  says("--device cpu --figures size", "--figures size");
-  says("--device cpu --batches 1", "--batches 1");
-  says("--device cpu --batches 0", "--batches 0");
-  says("--device cpu --cache-batches 0.5", "--cache-batches 0.5");
-  says("--device cpu --link-gbs 0", "--link-gbs 0");
-  says("--device cpu --drives s.json", "s.json");
-  says("--device cpu --kinds kron,web", "one kind");
-  says("--device cpu --graph g.gnr", "leave it out");
-  says("--device simulated", "pass cpu or cuda");
-}
-
 // Adjacency in the file: the figures of the same run over host memory, and the bytes read.
 TEST(file_edges_program, tells_what_it_read) {
   folder at;

@@ -287,7 +287,6 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   EXPECT_THAT(far.err, HasSubstr("far.npy: label 5000000 of node 7 would make more classes than there are nodes (12)"));
   says("--full --layers 65", 2, "--layers 65: use 1 to 64");
   says("--full --lr -1", 2, "--lr");
-  EXPECT_THAT(at.shell("garner bench shards --device cpu --shards 0 --out b.json").err, HasSubstr("--shards 0: use 1 to 16"));
   says("--full --shards 17", 2, "17 shards: use 1 to 16");
   says("--full --shards 13", 2, "13 shards, and g.gnr has 12 vertices; use at most as many");
   says("--shards 2", 2, "--shards goes with --full");

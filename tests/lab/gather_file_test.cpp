@@ -1,10 +1,10 @@
-// The file of `garner bench gather`: round trips, messages for errors in it, and every figure of its page; the concurrent arithmetic kernel
+// The file of `garner-lab gather`: round trips, messages for errors in it, and every figure of its page; the concurrent arithmetic kernel
 // restores its numbers.
 #include "lab/gather_file.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "lab/arithmetic.hpp"
+#include "cli/command/arithmetic.hpp"
 #include "lab/gather.hpp"
 #include "lab/page.hpp"
 #include "support.hpp"
@@ -13,6 +13,7 @@ namespace garner::testing {
 namespace {
 
 using namespace lab;
+using namespace cli;
 
 gather_bench_options small_options(execution_device where, std::vector<std::string> figures) {
   gather_bench_options o;
@@ -21,7 +22,7 @@ gather_bench_options small_options(execution_device where, std::vector<std::stri
   o.ids = {50, 100};
   o.trials = 1;
   o.figures = std::move(figures);
-  o.command = "garner bench gather <small>";
+  o.command = "garner-lab gather <small>";
   return o;
 }
 // As written on a device.

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/batch_check.hpp"
-#include "lab/dry_training.hpp"
-#include "lab/made_rows.hpp"
+#include "cli/command/batch_check.hpp"
+#include "cli/command/dry_training.hpp"
+#include "cli/command/made_rows.hpp"
 #include "lab/page.hpp"
 #include "support.hpp"
 
@@ -13,6 +13,7 @@ namespace garner::testing {
 namespace {
 
 using namespace lab;
+using namespace cli;
 
 load_bench_options small_options(execution_device where) {
   load_bench_options o;
@@ -26,7 +27,7 @@ load_bench_options small_options(execution_device where) {
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
     return all;
   };
-  o.command = "garner bench load";
+  o.command = "garner-lab load";
   return o;
 }
 

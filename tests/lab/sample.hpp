@@ -8,7 +8,7 @@ inline lab::run_file sample_run() {
   using namespace lab;
   run_file r;
   r.garner = "0.1.0";
-  r.command = "garner bench traversal --out run.json";
+  r.command = "garner-lab traversal --out run.json";
   r.time = "2026-11-21T12:00:00Z";
   r.machine = {"device 0", "Some GPU", 16, 60u << 20, 1u << 30, std::nullopt, link_rates{55, 51, 26.4, 0.4, 0.72}};
   r.protocol = {"short", "median", 2, 1, 5, 1};

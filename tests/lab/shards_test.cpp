@@ -23,7 +23,7 @@ shards_bench_options small(execution_device where, std::uint32_t shards) {
   o.places.assign(shards, where);
   o.graphs = {"PROT", "PROD"};
   o.shrink = 2000, o.width = 16, o.trials = 2;
-  o.command = "garner bench shards";
+  o.command = "garner-lab shards";
   return o;
 }
 
@@ -235,7 +235,7 @@ TEST(shards_bench, a_file_that_is_damaged_is_told) {
     text.replace(at, std::string_view(from).size(), to);
     return error_of([&] { parse_shards(text, "x.json"); });
   };
-  EXPECT_THAT(says("\"mgg\"", "\"x\""), HasSubstr("x.json: 'rows[0].way' is \"x\" and not a word of garner bench shards"));
+  EXPECT_THAT(says("\"mgg\"", "\"x\""), HasSubstr("x.json: 'rows[0].way' is \"x\" and not a word of garner-lab shards"));
   EXPECT_THAT(says("\"ps\": 2", "\"ps\": 0"), HasSubstr("'rows[0].steps[0].ps' is 0"));
   EXPECT_THAT(says("\"gin\"", "\"x\""), HasSubstr("'rows[1].study' is \"x\""));
   EXPECT_THAT(says("\"width\"", "\"wide\""), HasSubstr("'width' is missing"));

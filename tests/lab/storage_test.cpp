@@ -182,7 +182,7 @@ storage_bench_options small_options() {
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
     return all;
   };
-  o.command = "garner bench storage";
+  o.command = "garner-lab storage";
   return o;
 }
 

@@ -21,7 +21,7 @@ tiering_options small_options(execution_device where, bool deeper) {
   o.deeper = deeper;
   o.train = "5%";
   o.training = [](graph_handle const& g) { return pick_training_set(g, 0.05); };
-  o.command = "garner bench tiering";
+  o.command = "garner-lab tiering";
   return o;
 }
 tiering_run small_run(bool deeper = true, execution_device where = {}) { return measure_tiering(small_options(where, deeper), {}); }

@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "lab/made_rows.hpp"
+#include "cli/command/made_rows.hpp"
 #include "lab/page.hpp"
 #include "support.hpp"
 
@@ -13,6 +13,7 @@ namespace garner::testing {
 namespace {
 
 using namespace lab;
+using namespace cli;
 using json = nlohmann::ordered_json;
 
 community_options small_communities() {
@@ -37,7 +38,7 @@ train_bench_options small_options(execution_device where) {
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
     return all;
   };
-  o.command = "garner bench train";
+  o.command = "garner-lab train";
   return o;
 }
 
@@ -85,31 +86,31 @@ TEST(take_course, learns_more_with_the_graph_and_the_same_at_every_place) {
   course_options how;
   how.epochs = 12, how.fanouts = {5, 3}, how.batch = 60, how.hidden = 16;
   std::uint64_t told = 0;
-  taken_course const with = take_course("with", c, c.graph, how, [&](train_course const& k, train_epoch const& e) {
+  train_course const curve = curve_of("with", c, c.graph, how, [&](train_course const& k, train_epoch const& e) {
     EXPECT_EQ(k.epochs.size(), ++told);
     EXPECT_EQ(e.epoch, told);
   });
-  taken_course const without = take_course("without", c, none, how);
+  taken_course const with = take_course(c, c.graph, how), without = take_course(c, none, how);
   EXPECT_EQ(told, 12u);
   EXPECT_GT(with.exact.test.accuracy, without.exact.test.accuracy + 0.1);
   EXPECT_GT(without.exact.test.accuracy, 0.3);
-  EXPECT_LT(with.course.epochs.back().loss, with.course.epochs.front().loss);
-  EXPECT_EQ(*with.course.epochs.back().test_accuracy, with.exact.test.accuracy);
-  train_times const& t = with.course.epochs.back().times;
+  EXPECT_LT(curve.epochs.back().loss, curve.epochs.front().loss);
+  EXPECT_EQ(*curve.epochs.back().test_accuracy, with.exact.test.accuracy);
+  train_times const& t = curve.epochs.back().times;
   EXPECT_GT(*t.model_ms, 0);
   EXPECT_LE(*t.model_ms, *t.ms);
-  EXPECT_EQ(with.course.epochs[0].rows.far, 0);
+  EXPECT_EQ(curve.epochs[0].rows.far, 0);
   same_parameters same;
   same.check("host", with.parameters);
   how.where = {device_kind::simulated, 0};
   double far = 1e300;
   for (double const kept : {0.0, 0.1, 1.0}) {
     how.kept = kept;
-    taken_course const simulated = take_course("simulated", c, c.graph, how);
-    same.check("simulated", simulated.parameters);
-    EXPECT_FALSE(simulated.course.epochs[0].times.ms);
-    EXPECT_LT(simulated.course.epochs[0].rows.far, far);
-    far = simulated.course.epochs[0].rows.far;
+    same.check("simulated", take_course(c, c.graph, how).parameters);
+    train_epoch const first = curve_of("simulated", c, c.graph, how).epochs[0];
+    EXPECT_FALSE(first.times.ms);
+    EXPECT_LT(first.rows.far, far);
+    far = first.rows.far;
   }
   EXPECT_EQ(far, 0);
   errc code{};

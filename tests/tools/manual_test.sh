@@ -33,7 +33,7 @@ completes() {  # WORDS ..., the last one is under way: what it becomes
 expect() { [[ $2 == "$3" ]] || wrong "$1: expected '$2', but it is '$3'"; }
 expect 'the function is that of garner' 'complete -o default -F _garner garner' "$(complete -p garner)"
 expect 'a verb' 'pagerank' "$(completes garner pag)"
-expect 'verbs' 'trace traffic train' "$(completes garner tra | tr ' ' '\n' | sort | xargs)"
+expect 'verbs' 'pagerank plan predict' "$(completes garner p | tr ' ' '\n' | sort | xargs)"
 expect 'an option' '--source --sources' "$(completes garner bfs kron:10 --sour)"
 expect 'a short option' '-o' "$(completes garner train -o)"
 expect 'an older name is not offered' '' "$(completes garner bfs --pla)"
@@ -42,10 +42,9 @@ expect 'a value is completed as a file' '' "$(completes garner bfs kron:10 --out
 expect 'words of an option' 'cpu cuda simulated' "$(completes garner bfs kron:10 --device '')"
 expect 'one of them' 'simulated' "$(completes garner bfs kron:10 --device si)"
 expect 'behind =' 'merged' "$(completes garner bfs kron:10 --access = me)"
-expect 'and at once' 'bfs sssp components pagerank' "$(completes garner bench traversal --algorithms =)"
-expect 'a list' 'bfs,pagerank' "$(completes garner bench traversal --algorithms bfs,pag)"
+expect 'and at once' 'cpu cuda simulated' "$(completes garner bfs kron:10 --device =)"
 expect 'by its position' 'kron' "$(completes garner generate kr)"
-expect 'an option there' '--out' "$(completes garner bench --ou)"
+expect 'an option there' '--scale' "$(completes garner generate --sca)"
 expect 'the verbs of help' 'doctor' "$(completes garner help doc)"
 expect 'shells' 'bash zsh' "$(completes garner completion '')"
 mkdir "$at/folder"
@@ -78,13 +77,11 @@ same sample kron:4 --rule
 same load kron:4 --width 4 --cache-policy
 same load kron:4 --width 4 --strategy
 expect 'what is generated' "$("$program" generate nonsense x.gnr 2>&1 | refused)" "$(completes garner generate '' | words)"
-expect 'what is measured' "$("$program" bench nonsense --out x.json 2>&1 | refused)" "$(completes garner bench '' | words)"
 expect 'verbs with a schema' "$("$program" schema nonsense 2>&1 | refused)" "$(completes garner schema '' | words)"
 expect 'a flag takes no value' '--json' "$(completes garner bfs --verify --js)"
 
 grep -qF -- "--device[" "$at/_garner" && grep -qF ':DEVICE:(cpu cuda simulated)' "$at/_garner" || wrong 'the completion of zsh lacks the words of --device'
 grep -qF ":FOLDER:_files -/'" "$at/_garner" || wrong 'the completion of zsh completes no folders'
-grep -qF ":LIST:_sequence compadd - bfs sssp components pagerank'" "$at/_garner" || wrong 'the completion of zsh completes no lists'
 grep -qF "'1:KIND:(kron uniform web)'" "$at/_garner" || wrong 'the completion of zsh lacks the words of KIND'
 
 # garner help is garner --help.

@@ -8,7 +8,7 @@ garner=${GARNER_PROGRAM:-$PWD/garner}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/bundle/bin" "$work/path" "$work/store"
-cp "$garner" "$work/bundle/bin/garner"
+cp "$garner" "$garner-lab" "$work/bundle/bin"
 
 # Takes the options of ncu and a run of garner; writes two kernels as ncu does with --csv. Application replay is refused for pagerank.
 cat > "$work/path/ncu" << 'NCU'
@@ -26,7 +26,7 @@ while (($#)); do
 done
 echo "==PROF== Connected to process 1 ($program)"
 [[ $job == pagerank && $mode == application ]] && { echo "==ERROR== no such mode"; exit 1; }
-"$program" traffic "$job" "$file" "${args[@]}" --json | python3 -c "
+"$program-lab" traffic "$job" "$file" "${args[@]}" --json | python3 -c "
 import json, sys
 r = json.load(sys.stdin)['runs'][0]
 pcie = r['bytes_link'] * 1e-6

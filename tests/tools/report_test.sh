@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `garner report` draws can be read in a browser, on a phone and on a wide screen, light and dark; and tools/check_page fails when a
+# What `garner-lab report` draws can be read in a browser, on a phone and on a wide screen, light and dark; and tools/check_page fails when a
 # page cannot. Without Chromium this is skipped, visibly.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -8,8 +8,8 @@ trap 'rm -rf "$work"' EXIT
 garner=${GARNER_PROGRAM:?the program}
 
 cd "$work"
-"$garner" bench traversal --device simulated --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --out simulated.json > said
-"$garner" bench traversal --device cpu --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --kinds kron --out host.json >> said
+"$garner-lab" traversal --device simulated --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --out simulated.json > said
+"$garner-lab" traversal --device cpu --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --kinds kron --out host.json >> said
 # As a GPU would have written it, with the longest names that one could think of: every figure is drawn.
 python3 - <<'PY'
 import json
@@ -37,7 +37,7 @@ for j in run["jobs"]:
     j["label"] = "MW@" * 9
 json.dump(run, open("names.json", "w"))
 PY
-"$garner" bench tiering --device cpu --scale 9 --batch 5 --out tiering.json >> said
+"$garner-lab" tiering --device cpu --scale 9 --batch 5 --out tiering.json >> said
 python3 - <<'PY'
 import json
 run = json.load(open("tiering.json"))
@@ -47,7 +47,7 @@ for graph in run["graphs"]:
         curve["gathers"] = [{"kept": k / 100, "link_bytes": 1e12, "ms": 12345.678 * (1 - k / 100)} for k in (0, 1, 10, 25)]
 json.dump(run, open("tiering-names.json", "w"))
 PY
-"$garner" bench gather --device simulated --table-bytes 1MiB --ids 50,100 --trials 1 --out gathers.json >> said
+"$garner-lab" gather --device simulated --table-bytes 1MiB --ids 50,100 --trials 1 --out gathers.json >> said
 # As a GPU would have written it: with times, shares, rows of devices and arithmetic during gathers.
 python3 - <<'PY'
 import json
@@ -81,7 +81,7 @@ for r in rows:
 run["device"] = "W" * 90
 json.dump(run, open("rows-names.json", "w"))
 PY
-"$garner" bench load --device simulated --scale 10 --fanout 5,4 --rule last --batch 64 --share 100% --feature-bytes 64 --batches 32 --out loads-simulated.json >> said
+"$garner-lab" load --device simulated --scale 10 --fanout 5,4 --rule last --batch 64 --share 100% --feature-bytes 64 --batches 32 --out loads-simulated.json >> said
 # As a GPU would have written it: local rows, multiprocessors, two devices, times and what ran when.
 python3 - <<'PY'
 import json
@@ -112,7 +112,7 @@ for r in rows:
     r["way"] = r["way"] if r["way"] != "zero_copy" else "MW@" * 9
 json.dump(run, open("loads-names.json", "w"))
 PY
-"$garner" bench train --device simulated --scale 9 --fanout 4,3 --batch 20 --share 100% --feature-bytes 64 --hidden 8 --batches 4 --widths 32,128,4096 --epochs 1 --out trainings-simulated.json >> said
+"$garner-lab" train --device simulated --scale 9 --fanout 4,3 --batch 20 --share 100% --feature-bytes 64 --hidden 8 --batches 4 --widths 32,128,4096 --epochs 1 --out trainings-simulated.json >> said
 # As a GPU would have written it: local rows, two devices, times by stage.
 python3 - <<'PY'
 import json
@@ -155,7 +155,7 @@ for r in rows:
     r["score"] = r["score"] if r["score"] != "wrpr" else "MW@" * 9
 json.dump(run, open("trainings-names.json", "w"))
 PY
-"$garner" bench storage --device cpu --scale 11 --fanout 4,3 --batch 16 --batches 24 --share 100% --compute-ms 1 --drives . --out storages.json >> said
+"$garner-lab" storage --device cpu --scale 11 --fanout 4,3 --batch 16 --batches 24 --share 100% --compute-ms 1 --drives . --out storages.json >> said
 # As a GPU would have written it.
 python3 - <<'PY'
 import json
@@ -178,7 +178,7 @@ for r in run["rows"]:
 run["rows"].append({**run["rows"][0], "skipped": "no room " + "MW@" * 25})
 json.dump(run, open("storages-names.json", "w"))
 PY
-"$garner" bench shards --device cpu --shards 4 --shrink 2000 --trials 1 --kinds RDD,ORKT --out shards.json >> said
+"$garner-lab" shards --device cpu --shards 4 --shrink 2000 --trials 1 --kinds RDD,ORKT --out shards.json >> said
 # As GPUs would have written it: with rows in managed memory.
 python3 - "$root" <<'PY'
 import json, sys
@@ -198,9 +198,9 @@ run = json.load(open(sys.argv[1] + "/docs/benchmarks/sampling-host.json"))
 for r in run["rows"]: r["set"], r["epoch_ms"] = name + r["set"], r["epoch_ms"] * 54321
 json.dump(run, open("accuracy-names.json", "w"))
 PY
-"$garner" report device.json simulated.json host.json tiering.json rows.json loads.json trainings.json storages.json shards.json \
+"$garner-lab" report device.json simulated.json host.json tiering.json rows.json loads.json trainings.json storages.json shards.json \
   "$root/docs/benchmarks/sampling-host.json" --out page.html >> said
-"$garner" report names.json tiering-names.json rows-names.json gathers.json loads-names.json loads-simulated.json trainings-names.json trainings-simulated.json \
+"$garner-lab" report names.json tiering-names.json rows-names.json gathers.json loads-names.json loads-simulated.json trainings-names.json trainings-simulated.json \
   mine.json storages-names.json shards-names.json accuracy-names.json --out names.html >> said
 
 status=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares what the verbs write as JSON with the schemas that `garner schema` prints.
+"""Compares what the verbs of garner and garner-lab write as JSON with the schemas that their verb `schema` prints.
 
   tests/tools/schema_test.py BUILD
 
@@ -15,11 +15,11 @@ import subprocess
 import sys
 import tempfile
 
-# Per verb, the commands (without the name of the program) whose JSON is validated; garner bench writes to out.json.
+# Per program and verb, the commands (without the name of the program) whose JSON is validated; most of garner-lab write to out.json.
 graph_jobs = ("bfs", "sssp", "components", "pagerank")
 train = "train g.gnr --features x.npy --labels y.npy --split y.npy --epochs 1 --json "
 small = "--scale 8 --fanout 4,3 --batch 20 --share 100% --out out.json"
-commands = {
+of_garner = {
     "bfs": ["bfs g.gnr", "bfs g.gnr --device simulated --trials 2 --verify", "bfs g.gnr --tier file", "bfs g.gnr --device simulated --shards 2",
             "bfs d.gnr --variant direction"],
     "sssp": ["sssp g.gnr --tier file", "sssp f.gnr --device simulated", "sssp g.gnr --variant emogi"],
@@ -33,9 +33,7 @@ commands = {
              "plan h.json --algorithm load --device cpu", "plan g.gnr --algorithm load --features x.gnt --feature-tier file --drive-reads 9000",
              "plan g.gnr --algorithm train --width 4 --classes 3", "plan g.gnr --algorithm train --width 4 --classes 3 --device cpu --full --shards 2",
              "plan h.json --algorithm train --device cpu"],
-    "traffic": [f"traffic {job} g.gnr" for job in graph_jobs] + ["traffic pagerank d.gnr --iterations 2", "traffic bfs g.gnr --tier file"],
     "score": ["score g.gnr", "score d.gnr --device simulated", "score d.gnr --by sampled"],
-    "trace": ["trace g.gnr", "trace d.gnr --device simulated"],
     "sample": ["sample g.gnr", "sample g.gnr --device simulated", "sample d.gnr --verify --train 10%"],
     "load": ["load g.gnr --width 4", "load g.gnr --width 4 --device simulated --feature-cache 10% --graph-cache 10%",
              "load g.gnr --features x.gnt --labels y.npy --feature-tier file --verify"],
@@ -46,19 +44,23 @@ commands = {
     "stats": ["stats g.gnr", "stats d.gnr --check", "stats kron:8", "stats h.json"],
     "info": ["info --quick --drives ."],
     "doctor": ["doctor --device cpu", "doctor --device simulated"],
-    "bench": ["bench traversal --device simulated --scale 8 --kinds kron --out out.json", "bench traversal --device cpu --scale 8 --kinds kron --out out.json",
-              "bench tiering --device simulated --scale 8 --kinds kron --batch 8 --out out.json",
-              "bench gather --device cpu --table-bytes 1MiB --ids 100,200 --figures orders --out out.json",
-              "bench load --device cpu " + small, "bench load --device simulated " + small,
-              "bench train --device cpu --hidden 8 --widths 4 " + small,
-              "bench storage --device cpu --batches 8 --figures cold " + small.replace("20", "8"),
-              "bench shards --device cpu --shards 2 --shrink 20000 --trials 1 --out out.json"],
+}
+of_lab = {
+    "traversal": [f"traversal --device {device} --scale 8 --kinds kron --out out.json" for device in ("simulated", "cpu")],
+    "tiering": ["tiering --device simulated --scale 8 --kinds kron --batch 8 --out out.json"],
+    "gather": ["gather --device cpu --table-bytes 1MiB --ids 100,200 --figures orders --out out.json"],
+    "load": ["load --device cpu " + small, "load --device simulated " + small],
+    "train": ["train --device cpu --hidden 8 --widths 4 " + small],
+    "storage": ["storage --device cpu --batches 8 --figures cold " + small.replace("20", "8")],
+    "shards": ["shards --device cpu --shards 2 --shrink 20000 --trials 1 --out out.json"],
+    "traffic": [f"traffic {job} g.gnr" for job in graph_jobs] + ["traffic pagerank d.gnr --iterations 2", "traffic bfs g.gnr --tier file"],
+    "trace": ["trace g.gnr", "trace d.gnr --device simulated"],
 }
 # Keys of whole outputs that may be missing.
 may_lack = {"plan": ["not_here"], "traffic": ["not_here"], "info": ["no_device", "drives"],
             "predict": ["ms", "prepare_ms", "bytes", "local_bytes", "adjacency_bytes", "gbs", "floor_bytes", "floor_ms", "link_gbs", "percent_of_floor", "layers"]}
 # Keys that a GPU alone brings, or its absence.
-elsewhere = re.compile(r".*\.not_here|info\.no_device|info\.devices\[\].*|bench\[traversal\]\.machine\.link\..*|bench\[gather\]\.rows\[\]\.beside\..*")
+elsewhere = re.compile(r".*\.not_here|info\.no_device|info\.devices\[\].*|traversal\.machine\.link\..*|gather\.rows\[\]\.beside\..*")
 
 
 def is_of(value, kind):
@@ -107,7 +109,7 @@ def errors_of(value, schema, at="", seen=None):
 
 def names(schema):
     """One of several kinds, by the last word of its title, which differs."""
-    return re.sub(r"^(?:the file of )?garner \w+ ?|--json ?|--algorithm |, .*", "", schema["title"]).strip()
+    return re.sub(r"^garner \w+ ?|--json ?|--algorithm |, .*", "", schema["title"]).strip()
 
 
 def keys_of(schema, at):
@@ -173,27 +175,24 @@ def make_inputs(folder, run):
         run(command)
 
 
-def main(build):
-    program = f"{build}/garner"
-    if not os.path.exists(program):
-        print(f"[  SKIPPED ]\nSkipped\nneeds the program, {program}")
-        return 77
-    failures, outputs, faults = [], 0, 0
+def check(program, commands, failures, counts):
+    name = os.path.basename(program)
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, HOME=folder, XDG_CACHE_HOME=f"{folder}/.cache")
 
-        def run(command):
-            done = subprocess.run([program, *command.split()], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        def run(command, of=program):
+            done = subprocess.run([of, *command.split()], cwd=folder, env=environment, capture_output=True, text=True, check=False)
             if done.returncode:
-                failures.append(f"garner {command}: {done.stderr}")
+                failures.append(f"{os.path.basename(of)} {command}: {done.stderr}")
             return done.stdout
 
-        make_inputs(folder, run)
+        make_inputs(folder, lambda command: run(command, program.removesuffix("-lab")))
         verbs = run("schema").split()
-        # A verb that has --json, and garner bench, whose files are JSON.
-        written = [verb for verb, text in re.findall(r"^## garner (\w+)\n(.*?)(?=^## |\Z)", run("--reference"), re.MULTILINE | re.DOTALL) if "`--json`" in text]
-        if sorted(verbs) != sorted([*written, "bench"]) or sorted(verbs) != sorted(commands):
-            failures.append(f"garner schema lists {verbs}; --json have {written}; this test runs {list(commands)}")
+        # A verb that has --json, and those of garner-lab whose files are JSON.
+        written = [verb for verb, text in re.findall(rf"^## {name} (\w+)\n(.*?)(?=^## |\Z)", run("--reference"), re.MULTILINE | re.DOTALL)
+                   if "`--json`" in text or "file to write, for garner-lab report" in text]
+        if sorted(verbs) != sorted(written) or sorted(verbs) != sorted(commands):
+            failures.append(f"{name} schema lists {verbs}; JSON have {written}; this test runs {list(commands)}")
         for verb in verbs:
             schema, seen = json.loads(run(f"schema {verb}") or "false"), set()
             if not schema:
@@ -204,27 +203,38 @@ def main(build):
                 try:
                     value = json.load(open(f"{folder}/out.json", encoding="utf-8")) if to_file else json.loads(said)
                 except ValueError as error:
-                    failures.append(f"garner {command}: {error}")
+                    failures.append(f"{name} {command}: {error}")
                     continue
-                outputs += 1
+                counts["outputs"] += 1
                 wrong = errors_of(value, schema, verb, seen)
-                failures += [f"garner {command}: {error}" for error in wrong]
+                failures += [f"{name} {command}: {error}" for error in wrong]
                 if not wrong:
                     for what, bad in spoilt(value):
                         if what.removeprefix("without .") in may_lack.get(verb, []):
                             continue
-                        faults += 1
+                        counts["faults"] += 1
                         if not errors_of(bad, schema):
-                            failures.append(f"garner {command}: {what} was not found")
+                            failures.append(f"{name} {command}: {what} was not found")
             for key in keys_of(schema, verb):
                 if key not in seen and not elsewhere.fullmatch(key):
-                    failures.append(f"garner schema {verb} has {key}, which no command of this test prints")
+                    failures.append(f"{name} schema {verb} has {key}, which no command of this test prints")
+        counts["verbs"] += len(verbs)
     done = subprocess.run([program, "schema", "nosuch"], capture_output=True, text=True, check=False)
     if done.returncode != 2 or done.stderr.count("\n") != 1 or not all(verb in done.stderr for verb in ["'nosuch'", *verbs]):
-        failures.append(f"garner schema nosuch: {done.returncode} {done.stderr}")
+        failures.append(f"{name} schema nosuch: {done.returncode} {done.stderr}")
+
+
+def main(build):
+    programs = [(f"{build}/{name}", commands) for name, commands in (("garner", of_garner), ("garner-lab", of_lab)) if os.path.exists(f"{build}/{name}")]
+    if not programs:
+        print(f"[  SKIPPED ]\nSkipped\nneeds the program, {build}/garner")
+        return 77
+    failures, counts = [], {"outputs": 0, "verbs": 0, "faults": 0}
+    for program, commands in programs:
+        check(program, commands, failures, counts)
     print(*failures, sep="\n")
-    print(f"{outputs} outputs of {len(verbs)} verbs compared with their schemas, {faults} faults planted in them, {len(failures)} failures")
-    return 1 if failures or not faults else 0
+    print(f"{counts['outputs']} outputs of {counts['verbs']} verbs compared with their schemas, {counts['faults']} faults planted in them, {len(failures)} failures")
+    return 1 if failures or not counts["faults"] else 0
 
 
 if __name__ == "__main__":
