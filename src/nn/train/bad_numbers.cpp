@@ -1,6 +1,7 @@
 #include "nn/train/impl.hpp"
 
 #include "nn/infer/rows.hpp"
+#include "nn/train/source.hpp"
 
 namespace garner {
 
@@ -33,7 +34,7 @@ namespace garner {
     for (std::size_t k = 0; k < all.size(); ++k)
       if (!all[k].empty()) fail(errc::input, "rank {}: {}", k, all[k]);
   }
-  if (o.fanouts.empty()) search_rows(clean);
+  source->search_rows(clean);
   for (parameter const& p : net.parameters())
     for (std::uint64_t r = 0; r < p.rows; ++r)
       if (first_bad(x, net.gradients() + p.offset + r * p.stride, p.columns) != ~std::uint64_t{0})
@@ -42,7 +43,8 @@ namespace garner {
   fail(errc::input, "scores grew beyond what a float holds, in epoch {}; use a smaller rate than {}", done_epochs + 1, o.learning_rate);
 }
 
-void training::impl::search_rows(loss_totals const& clean) {
+// Repeats the last step, checking each array.
+void training::impl::graph_source::search_rows(loss_totals const& clean) {
   struct {
     std::uint64_t turn = ~std::uint64_t{0}, position = 0;  // which rows it was that were seen
     float value = 0;
@@ -50,8 +52,8 @@ void training::impl::search_rows(loss_totals const& clean) {
     bool forward = false;
   } first;
   std::uint64_t turn = 0;
-  network<float>::pass p = pass_of_step(pass_of_whole());
-  p.step = done_steps - 1, p.leave_bias = false;
+  network<float>::pass p = t.pass_of_step(steady_pass());
+  p.step = t.done_steps - 1, p.leave_bias = false;
   p.watch = [&](char const* what, std::uint32_t layer, std::uint32_t type, row_block<float const> rows, std::uint64_t count,
                 std::uint64_t columns) {
     ++turn;
@@ -59,27 +61,26 @@ void training::impl::search_rows(loss_totals const& clean) {
     std::uint64_t const bad = first_bad(x, rows.data, count * columns);
     if (bad == ~std::uint64_t{0}) return;
     first.turn = turn, first.layer = layer, first.type = type, first.forward = what == std::string_view("rows");
-    first.position = shard ? shard->position(bad / columns) : bad / columns;
+    first.position = position(bad / columns);
     first.value = x.read(rows.data + bad);
   };
-  row_block<float> const scores = m.net.forward(x, p);
-  std::uint64_t const rows = shard ? shard->count() : ground.vertices(ground.target);
-  row_block<float> const gradient{room(x, of_scores, rows * m.options.classes, "gradients of scores"), m.options.classes};
-  take_losses(scores, m.net.bias_left(p), known, rows, seeds.size(), gradient);
-  m.net.backward(x, p, gradient);
-  set_totals(clean);
-  if (ranks)  // the first of all shards
-    for (std::string const& said : ranks->tell_all(o.rank, bytes_of(first)))
+  row_block<float> const scores = net.forward(x, p);
+  row_block<float> const gradient{room(x, t.of_scores, rows() * t.m.options.classes, "gradients of scores"), t.m.options.classes};
+  take_losses(scores, net.bias_left(p), known, rows(), t.seeds.size(), gradient);
+  net.backward(x, p, gradient);
+  t.set_totals(clean);
+  if (t.ranks)  // the first of all shards
+    for (std::string const& said : t.ranks->tell_all(t.o.rank, bytes_of(first)))
       if (auto const other = from_bytes<decltype(first)>(said);
           std::pair(other.turn, other.position) < std::pair(first.turn, first.position))
         first = other;
   if (first.turn == ~std::uint64_t{0}) return;
-  std::string const vertex = ground.one ? std::to_string(ground.one->ids()[first.position])
-                                        : fmt::format("{} of '{}'", first.position, ground.several->types()[first.type].name);
+  std::string const vertex = t.ground.one ? std::to_string(t.ground.one->ids()[first.position])
+                                          : fmt::format("{} of '{}'", first.position, t.ground.several->types()[first.type].name);
   fail(errc::input,
        "the {} layer {} grew beyond what a float holds, in epoch {}: first at vertex {}, where {} came out; use a smaller rate than {}",
-       first.forward ? "rows behind" : "gradient of the rows behind", first.layer + 1, done_epochs + 1, vertex, first.value,
-       o.learning_rate);
+       first.forward ? "rows behind" : "gradient of the rows behind", first.layer + 1, t.done_epochs + 1, vertex, first.value,
+       t.o.learning_rate);
 }
 
 }  // namespace garner

@@ -18,15 +18,11 @@
 #include "core/clock.hpp"
 #include "core/event.hpp"
 #include "core/fail.hpp"
-#include "core/recording.hpp"
 #include "files/checkpoint.hpp"
 #include "graph/handle.hpp"
 #include "nn/evaluate.hpp"
-#include "nn/graph_shard.hpp"
-#include "nn/infer/whole.hpp"
 #include "nn/model.hpp"
-#include "nn/sampled.hpp"
-#include "shard/recording.hpp"
+#include "shard/group.hpp"
 
 namespace garner {
 
@@ -73,6 +69,12 @@ struct training_ground {
 };
 
 struct training::impl {
+  struct step_source;
+  struct graph_source;
+  struct whole_source;
+  struct shard_source;
+  struct sampled_source;
+
   gnn_model::parts& m;
   training_ground const ground;
   training_options o;
@@ -81,17 +83,6 @@ struct training::impl {
   labelled_parts parts;
   rank_group* const ranks;  // null: one
   std::vector<std::int64_t> seeds;
-  std::optional<whole_graph> lists;  // of evaluations
-  // For whole-graph steps.
-  std::optional<whole_pass> whole;
-  std::optional<graph_shard> shard;
-  std::optional<block_workers<float>> workers;
-  // For mini-batches.
-  std::optional<sampled_layers> layers;
-  std::optional<block_sampler> sampler;
-  std::optional<loader> batches;
-  near_labels known;  // of the seeds, in their order; with a whole graph of all vertices
-  near_labels drawn;  // of a mini-batch
   losses<float> loss;
   buffer<float> first, second, of_scores;
   buffer<loss_totals> totals;
@@ -102,19 +93,13 @@ struct training::impl {
   std::vector<float> best_values;
   std::uint64_t best = 0, worse = 0;  // the epoch, 0: none; evaluations since
   double best_loss = 0;
-  // For the whole graph.
-  std::optional<evaluator> judge;
-  buffer<step_numbers> numbers;
-  recording step_recorded, evaluation_recorded;                     // they know all that stands before them
-  std::shared_ptr<shard_recording> shards_step, shards_evaluation;  // of all shards; null: they are not captured
   bool refusal_told = false;
+  std::unique_ptr<step_source> source;  // captured steps know all that stands before it
   wait_at_end settled{x};
 
   impl(gnn_model& model, training_ground on, labeled_nodes const& from, training_options const& options);
   ~impl();
-  std::uint64_t blocks() const { return shard ? shard->blocks() : 1; }
-
-  void make_sampler(block_options const& b);
+  std::uint64_t blocks() const;  // of totals
 
   // What must be the same on all ranks, for them to stay so.
   void require_same() const;
@@ -165,40 +150,21 @@ struct training::impl {
   }
 
   // `p`: of the rows and edges.
-  network<float>::pass pass_of_step(network<float>::pass p = {}) {
-    p.products = &products;
-    p.training = true;
-    p.input_dropout = *o.input_dropout, p.dropout = *o.dropout;
-    p.leave_bias = true;
-    p.seed = o.seed + 0x5eed + (shard ? 0 : o.rank) * 0x9e3779b97f4a7c15ull, p.step = done_steps;
-    return p;
-  }
+  network<float>::pass pass_of_step(network<float>::pass p = {});
   adam_step adam_of_step() const {
     adam_step a;
     a.rate = o.learning_rate, a.decay = *o.weight_decay, a.step = done_steps + 1;
     return a;
   }
-  // `bias`: what the scores still lack.
-  void take_losses(row_block<float> scores, float const* bias, near_labels const& of, std::uint64_t rows, std::uint64_t counted,
-                   row_block<float> gradient);
   // Forward, loss, backward, Adam.
   void give_step(network<float>::pass const& p, near_labels const& of, std::uint64_t rows, std::uint64_t counted, adam_step const& a);
   void step_done();
-  network<float>::pass pass_of_whole();
-  void give_recorded(recording& alone, std::shared_ptr<shard_recording> const& by_all, std::function<void()> const& work);
-  void step_of_whole();
-  void step(mini_batch const& b);
   std::vector<loss_totals> look();
   [[noreturn]] void tell_bad();
 
-  // Repeats the last step of the whole graph, checking where rows, or their gradients, first are not finite. errc::input names that
-  // place.
-  void search_rows(loss_totals const& clean);
-
   epoch_report next();
 
-  // None, of ranks: this one was interrupted.
-  std::optional<std::optional<mini_batch>> next_batch(stream_ref stream);
+  void tell_refused(epoch_report& r, std::string const& why);  // to capture the steps; once
   // By rank 0; the others wait.
   evaluation evaluate_for_all();
 
@@ -216,12 +182,7 @@ struct training::impl {
   static std::string loader_of(std::size_t rank);
   void resume(std::filesystem::path const& file);
 
-  void judge_anew();
-  // Scores of all vertices on all shards; shard 0 evaluates them, and reports.
-  evaluation evaluate_shards();
   evaluation evaluate();
-  evaluation evaluate_whole();
-  evaluation evaluate_in_parts();
 };
 
 }  // namespace garner

@@ -3,6 +3,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "nn/decide_shards.hpp"
+#include "nn/train/source.hpp"
 
 namespace garner {
 
@@ -71,7 +72,7 @@ void training::impl::keep(std::filesystem::path const& file) const {
   x.copy(values.data(), net.values(), values.size() * sizeof(float));
   x.wait();
   std::uint64_t const n = net.count();
-  std::vector<std::string> states{bytes_of(sum_of(totals_seen())) + (batches ? batches->state().text() : "")};
+  std::vector<std::string> states{bytes_of(sum_of(totals_seen())) + source->state()};
   if (ranks) states = ranks->tell_all(o.rank, states[0]);
   std::vector<std::uint64_t> counted;
   std::vector<double> losses;
@@ -112,7 +113,7 @@ void training::impl::resume(std::filesystem::path const& file) {
   std::vector<loss_totals> totals_there(blocks());
   loss_totals& t = totals_there[0];
   t.loss = losses[mine], t.correct = counted[mine * 3], t.counted = counted[mine * 3 + 1], t.bad = counted[mine * 3 + 2];
-  if (batches) batches->resume(load_state::parse(c.fact(loader_of(mine))));
+  source->resume(c, loader_of(mine));
   x.copy(m.net.values(), values.data(), n * sizeof(float));
   x.copy(first.data(), one.data(), n * sizeof(float));
   x.copy(second.data(), two.data(), n * sizeof(float));
