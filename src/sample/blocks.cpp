@@ -38,7 +38,7 @@ struct block_sampler::parts::impl {
         lists(x, types, std::move(relations), o),
         buffers(x, o, lists, beyond),
         stages(x, o, lists, buffers),
-        split(x, o, lists, buffers, stages) {
+        split(x, lists, buffers, stages) {
     x.wait();
     model.take();  // discards the reads that filled the caches
     o.scores = {};
@@ -92,6 +92,7 @@ block_sampler::parts::parts(execution_device where, std::vector<sampled_type> ty
 block_sampler::parts::~parts() = default;
 
 executor& block_sampler::parts::at() { return impl_->x; }
+split_stages& block_sampler::parts::split() { return impl_->split; }
 void block_sampler::parts::hash_beyond(std::uint64_t bytes) { impl_->buffers.hash_beyond = bytes; }
 bool block_sampler::parts::far() const { return impl_->lists.far(); }
 traffic block_sampler::parts::take_traffic() { return impl_->model.take(); }
@@ -129,14 +130,6 @@ void block_sampler::parts::give(std::span<sampled_subgraph::parts* const> batche
     k += n;
   }
 }
-
-sampling_response block_sampler::parts::draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices,
-                                             std::span<std::uint32_t const> batches) {
-  return impl_->split.draw(number, hop, vertices, batches);
-}
-void block_sampler::parts::begin(std::span<sampled_subgraph::parts* const> prepared) { impl_->split.begin(prepared); }
-void block_sampler::parts::take(sampling_response came) { impl_->split.take(std::move(came)); }
-sampling_request const& block_sampler::parts::asks() const { return impl_->split.asks(); }
 
 void block_sampler::parts::prepare(sampled_subgraph::parts& b, std::uint64_t number, std::span<typed_seeds const> seeds, bool near) {
   impl& s = *impl_;

@@ -23,6 +23,8 @@
 
 namespace garner {
 
+class split_stages;
+
 struct sampled_subgraph::parts {
   struct of_type {
     buffer<std::int64_t> ids;
@@ -122,15 +124,7 @@ struct block_sampler::parts {
   void finish(sampled_subgraph::parts& of);
   void discard(sampled_subgraph::parts& of) noexcept;  // discards pending results
 
-  // --- adjacency split over processes (garner/shards.hpp); these wait ---
-  // At the owner of the adjacency, of type 1, sampled by type 0: samples this hop of these mini-batches for the owner's vertices.
-  sampling_response draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices,
-                         std::span<std::uint32_t const> batches);
-  // Where mini-batches are assembled, for a relation that is `elsewhere`: samples them together, as far as the received data allows. Once
-  // complete, they are as after give(). If one throws, begin() starts anew.
-  void begin(std::span<sampled_subgraph::parts* const> prepared);
-  void take(sampling_response came);
-  sampling_request const& asks() const;
+  split_stages& split();  // over adjacency that other processes own (sample/split_stages.hpp); these wait
 
   traffic take_traffic();
   bool far() const;  // lists of some relation lie beyond the link

@@ -24,6 +24,7 @@
 #include "memory/self_test.hpp"
 #include "sample/blocks.hpp"
 #include "sample/lists.hpp"
+#include "sample/split_stages.hpp"
 
 namespace garner {
 
@@ -338,7 +339,7 @@ sampling_response split_sampler::sample(std::uint64_t number, std::uint32_t hop,
       if (static_cast<std::uint64_t>(own[i]) >= count)
         fail_id("vertex {} is requested: this part has {} from {} on", vertices[i], count, first);
     }
-    return parts_->owner->draw(number, hop, own, batches);
+    return parts_->owner->split().draw(number, hop, own, batches);
   });
 }
 void split_sampler::begin(std::uint64_t number, std::vector<std::span<std::int64_t const>> const& seeds,
@@ -359,14 +360,14 @@ void split_sampler::begin(std::uint64_t number, std::vector<std::span<std::int64
       p.maker->prepare(p.made[k].inside(), number + k, {&one, 1}, false);
       all.push_back(&p.made[k].inside());
     }
-    p.maker->begin(all);
+    p.maker->split().begin(all);
   });
 }
-sampling_request const& split_sampler::request() const { return parts_->maker->asks(); }
+sampling_request const& split_sampler::request() const { return parts_->maker->split().asks(); }
 void split_sampler::complete(sampling_response came) {
   as_error([&] {
     parts& p = *parts_;
-    sampling_request const& asked = p.maker->asks();
+    sampling_request const& asked = p.maker->split().asks();
     if (!asked.more) fail(errc::usage, "no hop is to be drawn; begin() mini-batches first");
     std::uint64_t const drawn = std::accumulate(came.counts.begin(), came.counts.end(), std::uint64_t{0});
     if (came.counts.size() != asked.vertices.size() || came.neighbors.size() != drawn ||
@@ -376,13 +377,14 @@ void split_sampler::complete(sampling_response came) {
     std::uint64_t const n = p.part->all_vertices;
     for (std::int64_t const v : came.neighbors)
       if (static_cast<std::uint64_t>(v) >= n) fail(errc::input, "neighbor {} came: there are vertices 0 to {}", v, n - 1);
-    p.maker->take(std::move(came));
+    p.maker->split().take(std::move(came));
   });
 }
 std::vector<sampled_subgraph> split_sampler::finish() {
   return as_error([&] {
     parts& p = *parts_;
-    if (p.maker->asks().more) fail(errc::usage, "hop {} is still to be drawn; take() what came for it", p.maker->asks().hop);
+    if (p.maker->split().asks().more)
+      fail(errc::usage, "hop {} is still to be drawn; take() what came for it", p.maker->split().asks().hop);
     for (sampled_subgraph& b : p.made) p.maker->finish(b.inside());
     return std::move(p.made);
   });

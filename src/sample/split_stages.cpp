@@ -24,11 +24,11 @@ sampling_response split_stages::draw(std::uint64_t number, std::uint32_t h, std:
   return into;
 }
 
-void split_stages::begin(some_batches batches) {
+void split_stages::begin(some_batches prepared) {
   std::uint64_t most = 0;
-  for (sampled_subgraph::parts const* b : batches) most = std::max(most, b->seeds);
-  if (!std::exchange(b_.sized, true) || b_.room.vertices[0] < most) b_.guess(most, batches.size());
-  batches_.assign(batches.begin(), batches.end());
+  for (sampled_subgraph::parts const* b : prepared) most = std::max(most, b->seeds);
+  if (!std::exchange(b_.sized, true) || b_.room.vertices[0] < most) b_.guess(most, prepared.size());
+  batches_.assign(prepared.begin(), prepared.end());
   came_.clear(), asks_ = {};
   restart();
   go_on();

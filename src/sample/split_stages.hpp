@@ -1,5 +1,5 @@
-// Sampling over adjacency that other processes own (garner/shards.hpp): draw() at its owner; begin() and take() where mini-batches are
-// assembled, as far as the received data allows. If memory runs out there, all hops are redone from that data; nothing is requested twice.
+// Sampling over adjacency that other processes own (garner/shards.hpp). If memory runs out where mini-batches are assembled, all hops are
+// redone from the received data; nothing is requested twice.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,12 +13,15 @@ namespace garner {
 
 class split_stages {
  public:
-  split_stages(executor& x, block_options const& o, sampler_lists const& lists, sampler_buffers& buffers, hop_stages& stages)
-      : x_(x), o_(o), lists_(lists), b_(buffers), stages_(stages) {}
+  split_stages(executor& x, sampler_lists const& lists, sampler_buffers& buffers, hop_stages& stages)
+      : x_(x), lists_(lists), b_(buffers), stages_(stages) {}
 
+  // At the owner of the adjacency, of type 1, sampled by type 0: samples this hop of these mini-batches for the owner's vertices.
   sampling_response draw(std::uint64_t number, std::uint32_t h, std::span<std::int64_t const> vertices,
                          std::span<std::uint32_t const> batches);
-  void begin(some_batches batches);
+  // Where mini-batches are assembled, for a relation that is `elsewhere`: samples them together, as far as the received data allows. Once
+  // complete, they are as after give(). If one throws, begin() starts anew.
+  void begin(some_batches prepared);
   void take(sampling_response came);
   sampling_request const& asks() const { return asks_; }
 
@@ -28,7 +31,6 @@ class split_stages {
   void go_on();
 
   executor& x_;
-  block_options const& o_;
   sampler_lists const& lists_;
   sampler_buffers& b_;
   hop_stages& stages_;

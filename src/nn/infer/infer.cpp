@@ -16,10 +16,8 @@
 namespace garner {
 
 std::uint64_t free_near(executor const& x) {
-  budget const& b = x.on_device() ? device_budget(x.device()) : host_budget();
-  std::uint64_t const allowed = b.limit() > b.used() ? b.limit() - b.used() : 0;
   std::uint64_t const there = x.on_device() ? device::memory(x.device()).free_bytes : host_memory_now().free() / 2;
-  return std::min(allowed, there - there / 16);
+  return std::min((x.on_device() ? device_budget(x.device()) : host_budget()).left(), there - there / 16);
 }
 
 std::uint64_t inference_report::bytes() const {
