@@ -1,5 +1,5 @@
-// See nvme_controller.hpp. Numbers of sections and figures are those of NVM Express 1.4.
-#include "storage/nvme_controller.hpp"
+// See controller.hpp. Numbers of sections and figures are those of NVM Express 1.4.
+#include "lab/nvme/controller.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,7 @@
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 namespace {
 
@@ -299,4 +299,4 @@ std::vector<unsigned> nvme_queues::restart(unsigned queue, std::span<std::uint16
   return all;
 }
 
-}  // namespace garner
+}  // namespace garner::lab

@@ -18,6 +18,7 @@
 namespace garner {
 namespace {
 using namespace garner::testing;
+using namespace garner::lab;
 
 std::vector<std::uint64_t> some_pages(std::uint64_t n, std::uint64_t pages, std::uint64_t seed) {
   std::vector<std::uint64_t> wanted(n);

@@ -1,4 +1,4 @@
-// The whole user space of a small guest (tests/storage/nvme_qemu_test.py): drives QEMU's NVMe devices by their registers, and
+// The whole user space of a small guest (tests/lab/nvme_qemu_test.py): drives QEMU's NVMe devices by their registers, and
 // compares the data. Its last line is "passed", or the error.
 //   nvme_guest --image FILE BYTES   on the host: the image of a drive
 #include <sys/mount.h>
@@ -14,13 +14,14 @@
 
 #include "core/executor.hpp"
 #include "core/fail.hpp"
-#include "storage/nvme_controller.hpp"
-#include "storage/nvme_pci.hpp"
+#include "lab/nvme/controller.hpp"
+#include "lab/nvme/pci.hpp"
 #include "storage/queue.hpp"
 #include "storage_support.hpp"
 
 namespace garner {
 namespace {
+using namespace lab;
 using testing::byte_at;
 
 template <class... Args>
@@ -207,7 +208,7 @@ int main(int n, char** words) {
     return 0;
   }
   if (::getpid() != 1) {
-    std::fprintf(stderr, "nvme_guest: is the first program of a guest; tests/storage/nvme_qemu_test.py starts it\n");
+    std::fprintf(stderr, "nvme_guest: is the first program of a guest; tests/lab/nvme_qemu_test.py starts it\n");
     return 2;
   }
   try {

@@ -1,15 +1,16 @@
 // An NVMe drive is found, identified, and closed: its own data, what it rejects, and the text of statuses.
-#include "storage/nvme_controller.hpp"
+#include "lab/nvme/controller.hpp"
 
 #include <gmock/gmock.h>
 
 #include "emulated_controller.hpp"
-#include "storage/nvme_pci.hpp"
+#include "lab/nvme/pci.hpp"
 #include "support.hpp"
 
 namespace garner {
 namespace {
 using namespace garner::testing;
+using namespace garner::lab;
 using ::testing::HasSubstr;
 
 struct drive {

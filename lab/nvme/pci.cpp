@@ -1,5 +1,5 @@
 // See nvme_pci.hpp.
-#include "storage/nvme_pci.hpp"
+#include "lab/nvme/pci.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 #include "core/fail.hpp"
 #include "core/folder.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 namespace {
 
@@ -145,4 +145,4 @@ std::uint64_t physical_memory::address(void const* at) const {
   return block->second[offset / huge] + offset % huge;
 }
 
-}  // namespace garner
+}  // namespace garner::lab

@@ -1,5 +1,5 @@
 // NVMe driver on the registers of a drive: it resets the controller, creates an admin queue, identifies the drive, and creates queues for
-// reads, whose rings kernels fill (queue_view). The registers may be a drive's own (nvme_pci), an emulator's, or a test's.
+// reads, whose rings kernels fill (queue_view). The registers may be a drive's own (pci.hpp), an emulator's, or a test's.
 //   nvme_controller drive({bar, bytes}, memory, "0000:00:04.0", {});
 //   nvme_queues provider({&drive});
 //   request_queues queues(x, provider, {});
@@ -18,7 +18,7 @@
 #include "storage/queue.hpp"
 #include "storage/queue_provider.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 // Registers of a controller, as they are mapped.
 struct nvme_registers {
@@ -123,4 +123,4 @@ class nvme_queues final : public queue_provider {
   std::vector<queue_drive> drives_;
 };
 
-}  // namespace garner
+}  // namespace garner::lab

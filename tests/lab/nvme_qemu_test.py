@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Garner's queues of NVMe on QEMU's own devices of NVMe, in a guest under software emulation.
 
-  tests/storage/nvme_qemu_test.py BUILD                skips (77) where QEMU or a kernel is missing, and says what to do
-  tests/storage/nvme_qemu_test.py --get-kernel BUILD   fetches Debian's cloud kernel with apt-get into BUILD/guest; no root needed
+  tests/lab/nvme_qemu_test.py BUILD                skips (77) where QEMU or a kernel is missing, and says what to do
+  tests/lab/nvme_qemu_test.py --get-kernel BUILD   fetches Debian's cloud kernel with apt-get into BUILD/guest; no root needed
 
 The guest is a kernel and one program, build/tests/nvme_guest, with the libraries it needs.
 """
@@ -41,7 +41,7 @@ def kernel_of(build):
     for kernel in [named] if named else sorted(glob.glob(f"{build}/guest/vmlinuz*") + glob.glob("/boot/vmlinuz-*"), reverse=True):
         if os.access(kernel, os.R_OK):
             return kernel
-    skip("no kernel for the guest: tests/storage/nvme_qemu_test.py --get-kernel BUILD fetches Debian's, or name one by GARNER_GUEST_KERNEL")
+    skip("no kernel for the guest: tests/lab/nvme_qemu_test.py --get-kernel BUILD fetches Debian's, or name one by GARNER_GUEST_KERNEL")
 
 
 def entry(name, mode, data=b"", inode=[0]):

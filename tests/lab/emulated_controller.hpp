@@ -15,11 +15,13 @@
 #include <vector>
 
 #include "core/exec/system.hpp"
+#include "lab/nvme/controller.hpp"
 #include "memory/buffer.hpp"
-#include "storage/nvme_controller.hpp"
 #include "storage_support.hpp"
 
 namespace garner::testing {
+
+using namespace lab;
 
 // Memory with other addresses for drives than for the host.
 class elsewhere_memory final : public bus_memory {

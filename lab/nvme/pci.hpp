@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "storage/nvme_controller.hpp"
+#include "lab/nvme/controller.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 // "0000:00:04.0" and so on, found by the class code of NVMe. `root`: the folder of PCI in /sys.
 std::vector<std::string> nvme_addresses(std::string const& root = "/sys/bus/pci/devices");
@@ -48,4 +48,4 @@ class physical_memory final : public bus_memory {
   std::map<std::byte const*, std::vector<std::uint64_t>> blocks_;  // of each page where it lies
 };
 
-}  // namespace garner
+}  // namespace garner::lab
