@@ -14,8 +14,8 @@
 #include "core/median.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
-#include "core/share.hpp"
 #include "lab/now.hpp"
+#include "lab/share/share.hpp"
 #include "memory/buffer.hpp"
 #include "memory/link.hpp"
 
@@ -422,7 +422,7 @@ class bench_of_gathers {
   // Two streams, with an event before and after each operation. The gather is launched first, since without a partition later blocks
   // wait for earlier ones. Arithmetic kernels then follow each other until the gather ends; those that ended before it are counted.
   void time_beside(question const& q, sm_share const& wanted, gather_row& row) {
-    executor on(o_.where, wanted), rest(on, executor::beside{});
+    shared_executor on(o_.where, wanted), rest(on, shared_executor::beside{});
     if (on.share()->kind() != wanted.kind) fail(errc::device, "the device has no more multiprocessors than that: {}", on.share()->about());
     row_array const array{table_.data(), o_.table_bytes / q.row_bytes, q.row_bytes, q.kind, {}};
     tiered_options t;

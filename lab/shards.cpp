@@ -11,11 +11,11 @@
 #include "core/median.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "lab/mgg/model.hpp"
 #include "lab/model_forward.hpp"
 #include "lab/now.hpp"
 #include "memory/budget.hpp"
 #include "nn/sharded.hpp"
-#include "shard/mgg_model.hpp"
 #include "shard/rates.hpp"
 
 namespace garner::lab {
@@ -333,7 +333,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     if (n == 1) return;
     if (wants("search")) {
       if (!one) take(alone);
-      mgg_search const found = search_mgg(o.width, {}, [&](mgg_tuning const& shape) {
+      mgg_search const found = search_mgg(o.width, a100_shared_bytes, [&](mgg_tuning const& shape) {
         check_interrupted();
         shard_options at = mgg;
         at.tuning = shape;

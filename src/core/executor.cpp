@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "core/device.hpp"
-#include "core/share.hpp"
 #include "core/simulated_device.hpp"
 
 namespace garner {
@@ -24,23 +23,6 @@ executor::executor(execution_device where, request_sink* sink)
   if (on_device()) device::require(where_.index);
   multiprocessors_ = on_device() ? device::describe(where_.index).multiprocessors : simulated_multiprocessors;
   stream_ = own_stream_ = device::make_stream(device_);
-}
-
-executor::executor(execution_device where, sm_share const& share) : where_(where), device_(device_of(where)) {
-  if (!on_device()) {
-    if (device_ != -1) multiprocessors_ = simulated_multiprocessors, stream_ = own_stream_ = device::make_stream(device_);
-    return;
-  }
-  share_ = std::make_shared<device_share const>(where_.index, share);
-  multiprocessors_ = static_cast<int>(share_->multiprocessors());
-  if (share_->kind() == share_kind::grid) limit_share(share_->multiprocessors(), 1024);
-  stream_ = own_stream_ = share_->make_stream(false);
-}
-
-executor::executor(executor const& shared, beside) : where_(shared.where_), device_(shared.device_), share_(shared.share_) {
-  if (device_ == -1) return;
-  multiprocessors_ = share_ ? static_cast<int>(share_->rest()) : shared.multiprocessors_;
-  stream_ = own_stream_ = share_ ? share_->make_stream(true) : device::make_stream(device_);
 }
 
 executor::executor(executor const& other, urgent) : where_(other.where_), device_(other.device_), sink_(other.sink_) {

@@ -42,19 +42,11 @@ struct item_count {
   std::uint64_t now() const { return at && *at < most ? *at : most; }
 };
 
-struct sm_share;  // core/share.hpp
-class device_share;
-
 class executor {
  public:
   // `sink` receives the requests of a simulated run (simulated device only; null: they are dropped; so they are with streams, since
   // counting would have to wait). errc::device where the device does not exist.
   explicit executor(execution_device where, request_sink* sink = nullptr);
-  // On a share of the device; at other places there is nothing to share.
-  executor(execution_device where, sm_share const& share);
-  // Runs on the part that such a share leaves to others: for concurrent work.
-  struct beside {};
-  executor(executor const& shared, beside);
   // On the same device, a stream of its own: what is given here starts as soon as there is room, before what others wait to start.
   struct urgent {};
   executor(executor const& other, urgent);
@@ -69,8 +61,7 @@ class executor {
   int device() const { return device_; }                                 // as core/device.hpp counts; -1: none
   tier near() const { return on_device() ? tier::device : tier::host; }  // where this place keeps its own state
   void* stream() const { return stream_; }
-  int multiprocessors() const { return multiprocessors_; }    // of the share; 0 if the device has none
-  device_share const* share() const { return share_.get(); }  // null: the whole device
+  int multiprocessors() const { return multiprocessors_; }  // 0 if the device has none
   request_sink* sink() const { return sink_; }
   // A share of the device: at most this many blocks of this many threads, for any loop (1,024 threads per block: one block per
   // multiprocessor). 0 blocks: all of it; 0 threads: as many as suit the loop.
@@ -137,7 +128,6 @@ class executor {
   execution_device where_;
   int device_ = -1;
   request_sink* sink_ = nullptr;
-  std::shared_ptr<device_share const> share_;
   void *stream_ = nullptr, *own_stream_ = nullptr;
   void* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;

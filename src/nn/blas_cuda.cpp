@@ -59,7 +59,6 @@ struct cublas {
   int (*set_stream)(handle, stream) = nullptr;
   int (*set_workspace)(handle, void*, std::size_t) = nullptr;
   int (*set_math_mode)(handle, int) = nullptr;
-  int (*set_multiprocessors)(handle, int) = nullptr;
   char const* (*words)(int) = nullptr;
   // Dimensions of 64 bits; a type stands behind each pointer.
   int (*product)(handle, int, int, std::int64_t, std::int64_t, std::int64_t, void const*, void const*, int, std::int64_t, void const*, int,
@@ -118,7 +117,6 @@ bool open_file(std::string const& file, opened_library::from where, cublas& foun
   entry(found.set_stream, "cublasSetStream_v2");
   entry(found.set_workspace, "cublasSetWorkspace_v2");
   entry(found.set_math_mode, "cublasSetMathMode");
-  entry(found.set_multiprocessors, "cublasSetSmCountTarget");
   entry(found.words, "cublasGetStatusString");
   entry(found.product, "cublasGemmEx_64");
   found.file = library->path_of("cublasCreate_v2");
@@ -135,7 +133,6 @@ class by_cublas final : public dense_library {
     try {
       workspace_ = memory_block(tier::device, bytes, x.device(), "the workspace of cuBLAS");
       check(library_.set_math_mode(handle_, default_math), "cublasSetMathMode");
-      if (x.share()) check(library_.set_multiprocessors(handle_, x.multiprocessors()), "cublasSetSmCountTarget");
       follow();
       find_endings();
     } catch (...) {
@@ -290,7 +287,7 @@ class by_cublas final : public dense_library {
   // Supported epilogues. A ReLU that loses a NaN would hide errors from the search for them. That is undocumented, so it is tested once per
   // device and arithmetic. The library's answer is cached; lack of memory is an error as usual.
   void find_endings() {
-    if (!has_lt_ || x_.share()) return;  // a product of cuBLASLt's takes all multiprocessors
+    if (!has_lt_) return;
     static std::mutex one;
     static std::map<std::pair<int, dense_math>, std::array<bool, 2>> known;
     std::lock_guard const hold(one);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/fail.hpp"
-#include "shard/mgg_model.hpp"
 
 namespace garner {
 

@@ -37,7 +37,10 @@ class shard_parts {
   std::vector<std::uint32_t> first_block_;  // of each shard; the last: all blocks
 };
 
-// errc::usage names the option that is out of range (of MGG: the paper's ranges).
+struct mgg_limits {
+  static constexpr std::uint32_t ps = 32, dist = 16, wpb = 16;  // at the most: the paper's ranges
+};
+// errc::usage names the option that is out of range.
 void check_shard_options(shard_options const& o, std::uint32_t most_shards = shard_parts::most);
 
 }  // namespace garner

@@ -10,7 +10,6 @@
 
 #include "child.hpp"
 #include "core/random.hpp"
-#include "core/share.hpp"
 #include "far/traffic.hpp"
 #include "garner/shared.hpp"
 #include "memory/pin.hpp"
@@ -359,49 +358,6 @@ TEST_P(bulk, a_shared_table_outlives_a_process_killed_in_a_gather) {
   errc code{};
   error_of([&] { shared_table::attach(name); }, &code);
   EXPECT_EQ(code, errc::io);  // removed with its last holder
-}
-
-// Not a test but a table of rates, to tune the kernel: --gtest_also_run_disabled_tests --gtest_filter=*rates*, GARNER_GIB=32.
-TEST(bulk_rates, DISABLED_on_a_device) {
-  if (!has_bulk_copies(0)) GTEST_SKIP() << "needs a GPU with bulk copies";
-  char const* const gib = std::getenv("GARNER_GIB");
-  std::uint64_t const words = (std::uint64_t{1} << 27) * static_cast<std::uint64_t>(gib ? std::atoi(gib) : 8);
-  buffer<std::uint64_t> const table(tier::host, words, 0, "a table of rates");
-  shared_pool().run(words, 1 << 20, [&](std::uint64_t a, std::uint64_t b) {
-    for (std::uint64_t i = a; i < b; ++i) table[i] = i;
-  });
-  for (std::uint64_t row : {512, 1024, 2048, 2408, 4096, 16'384})
-    for (bool sorted : {false, true})
-      for (unsigned warps : {0u, 4u, 16u})
-        for (sm_share const& share : {sm_share{share_kind::all}, sm_share{share_kind::partition, 8}}) {
-          executor x({device_kind::cuda, 0}, share);
-          std::uint64_t const rows = words * 8 / row, count = (std::uint64_t{2} << 30) / row;
-          buffer<std::uint64_t> const out(tier::device, count * row / 8, 0, "rates");
-          std::string line = fmt::format("{:6} B {} {:2} warps {:9}:", row, sorted ? "sorted" : "random", warps, to_string(share.kind));
-          for (unsigned multiprocessors : {1u, 2u, 4u, 8u}) {
-            double best = 1e9;
-            std::vector<std::uint64_t> ids(count);
-            for (unsigned round = 0; round < 3; ++round) {
-              for (std::uint64_t k = 0; k < count; ++k) ids[k] = random_bits(round, multiprocessors, k) % rows;
-              if (sorted) std::sort(ids.begin(), ids.end());
-              auto const near_ids = near_copy(x, ids);
-              void *const a = device::make_event(0), *const b = device::make_event(0);
-              device::record(0, x.stream(), a);
-              gather_bulk(
-                  x, {.table = table.data(), .rows = rows, .row_bytes = row, .ids = near_ids.data(), .count = count, .out = out.data()},
-                  {multiprocessors, warps});
-              device::record(0, x.stream(), b);
-              x.wait();
-              best = std::min(best, device::elapsed_ms(0, a, b));
-              device::free_event(0, a);
-              device::free_event(0, b);
-            }
-            auto const some = host_copy(x, out.data(), row / 8);
-            for (std::uint64_t i = 0; i < some.size(); ++i) ASSERT_EQ(some[i], ids[0] * row / 8 + i);
-            line += fmt::format(" {} SM {:5.1f} GB/s", multiprocessors, static_cast<double>(count * row) / best / 1e6);
-          }
-          fmt::print("{}\n", line);
-        }
 }
 
 TEST(bulk_none, without_a_gpu_is_refused) {

@@ -6,14 +6,9 @@
 #include <functional>
 #include <vector>
 
-#include "garner/shards.hpp"
+#include "shard/parts.hpp"
 
-namespace garner {
-
-struct mgg_limits {
-  static constexpr std::uint32_t ps = 32, dist = 16, wpb = 16;  // at the most
-  std::uint64_t shared_bytes = 164 << 10;                       // of a multiprocessor: their c2, as an A100 has it
-};
+namespace garner::lab {
 
 // Equations 1 to 3.
 struct mgg_estimate {
@@ -36,6 +31,7 @@ struct mgg_search {
 };
 // From 1, 1, 1 each is doubled while that is faster: first ps, then dist, then wpb. Then ps is halved and wpb raised anew, as long as one
 // of these is among the three fastest so far.
-mgg_search search_mgg(std::uint64_t columns, mgg_limits const& limits, std::function<double(mgg_tuning const&)> const& measure);
+constexpr std::uint64_t a100_shared_bytes = 164 << 10;  // of a multiprocessor: their c2
+mgg_search search_mgg(std::uint64_t columns, std::uint64_t shared_bytes, std::function<double(mgg_tuning const&)> const& measure);
 
-}  // namespace garner
+}  // namespace garner::lab

@@ -5,9 +5,9 @@
 #include "core/device.hpp"
 #include "core/exec/current_device.hpp"
 #include "core/fail.hpp"
-#include "core/share.hpp"
+#include "lab/share/share.hpp"
 
-namespace garner::on_gpu {
+namespace garner::lab::on_gpu {
 
 namespace {
 struct driver {
@@ -93,4 +93,4 @@ void* partition_stream(int device, void* part) {
   return s;
 }
 
-}  // namespace garner::on_gpu
+}  // namespace garner::lab::on_gpu

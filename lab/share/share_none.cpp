@@ -1,10 +1,10 @@
 // Stands in for share_cuda.cpp in a build without CUDA.
-#include "core/share.hpp"
+#include "lab/share/share.hpp"
 
-namespace garner::on_gpu {
+namespace garner::lab::on_gpu {
 
 std::string make_partition(int, unsigned, partition&) { return "this build has no GPU support"; }
 void free_partition(void*) noexcept {}
 void* partition_stream(int, void*) { return nullptr; }
 
-}  // namespace garner::on_gpu
+}  // namespace garner::lab::on_gpu

@@ -1,19 +1,23 @@
 // Shares of a device: their syntax, the requirements of MPS, and on a GPU kernels that run in a partition and concurrently with it.
-#include "core/share.hpp"
+#include "lab/share/share.hpp"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "core/exec.hpp"
+#include "core/random.hpp"
+#include "far/bulk.hpp"
 #include "support.hpp"
 
 namespace garner {
 namespace {
 using namespace garner::testing;
+using namespace garner::lab;
 
 TEST(shares, are_parsed) {
   auto const is = [](char const* text, share_kind kind, unsigned n) {
@@ -102,10 +106,10 @@ void expect_counts(executor& x) {
 }
 
 TEST(shares, at_the_host_there_is_nothing_to_share) {
-  executor x({device_kind::cpu, 0}, sm_share{share_kind::partition, 8});
+  shared_executor x({device_kind::cpu, 0}, sm_share{share_kind::partition, 8});
   EXPECT_EQ(x.share(), nullptr);
   EXPECT_EQ(x.multiprocessors(), 0);
-  executor y(x, executor::beside{});
+  shared_executor y(x, shared_executor::beside{});
   expect_counts(x);
   expect_counts(y);
 }
@@ -129,7 +133,7 @@ class device_shares : public ::testing::Test {
 TEST_F(device_shares, of_every_kind_run_and_say_what_was_given) {
   for (sm_share const& wanted :
        {sm_share{}, sm_share{share_kind::grid, 4}, sm_share{share_kind::automatic, 8}, sm_share{share_kind::automatic, 100'000}}) {
-    executor x({device_kind::cuda, 0}, wanted);
+    shared_executor x({device_kind::cuda, 0}, wanted);
     ASSERT_NE(x.share(), nullptr);
     SCOPED_TRACE(x.share()->about());
     if (wanted.multiprocessors == 0 || wanted.multiprocessors > 1000) {
@@ -138,13 +142,13 @@ TEST_F(device_shares, of_every_kind_run_and_say_what_was_given) {
       EXPECT_GE(x.multiprocessors(), static_cast<int>(wanted.multiprocessors));
     }
     expect_counts(x);
-    executor y(x, executor::beside{});
+    shared_executor y(x, shared_executor::beside{});
     expect_counts(y);
   }
 }
 
 TEST_F(device_shares, a_partition_and_the_rest_run_side_by_side) {
-  std::optional<executor> x;
+  std::optional<shared_executor> x;
   try {
     x.emplace(execution_device{device_kind::cuda, 0}, sm_share{share_kind::partition, 3});
   } catch (error const& e) {
@@ -154,7 +158,7 @@ TEST_F(device_shares, a_partition_and_the_rest_run_side_by_side) {
   EXPECT_EQ(x->share()->kind(), share_kind::partition);
   EXPECT_GE(x->multiprocessors(), 3);  // rounded up
   EXPECT_LE(x->multiprocessors(), 16);
-  executor rest(*x, executor::beside{});
+  shared_executor rest(*x, shared_executor::beside{});
   EXPECT_GT(rest.multiprocessors(), 0);
   EXPECT_LE(x->multiprocessors() + rest.multiprocessors(), all_);
   for (int round = 0; round < 5; ++round) {
@@ -173,8 +177,51 @@ TEST_F(device_shares, of_nothing_are_refused) {
   }
   if (mps_here().runs) return;
   errc code{};
-  error_of([&] { executor({device_kind::cuda, 0}, sm_share{share_kind::mps, 0}); }, &code);
+  error_of([&] { shared_executor({device_kind::cuda, 0}, sm_share{share_kind::mps, 0}); }, &code);
   EXPECT_EQ(code, errc::device);
+}
+
+// Not a test but a table of rates, to tune the kernel: --gtest_also_run_disabled_tests --gtest_filter=*rates*, GARNER_GIB=32.
+TEST(bulk_rates, DISABLED_on_a_device) {
+  if (!has_bulk_copies(0)) GTEST_SKIP() << "needs a GPU with bulk copies";
+  char const* const gib = std::getenv("GARNER_GIB");
+  std::uint64_t const words = (std::uint64_t{1} << 27) * static_cast<std::uint64_t>(gib ? std::atoi(gib) : 8);
+  buffer<std::uint64_t> const table(tier::host, words, 0, "a table of rates");
+  shared_pool().run(words, 1 << 20, [&](std::uint64_t a, std::uint64_t b) {
+    for (std::uint64_t i = a; i < b; ++i) table[i] = i;
+  });
+  for (std::uint64_t row : {512, 1024, 2048, 2408, 4096, 16'384})
+    for (bool sorted : {false, true})
+      for (unsigned warps : {0u, 4u, 16u})
+        for (sm_share const& share : {sm_share{share_kind::all}, sm_share{share_kind::partition, 8}}) {
+          shared_executor x({device_kind::cuda, 0}, share);
+          std::uint64_t const rows = words * 8 / row, count = (std::uint64_t{2} << 30) / row;
+          buffer<std::uint64_t> const out(tier::device, count * row / 8, 0, "rates");
+          std::string line = fmt::format("{:6} B {} {:2} warps {:9}:", row, sorted ? "sorted" : "random", warps, to_string(share.kind));
+          for (unsigned multiprocessors : {1u, 2u, 4u, 8u}) {
+            double best = 1e9;
+            std::vector<std::uint64_t> ids(count);
+            for (unsigned round = 0; round < 3; ++round) {
+              for (std::uint64_t k = 0; k < count; ++k) ids[k] = random_bits(round, multiprocessors, k) % rows;
+              if (sorted) std::sort(ids.begin(), ids.end());
+              auto const near_ids = near_copy(x, ids);
+              void *const a = device::make_event(0), *const b = device::make_event(0);
+              device::record(0, x.stream(), a);
+              gather_bulk(
+                  x, {.table = table.data(), .rows = rows, .row_bytes = row, .ids = near_ids.data(), .count = count, .out = out.data()},
+                  {multiprocessors, warps});
+              device::record(0, x.stream(), b);
+              x.wait();
+              best = std::min(best, device::elapsed_ms(0, a, b));
+              device::free_event(0, a);
+              device::free_event(0, b);
+            }
+            auto const some = host_copy(x, out.data(), row / 8);
+            for (std::uint64_t i = 0; i < some.size(); ++i) ASSERT_EQ(some[i], ids[0] * row / 8 + i);
+            line += fmt::format(" {} SM {:5.1f} GB/s", multiprocessors, static_cast<double>(count * row) / best / 1e6);
+          }
+          fmt::print("{}\n", line);
+        }
 }
 
 }  // namespace

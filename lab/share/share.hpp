@@ -8,10 +8,13 @@
 // partition end before it does. Cost: a partition is made in some milliseconds.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
-namespace garner {
+#include "core/executor.hpp"
+
+namespace garner::lab {
 
 enum class share_kind : std::uint8_t { automatic, all, grid, partition, mps };
 struct sm_share {
@@ -21,7 +24,7 @@ struct sm_share {
 std::string_view to_string(share_kind);
 sm_share parse_share(std::string_view text);  // "all", "8" (automatic), "grid:8", "partition:8", "mps", "mps:8"
 
-// A share made real; executors hold it.
+// A share made real.
 class device_share {
  public:
   // errc::device where it is not available (the message has a remedy), errc::usage for 0 multiprocessors.
@@ -45,6 +48,23 @@ class device_share {
   void *partition_ = nullptr, *others_ = nullptr;
 };
 
+// Runs on a share of the device, or on the part that it leaves to others; at other places there is nothing to share.
+class shared_executor : public executor {
+ public:
+  shared_executor(execution_device where, sm_share const& share);
+  struct beside {};
+  shared_executor(shared_executor const& shared, beside);
+  ~shared_executor();
+  int multiprocessors() const { return multiprocessors_; }    // of the share
+  device_share const* share() const { return share_.get(); }  // null: none
+
+ private:
+  void work_on_part(bool of_rest);
+  std::shared_ptr<device_share const> share_;
+  void* part_ = nullptr;  // a stream
+  int multiprocessors_;
+};
+
 // Whether a Multi-Process Service runs here, and which part of a device it is to give this process.
 struct mps_state {
   std::string folder;  // of its pipes
@@ -65,4 +85,4 @@ void free_partition(void* part) noexcept;
 void* partition_stream(int device, void* part);
 }  // namespace on_gpu
 
-}  // namespace garner
+}  // namespace garner::lab

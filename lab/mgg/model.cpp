@@ -1,9 +1,9 @@
-#include "shard/mgg_model.hpp"
+#include "lab/mgg/model.hpp"
 
 #include <algorithm>
 #include <limits>
 
-namespace garner {
+namespace garner::lab {
 
 mgg_estimate estimate_mgg(mgg_tuning const& shape, std::uint64_t local, std::uint64_t remote, std::uint64_t columns,
                           std::uint32_t multiprocessors) {
@@ -16,13 +16,13 @@ mgg_estimate estimate_mgg(mgg_tuning const& shape, std::uint64_t local, std::uin
   return e;
 }
 
-mgg_search search_mgg(std::uint64_t columns, mgg_limits const& limits, std::function<double(mgg_tuning const&)> const& measure) {
+mgg_search search_mgg(std::uint64_t columns, std::uint64_t shared_bytes, std::function<double(mgg_tuning const&)> const& measure) {
   mgg_search found;
   auto const time_of = [&](mgg_tuning const& s) {
     constexpr double never = std::numeric_limits<double>::infinity();
     bool const least = s == mgg_tuning{1, 1, 1};  // which is measured whatever it takes
     if (s.ps > mgg_limits::ps || s.dist > mgg_limits::dist || s.wpb > mgg_limits::wpb ||
-        (!least && estimate_mgg(s, 0, 0, columns, 1).shared_bytes > limits.shared_bytes))
+        (!least && estimate_mgg(s, 0, 0, columns, 1).shared_bytes > shared_bytes))
       return never;
     for (mgg_step const& known : found.steps)
       if (known.shape == s) return known.ms;
@@ -54,4 +54,4 @@ mgg_search search_mgg(std::uint64_t columns, mgg_limits const& limits, std::func
   return found;
 }
 
-}  // namespace garner
+}  // namespace garner::lab

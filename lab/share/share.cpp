@@ -1,4 +1,4 @@
-#include "core/share.hpp"
+#include "lab/share/share.hpp"
 
 #include <signal.h>
 
@@ -11,7 +11,7 @@
 #include "core/device.hpp"
 #include "core/fail.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 namespace {
 constexpr std::string_view names[] = {"automatic", "all", "grid", "partition", "mps"};
@@ -123,4 +123,31 @@ void* device_share::make_stream(bool of_rest) const {
   return part ? on_gpu::partition_stream(device_, part) : device::make_stream(device_);
 }
 
-}  // namespace garner
+shared_executor::shared_executor(execution_device where, sm_share const& share)
+    : executor(where), multiprocessors_(executor::multiprocessors()) {
+  if (!on_device()) return;
+  share_ = std::make_shared<device_share const>(where.index, share);
+  work_on_part(false);
+  if (share_->kind() == share_kind::grid) limit_share(share_->multiprocessors(), 1024);
+}
+shared_executor::shared_executor(shared_executor const& shared, beside)
+    : executor(shared.where()), share_(shared.share_), multiprocessors_(executor::multiprocessors()) {
+  if (share_) work_on_part(true);
+}
+void shared_executor::work_on_part(bool of_rest) {
+  unsigned const given = of_rest ? share_->rest() : share_->multiprocessors();
+  multiprocessors_ = static_cast<int>(given);
+  limit_share(given * 8);  // blocks, as of a whole device
+  work_on(part_ = share_->make_stream(of_rest));
+}
+shared_executor::~shared_executor() {
+  if (!part_) return;
+  try {
+    wait();
+  } catch (...) {  // the device is lost
+  }
+  work_on(nullptr);
+  device::free_stream(device(), part_);
+}
+
+}  // namespace garner::lab

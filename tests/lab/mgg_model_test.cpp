@@ -1,5 +1,5 @@
 // MGG's model by its equations, and its search: on surfaces with a known minimum, within the limits, each shape measured once.
-#include "shard/mgg_model.hpp"
+#include "lab/mgg/model.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/random.hpp"
 
-namespace garner {
+namespace garner::lab {
 namespace {
 
 TEST(mgg_model, says_what_the_equations_say) {
@@ -28,7 +28,7 @@ TEST(mgg_search, finds_the_lowest_point_of_a_bowl_in_some_ten_steps) {
     for (double const dist : {1., 2., 16.})
       for (double const wpb : {1., 8., 16.}) {
         std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> asked;
-        mgg_search const s = search_mgg(16, {}, [&](mgg_tuning const& at) {
+        mgg_search const s = search_mgg(16, a100_shared_bytes, [&](mgg_tuning const& at) {
           EXPECT_TRUE(asked.insert({at.ps, at.dist, at.wpb}).second);
           EXPECT_TRUE(at.ps <= 32 && at.dist <= 16 && at.wpb <= 16);
           return 1 + apart(at.ps, ps) + apart(at.dist, dist) + apart(at.wpb, wpb);
@@ -43,7 +43,7 @@ TEST(mgg_search, finds_the_lowest_point_of_a_bowl_in_some_ten_steps) {
 
 // The paper: partitions that are too large for many warps per block are replaced by smaller ones.
 TEST(mgg_search, halves_the_partition_where_more_warps_want_it) {
-  mgg_search const s = search_mgg(16, {}, [](mgg_tuning const& at) {
+  mgg_search const s = search_mgg(16, a100_shared_bytes, [](mgg_tuning const& at) {
     double const crowded = at.ps * at.wpb > 64 ? 4 : 0;
     return 10 - std::log2(at.ps) - 1.5 * std::log2(at.wpb) + crowded + 0.1 * at.dist;
   });
@@ -53,7 +53,7 @@ TEST(mgg_search, halves_the_partition_where_more_warps_want_it) {
 TEST(mgg_search, never_ends_above_what_it_measured_and_heeds_shared_memory) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     double least = 1e9;
-    mgg_search const s = search_mgg(64, {4096}, [&](mgg_tuning const& at) {
+    mgg_search const s = search_mgg(64, 4096, [&](mgg_tuning const& at) {
       EXPECT_LE(4 * at.ps * at.wpb + 8 * at.wpb * 64, 4096u);
       double const ms = static_cast<double>(random_bits(seed, at.ps * 100 + at.dist, at.wpb) % 1000);
       least = std::min(least, ms);
@@ -64,4 +64,4 @@ TEST(mgg_search, never_ends_above_what_it_measured_and_heeds_shared_memory) {
 }
 
 }  // namespace
-}  // namespace garner
+}  // namespace garner::lab
