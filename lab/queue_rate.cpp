@@ -10,10 +10,10 @@
 
 #include "core/fail.hpp"
 #include "core/random.hpp"
+#include "lab/drives/simulated.hpp"
 #include "storage/queue.hpp"
 #include "storage/queue_service.hpp"
 #include "storage/reader.hpp"
-#include "storage/simulated.hpp"
 
 namespace garner::lab {
 

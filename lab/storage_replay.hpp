@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "features/cache_plan.hpp"
-#include "storage/simulated.hpp"
+#include "lab/drives/simulated.hpp"
 
 namespace garner::lab {
 

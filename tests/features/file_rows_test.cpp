@@ -15,15 +15,16 @@
 #include "features/stored_rows.hpp"
 #include "files/npy_head.hpp"
 #include "garner/features.hpp"
+#include "lab/drives/simulated.hpp"
 #include "memory/budget.hpp"
 #include "sanitized.hpp"
 #include "storage/measure.hpp"
-#include "storage/simulated.hpp"
 #include "support.hpp"
 
 namespace garner {
 namespace {
 using namespace garner::testing;
+using namespace garner::lab;
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t rows = 2000;

@@ -10,12 +10,13 @@
 #include "features/row_file.hpp"
 #include "files/npy_head.hpp"
 #include "garner/features.hpp"
-#include "storage/simulated.hpp"
+#include "lab/drives/simulated.hpp"
 #include "support.hpp"
 
 namespace garner {
 namespace {
 using namespace garner::testing;
+using namespace garner::lab;
 using ::testing::HasSubstr;
 
 // Byte k of row r, for any table.

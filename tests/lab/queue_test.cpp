@@ -11,8 +11,8 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "emulated_controller.hpp"
+#include "lab/drives/simulated.hpp"
 #include "storage/queue_service.hpp"
-#include "storage/simulated.hpp"
 #include "support.hpp"
 
 namespace garner {

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "child.hpp"
+#include "lab/drives/simulated.hpp"
 #include "sanitized.hpp"
-#include "storage/simulated.hpp"
 #include "storage_support.hpp"
 #include "support.hpp"
 
@@ -19,6 +19,7 @@ namespace garner {
 namespace {
 
 using namespace testing;
+using namespace lab;
 namespace fs = std::filesystem;
 
 struct pages : in_folder {

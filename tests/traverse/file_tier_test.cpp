@@ -12,8 +12,8 @@
 #include "graph/generate.hpp"
 #include "graph/list_file.hpp"
 #include "graph/pack.hpp"
+#include "lab/drives/simulated.hpp"
 #include "memory/budget.hpp"
-#include "storage/simulated.hpp"
 #include "storage_support.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
@@ -29,6 +29,7 @@ namespace garner {
 namespace {
 
 using namespace testing;
+using namespace lab;
 
 graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, weight_kind kind) {
   build_options o;

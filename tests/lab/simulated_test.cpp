@@ -1,5 +1,5 @@
 // Simulated drives: their timing, and the reader's response to all their faults.
-#include "storage/simulated.hpp"
+#include "lab/drives/simulated.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,6 +23,7 @@ namespace garner {
 namespace {
 
 using namespace testing;
+using namespace lab;
 
 constexpr std::uint64_t page = 512;
 

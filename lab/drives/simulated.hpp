@@ -16,7 +16,7 @@
 
 #include "storage/drive.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 struct drive_fault {
   enum class kind : std::uint8_t {
@@ -78,4 +78,4 @@ class simulated_drives : public drive_set {
 };
 std::shared_ptr<simulated_drives> simulate(std::vector<simulated_drive> drives, simulation const& how = {});
 
-}  // namespace garner
+}  // namespace garner::lab

@@ -1,5 +1,5 @@
 // When a simulated drive answers, and with what.
-#include "storage/simulated.hpp"
+#include "lab/drives/simulated.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -17,7 +17,7 @@
 #include "core/random.hpp"
 #include "memory/buffer.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 simulated_drive optane(std::uint64_t size) {
   simulated_drive d;
@@ -354,4 +354,4 @@ std::shared_ptr<simulated_drives> simulate(std::vector<simulated_drive> drives, 
   return std::make_shared<drives_in_memory>(std::move(drives), how);
 }
 
-}  // namespace garner
+}  // namespace garner::lab
