@@ -345,7 +345,7 @@ std::string_view json_table() {
   strategy: str; of the loader
   window: int?; mini-batches per prefetch window
   prefetch multiprocessors: int; mini-batches made ahead; most multiprocessors, 0: all
-  cache_policy reads: str?; table in a file: its cache, else null; table in a file: how it is read, else null
+  cache_policy: str?; table in a file: its cache, else null
   compute_ms: num; of the caller per mini-batch
   link_gbs: num?; the link's rate where known
   epochs: {}[]; one per epoch

@@ -180,9 +180,7 @@ void load_file(run_arguments& a) {
   out["adjacency"] = sampler.about();
   out["score"] = scored.empty() ? json(nullptr) : json(a.score);
   out["strategy"] = a.strategy, out["window"] = nullptr, out["prefetch"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
-  bool const asks = a.reads == "kernels";
-  out["cache_policy"] = table.file ? json(asks ? "clock" : a.cache) : json(nullptr);
-  out["reads"] = table.file ? json(a.reads) : json(nullptr);
+  out["cache_policy"] = table.file ? json(a.cache) : json(nullptr);
   out["compute_ms"] = a.compute_ms;
   out["link_gbs"] = link ? json(*link) : json(nullptr);
   out["epochs"] = json::array();
@@ -192,9 +190,7 @@ void load_file(run_arguments& a) {
     cli::say("features {} x {} {} ({}), {} B each: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()),
              a.features.empty() ? "made in memory" : a.features, features.row_bytes(), features.about());
     cli::say("loader  strategy {}, window {}, prefetch {}{}{}{}\n", a.strategy, a.window ? std::to_string(*a.window) : "automatic", a.ahead,
-             !table.file ? ""
-             : asks      ? ", kernels request pages"
-                         : fmt::format(", cache policy {}", a.cache),
+             table.file ? fmt::format(", cache policy {}", a.cache) : "",
              a.compute_ms > 0 ? fmt::format(", each used for {} ms", a.compute_ms) : "",
              from_state ? fmt::format("; continues at mini-batch {} of epoch {}", from_state->next, from_state->epoch) : "");
     cli::say("per mini-batch; stages overlap{}\n", a.verify ? "; times are with the checks" : "");

@@ -56,8 +56,6 @@ void load_arguments::add_loader(verb& v) {
   v.add("--prefetch", ahead);
   v.add("--window-bytes", window_bytes);
   v.add("--cache-policy", cache);
-  v.add("--reads", reads);
-  v.add("--merge-reads", merge_reads);
   v.add("--multiprocessors", multiprocessors);
 }
 
@@ -68,13 +66,6 @@ garner::loader_options load_arguments::loader() const {
   o.prefetch = ahead, o.window = window.value_or(0);
   o.strategy = parse_load_strategy(strategy);
   o.cache = parse_cache_policy(cache);
-  o.reads = parse_reads_by(reads);
-  if (!merge_reads.empty()) {
-    std::uint64_t const parts = 1u << 20, said = bytes_or_share("--merge-reads", "drive's rate", merge_reads, parts);
-    if (merge_reads.ends_with('%')) o.merge_share = static_cast<double>(said) / static_cast<double>(parts);
-    else o.merge_reads = said;
-    if (o.merge_share >= 1) fail(errc::usage, "--merge-reads {}: use less than the drive's whole rate", merge_reads);
-  }
   o.multiprocessors = multiprocessors;
   if (!window_bytes.empty()) o.window_bytes = parse_bytes(window_bytes);
   return o;

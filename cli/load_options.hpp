@@ -29,8 +29,7 @@ struct row_arguments {
 };
 
 struct load_arguments : loading_arguments, row_arguments {
-  std::string features, labels, budget, strategy = "automatic", window_bytes;
-  std::string cache = "next-use", reads = "prefetch", merge_reads;
+  std::string features, labels, budget, strategy = "automatic", window_bytes, cache = "next-use";
   std::optional<std::uint64_t> width;
   std::optional<std::uint32_t> window;  // unset: chosen
   std::uint32_t ahead = 2, multiprocessors = 8;

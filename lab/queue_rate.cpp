@@ -10,9 +10,9 @@
 
 #include "core/fail.hpp"
 #include "core/random.hpp"
+#include "lab/bam/queue.hpp"
+#include "lab/bam/queue_service.hpp"
 #include "lab/drives/simulated.hpp"
-#include "storage/queue.hpp"
-#include "storage/queue_service.hpp"
 #include "storage/reader.hpp"
 
 namespace garner::lab {

@@ -1,4 +1,4 @@
-// Pages per second through request queues (storage/queue.hpp), compared with the same reads submitted by the host. Both read
+// Pages per second through request queues (queue.hpp), compared with the same reads submitted by the host. Both read
 // the same pages of a simulated drive without latency, with the same number of host threads, in the same run: only the rings differ.
 #pragma once
 #include <cstdint>

@@ -28,6 +28,7 @@
 #include "graph/generate.hpp"
 #include "lab/now.hpp"
 #include "lab/storage_replay.hpp"
+#include "load/loader_access.hpp"
 #include "memory/link.hpp"
 #include "sample/order.hpp"
 #include "storage/measure.hpp"
@@ -292,10 +293,10 @@ class measuring {
 
   static replay_terms faults() {
     replay_terms t;
-    t.order = read_order::faults, t.policy = cache_policy::clock, t.window = 0, t.depth = 1, t.warmed_up = true;
+    t.order = read_order::faults, t.policy = eviction::clock, t.window = 0, t.depth = 1, t.warmed_up = true;
     return t;
   }
-  static replay_terms demand(cache_policy policy, std::uint32_t window) {
+  static replay_terms demand(eviction policy, std::uint32_t window) {
     replay_terms t;
     t.order = read_order::on_demand, t.policy = policy, t.window = window;
     return t;
@@ -322,7 +323,7 @@ class measuring {
       for (auto const& batch : pages) t.slots = std::max<std::uint64_t>(t.slots, batch.size());
     }
     row.slots = t.slots;
-    if (t.policy == cache_policy::next_use) t.scores = g.known();
+    if (t.policy == eviction::next_use) t.scores = g.known();
     t.drive = drive_named(s.drive, 0);
     drive_rate const rate = rate_of(t.drive, t.row_bytes, 1);
     if (!faults) t.depth = std::max<unsigned>(t.depth, static_cast<unsigned>(requests_under_way(rate)));
@@ -356,7 +357,7 @@ class measuring {
     begin(g);
     measure(g, {"stages", "mmap", faults()});
     for (std::uint32_t const drives : {1u, 4u}) {
-      setting gids{"stages", "GIDS", demand(cache_policy::window, paper_window)}, own{"stages", "Garner", ours()};
+      setting gids{"stages", "GIDS", demand(eviction::window, paper_window)}, own{"stages", "Garner", ours()};
       gids.terms.drives = own.terms.drives = drives;
       measure(g, gids), measure(g, own);
     }
@@ -388,36 +389,36 @@ class measuring {
     setting mapped{"cold", "mmap", faults(), "optane", false};
     mapped.terms.warmed_up = false;
     measure(g, mapped);
-    measure(g, {"cold", "BaM", demand(cache_policy::clock, 0), "optane", false});
-    measure(g, {"cold", "GIDS", demand(cache_policy::window, paper_window), "optane", false});
+    measure(g, {"cold", "BaM", demand(eviction::clock, 0), "optane", false});
+    measure(g, {"cold", "GIDS", demand(eviction::window, paper_window), "optane", false});
     measure(g, {"cold", "Garner", ours(), "optane", false});
     for (std::string const& folder : o_.folders) real(g, folder);
   }
 
   void windows(ground& g) {
-    measure(g, {"window", "BaM", demand(cache_policy::clock, 0)});
+    measure(g, {"window", "BaM", demand(eviction::clock, 0)});
     for (std::uint32_t const w : {2u, 4u, 8u, 16u, 32u}) {
-      measure(g, {"window", "GIDS", demand(cache_policy::window, w)});
+      measure(g, {"window", "GIDS", demand(eviction::window, w)});
       measure(g, {"window", "Garner", ours(w)});
     }
   }
 
   void policies(ground& g) {
-    auto const demanded = [&](std::string strategy, cache_policy policy, std::uint32_t window) {
+    auto const demanded = [&](std::string strategy, eviction policy, std::uint32_t window) {
       return setting{"policies", std::move(strategy), demand(policy, window)};
     };
-    measure(g, demanded("BaM", cache_policy::clock, 0));
+    measure(g, demanded("BaM", eviction::clock, 0));
     // Pinning as in the paper: part of the cache permanently, the rest by clock.
-    setting pinned = demanded("pinned, 40 %", cache_policy::clock, 0);
+    setting pinned = demanded("pinned, 40 %", eviction::clock, 0);
     auto const kept = static_cast<std::uint64_t>(std::llround(paper_pinned * static_cast<double>(g.slots_)));
     std::vector<bool> const by_degree = g.hottest(score_kind::degree, kept);
     pinned.terms.resident = &by_degree, pinned.terms.resident_at_host = false;
     pinned.terms.slots = g.slots_ - kept;
     measure(g, pinned);
-    setting all_pinned = demanded("pinned", cache_policy::pinned, 0);
+    setting all_pinned = demanded("pinned", eviction::pinned, 0);
     all_pinned.terms.scores = g.scores_of(score_kind::degree);
     measure(g, all_pinned);
-    setting const gids = demanded("GIDS", cache_policy::window, paper_window);
+    setting const gids = demanded("GIDS", eviction::window, paper_window);
     measure(g, gids);
     setting merged = gids;
     merged.strategy = "GIDS, merged";
@@ -429,7 +430,7 @@ class measuring {
         score_kind::reverse_pagerank, static_cast<std::uint64_t>(std::llround(constant_share * static_cast<double>(g.told().rows))));
     constant.terms.resident = &by_rank;
     measure(g, constant);
-    measure(g, demanded("next-use, on demand", cache_policy::next_use, paper_window));
+    measure(g, demanded("next-use, on demand", eviction::next_use, paper_window));
     measure(g, {"policies", "Garner", ours()});
   }
 
@@ -437,7 +438,7 @@ class measuring {
     for (char const* const drive : {"optane", "samsung_980_pro"})
       for (std::uint32_t n = 1; n <= 4; ++n)
         for (bool const whole : {true, false}) {
-          setting gids{"drives", "GIDS", demand(cache_policy::window, paper_window), drive, whole}, merged = gids;
+          setting gids{"drives", "GIDS", demand(eviction::window, paper_window), drive, whole}, merged = gids;
           merged.strategy = "GIDS, merged";
           merged.terms.merge_reads = required_requests(rate_of(drive_named(drive, 0), g.told().row_bytes, n), merge_share);
           for (setting s : {gids, merged, setting{"drives", "Garner", ours(), drive, whole}}) {
@@ -461,7 +462,7 @@ class measuring {
     row.copy_ms = mean_of(static_cast<double>(rows * g.told().row_bytes) / file_.link_gbs / 1e6, n - warm);
     row.ms = *row.sample_ms + *row.copy_ms + *row.model_ms;
     add(row);
-    setting gids{"memory", "GIDS", demand(cache_policy::window, paper_window)}, own{"memory", "Garner", ours()};
+    setting gids{"memory", "GIDS", demand(eviction::window, paper_window)}, own{"memory", "Garner", ours()};
     gids.terms.drives = own.terms.drives = 4;
     measure(g, gids), measure(g, own);
   }
@@ -471,8 +472,7 @@ class measuring {
     std::uint64_t const n = g.told().rows, row_bytes = g.told().row_bytes;
     table_file const table(folder, n, row_bytes);
     mapped(g, table);
-    for (auto const& [strategy, policy] :
-         {std::pair("BaM", cache_policy::clock), {"GIDS", cache_policy::window}, {"Garner", cache_policy::next_use}})
+    for (auto const& [strategy, policy] : {std::pair("BaM", eviction::clock), {"GIDS", eviction::window}, {"Garner", eviction::next_use}})
       loaded(g, table, strategy, policy);
   }
   storage_row of_file(ground const& g, char const* strategy) const {
@@ -506,7 +506,7 @@ class measuring {
     row.batches = steps, row.read_ms = row.ms = mean_of(sum, steps);
     add(std::move(row));
   }
-  void loaded(ground& g, table_file const& table, char const* strategy, cache_policy policy) {
+  void loaded(ground& g, table_file const& table, char const* strategy, eviction policy) {
     storage_row row = of_file(g, strategy);
     std::uint64_t const row_bytes = g.told().row_bytes, cache = g.slots_ * row_bytes;
     bool const on_device = o_.where.kind == device_kind::cuda;
@@ -517,8 +517,15 @@ class measuring {
     tiered_tensor rows(open_rows(table.path()), t);
     block_sampler sampler = g.sampler(o_.where);
     loader_options l;
-    l.batch_size = o_.batch, l.seed = o_.seed, l.window = paper_window, l.cache = policy;
+    l.batch_size = o_.batch, l.seed = o_.seed, l.window = paper_window;
     l.window_bytes = on_device ? cache : 0;
+    auto const made = [&] {
+      auto const reader = [policy](execution_device where, auto const& file, row_view const& in, file_cache::terms own) {
+        own.policy = policy;
+        return std::make_unique<file_cache>(where, file, in, own);
+      };
+      return loader_access::with_rows(reader, sampler, {{&rows, 0, false, {}}}, g.train_, l);
+    };
     executor x(o_.where);
     std::uint64_t const steps = std::min<std::uint64_t>(most_steps, o_.batches);
     double asked = 0;
@@ -532,7 +539,7 @@ class measuring {
       }
     };
     double const begun = now_ms();
-    loader load(sampler, {{&rows, 0, false, {}}}, g.train_, l);
+    loader load = made();
     take(load, [&](mini_batch const& b, double ms) {
       std::uint64_t const count = b.of_table(0).count;
       asked += static_cast<double>(count);
@@ -551,7 +558,7 @@ class measuring {
     drawn.seed = o_.seed;
     cli::batch_check check(*g.within_, edge_direction::in, o_.fanouts, drawn);
     cli::batch_check::rows_source const source{nullptr, row_bytes};
-    loader again(sampler, {{&rows, 0, false, {}}}, g.train_, l);
+    loader again = made();
     take(again, [&](mini_batch const& b, double) {
       check.batch(x, b, g.train_, {&source, 1});
       row.compared += b.of_table(0).count;

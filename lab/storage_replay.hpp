@@ -20,7 +20,7 @@ enum class read_order : std::uint8_t {
 
 struct replay_terms {
   read_order order = read_order::ahead;
-  cache_policy policy = cache_policy::next_use;
+  eviction policy = eviction::next_use;
   std::uint64_t slots = 0;
   std::uint32_t window = 8;                     // known mini-batches after the planned one
   std::span<float const> scores = {};           // as in cache_plan

@@ -35,8 +35,6 @@ case("torch.loader, a tenth kept by degree")(lambda w: by_torch(w, w.tiered(w.x,
 case("torch.loader, rows and edges local, edge_ids")(lambda w: by_torch(w, w.tiered(w.x), w.opened(), edge_ids=True))
 case("torch.loader, bf16 remote")(lambda w: by_torch(w, w.tiered(w.half, feature_cache=0)))
 case("torch.loader, rows in a file")(lambda w: by_torch(w, w.tiered(w.file("x.npy"), **of_file), fans=few))
-case("torch.loader, rows in a file, reads kernels")(
-    lambda w: by_torch(w, w.tiered(w.file("x.npy"), **of_file), fans=few, loading={"reads": "kernels"}))
 case("torch.loader, labor")(lambda w: by_torch(w, w.tiered(w.x, feature_cache=0), labor=True))
 case("torch.loader, torch.unified")(lambda w: by_torch(w, w.garner.torch.unified(w.x), w.opened(), fans=few))
 case("torch.loader, a CPU tensor")(lambda w: by_torch(w, w.x, w.opened(), fans=few))

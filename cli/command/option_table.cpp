@@ -145,14 +145,7 @@ constexpr option_row common_rows[] = {
      "part of --host-cache that holds features as they are read from the file, as 1GiB (default: a quarter); the rest is filled by score"},
     {"--drive-reads", "N", basic,
      "with --feature-tier file: reads per second of its drive (default: measured, for files of 64 MiB or more)"},
-    {"--merge-reads", "N", paper,
-     "with --feature-tier file: mini-batches are read together until they request N rows, and the next once these have arrived: GIDS' "
-     "storage access accumulator; 95%: enough for this share of the measured drive by its formula (default: reads never pause)"},
-    {"--cache-policy", "POLICY", basic,
-     "which features of the file stay cached: next-use, window (GIDS), clock (BaM) or pinned (by score)"},
-    {"--reads", "BY", paper,
-     "what reads features of the file: prefetch, a thread that knows the coming mini-batches; or kernels, which request the pages they "
-     "miss and wait, as BaM does, with --cache-policy clock (default: prefetch)"},
+    {"--cache-policy", "POLICY", basic, "which features of the file stay cached: next-use or pinned (by score)"},
     {"--feature-cache", "BYTES", basic,
      "GPU memory that caches features, as 8GiB, or a share of all, as 10% (default: what fits the GPU; simulated: 0)"},
     {"--local-bytes", "BYTES", advanced, "limit of GPU memory for one part, as 8GiB; larger work is split (default: what is free)"},
@@ -241,8 +234,7 @@ constexpr option_values values[] = {
     {"--rule", "all last"},
     {"--side", "in out"},
     {"--feature-tier", "host file"},
-    {"--cache-policy", "next-use window clock pinned"},
-    {"--reads", "prefetch kernels"},
+    {"--cache-policy", "next-use pinned"},
     {"--strategy", "window tiered zero_copy staged automatic"},
     {"--model", "gcn sage gin"},
     {"--norm", "none layer automatic"},
@@ -297,7 +289,7 @@ constexpr old_name were_options[] = {
 };
 constexpr old_name of_device[] = {{"host", "cpu"}, {"device", "cuda"}}, of_tier[] = {{"memory", "host"}},
                    of_reduction[] = {{"exact", "deterministic"}, {"quick", "fast"}}, of_adjacency[] = {{"packed", "compressed"}},
-                   of_features[] = {{"near", "local"}, {"tiers", "tiered"}}, of_reads[] = {{"ahead", "prefetch"}};
+                   of_features[] = {{"near", "local"}, {"tiers", "tiered"}};
 
 }  // namespace
 
@@ -308,7 +300,6 @@ std::span<old_name const> old_values(std::string_view name) {
   if (name == "--shard-reduction") return of_reduction;
   if (name == "--shard-adjacency") return of_adjacency;
   if (name == "--shard-features") return of_features;
-  if (name == "--reads") return of_reads;
   return {};
 }
 

@@ -132,23 +132,14 @@ gather_strategy parse_gather_strategy(std::string_view);
 gather_order parse_gather_order(std::string_view);
 gather_duplicates parse_gather_duplicates(std::string_view);
 
-// Replacement policies of the cache for rows of a file. All but clock and window see a whole mini-batch before they evict a row.
+// Replacement policies of the cache for rows of a file.
 enum class cache_policy : std::uint8_t {
   next_use,  // evicts the row whose next use is last, among known mini-batches, so each row is read once for all of them
-  window,    // keeps rows with a known next use, and evicts the others round-robin: GIDS' window buffering
-  clock,     // evicts rows that are not in use, round-robin: BaM's cache
   pinned,    // keeps the hottest rows by score
 };
-inline constexpr cache_policy all_cache_policies[] = {cache_policy::next_use, cache_policy::window, cache_policy::clock,
-                                                      cache_policy::pinned};
-std::string_view to_string(cache_policy);  // "next-use", "window", "clock", "pinned"
+inline constexpr cache_policy all_cache_policies[] = {cache_policy::next_use, cache_policy::pinned};
+std::string_view to_string(cache_policy);  // "next-use", "pinned"
 cache_policy parse_cache_policy(std::string_view);
-
-// Which side reads rows of a file. ahead: a host thread that knows the next mini-batches. kernels: the gathering kernel requests the
-// pages that miss, and waits for them (GPU-initiated, as in BaM); the cache then holds pages, with policy clock.
-enum class reads_by : std::uint8_t { ahead, kernels };
-std::string_view to_string(reads_by);
-reads_by parse_reads_by(std::string_view);
 
 // The user's row ids, 4 or 8 bytes each, readable by the gathering device. None may be negative.
 class id_span {

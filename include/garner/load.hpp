@@ -55,13 +55,7 @@ struct loader_options {
   // Limit per table, including rows of a file cached on the device; unset: a quarter of the free memory there.
   std::optional<std::uint64_t> window_bytes = {};
   cache_policy cache = cache_policy::next_use;  // for tables in a file: which rows stay in their file_cache bytes
-  reads_by reads = reads_by::ahead;             // for tables in a file: which side requests missing rows; kernels always use policy clock
-  // GIDS' storage access accumulator. 0: rows in a file are read continuously. Else mini-batches are read together until they need this
-  // number of rows, and the next ones once these have arrived. merge_share: the number of rows at which the drive, measured first, reaches
-  // this share of its rate (GIDS' formula); between 0 and 1, exclusive.
-  std::uint64_t merge_reads = 0;
-  double merge_share = 0;
-  std::uint32_t multiprocessors = 8;  // of the device, for fetching remote rows; 0: all
+  std::uint32_t multiprocessors = 8;            // of the device, for fetching remote rows; 0: all
   // Data parallel: this rank's share of the seeds. All ranks have the same number of mini-batches; repeated seeds fill a remainder.
   std::uint32_t rank = 0, ranks = 1;
   std::uint64_t keep_times = 0;  // record batch_times of this many mini-batches in load_report::times
@@ -179,6 +173,7 @@ class loader {
 
  private:
   struct impl;
+  friend struct loader_access;  // for Garner's own modules
   explicit loader(std::unique_ptr<impl> made);
   detail::held<impl> impl_;
 };

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/queue.hpp"
-#include "storage/queue_provider.hpp"
+#include "lab/bam/queue.hpp"
+#include "lab/bam/queue_provider.hpp"
 
 namespace garner::lab {
 

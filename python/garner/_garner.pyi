@@ -1366,7 +1366,7 @@ class Loader:
     While it works nothing else can use its sampler. Threads may share it: each mini-batch is one's.
     """
 
-    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, edge_tables: Sequence[tuple[object, ...]] = (), batch_size: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, prefetch: int = 2, window: int = 0, strategy: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'prefetch', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | str | None = None, times: object = None, dtype: str | None = None) -> None:
+    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, edge_tables: Sequence[tuple[object, ...]] = (), batch_size: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, prefetch: int = 2, window: int = 0, strategy: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | str | None = None, times: object = None, dtype: str | None = None) -> None:
         """
         seeds: positions of nodes of type seed_type, each once, or a bool per node. tables: one or a list, a row per node: of
         garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of nodes: (table, type).
@@ -1380,9 +1380,7 @@ class Loader:
         as an eighth of free memory has room for; in window_bytes a table (None: a quarter of what is free). multiprocessors: of the
         device, for remote rows; 0: all.
         strategy: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows
-        stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). reads: what
-        reads them: 'prefetch', or 'kernels', which request pages as BaM does. merge_reads: of such tables mini-batches
-        are read together until they need so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.
+        stay in memory a while: 'next-use', 'pinned' (by score).
         keep_times: for so many mini-batches report() has the times of each stage.
         rank, ranks: this one of several processes takes its share of the seeds, which must be the same in all; ranks='torchrun': as
         torch.distributed says, or else the environment (RANK, WORLD_SIZE). None: all of the seeds are this process's own.

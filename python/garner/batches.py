@@ -383,7 +383,7 @@ def loader(graph: Any, fanouts: Any, seeds: Any = None, *, x: Any = None, y: Any
     feature_cache: bytes of GPU memory for these copies; "auto": what is free, less `reserve` bytes (None: a quarter of all) for the model.
     Which rows a training reads most is sampled beforehand. A table of garner.tiered stays as it was made.
     graph_cache: bytes of GPU memory for the adjacency, of which the rest stays in host memory; None: all of it, where it fits.
-    loading: options of garner.Loader: prefetch, window, strategy, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
+    loading: options of garner.Loader: prefetch, window, strategy, window_bytes, cache, multiprocessors, keep_times.
     options: of garner.BlockSampler: side (of one type), times, replace, disjoint, weighted, temporal, edge_ids, induced, graph_cache, scores ...; over a
     remote_graph: replace, weighted, edge_ids, and of loading window, up to 64.
     Result: Loader, which yields MiniBatch, or HeteroMiniBatch. Errors: UsageError, IdError for a seed that does not exist; RankError.

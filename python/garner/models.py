@@ -147,7 +147,7 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
     part 200 steps and 10 epochs.
     options: hidden_channels 64, batch_size 1024, lr 0.01, weight_decay, dropout, input_dropout, norm 'automatic', 'none' or 'layer', residual, scaling
     'automatic', 'none', 'sum' or 'length', num_classes, weighted, side 'in', seed 1, evaluate_every 1, patience, cuda_graph True, math 'tf32', device,
-    prefetch, window, strategy, window_bytes, cache, reads, merge_reads, multiprocessors: as the program's `train` has them
+    prefetch, window, strategy, window_bytes, cache, multiprocessors: as the program's `train` has them
     (docs/reference/options.md).
     devices: several in place of device, as [0, 1] (0 is 'cuda:0') or ["cpu", "cpu"]: each trains on a part of the whole graph (fanouts=None), as
     `garner train --full --devices 0,1`. Any number of them gives the same bits, [0] too, which device=0 gives within rounding; where one GPU is

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,13 +18,13 @@ import torch.utils.data
 import torch.utils.dlpack
 
 from . import _checks, _garner
-from ._arguments import caller_level, renew, warn_of
+from ._arguments import caller_level, renew
 from .errors import DeviceError, Error, KindError, OutOfMemory, UsageError, in_python
 from .making import tiered
 from .tables import Tiered, kind_of, place_of
 
-loading_options = ("prefetch", "window", "strategy", "window_bytes", "cache", "reads", "merge_reads", "multiprocessors", "keep_times")
-_choices = {"strategy": ("automatic", "window", "tiered", "zero_copy", "staged"), "cache": ("next-use", "window", "clock", "pinned"), "reads": ("prefetch", "kernels")}
+loading_options = ("prefetch", "window", "strategy", "window_bytes", "cache", "multiprocessors", "keep_times")
+_choices = {"strategy": ("automatic", "window", "tiered", "zero_copy", "staged"), "cache": ("next-use", "pinned")}
 _plain = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool}
 _said: set[str] = set()
 
@@ -58,17 +57,12 @@ def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
         said_as = f"loading: {name}"
         if name not in loading_options:
             raise UsageError(f"loading has no option '{name}'; its options are {', '.join(loading_options)}")
-        if (name, value) == ("reads", "ahead"):
-            warn_of("loading: reads='ahead'", "reads='prefetch'")
-            found[name] = value = "prefetch"
         if name in _choices and value not in _choices[name]:
             raise UsageError(f"{said_as} is {_checks.told(value)}; use {', '.join(_choices[name][:-1])} or {_choices[name][-1]}")
         if name in ("prefetch", "window", "multiprocessors", "keep_times"):
             found[name] = _checks.counted(value, said_as)
         if name == "window_bytes" and value is not None:
             bytes_of(value, said_as)
-        if name == "merge_reads" and not (isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?%", value)):
-            _checks.counted(value, said_as) if not isinstance(value, str) else bytes_of(value, said_as)
     return found
 
 

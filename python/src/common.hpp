@@ -192,7 +192,7 @@ class keywords {
   nb::kwargs given_;
 };
 
-// Options of a loader that Loader and train share: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors.
+// Options of a loader that Loader and train share: prefetch, window, strategy, window_bytes, cache, multiprocessors.
 void take_loading(keywords& given, loader_options& into);
 
 // Any array of the host's: NumPy, torch, anything with DLPack or a buffer; a list becomes a NumPy array. Never copied otherwise.

@@ -142,8 +142,7 @@ nb::dlpack::dtype type_as(element e) {
 }  // namespace
 
 void take_loading(keywords& given, loader_options& into) {
-  std::string strategy(to_string(into.strategy)), cache(to_string(into.cache)), reads(to_string(into.reads));
-  nb::object merge = nb::none();
+  std::string strategy(to_string(into.strategy)), cache(to_string(into.cache));
   given.take("prefetch", into.prefetch);
   given.take("window", into.window);
   given.take("strategy", strategy);
@@ -151,20 +150,7 @@ void take_loading(keywords& given, loader_options& into) {
   given.take_bytes("window_bytes", into.window_bytes);
   given.take("cache", cache);
   into.cache = parse_cache_policy(cache);
-  given.take("reads", reads);
-  into.reads = parse_reads_by(reads);
-  given.take("merge_reads", merge);
   given.take("multiprocessors", into.multiprocessors);
-  if (merge.is_none()) return;
-  std::string const said = nb::isinstance<nb::str>(merge) ? nb::cast<std::string>(merge) : "";
-  if (!said.ends_with('%')) {
-    into.merge_reads = bytes_of(merge).value_or(0);
-    return;
-  }
-  char* end = nullptr;
-  into.merge_share = std::strtod(said.c_str(), &end) / 100;
-  if (end != said.c_str() + said.size() - 1 || !(into.merge_share > 0 && into.merge_share < 1))
-    refuse(errc::usage, "merge_reads '" + said + "': use rows, or a share of the drive's rate above 0% and below 100%");
 }
 
 namespace {
@@ -385,7 +371,7 @@ void add_load(nb::module_& m) {
               "1024, shuffle: bool = True, drop_last: bool = False, seed: int = "
               "1, seed_type: int = 0, prefetch: int = 2, window: int = 0, strategy: str = 'automatic', window_bytes: int | str | None = "
               "None, "
-              "cache: str = 'next-use', reads: str = 'prefetch', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = "
+              "cache: str = 'next-use', multiprocessors: int = 8, keep_times: int = "
               "0, rank: int | None = "
               "None, ranks: int | str | None = "
               "None, times: object = "
@@ -408,9 +394,7 @@ void add_load(nb::module_& m) {
           "device, for remote rows; 0: all.\n"
           "strategy: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which "
           "rows\n"
-          "stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). reads: what\n"
-          "reads them: 'prefetch', or 'kernels', which request pages as BaM does. merge_reads: of such tables mini-batches\n"
-          "are read together until they need so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.\n"
+          "stay in memory a while: 'next-use', 'pinned' (by score).\n"
           "keep_times: for so many mini-batches report() has the times of each stage.\n"
           "rank, ranks: this one of several processes takes its share of the seeds, which must be the same in all; ranks='torchrun': as\n"
           "torch.distributed says, or else the environment (RANK, WORLD_SIZE). None: all of the seeds are this process's own.\n"

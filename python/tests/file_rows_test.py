@@ -78,26 +78,23 @@ class FileRows(unittest.TestCase):
         g = garner.generate("kron", 10)
         seeds = np.arange(0, 1024, 3)
         seen = {}
-        for policy in (None, "next-use", "window", "clock", "pinned", "kernels"):
+        for policy in (None, "next-use", "pinned"):
             table = self.rows if policy is None else garner.tiered(
                 self.at / "rows.npy", device="cpu", host_cache=600 * 160, file_cache=500 * 160)
             sampler = garner.BlockSampler(g, [4, 3])
-            merged = {"window": 300, "clock": "95%"}.get(policy or "", 0)
-            how = {} if policy is None else {"reads": policy} if policy == "kernels" else {"cache": policy, "merge_reads": merged}
-            loader = garner.Loader(sampler, seeds, [table], batch_size=32, **how)
+            loader = garner.Loader(sampler, seeds, [table], batch_size=32, **({"cache": policy} if policy else {}))
             seen[policy] = [(np.array(b.of_type(0).ids), np.array(b.rows(0))) for b in loader]
             for (ids, rows), (want_ids, want_rows) in zip(seen[policy], seen[None], strict=True):
                 np.testing.assert_array_equal(ids, want_ids)
                 np.testing.assert_array_equal(rows, want_rows)
             if policy:
                 told = loader.report()
-                if policy != "kernels":  # which read pages
-                    self.assertEqual(told["rows"]["file"], told["file_hits"] + told["file_reads"])
-                self.assertEqual(told["file_bytes"], told["file_reads"] * (4096 if policy == "kernels" else 160))
+                self.assertEqual(told["rows"]["file"], told["file_hits"] + told["file_reads"])
+                self.assertEqual(told["file_bytes"], told["file_reads"] * 160)
                 self.assertGreater(told["file_reads"], 0)
                 self.assertGreaterEqual(told["window"], 8)
-        with self.assertRaisesRegex(garner.UsageError, "merge_reads '0%'"):
-            garner.Loader(garner.BlockSampler(g, [4]), seeds, [self.rows], merge_reads="0%")
+        with self.assertRaisesRegex(garner.UsageError, "'clock' is not a known cache policy; use one of next-use, pinned"):
+            garner.Loader(garner.BlockSampler(g, [4]), seeds, [self.rows], cache="clock")
 
 
 if __name__ == "__main__":

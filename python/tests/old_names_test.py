@@ -100,7 +100,6 @@ class OldNames(unittest.TestCase):
         self.assertEqual(self.warns("loader(): place=", "device=", lambda: make(place="simulated")).sampler.device, "simulated")
         self.warns("garner.torch.loader(): lists=", "adjacency=", lambda: make(lists="host"))
         self.warns("loading(): ahead=", "prefetch=", lambda: make(loading={"ahead": 3}))
-        self.warns("loading: reads='ahead'", "reads='prefetch'", lambda: make(loading={"reads": "ahead"}))
         try:
             from torch_geometric.data import Data
         except ImportError:

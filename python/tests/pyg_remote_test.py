@@ -116,7 +116,7 @@ def split_graph(rank, said):
     ends = between(n, n, 60, 6 + rank)
     alike(*(LinkNeighborLoader(one, [4, 3], edge_label_index=(None, ends), batch_size=20) for one in (data[0], data[2])))
     found = []
-    for options in ({"disjoint": True}, {"num_workers": 1}, {"loading": {"window": 65}}, {"loading": {"window": 4, "cache": "clock"}}):
+    for options in ({"disjoint": True}, {"num_workers": 1}, {"loading": {"window": 65}}, {"loading": {"window": 4, "cache": "pinned"}}):
         try:
             next(iter(NeighborLoader(data[1], [3], input_nodes=seeds, **options)))
         except garner.UsageError as e:

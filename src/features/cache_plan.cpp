@@ -12,7 +12,12 @@ constexpr std::uint64_t most_age = 128, sweep = 64;  // ages stay below 256, so 
 constexpr std::uint64_t most_recent = 3;             // mini-batches whose rows are evicted last, where score decides
 }  // namespace
 
-cache_plan::cache_plan(std::uint64_t slots, cache_policy policy, std::span<float const> scores)
+std::string_view to_string(eviction e) {
+  constexpr std::string_view names[] = {"next-use", "window", "clock", "pinned"};
+  return names[static_cast<std::size_t>(e)];
+}
+
+cache_plan::cache_plan(std::uint64_t slots, eviction policy, std::span<float const> scores)
     : policy_(policy),
       scores_(scores),
       owner_(slots, nobody),
@@ -74,7 +79,7 @@ cache_plan::step cache_plan::next() {
   }
   try {
     s.slots.resize(b.ids.size());
-    if (policy_ == cache_policy::next_use || policy_ == cache_policy::pinned) by_rank(b, s);
+    if (policy_ == eviction::next_use || policy_ == eviction::pinned) by_rank(b, s);
     else by_hand(b, s);
   } catch (...) {
     forget();
@@ -112,7 +117,7 @@ namespace {
 
 // clock and window: a hand goes round.
 void cache_plan::by_hand(batch const& b, step& s) {
-  bool const counts = policy_ == cache_policy::window;
+  bool const counts = policy_ == eviction::window;
   auto const turn = [&](bool heed_counters) {
     for (std::uint64_t k = 0; k < owner_.size(); ++k) {
       std::uint64_t const slot = hand_;
@@ -141,7 +146,7 @@ void cache_plan::by_hand(batch const& b, step& s) {
 
 // pinned and next_use: every slot is scanned once, and the least wanted rows are evicted.
 void cache_plan::by_rank(batch const& b, step& s) {
-  bool const knows = policy_ == cache_policy::next_use;
+  bool const knows = policy_ == eviction::next_use;
   std::vector<std::uint64_t> missing;  // positions
   for (std::uint64_t i = 0; i < b.ids.size(); ++i) {
     std::uint32_t const slot = slot_of_.find(b.ids[i], row_of_slot());
@@ -176,7 +181,7 @@ std::vector<std::uint32_t> cache_plan::victims(std::uint64_t wanted) const {
   // others, the colder by score, or the longer unused, first. By score, rows that mini-batches not gathered yet may still read are evicted
   // last: overwriting them makes the drive wait. A cache of one mini-batch cannot afford that.
   constexpr std::uint64_t behind = 256;
-  bool const knows = policy_ == cache_policy::next_use, ages = knows && scores_.empty();
+  bool const knows = policy_ == eviction::next_use, ages = knows && scores_.empty();
   std::uint64_t const fits = owner_.size() / std::max<std::size_t>(1, ahead_.front().ids.size());
   std::uint64_t const recent = std::min(most_recent, fits - std::min<std::uint64_t>(fits, 1));
   auto const rank = [&](std::uint64_t slot) {

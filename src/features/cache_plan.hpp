@@ -14,10 +14,10 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/random.hpp"
-#include "garner/features.hpp"
 
 namespace garner {
 
@@ -71,6 +71,16 @@ class number_table {
   std::vector<Number> at_;
 };
 
+// All but clock and window see a whole mini-batch before they evict a row. Users have the first and the last.
+enum class eviction : std::uint8_t {
+  next_use,  // the row whose next use is last, among known mini-batches, so each row is read once for all of them
+  window,    // round-robin, but not of rows with a known next use: GIDS' window buffering
+  clock,     // round-robin of rows that are not in use: BaM's cache
+  pinned,    // not the hottest rows by score
+};
+inline constexpr eviction all_evictions[] = {eviction::next_use, eviction::window, eviction::clock, eviction::pinned};
+std::string_view to_string(eviction);  // "next-use", "window", "clock", "pinned"
+
 class cache_plan {
  public:
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};
@@ -90,7 +100,7 @@ class cache_plan {
   };
 
   // `scores`: by row, for pinned (none: the first rows are the hottest), and to choose among rows that nobody is known to use again.
-  cache_plan(std::uint64_t slots, cache_policy policy, std::span<float const> scores = {});
+  cache_plan(std::uint64_t slots, eviction policy, std::span<float const> scores = {});
 
   std::uint64_t slots() const { return owner_.size(); }
   std::uint64_t ahead() const { return ahead_.size(); }  // entered, not planned
@@ -111,7 +121,7 @@ class cache_plan {
   };
   static constexpr std::uint8_t unknown = 255;
 
-  bool looks_ahead() const { return policy_ == cache_policy::window || policy_ == cache_policy::next_use; }
+  bool looks_ahead() const { return policy_ == eviction::window || policy_ == eviction::next_use; }
   std::uint8_t mark(std::uint64_t number) const { return static_cast<std::uint8_t>(number % 255); }  // of a next use
   std::uint64_t distance(std::uint8_t mark_of_use) const;                                            // 1 and up, from planned_
   std::uint64_t age(std::uint64_t slot) const { return static_cast<std::uint8_t>(planned_ - last_[slot]); }
@@ -128,7 +138,7 @@ class cache_plan {
   void by_rank(batch const& b, step& s);
   std::vector<std::uint32_t> victims(std::uint64_t wanted) const;
 
-  cache_policy policy_;
+  eviction policy_;
   std::span<float const> scores_;
   std::vector<std::uint64_t> owner_;  // by slot: the row
   number_table<std::uint32_t> slot_of_;
@@ -148,7 +158,7 @@ struct cache_run {
 };
 struct cache_question {
   std::uint64_t slots = 0;
-  cache_policy policy = cache_policy::next_use;
+  eviction policy = eviction::next_use;
   std::uint32_t window = 8;         // mini-batches known beyond the one that is planned; 0 to 199
   std::span<float const> scores;    // by row
   std::uint64_t constant_rows = 0;  // the hottest by score are in host memory, and never read (GIDS' constant CPU buffer)

@@ -11,8 +11,7 @@ constexpr std::array<std::string_view, 6> elements{"f32", "f16", "bf16", "i8", "
 constexpr std::array<std::string_view, 6> strategies{"automatic", "staged", "naive", "shifted", "aligned", "bulk"};
 constexpr std::array<std::string_view, 4> orders{"automatic", "none", "sorted", "bucketed"};
 constexpr std::array<std::string_view, 3> duplicates{"automatic", "once", "repeat"};
-constexpr std::array<std::string_view, 4> policies{"next-use", "window", "clock", "pinned"};
-constexpr std::array<std::string_view, 2> readers{"prefetch", "kernels"};
+constexpr std::array<std::string_view, 2> policies{"next-use", "pinned"};
 
 template <class Enum, std::size_t N>
 Enum parse_name(std::array<std::string_view, N> const& names, std::string_view text, char const* what) {
@@ -27,7 +26,6 @@ std::string_view to_string(gather_strategy w) { return strategies[static_cast<st
 std::string_view to_string(gather_order o) { return orders[static_cast<std::size_t>(o)]; }
 std::string_view to_string(gather_duplicates d) { return duplicates[static_cast<std::size_t>(d)]; }
 std::string_view to_string(cache_policy p) { return policies[static_cast<std::size_t>(p)]; }
-std::string_view to_string(reads_by r) { return readers[static_cast<std::size_t>(r)]; }
 element parse_element(std::string_view text) { return parse_name<element>(elements, text, "element type"); }
 gather_strategy parse_gather_strategy(std::string_view text) {
   return parse_name<gather_strategy>(strategies, text, "strategy of a gather");
@@ -37,8 +35,5 @@ gather_duplicates parse_gather_duplicates(std::string_view text) {
   return parse_name<gather_duplicates>(duplicates, text, "treatment of duplicates");
 }
 cache_policy parse_cache_policy(std::string_view text) { return parse_name<cache_policy>(policies, text, "cache policy"); }
-reads_by parse_reads_by(std::string_view text) {
-  return parse_name<reads_by>(readers, text == "ahead" ? readers[0] : text, "reader of a file");  // "ahead": its name before 0.2
-}
 
 }  // namespace garner

@@ -33,7 +33,7 @@ class file_cache final : public file_rows {
   struct terms {
     std::uint64_t host_bytes = 0;    // of slots in host memory
     std::uint64_t device_bytes = 0;  // of slots on the gathering device: these are filled first; 0 on the host
-    cache_policy policy = cache_policy::next_use;
+    eviction policy = eviction::next_use;
     // 0: reads go on without a pause. Otherwise GIDS' storage access accumulator: mini-batches are merged until they request this many
     // reads, and the next follow when all of these have completed.
     std::uint64_t merge_reads = 0;

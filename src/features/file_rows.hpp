@@ -1,5 +1,5 @@
-// Reads rows of a file for mini-batches: file_cache knows them ahead and reads before use; page_cache has kernels that request what they
-// miss.
+// Reads rows of a file for mini-batches: file_cache knows them ahead and reads before use; in the lab's page_cache kernels request
+// what they miss.
 // Invariant: mini-batches are gathered in the order in which they entered, and only with all of their rows.
 #pragma once
 #include <cstdint>

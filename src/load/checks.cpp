@@ -19,8 +19,6 @@ void check_options(loader_options const& o) {
   if (o.prefetch < 1 || o.prefetch > most_ahead) fail(errc::usage, "{} mini-batches ahead: use 1 to {}", o.prefetch, most_ahead);
   if (o.window < 1 || o.window > batch_list::most)
     fail(errc::usage, "a window of {} mini-batches: use 1 to {}", o.window, batch_list::most);
-  if (!(o.merge_share >= 0 && o.merge_share < 1))
-    fail(errc::usage, "mini-batches merged for {} of a drive's rate: use 0 or more, and less than 1", o.merge_share);
   if (o.ranks < 1 || o.rank >= o.ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", o.rank, o.ranks);
 }
 void check_tables(block_sampler& sampler, std::vector<loaded_table> const& tables, loader_options const& o) {

@@ -123,8 +123,10 @@ struct loader::impl {
   bool at_end = false;                      // the epoch has ended: next() begins another
 
   impl(block_sampler& sampler, std::vector<loaded_table> tables, std::optional<std::vector<std::int64_t>> const& seeds,
-       loader_options const& options, std::vector<std::int64_t> times)
-      : terms(sampler, std::move(tables), options, std::move(times)), order(terms, *ring, seeds), stages(terms, *ring, order.bytes()) {}
+       loader_options const& options, std::vector<std::int64_t> times, loader_access::rows_source const& source = {})
+      : terms(sampler, std::move(tables), options, std::move(times)),
+        order(terms, *ring, seeds),
+        stages(terms, *ring, order.bytes(), source) {}
   ~impl() {
     try {
       halt();
@@ -234,6 +236,11 @@ loader::loader(block_sampler& sampler, std::vector<loaded_table> tables, std::ve
         return std::make_unique<impl>(sampler, std::move(tables), std::optional(std::move(seeds)), options, std::move(times));
       })) {}
 loader::loader(std::unique_ptr<impl> made) : impl_(std::move(made)) {}
+loader loader_access::with_rows(rows_source const& source, block_sampler& sampler, std::vector<loaded_table> tables,
+                                std::vector<std::int64_t> seeds, loader_options const& options) {
+  return loader(std::make_unique<loader::impl>(sampler, std::move(tables), std::optional(std::move(seeds)), options,
+                                               std::vector<std::int64_t>{}, source));
+}
 loader::~loader() = default;
 loader::loader(loader&&) noexcept = default;
 loader& loader::operator=(loader&&) noexcept = default;

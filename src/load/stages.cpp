@@ -6,22 +6,19 @@
 
 #include "core/device.hpp"
 #include "core/stats.hpp"
-#include "features/file_cache.hpp"
-#include "features/page_cache.hpp"
 #include "load/plan.hpp"
 #include "memory/budget.hpp"
 
 namespace garner {
 
-load_stages::load_stages(load_terms& t, load_ring& ring, std::uint64_t seed_bytes) : t_(t), ring_(ring), seed_bytes_(seed_bytes) {
+load_stages::load_stages(load_terms& t, load_ring& ring, std::uint64_t seed_bytes, loader_access::rows_source const& source)
+    : t_(t), ring_(ring), seed_bytes_(seed_bytes) {
   loader_options& o = t.o;
   executor& x = t.x;
-  std::uint64_t merge_reads = o.merge_reads;
   auto const ahead = [](loaded_table const& table) { return !table.seeds_only && !table.by; };  // its rows can be requested ahead
   for (loaded_table const& table : t.tables) {
     std::shared_ptr<stored_rows const> const file = tensor_access::file(*table.table);
     if (!file || table.table->tiers()[tier::file] == 0 || !ahead(table)) continue;
-    if (o.merge_share > 0) merge_reads = std::max(merge_reads, required_requests(file->measured(), o.merge_share));
     if (file->stored_bytes() >= worth_measuring)
       o.window = std::max(o.window, look_ahead(file->measured(), static_cast<double>(o.batch_size), batch_list::most));
   }
@@ -34,15 +31,13 @@ load_stages::load_stages(load_terms& t, load_ring& ring, std::uint64_t seed_byte
       if (tiers[static_cast<tier>(k)] == table.table->rows()) tier_of_.back() = static_cast<tier>(k);
     caches_.push_back(nullptr);
     if (file && view.kept() < view.rows && ahead(table)) {
-      std::uint64_t const host_bytes = tensor_access::file_cache_bytes(*table.table);
-      std::uint64_t const device_bytes = x.on_device() ? window_bytes() : o.window_bytes.value_or(0);
-      std::span<float const> const factors = tensor_access::host_factors(*table.table);
-      if (o.reads == reads_by::kernels)
-        caches_.back() = std::make_unique<page_cache>(x.where(), file, view, page_cache::terms{host_bytes, device_bytes, factors, {}});
-      else
-        caches_.back() = std::make_unique<file_cache>(
-            x.where(), file, view,
-            file_cache::terms{host_bytes, device_bytes, o.cache, merge_reads, o.window, tensor_access::file_scores(*table.table), factors});
+      file_cache::terms const terms{.host_bytes = tensor_access::file_cache_bytes(*table.table),
+                                    .device_bytes = x.on_device() ? window_bytes() : o.window_bytes.value_or(0),
+                                    .policy = o.cache == cache_policy::pinned ? eviction::pinned : eviction::next_use,
+                                    .window = o.window,
+                                    .scores = tensor_access::file_scores(*table.table),
+                                    .factors = tensor_access::host_factors(*table.table)};
+      caches_.back() = source ? source(x.where(), file, view, terms) : std::make_unique<file_cache>(x.where(), file, view, terms);
     }
     bool const far = x.where().kind != device_kind::cpu && view.kept() < view.rows && view.row_bytes > 0 && ahead(table) && !file;
     windows_.push_back(far && (o.strategy == load_strategy::window || o.strategy == load_strategy::automatic)

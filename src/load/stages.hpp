@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
-#include "features/file_rows.hpp"
 #include "features/gather.hpp"
 #include "features/window.hpp"
 #include "load/checks.hpp"
+#include "load/loader_access.hpp"
 #include "load/order.hpp"
 #include "load/ring.hpp"
 
@@ -19,7 +19,7 @@ namespace garner {
 
 class load_stages {
  public:
-  load_stages(load_terms& t, load_ring& ring, std::uint64_t seed_bytes);
+  load_stages(load_terms& t, load_ring& ring, std::uint64_t seed_bytes, loader_access::rows_source const& source);
 
   // --- a group ---
   void sample(load_group& g);        // submits it to the sampler

@@ -254,8 +254,7 @@ TEST(loading_program, loads_rows_that_stay_in_their_file) {
   ASSERT_EQ(at.shell("garner convert x.npy x.gnt --quiet").code, 0);
   for (std::string const file : {"x.npy --feature-tier file", "x.gnt"})
     for (std::string const place : {"cpu", "simulated"})
-      for (std::string const more : {"", "--cache-policy clock", "--cache-policy window --merge-reads 300",
-                                     "--cache-policy pinned --window 1 --window-bytes 9KiB", "--reads kernels --window-bytes 9KiB"}) {
+      for (std::string const more : {"", "--cache-policy pinned", "--cache-policy pinned --window 1 --window-bytes 9KiB"}) {
         outcome const o =
             at.shell("garner load k.gnr --features " + file + " --host-cache 60% --file-cache 48KiB --share 100% --batch 50 " +
                      "--fanout 4,3 --epochs 2 --verify --json --device " + place + " " + more);

@@ -467,7 +467,7 @@ TEST(training_program, learns_the_same_bits_from_rows_that_stay_in_their_file) {
     for (std::string const place : {"cpu", "simulated"}) {
       ran(at, "garner train g.gnr --features x.npy" + rest + how + "-o memory.safetensors --device " + place);
       for (std::string const file : {"x.npy", "x.gnt"})
-        for (std::string const cache : {"next-use", "clock"}) {
+        for (std::string const cache : {"next-use", "pinned"}) {
           SCOPED_TRACE(how + file + " " + cache + " " + place);
           json const all = ran(at, "garner train g.gnr --features " + file + rest + how +
                                        "--feature-tier file --host-cache 6KiB --file-cache 5KiB --cache-policy " + cache +

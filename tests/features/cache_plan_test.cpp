@@ -77,7 +77,7 @@ std::uint64_t belady_hits(trace const& t, std::uint64_t slots, std::uint64_t rea
 }
 
 TEST(cache_plan, holds_what_it_says) {
-  for (cache_policy const policy : all_cache_policies)
+  for (eviction const policy : all_evictions)
     for (std::uint64_t const slots : {40u, 64u, 300u}) {
       trace const t = made(slots, 300, 40, 400);
       cache_plan plan(slots, policy);
@@ -161,15 +161,15 @@ TEST(cache_plan, does_as_its_serial_twins) {
     for (std::uint64_t const slots : {25u, 60u, 120u}) {
       trace const t = made(seed, 60, 20, 200);
       for (std::uint32_t const window : {0u, 1u, 4u, 8u}) {
-        auto const hits = [&](cache_policy p) {
+        auto const hits = [&](eviction p) {
           cache_run const run = simulate_cache(t, {slots, p, window, {}, 0});
           EXPECT_EQ(run.batches, t.size());
           EXPECT_EQ(run.accesses, t.size() * 20);
           return run.hits;
         };
-        EXPECT_EQ(hits(cache_policy::clock), clock_hits(t, slots, {})) << seed << " " << slots;
-        EXPECT_EQ(hits(cache_policy::window), clock_hits(t, slots, window)) << seed << " " << slots << " " << window;
-        EXPECT_EQ(hits(cache_policy::pinned), pinned_hits(t, slots)) << seed << " " << slots;
+        EXPECT_EQ(hits(eviction::clock), clock_hits(t, slots, {})) << seed << " " << slots;
+        EXPECT_EQ(hits(eviction::window), clock_hits(t, slots, window)) << seed << " " << slots << " " << window;
+        EXPECT_EQ(hits(eviction::pinned), pinned_hits(t, slots)) << seed << " " << slots;
       }
     }
 }
@@ -206,7 +206,7 @@ TEST(cache_plan, next_use_is_the_best_there_is_where_all_is_known) {
     for (std::uint64_t const slots : {3u, 4u, 6u}) {
       trace const t = made(100 + seed, 12, 3, 9);
       std::uint64_t const best = best_hits(t, slots);
-      EXPECT_EQ(simulate_cache(t, {slots, cache_policy::next_use, 199, {}, 0}).hits, best) << seed << " " << slots;
+      EXPECT_EQ(simulate_cache(t, {slots, eviction::next_use, 199, {}, 0}).hits, best) << seed << " " << slots;
       EXPECT_EQ(belady_hits(t, slots, never), best) << seed << " " << slots;
     }
 }
@@ -215,7 +215,7 @@ TEST(cache_plan, what_was_just_read_goes_last_so_that_reads_need_not_wait_for_ga
   constexpr std::uint64_t rows = 10, batches = 60;
   std::vector<float> colder(rows * batches);  // the later, the colder
   for (std::uint64_t i = 0; i < colder.size(); ++i) colder[i] = static_cast<float>(colder.size() - i);
-  cache_plan plan(8 * rows, cache_policy::next_use, colder);
+  cache_plan plan(8 * rows, eviction::next_use, colder);
   for (std::uint64_t b = 0; b < batches; ++b) {
     ids fresh(rows);
     std::iota(fresh.begin(), fresh.end(), b * rows);
@@ -227,8 +227,8 @@ TEST(cache_plan, what_was_just_read_goes_last_so_that_reads_need_not_wait_for_ga
 TEST(cache_plan, each_row_is_read_once_for_all_mini_batches_that_are_known) {
   constexpr std::uint64_t known = 4;
   trace const t = made(5, 40, 50, 5000);
-  cache_plan plan(50 * (known + 1), cache_policy::next_use);  // holds all of them
-  std::map<std::uint64_t, std::uint64_t> read;                // the last mini-batch that a row was read for
+  cache_plan plan(50 * (known + 1), eviction::next_use);  // holds all of them
+  std::map<std::uint64_t, std::uint64_t> read;            // the last mini-batch that a row was read for
   std::uint64_t entered = 0;
   for (std::uint64_t b = 0; b < t.size(); ++b) {
     for (; entered < t.size() && entered <= b + known; ++entered) plan.enter(t[entered]);
@@ -258,12 +258,12 @@ TEST(cache_plan, a_sampled_training_finds_more_than_with_windows_and_nearly_all_
   std::vector<float> score(recorded.counts.begin(), recorded.counts.end());
   for (std::uint64_t const slots : {most + most / 4, 2 * most, 3 * most})
     for (std::uint32_t const window : {4u, 8u, 16u}) {
-      auto const run = [&](cache_policy p) { return simulate_cache(t, {slots, p, window, score, 0}); };
-      cache_run const ours = run(cache_policy::next_use), gids = run(cache_policy::window), bam = run(cache_policy::clock);
+      auto const run = [&](eviction p) { return simulate_cache(t, {slots, p, window, score, 0}); };
+      cache_run const ours = run(eviction::next_use), gids = run(eviction::window), bam = run(eviction::clock);
       std::uint64_t const allowed = belady_hits(t, slots, window);
       EXPECT_GE(ours.hits, gids.hits) << slots << " " << window;
       EXPECT_GE(ours.hits, bam.hits) << slots << " " << window;
-      EXPECT_GE(ours.hits, run(cache_policy::pinned).hits) << slots << " " << window;
+      EXPECT_GE(ours.hits, run(eviction::pinned).hits) << slots << " " << window;
       EXPECT_LE(ours.hits, belady_hits(t, slots, never)) << slots << " " << window;
       EXPECT_GE(static_cast<double>(ours.hits), 0.98 * static_cast<double>(allowed)) << slots << " " << window;
     }
@@ -276,16 +276,16 @@ TEST(cache_plan, rows_that_stay_in_host_memory_are_not_read) {
   std::uint64_t hot = 0;
   for (ids const& batch : t)
     for (std::uint64_t const id : batch) hot += id < 30;
-  cache_run const run = simulate_cache(t, {40, cache_policy::next_use, 4, score, 30});
+  cache_run const run = simulate_cache(t, {40, eviction::next_use, 4, score, 30});
   EXPECT_EQ(run.constant, hot);
   EXPECT_EQ(run.accesses, 600u);
   EXPECT_LE(run.hits + run.constant, run.accesses);
   EXPECT_GT(run.hits, 0u);
-  EXPECT_EQ(simulate_cache(t, {40, cache_policy::next_use, 4, score, 1000}).constant, 600u);
+  EXPECT_EQ(simulate_cache(t, {40, eviction::next_use, 4, score, 1000}).constant, 600u);
 }
 
 TEST(cache_plan, a_row_that_stands_twice_in_a_mini_batch_is_one) {
-  for (cache_policy const policy : all_cache_policies) {
+  for (eviction const policy : all_evictions) {
     cache_plan plan(3, policy);
     plan.enter({5, 6, 5, 5});
     plan.enter({6, 6, 7, 8});
@@ -304,7 +304,7 @@ TEST(cache_plan, a_row_that_stands_twice_in_a_mini_batch_is_one) {
 }
 
 TEST(cache_plan, begins_anew_where_a_mini_batch_has_no_room) {
-  for (cache_policy const policy : all_cache_policies) {
+  for (eviction const policy : all_evictions) {
     cache_plan plan(4, policy);
     plan.enter({1, 2, 3}), plan.enter({1, 2, 3, 4, 5}), plan.enter({1});
     EXPECT_EQ(plan.next().loads.size(), 3u);
@@ -316,9 +316,9 @@ TEST(cache_plan, begins_anew_where_a_mini_batch_has_no_room) {
     EXPECT_EQ(s.loads.size(), 2u);
     EXPECT_EQ(s.loads[0].after, cache_plan::nobody);
   }
-  expect_error(errc::usage, "no mini-batch has entered", [] { cache_plan(4, cache_policy::clock).next(); });
-  expect_error(errc::usage, "a cache of 0 rows", [] { cache_plan(0, cache_policy::clock); });
-  expect_error(errc::usage, "use one of next-use, window, clock, pinned", [] { parse_cache_policy("lru"); });
+  expect_error(errc::usage, "no mini-batch has entered", [] { cache_plan(4, eviction::clock).next(); });
+  expect_error(errc::usage, "a cache of 0 rows", [] { cache_plan(0, eviction::clock); });
+  expect_error(errc::usage, "use one of next-use, pinned", [] { parse_cache_policy("lru"); });
   for (cache_policy const p : all_cache_policies) EXPECT_EQ(parse_cache_policy(to_string(p)), p);
 }
 

@@ -1,5 +1,5 @@
 // Request queues on every device, served by host threads and by drives: the right pages, or the expected error.
-#include "storage/queue.hpp"
+#include "lab/bam/queue.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,8 +11,8 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "emulated_controller.hpp"
+#include "lab/bam/queue_service.hpp"
 #include "lab/drives/simulated.hpp"
-#include "storage/queue_service.hpp"
 #include "support.hpp"
 
 namespace garner {

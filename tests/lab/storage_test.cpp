@@ -30,7 +30,7 @@ trace made_trace(std::uint64_t batches, std::uint64_t rows, std::uint64_t of) {
   }
   return t;
 }
-replay_terms small_terms(read_order order, cache_policy policy, std::uint32_t window) {
+replay_terms small_terms(read_order order, eviction policy, std::uint32_t window) {
   replay_terms t;
   t.order = order, t.policy = policy, t.window = window;
   t.slots = 400, t.rows = 3000, t.row_bytes = 4096;
@@ -42,10 +42,10 @@ replay_terms small_terms(read_order order, cache_policy policy, std::uint32_t wi
 
 TEST(storage_replay, counts_what_the_policy_counts_and_compares_what_came) {
   trace const t = made_trace(60, 100, 3000);
-  for (auto const& [order, policy] : {std::pair(read_order::on_demand, cache_policy::clock),
-                                      {read_order::on_demand, cache_policy::window},
-                                      {read_order::ahead, cache_policy::next_use},
-                                      {read_order::ahead, cache_policy::pinned}}) {
+  for (auto const& [order, policy] : {std::pair(read_order::on_demand, eviction::clock),
+                                      {read_order::on_demand, eviction::window},
+                                      {read_order::ahead, eviction::next_use},
+                                      {read_order::ahead, eviction::pinned}}) {
     replay_terms terms = small_terms(order, policy, 8);
     terms.warm = terms.tail = 0;
     replay_run const r = replay(t, terms);
@@ -63,7 +63,7 @@ TEST(storage_replay, counts_what_the_policy_counts_and_compares_what_came) {
 
 TEST(storage_replay, drives_bound_it) {
   trace const t = made_trace(80, 300, 40000);
-  auto const ms = [&](read_order order, cache_policy policy, std::uint32_t window, std::uint32_t drives, double us, double link = 0) {
+  auto const ms = [&](read_order order, eviction policy, std::uint32_t window, std::uint32_t drives, double us, double link = 0) {
     replay_terms terms = small_terms(order, policy, window);
     terms.slots = 1500, terms.rows = 40000;
     terms.drive = us < 100 ? optane(0) : samsung_980_pro(0);
@@ -76,20 +76,19 @@ TEST(storage_replay, drives_bound_it) {
     EXPECT_GE(r.ms, order == read_order::faults ? each * us * 1e-3 : 0);
     return r.ms;
   };
-  double const one = ms(read_order::ahead, cache_policy::next_use, 8, 1, 324),
-               four = ms(read_order::ahead, cache_policy::next_use, 8, 4, 324);
+  double const one = ms(read_order::ahead, eviction::next_use, 8, 1, 324), four = ms(read_order::ahead, eviction::next_use, 8, 4, 324);
   EXPECT_GE(one / four, 3.8);
-  EXPECT_GT(ms(read_order::ahead, cache_policy::next_use, 8, 4, 324, 2), 2 * four);  // the link is full
-  EXPECT_LT(one, ms(read_order::on_demand, cache_policy::window, 8, 1, 324));
-  EXPECT_GT(ms(read_order::faults, cache_policy::clock, 0, 1, 11), 10 * ms(read_order::on_demand, cache_policy::clock, 0, 1, 11));
+  EXPECT_GT(ms(read_order::ahead, eviction::next_use, 8, 4, 324, 2), 2 * four);  // the link is full
+  EXPECT_LT(one, ms(read_order::on_demand, eviction::window, 8, 1, 324));
+  EXPECT_GT(ms(read_order::faults, eviction::clock, 0, 1, 11), 10 * ms(read_order::on_demand, eviction::clock, 0, 1, 11));
   // Faults are sequential: more drives do not help.
-  EXPECT_DOUBLE_EQ(ms(read_order::faults, cache_policy::clock, 0, 1, 11), ms(read_order::faults, cache_policy::clock, 0, 4, 11));
+  EXPECT_DOUBLE_EQ(ms(read_order::faults, eviction::clock, 0, 1, 11), ms(read_order::faults, eviction::clock, 0, 4, 11));
 }
 
 TEST(storage_replay, sampling_and_model_overlap_where_reads_run_ahead) {
   trace const t = made_trace(60, 100, 3000);
   auto const ms = [&](read_order order, double sample, double model) {
-    replay_terms terms = small_terms(order, cache_policy::next_use, 4);
+    replay_terms terms = small_terms(order, eviction::next_use, 4);
     terms.sample_ms = sample, terms.model_ms = model;
     return replay(t, terms).ms;
   };
@@ -102,7 +101,7 @@ TEST(storage_replay, sampling_and_model_overlap_where_reads_run_ahead) {
 TEST(storage_replay, merged_mini_batches_wait_once) {
   trace const t = made_trace(100, 40, 30000);
   auto const run = [&](std::uint64_t merged) {
-    replay_terms terms = small_terms(read_order::on_demand, cache_policy::window, 8);
+    replay_terms terms = small_terms(read_order::on_demand, eviction::window, 8);
     terms.rows = 30000, terms.slots = 2000, terms.merge_reads = merged;
     terms.drive = samsung_980_pro(0);
     return replay(t, terms);
@@ -121,7 +120,7 @@ TEST(storage_replay, resident_rows_are_never_read) {
   std::uint64_t expected = 0;
   for (auto const& batch : t)
     for (std::uint64_t const id : batch) expected += id < 600;
-  replay_terms terms = small_terms(read_order::on_demand, cache_policy::clock, 0);
+  replay_terms terms = small_terms(read_order::on_demand, eviction::clock, 0);
   terms.resident = &resident, terms.warm = terms.tail = 0;
   replay_run const r = replay(t, terms);
   EXPECT_EQ(r.resident, expected);
@@ -143,7 +142,7 @@ TEST(storage_replay, pages_and_what_is_possible) {
     return std::accumulate(hits.begin(), hits.end(), std::uint64_t{0});
   };
   for (std::uint64_t const slots : {60u, 100u, 200u, 5000u}) {
-    auto const next_use = [&](std::uint32_t window) { return simulate_cache(some, {slots, cache_policy::next_use, window, {}, 0}).hits; };
+    auto const next_use = [&](std::uint32_t window) { return simulate_cache(some, {slots, eviction::next_use, window, {}, 0}).hits; };
     EXPECT_EQ(sum(slots, 1000), next_use(199)) << slots;
     for (std::uint32_t const window : {1u, 3u, 8u}) {
       EXPECT_LE(sum(slots, window), next_use(window)) << slots << " " << window;
@@ -161,7 +160,7 @@ TEST(storage_replay, pages_and_what_is_possible) {
 
 TEST(storage_replay, wrong_rows_are_found) {
   trace const t = made_trace(20, 100, 3000);
-  replay_terms terms = small_terms(read_order::ahead, cache_policy::next_use, 4);
+  replay_terms terms = small_terms(read_order::ahead, eviction::next_use, 4);
   drive_fault wrong;
   wrong.what = drive_fault::kind::wrong_bit, wrong.every = 40;
   terms.drive.faults = {wrong};

@@ -1,12 +1,10 @@
-// Rows that stay in a file: the same by every policy and way of reading, in epochs that break off, and after a fork.
+// Rows that stay in a file: the same by every policy, in epochs that break off, and after a fork.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 
-#include "files/npy_head.hpp"
 #include "load/world.hpp"
 
 namespace garner {
@@ -15,39 +13,6 @@ using namespace garner::testing;
 
 class loader_at : public at_place {};
 GARNER_AT_EVERY_PLACE(loader_at);
-
-// The features of a world, in a file.
-struct filed_world {
-  std::filesystem::path folder;
-  world w;
-  std::optional<tiered_tensor> in_file;
-  static std::string made_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "garner_load.XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw std::runtime_error(name);
-    return name;
-  }
-  std::string file() const { return (folder / "rows.npy").string(); }
-  filed_world(execution_device p, std::uint64_t kept, std::uint64_t host_rows, std::optional<std::uint64_t> cached = {})
-      : folder(made_folder()), w(p) {
-    {
-      std::ofstream out(file(), std::ios::binary);
-      std::string const head = npy_head("<f4", vertices, width);
-      out.write(head.data(), static_cast<std::streamsize>(head.size()));
-      out.write(reinterpret_cast<char const*>(w.rows.data()), static_cast<std::streamsize>(w.rows.size() * 4));
-    }
-    tiered_options o = world::tiers(p, kept);
-    o.host_cache = host_rows * width * 4;
-    if (cached) o.file_cache = *cached * width * 4;
-    in_file.emplace(open_rows(file()), o);
-  }
-  ~filed_world() {
-    in_file.reset();
-    std::filesystem::remove_all(folder);
-  }
-  loader load(std::uint64_t n, loader_options o) {
-    return loader(w.sampler, {{&*in_file, 0, false, {}}, {&w.targets, 0, true, {}}}, seeds_of(n), o);
-  }
-};
 
 TEST_P(loader_at, rows_that_stay_in_a_file_are_the_same_by_every_policy) {
   std::vector<taken_batch> first;
@@ -116,54 +81,23 @@ TEST_P(loader_at, a_child_by_fork_lets_go_of_what_its_parent_made) {
   EXPECT_TRUE(got == whole);
 }
 
-TEST_P(loader_at, rows_that_stay_in_a_file_are_asked_for_by_kernels) {
+TEST_P(loader_at, rows_that_stay_in_a_file_come_by_way_of_near_memory) {
   std::vector<taken_batch> first;
-  std::vector<std::uint64_t> reads;
-  for (std::uint64_t const near : {0u, 1u, 8u, 5000u}) {  // pages: a slot, one of them, half, and all
-    filed_world w(where(), 300, 1500, 900);
+  for (std::uint64_t const near : {0u, 1u, 700u, 5000u}) {
+    filed_world w(where(), 100, 1200, 900);
     loader_options o;
-    o.batch_size = 64, o.window_bytes = near * 4096;
-    auto const epochs = [&](std::vector<taken_batch>& all) {
-      loader l = w.load(1000, o);
-      for (int e = 0; e < 2; ++e)
-        for (taken_batch& b : epoch_of(l, where())) all.push_back(std::move(b));
-      return l.report();
-    };
-    if (first.empty()) epochs(first);
-    o.reads = reads_by::kernels;
+    o.batch_size = 64, o.window = 4, o.window_bytes = near * width * 4;
+    loader l = w.load(1000, o);
     std::vector<taken_batch> all;
-    load_report const r = epochs(all);
+    for (int e = 0; e < 2; ++e)
+      for (taken_batch& b : epoch_of(l, where())) all.push_back(std::move(b));
+    if (first.empty()) first = all, expect_right(w.w, {all.begin(), all.begin() + 16}, seeds_of(1000), 16);
     EXPECT_TRUE(all == first) << near;
-    EXPECT_GT(r.file_reads, 0u);
-    EXPECT_LE(r.file_hits, r.rows[tier::file]);
-    EXPECT_EQ(r.file_bytes, r.file_reads * 4096);
-    reads.push_back(r.file_reads);
+    load_report const r = l.report();
+    EXPECT_EQ(r.rows[tier::file], r.file_hits + r.file_reads);
+    bool const all_near = near == 5000 && where().kind != device_kind::cpu;  // then each is read once
+    EXPECT_TRUE(!all_near || r.file_reads <= vertices) << r.file_reads;
   }
-  EXPECT_TRUE(std::is_sorted(reads.rbegin(), reads.rend())) << ::testing::PrintToString(reads);
-  std::uint64_t const pages = (std::uint64_t{vertices} * width * 4 + 128 + 4095) / 4096;
-  if (where().kind != device_kind::cpu) {
-    EXPECT_LE(reads.back(), pages);  // each page once
-  }
-}
-
-TEST_P(loader_at, rows_that_stay_in_a_file_come_by_way_of_near_memory_and_in_parts) {
-  std::vector<taken_batch> first;
-  for (std::uint64_t const near : {0u, 1u, 700u, 5000u})
-    for (std::uint64_t const merged : {0u, 1u, 1500u, 1u << 20}) {
-      filed_world w(where(), 100, 1200, 900);
-      loader_options o;
-      o.batch_size = 64, o.window = 4, o.window_bytes = near * width * 4, o.merge_reads = merged;
-      loader l = w.load(1000, o);
-      std::vector<taken_batch> all;
-      for (int e = 0; e < 2; ++e)
-        for (taken_batch& b : epoch_of(l, where())) all.push_back(std::move(b));
-      if (first.empty()) first = all, expect_right(w.w, {all.begin(), all.begin() + 16}, seeds_of(1000), 16);
-      EXPECT_TRUE(all == first) << near << " " << merged;
-      load_report const r = l.report();
-      EXPECT_EQ(r.rows[tier::file], r.file_hits + r.file_reads);
-      bool const all_near = near == 5000 && where().kind != device_kind::cpu;  // then each is read once
-      EXPECT_TRUE(!all_near || r.file_reads <= vertices) << r.file_reads;
-    }
 }
 
 TEST_P(loader_at, rows_that_stay_in_a_file_come_in_an_epoch_that_is_broken_off_and_resumed) {

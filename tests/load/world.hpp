@@ -2,12 +2,17 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/random.hpp"
+#include "files/npy_head.hpp"
 #include "garner/load.hpp"
 #include "graph/handle.hpp"
+#include "load/loader_access.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -122,5 +127,38 @@ inline void expect_right(world& w, std::vector<taken_batch> const& epoch, std::v
     EXPECT_EQ(b.edge, host_copy(x, d.of_relation(0).edge, d.of_relation(0).count));
   }
 }
+
+// The features of a world, in a file.
+struct filed_world {
+  std::filesystem::path folder;
+  world w;
+  std::optional<tiered_tensor> in_file;
+  static std::string made_folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "garner_load.XXXXXX").string();
+    if (!::mkdtemp(name.data())) throw std::runtime_error(name);
+    return name;
+  }
+  std::string file() const { return (folder / "rows.npy").string(); }
+  filed_world(execution_device p, std::uint64_t kept, std::uint64_t host_rows, std::optional<std::uint64_t> cached = {})
+      : folder(made_folder()), w(p) {
+    {
+      std::ofstream out(file(), std::ios::binary);
+      std::string const head = npy_head("<f4", vertices, width);
+      out.write(head.data(), static_cast<std::streamsize>(head.size()));
+      out.write(reinterpret_cast<char const*>(w.rows.data()), static_cast<std::streamsize>(w.rows.size() * 4));
+    }
+    tiered_options o = world::tiers(p, kept);
+    o.host_cache = host_rows * width * 4;
+    if (cached) o.file_cache = *cached * width * 4;
+    in_file.emplace(open_rows(file()), o);
+  }
+  ~filed_world() {
+    in_file.reset();
+    std::filesystem::remove_all(folder);
+  }
+  loader load(std::uint64_t n, loader_options o, loader_access::rows_source const& source = {}) {
+    return loader_access::with_rows(source, w.sampler, {{&*in_file, 0, false, {}}, {&w.targets, 0, true, {}}}, seeds_of(n), o);
+  }
+};
 
 }  // namespace garner::testing

@@ -30,7 +30,7 @@ class NeighborLoader(Joins, torch_geometric.loader.NeighborLoader, TorchLoader):
     there are several); None: all of it, where it fits.
     graph: a garner.Graph in place of the data's edge_index, as garner.open has it; of Data, whose nodes are its.
     labor: nodes of a mini-batch keep the same neighbors where they can, so that fewer rows are read (LABOR-0); not with replace, weight_attr, time_attr.
-    loading: options of garner.Loader: prefetch, window, strategy, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
+    loading: options of garner.Loader: prefetch, window, strategy, window_bytes, cache, multiprocessors, keep_times.
     rank, ranks: this one of several processes takes its share of the input nodes, which all of them get whole, and as many mini-batches as the
     others: as torch's DistributedSampler has it, whose epoch goes on by itself. ranks="torchrun": as torch.distributed says where it is initialized,
     and then the ranks compare their input nodes: a RankError where they differ, since the script split them already. Where it is not initialized,

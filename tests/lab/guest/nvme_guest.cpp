@@ -14,9 +14,9 @@
 
 #include "core/executor.hpp"
 #include "core/fail.hpp"
+#include "lab/bam/queue.hpp"
 #include "lab/nvme/controller.hpp"
 #include "lab/nvme/pci.hpp"
-#include "storage/queue.hpp"
 #include "storage_support.hpp"
 
 namespace garner {

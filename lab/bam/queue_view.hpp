@@ -27,9 +27,9 @@
 #include "core/exec/atomics.hpp"
 #include "core/exec/system.hpp"
 #include "core/mark.hpp"
-#include "storage/nvme_format.hpp"
+#include "lab/nvme/format.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 // Addresses of a queue's words for the kernel. The rings and their doorbells are shared with the provider.
 struct queue_rings {
@@ -207,4 +207,4 @@ struct queue_view {
   }
 };
 
-}  // namespace garner
+}  // namespace garner::lab

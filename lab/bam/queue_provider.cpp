@@ -1,9 +1,9 @@
 // See queue_provider.hpp.
-#include "storage/queue_provider.hpp"
+#include "lab/bam/queue_provider.hpp"
 
 #include <cstring>
 
-namespace garner {
+namespace garner::lab {
 
 std::byte* mapped_memory::allocate(std::size_t bytes, char const* what) {
   memory_block block(tier::host, bytes, device_, what);  // of zeroes
@@ -17,4 +17,4 @@ void mapped_memory::release(std::byte* at) noexcept {
   blocks_.erase(at);
 }
 
-}  // namespace garner
+}  // namespace garner::lab

@@ -1,4 +1,4 @@
-#include "features/page_cache.hpp"
+#include "lab/bam/page_cache.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +8,7 @@
 #include "core/primitives.hpp"
 #include "core/progress.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 namespace {
 
@@ -383,4 +383,4 @@ bool page_cache::bring(executor& x, batch const& b, stop_check const& stopped, f
   return true;
 }
 
-}  // namespace garner
+}  // namespace garner::lab

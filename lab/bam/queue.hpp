@@ -19,11 +19,11 @@
 
 #include "core/exec.hpp"
 #include "core/executor.hpp"
+#include "lab/bam/queue_provider.hpp"
+#include "lab/bam/queue_view.hpp"
 #include "memory/buffer.hpp"
-#include "storage/queue_provider.hpp"
-#include "storage/queue_view.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 struct page_frame {  // as a command names it
   std::uint64_t prp1, prp2;
@@ -183,4 +183,4 @@ struct queue_words {
   queue_view<> view(std::byte* block, queue_rings const& rings, double time_out_seconds, bool with_answers) const;
 };
 
-}  // namespace garner
+}  // namespace garner::lab

@@ -1,5 +1,5 @@
 // Rows of a file that kernels request by pages: correct for any cache size, and an error instead of wrong rows if the drive fails.
-#include "features/page_cache.hpp"
+#include "lab/bam/page_cache.hpp"
 
 #include <gmock/gmock.h>
 

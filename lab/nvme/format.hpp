@@ -7,7 +7,7 @@
 
 #include "core/mark.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 // 64 bytes. In 32-bit words of the specification: 0 opcode and id, 1 name space, 4-5 metadata, 6-7 PRP 1, 8-9 PRP 2, 10-15 the command's
 // own.
@@ -97,4 +97,4 @@ constexpr bool is_ready(std::uint32_t state) { return state & 1; }
 constexpr bool is_fatal(std::uint32_t state) { return state >> 1 & 1; }
 
 }  // namespace nvme
-}  // namespace garner
+}  // namespace garner::lab

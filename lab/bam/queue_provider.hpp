@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "lab/bam/queue_view.hpp"
 #include "memory/buffer.hpp"
-#include "storage/queue_view.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 // Memory that kernels, the host and the provider can reach: rings, and the frames that pages are read into.
 class bus_memory {
@@ -69,4 +69,4 @@ class queue_provider {
   virtual std::string explain(unsigned queue, std::uint32_t status) const { return (void)queue, (void)status, std::string(); }
 };
 
-}  // namespace garner
+}  // namespace garner::lab

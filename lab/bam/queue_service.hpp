@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
-#include "storage/queue_provider.hpp"
+#include "lab/bam/queue_provider.hpp"
 #include "storage/reader.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 struct service_options {
   unsigned threads = 4, queues = 4;  // queues in all, shared among the threads
@@ -58,4 +58,4 @@ class queue_service final : public queue_provider {
   std::vector<std::unique_ptr<worker>> workers_;
 };
 
-}  // namespace garner
+}  // namespace garner::lab

@@ -1,6 +1,6 @@
 // Rows of a file whose pages the device requests on a miss (BaM, and GIDS without its look-ahead): no host thread knows the rows of a
 // mini-batch. Its ids become distinct pages. Kernels look these up among cached pages, choose what to evict, request the others through
-// request queues (storage/queue.hpp), wait, and copy them to the device. A page may occupy the `ways` slots of one set. A clock per set
+// request queues (queue.hpp), wait, and copy them to the device. A page may occupy the `ways` slots of one set. A clock per set
 // evicts a page that neither this mini-batch used nor any other since the hand passed it. No lock is needed, since nothing changes
 // between two kernels: pages are sorted by set, and one lane serves a set. A page without a slot is still read, and dropped after the
 // mini-batch.
@@ -13,10 +13,10 @@
 
 #include "features/file_rows.hpp"
 #include "features/stored_rows.hpp"
-#include "storage/queue.hpp"
-#include "storage/queue_service.hpp"
+#include "lab/bam/queue.hpp"
+#include "lab/bam/queue_service.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 class page_cache final : public file_rows {
  public:
@@ -69,4 +69,4 @@ class page_cache final : public file_rows {
   buffer<float> factors_;
 };
 
-}  // namespace garner
+}  // namespace garner::lab

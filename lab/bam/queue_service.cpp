@@ -1,5 +1,5 @@
 // See queue_service.hpp.
-#include "storage/queue_service.hpp"
+#include "lab/bam/queue_service.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +13,7 @@
 #include "core/fail.hpp"
 #include "memory/page.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 namespace {
 constexpr std::uint32_t leaving = 1u << 31;
@@ -334,4 +334,4 @@ std::string queue_service::explain(unsigned, std::uint32_t status) const {
   return error_;
 }
 
-}  // namespace garner
+}  // namespace garner::lab

@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "lab/bam/queue_view.hpp"
 #include "sanitized.hpp"
-#include "storage/queue_view.hpp"
 
-namespace garner {
+namespace garner::lab {
 namespace {
 
 constexpr std::uint32_t most_depth = 4, most_lanes = 3, most_met = 120;
@@ -394,4 +394,4 @@ TEST(QueueModel, FindsMarksBeforeCommands) {
 }
 
 }  // namespace
-}  // namespace garner
+}  // namespace garner::lab

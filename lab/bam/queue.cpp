@@ -1,5 +1,5 @@
 // See queue.hpp: what the host does for request queues.
-#include "storage/queue.hpp"
+#include "lab/bam/queue.hpp"
 
 #include <bit>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 
-namespace garner {
+namespace garner::lab {
 
 namespace {
 
@@ -274,4 +274,4 @@ void request_queues::read(executor& x, std::span<std::uint64_t const> pages, std
   });
 }
 
-}  // namespace garner
+}  // namespace garner::lab

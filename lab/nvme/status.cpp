@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-#include "storage/nvme_format.hpp"
+#include "lab/nvme/format.hpp"
 
-namespace garner::nvme {
+namespace garner::lab::nvme {
 
 namespace {
 struct named {
@@ -98,4 +98,4 @@ std::string status_name(std::uint32_t s) {
   return fmt::format("{} (type {}, code {:02x}h{})", name, type, code, s & final_bit ? ", not to be tried again" : "");
 }
 
-}  // namespace garner::nvme
+}  // namespace garner::lab::nvme
