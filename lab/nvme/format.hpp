@@ -30,8 +30,6 @@ enum class admin : std::uint8_t {
   identify = 0x06,
   abort = 0x08,
   set_features = 0x09,
-  get_features = 0x0a,
-  event = 0x0c,
 };
 enum class io : std::uint8_t { flush = 0x00, write = 0x01, read = 0x02 };
 
@@ -70,12 +68,10 @@ constexpr std::uint32_t code_bits = 0x7ff, final_bit = 0x4000;
 std::string status_name(std::uint32_t status);
 
 inline constexpr std::uint32_t ok = 0, invalid_opcode = status(0, 0x01), invalid_field = status(0, 0x02), id_conflict = status(0, 0x03),
-                               transfer_error = status(0, 0x04), internal_error = status(0, 0x06), aborted = status(0, 0x07),
-                               aborted_queue_deleted = status(0, 0x08), invalid_name_space = status(0, 0x0b),
-                               invalid_prp_offset = status(0, 0x13), out_of_range = status(0, 0x80), not_ready = status(0, 0x82),
+                               transfer_error = status(0, 0x04), aborted = status(0, 0x07), invalid_name_space = status(0, 0x0b),
+                               invalid_prp_offset = status(0, 0x13), out_of_range = status(0, 0x80),
                                invalid_completion_queue = status(1, 0x00), invalid_queue = status(1, 0x01),
-                               invalid_queue_size = status(1, 0x02), abort_limit = status(1, 0x03), invalid_vector = status(1, 0x08),
-                               invalid_queue_deletion = status(1, 0x0c), read_error = status(2, 0x81);
+                               invalid_queue_size = status(1, 0x02), invalid_queue_deletion = status(1, 0x0c), read_error = status(2, 0x81);
 
 // Registers, by their byte in the first mapped region (BAR 0).
 inline constexpr std::uint32_t cap = 0x00, version = 0x08, configuration = 0x14, state = 0x1c, admin_sizes = 0x24, admin_sq = 0x28,
@@ -86,7 +82,6 @@ constexpr std::uint32_t ready_ms(std::uint64_t cap) { return static_cast<std::ui
 constexpr std::uint32_t doorbell_stride(std::uint64_t cap) { return 4u << (cap >> 32 & 0xf); }
 constexpr bool has_nvm_commands(std::uint64_t cap) { return cap >> 37 & 1; }
 constexpr std::uint32_t least_page(std::uint64_t cap) { return 4096u << (cap >> 48 & 0xf); }
-constexpr std::uint32_t most_page(std::uint64_t cap) { return 4096u << (cap >> 52 & 0xf); }
 constexpr std::uint32_t doorbell_at(std::uint64_t cap, std::uint32_t queue, bool completion) {
   return doorbells + (2 * queue + (completion ? 1 : 0)) * doorbell_stride(cap);
 }

@@ -25,21 +25,6 @@ double number(std::string const& text) {
 
 std::string_view to_string(share_kind kind) { return names[static_cast<std::size_t>(kind)]; }
 
-sm_share parse_share(std::string_view text) {
-  std::string_view kind = text, count;
-  if (auto const colon = text.find(':'); colon != text.npos) kind = text.substr(0, colon), count = text.substr(colon + 1);
-  else if (!text.empty() && text[0] >= '0' && text[0] <= '9') kind = "automatic", count = text;
-  for (std::size_t k = 0; k < std::size(names); ++k) {
-    if (kind != names[k]) continue;
-    sm_share s{static_cast<share_kind>(k)};
-    auto const [end, problem] = std::from_chars(count.data(), count.data() + count.size(), s.multiprocessors);
-    bool const counted = !count.empty() && problem == std::errc() && end == count.data() + count.size() && s.multiprocessors > 0;
-    bool const alone = kind == text && (s.kind == share_kind::all || s.kind == share_kind::mps);
-    if (alone || (counted && s.kind != share_kind::all)) return s;
-  }
-  fail(errc::usage, "'{}' is not a share of a device; use all, 8 (multiprocessors), grid:8, partition:8, mps or mps:8", text);
-}
-
 mps_state mps_here() {
   auto const said = [](char const* name) {
     char const* const value = std::getenv(name);

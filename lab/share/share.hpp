@@ -22,7 +22,6 @@ struct sm_share {
   unsigned multiprocessors = 0;  // mps: 0 takes what the service gives
 };
 std::string_view to_string(share_kind);
-sm_share parse_share(std::string_view text);  // "all", "8" (automatic), "grid:8", "partition:8", "mps", "mps:8"
 
 // A share made real.
 class device_share {

@@ -260,12 +260,6 @@ std::uint64_t required_requests(drive_rate const& d, double share) {
   if (!(share > 0 && share < 1)) fail(errc::usage, "{} of a drive's rate: use more than 0 and less than 1", share);
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(in_time(d, d.seconds + d.system_seconds) * share / (1 - share))));
 }
-std::uint32_t merged_batches(std::span<std::uint64_t const> reads, std::uint64_t required) {
-  std::uint64_t sum = 0;
-  for (std::size_t k = 0; k < reads.size(); ++k)
-    if ((sum += reads[k]) >= required) return static_cast<std::uint32_t>(k + 1);
-  return static_cast<std::uint32_t>(std::max<std::size_t>(1, reads.size()));
-}
 std::uint64_t requests_under_way(drive_rate const& d) {
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(1.5 * in_time(d, d.seconds + d.system_seconds))));
 }

@@ -177,8 +177,6 @@ struct drive_rate {
   std::uint32_t drives = 1;
 };
 std::uint64_t required_requests(drive_rate const& d, double share);
-// How many of the next mini-batches are merged: `reads` of each, that the memory of the host does not answer. At least one.
-std::uint32_t merged_batches(std::span<std::uint64_t const> reads, std::uint64_t required);
 // Ours never lets the drive run empty between mini-batches: so many requests are under way all the time (Little's law, with half as many
 // again), and so many mini-batches are planned ahead that there are always that many to send. At least 2 (one is used), at most `most`.
 std::uint64_t requests_under_way(drive_rate const& d);

@@ -330,12 +330,6 @@ TEST(cache_plan, requests_under_way) {
   // The required requests take latency + n / rate: the rate is 95 % of it.
   double const n = 1026;
   EXPECT_NEAR(n / (36e-6 + n / 1.5e6) / 1.5e6, 0.95, 0.001);
-  std::uint64_t const reads[] = {400, 500, 600, 700};
-  EXPECT_EQ(merged_batches(reads, 1), 1u);
-  EXPECT_EQ(merged_batches(reads, 400), 1u);
-  EXPECT_EQ(merged_batches(reads, 1026), 3u);
-  EXPECT_EQ(merged_batches(reads, 1u << 20), 4u);
-  EXPECT_EQ(merged_batches({}, 10), 1u);
   EXPECT_EQ(requests_under_way({1e6, 324e-6, 0, 1}), 486u);
   EXPECT_EQ(look_ahead({1e6, 324e-6, 0, 1}, 1e6, 64), 2u);
   EXPECT_EQ(look_ahead({1e6, 324e-6, 0, 1}, 100, 64), 6u);

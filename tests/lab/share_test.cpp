@@ -1,4 +1,4 @@
-// Shares of a device: their syntax, the requirements of MPS, and on a GPU kernels that run in a partition and concurrently with it.
+// Shares of a device: the requirements of MPS, and on a GPU kernels that run in a partition and concurrently with it.
 #include "lab/share/share.hpp"
 
 #include <unistd.h>
@@ -14,31 +14,9 @@
 #include "far/bulk.hpp"
 #include "support.hpp"
 
-namespace garner {
+namespace garner::lab {
 namespace {
 using namespace garner::testing;
-using namespace garner::lab;
-
-TEST(shares, are_parsed) {
-  auto const is = [](char const* text, share_kind kind, unsigned n) {
-    sm_share const s = parse_share(text);
-    EXPECT_EQ(s.kind, kind) << text;
-    EXPECT_EQ(s.multiprocessors, n) << text;
-  };
-  is("all", share_kind::all, 0);
-  is("8", share_kind::automatic, 8);
-  is("automatic:8", share_kind::automatic, 8);
-  is("grid:4", share_kind::grid, 4);
-  is("partition:16", share_kind::partition, 16);
-  is("mps", share_kind::mps, 0);
-  is("mps:12", share_kind::mps, 12);
-  for (char const* bad : {"", "0", "-1", "grid", "grid:", "grid:0", "grid:x", "grid:8x", "all:8", "all:", "partition", "mps:", "mps:0",
-                          "8x", "some", ":8", "99999999999"}) {
-    errc code{};
-    EXPECT_NE(error_of([&] { parse_share(bad); }, &code).find("partition:8"), std::string::npos) << bad;
-    EXPECT_EQ(code, errc::usage) << bad;
-  }
-}
 
 class mps : public ::testing::Test {
  protected:
@@ -225,4 +203,4 @@ TEST(bulk_rates, DISABLED_on_a_device) {
 }
 
 }  // namespace
-}  // namespace garner
+}  // namespace garner::lab
