@@ -16,23 +16,11 @@
 #include <vector>
 
 #include "features/row_file.hpp"
-#include "garner/error.hpp"
+#include "works.hpp"
 
 namespace {
 
 using namespace garner;
-
-template <class F>
-bool works(F const& f) {
-  try {
-    f();
-    return true;
-  } catch (error const& e) {
-    std::string const said = e.what();
-    if (e.code() != errc::input || said.empty() || said.find('\n') != std::string::npos) std::abort();
-    return false;
-  }
-}
 
 template <class T>
 void put(std::string& to, std::size_t at, T value) {

@@ -18,24 +18,11 @@
 
 #include "files/checkpoint.hpp"
 #include "files/safetensors.hpp"
-#include "garner/error.hpp"
+#include "works.hpp"
 
 namespace {
 
 using namespace garner;
-
-// False: one error line about the input.
-template <class F>
-bool works(F const& f) {
-  try {
-    f();
-    return true;
-  } catch (error const& e) {
-    std::string const said = e.what();
-    if (e.code() != errc::input || said.empty() || said.find('\n') != std::string::npos) std::abort();
-    return false;
-  }
-}
 
 void put(int fd, std::string const& bytes) {
   if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, bytes.data(), bytes.size(), 0) != static_cast<::ssize_t>(bytes.size())) std::abort();

@@ -5,14 +5,17 @@
 
 namespace garner::testing {
 
+inline graph generated(generate_options const& o) {
+  build_report report;
+  executor here({device_kind::cpu, 0});
+  return generate(here, o, report);
+}
 inline graph generated(generator kind, int scale, std::uint32_t id_bytes = 4) {
   generate_options o;
   o.kind = kind;
   o.scale = scale;
   o.build.id_bytes = id_bytes;
-  build_report report;
-  executor here({device_kind::cpu, 0});
-  return generate(here, o, report);
+  return generated(o);
 }
 
 }  // namespace garner::testing

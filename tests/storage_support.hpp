@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.hpp"
 #include "core/random.hpp"
+#include "folder.hpp"
 
 namespace garner::testing {
 
@@ -23,18 +23,7 @@ inline bool holds(std::byte const* bytes, std::uint64_t place, std::uint64_t n) 
   return true;
 }
 
-struct in_folder : ::testing::Test {
-  std::filesystem::path folder;
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "garner_storage.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override {
-    clear_interrupt();
-    std::filesystem::remove_all(folder);
-  }
-
+struct in_folder : ::testing::Test, own_folder {
   std::string write(std::string const& name, std::vector<std::byte> const& bytes) const {
     std::ofstream out(folder / name, std::ios::binary);
     out.write(reinterpret_cast<char const*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));

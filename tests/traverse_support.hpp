@@ -29,4 +29,32 @@ inline graph hub_graph(std::uint64_t seed, std::uint64_t n, std::uint64_t m, boo
   return build_graph(std::move(e), o, report);
 }
 
+// Host memory that the device of `where` reads.
+inline memory_block mapped(memory_block from, execution_device where) {
+  if (where.kind != device_kind::cuda || !from.bytes()) return from;
+  memory_block to(tier::host, from.bytes(), where.index, "edges");
+  std::memcpy(to.data(), from.data(), from.bytes());
+  return to;
+}
+template <class T>
+buffer<T> mapped(buffer<T> from, execution_device where) {
+  if (where.kind != device_kind::cuda || from.empty()) return from;
+  buffer<T> to(tier::host, from.size(), where.index, "edges");
+  std::copy(from.begin(), from.end(), to.begin());
+  return to;
+}
+// The edges of a graph in such memory.
+inline graph mapped(graph g, execution_device where) {
+  for (edge_lists* lists : {&g.out, &g.in}) {
+    lists->targets = mapped(std::move(lists->targets), where);
+    lists->weights = mapped(std::move(lists->weights), where);
+    for (packed_array* p : {&lists->packed_targets, &lists->packed_weights}) {
+      p->words = mapped(std::move(p->words), where);
+      p->blocks = mapped(std::move(p->blocks), where);
+      p->groups = mapped(std::move(p->groups), where);
+    }
+  }
+  return g;
+}
+
 }  // namespace garner::testing

@@ -1,5 +1,4 @@
 // `garner components`: its JSON, its result file, its messages, and known figures of real graphs.
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 

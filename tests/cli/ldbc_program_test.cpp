@@ -1,7 +1,5 @@
 // An LDBC Graphalytics graph through the program: .v and .e in, the four algorithms, result files in the benchmark's format. The two
 // example graphs of the benchmark have published results; the benchmark allows a relative difference of 1e-4 for reals.
-#include <cmath>
-#include <limits>
 #include <map>
 
 #include "cli/program.hpp"

@@ -1,5 +1,4 @@
 // `garner sample`, `garner load`, `garner plan --algorithm load`: JSON, every mini-batch checked, resumed, refused.
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
@@ -153,12 +152,7 @@ TEST(loading_program, stops_at_once_and_keeps_its_place) {
 TEST(loading_program, refuses) {
   folder const at;
   ASSERT_EQ(at.shell("garner generate kron --scale 8 k.gnr && printf '1\\nx\\n' > bad.txt && printf '99999\\n' > far.txt").code, 0);
-  auto const says = [&](std::string const& line, int code, std::string const& what) {
-    outcome const o = at.shell(line);
-    EXPECT_EQ(o.code, code) << line << ": " << o.err;
-    EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
-    expect_one_line(o.err);
-  };
+  auto const says = [&](std::string const& line, int code, std::string const& what) { expect_refused(at, line, code, what); };
   for (std::string const verb : {"garner sample k.gnr ", "garner load k.gnr --width 3 "}) {
     says(verb + "--fanout 2,x", 2, "2,x");
     says(verb + "--fanout ''", 2, "--fanout");
@@ -227,10 +221,7 @@ TEST(loading_program, plans_before_it_loads) {
   EXPECT_FALSE(plan("d.gnr --width 16 --device cpu")["from_offsets"].get<bool>());
   EXPECT_TRUE(plan("d.gnr --width 16 --device cpu --side out")["from_offsets"].get<bool>());
   auto const says = [&](std::string const& line, int code, std::string const& what) {
-    outcome const o = at.shell("garner plan " + line + " 2>err; c=$?; cat err >&2; exit $c");
-    EXPECT_EQ(o.code, code) << line << ": " << o.err;
-    EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
-    expect_one_line(o.err);
+    expect_refused(at, "garner plan " + line + " 2>err; c=$?; cat err >&2; exit $c", code, what);
   };
   says("k.gnr --algorithm load", 2, "--features FILE.npy");
   says("k.gnr --algorithm load --width 3 --variant levels", 2, "--variant goes with other algorithms");

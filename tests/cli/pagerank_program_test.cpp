@@ -1,5 +1,4 @@
 // `garner pagerank`: JSON, the file of ranks, rejected options, real graphs.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"

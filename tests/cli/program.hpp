@@ -18,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "folder.hpp"
+
 namespace garner::testing {
 
 inline std::string program() {
@@ -45,24 +47,15 @@ struct how_to_run {
 
 class folder {
  public:
-  folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "garner-cli-XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::filesystem::path const& path() const { return path_; }
-  std::filesystem::path operator/(std::string const& name) const { return path_ / name; }
+  std::filesystem::path const& path() const { return own_.folder; }
+  std::filesystem::path operator/(std::string const& name) const { return path() / name; }
 
-  void write(std::string const& name, std::string const& text) const { std::ofstream(path_ / name, std::ios::binary) << text; }
+  void write(std::string const& name, std::string const& text) const { std::ofstream(path() / name, std::ios::binary) << text; }
 
   // All names in it, hidden ones too.
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (auto const& e : std::filesystem::directory_iterator(path_)) all.push_back(e.path().filename().string());
+    for (auto const& e : std::filesystem::directory_iterator(path())) all.push_back(e.path().filename().string());
     std::sort(all.begin(), all.end());
     return all;
   }
@@ -89,9 +82,9 @@ class folder {
     argv.push_back(nullptr);
     ::pid_t const child = ::fork();
     if (child == 0) {
-      if (::chdir(path_.c_str()) != 0) ::_exit(126);
+      if (::chdir(path().c_str()) != 0) ::_exit(126);
       ::setenv("LC_ALL", "C", 1);
-      ::setenv("XDG_CACHE_HOME", path_.c_str(), 1);
+      ::setenv("XDG_CACHE_HOME", path().c_str(), 1);
       ::dup2(::open("/dev/null", O_RDONLY), 0);
       ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), 1);
       ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0600), 2);
@@ -117,13 +110,20 @@ class folder {
             static_cast<std::uint64_t>(used.ru_maxrss) * 1024};
   }
 
-  std::filesystem::path path_;
+  own_folder own_;
 };
 
 // Errors are one line on stderr that names the program.
 inline void expect_one_line(std::string const& err) {
   EXPECT_TRUE(err.starts_with("garner: ") || err.starts_with("garner-lab: ")) << err;
   EXPECT_EQ(err.find('\n'), err.size() - 1) << err;
+}
+// A line of shell that ends with that code, and with one line of error that holds `what`.
+inline void expect_refused(folder const& at, std::string const& line, int code, std::string const& what) {
+  outcome const o = at.shell(line);
+  EXPECT_EQ(o.code, code) << line << ": " << o.err;
+  EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
+  expect_one_line(o.err);
 }
 
 }  // namespace garner::testing

@@ -1,6 +1,5 @@
 // The program's behavior that transcripts cannot show: signals, full disks, closed pipes, out of memory, JSON, and known figures of
 // real graphs.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"

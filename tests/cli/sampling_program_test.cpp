@@ -89,10 +89,7 @@ TEST(sampling_program, refuses_tables_before_anything_is_written) {
   std::string const table = read_text(at / "t.npy");
   std::vector<std::string> const before = at.names();
   auto const says = [&](std::string const& line, int code, std::string const& what) {
-    outcome const o = at.shell(line);
-    EXPECT_EQ(o.code, code) << line << ": " << o.err;
-    EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
-    expect_one_line(o.err);
+    expect_refused(at, line, code, what);
     EXPECT_EQ(at.names(), before) << line;
   };
   says("garner reorder k.gnr o.gnr --features small.npy", 1, "128 rows and k.gnr has 256 vertices");
@@ -109,12 +106,7 @@ TEST(sampling_program, refuses) {
   folder const at;
   ASSERT_EQ(at.shell("garner generate kron --scale 8 k.gnr && printf '1 2\\n2 3\\n' > d.el && garner convert d.el d.gnr --directed").code,
             0);
-  auto const says = [&](std::string const& line, int code, std::string const& what) {
-    outcome const o = at.shell(line);
-    EXPECT_EQ(o.code, code) << line << ": " << o.err;
-    EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
-    expect_one_line(o.err);
-  };
+  auto const says = [&](std::string const& line, int code, std::string const& what) { expect_refused(at, line, code, what); };
   at.write("t.npy", std::string("\x93NUMPY\x01\0", 8));  // lists of ids are text
   says("garner bfs k.gnr --sources t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not a vertex id");
   says("garner pagerank k.gnr --personalization t.npy", 1, "t.npy: line 1: '\\x93NUMPY\\x01\\x00' is not valid");

@@ -1,6 +1,5 @@
 // garner sssp from a user's view: JSON, files of paths, errors with advice, known figures of a road network.
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/program.hpp"
 #include "core/device.hpp"

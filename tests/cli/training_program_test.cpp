@@ -310,10 +310,7 @@ TEST(training_program, is_planned_before_it_loads) {
   EXPECT_EQ(three["training_nodes"], 2);
   EXPECT_LT(bytes_of(three, scores), bytes_of(plan("--full --device cpu"), scores) / 10);
   auto const says = [&](std::string const& line, int code, std::string const& words) {
-    outcome const o = at.shell("garner plan g.gnr " + line + " >/dev/null");
-    EXPECT_EQ(o.code, code) << line << ": " << o.err;
-    EXPECT_NE(o.err.find(words), std::string::npos) << line << ": " << o.err;
-    expect_one_line(o.err);
+    expect_refused(at, "garner plan g.gnr " + line + " >/dev/null", code, words);
   };
   says("--algorithm train --width 8", 2, "--classes");
   says("--algorithm train --width 8 --classes 0", 2, "--classes 0");
@@ -362,12 +359,7 @@ TEST(training_program, refuses) {
   write_npy(at, "narrow.npy", "<f4", std::vector<float>(240 * 7), 7);
   write_npy(at, "few.npy", "<f4", std::vector<float>(100 * 8), 8);
   std::vector<std::string> const before = at.names();
-  auto const says = [&](std::string const& line, int code, std::string const& words) {
-    outcome const o = at.shell(line);
-    EXPECT_EQ(o.code, code) << line << ": " << o.err;
-    EXPECT_NE(o.err.find(words), std::string::npos) << line << ": " << o.err;
-    expect_one_line(o.err);
-  };
+  auto const says = [&](std::string const& line, int code, std::string const& words) { expect_refused(at, line, code, words); };
   std::string const train = "garner train " + what;
   auto const with = [](std::string const& x, std::string const& y, std::string const& s) {
     return "garner train g.gnr --full --quiet --features " + x + " --labels " + y + " --split " + s + " ";

@@ -272,11 +272,8 @@ TEST(training_shards_program, a_shard_that_is_late_ends_all) {
 TEST(training_shards_program, refuses_what_contradicts_itself) {
   folder const at;
   write_communities(at, communities(12, 3, 8));
-  auto const says = [&](std::string const& more, int code, char const* text) {
-    outcome const o = at.shell("garner train " + files + more);
-    EXPECT_EQ(o.code, code) << more;
-    EXPECT_THAT(o.err, HasSubstr(text)) << more;
-    expect_one_line(o.err);
+  auto const says = [&](std::string const& more, int code, std::string const& text) {
+    expect_refused(at, "garner train " + files + more, code, text);
   };
   says("--full --shards 0", 2, "--shards 0: use 1 to 16");
   says("--full --shard-dtype bf16", 2, "--shard-dtype goes with shards");

@@ -231,10 +231,7 @@ TEST(training_types_program, is_planned_before_it_loads) {
   EXPECT_GT(filed["drive"]["file_reads"], 0);
   EXPECT_GT(filed["drive"]["ms"], 0);
   auto const says = [&](std::string const& line, int code, std::string const& words) {
-    outcome const o = at.shell("garner plan g.json " + line + " >/dev/null");
-    EXPECT_EQ(o.code, code) << line << ": " << o.err;
-    EXPECT_THAT(o.err, HasSubstr(words)) << line;
-    expect_one_line(o.err);
+    expect_refused(at, "garner plan g.json " + line + " >/dev/null", code, words);
   };
   says("--algorithm train --model gcn", 2, "gcn takes one type of vertices and of edges");
   says("--algorithm train --feature-cache 10%", 2, "--feature-cache 10%: there are several tables");

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <thread>
 

@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <numeric>
-
 #include "core/event.hpp"
 #include "core/fail.hpp"
 #include "core/random.hpp"

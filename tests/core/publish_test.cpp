@@ -10,11 +10,11 @@
 
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include "child.hpp"
 #include "core/progress.hpp"
+#include "folder.hpp"
 #include "garner/error.hpp"
 
 namespace {
@@ -31,27 +31,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct publishing : ::testing::Test {
-  fs::path folder;
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "garner_publish.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override {
-    clear_interrupt();
-    fs::remove_all(folder);
-  }
+struct publishing : ::testing::Test, garner::testing::own_folder {
   static void write(fs::path const& to, std::string const& text) {
     pending_file out(to);
     out.write(text);
     out.commit();
   }
-  std::string content(char const* name = "x") const {
-    std::ifstream in(folder / name);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  auto files() const { return std::distance(fs::directory_iterator(folder), {}); }
+  std::string content(char const* name = "x") const { return bytes_of(at(name)); }
 };
 
 TEST_F(publishing, a_file_appears_whole_or_not_at_all) {

@@ -14,6 +14,7 @@
 #include "features/row_file.hpp"
 #include "features/stored_rows.hpp"
 #include "files/npy_head.hpp"
+#include "folder.hpp"
 #include "garner/features.hpp"
 #include "lab/drives/simulated.hpp"
 #include "memory/budget.hpp"
@@ -29,20 +30,10 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t rows = 2000;
 
-struct a_folder {
-  std::filesystem::path at;
-  a_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "garner_file_rows.XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw std::runtime_error(name);
-    at = name;
-  }
-  ~a_folder() {
-    clear_interrupt();
-    std::filesystem::remove_all(at);
-  }
+struct a_folder : own_folder {
   template <class T>
   std::string table(char const* type, std::vector<T> const& values, std::uint64_t width, std::size_t head = 0) const {
-    std::string const name = (at / fmt::format("{}x{}.{}.npy", type + 1, width, head)).string();
+    std::string const name = at(fmt::format("{}x{}.{}.npy", type + 1, width, head)).string();
     std::ofstream out(name, std::ios::binary);
     std::string const begin = npy_head(type, values.size() / width, width, head);
     out.write(begin.data(), static_cast<std::streamsize>(begin.size()));
@@ -133,11 +124,11 @@ TEST_P(file_rows_at, of_a_row_file_are_those_of_the_array_that_it_was_made_of) {
     for (std::uint32_t const page : {512u, 4096u, 65536u})
       for (unsigned const stripes : {1u, 3u}) {
         std::uint64_t const n = width > 600 ? 200 : rows;
-        std::string const file = (folder.at / "rows.gnt").string();
+        std::string const file = folder.at("rows.gnt").string();
         page_file_options how;
         how.page_bytes = page, how.unit_pages = 3;
         for (unsigned k = 0; stripes > 1 && k < stripes; ++k) {
-          how.folders.push_back((folder.at / std::to_string(k)).string());
+          how.folders.push_back(folder.at(std::to_string(k)).string());
           std::filesystem::create_directories(how.folders.back());
         }
         convert_rows(folder.numbered(width, n), file, how);
@@ -478,7 +469,7 @@ TEST(file_rows, of_several_rings_are_right_or_an_error) {
 TEST(file_rows, of_a_row_file_come_by_several_rings) {
   a_folder const folder;
   constexpr std::uint64_t n = 20000, width = 100;
-  std::string const file = (folder.at / "rows.gnt").string();
+  std::string const file = folder.at("rows.gnt").string();
   convert_rows(folder.numbered(width, n), file);
   reader_options several;
   several.rings = 4;
@@ -570,7 +561,7 @@ TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
 TEST(file_rows, that_are_stopped_while_thousands_are_read_leave_nothing) {
   a_folder const folder;
   constexpr std::uint64_t n = 40'000, width = 256;  // a row is a KiB
-  std::string const file = folder.numbered(width, n), pages = (folder.at / "x.gnt").string();
+  std::string const file = folder.numbered(width, n), pages = folder.at("x.gnt").string();
   convert_rows(file, pages, {});
   shared_pool();
   held const before;
@@ -637,7 +628,7 @@ page_file::opener with_faults(std::vector<drive_fault> const& faults, std::share
 TEST(file_rows, of_a_row_file_are_never_wrong_where_bits_are) {
   a_folder const folder;
   constexpr std::uint64_t n = 20000, width = 100;
-  std::string const file = (folder.at / "rows.gnt").string();
+  std::string const file = folder.at("rows.gnt").string();
   convert_rows(folder.numbered(width, n), file);
   using kind = drive_fault::kind;
   std::vector<drive_fault> faults(4);
@@ -675,7 +666,7 @@ TEST(file_rows, of_a_row_file_are_never_wrong_where_bits_are) {
 
 TEST(file_rows, a_wrong_bit_in_a_row_file_names_row_and_page_and_leaves_other_rows_alone) {
   a_folder const folder;
-  std::string const file = (folder.at / "rows.gnt").string();
+  std::string const file = folder.at("rows.gnt").string();
   convert_rows(folder.numbered(128), file);  // 8 rows per page
   std::uint64_t const begin = page_file(file).head().begin(), bad_page = 7;
   {

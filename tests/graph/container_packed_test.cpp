@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "core/random.hpp"
+#include "folder.hpp"
 #include "graph/container.hpp"
 #include "graph/handle.hpp"
 #include "graph/pack.hpp"
@@ -21,15 +21,7 @@ namespace {
 using namespace testing;
 namespace fs = std::filesystem;
 
-struct packed_container : ::testing::Test {
-  fs::path folder;
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "garner_packed.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
+struct packed_container : ::testing::Test, own_folder {
   static graph sample(bool directed, bool weighted) {
     edge_list e;
     e.vertices = 2000;

@@ -17,25 +17,17 @@
 #include "core/device.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "folder.hpp"
 #include "garner/error.hpp"
 #include "memory/budget.hpp"
 
 using namespace garner;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 namespace {
 
-struct container : testing::Test {
-  fs::path folder;
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "garner_container.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-  fs::path at(char const* name) const { return folder / name; }
-};
+struct container : ::testing::Test, garner::testing::own_folder {};
 
 using bytes = std::vector<unsigned char>;
 bytes contents(fs::path const& file) {
@@ -166,7 +158,7 @@ std::string message_of(F&& f, errc code = errc::input) {
     f();
   } catch (error const& e) {
     EXPECT_EQ(e.code(), code) << e.what();
-    EXPECT_THAT(e.what(), testing::Not(HasSubstr("\n")));
+    EXPECT_THAT(e.what(), ::testing::Not(HasSubstr("\n")));
     return e.what();
   }
   return "";
@@ -194,7 +186,7 @@ TEST_F(container, round_trips_keep_every_array_and_every_byte) {
                                   {5000, 5'000'000, 4, u32},              // more than one block, more than one bounce buffer
                                   {700'000, 2'100'000, 8, none, true, true, false, 1}};
   for (auto const& s : shapes) {
-    SCOPED_TRACE(testing::Message() << s.vertices << " vertices, " << s.edges << " edges, ids of " << s.id_bytes);
+    SCOPED_TRACE(::testing::Message() << s.vertices << " vertices, " << s.edges << " edges, ids of " << s.id_bytes);
     graph const g = random_graph(s);
     save_graph(g, at("a.gnr"));
     graph const back = load_graph(at("a.gnr"), everything(g.info));
@@ -207,7 +199,7 @@ TEST_F(container, round_trips_keep_every_array_and_every_byte) {
     expect_same(g, load_graph(at("a.gnr"), how));
     auto const offsets = load_offsets(at("a.gnr"));
     expect_same(g.out.offsets.data(), offsets.data(), g.out.offsets.bytes());
-    if (testing::Test::HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
   }
 }
 

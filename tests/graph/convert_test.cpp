@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <string>
 
 #include "core/fail.hpp"
+#include "folder.hpp"
 #include "graph/build.hpp"
 #include "graph/container.hpp"
 
@@ -17,20 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct converting : testing::Test {
-  fs::path folder;
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "garner_convert.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-  fs::path at(std::string const& name) const { return folder / name; }
-  fs::path file(std::string const& name, std::string const& bytes) const {
-    std::ofstream(at(name), std::ios::binary) << bytes;
-    return at(name);
-  }
-};
+struct converting : ::testing::Test, garner::testing::own_folder {};
 
 TEST_F(converting, a_pipe_is_read_once) {
   int ends[2];
@@ -83,7 +70,7 @@ TEST_F(converting, a_target_that_cannot_be_is_told_in_one_line) {
       ADD_FAILURE() << out;
     } catch (error const& e) {
       EXPECT_EQ(e.code(), errc::io);
-      EXPECT_THAT(e.what(), testing::StartsWith(out.string() + ": "));
+      EXPECT_THAT(e.what(), ::testing::StartsWith(out.string() + ": "));
     } catch (std::exception const& e) {
       ADD_FAILURE() << e.what();
     }

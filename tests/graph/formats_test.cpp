@@ -23,15 +23,16 @@
 
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "folder.hpp"
 #include "garner/error.hpp"
 #include "garner/handle.hpp"
 #include "graph/build.hpp"
 #include "zipped.hpp"
 
 using namespace garner;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using namespace std::string_literals;
 namespace fs = std::filesystem;
 
@@ -147,25 +148,7 @@ struct csr {
   }
 };
 
-struct formats : testing::Test {
-  fs::path folder;
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "garner_formats.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-  fs::path at(std::string const& name) const { return folder / name; }
-  fs::path file(std::string const& name, std::string const& bytes) const {
-    std::ofstream(at(name), std::ios::binary) << bytes;
-    return at(name);
-  }
-  static std::string bytes_of(fs::path const& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {})); }
-};
+struct formats : ::testing::Test, garner::testing::own_folder {};
 
 edge_list random_edges(std::uint64_t n, std::uint64_t m, weight_kind kind, std::uint64_t seed) {
   edge_list list;
@@ -756,11 +739,11 @@ TEST_F(formats, damaged_packed_files_are_named) {
   std::string const g = gz(text), z = zst(text);
   EXPECT_THAT(
       bad("a.el.gz", g.substr(0, g.size() / 2)),
-      testing::MatchesRegex(
+      ::testing::MatchesRegex(
           "the gzip data end in the middle, after [0-9]+ bytes of the file and [0-9]+ bytes of content; it was cut short, fetch it again"));
   EXPECT_THAT(
       bad("a.el.zst", z.substr(0, z.size() / 2)),
-      testing::MatchesRegex(
+      ::testing::MatchesRegex(
           "the zstd data end in the middle, after [0-9]+ bytes of the file and [0-9]+ bytes of content; it was cut short, fetch it again"));
   for (std::size_t n : {g.size() - 1, g.size() - 8, std::size_t{2}, std::size_t{10}})
     EXPECT_THAT(bad("b.el.gz", g.substr(0, n)), HasSubstr("end in the middle")) << n;
@@ -799,7 +782,7 @@ TEST_F(formats, reading_can_be_interrupted) {
                       }),
               HasSubstr("interrupted"));
   clear_interrupt();
-  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(files(), 1);
 }
 
 TEST_F(formats, waiting_for_a_pipe_can_be_interrupted) {
@@ -940,7 +923,7 @@ TEST_F(formats, what_cannot_be_written_is_refused_and_leaves_nothing) {
   EXPECT_EQ(refused(real, "g.wsg", wsg), ": the weights are f32 and a .wsg holds whole numbers; write a .wel or .mtx");
   EXPECT_EQ(refused(real, "g.bel", bel), ": the weights are f32 and a .bel holds whole numbers; write a .wel or .mtx");
   EXPECT_EQ(refused(large, "g.wsg", wsg), ": weight 4294967295 is beyond the 2147483647 of a .wsg; write a .wel or .mtx");
-  EXPECT_EQ(files(), 0u);
+  EXPECT_EQ(files(), 0);
   EXPECT_THAT(write_edges(large.view, at("g.el"), el),
               ElementsAre(at("g.el").string() + ": a .el has no weights; those of the graph are left out"));
   write_edges(large.view, at("g.bel"), bel);
@@ -964,7 +947,7 @@ TEST_F(formats, a_full_disk_leaves_no_half_file) {
     }
     std::_Exit(2);
   };
-  EXPECT_EXIT(in_child(), testing::ExitedWithCode(0), "writing failed at byte");
+  EXPECT_EXIT(in_child(), ::testing::ExitedWithCode(0), "writing failed at byte");
 }
 
 TEST_F(formats, of_a_bel_no_file_appears_before_all_are_safe) {
@@ -976,10 +959,10 @@ TEST_F(formats, of_a_bel_no_file_appears_before_all_are_safe) {
       EXPECT_THROW(write_edges(c.view, at("g.bel"), file_format::bel), error);
       fault_at = 0;
       clear_interrupt();
-      EXPECT_EQ(files(), 0u) << at_call;
+      EXPECT_EQ(files(), 0) << at_call;
     }
   write_edges(c.view, at("g.bel"), file_format::bel);
-  EXPECT_EQ(files(), 3u);
+  EXPECT_EQ(files(), 3);
 }
 
 // A file that is truncated or grows between open and the end of reading never gives a smaller graph.
@@ -1366,7 +1349,7 @@ struct real_file {
   bool weighted;
   std::size_t notes;
 };
-class real_graphs : public testing::TestWithParam<real_file> {};
+class real_graphs : public ::testing::TestWithParam<real_file> {};
 }  // namespace
 
 TEST_P(real_graphs, have_their_known_number_of_arcs) {
@@ -1381,16 +1364,16 @@ TEST_P(real_graphs, have_their_known_number_of_arcs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(shared_data, real_graphs,
-                         testing::Values(real_file{"soc-Epinions1/soc-Epinions1.txt.gz", 0, 508837, false, 0},
-                                         real_file{"web-NotreDame/web-NotreDame.txt.gz", 0, 1497134, false, 0},
-                                         real_file{"wiki-Vote/wiki-Vote.txt", 0, 103689, false, 0},
-                                         real_file{"email-Enron/email-Enron.txt", 1, 367662, false, 0},
-                                         real_file{"email-Enron/email-Enron.txt", 0, 367663, false, 1},
-                                         real_file{"facebook_combined/facebook_combined.txt", 1, 88234, false, 0},
-                                         real_file{"facebook_combined/facebook_combined.txt", 0, 88235, false, 1},
-                                         real_file{"gnn-amazon_photo/amazon_photo.edges.txt.zst", 0, 119081, false, 0},
-                                         real_file{"gnn-tolokers/tolokers.edges.txt.zst", 0, 519000, false, 0},
-                                         real_file{"USA-road-d.NY/USA-road-d.NY.gr.zst", 0, 730100, true, 0}),
+                         ::testing::Values(real_file{"soc-Epinions1/soc-Epinions1.txt.gz", 0, 508837, false, 0},
+                                           real_file{"web-NotreDame/web-NotreDame.txt.gz", 0, 1497134, false, 0},
+                                           real_file{"wiki-Vote/wiki-Vote.txt", 0, 103689, false, 0},
+                                           real_file{"email-Enron/email-Enron.txt", 1, 367662, false, 0},
+                                           real_file{"email-Enron/email-Enron.txt", 0, 367663, false, 1},
+                                           real_file{"facebook_combined/facebook_combined.txt", 1, 88234, false, 0},
+                                           real_file{"facebook_combined/facebook_combined.txt", 0, 88235, false, 1},
+                                           real_file{"gnn-amazon_photo/amazon_photo.edges.txt.zst", 0, 119081, false, 0},
+                                           real_file{"gnn-tolokers/tolokers.edges.txt.zst", 0, 519000, false, 0},
+                                           real_file{"USA-road-d.NY/USA-road-d.NY.gr.zst", 0, 730100, true, 0}),
                          [](auto const& info) {
                            std::string name;
                            for (char const c : fs::path(info.param.path).filename().string())

@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <map>
 #include <sstream>
 
 #include "core/random.hpp"
 #include "files/npy.hpp"
+#include "folder.hpp"
 #include "graph/arrays.hpp"
 #include "graph/container.hpp"
 #include "graph/data_set.hpp"
@@ -142,16 +142,7 @@ TEST(relation, an_arc_beyond_a_bound_is_found_in_plain_and_packed_lists_and_in_a
 
 // --- folders -----------------------------------------------------------------------------------------------------------------------------
 
-struct hetero : ::testing::Test {
-  fs::path folder;
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "garner_hetero.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-  fs::path at(std::string const& name) const { return folder / name; }
-
+struct hetero : ::testing::Test, testing::own_folder {
   // Compressed if the name ends in .gz.
   void put(std::string const& name, std::string const& bytes) const {
     fs::create_directories(at(name).parent_path());

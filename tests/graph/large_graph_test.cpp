@@ -15,6 +15,7 @@
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "folder.hpp"
 #include "graph/arc_sorter.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
@@ -38,23 +39,13 @@ std::string bytes_of(fs::path const& file) {
   return all.str();
 }
 
-class large : public ::testing::Test {
+// Each of a thousand files waits for its disk; files in memory do not.
+class large : public ::testing::Test, protected testing::own_folder {
  protected:
-  void SetUp() override {
-    // Each of a thousand files waits for its disk; files in memory do not.
-    bool const memory = ::access("/dev/shm", W_OK) == 0;
-    std::string name = ((memory ? fs::path("/dev/shm") : fs::temp_directory_path()) / "garner_large.XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  fs::path at(std::string const& name) const { return folder_ / name; }
-  fs::path file(std::string const& name, std::string const& content) const {
-    std::ofstream(at(name), std::ios::binary) << content;
-    return at(name);
-  }
+  large() : own_folder(::access("/dev/shm", W_OK) == 0 ? fs::path("/dev/shm") : fs::temp_directory_path()) {}
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (auto const& e : fs::directory_iterator(folder_)) all.push_back(e.path().filename());
+    for (auto const& e : fs::directory_iterator(folder)) all.push_back(e.path().filename());
     return all;
   }
 
@@ -161,7 +152,6 @@ class large : public ::testing::Test {
     return "";
   }
 
-  fs::path folder_;
   std::uint64_t runs_ = 0, passes_ = 0;
 };
 
@@ -319,7 +309,7 @@ TEST_F(large, a_folder_that_is_none_and_a_full_disk_are_told) {
   o.large.scratch = at("none");
   EXPECT_THAT(refusal(errc::io, [&] { convert(at("g.el"), at("g.gnr"), o); }),
               HasSubstr("a file to sort in cannot be made there: No such file or directory; name a folder of yours with --scratch"));
-  scratch_folder there(folder_);
+  scratch_folder there(folder);
   EXPECT_THAT(refusal(errc::io, [&] { there.expect(std::uint64_t{1} << 60); }),
               HasSubstr("sorting needs about 1152921504606846976 bytes of disk there and "));
   // A file size limit emulates a full disk.
@@ -386,8 +376,8 @@ TEST_F(sorter, equal_keys_keep_their_order) {
   executor x({device_kind::cpu, 0});
   for (std::uint64_t const distinct : {1, 3, 1000})
     for (std::uint64_t const bytes : {2048, 20000, 1 << 20}) {
-      scratch_folder folder(folder_);
-      arc_sorter s(x, folder, true, bytes);
+      scratch_folder scratch(folder);
+      arc_sorter s(x, scratch, true, bytes);
       std::vector<std::pair<std::uint64_t, std::uint32_t>> all;
       for (std::uint32_t i = 0; i < 5000; ++i) {
         std::uint64_t const key = random_bits(3, 0, i) % distinct;
@@ -413,8 +403,8 @@ TEST_F(sorter, equal_keys_keep_their_order) {
 // Consecutive runs are passed on unchanged, and merged input frees its disk space.
 TEST_F(sorter, keys_that_come_in_order_take_one_pass_of_disk) {
   executor x({device_kind::cpu, 0});
-  scratch_folder folder(folder_);
-  arc_sorter s(x, folder, false, 4096);
+  scratch_folder scratch(folder);
+  arc_sorter s(x, scratch, false, 4096);
   std::vector<std::uint64_t> keys(1 << 16);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i;
   s.add(keys, {});
@@ -425,7 +415,7 @@ TEST_F(sorter, keys_that_come_in_order_take_one_pass_of_disk) {
   });
   EXPECT_EQ(next, keys.size());
   EXPECT_GT(s.passes(), 1u);
-  EXPECT_LT(folder.peak(), keys.size() * 8 * 2);
+  EXPECT_LT(scratch.peak(), keys.size() * 8 * 2);
 }
 
 }  // namespace

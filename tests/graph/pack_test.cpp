@@ -8,7 +8,7 @@
 
 #include "core/exec.hpp"
 #include "core/random.hpp"
-#include "graph/generate.hpp"
+#include "generated.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -112,12 +112,10 @@ TEST(pack, more_blocks_than_a_group_holds) {
 }
 
 TEST(pack, a_kronecker_graph_shrinks) {
-  executor here({device_kind::cpu, 0});
   generate_options gen;
   gen.scale = 14;
   gen.build.random_weights = build_options::weight_options{weight_kind::u32, 8, 72, 1};
-  build_report report;
-  graph g = generate(here, gen, report);
+  graph g = generated(gen);
   std::uint64_t const plain = g.out.targets.bytes(), plain_weights = g.out.weights.bytes();
   pack(g);
   EXPECT_TRUE(g.info.compressed);

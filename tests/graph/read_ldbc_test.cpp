@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "folder.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
 #include "graph/formats.hpp"
@@ -118,18 +119,8 @@ TEST(read_ldbc, blocks_of_any_size_give_the_same) {
   }
 }
 
-class ldbc_files : public ::testing::Test {
+class ldbc_files : public ::testing::Test, protected own_folder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "garner-ldbc-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  fs::path at(std::string const& name) const { return folder_ / name; }
   void write(std::string const& name, std::string const& text) const { std::ofstream(at(name), std::ios::binary) << text; }
   graph converted(std::string const& in, build_options const& build = {}) const {
     convert_options options;
@@ -144,9 +135,6 @@ class ldbc_files : public ::testing::Test {
     for (std::uint64_t v = 0; v < g.info.vertices; ++v) all.push_back(g.user_id(v));
     return all;
   }
-
- private:
-  fs::path folder_;
 };
 
 TEST_F(ldbc_files, one_finds_the_others) {

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <deque>
-#include <filesystem>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
 
 #include "core/random.hpp"
+#include "folder.hpp"
 #include "garner/error.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
@@ -417,23 +416,18 @@ TEST(reorder, names) {
   EXPECT_EQ(code, errc::usage);
 }
 
-class reorder_files : public ::testing::Test {
- protected:
-  void SetUp() override { std::filesystem::create_directories(at); }
-  void TearDown() override { std::filesystem::remove_all(at); }
-  std::filesystem::path const at = std::filesystem::temp_directory_path() / ("garner_reorder_" + std::to_string(::getpid()));
-};
+struct reorder_files : ::testing::Test, own_folder {};
 
 TEST_F(reorder_files, there_and_back) {
   for (shape const& s : shapes) {
     graph const g = ordered(make(s), vertex_order::bfs);
-    save_graph(g, at / "g.gnr");
-    check_container(at / "g.gnr");
+    save_graph(g, at("g.gnr"));
+    check_container(at("g.gnr"));
     load_options all;
     all.in_edges = g.info.in_edges;
     all.weights = g.info.weights != weight_kind::none;
-    expect_same_bytes(load_graph(at / "g.gnr", all), g);
-    EXPECT_EQ(read_header(at / "g.gnr").sections.back().name, "by id");
+    expect_same_bytes(load_graph(at("g.gnr"), all), g);
+    EXPECT_EQ(read_header(at("g.gnr")).sections.back().name, "by id");
   }
 }
 
@@ -441,16 +435,16 @@ TEST_F(reorder_files, converted_again) {
   for (shape const& s : shapes) {
     SCOPED_TRACE(s.name);
     graph const plain = make(s), g = ordered(plain, vertex_order::degree);
-    save_graph(g, at / "g.gnr");
+    save_graph(g, at("g.gnr"));
     // Other id bytes: rebuilt, in the same order.
     convert_options other;
     other.build.id_bytes = 12 - s.id_bytes;
-    convert(at / "g.gnr", at / "other.gnr", other);
-    check_container(at / "other.gnr");
+    convert(at("g.gnr"), at("other.gnr"), other);
+    check_container(at("other.gnr"));
     load_options all;
     all.in_edges = g.info.in_edges;
     all.weights = g.info.weights != weight_kind::none;
-    graph const wide = load_graph(at / "other.gnr", all);
+    graph const wide = load_graph(at("other.gnr"), all);
     EXPECT_EQ(wide.info.order, vertex_order::degree);
     EXPECT_EQ(ids_of(wide), ids_of(g));
     EXPECT_EQ(arcs_of(wide, wide.out), arcs_of(plain, plain.out));
@@ -458,8 +452,8 @@ TEST_F(reorder_files, converted_again) {
     // Another numbering: the order is that of the ids again.
     convert_options compact;
     compact.build.numbering = build_options::ids::compact;
-    convert(at / "g.gnr", at / "compact.gnr", compact);
-    graph const again = load_graph(at / "compact.gnr", all);
+    convert(at("g.gnr"), at("compact.gnr"), compact);
+    graph const again = load_graph(at("compact.gnr"), all);
     EXPECT_EQ(again.info.order, vertex_order::natural);
     EXPECT_EQ(arcs_of(again, again.out), arcs_of(plain, plain.out));
   }

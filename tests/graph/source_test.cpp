@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <cstring>
 #include <filesystem>
 
 #include "core/random.hpp"
+#include "folder.hpp"
 #include "garner/algorithms.hpp"
-#include "graph/generate.hpp"
+#include "generated.hpp"
 #include "graph/pack.hpp"
 #include "graph/transpose.hpp"
 #include "support.hpp"
@@ -20,15 +20,7 @@ namespace {
 using namespace testing;
 namespace fs = std::filesystem;
 
-struct sources : ::testing::Test {
-  fs::path folder;
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "garner_source.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-};
+struct sources : ::testing::Test, own_folder {};
 
 struct shape {
   std::uint32_t id_bytes = 4;
@@ -52,15 +44,15 @@ graph directed(shape const& s, bool in_edges) {
   build_report report;
   return build_graph(std::move(e), o, report);
 }
-std::vector<std::uint8_t> bytes_of(memory_block const& b) {
+std::vector<std::uint8_t> contents_of(memory_block const& b) {
   auto const* const p = static_cast<std::uint8_t const*>(b.data());
   return {p, p + b.bytes()};
 }
 void expect_same_in_lists(graph const& a, graph const& b) {
   EXPECT_TRUE(a.info.in_edges && b.info.in_edges);
   EXPECT_TRUE(std::equal(a.in.offsets.begin(), a.in.offsets.end(), b.in.offsets.begin(), b.in.offsets.end()));
-  EXPECT_EQ(bytes_of(a.in.targets), bytes_of(b.in.targets));
-  EXPECT_EQ(bytes_of(a.in.weights), bytes_of(b.in.weights));
+  EXPECT_EQ(contents_of(a.in.targets), contents_of(b.in.targets));
+  EXPECT_EQ(contents_of(a.in.weights), contents_of(b.in.weights));
 }
 
 TEST_F(sources, in_lists_are_those_that_building_makes) {
@@ -111,9 +103,7 @@ TEST_F(sources, names_stand_for_generated_graphs) {
     how.kind = kind;
     how.scale = kind == generator::kron ? 8 : kind == generator::uniform ? 7 : 9;
     how.edge_factor = factor;
-    executor x({device_kind::cpu, 0});
-    build_report report;
-    graph const g = generate(x, how, report);
+    graph const g = generated(how);
     graph_source from(name);
     EXPECT_TRUE(from.is_generated());
     EXPECT_EQ(from.info().edges, g.info.edges);
@@ -121,7 +111,7 @@ TEST_F(sources, names_stand_for_generated_graphs) {
     graph const named = from.load({});
     EXPECT_EQ(named.name, name);
     EXPECT_EQ(named.info.vertices, g.info.vertices);
-    EXPECT_EQ(bytes_of(named.out.targets), bytes_of(g.out.targets));
+    EXPECT_EQ(contents_of(named.out.targets), contents_of(g.out.targets));
     EXPECT_EQ(open_graph(name).info().edges, g.info.edges);
   }
 }

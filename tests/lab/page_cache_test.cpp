@@ -3,12 +3,12 @@
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "core/random.hpp"
 #include "features/row_file.hpp"
 #include "files/npy_head.hpp"
+#include "folder.hpp"
 #include "garner/features.hpp"
 #include "lab/drives/simulated.hpp"
 #include "support.hpp"
@@ -28,15 +28,8 @@ std::string row(std::uint64_t r, std::uint64_t bytes) {
   return all;
 }
 
-class page_cache_at : public at_place {
+class page_cache_at : public at_place, protected own_folder {
  protected:
-  void SetUp() override {
-    at_place::SetUp();
-    std::string name = (std::filesystem::temp_directory_path() / "garner_page_cache.XXXXXX").string();
-    ASSERT_TRUE(::mkdtemp(name.data()));
-    folder = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
   std::string table(std::uint64_t rows, std::uint64_t row_bytes) const {
     std::string const name = folder / fmt::format("{}x{}.npy", rows, row_bytes);
     std::ofstream out(name, std::ios::binary);
@@ -79,7 +72,6 @@ class page_cache_at : public at_place {
           std::memcmp(got.data() + i * view.row_bytes, row(static_cast<std::uint64_t>(ids[i]), view.row_bytes).data(), view.row_bytes), 0)
           << i << ", of id " << ids[i];
   }
-  std::filesystem::path folder;
 };
 GARNER_AT_EVERY_PLACE(page_cache_at);
 

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
-#include <array>
 #include <cstring>
 #include <memory>
 #include <string>

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
-#include <numeric>
 
 #include "core/lease.hpp"
 #include "core/recording.hpp"

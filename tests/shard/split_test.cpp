@@ -1,7 +1,6 @@
 // Parts, their adjacency and the rows they need of each other, against a reference by single edges.
 #include <gmock/gmock.h>
 
-#include <array>
 #include <map>
 #include <set>
 

@@ -9,12 +9,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <random>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "told.hpp"
 

@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "core/fail.hpp"

@@ -1,7 +1,6 @@
 // The thread pool over a read function of the test's own, which does what files rarely do.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>

@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <set>
 #include <thread>
 
 #include "core/device.hpp"
 #include "core/random.hpp"
+#include "folder.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -401,20 +401,15 @@ TEST(contract, a_handle_moves) {
   EXPECT_EQ(a.info().vertices, 260u);
 }
 
-class contract_files : public ::testing::Test {
- protected:
-  void SetUp() override { std::filesystem::create_directories(at); }
-  void TearDown() override { std::filesystem::remove_all(at); }
-  std::filesystem::path const at = std::filesystem::temp_directory_path() / ("garner_contract_" + std::to_string(::getpid()));
-};
+struct contract_files : ::testing::Test, own_folder {};
 
 TEST_F(contract_files, saved_opened_read_and_converted) {
   for (shape const& s : shapes) {
     if (s.edges == 0) continue;  // and so no weights
     SCOPED_TRACE(s.name);
     graph_handle const g = make(s);
-    EXPECT_TRUE(save_graph(reorder_graph(make(s)), at / "g.gnr").empty());
-    graph_handle const opened = open_graph(at / "g.gnr");
+    EXPECT_TRUE(save_graph(reorder_graph(make(s)), at("g.gnr")).empty());
+    graph_handle const opened = open_graph(at("g.gnr"));
     EXPECT_EQ(opened.info().order, vertex_order::degree);
     EXPECT_EQ(opened.info().weights, s.weights);
     EXPECT_EQ(opened.info().in_edges, !s.undirected);
@@ -422,24 +417,24 @@ TEST_F(contract_files, saved_opened_read_and_converted) {
     EXPECT_EQ(components(opened).label, components(g).label);
     open_options bare;
     bare.weights = bare.in_edges = false;
-    EXPECT_EQ(open_graph(at / "g.gnr", bare).info().weights, weight_kind::none);
+    EXPECT_EQ(open_graph(at("g.gnr"), bare).info().weights, weight_kind::none);
     build_options as_it_is;
     as_it_is.undirected = false;
     as_it_is.keep_duplicates = as_it_is.keep_loops = true;
-    save_graph(opened, at / "g.wel");
-    EXPECT_EQ(read_graph(at / "g.wel", as_it_is).info().edges, g.info().edges);
+    save_graph(opened, at("g.wel"));
+    EXPECT_EQ(read_graph(at("g.wel"), as_it_is).info().edges, g.info().edges);
     build_report report;
-    EXPECT_EQ(convert_graph(at / "g.wel", at / "h.gnr", as_it_is, &report).edges, g.info().edges);
+    EXPECT_EQ(convert_graph(at("g.wel"), at("h.gnr"), as_it_is, &report).edges, g.info().edges);
     EXPECT_EQ(report.edges_read, g.info().edges);
   }
   errc code{};
-  error_of([&] { open_graph(at / "missing.gnr"); }, &code);
+  error_of([&] { open_graph(at("missing.gnr")); }, &code);
   EXPECT_EQ(code, errc::io);
-  std::ofstream(at / "text.gnr") << "0 1\n";
-  error_of([&] { open_graph(at / "text.gnr"); }, &code);
+  std::ofstream(at("text.gnr")) << "0 1\n";
+  error_of([&] { open_graph(at("text.gnr")); }, &code);
   EXPECT_EQ(code, errc::input);
-  EXPECT_NE(error_of([&] { read_graph(at / "g.gnr"); }, &code).find("open_graph"), std::string::npos);
-  error_of([&] { save_graph(make(shapes[0]), at / "g.foo"); }, &code);
+  EXPECT_NE(error_of([&] { read_graph(at("g.gnr")); }, &code).find("open_graph"), std::string::npos);
+  error_of([&] { save_graph(make(shapes[0]), at("g.foo")); }, &code);
   EXPECT_EQ(code, errc::usage);
 }
 

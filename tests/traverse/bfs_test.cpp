@@ -8,6 +8,7 @@
 #include "core/random.hpp"
 #include "far/matrix.hpp"
 #include "far/traffic.hpp"
+#include "generated.hpp"
 #include "graph/generate.hpp"
 #include "simulated_runs.hpp"
 #include "support.hpp"
@@ -341,11 +342,7 @@ TEST(bfs_traffic, traced_requests_are_those_of_each_level_s_lists) {
 
 TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
   GARNER_NEEDS_COUNTS();
-  executor here({device_kind::cpu, 0});
-  generate_options gen;
-  gen.scale = 12;
-  build_report report;
-  graph const g = generate(here, gen, report);
+  graph const g = generated(generator::kron, 12);
   bfs_options o;
   o.device = {device_kind::simulated, 0};
   o.variant = bfs_variant::levels;
@@ -360,12 +357,7 @@ TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
 
 TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
   GARNER_NEEDS_COUNTS();
-  executor here({device_kind::cpu, 0});
-  generate_options gen;
-  gen.scale = 12;
-  gen.kind = generator::uniform;
-  build_report report;
-  graph const g = generate(here, gen, report);
+  graph const g = generated(generator::uniform, 12);
   bfs_options o;
   o.device = {device_kind::simulated, 0};
   o.verify = true;
@@ -384,11 +376,7 @@ TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
 
 TEST(bfs_traffic, turning_round_asks_for_a_part_of_the_edges) {
   GARNER_NEEDS_COUNTS();
-  executor here({device_kind::cpu, 0});
-  generate_options gen;
-  gen.scale = 13;
-  build_report report;
-  graph const g = generate(here, gen, report);
+  graph const g = generated(generator::kron, 13);
   bfs_options o;
   o.device = {device_kind::simulated, 0};
   std::uint64_t const source = pick_sources(g, 1, 1)[0];

@@ -2,13 +2,11 @@
 #include "traverse/components.hpp"
 
 #include <array>
-#include <cstring>
-#include <numeric>
-#include <tuple>
 
 #include "core/random.hpp"
 #include "far/matrix.hpp"
 #include "far/traffic.hpp"
+#include "generated.hpp"
 #include "graph/generate.hpp"
 #include "simulated_runs.hpp"
 #include "support.hpp"
@@ -366,11 +364,7 @@ TEST(components_traffic, of_a_round_is_that_of_all_lists) {
 
 TEST(components_traffic, afforest_looks_at_few_edges_and_asks_for_less) {
   GARNER_NEEDS_COUNTS();
-  executor here({device_kind::cpu, 0});
-  generate_options gen;
-  gen.scale = 14;
-  build_report report;
-  graph const g = generate(here, gen, report);
+  graph const g = generated(generator::kron, 14);
   components_options o;
   o.device = {device_kind::simulated, 0};
   o.verify = true;

@@ -5,9 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
-#include "core/random.hpp"
 #include "graph/pack.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
@@ -29,31 +27,10 @@ graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, 
   o.keep_duplicates = seed % 2;
   return hub_graph(seed, 2000, 6000, undirected, kind, o);
 }
-memory_block mapped(memory_block from, execution_device where) {
-  if (where.kind != device_kind::cuda || !from.bytes()) return from;
-  memory_block to(tier::host, from.bytes(), where.index, "edges");
-  std::memcpy(to.data(), from.data(), from.bytes());
-  return to;
-}
-template <class T>
-buffer<T> mapped(buffer<T> from, execution_device where) {
-  if (where.kind != device_kind::cuda || from.empty()) return from;
-  buffer<T> to(tier::host, from.size(), where.index, "edges");
-  std::copy(from.begin(), from.end(), to.begin());
-  return to;
-}
 graph made(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, weight_kind kind, bool packed, execution_device where) {
   graph g = random_graph(seed, id_bytes, undirected, kind);
   if (packed) pack(g);
-  edge_lists& lists = g.out;
-  lists.targets = mapped(std::move(lists.targets), where);
-  lists.weights = mapped(std::move(lists.weights), where);
-  for (packed_array* p : {&lists.packed_targets, &lists.packed_weights}) {
-    p->words = mapped(std::move(p->words), where);
-    p->blocks = mapped(std::move(p->blocks), where);
-    p->groups = mapped(std::move(p->groups), where);
-  }
-  return g;
+  return mapped(std::move(g), where);
 }
 
 // Link traffic of `arcs` edges sent in one round.

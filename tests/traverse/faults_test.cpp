@@ -17,6 +17,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "failing_new.hpp"
+#include "folder.hpp"
 #include "graph/container.hpp"
 #include "graph/formats.hpp"
 #include "graph/handle.hpp"
@@ -24,9 +25,6 @@
 #include "memory/budget.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
-#include "traverse/components.hpp"
-#include "traverse/pagerank.hpp"
-#include "traverse/sssp.hpp"
 
 namespace garner::testing {
 namespace {
@@ -114,17 +112,6 @@ graph_handle sample(int scale = 9) {
   o.build.random_weights = build_options::weight_options{weight_kind::u32, 1, 60, 5};
   return generate_graph(o);
 }
-
-struct folder {
-  fs::path at;
-  folder() {
-    std::string name = (fs::temp_directory_path() / "garner_faults.XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    at = name;
-  }
-  ~folder() { fs::remove_all(at); }
-  std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(at), {})); }
-};
 
 // Functions that make, read and write graphs, into files of their own. `in` holds g.gnr and g.el.
 std::vector<std::pair<char const*, std::function<void(fs::path const&, fs::path const&)>>> const makers = {
@@ -253,11 +240,11 @@ TEST_P(faults, an_interrupt_stops_each_job) {
 GARNER_AT_EVERY_PLACE(faults);
 
 struct files : ::testing::Test {
-  folder in, out;
+  own_folder in, out;
   void SetUp() override {
     graph_handle const g = sample();
-    save_graph(g, in.at / "g.gnr");
-    save_graph(g, in.at / "g.el");
+    save_graph(g, in.folder / "g.gnr");
+    save_graph(g, in.folder / "g.el");
   }
   void TearDown() override {
     host_budget().set_limit(budget::unlimited);
@@ -276,24 +263,24 @@ TEST_F(files, no_half_file_when_memory_runs_out) {
     for (std::uint64_t limit = 0, step = 1 << 12; limit < 1u << 28; limit += step, step += step / 2) {
       host_budget().set_limit(held + limit);
       errc code{};
-      std::string const what = told([&, &run = run] { run(in.at, out.at); }, code);
+      std::string const what = told([&, &run = run] { run(in.folder, out.folder); }, code);
       host_budget().set_limit(budget::unlimited);
       ASSERT_EQ(host_budget().used(), held);
       if (what.empty()) break;
       EXPECT_EQ(code, errc::memory) << what;
-      EXPECT_EQ(out.files(), 0u);
+      EXPECT_EQ(out.files(), 0);
     }
-    fs::remove_all(out.at);
-    fs::create_directory(out.at);
+    fs::remove_all(out.folder);
+    fs::create_directory(out.folder);
     int failed = 0;
     for (std::int64_t k = 0;; k += 1 + k / 20) {
       errc code{};
-      std::string const what = told([&, &run = run] { news_left = k, run(in.at, out.at); }, code, true);
+      std::string const what = told([&, &run = run] { news_left = k, run(in.folder, out.folder); }, code, true);
       bool const over = news_left.exchange(-1) >= 0;
       ASSERT_EQ(host_budget().used(), held) << k;
       if (!what.empty()) {
         EXPECT_TRUE(code == errc::memory || code == errc::io) << what;
-        for (auto const& e : fs::directory_iterator(out.at)) {  // files published before the error are complete
+        for (auto const& e : fs::directory_iterator(out.folder)) {  // files published before the error are complete
           EXPECT_NE(e.path().filename().string()[0], '.') << k << " " << what << ": " << e.path();
           if (e.path().extension() == ".gnr") {
             EXPECT_NO_THROW(open_graph(e.path())) << k << " " << what << ": " << e.path();
@@ -301,8 +288,8 @@ TEST_F(files, no_half_file_when_memory_runs_out) {
         }
         ++failed;
       }
-      fs::remove_all(out.at);
-      fs::create_directory(out.at);
+      fs::remove_all(out.folder);
+      fs::create_directory(out.folder);
       if (over) break;
     }
     EXPECT_GT(failed, 0);
@@ -315,26 +302,26 @@ TEST_F(files, no_half_file_after_an_interrupt) {
     std::uint64_t const held = host_budget().used();
     errc code{};
     request_interrupt();
-    EXPECT_NE(told([&, &run = run] { run(in.at, out.at); }, code), "");
+    EXPECT_NE(told([&, &run = run] { run(in.folder, out.folder); }, code), "");
     EXPECT_EQ(code, errc::interrupted);
     clear_interrupt();
-    EXPECT_EQ(out.files(), 0u);
+    EXPECT_EQ(out.files(), 0);
     for (double us = 50; us < 1e6; us *= 1.7) {
       std::jthread ctrl_c([us] {
         std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
         request_interrupt();
       });
       code = {};
-      std::string const what = told([&, &run = run] { run(in.at, out.at); }, code);
+      std::string const what = told([&, &run = run] { run(in.folder, out.folder); }, code);
       ASSERT_EQ(host_budget().used(), held);
       ctrl_c.join();
       clear_interrupt();
       if (what.empty()) break;
       EXPECT_EQ(code, errc::interrupted) << what;
-      EXPECT_EQ(out.files(), 0u);
+      EXPECT_EQ(out.files(), 0);
     }
-    fs::remove_all(out.at);
-    fs::create_directory(out.at);
+    fs::remove_all(out.folder);
+    fs::create_directory(out.folder);
   }
 }
 
@@ -342,21 +329,21 @@ TEST_F(files, no_half_file_after_an_interrupt) {
 TEST_F(files, an_edge_list_larger_than_its_file_promises) {
   std::string text;
   for (int i = 0; i < 3'000'000; ++i) text += "1 2\n";
-  std::ofstream(in.at / "many.el", std::ios::binary) << text;
-  ASSERT_EQ(std::system(("gzip -1 '" + (in.at / "many.el").string() + "'").c_str()), 0);
-  ASSERT_EQ(std::system(("gzip -k '" + (in.at / "g.el").string() + "'").c_str()), 0);
+  std::ofstream(in.folder / "many.el", std::ios::binary) << text;
+  ASSERT_EQ(std::system(("gzip -1 '" + (in.folder / "many.el").string() + "'").c_str()), 0);
+  ASSERT_EQ(std::system(("gzip -k '" + (in.folder / "g.el").string() + "'").c_str()), 0);
   std::uint64_t const held = host_budget().used();
   for (std::uint64_t const more : {1u << 20, 8u << 20, 40u << 20}) {
     host_budget().set_limit(held + more);
     errc code{};
-    std::string const what = told([&] { read_edges(in.at / "many.el.gz", {}); }, code);
+    std::string const what = told([&] { read_edges(in.folder / "many.el.gz", {}); }, code);
     EXPECT_EQ(code, errc::memory);
     EXPECT_NE(what.find("many.el.gz"), std::string::npos) << what;
     EXPECT_EQ(host_budget().used(), held);
-    EXPECT_FALSE(read_edges(in.at / "g.el.gz", {}).edges.arcs.empty());
+    EXPECT_FALSE(read_edges(in.folder / "g.el.gz", {}).edges.arcs.empty());
   }
   host_budget().set_limit(held + (120u << 20));
-  EXPECT_EQ(read_edges(in.at / "many.el.gz", {}).edges.arcs.size(), 3'000'000u);
+  EXPECT_EQ(read_edges(in.folder / "many.el.gz", {}).edges.arcs.size(), 3'000'000u);
   EXPECT_EQ(host_budget().used(), held);
 }
 
@@ -396,9 +383,9 @@ TEST(sorting, can_be_interrupted) {
 // Compressed adjacency from a file with unverified checksums: everything that a reader relies on is checked in any case. A damaged file is
 // an error, or a graph of other edges, on which all algorithms end.
 TEST_F(files, damaged_packed_lists_without_checksums) {
-  graph packed = graph_access::take(open_graph(in.at / "g.gnr"));
+  graph packed = graph_access::take(open_graph(in.folder / "g.gnr"));
   pack(packed);
-  fs::path const file = out.at / "p.gnr", bad = out.at / "bad.gnr";
+  fs::path const file = out.folder / "p.gnr", bad = out.folder / "bad.gnr";
   save_graph(packed, file);
   std::ifstream stream(file, std::ios::binary);
   std::vector<char> const all{std::istreambuf_iterator<char>(stream), {}};
@@ -431,11 +418,11 @@ TEST_F(files, damaged_packed_lists_without_checksums) {
 // A file with one-directional edges that its header calls undirected: only the certificate detects it. It reports a defect of Garner's only
 // if the file was checked.
 TEST_F(files, a_damaged_file_that_nobody_checked_is_no_defect) {
-  graph g = graph_access::take(open_graph(in.at / "g.gnr"));
+  graph g = graph_access::take(open_graph(in.folder / "g.gnr"));
   ASSERT_TRUE(g.checked);
   auto* const targets = static_cast<std::uint32_t*>(g.out.targets.data());
   for (std::uint64_t i = 0; i < g.info.edges; ++i) targets[i] = std::min(targets[i] + 1, static_cast<std::uint32_t>(g.info.vertices) - 1);
-  fs::path const bad = out.at / "bad.gnr";
+  fs::path const bad = out.folder / "bad.gnr";
   save_graph(g, bad);
   for (bool const check : {true, false}) {
     open_options how;
@@ -460,18 +447,18 @@ TEST_F(files, a_damaged_file_that_nobody_checked_is_no_defect) {
 
 // A loaded graph is Garner's own: a file that is corrupted, truncated or removed afterwards changes nothing.
 TEST_F(files, a_container_spoilt_after_it_was_loaded) {
-  graph_handle const g = open_graph(in.at / "g.gnr");
+  graph_handle const g = open_graph(in.folder / "g.gnr");
   std::vector<std::uint64_t> want;
   for (task const& t : jobs) want.push_back(t.run(g, {}));
   {
-    std::fstream file(in.at / "g.gnr", std::ios::binary | std::ios::in | std::ios::out);
+    std::fstream file(in.folder / "g.gnr", std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(4096);
     file << std::string(100'000, '\xff');
   }
-  fs::resize_file(in.at / "g.gnr", 5000);
+  fs::resize_file(in.folder / "g.gnr", 5000);
   for (std::size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(jobs[i].run(g, {}), want[i]) << jobs[i].name;
   errc code{};
-  EXPECT_NE(told([&] { open_graph(in.at / "g.gnr"); }, code), "");
+  EXPECT_NE(told([&] { open_graph(in.folder / "g.gnr"); }, code), "");
   EXPECT_EQ(code, errc::input);
 }
 

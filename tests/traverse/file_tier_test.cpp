@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <cstring>
 #include <fstream>
 #include <thread>
 
 #include "core/random.hpp"
+#include "generated.hpp"
 #include "graph/container.hpp"
 #include "graph/generate.hpp"
 #include "graph/list_file.hpp"
@@ -237,11 +237,7 @@ TEST_P(file_tier_at, sssp) {
 
 TEST_F(file_tier, small_graphs_and_graphs_in_another_order) {
   for (generator kind : {generator::kron, generator::web, generator::uniform}) {
-    generate_options made;
-    made.kind = kind, made.scale = 12;
-    executor x({device_kind::cpu, 0});
-    build_report report;
-    graph g = generate(x, made, report);
+    graph g = generated(kind, 12);
     std::string const file = saved(g);
     graph const near = load(file, {}, tier::host), far = load(file, {}, tier::file, small_window);
     bfs_options o;
@@ -341,13 +337,7 @@ TEST_F(file_tier, windows_keep_to_the_host_budget) {
 
 struct sparing : file_tier_at {
   static constexpr std::uint64_t kept_near = 1u << 20;  // space for the file's best neighbors on a device
-  static graph kron(unsigned scale) {
-    generate_options made;
-    made.scale = scale;
-    executor x({device_kind::cpu, 0});
-    build_report report;
-    return generate(x, made, report);
-  }
+  static graph kron(unsigned scale) { return generated(generator::kron, scale); }
   // Reads of one verified search.
   bfs_run searched(graph const& far, graph const& near, std::uint64_t source, std::optional<std::uint32_t> cached = {}) {
     bfs_options o = options<bfs_options>(), at_home = o;
@@ -604,11 +594,7 @@ struct file_faults : file_tier {
   std::string file;
   void SetUp() override {
     file_tier::SetUp();
-    generate_options made;
-    made.scale = 13;
-    executor x({device_kind::cpu, 0});
-    build_report report;
-    file = saved(generate(x, made, report));
+    file = saved(generated(generator::kron, 13));
   }
   graph with(std::vector<drive_fault> faults, bool check = true) const {
     return load(file, {}, tier::file, small_window, simulate({holding_it(file, std::move(faults))}), check);

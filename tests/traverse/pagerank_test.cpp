@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "core/random.hpp"
 #include "far/matrix.hpp"
 #include "far/traffic.hpp"
+#include "generated.hpp"
 #include "graph/generate.hpp"
 #include "simulated_runs.hpp"
 #include "support.hpp"
@@ -444,11 +444,7 @@ TEST(pagerank_traffic, a_simulated_push_is_that_of_all_lists) {
 }
 
 TEST(pagerank_places, agree) {
-  executor here({device_kind::cpu, 0});
-  generate_options gen;
-  gen.scale = 12;
-  build_report report;
-  graph const g = generate(here, gen, report);
+  graph const g = generated(generator::kron, 12);
   pagerank_options o;
   o.iterations = 15;
   pagerank_job host(g, o);

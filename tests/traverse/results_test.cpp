@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
 
+#include "folder.hpp"
 #include "garner/bfs.hpp"
 #include "graph/input_stream.hpp"
 #include "support.hpp"
@@ -28,18 +28,8 @@ using ::testing::UnorderedElementsAre;
 constexpr std::uint64_t nobody = ~std::uint64_t{0};
 constexpr float infinite = std::numeric_limits<float>::infinity();
 
-class results : public ::testing::Test {
+class results : public ::testing::Test, protected own_folder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "garner-results-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  fs::path at(std::string const& name) const { return folder_ / name; }
   result_target to(std::string const& name) const { return {at(name), result_format_of(name)}; }
   static std::string read(fs::path const& file) {
     std::ifstream in(file, std::ios::binary);
@@ -49,7 +39,7 @@ class results : public ::testing::Test {
   }
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (auto const& e : fs::directory_iterator(folder_)) all.push_back(e.path().filename().string());
+    for (auto const& e : fs::directory_iterator(folder)) all.push_back(e.path().filename().string());
     return all;
   }
   // The elements of a numpy array, after a check of its header.
@@ -91,9 +81,6 @@ class results : public ::testing::Test {
   std::vector<std::uint32_t> const depth_{2, 1, unreached, 0};
   std::vector<std::uint64_t> const parent_{1, 3, nobody, 3}, whole_{9, 4, nobody, 0}, label_{0, 0, 2, 0};
   std::vector<float> const real_{0.1F, 3e-7F, infinite, 0}, rank_{0.25F, 1e-9F, 0.125F, 0.625F};
-
- private:
-  fs::path folder_;
 };
 
 TEST_F(results, formats_are_told_by_ending_or_name) {

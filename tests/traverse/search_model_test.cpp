@@ -2,11 +2,9 @@
 #include "traverse/search_model.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "far/traffic.hpp"
 #include "generated.hpp"
-#include "graph/generate.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
 

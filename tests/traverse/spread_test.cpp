@@ -2,8 +2,6 @@
 // device (PageRank bit for bit), which other tests compare with serial references; rejected options, and failures of shards.
 #include "traverse/spread.hpp"
 
-#include <numeric>
-
 #include "core/random.hpp"
 #include "graph/handle.hpp"
 #include "graph/pack.hpp"

@@ -1,14 +1,13 @@
 // Shortest paths on every device, access, id width, weight type and variant against Dijkstra: equal distances, parents on shortest paths.
 #include "traverse/sssp.hpp"
 
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <tuple>
 
 #include "core/random.hpp"
 #include "far/traffic.hpp"
+#include "generated.hpp"
 #include "graph/generate.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
@@ -385,12 +384,10 @@ TEST(sssp_traffic, of_the_first_round_is_the_closed_form) {
 
 TEST(sssp_traffic, near_far_reads_less_than_bellman_ford) {
   GARNER_NEEDS_COUNTS();
-  executor here({device_kind::cpu, 0});
   generate_options gen;
   gen.scale = 12;
   gen.build.random_weights = build_options::weight_options{};
-  build_report report;
-  graph const g = generate(here, gen, report);
+  graph const g = generated(gen);
   sssp_options o;
   o.device = {device_kind::simulated, 0};
   std::uint64_t const source = pick_sources(g, 1, 1)[0];
