@@ -25,17 +25,8 @@ struct components_arguments : cli::job_arguments {
 };
 
 char const* name_of(components_phase::kind what) {
-  switch (what) {
-    case components_phase::kind::round:
-      return "round";
-    case components_phase::kind::first_neighbors:
-      return "first neighbors";
-    case components_phase::kind::remaining:
-      return "remaining";
-    case components_phase::kind::all:
-      return "all";
-  }
-  return "";
+  constexpr char const* names[] = {"round", "first neighbors", "remaining", "all"};
+  return names[static_cast<std::size_t>(what)];
 }
 
 json to_json(components_run const& r, job_ground const& at) {

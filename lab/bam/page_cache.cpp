@@ -1,8 +1,8 @@
 #include "lab/bam/page_cache.hpp"
 
 #include <algorithm>
-#include <chrono>
 
+#include "core/clock.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/primitives.hpp"
@@ -276,7 +276,7 @@ bool page_cache::gather(executor& x, void* out, gather_how how, stop_check const
   if (entered_.empty()) fail(errc::internal, "a gather of a mini-batch that has not entered");
   batch& b = entered_.front();
   if (b.rows) {
-    auto const clock = std::chrono::steady_clock::now();
+    auto const clock = steady::now();
     try {
       if (!bring(x, b, stopped, told)) {
         forget();
@@ -289,7 +289,7 @@ bool page_cache::gather(executor& x, void* out, gather_how how, stop_check const
       }
       throw;
     }
-    told.waited_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
+    told.waited_ms += ms_since(clock);
     told.rows += b.rows;
     row_view from;
     from.rows = b.rows, from.row_bytes = table_.row_bytes;

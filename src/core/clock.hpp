@@ -5,6 +5,9 @@
 namespace garner {
 
 using steady = std::chrono::steady_clock;
-inline double ms_since(steady::time_point begun) { return std::chrono::duration<double, std::milli>(steady::now() - begun).count(); }
+inline double ms_between(steady::time_point from, steady::time_point to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+inline double ms_since(steady::time_point begun) { return ms_between(begun, steady::now()); }
 
 }  // namespace garner

@@ -1,23 +1,10 @@
 #include "garner/device.hpp"
 
-#include <array>
 #include <charconv>
 
-#include "core/fail.hpp"
+#include "core/words.hpp"
 
 namespace garner {
-
-namespace {
-constexpr std::array<std::string_view, 5> tier_names{"device", "peer", "host", "managed", "file"};
-constexpr std::array<std::string_view, 6> access_names{"strided", "merged", "aligned", "bulk", "paged", "copied"};
-
-template <class Enum, std::size_t N>
-Enum parse_name(std::array<std::string_view, N> const& names, std::string_view text, char const* what, char const* choices) {
-  for (std::size_t i = 0; i < N; ++i)
-    if (names[i] == text) return static_cast<Enum>(i);
-  fail(errc::usage, "'{}' is not a known {}; use one of {}", text, what, choices);
-}
-}  // namespace
 
 std::string to_string(execution_device where) {
   switch (where.kind) {
@@ -30,8 +17,6 @@ std::string to_string(execution_device where) {
   }
   return as_error([&] { return fmt::format("cuda:{}", where.index); });
 }
-std::string_view to_string(tier t) { return tier_names[static_cast<std::size_t>(t)]; }
-std::string_view to_string(access_mode a) { return access_names[static_cast<std::size_t>(a)]; }
 
 execution_device parse_device(std::string_view text) {
   if (text == "cpu" || text == "host") return {device_kind::cpu, 0};
@@ -45,9 +30,14 @@ execution_device parse_device(std::string_view text) {
   }
   fail(errc::usage, "'{}' is not a device; use cpu, cuda, cuda:N or simulated", text);
 }
-tier parse_tier(std::string_view text) { return parse_name<tier>(tier_names, text, "tier", "device, peer, host, managed, file"); }
-access_mode parse_access(std::string_view text) {
-  return parse_name<access_mode>(access_names, text, "access", "strided, merged, aligned, paged, copied");
-}
+
+constexpr word_table<tier> tiers{"'{text}' is not a known tier; use one of {a_b}", {"device", "peer", "host", "managed", "file"}};
+std::string_view to_string(tier value) { return tiers[value]; }
+tier parse_tier(std::string_view text) { return tiers.parse(text); }
+
+constexpr word_table<access_mode> access_modes{"'{text}' is not a known access; use one of strided, merged, aligned, paged, copied",
+                                               {"strided", "merged", "aligned", "bulk", "paged", "copied"}};
+std::string_view to_string(access_mode value) { return access_modes[value]; }
+access_mode parse_access(std::string_view text) { return access_modes.parse(text); }
 
 }  // namespace garner

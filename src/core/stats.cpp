@@ -61,11 +61,4 @@ std::vector<counter_value> counter_values() {
   return all;
 }
 
-void reset_stats() {
-  registry& r = the_registry();
-  std::lock_guard const hold(r.mutex);
-  for (counter* c : r.counters) c->reset();
-  r.phases.clear();
-}
-
 }  // namespace garner

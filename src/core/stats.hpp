@@ -16,7 +16,6 @@ class counter {
   explicit counter(char const* name);  // a literal; lives as long as the program
   void add(std::uint64_t n = 1) { value_.fetch_add(n, std::memory_order_relaxed); }
   std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
-  void reset() { value_.store(0, std::memory_order_relaxed); }
   char const* name() const { return name_; }
 
  private:
@@ -47,6 +46,5 @@ struct counter_value {
 };
 std::vector<phase_total> phase_totals();      // by name
 std::vector<counter_value> counter_values();  // by name, those that are not zero
-void reset_stats();
 
 }  // namespace garner

@@ -1,7 +1,6 @@
 #include "features/cache_plan.hpp"
 
 #include <cmath>
-#include <numeric>
 
 #include "core/fail.hpp"
 
@@ -208,43 +207,6 @@ std::vector<std::uint32_t> cache_plan::victims(std::uint64_t wanted) const {
   }
   found.insert(found.end(), equals.begin(), equals.end());
   return found;
-}
-
-// --- a trace -----------------------------------------------------------------------------------------------------------------------------
-cache_run simulate_cache(std::span<std::vector<std::uint64_t> const> trace, cache_question const& q) {
-  if (q.window >= cache_plan::most_ahead)
-    fail(errc::usage, "a window of {} mini-batches: use 0 to {}", q.window, cache_plan::most_ahead - 1);
-  std::vector<bool> constant;
-  if (q.constant_rows) {
-    if (q.scores.empty()) fail(errc::usage, "rows that stay in host memory are the hottest by score; give scores");
-    std::vector<std::uint64_t> rows(q.scores.size());
-    std::iota(rows.begin(), rows.end(), std::uint64_t{0});
-    auto const kept = rows.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(q.constant_rows, rows.size()));
-    std::nth_element(rows.begin(), kept, rows.end(),
-                     [&](std::uint64_t a, std::uint64_t b) { return q.scores[a] != q.scores[b] ? q.scores[a] > q.scores[b] : a < b; });
-    constant.resize(rows.size());
-    for (auto row = rows.begin(); row != kept; ++row) constant[*row] = true;
-  }
-  cache_plan plan(q.slots, q.policy, q.scores);
-  cache_run run;
-  run.metadata_bytes = plan.metadata_bytes();
-  auto const one = [&] {
-    cache_plan::step const s = plan.next();
-    run.accesses += s.rows, run.hits += s.hits, run.stuck += s.stuck, ++run.batches;
-  };
-  std::vector<std::uint64_t> read;
-  for (auto const& batch : trace) {
-    read.clear();
-    for (std::uint64_t const id : batch) {
-      bool const stays = id < constant.size() && constant[id];
-      if (stays) ++run.constant, ++run.accesses;
-      else read.push_back(id);
-    }
-    plan.enter(read);
-    if (plan.ahead() > q.window) one();
-  }
-  while (plan.ahead()) one();
-  return run;
 }
 
 // --- requests under way ------------------------------------------------------------------------------------------------------------------

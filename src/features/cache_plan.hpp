@@ -1,5 +1,5 @@
 // Plans which rows of a file a cache holds: what a mini-batch reads, into which slots, and what is evicted, decided on the host before any
-// read. Pure: no file, no device. file_rows.hpp carries a plan out, and simulate_cache() runs a trace through a policy. Mini-batches enter
+// read. Pure: no file, no device. file_rows.hpp carries a plan out. Mini-batches enter
 // in their order, sampled ahead, and are planned in that order, each with all that have entered by then. Every row of a mini-batch gets a
 // slot: cached rows keep theirs, the others evict by the policy. A load names the last mini-batch that read the slot it overwrites
 // (`after`), so that loads can run far ahead of the mini-batches that use them.
@@ -149,22 +149,6 @@ class cache_plan {
   number_table<spot> last_seen_{64};  // of each row, the last mini-batch that has it, of those that have entered
   std::uint64_t seen_ = 0;
 };
-
-struct cache_run {
-  std::uint64_t batches = 0, accesses = 0;  // different rows, a mini-batch each
-  std::uint64_t constant = 0, hits = 0;     // of these, served from pinned host rows, and from the cache
-  std::uint64_t stuck = 0;                  // mini-batches
-  std::uint64_t metadata_bytes = 0;
-};
-struct cache_question {
-  std::uint64_t slots = 0;
-  eviction policy = eviction::next_use;
-  std::uint32_t window = 8;         // mini-batches known beyond the one that is planned; 0 to 199
-  std::span<float const> scores;    // by row
-  std::uint64_t constant_rows = 0;  // the hottest by score are in host memory, and never read (GIDS' constant CPU buffer)
-};
-// A trace (rows of each mini-batch) through a policy. errc::usage as next().
-cache_run simulate_cache(std::span<std::vector<std::uint64_t> const> trace, cache_question const& q);
 
 // --- queue depth ------------------------------------------------------------------------------------------------------------------
 // GIDS' storage access accumulator: n concurrent requests take latency + n / rate, so a share p of the

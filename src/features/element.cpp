@@ -1,39 +1,30 @@
 // Names of what tables hold and of how rows are gathered.
-#include <array>
-
-#include "core/fail.hpp"
+#include "core/words.hpp"
 #include "garner/features.hpp"
 
 namespace garner {
 
-namespace {
-constexpr std::array<std::string_view, 6> elements{"f32", "f16", "bf16", "i8", "i64", "u8"};
-constexpr std::array<std::string_view, 6> strategies{"automatic", "staged", "naive", "shifted", "aligned", "bulk"};
-constexpr std::array<std::string_view, 4> orders{"automatic", "none", "sorted", "bucketed"};
-constexpr std::array<std::string_view, 3> duplicates{"automatic", "once", "repeat"};
-constexpr std::array<std::string_view, 2> policies{"next-use", "pinned"};
+constexpr word_table<element> elements{"'{text}' is not a known element type; use one of {a_b}", {"f32", "f16", "bf16", "i8", "i64", "u8"}};
+std::string_view to_string(element value) { return elements[value]; }
+element parse_element(std::string_view text) { return elements.parse(text); }
 
-template <class Enum, std::size_t N>
-Enum parse_name(std::array<std::string_view, N> const& names, std::string_view text, char const* what) {
-  for (std::size_t i = 0; i < N; ++i)
-    if (names[i] == text) return static_cast<Enum>(i);
-  fail(errc::usage, "'{}' is not a known {}; use one of {}", text, what, fmt::join(names, ", "));
-}
-}  // namespace
+constexpr word_table<gather_strategy> gather_strategies{"'{text}' is not a known strategy of a gather; use one of {a_b}",
+                                                        {"automatic", "staged", "naive", "shifted", "aligned", "bulk"}};
+std::string_view to_string(gather_strategy value) { return gather_strategies[value]; }
+gather_strategy parse_gather_strategy(std::string_view text) { return gather_strategies.parse(text); }
 
-std::string_view to_string(element e) { return elements[static_cast<std::size_t>(e)]; }
-std::string_view to_string(gather_strategy w) { return strategies[static_cast<std::size_t>(w)]; }
-std::string_view to_string(gather_order o) { return orders[static_cast<std::size_t>(o)]; }
-std::string_view to_string(gather_duplicates d) { return duplicates[static_cast<std::size_t>(d)]; }
-std::string_view to_string(cache_policy p) { return policies[static_cast<std::size_t>(p)]; }
-element parse_element(std::string_view text) { return parse_name<element>(elements, text, "element type"); }
-gather_strategy parse_gather_strategy(std::string_view text) {
-  return parse_name<gather_strategy>(strategies, text, "strategy of a gather");
-}
-gather_order parse_gather_order(std::string_view text) { return parse_name<gather_order>(orders, text, "order of a gather"); }
-gather_duplicates parse_gather_duplicates(std::string_view text) {
-  return parse_name<gather_duplicates>(duplicates, text, "treatment of duplicates");
-}
-cache_policy parse_cache_policy(std::string_view text) { return parse_name<cache_policy>(policies, text, "cache policy"); }
+constexpr word_table<gather_order> gather_orders{"'{text}' is not a known order of a gather; use one of {a_b}",
+                                                 {"automatic", "none", "sorted", "bucketed"}};
+std::string_view to_string(gather_order value) { return gather_orders[value]; }
+gather_order parse_gather_order(std::string_view text) { return gather_orders.parse(text); }
+
+constexpr word_table<gather_duplicates> duplicates{"'{text}' is not a known treatment of duplicates; use one of {a_b}",
+                                                   {"automatic", "once", "repeat"}};
+std::string_view to_string(gather_duplicates value) { return duplicates[value]; }
+gather_duplicates parse_gather_duplicates(std::string_view text) { return duplicates.parse(text); }
+
+constexpr word_table<cache_policy> policies{"'{text}' is not a known cache policy; use one of {a_b}", {"next-use", "pinned"}};
+std::string_view to_string(cache_policy value) { return policies[value]; }
+cache_policy parse_cache_policy(std::string_view text) { return policies.parse(text); }
 
 }  // namespace garner

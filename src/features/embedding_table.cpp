@@ -9,6 +9,7 @@
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "core/words.hpp"
 #include "far/traffic.hpp"
 #include "features/ask.hpp"
 #include "features/embedding.hpp"
@@ -20,22 +21,13 @@
 
 namespace garner {
 
-std::string_view to_string(row_optimizer how) {
-  return how == row_optimizer::sgd ? "sgd" : how == row_optimizer::adagrad ? "adagrad" : "adam";
-}
-row_optimizer parse_row_optimizer(std::string_view text) {
-  for (row_optimizer const how : {row_optimizer::sgd, row_optimizer::adagrad, row_optimizer::adam})
-    if (text == to_string(how)) return how;
-  fail(errc::usage, "unknown optimizer of rows '{}': use sgd, adagrad or adam", text);
-}
-std::string_view to_string(initializer how) {
-  return how == initializer::normal ? "normal" : how == initializer::uniform ? "uniform" : "zero";
-}
-initializer parse_initializer(std::string_view text) {
-  for (initializer const how : {initializer::normal, initializer::uniform, initializer::zero})
-    if (text == to_string(how)) return how;
-  fail(errc::usage, "unknown first values '{}': use normal, uniform or zero", text);
-}
+constexpr word_table<row_optimizer> row_optimizers{"unknown optimizer of rows '{text}': use {a_or_b}", {"sgd", "adagrad", "adam"}};
+std::string_view to_string(row_optimizer value) { return row_optimizers[value]; }
+row_optimizer parse_row_optimizer(std::string_view text) { return row_optimizers.parse(text); }
+
+constexpr word_table<initializer> initializers{"unknown first values '{text}': use {a_or_b}", {"normal", "uniform", "zero"}};
+std::string_view to_string(initializer value) { return initializers[value]; }
+initializer parse_initializer(std::string_view text) { return initializers.parse(text); }
 
 namespace {
 constexpr std::uint64_t none = ~std::uint64_t{0};

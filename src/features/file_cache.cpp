@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "core/clock.hpp"
 #include "core/fail.hpp"
 #include "core/primitives.hpp"
-#include "core/progress.hpp"
 #include "memory/budget.hpp"
 
 namespace garner {
@@ -299,7 +299,7 @@ bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const
     b = entered_.front();
   }
   if (!b->planned && plan_) plan_one();
-  auto const clock = std::chrono::steady_clock::now();
+  auto const clock = steady::now();
   {
     std::unique_lock hold(mutex_);
     while (plan_ && !b->loaded && !broken_) {
@@ -314,7 +314,7 @@ bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const
       std::rethrow_exception(error);
     }
   }
-  told.waited_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
+  told.waited_ms += ms_since(clock);
   told.rows += b->step.rows, told.hits += b->step.hits, told.reads += b->step.loads.size();
   told.bytes += b->step.loads.size() * table_.row_bytes;
   if (b->rows && view_.row_bytes) {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 
+#include "core/each.hpp"
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
 #include "core/stats.hpp"
@@ -42,13 +42,6 @@ struct find_free {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t k) const {
     unused[k] = used[k] < oldest;
-  }
-};
-struct number_all {
-  std::uint32_t* numbers;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t k) const {
-    numbers[k] = static_cast<std::uint32_t>(k);
   }
 };
 struct take_places {
@@ -91,7 +84,7 @@ std::shared_ptr<row_window::places> row_window::make(std::uint64_t count) {
   p.used = {x_.near(), count, x_.device(), use}, p.numbers = {x_.near(), count, x_.device(), use};
   p.free = {x_.near(), count, x_.device(), use}, p.owner = {x_.near(), count, x_.device(), use};
   p.unused = {x_.near(), count, x_.device(), use};
-  for_each_item<1>(x_, count, number_all{p.numbers.data()});
+  for_each_item<1>(x_, count, number_each<std::uint32_t>{p.numbers.data()});
   forget(p);
   return made;
 }

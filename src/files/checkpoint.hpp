@@ -37,7 +37,8 @@ struct checkpoint {
   std::vector<large_array> large = {};  // written; never read
   std::string file = "a checkpoint";    // for messages: where it was read from
 
-  // Atomic, as write_tensors(). errc::usage where arrays and shapes disagree, or a name is invalid.
+  // Atomic: if it fails (errc::io) or is interrupted the old file stays. errc::usage where arrays and shapes disagree, or a name is
+  // invalid.
   void write(std::filesystem::path const& to) const;
   // errc::input where the file is something else, of another kind or version, or damaged. `left`: arrays that stay in the file, for
   // read_large().

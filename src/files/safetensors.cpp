@@ -4,13 +4,11 @@
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "core/fail.hpp"
-#include "core/publish.hpp"
 #include "core/shown.hpp"
 
 namespace garner {
@@ -109,14 +107,6 @@ tensor_head head_of(std::string const& file, std::span<file_tensor const> tensor
   head.bytes.assign(reinterpret_cast<char const*>(&length), length_bytes);
   head.bytes += text;
   return head;
-}
-
-void write_tensors(std::filesystem::path const& file, std::span<file_tensor const> tensors, file_metadata const& metadata) {
-  tensor_head const head = head_of(file.string(), tensors, metadata);
-  pending_file out(file);
-  out.write(head.bytes);
-  for (tensor_head::part const& p : head.order) out.write(tensors[p.tensor].data, p.bytes);
-  out.commit();
 }
 
 // --- reading -----------------------------------------------------------------------------------------------------------------------------

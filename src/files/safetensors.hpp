@@ -40,8 +40,6 @@ struct tensor_head {
 };
 // errc::usage where a tensor is invalid in such a file: two of one name, an unknown dtype, a name that is not UTF-8.
 tensor_head head_of(std::string const& file, std::span<file_tensor const> tensors, file_metadata const& metadata);
-// Atomic: if it fails (errc::io) or is interrupted the old file stays.
-void write_tensors(std::filesystem::path const& file, std::span<file_tensor const> tensors, file_metadata const& metadata);
 
 struct tensor_info {
   std::string name, dtype;

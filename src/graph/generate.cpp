@@ -8,6 +8,7 @@
 #include "core/random.hpp"
 #include "core/stats.hpp"
 #include "core/thread_pool.hpp"
+#include "core/words.hpp"
 #include "graph/build.hpp"
 #include "memory/budget.hpp"
 
@@ -159,12 +160,8 @@ graph generate(executor& x, generate_options const& o, build_report& report) {
   return g;
 }
 
-generator parse_generator(std::string_view name) {
-  if (name == "kron") return generator::kron;
-  if (name == "uniform") return generator::uniform;
-  if (name == "web") return generator::web;
-  fail(errc::usage, "'{}' is not a generator; use kron, uniform or web", name);
-}
-std::string_view to_string(generator g) { return g == generator::kron ? "kron" : g == generator::uniform ? "uniform" : "web"; }
+constexpr word_table<generator> generators{"'{text}' is not a generator; use {a_or_b}", {"kron", "uniform", "web"}};
+std::string_view to_string(generator value) { return generators[value]; }
+generator parse_generator(std::string_view text) { return generators.parse(text); }
 
 }  // namespace garner

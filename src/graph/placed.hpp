@@ -21,7 +21,6 @@ class placed_lists {
   explicit operator bool() const { return g_ != nullptr; }
 
   std::uint64_t const* offsets() const { return near_ ? near_ : lists_->offsets.data(); }
-  std::uint64_t const* home_offsets() const { return lists_->offsets.data(); }
 
   // Bytes of a directory that is not cached yet; 0 if it is, or does not exist.
   std::uint64_t directory_bytes(bool weights) const {

@@ -1,10 +1,10 @@
 // The list of formats, their detection, and the dispatch to their readers.
-#include <array>
 #include <cctype>
 #include <new>
 
 #include "core/fail.hpp"
 #include "core/stats.hpp"
+#include "core/words.hpp"
 #include "graph/formats.hpp"
 #include "graph/read_text.hpp"
 #include "graph/source.hpp"
@@ -13,8 +13,9 @@ namespace garner {
 
 namespace {
 
-constexpr std::array<std::string_view, 14> names = {"el", "wel", "csv", "snap", "mtx", "gr",  "metis",
-                                                    "sg", "wsg", "bel", "ldbc", "npy", "npz", "gnr"};
+constexpr word_table<file_format> names{
+    "'{text}' is not a format; use {a_b}",
+    {"el", "wel", "csv", "snap", "mtx", "gr", "metis", "sg", "wsg", "bel", "ldbc", "npy", "npz", "gnr"}};
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -111,13 +112,8 @@ read_result with_memory(std::string const& name, Read const& read) {
 
 }  // namespace
 
-std::string_view to_string(file_format format) { return names.at(static_cast<std::size_t>(format)); }
-
-file_format parse_format(std::string_view name) {
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (name == names[i]) return static_cast<file_format>(i);
-  fail(errc::usage, "'{}' is not a format; use {}", name, fmt::join(names, ", "));
-}
+std::string_view to_string(file_format format) { return names[format]; }
+file_format parse_format(std::string_view name) { return names.parse(name); }
 
 bare_name strip_compression(std::filesystem::path const& path) {
   std::string name = path.string();
@@ -157,8 +153,8 @@ file_format format_of(std::filesystem::path const& path) {
   if (ends(".v") || ends(".e")) return file_format::ldbc;
   if (ends(".graph")) return file_format::metis;
   if (ends(".col")) return file_format::gr;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (names[i] != "snap" && names[i] != "ldbc" && ends("." + std::string(names[i]))) return static_cast<file_format>(i);
+  for (std::string_view const name : names.all())
+    if (name != "snap" && name != "ldbc" && ends("." + std::string(name))) return names.parse(name);
   fail(errc::usage,
        "{}: its ending names no format; endings are .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph .sg "
        ".wsg .bel .v .e .npy .npz .gnr (also with .gz or .zst), or use --from FORMAT or --to FORMAT",

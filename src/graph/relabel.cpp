@@ -10,10 +10,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/each.hpp"
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
 #include "core/progress.hpp"
-#include "core/stats.hpp"
 #include "graph/take_target.hpp"
 
 namespace garner {
@@ -35,14 +35,6 @@ struct score_keys {  // the higher the score, the smaller the key
   GARNER_HD void operator()(Team, std::uint64_t r) const {
     std::uint32_t const bits = bits_of(score[r] + 0.0f);  // -0 counts as 0
     keys[r] = std::uint64_t{bits >> 31 ? bits : ~bits & 0x7fffffffu} << 32 | r;
-  }
-};
-struct low_half {
-  std::uint64_t const* keys;
-  std::uint32_t* to;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    to[i] = static_cast<std::uint32_t>(keys[i]);
   }
 };
 
@@ -130,7 +122,7 @@ buffer<std::uint32_t> order_by_score(executor& x, graph const& g, std::span<floa
   x.copy(score.data(), scores.data(), scores.size_bytes());
   for_each_item<1>(x, n, score_keys{score.data(), keys.data()});
   std::span<std::uint64_t> const sorted = sort(x, keys.span(), spare.span());
-  for_each_item<1>(x, n, low_half{sorted.data(), near.data()});
+  for_each_item<1>(x, n, narrow_each<std::uint64_t, std::uint32_t>{sorted.data(), near.data()});
   x.copy(order.data(), near.data(), near.bytes());
   x.wait();
   x.threads().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {

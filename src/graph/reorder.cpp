@@ -7,12 +7,10 @@
 #include "graph/sort_list.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "core/executor.hpp"
@@ -22,6 +20,7 @@
 #include "core/random.hpp"
 #include "core/stats.hpp"
 #include "core/thread_pool.hpp"
+#include "core/words.hpp"
 
 namespace garner {
 
@@ -298,25 +297,9 @@ std::uint64_t reorder_bytes(graph_info const& info) {
   return lists * (info.in_edges ? 2 : 1) + ids + std::max(finding, moving);
 }
 
-vertex_order parse_order(std::string_view name) {
-  for (vertex_order o : {vertex_order::degree, vertex_order::bfs, vertex_order::random, vertex_order::natural, vertex_order::score})
-    if (name == to_string(o)) return o;
-  fail(errc::usage, "order '{}': use degree, bfs, random, score or natural", name);
-}
-std::string_view to_string(vertex_order order) {
-  switch (order) {
-    case vertex_order::degree:
-      return "degree";
-    case vertex_order::bfs:
-      return "bfs";
-    case vertex_order::random:
-      return "random";
-    case vertex_order::score:
-      return "score";
-    case vertex_order::natural:
-      break;
-  }
-  return "natural";
-}
+constexpr word_table<vertex_order> vertex_orders{"order '{text}': use degree, bfs, random, score or natural",
+                                                 {"natural", "degree", "bfs", "random", "score"}};
+std::string_view to_string(vertex_order value) { return vertex_orders[value]; }
+vertex_order parse_order(std::string_view text) { return vertex_orders.parse(text); }
 
 }  // namespace garner

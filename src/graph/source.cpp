@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <string>
 
+#include "core/clock.hpp"
 #include "core/fail.hpp"
 #include "graph/container_format.hpp"
 #include "graph/generate.hpp"
@@ -96,9 +96,9 @@ graph graph_source::load(load_options const& how) {
     g = load_graph(name_, home);
   }
   if (makes) {
-    auto const start = std::chrono::steady_clock::now();
+    auto const start = steady::now();
     add_in_lists(g);
-    making_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    making_ms_ = ms_since(start);
   }
   if (how.device < 0) return g;
   return graph_access::take(to_device(graph_access::wrap(std::move(g)), {device_kind::cuda, how.device}, how.edges));

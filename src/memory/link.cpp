@@ -5,13 +5,13 @@
 #include "memory/link.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <set>
 
+#include "core/clock.hpp"
 #include "core/device.hpp"
 #include "core/exec.hpp"
 #include "core/median.hpp"
@@ -90,9 +90,9 @@ double median_ms(executor& x, std::function<void(std::uint64_t)> const& prepare,
     for (std::uint64_t i = 0; i < (x.where().kind == device_kind::simulated ? 1 : 5); ++i) {
       check_interrupted();
       prepare(i);
-      auto const start = std::chrono::steady_clock::now();
+      auto const start = steady::now();
       work();
-      ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+      ms.push_back(ms_since(start));
       check();
     }
     return median(ms);
@@ -325,10 +325,10 @@ double host_copy_gbs() {
   for_each_item<1>(here, from.size(), write_words{from.data(), 0});  // pages never written would all be the same page of zeros
   double best = 0;
   for (int i = 0; i < 4; ++i) {
-    auto const start = std::chrono::steady_clock::now();
+    auto const start = steady::now();
     here.threads().run(from.size(), mib,
                        [&](std::uint64_t a, std::uint64_t z) { std::memcpy(to.data() + a, from.data() + a, (z - a) * 4); });
-    double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    double const ms = ms_since(start);
     if (i) best = std::max(best, gbs(2 * bytes, ms));
   }
   if (std::memcmp(to.data(), from.data(), bytes) != 0) fail(errc::internal, "measuring copies: the copy differs from what was copied");

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/each.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/primitives.hpp"
@@ -23,15 +24,6 @@ struct find_offsets {
     std::uint64_t const from = e ? static_cast<std::uint64_t>(cols[e - 1]) + 1 : 0,
                         to = e < edges ? static_cast<std::uint64_t>(cols[e]) : targets;
     for (std::uint64_t v = from; v <= to; ++v) offsets[v] = e;
-  }
-};
-
-struct narrow {
-  std::int64_t const* rows;
-  std::uint32_t* ends;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t e) const {
-    ends[e] = static_cast<std::uint32_t>(rows[e]);
   }
 };
 
@@ -262,7 +254,7 @@ void relation_edges<Real>::take(executor& x, sampled_subgraph::edges const& edge
   auto* const offsets = room(x, offsets_, targets + 1, "edges of a mini-batch");
   auto* const ends = room(x, ends_, edges_, "edges of a mini-batch");
   for_each_item<1>(x, edges_ + 1, find_offsets{edges.col, edges_, targets, offsets});
-  for_each_item<1>(x, edges_, narrow{edges.row, ends});
+  for_each_item<1>(x, edges_, narrow_each<std::int64_t, std::uint32_t>{edges.row, ends});
   Real const* w = own;
   if (weights) {
     auto* const read = room(x, weights_, edges_, "weights of a mini-batch");

@@ -1,6 +1,5 @@
 #include "nn/blas.hpp"
 
-#include <array>
 #include <utility>
 
 #include "core/fail.hpp"
@@ -9,8 +8,6 @@
 namespace garner {
 
 namespace {
-constexpr std::array every_dense_math{dense_math::f32, dense_math::tf32, dense_math::bf16};
-
 template <class T>
 void check(dense_product<T> const& p) {
   auto const check = [](char const* name, bool transposed, std::uint64_t rows, std::uint64_t columns, std::uint64_t ld) {
@@ -29,23 +26,6 @@ void run(dense_library& library, dense_product<T> const& p) {
   if (p.m > 0 && p.n > 0) library.run(p);
 }
 }  // namespace
-
-std::string_view to_string(dense_math math) {
-  switch (math) {
-    case dense_math::f32:
-      return "f32";
-    case dense_math::tf32:
-      return "tf32";
-    case dense_math::bf16:
-      return "bf16";
-  }
-  return "f32";
-}
-dense_math parse_dense_math(std::string_view text) {
-  for (dense_math const math : every_dense_math)
-    if (text == to_string(math)) return math;
-  fail(errc::usage, "dense math '{}': use f32, tf32 or bf16", text);
-}
 
 blas::blas(executor& x, dense_math math, std::size_t workspace)
     : library_(x.on_device() ? on_gpu::open_dense(x, math, workspace) : on_host::open_dense(x)) {}

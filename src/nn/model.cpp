@@ -7,17 +7,10 @@
 
 #include "core/fail.hpp"
 #include "files/checkpoint.hpp"
-#include "graph/handle.hpp"
 #include "graph/hetero.hpp"
 
 namespace garner {
 
-std::string_view to_string(row_scaling how) { return how == row_scaling::sum ? "sum" : how == row_scaling::length ? "length" : "none"; }
-row_scaling parse_row_scaling(std::string_view text) {
-  for (row_scaling const how : {row_scaling::none, row_scaling::sum, row_scaling::length})
-    if (to_string(how) == text) return how;
-  fail(errc::usage, "unknown scaling of rows '{}': use none, sum or length", text);
-}
 row_scaling scaling_of(tiered_tensor& features) {
   return as_error([&] {
     std::uint64_t const n = std::min<std::uint64_t>(features.rows(), 4096);

@@ -1,41 +1,23 @@
 // What the models and their parts are called in text, and back.
-#include "core/fail.hpp"
+#include "core/words.hpp"
 #include "garner/gnn.hpp"
 
 namespace garner {
 
-std::string_view to_string(aggregation how) {
-  switch (how) {
-    case aggregation::sum:
-      return "sum";
-    case aggregation::mean:
-      return "mean";
-    case aggregation::gcn:
-      return "gcn";
-  }
-  return "?";
-}
-aggregation parse_aggregation(std::string_view text) {
-  for (aggregation const how : {aggregation::sum, aggregation::mean, aggregation::gcn})
-    if (to_string(how) == text) return how;
-  fail(errc::usage, "unknown aggregation '{}': use sum, mean or gcn", text);
-}
+constexpr word_table<aggregation> aggregations{"unknown aggregation '{text}': use {a_or_b}", {"sum", "mean", "gcn"}};
+std::string_view to_string(aggregation value) { return aggregations[value]; }
+aggregation parse_aggregation(std::string_view text) { return aggregations.parse(text); }
 
-std::string_view to_string(model_kind kind) {
-  switch (kind) {
-    case model_kind::gcn:
-      return "gcn";
-    case model_kind::sage:
-      return "sage";
-    case model_kind::gin:
-      return "gin";
-  }
-  return "?";
-}
-model_kind parse_model_kind(std::string_view text) {
-  for (model_kind const kind : {model_kind::gcn, model_kind::sage, model_kind::gin})
-    if (to_string(kind) == text) return kind;
-  fail(errc::usage, "unknown model '{}': use gcn, sage or gin", text);
-}
+constexpr word_table<model_kind> model_kinds{"unknown model '{text}': use {a_or_b}", {"gcn", "sage", "gin"}};
+std::string_view to_string(model_kind value) { return model_kinds[value]; }
+model_kind parse_model_kind(std::string_view text) { return model_kinds.parse(text); }
+
+constexpr word_table<row_scaling> row_scalings{"unknown scaling of rows '{text}': use {a_or_b}", {"none", "sum", "length"}};
+std::string_view to_string(row_scaling value) { return row_scalings[value]; }
+row_scaling parse_row_scaling(std::string_view text) { return row_scalings.parse(text); }
+
+constexpr word_table<dense_math> dense_maths{"dense math '{text}': use {a_or_b}", {"f32", "tf32", "bf16"}};
+std::string_view to_string(dense_math value) { return dense_maths[value]; }
+dense_math parse_dense_math(std::string_view text) { return dense_maths.parse(text); }
 
 }  // namespace garner

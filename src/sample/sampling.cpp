@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 #include <span>
 
 #include "core/executor.hpp"
 #include "core/primitives.hpp"
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
+#include "core/words.hpp"
 #include "graph/handle.hpp"
 #include "memory/buffer.hpp"
 #include "sample/score.hpp"
@@ -124,34 +124,17 @@ std::uint64_t hits(access_trace const& t, std::vector<std::uint64_t> const& orde
   return all;
 }
 
-std::string_view to_string(score_kind kind) {
-  switch (kind) {
-    case score_kind::degree:
-      return "degree";
-    case score_kind::reverse_pagerank:
-      return "rpr";
-    case score_kind::weighted_reverse_pagerank:
-      return "wrpr";
-    case score_kind::sampled:
-      return "sampled";
-    case score_kind::expected:
-      break;
-  }
-  return "expected";
-}
+constexpr word_table<score_kind> score_kinds{
+    "score '{text}': use degree, rpr (reverse PageRank), wrpr (weighted reverse PageRank), expected or sampled",
+    {"degree", "rpr", "wrpr", "expected", "sampled"}};
+std::string_view to_string(score_kind kind) { return score_kinds[kind]; }
 score_kind parse_score(std::string_view text) {
-  if (text == "reverse_pagerank") return score_kind::reverse_pagerank;
-  if (text == "weighted_reverse_pagerank") return score_kind::weighted_reverse_pagerank;
-  for (score_kind const k : all_scores)
-    if (text == to_string(k)) return k;
-  fail(errc::usage, "score '{}': use degree, rpr (reverse PageRank), wrpr (weighted reverse PageRank), expected or sampled", text);
+  return score_kinds.parse(text == "reverse_pagerank" ? "rpr" : text == "weighted_reverse_pagerank" ? "wrpr" : text);
 }
-std::string_view to_string(hop_rule rule) { return rule == hop_rule::all ? "all" : "last"; }
-hop_rule parse_hop_rule(std::string_view text) {
-  if (text == "all") return hop_rule::all;
-  if (text == "last") return hop_rule::last;
-  fail(errc::usage, "hop rule '{}': use all (every vertex so far samples) or last (those that the hop before reached)", text);
-}
+constexpr word_table<hop_rule> hop_rules{
+    "hop rule '{text}': use all (every vertex so far samples) or last (those that the hop before reached)", {"all", "last"}};
+std::string_view to_string(hop_rule value) { return hop_rules[value]; }
+hop_rule parse_hop_rule(std::string_view text) { return hop_rules.parse(text); }
 std::vector<std::uint32_t> parse_fanouts(std::string_view text) try {
   sample_options o;
   o.fanouts.clear();

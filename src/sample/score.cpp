@@ -16,9 +16,9 @@
 #include "sample/score.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 
+#include "core/clock.hpp"
+#include "core/each.hpp"
 #include "core/exec.hpp"
 #include "core/progress.hpp"
 #include "core/stats.hpp"
@@ -117,14 +117,6 @@ struct degree_score {
   }
 };
 
-struct set_all {
-  float* at;
-  float to;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t v) const {
-    at[v] = to;
-  }
-};
 struct set_some {
   std::uint64_t const* which;
   float* at;
@@ -223,8 +215,6 @@ struct reach_step {
 
 std::uint64_t blocks_of(std::uint64_t n) { return (n + block - 1) / block; }
 
-using clock = std::chrono::steady_clock;
-
 // What all rounds share.
 template <class Id>
 class rounds {
@@ -299,7 +289,7 @@ class rounds {
     buffer<double> change(x.near(), blocks + 1, x.device(), "sums");
     wait_at_end const settled(x);
     float const start = static_cast<float>(1.0 / static_cast<double>(n));
-    for_each_item<1>(x, n, set_all{score.data(), start});
+    for_each_item<1>(x, n, set_each<float>{score.data(), start});
     if (weighted)
       for_each_item<1>(x, chosen.size(),
                        set_some{chosen.data(), score.data(), static_cast<float>(1.0 / static_cast<double>(train.size()))});
@@ -336,7 +326,7 @@ class rounds {
     wait_at_end const settled(x);
     std::uint64_t const batches = (train.size() + s.batch - 1) / s.batch;
     float const p = static_cast<float>(1.0 / static_cast<double>(batches));
-    for (buffer<float>* b : {&start, &drawn}) for_each_item<1>(x, n, set_all{b->data(), 0});
+    for (buffer<float>* b : {&start, &drawn}) for_each_item<1>(x, n, set_each<float>{b->data(), 0});
     for_each_item<1>(x, chosen.size(), set_some{chosen.data(), start.data(), p});
     x.copy(score.data(), start.data(), start.bytes());
     x.copy(waiting.data(), start.data(), start.bytes());
@@ -375,9 +365,9 @@ class rounds {
     blend(r.score, weighted, fetched(counts), (train.size() + s.batch - 1) / s.batch, o_.presample);
   }
 
-  void finish(score_result& r, clock::time_point start) {
+  void finish(score_result& r, steady::time_point start) {
     x.wait();
-    r.ms = std::chrono::duration<double, std::milli>(clock::now() - start).count();
+    r.ms = ms_since(start);
     r.link += model_.take();
     if (r.score.empty()) r.score = fetched(score);
   }
@@ -471,7 +461,7 @@ score_result score_vertices(graph const& g, score_options const& o, std::vector<
   with_id_type(g.info, [&](auto id) {
     rounds<decltype(id)> job(g, how);
     job.x.wait();
-    auto const start = clock::now();
+    auto const start = steady::now();
     switch (o.by) {
       case score_kind::degree:
         for_each_item<1>(job.x, job.n, degree_score{job.offsets(), job.score.data()});

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <numeric>
 
+#include "core/clock.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
@@ -74,24 +74,24 @@ access_trace record(graph const& g, trace_options const& o, std::vector<std::uin
   bool const renamed = o.keep_rows && g.by_id.bytes() > 0;
   std::vector<std::uint64_t> const rank = renamed ? ranks_inside<std::uint64_t>(g) : std::vector<std::uint64_t>{};
   if (o.keep_rows) t.offsets.push_back(0);
-  auto const start = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::duration keeping{};  // is not sampling
+  auto const start = steady::now();
+  steady::duration keeping{};  // is not sampling
   sample_epochs(sampler, o.sampling, train, o.epochs, [&](std::uint64_t rows) {
     sampler.count_rows(counts.data());
     t.accesses += rows;
     if (!o.keep_rows || t.offsets.size() > o.keep_batches) return;
     x.wait();
-    auto const stopped = std::chrono::steady_clock::now();
+    auto const stopped = steady::now();
     t.rows.resize(t.accesses);
     x.copy(t.rows.data() + t.offsets.back(), sampler.rows(), rows * 8);
     x.wait();
     if (!rank.empty())
       for (std::uint64_t i = t.offsets.back(); i < t.accesses; ++i) t.rows[i] = rank[t.rows[i]];
     t.offsets.push_back(t.accesses);
-    keeping += std::chrono::steady_clock::now() - stopped;
+    keeping += steady::now() - stopped;
   });
   x.wait();
-  t.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start - keeping).count();
+  t.ms = ms_since(start + keeping);
   t.sampled = sampler.edges_drawn();
   t.link = sampler.take_traffic();
   std::vector<std::uint32_t> inside(n);

@@ -74,30 +74,19 @@ struct pick_row {
   }
 };
 
-template <class To>
+// N numbers per lane.
+template <class To, int N>
 struct pack_row {
   float const* rows;
   std::uint64_t stride, columns;
   std::uint16_t* to;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    t.each(indices{0, columns}, [&](std::uint64_t c) { to[k * columns + c] = To::of(rows[k * stride + c]); });
-  }
-};
-
-// Four numbers per lane.
-template <class To>
-struct pack_wide_row {
-  float const* rows;
-  std::uint64_t stride, columns;
-  std::uint16_t* to;
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    t.each(indices{0, columns / 4}, [&](std::uint64_t at) {
-      auto const in = row_part<float, 4>::in(rows + k * stride + at * 4);
-      row_part<std::uint16_t, 4> made;
-      for (int j = 0; j < 4; ++j) made.v[j] = To::of(in.v[j]);
-      row_part<std::uint16_t, 4>::in(to + k * columns + at * 4) = made;
+    t.each(indices{0, columns / N}, [&](std::uint64_t at) {
+      auto const in = row_part<float, N>::in(rows + k * stride + at * N);
+      row_part<std::uint16_t, N> made;
+      for (int j = 0; j < N; ++j) made.v[j] = To::of(in.v[j]);
+      row_part<std::uint16_t, N>::in(to + k * columns + at * N) = made;
     });
   }
   bool can() const {
@@ -141,8 +130,8 @@ void move(executor& x, peer_table::part const& from, std::uint32_t const* which,
   with_row_team<float>(words * 4, true, [&](auto width) { for_each_item<decltype(width)::value>(x, count, body, access_mode::merged); });
 }
 template <class To>
-void pack(executor& x, std::uint64_t count, pack_wide_row<To> const& wide) {
-  if (!wide.can()) return for_each_item<32>(x, count, pack_row<To>{wide.rows, wide.stride, wide.columns, wide.to});
+void pack(executor& x, std::uint64_t count, pack_row<To, 4> const& wide) {
+  if (!wide.can()) return for_each_item<32>(x, count, pack_row<To, 1>{wide.rows, wide.stride, wide.columns, wide.to});
   with_row_team<float>(wide.columns, true, [&](auto width) { for_each_item<decltype(width)::value>(x, count, wide); });
 }
 }  // namespace
@@ -176,8 +165,8 @@ void pick_rows(executor& x, void const* rows, std::uint64_t row_bytes, std::uint
 }
 void pack_rows(executor& x, float const* rows, std::uint64_t stride, std::uint64_t count, std::uint64_t columns, element wire,
                std::uint16_t* to) {
-  if (wire == element::bf16) pack(x, count, pack_wide_row<to_brain>{rows, stride, columns, to});
-  else pack(x, count, pack_wide_row<to_half>{rows, stride, columns, to});
+  if (wire == element::bf16) pack(x, count, pack_row<to_brain, 4>{rows, stride, columns, to});
+  else pack(x, count, pack_row<to_half, 4>{rows, stride, columns, to});
 }
 void sum_of_rows(executor& x, peer_table const& table, std::uint64_t numbers, float* to) {
   for_each_item<1>(x, numbers, sum_number{table, to});

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/fail.hpp"
+#include "core/words.hpp"
 #include "garner/shards.hpp"
 #include "graph/handle.hpp"
 #include "shard/group.hpp"
@@ -10,56 +11,21 @@
 
 namespace garner {
 
-std::string_view to_string(shard_balance b) { return b == shard_balance::edges ? "edges" : "vertices"; }
-shard_balance parse_shard_balance(std::string_view text) {
-  for (shard_balance const b : {shard_balance::edges, shard_balance::vertices})
-    if (to_string(b) == text) return b;
-  fail(errc::usage, "unknown balance '{}': use edges or vertices", text);
-}
-std::string_view to_string(shard_reduction s) { return s == shard_reduction::deterministic ? "exact" : "quick"; }
-shard_reduction parse_shard_reduction(std::string_view text) {
-  for (shard_reduction const s : {shard_reduction::deterministic, shard_reduction::fast})
-    if (to_string(s) == text) return s;
-  fail(errc::usage, "unknown sums '{}': use exact or quick", text);
-}
-std::string_view to_string(shard_strategy w) {
-  switch (w) {
-    case shard_strategy::bulk:
-      return "bulk";
-    case shard_strategy::collective:
-      return "collective";
-    case shard_strategy::mgg:
-      return "mgg";
-  }
-  return "?";
-}
-shard_strategy parse_shard_strategy(std::string_view text) {
-  for (shard_strategy const w : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg})
-    if (to_string(w) == text) return w;
-  fail(errc::usage, "strategy '{}': use bulk, collective or mgg", text);
-}
+constexpr word_table<shard_balance> balances{"unknown balance '{text}': use {a_or_b}", {"edges", "vertices"}};
+std::string_view to_string(shard_balance value) { return balances[value]; }
+shard_balance parse_shard_balance(std::string_view text) { return balances.parse(text); }
 
-std::string_view to_string(shard_provider p) {
-  switch (p) {
-    case shard_provider::automatic:
-      return "automatic";
-    case shard_provider::peer:
-      return "peer";
-    case shard_provider::nccl:
-      return "nccl";
-    case shard_provider::nvshmem:
-      return "nvshmem";
-    case shard_provider::host:
-      return "host";
-  }
-  return "?";
-}
-shard_provider parse_shard_provider(std::string_view text) {
-  for (shard_provider const p :
-       {shard_provider::automatic, shard_provider::peer, shard_provider::nccl, shard_provider::nvshmem, shard_provider::host})
-    if (to_string(p) == text) return p;
-  fail(errc::usage, "unknown provider '{}': use automatic, peer, nccl, nvshmem or host", text);
-}
+constexpr word_table<shard_reduction> reductions{"unknown sums '{text}': use {a_or_b}", {"exact", "quick"}};
+std::string_view to_string(shard_reduction value) { return reductions[value]; }
+shard_reduction parse_shard_reduction(std::string_view text) { return reductions.parse(text); }
+
+constexpr word_table<shard_strategy> strategies{"strategy '{text}': use {a_or_b}", {"bulk", "collective", "mgg"}};
+std::string_view to_string(shard_strategy value) { return strategies[value]; }
+shard_strategy parse_shard_strategy(std::string_view text) { return strategies.parse(text); }
+
+constexpr word_table<shard_provider> providers{"unknown provider '{text}': use {a_or_b}", {"automatic", "peer", "nccl", "nvshmem", "host"}};
+std::string_view to_string(shard_provider value) { return providers[value]; }
+shard_provider parse_shard_provider(std::string_view text) { return providers.parse(text); }
 
 std::uint64_t shard_report::part::remote_rows() const { return std::accumulate(rows.begin(), rows.end(), std::uint64_t{0}); }
 std::uint64_t shard_report::edges() const {

@@ -12,13 +12,14 @@
 #include "traverse/bfs.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "core/clock.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/stats.hpp"
+#include "core/words.hpp"
 #include "traverse/bottom_up.hpp"
 #include "traverse/claims.hpp"
 #include "traverse/file_levels.hpp"
@@ -162,7 +163,6 @@ struct bfs_job::impl::over : bfs_job::impl {
   std::uint32_t cached_a_vertex() const override { return up.cached_per_vertex(); }
 
   bfs_run run(std::uint64_t user_source) override {
-    using clock = std::chrono::steady_clock;
     graph const& g = at.whole();
     std::uint64_t const source = g.internal_id(user_source);
     bfs_run r;
@@ -177,8 +177,8 @@ struct bfs_job::impl::over : bfs_job::impl {
     at.of_all(0);  // a barrier, so that all shards begin together
 
     phase const timed{"bfs.levels"};
-    clock::time_point const start = clock::now();
-    clock::time_point before = start;
+    steady::time_point const start = steady::now();
+    steady::time_point before = start;
     for_each_item<32>(x, 1, start_at<Id>{static_cast<Id>(source), visited.data(), parent.data()});
     frontier_size all_gathered = gather(0, false);
     std::uint64_t unexplored = g.info.edges;
@@ -197,8 +197,8 @@ struct bfs_job::impl::over : bfs_job::impl {
       ++level;
     };
     auto const since_before = [&] {
-      clock::time_point const now = clock::now();
-      return std::chrono::duration<double, std::milli>(now - std::exchange(before, now)).count();
+      steady::time_point const now = steady::now();
+      return ms_between(std::exchange(before, now), now);
     };
     // Processes levels for as long as they are small. Returns whether the search continues.
     auto const walk_small = [&] {
@@ -217,7 +217,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     while (all_gathered.vertices) {
       check_interrupted();
       frontier_size const size = all_gathered, mine = front.size();  // size: over all shards; mine: of this shard
-      clock::time_point const begun = clock::now();
+      steady::time_point const begun = steady::now();
       if (few.takes(size)) {
         std::uint32_t const from = level;
         walk_small();
@@ -255,7 +255,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         up.search(tree(), size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges, each, is_long);
       else front.for_each_arc(out, visit);
       if (!at.alone()) x.wait();
-      double const own_ms = std::chrono::duration<double, std::milli>(clock::now() - begun).count();
+      double const own_ms = ms_since(begun);
       std::uint64_t const had_before = had.bytes_exchanged;
       all_gathered = gather(level + 1, !upward);
       traffic asked = x.on_device() ? frontier<Id>::in_closed_form(mine) : job.model.take();
@@ -267,7 +267,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       r.levels.back().bytes_exchanged = level_of_all.exchanged;
     }
     over_file.clear();
-    r.ms = std::chrono::duration<double, std::milli>(before - start).count();
+    r.ms = ms_between(start, before);
     r.gteps = r.ms > 0 ? static_cast<double>(r.edges) / (g.info.directed ? 1 : 2) / r.ms / 1e6 : 0;
     static counter searched{"bfs.arcs"};
     if (at.shard() == 0) searched.add(r.edges);
@@ -357,7 +357,7 @@ struct bfs_job::impl::spread : bfs_job::impl {
 };
 
 bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
-  auto const start = std::chrono::steady_clock::now();
+  auto const start = steady::now();
   bfs_options o = asked;
   if (g.in_file && !o.edges) o.edges = tier::file;
   at_one_place(o);
@@ -368,12 +368,10 @@ bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
     if (o.devices.empty()) impl_ = std::make_unique<impl::over<id_type>>(shard_seat(g), o);
     else impl_ = std::make_unique<impl::spread<id_type>>(g, o);
   });
-  prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  prepare_ms_ = ms_since(start);
 }
 void bfs_job::require_runnable(std::string const& name, graph_info const& info, bfs_options const& o) {
-  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: use a multiple of 32, 64 or more", o.tuning.slice);
-  if (o.tuning.vertices_per_team == 0 || o.tuning.vertices_per_team > 1024)
-    fail(errc::usage, "{} vertices a team: use 1 to 1024", o.tuning.vertices_per_team);
+  require_tuning(o.tuning);
   require_spread(name, info, o.devices, o.edges, o.access);
   if (o.devices.size() > 1 && o.variant == bfs_variant::emogi)
     fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use levels or direction", o.devices.size());
@@ -424,13 +422,8 @@ std::uint64_t bfs_job::state_bytes(graph_info const& info, bfs_options const& o)
          frontier_bytes + queue_bytes + detail::asked_slots * sizeof(detail::asked_slot);
 }
 
-std::string_view to_string(bfs_variant v) {
-  return v == bfs_variant::levels ? "levels" : v == bfs_variant::direction ? "direction" : "emogi";
-}
-bfs_variant parse_bfs_variant(std::string_view text) {
-  for (bfs_variant v : {bfs_variant::levels, bfs_variant::direction, bfs_variant::emogi})
-    if (text == to_string(v)) return v;
-  fail(errc::usage, "variant '{}': use levels, direction or emogi", text);
-}
+constexpr word_table<bfs_variant> bfs_variants{"variant '{text}': use {a_or_b}", {"levels", "direction", "emogi"}};
+std::string_view to_string(bfs_variant value) { return bfs_variants[value]; }
+bfs_variant parse_bfs_variant(std::string_view text) { return bfs_variants.parse(text); }
 
 }  // namespace garner

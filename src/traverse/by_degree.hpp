@@ -4,10 +4,10 @@
 // time, so it pays from the sixth on.
 #pragma once
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <span>
 
+#include "core/clock.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/primitives.hpp"
@@ -93,7 +93,7 @@ struct lists_by_degree {
 // Makes the copy, and `in` reads it from then on.
 inline lists_by_degree copy_by_degree(job_setting& job, csr_view<std::uint32_t>& in) {
   phase const timed{"pagerank.by degree"};
-  auto const start = std::chrono::steady_clock::now();
+  auto const start = steady::now();
   executor& x = job.x;
   std::uint64_t const n = job.g.info.vertices, edges = job.g.info.edges;
   lists_by_degree made{{x.near(), n, x.device(), "places"}, {}};
@@ -112,8 +112,7 @@ inline lists_by_degree copy_by_degree(job_setting& job, csr_view<std::uint32_t>&
   x.wait();
   in.targets = {};
   in.targets.data = made.places.data();
-  job.device_cache.push_back({"lists, their targets by degree", made.place.bytes() + made.places.bytes(),
-                              std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count()});
+  job.device_cache.push_back({"lists, their targets by degree", made.place.bytes() + made.places.bytes(), ms_since(start)});
   return made;
 }
 

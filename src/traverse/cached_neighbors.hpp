@@ -7,11 +7,11 @@
 // residue class (graph/cached_neighbors_view.hpp). For equal degrees the smaller id wins. The selection is a pure function of the graph.
 // Cost: one read of the edges, once per run setup; 4 bytes per cached neighbor, 12 for four.
 #pragma once
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
 
+#include "core/clock.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/random.hpp"
@@ -182,11 +182,11 @@ class cached_neighbors_by_parts : public beside_lists {
 // Those stored in the file, now in host memory.
 inline buffer<std::uint32_t> kept_cached_neighbors(job_setting& job) {
   buffer<std::uint32_t> cached_neighbors(job.x.near(), job.g.cached_neighbors.size(), job.x.device(), "cached_neighbors");
-  auto const start = std::chrono::steady_clock::now();
+  auto const start = steady::now();
   job.x.copy(cached_neighbors.data(), job.g.cached_neighbors.data(), cached_neighbors.bytes());
   job.x.wait();
   job.took(fmt::format("{} best neighbors of every vertex, from the file", job.g.cached_per_vertex), cached_neighbors.bytes(),
-           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+           ms_since(start));
   return cached_neighbors;
 }
 
@@ -229,7 +229,7 @@ buffer<std::uint32_t> make_cached_neighbors(job_setting& job, std::uint32_t per_
   if (cached_neighbors.empty()) return cached_neighbors;
   phase const timed{"cached_neighbors"};
   job.start_afresh();
-  auto const start = std::chrono::steady_clock::now();
+  auto const start = steady::now();
   bool const spread = detail::spreads(job);
   // For a shard's vertices. The degrees of their neighbors, possibly in other shards, are needed as well.
   placed_lists all;
@@ -248,7 +248,7 @@ buffer<std::uint32_t> make_cached_neighbors(job_setting& job, std::uint32_t per_
   std::uint32_t const kept = job.g.cached_per_vertex;
   job.took(fmt::format("{} best neighbors of every vertex{}", per_vertex,
                        kept ? fmt::format(" (not the {} of the file, {} bytes)", kept, cached_neighbor_bytes(info, kept)) : ""),
-           cached_neighbors.bytes(), std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+           cached_neighbors.bytes(), ms_since(start));
   return cached_neighbors;
 }
 

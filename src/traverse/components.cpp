@@ -16,9 +16,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <utility>
 
+#include "core/clock.hpp"
+#include "core/each.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
@@ -82,7 +83,6 @@ struct components_job::impl {
 
 template <class Id>
 struct components_job::impl::over : components_job::impl {
-  using clock = std::chrono::steady_clock;
   components_options options;
   shard_seat at;
   job_setting job;
@@ -97,7 +97,7 @@ struct components_job::impl::over : components_job::impl {
   csr_view<Id> out;
   frontier<Id> front;
   first_reads first;  // reads when linking first neighbors; the same in every run
-  clock::time_point before;
+  steady::time_point before;
   peer_table all_labels;  // of all vertices, of each shard
   hung_roots<Id> hung;
   shard_run had;
@@ -195,22 +195,21 @@ struct components_job::impl::over : components_job::impl {
     had.link += asked;
     auto const all =
         at.sum(round_sums{asked, {}, had.bytes_exchanged - std::exchange(had_before, had.bytes_exchanged), size.vertices, size.edges});
-    clock::time_point const now = clock::now();
+    steady::time_point const now = steady::now();
     r.link += all.asked;
     r.file += read;
     r.edges += all.edges;
-    r.phases.push_back(
-        {what, all.vertices, all.edges, all.asked, std::chrono::duration<double, std::milli>(now - before).count(), read, all.exchanged});
+    r.phases.push_back({what, all.vertices, all.edges, all.asked, ms_between(before, now), read, all.exchanged});
     before = now;
   }
   // Runs work of this shard alone, and waits for it.
   template <class F>
   void own_work(F const& f) {
-    clock::time_point const begun = clock::now();
+    steady::time_point const begun = steady::now();
     f();
     if (at.alone()) return;
     x.wait();
-    had.ms += std::chrono::duration<double, std::milli>(clock::now() - begun).count();
+    had.ms += ms_since(begun);
   }
 
   void book(components_run& r, components_phase::kind what, frontier_size const& size) {
@@ -320,7 +319,7 @@ struct components_job::impl::over : components_job::impl {
       r.verified = options.verify;
       return r;
     }
-    for_each_item<1>(x, at.vertices(), name_each<Id>{label.data()});
+    for_each_item<1>(x, at.vertices(), number_each<Id>{label.data()});
     x.fill(active.data(), 0, active.bytes());
     hung.clear();
     had = {{at.first(), n, at.arcs()}, x.where(), 0, {}, 0}, had_before = 0;
@@ -328,12 +327,12 @@ struct components_job::impl::over : components_job::impl {
     at.of_all(0);  // barrier: all begin together
     {
       phase const timed{"components.phases"};
-      clock::time_point const start = before = clock::now();
+      steady::time_point const start = before = steady::now();
       if (is_emogi(options))
         run_label_rounds(front, out, job.g.info.directed, label.data(), active.data(),
                          [&](frontier_size const& size) { book(r, components_phase::kind::round, size); });
       else run_afforest(r);
-      r.ms = std::chrono::duration<double, std::milli>(before - start).count();
+      r.ms = ms_between(start, before);
     }
     std::uint64_t const exchanged = had.bytes_exchanged;
     if (!at.alone()) copy_labels();  // the first shard now has all of them
@@ -385,7 +384,7 @@ first_reads measure_first_reads(executor& x, graph_info const& info, std::uint64
 }
 
 components_job::components_job(graph const& g, components_options const& asked) {
-  auto const start = std::chrono::steady_clock::now();
+  auto const start = steady::now();
   components_options o = asked;
   at_one_place(o);
   require_runnable(g.name, g.info, o);
@@ -394,15 +393,13 @@ components_job::components_job(graph const& g, components_options const& asked) 
     if (o.devices.empty()) impl_ = std::make_unique<impl::over<id_type>>(shard_seat(g), o);
     else impl_ = std::make_unique<impl::spread<id_type>>(g, o);
   });
-  prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  prepare_ms_ = ms_since(start);
 }
 void components_job::require_runnable(std::string const& name, graph_info const& info, components_options const& o) {
   require_spread(name, info, o.devices, o.edges, o.access);
   if (o.devices.size() > 1 && is_emogi(o))
     fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use afforest", o.devices.size());
-  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: use a multiple of 32, 64 or more", o.tuning.slice);
-  if (o.tuning.vertices_per_team == 0 || o.tuning.vertices_per_team > 1024)
-    fail(errc::usage, "{} vertices a team: use 1 to 1024", o.tuning.vertices_per_team);
+  require_tuning(o.tuning);
   if (o.first_neighbors > 64) fail(errc::usage, "{} first neighbors: use 0 to 64", o.first_neighbors);
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
 }

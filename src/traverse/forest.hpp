@@ -67,15 +67,6 @@ struct take_hung {
   }
 };
 
-template <class Id>
-struct name_each {
-  Id* label;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t v) const {
-    label[v] = static_cast<Id>(v);
-  }
-};
-
 // One vertex per lane: neighboring lanes read the starts of neighboring lists, one sector each. A CPU thread processes several vertices
 // together and reads all their neighbors before the first union; otherwise it would wait for each read in sequence.
 template <class Id, std::uint64_t Together>

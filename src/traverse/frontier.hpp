@@ -10,6 +10,7 @@
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
 #include "far/traffic.hpp"
+#include "garner/tuning.hpp"
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"
 #include "memory/buffer.hpp"
@@ -24,6 +25,10 @@ struct frontier_options {
   std::uint32_t vertices_per_team = 1;    // items that one team processes in sequence
   std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of adjacency and weights per transfer
 };
+inline void require_tuning(traversal_tuning const& t) {
+  if (t.slice < 64 || t.slice % 32) fail(errc::usage, "slice {}: use a multiple of 32, 64 or more", t.slice);
+  if (t.vertices_per_team == 0 || t.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: use 1 to 1024", t.vertices_per_team);
+}
 
 // The work of one team: a slice of the edges that leave `length` vertices from `first` on. It spans several vertices if their lists are
 // contiguous in the edge list, so that one access covers them, and short lists do not cost a request each.

@@ -2,12 +2,12 @@
 // data: directories of compressed adjacency, cached neighbors, the first edges. On the CPU all data is local, and nothing is copied.
 #pragma once
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/clock.hpp"
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
@@ -127,14 +127,14 @@ struct job_setting {
   }
   // Caches the first edges, as many as the budget still allows; `in`: of the in-edges.
   void keep_first_arcs(bool in, bool weighted) {
-    auto const start = std::chrono::steady_clock::now();
+    auto const start = steady::now();
     if (edges != tier::host) return;
     placed_lists& lists = in && in_ ? in_ : out_;
     std::uint64_t const bytes = lists.cache_first_arcs(x, left_, weighted);
     if (!bytes) return;
     x.wait();
     took(fmt::format("first {} of {} edges{}", lists.first_arcs(), g.info.edges, &lists == &in_ ? " of in-edges" : ""), bytes,
-         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+         ms_since(start));
   }
 
   bool all_near() const { return x.on_device() && edges == tier::device; }  // including the edges
@@ -156,10 +156,10 @@ struct job_setting {
   void cache_directory(placed_lists& lists, bool weights, char const* what) {
     std::uint64_t const bytes = lists.directory_bytes(weights);
     if (!bytes || (edges == tier::host && bytes > left_ && lists.reads_directory(x, weights))) return;
-    auto const start = std::chrono::steady_clock::now();
+    auto const start = steady::now();
     lists.cache_directory(x, weights, what);
     x.wait();
-    double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    double const ms = ms_since(start);
     if (edges == tier::host) took(what, bytes, ms);
     else device_cache.push_back({what, bytes, ms});  // for adjacency already on the device, not charged
   }

@@ -8,15 +8,16 @@
 #include "traverse/pagerank.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "core/clock.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/stats.hpp"
+#include "core/words.hpp"
 #include "traverse/by_degree.hpp"
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
@@ -47,9 +48,6 @@ frontier_options cut_options(pagerank_options const& o) {
 std::uint64_t most_pieces(graph_info const& info) {
   return frontier<std::uint32_t>::words_of(info.vertices) + 2 * (info.edges / rank_slice) + 1;
 }
-
-using clock = std::chrono::steady_clock;
-double ms_between(clock::time_point a, clock::time_point b) { return std::chrono::duration<double, std::milli>(b - a).count(); }
 
 }  // namespace
 
@@ -102,7 +100,7 @@ struct pagerank_job::impl::over : pagerank_job::impl {
     at.of_all(0);  // barrier: all begin together
     {
       phase const timed{"pagerank.iterations"};
-      iterate(r, clock::now());
+      iterate(r, steady::now());
     }
     for (pagerank_round const& round : r.rounds) r.edges += round.edges;
     r.iterations = r.rounds.size();
@@ -118,11 +116,11 @@ struct pagerank_job::impl::over : pagerank_job::impl {
   std::vector<float> ranks() override { return to_host(x, rank); }
 
   // Runs all rounds and fills in r: the rounds, the values derived from them, and r.ms.
-  virtual void iterate(pagerank_run& r, clock::time_point start) = 0;
+  virtual void iterate(pagerank_run& r, steady::time_point start) = 0;
   virtual void check(pagerank_run const& r) = 0;
 
-  void round_done(pagerank_run& r, pagerank_round round, traffic const& asked, clock::time_point& before) {
-    clock::time_point const now = clock::now();
+  void round_done(pagerank_run& r, pagerank_round round, traffic const& asked, steady::time_point& before) {
+    steady::time_point const now = steady::now();
     r.link += asked;
     file_reads const read = job.take_file_reads();
     r.file += read;
@@ -252,7 +250,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     else if constexpr (!Packed) gather(pull_weighted<Id>{from, cut, items.data() + first, given_by_weight.data(), real(), to});
   }
 
-  void iterate(pagerank_run& r, clock::time_point before) override {
+  void iterate(pagerank_run& r, steady::time_point before) override {
     settle body{
         in_offsets(), job.offsets(), n,           cut,           first_item.data(),      sum.data(),
         head.data(),  tail.data(),   jump.data(), jump_all(),    options.damping,        options.dangling == dangling_mass::redistribute,
@@ -267,13 +265,13 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     std::uint64_t const most = options.iterations.value_or(most_iterations);
     while (r.rounds.size() < most && (options.iterations || !r.converged)) {
       check_interrupted();
-      clock::time_point const begun = clock::now();
+      steady::time_point const begun = steady::now();
       if (options.weighted || !job.g.info.compressed || !in.targets.packed.at.blocks)
         pull_all<false>();  // weighted scans do their own lookup
       else if constexpr (sizeof(Id) == 4) pull_all<true>();
       for_each_item<32>(x, blocks, body);
       if (!at.alone()) x.wait();
-      had.ms += ms_between(begun, clock::now());
+      had.ms += ms_between(begun, steady::now());
       std::uint64_t const had_before = had.bytes_exchanged;
       share();
       totals const now = fold_blocks();
@@ -342,7 +340,7 @@ struct pagerank_job::impl::push : pagerank_job::impl::over {
   residual_push<Id> pushes;
 
   push(shard_seat seat, pagerank_options const& o) : over(std::move(seat), o), pushes(job, options, cut_options(o)) {}
-  void iterate(pagerank_run& r, clock::time_point before) override {
+  void iterate(pagerank_run& r, steady::time_point before) override {
     pushes.run(
         r, rank.data(), of_block.data(),
         [&](frontier_size const& size, traffic const& asked) {
@@ -354,7 +352,7 @@ struct pagerank_job::impl::push : pagerank_job::impl::over {
 };
 
 pagerank_job::pagerank_job(graph const& g, pagerank_options const& asked) {
-  auto const start = std::chrono::steady_clock::now();
+  auto const start = steady::now();
   pagerank_options o = asked;
   at_one_place(o);
   require_runnable(g.name, g.info, o);
@@ -364,7 +362,7 @@ pagerank_job::pagerank_job(graph const& g, pagerank_options const& asked) {
     else if (o.variant == pagerank_variant::pull) impl_ = std::make_unique<impl::pull<id_type>>(shard_seat(g), o);
     else impl_ = std::make_unique<impl::push<id_type>>(shard_seat(g), o);
   });
-  prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  prepare_ms_ = ms_since(start);
 }
 void pagerank_job::require_runnable(std::string const& name, graph_info const& info, pagerank_options const& o) {
   bool const pulls = o.variant == pagerank_variant::pull;
@@ -424,17 +422,12 @@ std::uint64_t pagerank_job::state_bytes(graph_info const& info, pagerank_options
          (o.weighted ? info.vertices * 12 : 0) + (may_copy_by_degree(info, o) && info.edges ? bytes_by_degree(info) : 0);
 }
 
-std::string_view to_string(pagerank_variant v) { return v == pagerank_variant::pull ? "pull" : "emogi"; }
-std::string_view to_string(dangling_mass d) { return d == dangling_mass::redistribute ? "redistribute" : "drop"; }
-pagerank_variant parse_pagerank_variant(std::string_view text) {
-  if (text == "pull") return pagerank_variant::pull;
-  if (text == "emogi") return pagerank_variant::emogi;
-  fail(errc::usage, "variant '{}': use pull or emogi", text);
-}
-dangling_mass parse_dangling(std::string_view text) {
-  if (text == "redistribute") return dangling_mass::redistribute;
-  if (text == "drop") return dangling_mass::drop;
-  fail(errc::usage, "dangling '{}': use redistribute or drop", text);
-}
+constexpr word_table<pagerank_variant> pagerank_variants{"variant '{text}': use {a_or_b}", {"pull", "emogi"}};
+std::string_view to_string(pagerank_variant value) { return pagerank_variants[value]; }
+pagerank_variant parse_pagerank_variant(std::string_view text) { return pagerank_variants.parse(text); }
+
+constexpr word_table<dangling_mass> dangling_masses{"dangling '{text}': use {a_or_b}", {"redistribute", "drop"}};
+std::string_view to_string(dangling_mass value) { return dangling_masses[value]; }
+dangling_mass parse_dangling(std::string_view text) { return dangling_masses.parse(text); }
 
 }  // namespace garner

@@ -4,6 +4,7 @@
 #pragma once
 #include <limits>
 
+#include "core/each.hpp"
 #include "core/exec.hpp"
 #include "core/progress.hpp"
 #include "traverse/frontier.hpp"
@@ -14,15 +15,6 @@
 namespace garner {
 
 namespace detail {
-
-struct set_residuals {
-  float* residual;
-  float to;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t v) const {
-    residual[v] = to;
-  }
-};
 
 // Active: vertices whose residual exceeds the threshold. When taken, the residual moves to the value, and to the push buffer.
 struct take_residuals {
@@ -91,7 +83,7 @@ class residual_push {
     auto const damping = static_cast<float>(options_.damping);
     detail::take_residuals take{job_.offsets(), n_, -1, damping, rank, residual_.data(), delta_.data()};
     x_.fill(rank, 0, n_ * sizeof(float));
-    for_each_item<1>(x_, n_, detail::set_residuals{residual_.data(), 1 - damping});
+    for_each_item<1>(x_, n_, set_each<float>{residual_.data(), 1 - damping});
     front_.gather(take);  // all of them, whatever the tolerance
     take.threshold = tolerance();
     std::uint64_t const most = options_.iterations.value_or(5000);

@@ -6,6 +6,7 @@
 
 #include "core/fail.hpp"
 #include "core/thread_pool.hpp"
+#include "core/words.hpp"
 #include "far/matrix.hpp"
 #include "far/traffic.hpp"
 #include "graph/list_windows.hpp"
@@ -268,24 +269,9 @@ std::uint64_t state_bytes(graph_info const& info, job_options const& o) {
   return pagerank_job::state_bytes(info, std::get<pagerank_options>(o));
 }
 
-std::string_view to_string(job_kind kind) {
-  switch (kind) {
-    case job_kind::bfs:
-      return "bfs";
-    case job_kind::sssp:
-      return "sssp";
-    case job_kind::components:
-      return "components";
-    case job_kind::pagerank:
-      break;
-  }
-  return "pagerank";
-}
-job_kind parse_job(std::string_view text) {
-  for (job_kind k : {job_kind::bfs, job_kind::sssp, job_kind::components, job_kind::pagerank})
-    if (text == to_string(k)) return k;
-  fail(errc::usage, "algorithm '{}': use bfs, sssp, components or pagerank", text);
-}
+constexpr word_table<job_kind> jobs{"algorithm '{text}': use {a_or_b}", {"bfs", "sssp", "components", "pagerank"}};
+std::string_view to_string(job_kind value) { return jobs[value]; }
+job_kind parse_job(std::string_view text) { return jobs.parse(text); }
 job_options default_options(job_kind kind) {
   switch (kind) {
     case job_kind::bfs:
@@ -359,11 +345,7 @@ bool pulls_in_lists(job_options const& o) {
 }
 
 std::string_view to_string(crossing::bound b) {
-  return b == bound::exactly    ? "exactly"
-         : b == bound::at_most  ? "at most"
-         : b == bound::at_least ? "at least"
-         : b == bound::about    ? "about"
-                                : "usually below";
+  return word_table<crossing::bound>{"", {"exactly", "at most", "at least", "about", "usually below"}}[b];
 }
 
 namespace {

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <memory>
-#include <numeric>
 
 #include "core/fail.hpp"
 #include "core/stats.hpp"
+#include "core/words.hpp"
 #include "files/npy_head.hpp"
 #include "garner/bfs.hpp"
 #include "graph/chunked_file.hpp"
@@ -20,7 +19,7 @@ namespace garner {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> names = {"text", "tsv", "npy", "ldbc"};
+constexpr word_table<result_format> names{"format {text}: unknown; use {a_b}", {"text", "tsv", "npy", "ldbc"}};
 constexpr std::uint64_t chunk_rows = 1u << 15, no_id = ~std::uint64_t{0};
 
 // The vertex of each row.
@@ -191,13 +190,8 @@ void write_values(graph const& g, row_order const& rows, result_target const& to
 
 }  // namespace
 
-std::string_view to_string(result_format format) { return names.at(static_cast<std::size_t>(format)); }
-
-result_format parse_result_format(std::string_view text) {
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (text == names[i]) return static_cast<result_format>(i);
-  fail(errc::usage, "format {}: unknown; use {}", text, fmt::join(names, ", "));
-}
+std::string_view to_string(result_format format) { return names[format]; }
+result_format parse_result_format(std::string_view text) { return names.parse(text); }
 
 result_format result_format_of(std::filesystem::path const& path) {
   std::string const name = strip_compression(path).name;

@@ -4,11 +4,11 @@
 // pass over the offsets and one read of these lists, once per setup; in addition 8 bytes per 32 vertices.
 #pragma once
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
+#include "core/clock.hpp"
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
 #include "memory/buffer.hpp"
@@ -70,7 +70,7 @@ class short_lists {
   void keep(job_setting& job, csr_view<Id> const& g, std::uint64_t least, std::uint32_t* spare) {
     std::uint64_t const words = frontier<Id>::words_of(g.vertices), places = (words + 1) * 8;
     if (job.edges != tier::host || g.targets.packed || g.weights.packed || job.left() <= places) return;
-    auto const start = std::chrono::steady_clock::now();
+    auto const start = steady::now();
     auto const [rule, arcs] = chosen(job.g, least, (job.left() - places) / (sizeof(Id) + 4));
     if (!arcs) return;
     executor& x = job.x;
@@ -83,8 +83,7 @@ class short_lists {
     for_each_item<8>(x, words, detail::copy_short_lists<Id>{g, rule, first_.data(), targets_.data(), weights_.data()});
     x.wait();
     job.took(fmt::format("{} edges of lists of up to {}", arcs, rule.most + (rule.more_below ? 1 : 0)),
-             first_.bytes() + targets_.bytes() + weights_.bytes(),
-             std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+             first_.bytes() + targets_.bytes() + weights_.bytes(), ms_since(start));
   }
   short_lists_view<Id> const& view() const { return view_; }
 

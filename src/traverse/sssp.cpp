@@ -10,11 +10,11 @@
 #include "traverse/sssp.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "core/clock.hpp"
+#include "core/each.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
@@ -42,15 +42,6 @@ struct start_at {
       distance[source] = 0;
       near[source / 32] |= 1u << source % 32;
     });
-  }
-};
-
-template <class Word>
-struct fill_words {
-  Word *at, value;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t v) const {
-    at[v] = value;
   }
 };
 
@@ -296,18 +287,17 @@ struct sssp_job::impl::over : sssp_job::impl {
   // Returns whether all sums fit; if not, the run is invalid.
   template <class M>
   bool search(sssp_run& r, buffer<typename M::word>& found) {
-    using clock = std::chrono::steady_clock;
     auto* const at = found.data();
     x.fill(near.data(), 0, near.bytes());
     x.fill(far.data(), 0, far.bytes());
     x.fill(overflowed.data(), 0, overflowed.bytes());
     if constexpr (M::infinity == static_cast<typename M::word>(~typename M::word{0})) x.fill(at, 0xff, found.bytes());
-    else for_each_item<1>(x, found.size(), fill_words<typename M::word>{at, M::infinity});
+    else for_each_item<1>(x, found.size(), set_each<typename M::word>{at, M::infinity});
     x.wait();
 
     phase const timed{"sssp.rounds"};
-    clock::time_point const start = clock::now();
-    clock::time_point before = start;
+    steady::time_point const start = steady::now();
+    steady::time_point before = start;
     typename M::word below = options.variant == sssp_variant::emogi ? M::infinity : M::beyond(0, width.start());
     width.begin();
     std::uint64_t arcs = 0;  // since the threshold moved
@@ -326,18 +316,17 @@ struct sssp_job::impl::over : sssp_job::impl {
         while (front.size().vertices == 0 && move_on<M>(at, below))
           ++r.thresholds;  // repeat if the threshold yielded only vertices that need no read
       }
-      clock::time_point const now = clock::now();
+      steady::time_point const now = steady::now();
       traffic const asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
       r.link += asked;
       r.edges += size.edges;
       file_reads const read = job.take_file_reads();
       r.file += read;
-      r.rounds.push_back(
-          {size.vertices, size.edges, asked.bytes_link(), std::chrono::duration<double, std::milli>(now - before).count(), read});
+      r.rounds.push_back({size.vertices, size.edges, asked.bytes_link(), ms_between(before, now), read});
       before = now;
       if (r.rounds.size() % rounds_to_look == 0 && too_large()) return false;
     }
-    r.ms = std::chrono::duration<double, std::milli>(before - start).count();
+    r.ms = ms_between(start, before);
     return !too_large();
   }
   // Larger maximum weights do not try 32 bits; a search of many rounds checks periodically whether its sums still fit.
@@ -386,19 +375,17 @@ struct sssp_job::impl::over : sssp_job::impl {
 };
 
 sssp_job::sssp_job(graph const& g, sssp_options const& o) {
-  auto const start = std::chrono::steady_clock::now();
+  auto const start = steady::now();
   require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) {
     using Id = decltype(id);
     if (g.info.weights == weight_kind::u32) impl_ = std::make_unique<impl::over<Id, whole_distance>>(g, o);
     else impl_ = std::make_unique<impl::over<Id, real_distance>>(g, o);
   });
-  prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  prepare_ms_ = ms_since(start);
 }
 void sssp_job::require_runnable(std::string const& name, graph_info const& info, sssp_options const& o) {
-  if (o.tuning.slice < 64 || o.tuning.slice % 32) fail(errc::usage, "slice {}: use a multiple of 32, 64 or more", o.tuning.slice);
-  if (o.tuning.vertices_per_team == 0 || o.tuning.vertices_per_team > 1024)
-    fail(errc::usage, "{} vertices a team: use 1 to 1024", o.tuning.vertices_per_team);
+  require_tuning(o.tuning);
   if (o.delta && !(*o.delta > 0 && std::isfinite(*o.delta))) fail(errc::usage, "delta {}: use a number above 0", *o.delta);
   if (o.variant == sssp_variant::emogi && (o.delta || o.tuning.join_lists.value_or(false)))
     fail(errc::usage, "variant emogi has no delta and joins no lists; leave them out or take variant near-far");

@@ -52,25 +52,14 @@ struct check_vertices {
   }
 };
 
-char const* words(fault f) {
-  switch (f) {
-    case fault::source:
-      return "the source is not at depth 0 or not its own parent";
-    case fault::arc_spans_levels:
-      return "an edge from a vertex more than one level above leads to it";
-    case fault::stray_parent:
-      return "it is not reached and yet has a parent";
-    case fault::bad_parent:
-      return "its parent is not a vertex";
-    case fault::parent_depth:
-      return "its parent is not one level above";
-    case fault::no_such_arc:
-      return "no edge leads from its parent to it";
-    case fault::none:
-      break;
-  }
-  return "";
-}
+constexpr char const* words[] = {  // of each fault
+    "",
+    "the source is not at depth 0 or not its own parent",
+    "an edge from a vertex more than one level above leads to it",
+    "it is not reached and yet has a parent",
+    "its parent is not a vertex",
+    "its parent is not one level above",
+    "no edge leads from its parent to it"};
 
 }  // namespace
 
@@ -99,7 +88,7 @@ void verify_bfs(executor& x, bfs_tree<Id> const& tree, graph const& g, access_mo
   std::uint64_t const found = x.read(first.data());
   if (found == ~std::uint64_t{0}) return;
   fail(errc::internal, "{}: BFS from {} on {}, access {}: wrong at vertex {}: {}; {}", g.name, g.user_id(tree.source), to_string(x.where()),
-       to_string(how), g.user_id(found >> 8), words(static_cast<fault>(found & 0xff)), what_to_do(g));
+       to_string(how), g.user_id(found >> 8), words[found & 0xff], what_to_do(g));
 }
 
 template void verify_bfs(executor&, bfs_tree<std::uint32_t> const&, graph const&, access_mode, list_windows*);

@@ -122,19 +122,9 @@ struct greatest_size {
   }
 };
 
-char const* words(fault f) {
-  switch (f) {
-    case fault::no_vertex:
-      return "its label is not a vertex";
-    case fault::not_smallest:
-      return "its label is larger than itself";
-    case fault::not_its_own:
-      return "its label does not bear its own label";
-    case fault::differs:
-      return "an edge leads from it to a vertex with another label";
-  }
-  return "";
-}
+constexpr char const* words[] = {  // of each fault
+    "", "its label is not a vertex", "its label is larger than itself", "its label does not bear its own label",
+    "an edge leads from it to a vertex with another label"};
 
 }  // namespace
 
@@ -158,8 +148,7 @@ void verify_components(executor& x, csr_view<Id> view, Id const* label, std::uin
     return check_arcs<Id>{lists, label, above.data(), &near.data()->first_fault, only};
   });
   if (std::uint64_t const first = x.read(&near.data()->first_fault); first != ~std::uint64_t{0})
-    fail(errc::internal, "{}: wrong at vertex {}: {}; {}", where(), g.user_id(first >> 8), words(static_cast<fault>(first & 0xff)),
-         what_to_do(g));
+    fail(errc::internal, "{}: wrong at vertex {}: {}; {}", where(), g.user_id(first >> 8), words[first & 0xff], what_to_do(g));
   // All labels are valid vertices from here on.
   for_each_item<32>(x, blocks, count_roots<Id>{label, n, above.data(), &near.data()->found});
   for_each_item<1>(x, n, add_size<Id>{label, above.data()});

@@ -108,19 +108,8 @@ struct newly_proven {
   GARNER_HD void take(std::uint64_t w, std::uint32_t bits) const { known[w] |= bits; }
 };
 
-char const* words(fault f) {
-  switch (f) {
-    case fault::source:
-      return "the source is not at distance 0";
-    case fault::relaxes:
-      return "an edge leads to it on a shorter path";
-    case fault::no_tight_arc:
-      return "no path from the source is as short as its distance";
-    case fault::none:
-      break;
-  }
-  return "";
-}
+constexpr char const* words[] = {  // of each fault
+    "", "the source is not at distance 0", "an edge leads to it on a shorter path", "no path from the source is as short as its distance"};
 
 }  // namespace
 
@@ -167,7 +156,7 @@ void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph c
   std::uint64_t const fault_found = x.read(first_fault);
   if (fault_found == none) return;
   fail(errc::internal, "{}: shortest paths from {} on {}, access {}: wrong at vertex {}: {}; {}", g.name, g.user_id(result.source),
-       to_string(x.where()), to_string(how), g.user_id(fault_found >> 8), words(static_cast<fault>(fault_found & 0xff)), what_to_do(g));
+       to_string(x.where()), to_string(how), g.user_id(fault_found >> 8), words[fault_found & 0xff], what_to_do(g));
 }
 
 GARNER_VERIFY_SSSP(std::uint32_t, whole_distance);

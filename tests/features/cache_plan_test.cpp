@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/random.hpp"
+#include "features/cache_run.hpp"
 #include "garner/algorithms.hpp"
 #include "garner/sample.hpp"
 #include "support.hpp"
@@ -162,7 +163,7 @@ TEST(cache_plan, does_as_its_serial_twins) {
       trace const t = made(seed, 60, 20, 200);
       for (std::uint32_t const window : {0u, 1u, 4u, 8u}) {
         auto const hits = [&](eviction p) {
-          cache_run const run = simulate_cache(t, {slots, p, window, {}, 0});
+          cache_run const run = simulate_cache(t, slots, p, window);
           EXPECT_EQ(run.batches, t.size());
           EXPECT_EQ(run.accesses, t.size() * 20);
           return run.hits;
@@ -206,7 +207,7 @@ TEST(cache_plan, next_use_is_the_best_there_is_where_all_is_known) {
     for (std::uint64_t const slots : {3u, 4u, 6u}) {
       trace const t = made(100 + seed, 12, 3, 9);
       std::uint64_t const best = best_hits(t, slots);
-      EXPECT_EQ(simulate_cache(t, {slots, eviction::next_use, 199, {}, 0}).hits, best) << seed << " " << slots;
+      EXPECT_EQ(simulate_cache(t, slots, eviction::next_use, 199).hits, best) << seed << " " << slots;
       EXPECT_EQ(belady_hits(t, slots, never), best) << seed << " " << slots;
     }
 }
@@ -258,7 +259,7 @@ TEST(cache_plan, a_sampled_training_finds_more_than_with_windows_and_nearly_all_
   std::vector<float> score(recorded.counts.begin(), recorded.counts.end());
   for (std::uint64_t const slots : {most + most / 4, 2 * most, 3 * most})
     for (std::uint32_t const window : {4u, 8u, 16u}) {
-      auto const run = [&](eviction p) { return simulate_cache(t, {slots, p, window, score, 0}); };
+      auto const run = [&](eviction p) { return simulate_cache(t, slots, p, window, score); };
       cache_run const ours = run(eviction::next_use), gids = run(eviction::window), bam = run(eviction::clock);
       std::uint64_t const allowed = belady_hits(t, slots, window);
       EXPECT_GE(ours.hits, gids.hits) << slots << " " << window;
@@ -267,21 +268,6 @@ TEST(cache_plan, a_sampled_training_finds_more_than_with_windows_and_nearly_all_
       EXPECT_LE(ours.hits, belady_hits(t, slots, never)) << slots << " " << window;
       EXPECT_GE(static_cast<double>(ours.hits), 0.98 * static_cast<double>(allowed)) << slots << " " << window;
     }
-}
-
-TEST(cache_plan, rows_that_stay_in_host_memory_are_not_read) {
-  trace const t = made(7, 30, 20, 200);
-  std::vector<float> score(200);
-  for (std::uint64_t i = 0; i < score.size(); ++i) score[i] = -static_cast<float>(i);  // the first are the hottest
-  std::uint64_t hot = 0;
-  for (ids const& batch : t)
-    for (std::uint64_t const id : batch) hot += id < 30;
-  cache_run const run = simulate_cache(t, {40, eviction::next_use, 4, score, 30});
-  EXPECT_EQ(run.constant, hot);
-  EXPECT_EQ(run.accesses, 600u);
-  EXPECT_LE(run.hits + run.constant, run.accesses);
-  EXPECT_GT(run.hits, 0u);
-  EXPECT_EQ(simulate_cache(t, {40, eviction::next_use, 4, score, 1000}).constant, 600u);
 }
 
 TEST(cache_plan, a_row_that_stands_twice_in_a_mini_batch_is_one) {

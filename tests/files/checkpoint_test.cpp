@@ -10,12 +10,14 @@
 #include "files.hpp"
 #include "files/safetensors.hpp"
 #include "support.hpp"
+#include "write_tensors.hpp"
 
 namespace garner {
 namespace {
 
 using garner::testing::error_of;
 using garner::testing::full_disk;
+using garner::testing::write_tensors;
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;

@@ -4,17 +4,16 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <cstring>
-#include <numeric>
-
 #include "files.hpp"
 #include "support.hpp"
+#include "write_tensors.hpp"
 
 namespace garner {
 namespace {
 
 using garner::testing::error_of;
 using garner::testing::full_disk;
+using garner::testing::write_tensors;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/random.hpp"
+#include "features/cache_run.hpp"
 #include "lab/page.hpp"
 #include "lab/storage_replay.hpp"
 #include "storage_support.hpp"
@@ -49,7 +50,7 @@ TEST(storage_replay, counts_what_the_policy_counts_and_compares_what_came) {
     replay_terms terms = small_terms(order, policy, 8);
     terms.warm = terms.tail = 0;
     replay_run const r = replay(t, terms);
-    cache_run const plan = simulate_cache(t, {400, policy, 8, {}, 0});
+    cache_run const plan = simulate_cache(t, 400, policy, 8);
     EXPECT_EQ(r.accesses, 6000u);
     EXPECT_EQ(r.hits, plan.hits) << to_string(policy);
     EXPECT_EQ(r.reads + r.hits, r.accesses);
@@ -142,7 +143,7 @@ TEST(storage_replay, pages_and_what_is_possible) {
     return std::accumulate(hits.begin(), hits.end(), std::uint64_t{0});
   };
   for (std::uint64_t const slots : {60u, 100u, 200u, 5000u}) {
-    auto const next_use = [&](std::uint32_t window) { return simulate_cache(some, {slots, eviction::next_use, window, {}, 0}).hits; };
+    auto const next_use = [&](std::uint32_t window) { return simulate_cache(some, slots, eviction::next_use, window).hits; };
     EXPECT_EQ(sum(slots, 1000), next_use(199)) << slots;
     for (std::uint32_t const window : {1u, 3u, 8u}) {
       EXPECT_LE(sum(slots, window), next_use(window)) << slots << " " << window;

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "failing_new.hpp"
+#include "files/files.hpp"
 #include "files/npy_head.hpp"
 #include "memory/budget.hpp"
 #include "nn/communities.hpp"
-#include "nn/files.hpp"
 #include "support.hpp"
 
 namespace garner {

@@ -3,13 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
-#include <cmath>
 #include <limits>
 #include <set>
 
 #include "core/progress.hpp"
+#include "files/files.hpp"
 #include "nn/communities.hpp"
-#include "nn/files.hpp"
 #include "nn/model.hpp"
 #include "shard/group.hpp"
 #include "shard_support.hpp"

@@ -10,11 +10,11 @@
 #include "child.hpp"
 #include "core/progress.hpp"
 #include "files/checkpoint.hpp"
+#include "files/files.hpp"
 #include "files/npy_head.hpp"
 #include "memory/budget.hpp"
 #include "nn/communities.hpp"
 #include "nn/evaluate.hpp"
-#include "nn/files.hpp"
 #include "nn/model.hpp"
 #include "support.hpp"
 

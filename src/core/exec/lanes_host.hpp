@@ -4,36 +4,8 @@
 
 namespace garner::lanes {
 
-struct host {
-  static constexpr int width = 1;
-  template <class T, class F>
-  void sweep(span<T> r, std::uint64_t, F f) const {
-    until(r, [&](T e, std::uint64_t i) { return f(e, i), false; });
-  }
-  template <class T, class U, class F>
-  void sweep(span<T> r, span<U> beside, std::uint64_t, F f) const {
-    both(r, beside, f);
-  }
-  template <class T, class F>
-  void parts(span<T> r, std::uint64_t, F f) const {
-    if (r.begin < r.end) f(r.data + r.begin, r.end - r.begin, std::uint64_t{0});
-  }
-  template <class T, class U, class F, class Look>
-  void sweep(span<T> r, span<U> beside, F f, Look look) const {
-    both_ahead(r, beside, f, look);
-  }
-  template <class T, class P>
-  found<T> find(span<T> r, std::uint64_t, unsigned, std::uint64_t, P pred) const {
-    return first_of(r, pred);
-  }
-  template <class T, class F, class Done>
-  void sweep_lists(span<T> r, std::uint64_t, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
-    sum_lists_by_blocks(r, offsets, count, f, done);
-  }
-  template <class T, class Key, class Done>
-  smallest_found smallest(span<T> r, std::uint64_t, std::uint32_t k, candidate after, Key key, Done done) const {
-    return smallest_in_turn(r, k, after, key, done);
-  }
+// What one thread does for all lanes of a team.
+struct in_turn {
   template <class F>
   void stride(std::uint64_t begin, std::uint64_t end, F f) const {
     for (std::uint64_t i = begin; i < end; ++i) f(i);
@@ -64,6 +36,38 @@ struct host {
     return v;
   }
   bool leads() const { return true; }
+};
+
+struct host : in_turn {
+  static constexpr int width = 1;
+  template <class T, class F>
+  void sweep(span<T> r, std::uint64_t, F f) const {
+    until(r, [&](T e, std::uint64_t i) { return f(e, i), false; });
+  }
+  template <class T, class U, class F>
+  void sweep(span<T> r, span<U> beside, std::uint64_t, F f) const {
+    both(r, beside, f);
+  }
+  template <class T, class F>
+  void parts(span<T> r, std::uint64_t, F f) const {
+    if (r.begin < r.end) f(r.data + r.begin, r.end - r.begin, std::uint64_t{0});
+  }
+  template <class T, class U, class F, class Look>
+  void sweep(span<T> r, span<U> beside, F f, Look look) const {
+    both_ahead(r, beside, f, look);
+  }
+  template <class T, class P>
+  found<T> find(span<T> r, std::uint64_t, unsigned, std::uint64_t, P pred) const {
+    return first_of(r, pred);
+  }
+  template <class T, class F, class Done>
+  void sweep_lists(span<T> r, std::uint64_t, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
+    sum_lists_by_blocks(r, offsets, count, f, done);
+  }
+  template <class T, class Key, class Done>
+  smallest_found smallest(span<T> r, std::uint64_t, std::uint32_t k, candidate after, Key key, Done done) const {
+    return smallest_in_turn(r, k, after, key, done);
+  }
   bool aligns() const { return false; }
 };
 

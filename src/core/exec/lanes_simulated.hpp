@@ -2,13 +2,13 @@
 #pragma once
 #include <vector>
 
-#include "core/exec/lanes.hpp"
+#include "core/exec/lanes_host.hpp"
 #include "core/executor.hpp"
 
 namespace garner::lanes {
 
 template <int Width>
-struct simulated {
+struct simulated : in_turn {
   static constexpr int width = Width;
   std::vector<far_read>* reads;  // null: they are dropped
   bool aligned;
@@ -102,36 +102,6 @@ struct simulated {
     sweep(r, first, [](T, std::uint64_t) {});
     return smallest_in_turn(r, k, after, key, done);
   }
-  template <class F>
-  void stride(std::uint64_t begin, std::uint64_t end, F f) const {
-    for (std::uint64_t i = begin; i < end; ++i) f(i);
-  }
-  template <class F>
-  auto total_of(std::uint64_t begin, std::uint64_t end, F const& f) const {
-    return total_in_turn(begin, end, f);
-  }
-  template <class Start, class Step, class Between>
-  void take_turns(std::uint64_t begin, std::uint64_t end, Start start, Step step, Between between) const {
-    turns_of_one(begin, end, start, step, between);
-  }
-  template <class Key, class F>
-  void alike(std::uint64_t begin, std::uint64_t end, Key key, F f) const {
-    alike_of_one(begin, end, key, f);
-  }
-  template <class V, class From>
-  void add_rows(indices r, std::uint64_t columns, bool, From const& from) const {
-    add_rows_in_turn<V>(r, columns, from);
-  }
-  template <class V, class First, class Second>
-  void add_rows_beside(indices r, First const& from, indices beside, Second const& from_beside, std::uint64_t columns, bool) const {
-    add_rows_in_turn<V>(r, columns, from);
-    add_rows_in_turn<V>(beside, columns, from_beside);
-  }
-  template <class V, class Op>
-  V reduce(V v, Op) const {
-    return v;
-  }
-  bool leads() const { return true; }
   bool aligns() const { return aligned; }
 };
 

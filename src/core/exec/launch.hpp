@@ -120,7 +120,7 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
           std::uint64_t const in_warp = std::min(teams, n - warp);
           for (std::uint64_t t = 0; t < in_warp; ++t) {
             reads[t].clear();
-            body(team(lanes::simulated<Width>{sink ? &reads[t] : nullptr, aligned}), warp + t);
+            body(team(lanes::simulated<Width>{{}, sink ? &reads[t] : nullptr, aligned}), warp + t);
           }
           for (std::uint64_t t = in_warp; t < teams; ++t) reads[t].clear();  // the last warp may lack some teams
           if (sink) sink->warp({reads, teams});
