@@ -25,19 +25,15 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   using namespace garner;
   std::string const text(reinterpret_cast<char const*>(data), size);
   refused_or_drawn([&] {
-    lab::run_file const run = lab::parse_run(text, "run.json");
-    lab::parse_run(lab::to_json(run), "again");  // a parsed run can be written
-    return lab::page_of({{"run.json", run}});
-  });
-  refused_or_drawn([&] {
-    lab::load_file const loads = lab::parse_loads(text, "loads.json");
-    lab::parse_loads(lab::to_json(loads), "again");
-    return lab::page_of({}, {}, {}, {{"loads.json", loads}});
-  });
-  refused_or_drawn([&] {
-    lab::train_file const trainings = lab::parse_trainings(text, "trainings.json");
-    if (!trainings.alone) lab::parse_trainings(lab::to_json(trainings), "again");
-    return lab::page_of({}, {}, {}, {}, {{"trainings.json", trainings}});
+    lab::bench_files files;
+    files.add(text, "run.json");
+    // A file that was read can be written, and read again.
+    auto const again = [](auto const& some) {
+      for (auto const& [name, run] : some) lab::bench_files().add(lab::to_json(run), "again");
+    };
+    again(files.runs), again(files.tierings), again(files.gathers), again(files.loads), again(files.storages), again(files.shards);
+    if (!files.trainings.empty() && !files.trainings[0].run.alone) again(files.trainings);
+    return lab::page_of(files);
   });
   return 0;
 }

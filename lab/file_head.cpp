@@ -12,20 +12,6 @@ file_head head_of_run(std::string command, execution_device where) {
   return {GARNER_VERSION, std::move(command), now_utc(), std::string(to_string(where)), device, shared_pool().threads()};
 }
 
-json to_json(file_schema const& s, file_head const& h) {
-  return {{"schema", s.name},
-          {"version", s.version},
-          {"garner", h.garner},
-          {"command", h.command},
-          {"time", h.time},
-          {"place", h.place},
-          {"device", text_or_null(h.device)},
-          {"threads", h.threads}};
-}
-file_head head_in(field const& f) {
-  return {f["garner"].text(), f["command"].text(), f["time"].text(), f["place"].text(), f["device"].text_or_none(), f["threads"].count()};
-}
-
 namespace {
 bool is_of(file_schema const& s, json const& all) { return all.is_object() && all.contains("schema") && all["schema"] == s.name; }
 }  // namespace
@@ -33,21 +19,14 @@ bool is_of(file_schema const& s, json const& all) { return all.is_object() && al
 bool is_of(file_schema const& s, std::string const& text) { return is_of(s, json::parse(text, nullptr, false)); }
 json parse_as(file_schema const& s, std::string const& text, std::string const& file) {
   json all = json::parse(text, nullptr, false);
-  if (!is_of(s, all)) fail(errc::input, "{}: is not of the schema {}; use a file that garner-lab {} wrote", file, s.name, s.bench);
-  require_version(s, all, file);
+  if (!is_of(s, all)) fail(errc::input, "{}: is not of the schema {}; use a file that {}{} wrote", file, s.name, s.by, s.bench);
+  if (s.version) require_version(s, all, file);
   return all;
 }
 void require_version(file_schema const& s, json const& all, std::string const& file) {
   if (!all.contains("version") || all["version"] != s.version)
     fail(errc::input, "{}: has version {} of its schema and this garner reads {}; measure again, or take the garner that wrote it", file,
          all.contains("version") ? all["version"].dump(-1, ' ', true, json::error_handler_t::replace) : "no", s.version);
-}
-
-json to_json(bench_graph const& g) {
-  return {{"name", g.name}, {"vertices", g.vertices}, {"edges", g.edges}, {"training_vertices", g.train}};
-}
-bench_graph graph_in(field const& g) {
-  return {g["name"].text(), g["vertices"].count(), g["edges"].count(), g["training_vertices"].count()};
 }
 
 }  // namespace garner::lab

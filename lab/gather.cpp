@@ -71,7 +71,7 @@ class bench_of_gathers {
     });
     if (x_.on_device()) {
       link_calibration const& link = link_of(x_.device());
-      file_.link_gbs = link.zero_copy_gbs, file_.link_measured = true;
+      file_.link_gbs = link.zero_copy_gbs;
     }
   }
 
@@ -368,7 +368,7 @@ class bench_of_gathers {
     // Converted rows take less of the link than is delivered.
     double const crossed = *row.gbs * static_cast<double>(q.row_bytes) / static_cast<double>(out_row);
     if (on_device() && q.from != tier::host) return;
-    if (on_device()) row.of_link = crossed / file_.link_gbs;
+    if (on_device()) row.of_link = crossed / *file_.link_gbs;
     else if (q.by == question::by::copies) a_copy_a_row_[q.row_bytes] = *row.gbs;
     else if (auto const at = a_copy_a_row_.find(q.row_bytes); at != a_copy_a_row_.end()) row.of_link = crossed / at->second;
   }
@@ -511,7 +511,7 @@ class bench_of_gathers {
     b.beside_ms = median(reckoned);
     row.ms = median(gathered);
     row.gbs = bytes / *row.ms / 1e6, row.rows_a_second = static_cast<double>(n) / *row.ms * 1e3;
-    row.of_link = *row.gbs / file_.link_gbs;
+    row.of_link = *row.gbs / *file_.link_gbs;
     row.beside = b;
   }
   void copy_each(row_array const& array, std::vector<std::int64_t> const& ids, char* out) {

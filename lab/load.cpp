@@ -110,7 +110,7 @@ class ground {
         return begin < end ? load_span{begin - from, end - from} : load_span{};
       };
       load_moments const m{i, span(t.sample), span(t.fetch), span(t.gather), t.handed > from && t.handed < to ? t.handed - from : 0};
-      if (m.sample.end > 0 || m.fetch.end > 0 || m.gather.end > 0) all.push_back(m);
+      if (m.sample.second > 0 || m.fetch.second > 0 || m.gather.second > 0) all.push_back(m);
     }
     return all;
   }
@@ -156,7 +156,7 @@ load_file measure_loads(load_bench_options const& o, std::function<void(load_fil
   load_file file;
   static_cast<file_head&>(file) = head_of_run(o.command, o.where);
   if (on_device) file.link_gbs = link_of(o.where.index).zero_copy_gbs;
-  file.fanouts = o.fanouts;
+  file.fanouts.assign(o.fanouts.begin(), o.fanouts.end());
   file.rule = to_string(o.rule);
   file.share = o.share;
   file.score = to_string(o.score);

@@ -677,7 +677,7 @@ figure pages::not_measured() const {
   return f;
 }
 
-std::string facts_of(named_run const& n) {
+std::string facts_of(named<run_file> const& n) {
   run_file const& r = n.run;
   machine_facts const& m = r.machine;
   fact_list facts;
@@ -713,10 +713,10 @@ bool same_setting(run_file const& a, run_file const& b) {
          near(a.machine.device_budget, b.machine.device_budget) && said(a.protocol) == said(b.protocol) && graphs_differ;
 }
 
-std::vector<named_run> joined(std::vector<named_run> const& runs) {
-  std::vector<named_run> all;
-  for (named_run const& n : runs) {
-    auto const at = std::find_if(all.begin(), all.end(), [&](named_run const& m) { return same_setting(m.run, n.run); });
+std::vector<named<run_file>> joined(std::vector<named<run_file>> const& runs) {
+  std::vector<named<run_file>> all;
+  for (named<run_file> const& n : runs) {
+    auto const at = std::find_if(all.begin(), all.end(), [&](named<run_file> const& m) { return same_setting(m.run, n.run); });
     if (at == all.end()) {
       all.push_back(n);
       continue;
@@ -734,77 +734,76 @@ std::vector<named_run> joined(std::vector<named_run> const& runs) {
 
 }  // namespace
 
-std::string page_of(std::vector<named_run> const& files, std::vector<named_tiering> const& tierings,
-                    std::vector<named_gathers> const& gathers, std::vector<named_loads> const& loads,
-                    std::vector<named_trainings> const& trainings, std::vector<named_storage> const& storages,
-                    std::vector<named_shards> const& shards, std::vector<named_accuracy> const& accuracies) {
-  bool const rows_alone = files.empty() && tierings.empty(), loads_alone = rows_alone && gathers.empty() && !loads.empty(),
-             trainings_alone = rows_alone && gathers.empty() && loads.empty() && !trainings.empty(),
-             storage_alone = rows_alone && gathers.empty() && loads.empty() && trainings.empty() && !storages.empty(),
-             shards_alone = rows_alone && gathers.empty() && loads.empty() && trainings.empty() && storages.empty() && !shards.empty(),
-             accuracies_alone = rows_alone && gathers.empty() && loads.empty() && trainings.empty() && storages.empty() && shards.empty() &&
-                                !accuracies.empty();
-  std::vector<named_run> const runs = joined(files);
-  std::string out =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
-      "initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Garner: ";
-  out += accuracies_alone  ? "accuracy"
-         : shards_alone    ? "aggregation over shards"
-         : storage_alone   ? "rows on storage"
-         : trainings_alone ? "trainings"
-         : loads_alone     ? "mini-batches"
-         : rows_alone      ? "gathers of rows"
-         : files.empty()   ? "data tiering"
-                           : "traversal";
-  out +=
-      ", measured</title>\n<link rel=\"icon\" "
-      "href=\"data:,\">\n<style>";
-  out += style;
-  out += "</style>\n</head>\n<body>\n<header>\n";
-  if (accuracies_alone)
-    out +=
-        "<h1>Garner: accuracy with and without sampling, measured</h1>\n<p>Trainings on real graphs, whole, over shards and by "
-        "mini-batches, by <code>tools/measure_sampling</code>: table 5 of the MGG paper.</p>\n</header>\n<main>\n";
-  else if (shards_alone)
-    out +=
-        "<h1>Garner: aggregation over shards, measured</h1>\n<p>One aggregation over parts of a graph in every way, and models on it, "
-        "beside one place, measured by <code>garner bench shards</code>; what each gave was compared with f64 first.</p>\n</header>\n"
-        "<main>\n";
-  else if (storage_alone)
-    out +=
-        "<h1>Garner: rows on storage, measured</h1>\n<p>The figures of the GIDS paper (3, 8 to 17) on generated graphs, measured by "
-        "<code>garner bench storage</code>. Drives are simulated, in counted time, unless a row says file; every row that was looked at "
-        "came right. The paper's values are those of its machine: an A100, up to four Intel Optane drives, 512 GB of host memory.</p>\n"
-        "</header>\n<main>\n";
-  else if (trainings_alone)
-    out +=
-        "<h1>Garner: trainings, measured</h1>\n<p>Whole trainings whose graph and rows lie far, near, and far with some rows kept, by "
-        "<code>garner bench train</code>, which compared what each learned bit for bit, or by <code>garner train --json</code>. The "
-        "paper's values are those of its machines.</p>\n</header>\n<main>\n";
-  else if (loads_alone)
-    out +=
-        "<h1>Garner: mini-batches, measured</h1>\n<p>Mini-batches of a training whose graph and rows lie far, near, and far with some rows "
-        "kept, measured by <code>garner bench load</code>; of each setting the first were checked against graph and table. The paper's "
-        "values are those of its machines.</p>\n</header>\n<main>\n";
-  else if (rows_alone)
-    out +=
-        "<h1>Garner: gathers of rows, measured</h1>\n<p>The figures of the dissertation's chapter on unified tensors (3.10, 3.12, 3.13) "
-        "and "
-        "Garner's own, measured by <code>garner bench gather</code>; of each way the rows were compared with the table first. The paper's "
-        "values are those of its machines.</p>\n</header>\n<main>\n";
-  else if (files.empty())
-    out +=
-        "<h1>Garner: data tiering, measured</h1>\n<p>The figures of the dissertation's chapter on data tiering (4.8, 4.10, 4.11), measured "
-        "by "
-        "<code>garner bench tiering</code>. The paper's values are those of its graphs and its machine.</p>\n</header>\n<main>\n";
-  else
-    out +=
-        "<h1>Garner: traversal over far edges, measured</h1>\n"
-        "<p>The figures of the dissertation's chapter on EMOGI (2.5 to 2.14), measured by <code>garner bench traversal</code>. Every "
-        "result "
-        "was verified by its "
-        "certificate; what was not is not drawn. The paper's values are those of its machine, a V100 on PCIe 3.</p>\n</header>\n<main>\n";
+void bench_files::add(std::string const& text, std::string const& name) {
+  auto const taken = [&]<class File>(std::vector<named<File>>& all) {
+    if (!is_of(File::schema, text)) return false;
+    all.push_back({name, parse<File>(text, name)});
+    return true;
+  };
+  if (is_course(text)) trainings.push_back({name, parse_course(text, name)});
+  else if (!taken(tierings) && !taken(gathers) && !taken(loads) && !taken(trainings) && !taken(storages) && !taken(shards) &&
+           !taken(accuracies))
+    runs.push_back({name, parse_run(text, name)});
+}
+
+namespace {
+
+// What a page of one kind of files says above all: in its title, and below.
+struct opening {
+  char const *title, *head;
+};
+constexpr opening of_runs{"traversal",
+                          "<h1>Garner: traversal over far edges, measured</h1>\n<p>The figures of the dissertation's chapter on EMOGI (2.5 "
+                          "to 2.14), measured by <code>garner bench traversal</code>. Every result was verified by its certificate; what "
+                          "was not is not drawn. The paper's values are those of its machine, a V100 on PCIe 3.</p>"};
+constexpr opening of_tierings{
+    "data tiering",
+    "<h1>Garner: data tiering, measured</h1>\n<p>The figures of the dissertation's chapter on data tiering (4.8, 4.10, 4.11), measured by "
+    "<code>garner bench tiering</code>. The paper's values are those of its graphs and its machine.</p>"};
+constexpr opening of_gathers{"gathers of rows",
+                             "<h1>Garner: gathers of rows, measured</h1>\n<p>The figures of the dissertation's chapter on unified tensors "
+                             "(3.10, 3.12, 3.13) and Garner's own, measured by <code>garner bench gather</code>; of each way the rows were "
+                             "compared with the table first. The paper's values are those of its machines.</p>"};
+constexpr opening of_loads{"mini-batches",
+                           "<h1>Garner: mini-batches, measured</h1>\n<p>Mini-batches of a training whose graph and rows lie far, near, and "
+                           "far with some rows kept, measured by <code>garner bench load</code>; of each setting the first were checked "
+                           "against graph and table. The paper's values are those of its machines.</p>"};
+constexpr opening of_trainings{"trainings",
+                               "<h1>Garner: trainings, measured</h1>\n<p>Whole trainings whose graph and rows lie far, near, and far with "
+                               "some rows kept, by <code>garner bench train</code>, which compared what each learned bit for bit, or by "
+                               "<code>garner train --json</code>. The paper's values are those of its machines.</p>"};
+constexpr opening of_storages{
+    "rows on storage",
+    "<h1>Garner: rows on storage, measured</h1>\n<p>The figures of the GIDS paper (3, 8 to 17) on generated graphs, measured by "
+    "<code>garner bench storage</code>. Drives are simulated, in counted time, unless a row says file; every row that was looked at came "
+    "right. The paper's values are those of its machine: an A100, up to four Intel Optane drives, 512 GB of host memory.</p>"};
+constexpr opening of_shards{
+    "aggregation over shards",
+    "<h1>Garner: aggregation over shards, measured</h1>\n<p>One aggregation over parts of a graph in every way, and models on it, beside "
+    "one place, measured by <code>garner bench shards</code>; what each gave was compared with f64 first.</p>"};
+constexpr opening of_accuracies{"accuracy",
+                                "<h1>Garner: accuracy with and without sampling, measured</h1>\n<p>Trainings on real graphs, whole, over "
+                                "shards and by mini-batches, by <code>tools/measure_sampling</code>: table 5 of the MGG paper.</p>"};
+
+}  // namespace
+
+std::string page_of(bench_files const& files) {
+  opening const& o = !files.runs.empty()         ? of_runs
+                     : !files.tierings.empty()   ? of_tierings
+                     : !files.gathers.empty()    ? of_gathers
+                     : !files.loads.empty()      ? of_loads
+                     : !files.trainings.empty()  ? of_trainings
+                     : !files.storages.empty()   ? of_storages
+                     : !files.shards.empty()     ? of_shards
+                     : !files.accuracies.empty() ? of_accuracies
+                                                 : of_gathers;
+  std::string out = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
+      "<title>Garner: {}, measured</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{}</style>\n</head>\n<body>\n<header>\n"
+      "{}\n</header>\n<main>\n",
+      o.title, style, o.head);
+  std::vector<named<run_file>> const runs = joined(files.runs);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     pages const p(runs[i].run);
     std::string const heading = (runs.size() > 1 ? fmt::format("Run {}: ", i + 1) : std::string()) + p.setting();
@@ -819,8 +818,9 @@ std::string page_of(std::vector<named_run> const& files, std::vector<named_tieri
     if (!left.numbers.rows.empty()) out += html_of(left, p.setting());
     out += "</section>\n";
   }
-  return out + tiering_sections(tierings) + gather_sections(gathers) + load_sections(loads) + train_sections(trainings) +
-         storage_sections(storages) + shard_sections(shards) + accuracy_sections(accuracies) + "</main>\n</body>\n</html>\n";
+  return out + tiering_sections(files.tierings) + gather_sections(files.gathers) + load_sections(files.loads) +
+         train_sections(files.trainings) + storage_sections(files.storages) + shard_sections(files.shards) +
+         accuracy_sections(files.accuracies) + "</main>\n</body>\n</html>\n";
 }
 
 }  // namespace garner::lab

@@ -107,9 +107,9 @@ figure times(accuracy_file const& f) {
 
 }  // namespace
 
-std::string accuracy_sections(std::vector<named_accuracy> const& runs) {
+std::string accuracy_sections(std::vector<named<accuracy_file>> const& runs) {
   std::string out;
-  for (named_accuracy const& n : runs) {
+  for (named<accuracy_file> const& n : runs) {
     accuracy_file const& r = n.run;
     std::string const setting = fmt::format("{}, {} host threads", r.processor, r.threads);
     out += fmt::format("<section>\n<h2>Accuracy: {}</h2>\n", escaped(n.name));

@@ -303,7 +303,7 @@ class gather_pages {
   bar_chart chart(std::string title) const {
     bar_chart c{std::move(title), fmt::format("{} of each", unit()), {}, {}, {}, 0};
     c.unit = timed_ ? "GB/s delivered" : "requests";
-    if (timed_ && f_.link_measured) c.marks = {{f_.link_gbs, fmt::format("what the link carries: {} GB/s", short_number(f_.link_gbs))}};
+    if (timed_ && f_.link_gbs) c.marks = {{*f_.link_gbs, fmt::format("what the link carries: {} GB/s", short_number(*f_.link_gbs))}};
     return c;
   }
   void add(bar_chart& c, std::string const& group, std::string const& name, gather_row const& r, bool own) const {
@@ -312,7 +312,7 @@ class gather_pages {
     c.groups.back().bars.push_back({name, {value(r)}, number(value(r)), own});
   }
   std::vector<std::string> head(std::vector<std::string> names) const {
-    for (char const* more : {"GB/s", "ms", f_.link_measured ? "% of the link" : "% of one copy per row", "requests"}) names.push_back(more);
+    for (char const* more : {"GB/s", "ms", f_.link_gbs ? "% of the link" : "% of one copy per row", "requests"}) names.push_back(more);
     return names;
   }
   std::vector<std::string> cells(std::vector<std::string> names, gather_row const& r) const {
@@ -330,9 +330,9 @@ class gather_pages {
 
 }  // namespace
 
-std::string gather_sections(std::vector<named_gathers> const& runs) {
+std::string gather_sections(std::vector<named<gather_file>> const& runs) {
   std::string out;
-  for (named_gathers const& n : runs) {
+  for (named<gather_file> const& n : runs) {
     gather_file const& r = n.run;
     std::string const setting = fmt::format("Place {}{}, a table of {} in host memory, medians of {}", r.place,
                                             r.device.empty() ? "" : " (" + r.device + ")", format_bytes(r.table_bytes), r.trials);
@@ -345,7 +345,7 @@ std::string gather_sections(std::vector<named_gathers> const& runs) {
     if (!r.time.empty()) add("measured", r.time + " with garner " + r.garner);
     add("command", r.command);
     add("setting", setting + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
-    add("link", r.link_measured ? fmt::format("carries {} GB/s", short_number(r.link_gbs)) : "none was measured");
+    add("link", r.link_gbs ? fmt::format("carries {} GB/s", short_number(*r.link_gbs)) : "none was measured");
     out += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"how it was measured\"><table class=\"facts\"><tbody>\n" +
            rows + "</tbody></table></div>\n</section>\n<section class=\"figures\">\n";
     gather_pages const p(r);

@@ -90,11 +90,11 @@ class load_pages {
       double free = 0;
       for (load_moments const& m : r->moments) {
         auto const add = [&](std::size_t k, load_span const& s) {
-          if (s.end > s.begin) when.lanes[k].spans.emplace_back(s.begin, s.end);
+          if (s.second > s.first) when.lanes[k].spans.push_back(s);
         };
         add(0, m.sample), add(1, m.fetch), add(2, m.gather);
         if (f_.compute_ms <= 0 || m.handed <= 0) continue;
-        double const begin = std::max({free, m.handed, m.gather.end});
+        double const begin = std::max({free, m.handed, m.gather.second});
         add(3, {begin, free = begin + f_.compute_ms});
       }
       charts += draw(when);
@@ -240,9 +240,9 @@ class load_pages {
 
 }  // namespace
 
-std::string load_sections(std::vector<named_loads> const& runs) {
+std::string load_sections(std::vector<named<load_file>> const& runs) {
   std::string out;
-  for (named_loads const& n : runs) {
+  for (named<load_file> const& n : runs) {
     load_file const& r = n.run;
     std::string const setting =
         fmt::format(

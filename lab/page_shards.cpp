@@ -406,9 +406,9 @@ figure ablations_of_graphs(shards_file const& f) {
 
 }  // namespace
 
-std::string shard_sections(std::vector<named_shards> const& runs) {
+std::string shard_sections(std::vector<named<shards_file>> const& runs) {
   std::string out;
-  for (named_shards const& n : runs) {
+  for (named<shards_file> const& n : runs) {
     shards_file const& r = n.run;
     std::string const setting = fmt::format("Place {}{}, {} shards, rows of {} f32, graphs of the paper's sizes divided by {}", r.place,
                                             r.device.empty() ? "" : " (" + r.device + ")", r.shards, r.width, r.shrink);

@@ -381,9 +381,9 @@ class storage_pages {
 
 }  // namespace
 
-std::string storage_sections(std::vector<named_storage> const& runs) {
+std::string storage_sections(std::vector<named<storage_file>> const& runs) {
   std::string out;
-  for (named_storage const& n : runs) {
+  for (named<storage_file> const& n : runs) {
     storage_file const& r = n.run;
     std::string const setting =
         fmt::format("Place {}{}, {} of the vertices with neighbors train, mini-batches of {}, fanouts {}, a cache for {} mini-batches{}",

@@ -207,9 +207,9 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
 
 }  // namespace
 
-std::string tiering_sections(std::vector<named_tiering> const& runs) {
+std::string tiering_sections(std::vector<named<tiering_run>> const& runs) {
   std::string out;
-  for (named_tiering const& n : runs) {
+  for (named<tiering_run> const& n : runs) {
     tiering_run const& r = n.run;
     auto const setting_of = [&](std::uint64_t epochs) {
       return fmt::format("Place {}{}, training set {}, mini-batches of {}, {}, rule {}, rows of {} B", r.place,

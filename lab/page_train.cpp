@@ -334,9 +334,9 @@ figure course_stages(std::vector<train_course> const& courses) {
 
 }  // namespace
 
-std::string train_sections(std::vector<named_trainings> const& runs) {
+std::string train_sections(std::vector<named<train_file>> const& runs) {
   std::string out;
-  for (named_trainings const& n : runs) {
+  for (named<train_file> const& n : runs) {
     train_file const& r = n.run;
     std::string const where = fmt::format("Place {}{}", r.place, r.device.empty() ? "" : " (" + r.device + ")");
     std::string const drawn = r.fanouts.empty() ? "the whole graph at every step"

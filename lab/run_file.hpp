@@ -13,10 +13,24 @@
 
 namespace garner::lab {
 
+struct request_counts {
+  traffic& of;
+  void keys(auto& k) { k("32", of.requests[0], "64", of.requests[1], "96", of.requests[2], "128", of.requests[3], "pages", of.pages); }
+};
+void keys_of(auto& k, traffic& t) {
+  request_counts counts{t};
+  k("requests", counts), k.derived("bytes_link", t.bytes_link()), k("bytes_useful", t.bytes_useful);
+}
+
 struct link_rates {  // GB/s, 1e9 requests per second
   double copy_gbs = 0, zero_copy_gbs = 0;
   std::optional<double> paged_gbs;
   double line_requests = 0, sector_requests = 0;
+
+  void keys(auto& k) {
+    k("copy_gbs", copy_gbs, "zero_copy_gbs", zero_copy_gbs, "paged_gbs", paged_gbs, "line_requests_giga", line_requests);
+    k("sector_requests_giga", sector_requests);
+  }
 };
 struct machine_facts {
   std::string place;   // "host", "simulated", "device 0"
@@ -24,22 +38,37 @@ struct machine_facts {
   std::uint64_t threads = 0, l2_bytes = 0;
   std::optional<std::uint64_t> device_budget, host_budget;
   std::optional<link_rates> link;  // calibrated; absent without a link
+
+  void keys(auto& k) {
+    k("place", place), k.or_null("device", device);
+    k("threads", threads, "l2_bytes", l2_bytes, "device_budget", device_budget, "host_budget", host_budget, "link", link);
+  }
 };
 struct protocol_facts {
   std::string name;       // "paper", "short"
   std::string statistic;  // "mean", "median"
   std::uint64_t sources = 0, trials = 0, iterations = 0, seed = 0;
+
+  void keys(auto& k) {
+    k("name", name, "statistic", statistic, "sources", sources, "trials", trials, "iterations", iterations, "seed", seed);
+  }
 };
 
 struct degree_share {  // the share of the edges at vertices of at most this degree
   std::uint64_t degree = 0;
   double share = 0;
+
+  void keys(auto& k) { k("degree", degree, "share", share); }
 };
 struct graph_row {
   std::string name;  // "kron 26", or the file's name
   std::uint64_t vertices = 0, edges = 0, degree_max = 0;
   bool directed = false;
   std::vector<degree_share> shares;
+
+  void keys(auto& k) {
+    k("name", name, "vertices", vertices, "edges", edges, "directed", directed, "degree_max", degree_max, "shares", shares);
+  }
 };
 
 struct pattern_row {
@@ -49,10 +78,16 @@ struct pattern_row {
   std::optional<traffic> link;
   bool verified = false;
   std::string skipped;  // the reason for a missing measurement; else empty
+
+  void keys(auto& k) {
+    k("pattern", pattern, "bytes", bytes, "ms", ms, "gbs", gbs, "link", link, "verified", verified), k.or_null("skipped", skipped);
+  }
 };
 
 struct prediction {
   double gbs = 0, ms = 0;
+
+  void keys(auto& k) { k("gbs", gbs, "ms", ms); }
 };
 struct job_row {
   std::string graph, job;       // graph: the name of a graph_row
@@ -75,6 +110,13 @@ struct job_row {
   bool drawn() const { return verified && skipped.empty() && !ms.empty(); }
   double runs() const { return static_cast<double>(ms.size()); }
   bool near() const { return tier == "device"; }  // the edges were in device memory
+  void keys(auto& k) {
+    k("graph", graph, "job", job, "way", strategy, "label", label, "paper", paper, "place", place, "access", access, "tier", tier);
+    k("id_bytes", id_bytes), k.require("id_bytes", id_bytes == 4 || id_bytes == 8, "4 or 8");
+    k("data_bytes", data_bytes, "state_bytes", state_bytes, "device_budget", device_budget, "ms", ms, "ms_statistic", ms_statistic);
+    k("prepare_ms", prepare_ms, "iterations", iterations, "link", link, "modelled", modelled, "predicted", predicted);
+    k("verified", verified), k.or_null("skipped", skipped);
+  }
 };
 
 struct run_file {
@@ -85,11 +127,14 @@ struct run_file {
   std::vector<graph_row> graphs;
   std::vector<pattern_row> patterns;
   std::vector<job_row> jobs;
+
+  void keys(auto& k) {
+    k("garner", garner, "command", command, "time", time, "machine", machine, "protocol", protocol, "graphs", graphs);
+    k("patterns", patterns, "jobs", jobs);
+  }
 };
 
-std::string to_json(run_file const& run);
 run_file parse_run(std::string const& text, std::string const& name);  // errc::input begins with `name` and names the problem
-run_file read_run(std::filesystem::path const& file);                  // and errc::io
 std::string read_bench(std::filesystem::path const& file);  // its text, of any schema; errc::io, errc::input for one that is too large
 
 }  // namespace garner::lab

@@ -1,6 +1,7 @@
 // Results of one run of `garner-lab shards`, as values and as a JSON file; `garner-lab schema` documents the keys. The reader accepts
 // only its own schema and version, and names the key that is missing or wrong.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,9 +15,21 @@ namespace garner::lab {
 
 inline constexpr char const* shard_studies[] = {"ways", "gcn", "gin", "ablation", "sweep"};
 
+void shape_keys(auto& k, mgg_tuning& s) {
+  k("ps", s.ps, "dist", s.dist, "wpb", s.wpb);
+  for (auto const& [key, n] : {std::pair("ps", s.ps), std::pair("dist", s.dist), std::pair("wpb", s.wpb)})
+    k.require(key, n >= 1 && n <= 32, "a number from 1 to 32");
+}
+void keys_of(auto& k, shard_rates& r) {
+  k("memory_gbs", r.memory_gbs, "cache_gbs", r.cache_gbs, "cache_bytes", r.cache_bytes, "link_gbs", r.link_gbs);
+  k("launch_us", r.launch_us, "meeting_us", r.meeting_us, "measured", r.measured);
+}
+
 struct shard_step {
   mgg_tuning shape;
   double ms = 0;
+
+  void keys(auto& k) { shape_keys(k, shape), k("ms", ms); }
 };
 // The whole forward pass of a model, including GEMMs and activations.
 struct shard_forward {
@@ -24,6 +37,10 @@ struct shard_forward {
   double ms = 0;
   std::optional<double> against_one, floor_ms;  // as in shard_row
   std::vector<std::uint64_t> columns;           // row width of each aggregation, in order
+
+  void keys(auto& k) {
+    k("inputs", inputs, "classes", classes, "columns", columns, "ms", ms, "against_one", against_one, "floor_ms", floor_ms);
+  }
 };
 struct shard_row {
   std::string graph;
@@ -41,10 +58,32 @@ struct shard_row {
   std::vector<std::vector<std::uint64_t>> links;  // bytes of an aggregation: [reader][owner]; managed: empty
   std::optional<shard_forward> forward;           // of a model; all values above are of its aggregations alone
   std::string strategy() const { return managed ? "uvm" : std::string(to_string(how.strategy)); }
+
+  void keys(auto& k) {
+    std::string way = strategy();
+    k("graph", graph, "study", study, "shards", how.shards, "way", way);
+    k.require("study", std::count(std::begin(shard_studies), std::end(shard_studies), study) > 0, "a word of garner-lab shards");
+    k.require("shards", how.shards >= 1 && how.shards <= 16, "a number from 1 to 16");
+    if (managed = way == "uvm"; managed) how.strategy = shard_strategy::mgg;
+    else k.word("way", how.strategy, parse_shard_strategy);
+    k.word("sums", how.sums, parse_shard_reduction), k.word("wire", how.wire, parse_element);
+    k("width", width, "layers", layers);
+    if (how.strategy == shard_strategy::mgg) shape_keys(k, how.tuning);
+    else k.derived("ps", json()), k.derived("dist", json()), k.derived("wpb", json());
+    k("whole_lists", how.tuning.whole_lists, "apart", how.tuning.apart);
+    if (k.has("plain_reads")) k("plain_reads", how.tuning.plain_reads);
+    k("prepare_ms", prepare_ms, "ms", ms, "against_one", against_one, "bytes", bytes, "most_bytes", most_bytes);
+    k("memory_bytes", memory_bytes, "floor_ms", floor_ms, "links", links, "forward", forward, "steps", steps);
+  }
 };
 struct split_graph : bench_graph {
   double imbalance = 1, references = 0, split_ms = 0;
   std::uint64_t cut_edges = 0, remote_rows = 0;
+
+  void keys(auto& k) {
+    k("name", name, "vertices", vertices, "edges", edges, "imbalance", imbalance, "cut_edges", cut_edges);
+    k("remote_rows", remote_rows, "references", references, "split_ms", split_ms);
+  }
 };
 struct shards_file : file_head {
   static constexpr file_schema schema{"garner.bench.shards", 3, "shards"};
@@ -54,10 +93,14 @@ struct shards_file : file_head {
   std::string no_uvm;  // why managed rows were not measured; else empty
   std::vector<split_graph> graphs;
   std::vector<shard_row> rows;
-};
 
-std::string to_json(shards_file const& file);
-shards_file parse_shards(std::string const& text, std::string const& name);  // errc::input begins with `name` and names the problem
-bool is_shards(std::string const& text);                                     // of this schema, any version
+  void keys(auto& k) {
+    file_head::keys(k);
+    k("shards", shards, "shrink", shrink, "width", width, "seed", seed, "trials", trials, "rates", rates);
+    if (k.has("over")) k.or_null("over", over);
+    k.or_null("no_uvm", no_uvm);
+    k("graphs", graphs, "rows", rows);
+  }
+};
 
 }  // namespace garner::lab

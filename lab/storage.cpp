@@ -250,7 +250,8 @@ class measuring {
  public:
   measuring(storage_bench_options const& o, std::function<void(storage_file const&, storage_row const&)> const& told) : o_(o), told_(told) {
     static_cast<file_head&>(file_) = head_of_run(o.command, o.where);
-    file_.fanouts = o.fanouts, file_.share = o.share, file_.batch = o.batch, file_.seed = o.seed, file_.warm = o.warm;
+    file_.fanouts.assign(o.fanouts.begin(), o.fanouts.end()), file_.share = o.share, file_.batch = o.batch, file_.seed = o.seed,
+                                                              file_.warm = o.warm;
     file_.cache_batches = o.cache_batches, file_.compute_ms = o.compute_ms;
     file_.link_measured = !o.link_gbs && o.where.kind == device_kind::cuda;
     file_.link_gbs = file_.link_measured ? link_of(o.where.index).zero_copy_gbs : o.link_gbs.value_or(paper_link_gbs);

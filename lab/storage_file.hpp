@@ -17,6 +17,12 @@ struct storage_graph : bench_graph {
   std::uint64_t rows = 0, row_bytes = 0;  // of its table
   double memory = 0;                      // share of the table that fits the paper's host memory
   double rows_a_batch = 0;                // distinct rows per mini-batch
+
+  void keys(auto& k) {
+    bench_graph::keys(k);
+    k("like", like, "heterogeneous", heterogeneous, "table_rows", rows, "row_bytes", row_bytes, "memory", memory);
+    k("rows_a_batch", rows_a_batch);
+  }
 };
 
 // One setting. Numbers are per mini-batch.
@@ -36,20 +42,31 @@ struct storage_row {
   std::string skipped;                   // the reason for a missing measurement; else empty
 
   double hit_rate() const { return rows > 0 ? hits / rows : 0; }
+  void keys(auto& k) {
+    k("graph", graph, "figure", figure, "way", strategy);
+    k.or_null("policy", policy), k.or_null("drive", drive);
+    k("drives", drives, "window", window, "slots", slots, "batches", batches, "ms", ms, "sample_ms", sample_ms, "read_ms", read_ms);
+    k("copy_ms", copy_ms, "model_ms", model_ms, "asked", rows, "hits", hits, "resident", resident, "reads", reads);
+    k("read_bytes", read_bytes, "possible", possible, "possible_in_window", possible_in_window, "metadata_bytes", metadata_bytes);
+    k("compared", compared, "gbs", gbs);
+    k.or_null("skipped", skipped);
+  }
 };
 struct storage_file : file_head {
   static constexpr file_schema schema{"garner.bench.storage", 1, "storage"};
-  std::vector<std::int64_t> fanouts;
+  std::vector<std::uint64_t> fanouts;
   std::string share;
   std::uint64_t batch = 0, warm = 0, seed = 0;
   double cache_batches = 0, compute_ms = 0, link_gbs = 0;
   bool link_measured = false;  // else specified
   std::vector<storage_graph> graphs;
   std::vector<storage_row> rows;
-};
 
-std::string to_json(storage_file const& file);
-storage_file parse_storage(std::string const& text, std::string const& name);  // errc::input begins with `name` and names the problem
-bool is_storage(std::string const& text);                                      // of this schema, any version
+  void keys(auto& k) {
+    file_head::keys(k);
+    k("fanouts", fanouts, "share", share, "batch", batch, "warm", warm, "seed", seed, "cache_batches", cache_batches);
+    k("compute_ms", compute_ms, "link_gbs", link_gbs, "link_measured", link_measured, "graphs", graphs, "rows", rows);
+  }
+};
 
 }  // namespace garner::lab

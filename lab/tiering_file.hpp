@@ -1,8 +1,8 @@
 // Results of one run of `garner-lab tiering`, as values and as a JSON file; `garner-lab schema` documents the keys. The reader
 // accepts only its own schema and version, and names the key that is missing or wrong.
 #pragma once
+#include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +15,8 @@ namespace garner::lab {
 struct tier_gather {  // a mini-batch gathered from a table with that share cached; the mean of several
   double kept = 0, link_bytes = 0;
   std::optional<double> ms;  // empty if nothing is timed (simulated)
+
+  void keys(auto& k) { k("kept", kept, "link_bytes", link_bytes, "ms", ms); }
 };
 struct tier_curve {
   // The counts of a training with another seed: as a prediction of the trace, which includes chance; and the hit rate of its own rows,
@@ -27,6 +29,15 @@ struct tier_curve {
   std::string score;  // "oracle": the trace itself
   std::vector<double> hits;
   std::vector<tier_gather> gathers;  // kept ascends; empty if none ran
+  // Written only: tiering_run::of_oracle, and its link_bytes at each of `kept`.
+  double saved = 0;
+  std::vector<double> bytes = {};
+
+  void keys(auto& k) {
+    k("score", score), k.derived("of_oracle_at_10", saved);
+    k("hits", hits), k.derived("link_bytes", bytes);
+    k("gathers", gathers);
+  }
 };
 struct tier_trace {
   std::vector<std::uint64_t> fanouts;
@@ -41,11 +52,21 @@ struct tier_trace {
       if (c.score == score) return &c;
     return nullptr;
   }
+  void keys(auto& k) {
+    k("fanouts", fanouts);
+    if (k.has("epochs")) k("epochs", epochs);
+    else epochs = 0;
+    k("batches", batches, "accesses", accesses, "sampled", sampled, "ms", ms, "gathered", gathered);
+    k.or_null("no_gathers", no_gathers);
+    k("curves", curves);
+  }
 };
 struct score_cost {
   std::string score;
   std::uint64_t iterations = 0;
   double ms = 0;
+
+  void keys(auto& k) { k("score", score, "iterations", iterations, "ms", ms); }
 };
 struct tiering_graph {
   std::string name;
@@ -53,6 +74,11 @@ struct tiering_graph {
   bool directed = false;
   std::vector<score_cost> scores;
   std::vector<tier_trace> traces;  // the first: the requested fanouts; then the depths of figure 4.10, if measured
+
+  void keys(auto& k) {
+    k("name", name, "vertices", vertices, "edges", edges, "directed", directed, "training_vertices", train, "scores", scores);
+    k("traces", traces), k.require("traces", !traces.empty(), "one trace or more");
+  }
 };
 struct tiering_run : file_head {
   static constexpr file_schema schema{"garner.bench.tiering", 2, "tiering"};
@@ -63,15 +89,52 @@ struct tiering_run : file_head {
   std::vector<double> kept;              // shares of the rows, ascending from 0 to 1
   std::vector<tiering_graph> graphs;
 
-  std::size_t at(double share) const;  // the index of the first share in `kept` that is not smaller
+  std::size_t at(double share) const {  // the index of the first share in `kept` that is not smaller
+    return static_cast<std::size_t>(std::lower_bound(kept.begin(), kept.end(), share - 1e-9) - kept.begin());
+  }
   // The score's hits over the oracle's, with this share cached. It is also the share of the saved link
   // bytes.
-  double of_oracle(tier_trace const& t, tier_curve const& c, double share = 0.1) const;
-  double link_bytes(tier_trace const& t, tier_curve const& c, std::size_t kept_index) const;  // per epoch
-};
+  double of_oracle(tier_trace const& t, tier_curve const& c, double share = 0.1) const {
+    tier_curve const* const oracle = t.find("oracle");
+    std::size_t const i = at(share);
+    return oracle && i < c.hits.size() && oracle->hits[i] > 0 ? c.hits[i] / oracle->hits[i] : 1;
+  }
+  double link_bytes(tier_trace const& t, tier_curve const& c, std::size_t kept_index) const {  // per epoch
+    return static_cast<double>(t.accesses) * (1 - c.hits[kept_index]) * static_cast<double>(row_bytes) /
+           static_cast<double>(std::max<std::uint64_t>(t.epochs, 1));
+  }
 
-std::string to_json(tiering_run const& run);
-tiering_run parse_tiering(std::string const& text, std::string const& name);  // errc::input begins with `name` and names the problem
-bool is_tiering(std::string const& text);                                     // of this schema, any version
+  template <class K>
+  void keys(K& k) {
+    file_head::keys(k);
+    k("rule", rule, "train", train, "batch", batch, "epochs", epochs, "seed", seed, "row_bytes", row_bytes, "ceiling", ceiling);
+    if (k.has("presample")) k("presample", presample);
+    k("kept", kept);
+    k.require("kept", kept.size() > 1 && std::is_sorted(kept.begin(), kept.end()), "two shares or more, ascending");
+    if constexpr (K::reads) {
+      k("graphs", graphs);
+      check_hits(k.here());
+      for (tiering_graph& g : graphs)
+        for (tier_trace& t : g.traces)
+          if (t.epochs == 0) t.epochs = epochs;  // older files have those of the run
+    } else {
+      for (tiering_graph& g : graphs)
+        for (tier_trace& t : g.traces)
+          for (tier_curve& c : t.curves) {
+            c.saved = of_oracle(t, c);
+            for (std::size_t i = 0; i < c.hits.size(); ++i) c.bytes.push_back(link_bytes(t, c, i));
+          }
+      k("graphs", graphs);
+    }
+  }
+
+ private:
+  void check_hits(field const& file) const {
+    for (field const& g : file["graphs"].items())
+      for (field const& t : g["traces"].items())
+        for (field const& c : t["curves"].items())
+          if (c["hits"].items().size() != kept.size()) c["hits"].wrong("a number for each of 'kept'");
+  }
+};
 
 }  // namespace garner::lab

@@ -1,5 +1,5 @@
-// Results of one run of `garner-lab train`, as values and as a JSON file; `garner-lab schema` documents the keys. The reader accepts
-// only its own schema and version, and names the key that is missing or wrong. It reads `garner train --json` output as one curve.
+// Results of one run of `garner-lab train`; `garner-lab schema` documents the keys. The reader accepts
+// only its own schema and what `garner train --json` prints, as one curve.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,10 +15,23 @@ struct train_times {
   std::optional<double> ms, sample_ms, fetch_ms, gather_ms, model_ms, caller_waited_ms, loader_waited_ms;
 
   // Stages in sequence; empty if some stage was not timed.
-  std::optional<double> stages() const;
+  std::optional<double> stages() const {
+    if (!sample_ms || !fetch_ms || !gather_ms || !model_ms) return std::nullopt;
+    return *sample_ms + *fetch_ms + *gather_ms + *model_ms;
+  }
+  void keys(auto& k) {
+    k("ms", ms, "sample_ms", sample_ms, "fetch_ms", fetch_ms, "gather_ms", gather_ms, "model_ms", model_ms);
+    k("caller_waited_ms", caller_waited_ms, "loader_waited_ms", loader_waited_ms);
+  }
 };
 struct train_rows {  // per epoch, by the table's tiers
   double near = 0, peer = 0, far = 0, remote_bytes = 0;
+
+  void keys(auto& k) {  // garner train --json has other names since 0.1.0 than these files, and than it had before
+    if (k.reads && (k.has("local_rows") || k.has("remote_rows") || k.has("remote_bytes")))
+      k("local_rows", near, "peer_rows", peer, "remote_rows", far, "remote_bytes", remote_bytes);
+    else k("near_rows", near, "peer_rows", peer, "far_rows", far, "far_bytes", remote_bytes);
+  }
 };
 
 // One setting. Numbers are per epoch, the mean of the timed ones.
@@ -35,6 +48,11 @@ struct train_row {
   std::string skipped;  // the reason for a missing measurement; else empty
 
   bool near() const { return kept == 1 && devices == 1; }
+  void keys(auto& k) {
+    k("graph", graph, "figure", figure, "lists", lists, "way", strategy), k.or_null("score", score);
+    k("kept", kept, "devices", devices, "width", width, "batches", batches, "epochs_timed", epochs);
+    times.keys(k), k("ms_median", ms_median), rows.keys(k), k("loss", loss), k.or_null("skipped", skipped);
+  }
 };
 // Trainable rows, with one optimizer: numbers are per step. Empty if nothing is timed, or without a link.
 struct trainable_row {
@@ -48,8 +66,20 @@ struct trainable_row {
   std::string skipped;
 
   // For the update, and for gather and update: time over the minimum.
-  std::optional<double> of_floor() const;
-  std::optional<double> of_both_floors() const;
+  std::optional<double> of_floor() const {
+    return update_ms && update_floor_ms && *update_floor_ms > 0 ? std::optional(*update_ms / *update_floor_ms) : std::nullopt;
+  }
+  std::optional<double> of_both_floors() const {
+    if (!of_floor() || !gather_ms || !gather_floor_ms) return std::nullopt;
+    return (*gather_ms + *update_ms) / (*gather_floor_ms + *update_floor_ms);
+  }
+  void keys(auto& k) {
+    k("optimiser", optimizer, "rows", rows, "width", width, "step_rows", step_rows, "record_bytes", record_bytes, "kept", kept);
+    k("steps", steps, "gather_ms", gather_ms, "update_ms", update_ms, "update_ms_median", update_ms_median, "far_rows", far_rows);
+    k("far_bytes", remote_bytes, "gather_floor_ms", gather_floor_ms, "update_floor_ms", update_floor_ms);
+    k.derived("of_floor", of_floor()), k.derived("of_both_floors", of_both_floors());
+    k.or_null("skipped", skipped);
+  }
 };
 
 // A training, epoch by epoch.
@@ -59,9 +89,16 @@ struct train_epoch {
   std::optional<double> train_accuracy, validation_accuracy, test_accuracy;
   train_times times;
   train_rows rows;
+
+  void keys(auto& k) {
+    k("epoch", epoch, "loss", loss, "accuracy", accuracy, "train_accuracy", train_accuracy, "validation_accuracy", validation_accuracy);
+    k("test_accuracy", test_accuracy), times.keys(k), rows.keys(k);
+  }
 };
 struct train_course : bench_graph {
   std::vector<train_epoch> epochs;
+
+  void keys(auto& k) { bench_graph::keys(k), k("epochs", epochs); }
 };
 
 struct train_file : file_head {
@@ -75,10 +112,17 @@ struct train_file : file_head {
   std::vector<trainable_row> trainable;  // empty in older files
   std::vector<train_course> courses;
   bool alone = false;  // one curve of garner train --json, without benchmarks
+
+  void keys(auto& k) {
+    file_head::keys(k);
+    k("fanouts", fanouts, "share", share, "batch", batch, "hidden", hidden, "classes", classes, "seed", seed, "link_gbs", link_gbs);
+    k("graphs", graphs, "rows", rows);
+    if (k.has("trainable")) k("trainable", trainable);
+    k("courses", courses);
+  }
 };
 
-std::string to_json(train_file const& file);
-train_file parse_trainings(std::string const& text, std::string const& name);  // errc::input begins with `name` and names the problem
-bool is_trainings(std::string const& text);  // of this schema, any version; or printed by garner train --json
+bool is_course(std::string const& text);  // garner train --json printed it
+train_file parse_course(std::string const& text, std::string const& name);
 
 }  // namespace garner::lab

@@ -1,11 +1,8 @@
-// The file of `garner-lab gather`: round trips, messages for errors in it, and every figure of its page; the concurrent arithmetic kernel
-// restores its numbers.
-#include "lab/gather_file.hpp"
-
-#include <nlohmann/json.hpp>
+// The file of `garner-lab gather benchmark: what it measures, and every figure of its page; the concurrent arithmetic kernel restores its
+// numbers.
+#include "lab/gather.hpp"
 
 #include "cli/command/arithmetic.hpp"
-#include "lab/gather.hpp"
 #include "lab/page.hpp"
 #include "support.hpp"
 
@@ -29,7 +26,7 @@ gather_bench_options small_options(execution_device where, std::vector<std::stri
 gather_file whole_file() {
   gather_file f = measure_gathers(small_options({}, {"unaligned", "sizes", "orders", "dense", "duplicates", "convert", "beside", "copies"}),
                                   [](gather_row const&) {});
-  f.place = "device 0", f.device = "a \"GPU\"", f.link_gbs = 51.1, f.link_measured = true;
+  f.place = "device 0", f.device = "a \"GPU\"", f.link_gbs = 51.1;
   for (gather_row& asked : f.rows)
     if (asked.label.ends_with(", automatic")) asked.duplicates = "once";
   gather_row r;
@@ -43,47 +40,8 @@ gather_file whole_file() {
   return f;
 }
 
-TEST(gather_file, comes_back_and_says_what_is_wrong) {
-  std::string const text = to_json(whole_file());
-  EXPECT_TRUE(is_gathers(text));
-  EXPECT_EQ(to_json(parse_gathers(text, "g.json")), text);
-  using json = nlohmann::ordered_json;
-  json const whole = json::parse(text);
-  auto const refused = [&](json const& what) {
-    errc code{};
-    std::string const message = error_of([&] { parse_gathers(what.dump(), "g.json"); }, &code);
-    EXPECT_EQ(code, errc::input);
-    EXPECT_EQ(message.rfind("g.json: ", 0), 0u) << message;
-    return message;
-  };
-  for (auto const& [key, value] : whole.items()) {
-    json less = whole;
-    less.erase(key);
-    if (key == "garner" || key == "time") EXPECT_NO_THROW(parse_gathers(less.dump(), "g.json"));  // the first files lack these
-    else EXPECT_NE(refused(less).find(key), std::string::npos) << key;
-  }
-  for (auto const& [key, value] : whole["rows"].back().items()) {
-    json less = whole;
-    less["rows"].back().erase(key);
-    if (key == "beside") EXPECT_FALSE(parse_gathers(less.dump(), "g.json").rows.back().beside);
-    else if (key == "duplicates") EXPECT_EQ(parse_gathers(less.dump(), "g.json").rows.back().duplicates, "");  // some later files lack it
-    else EXPECT_NE(refused(less).find("]." + key), std::string::npos) << key;
-  }
-  json bad = whole;
-  bad["rows"].back()["beside"]["whole_ms"] = 0;
-  EXPECT_NE(refused(bad).find("beside.whole_ms"), std::string::npos);
-  bad = whole;
-  bad["rows"].back()["gbs"] = -1;
-  EXPECT_NE(refused(bad).find("].gbs"), std::string::npos);
-  bad = whole;
-  bad["version"] = 2;
-  EXPECT_NE(refused(bad).find("version 2"), std::string::npos);
-  EXPECT_FALSE(is_gathers("{}"));
-  EXPECT_FALSE(is_gathers("no JSON"));
-}
-
 TEST(gather_file, page_shows_every_figure) {
-  std::string const page = page_of({}, {}, {{"g.json", whole_file()}});
+  std::string const page = page_of({.gathers = {{"g.json", whole_file()}}});
   for (char const* text : {"<title>Garner: gathers of rows",
                            "(figure 3.10)",
                            "Rows of 128 B to 8 KiB",
@@ -114,18 +72,18 @@ TEST(gather_file, page_shows_every_figure) {
   EXPECT_EQ(page.find("% of one copy per row"), std::string::npos);
   // On the CPU each position is a read in any mode, and a share is one of copies.
   gather_file host = whole_file();
-  host.link_measured = false;
+  host.link_gbs.reset();
   for (gather_row& r : host.rows)
     if (!r.duplicates.empty()) r.duplicates = "repeat";
-  std::string const at_host = page_of({}, {}, {{"g.json", host}});
+  std::string const at_host = page_of({.gathers = {{"g.json", host}}});
   EXPECT_EQ(at_host.find("that are each requested twice: "), std::string::npos);
   EXPECT_NE(at_host.find("% of one copy per row"), std::string::npos);
   EXPECT_EQ(at_host.find("% of the link"), std::string::npos);
   for (gather_row& r : host.rows)  // like an H200's older file without duplicates
     if (!std::exchange(r.duplicates, "").empty() && r.label.ends_with(", automatic")) r.order = "sorted";
-  EXPECT_NE(page_of({}, {}, {{"g.json", host}}).find("that are each requested twice: "), std::string::npos);
+  EXPECT_NE(page_of({.gathers = {{"g.json", host}}}).find("that are each requested twice: "), std::string::npos);
   gather_file none;
-  EXPECT_NE(page_of({}, {}, {{"g.json", none}}).find("</html>"), std::string::npos);
+  EXPECT_NE(page_of({.gathers = {{"g.json", none}}}).find("</html>"), std::string::npos);
 }
 
 class arithmetic_at : public at_place {};

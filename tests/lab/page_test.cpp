@@ -13,7 +13,7 @@ using lab::page_of;
 bool holds(std::string const& text, std::string const& what) { return text.find(what) != std::string::npos; }
 
 TEST(page, shows_every_figure_with_the_papers_value) {
-  std::string const page = page_of({{"run.json", sample_run()}});
+  std::string const page = page_of({.runs = {{"run.json", sample_run()}}});
   for (char const* figure : {"2.5", "2.6", "2.7", "2.8", "2.9", "2.10", "2.11", "2.12", "2.14"})
     EXPECT_TRUE(holds(page, std::string("(figure ") + figure + ")</h3>")) << figure;
   EXPECT_TRUE(holds(page, "1.86 times"));  // the paper, 2.6
@@ -32,7 +32,7 @@ TEST(page, shows_every_figure_with_the_papers_value) {
 
 // Remote 1.0 ms, local 0.375: 2.67 times; the first runs include preparation: 0.5 + 1.5 and 0.25 + 1.25.
 TEST(page, divides_far_by_near) {
-  std::string page = page_of({{"run.json", sample_run()}});
+  std::string page = page_of({.runs = {{"run.json", sample_run()}}});
   EXPECT_TRUE(holds(page, "Slowdown with remote edges over local ones: bfs 2.67 on kron 10.</p>"));
   EXPECT_TRUE(holds(page,
                     "<td class=\"name\">bfs</td><td class=\"name\">kron 10</td><td>4 B</td><td>1.00</td><td>0.375</td><td>2.67</td>"
@@ -45,14 +45,14 @@ TEST(page, divides_far_by_near) {
 
   lab::run_file r = sample_run();
   for (auto& j : r.jobs) j.job = "pagerank", j.iterations = 2;
-  EXPECT_TRUE(holds(page_of({{"run.json", r}}),
+  EXPECT_TRUE(holds(page_of({.runs = {{"run.json", r}}}),
                     "<td class=\"name\">pagerank (an iteration)</td><td class=\"name\">kron 10</td><td>4 B</td><td>0.500</td>"
                     "<td>0.188</td><td>2.67</td><td>2.00</td><td>1.50</td></tr>"));
 }
 
 TEST(page, says_why_far_over_near_is_absent) {
   auto const absent = [](lab::run_file const& r, std::string const& why) {
-    std::string const page = page_of({{"run.json", r}});
+    std::string const page = page_of({.runs = {{"run.json", r}}});
     EXPECT_FALSE(holds(page, "Slowdown with remote edges"));
     EXPECT_TRUE(holds(page, "and in the device&#39;s</td><td class=\"name\">" + why)) << page;
   };
@@ -70,7 +70,7 @@ TEST(page, says_why_far_over_near_is_absent) {
 }
 
 TEST(page, is_self_contained) {
-  std::string const page = page_of({{"a.json", sample_run()}, {"b.json", sample_run()}});  // the same graph twice: two runs
+  std::string const page = page_of({.runs = {{"a.json", sample_run()}, {"b.json", sample_run()}}});  // the same graph twice: two runs
   for (char const* no : {"<script", "http://", "https://", "src=", "@import", "url("}) EXPECT_FALSE(holds(page, no)) << no;
   EXPECT_TRUE(holds(page, "Run 2: "));
 }
@@ -80,7 +80,7 @@ TEST(page, joins_runs_of_one_setting_over_different_graphs) {
   other.graphs[0].name = "web 10";
   for (auto& j : other.jobs) j.graph = "web 10";
   other.machine.device_budget = *other.machine.device_budget - 1000;
-  std::string page = page_of({{"a.json", sample_run()}, {"b.json", other}});
+  std::string page = page_of({.runs = {{"a.json", sample_run()}, {"b.json", other}}});
   EXPECT_FALSE(holds(page, "Run 2: "));
   EXPECT_TRUE(holds(page, "a.json, b.json"));
   EXPECT_TRUE(holds(page, "5.67 on kron 10 and 5.67 on web 10"));
@@ -90,7 +90,7 @@ TEST(page, joins_runs_of_one_setting_over_different_graphs) {
                                              [](auto& r) { r.protocol.sources = 64; }, [](auto& r) { r.garner = "9"; }}) {
     other = was;
     change(other);
-    EXPECT_TRUE(holds(page_of({{"a.json", sample_run()}, {"b.json", other}}), "Run 2: "));
+    EXPECT_TRUE(holds(page_of({.runs = {{"a.json", sample_run()}, {"b.json", other}}}), "Run 2: "));
   }
 }
 
@@ -99,7 +99,7 @@ TEST(page, does_not_draw_what_was_not_verified) {
   r.jobs[3].verified = false;  // aligned
   r.jobs[3].ms_statistic = 777.25;
   r.jobs[2].skipped = "too large";
-  std::string const page = page_of({{"run.json", r}});
+  std::string const page = page_of({.runs = {{"run.json", r}}});
   EXPECT_FALSE(holds(page, "777"));
   EXPECT_TRUE(holds(page, "the result was not verified"));
   EXPECT_TRUE(holds(page, "too large"));
@@ -113,7 +113,7 @@ TEST(page, escapes_what_the_file_says) {
   r.command = r.time = r.garner = r.machine.device = r.graphs[0].name = r.patterns[0].pattern = r.patterns[1].skipped = evil;
   for (auto& j : r.jobs) j.graph = j.label = j.job = evil;
   r.jobs[0].skipped = evil;
-  std::string const page = page_of({{evil, r}});
+  std::string const page = page_of({.runs = {{evil, r}}});
   EXPECT_FALSE(holds(page, "<img"));
   EXPECT_TRUE(holds(page, "&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;"));
 }
@@ -121,7 +121,7 @@ TEST(page, escapes_what_the_file_says) {
 TEST(page, draws_an_empty_run) {
   lab::run_file r = sample_run();
   r.graphs.clear(), r.patterns.clear(), r.jobs.clear();
-  EXPECT_TRUE(holds(page_of({{"run.json", r}}), "Not measured, so not shown"));
+  EXPECT_TRUE(holds(page_of({.runs = {{"run.json", r}}}), "Not measured, so not shown"));
 }
 
 TEST(page, survives_the_largest_and_the_smallest) {
@@ -130,7 +130,7 @@ TEST(page, survives_the_largest_and_the_smallest) {
   r.jobs[3].ms_statistic = 5e-324;
   r.jobs[1].link->requests = {~0ull, ~0ull, ~0ull, ~0ull};
   r.jobs[2].link->requests = {1, 0, 0, 0};
-  std::string const page = page_of({{"run.json", r}});
+  std::string const page = page_of({.runs = {{"run.json", r}}});
   EXPECT_LT(page.size(), 200'000u);
   for (char const* no : {"nan", "\"inf", "\"-inf"}) EXPECT_FALSE(holds(page, no)) << no;
 }
@@ -141,7 +141,7 @@ TEST(page, survives_zeros) {
   r.machine.link = lab::link_rates{};
   r.patterns[0].gbs = 0;
   for (auto& j : r.jobs) j.ms = {0, 0}, j.ms_statistic = 0, j.link = traffic{}, j.data_bytes = 0, j.predicted = {{0, 0}, {0, 0}};
-  std::string const page = page_of({{"run.json", r}});
+  std::string const page = page_of({.runs = {{"run.json", r}}});
   for (char const* no : {"nan", "inf<", "inf ", "-nan"}) EXPECT_FALSE(holds(page, no)) << no;
 }
 

@@ -95,9 +95,8 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
       EXPECT_EQ(studies, all);
     }
     std::string const text = to_json(f);
-    EXPECT_TRUE(is_shards(text));
-    EXPECT_EQ(to_json(parse_shards(text, "x.json")), text);
-    std::string const page = page_of({}, {}, {}, {}, {}, {}, {{"x.json", f}});
+    EXPECT_EQ(to_json(parse<shards_file>(text, "x.json")), text);
+    std::string const page = page_of({.shards = {{"x.json", f}}});
     EXPECT_EQ(f.over.rfind(kind == device_kind::cpu ? "peer: memory of one process" : "host: ", 0), 0u) << f.over;
     EXPECT_THAT(f.no_uvm, HasSubstr(kind == device_kind::cpu ? "managed memory is a device's" : "rows come over host, which copies them"));
     EXPECT_EQ(f.rates.measured, kind == device_kind::cpu);
@@ -165,7 +164,7 @@ TEST(shards_bench, the_page_tells_means_over_graphs_beside_the_papers) {
     r.against_one = name == "RDD" ? 2 : 1;
     f.rows.push_back(r);
   }
-  std::string const page = page_of({}, {}, {}, {}, {}, {}, {{"x.json", f}});
+  std::string const page = page_of({.shards = {{"x.json", f}}});
   EXPECT_THAT(page, HasSubstr("GIN: 4.00 times on average; the paper, on eight A100: 4.15."));
   EXPECT_THAT(page, HasSubstr("Without partitions 1.50 times as long on average (the paper, on four GPUs: 3.47)."));
 }
