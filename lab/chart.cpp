@@ -112,6 +112,35 @@ std::string count_text(double n) {
   return n < 999.5e3 ? short_number(n / 1e3) + " k" : n < 999.5e6 ? short_number(n / 1e6) + " M" : short_number(n / 1e9) + " G";
 }
 
+bar_chart::bar_chart(std::string t, std::string d, std::string u, double least, std::vector<std::string> p, std::vector<mark> m, bool r)
+    : title(std::move(t)),
+      description(std::move(d)),
+      unit(std::move(u)),
+      least_top(least),
+      parts(std::move(p)),
+      marks(std::move(m)),
+      ratio(r) {}
+std::vector<bar>& bar_chart::of(std::string const& group) {
+  auto const at = std::find_if(groups.begin(), groups.end(), [&](bar_group const& g) { return g.name == group; });
+  return at != groups.end() ? at->bars : groups.emplace_back(bar_group{group, {}}).bars;
+}
+void bar_chart::add(std::string const& group, std::string name, std::optional<double> value, bool own) {
+  of(group).push_back({std::move(name), {value.value_or(0)}, value ? short_number(*value) : "-", own});
+}
+line_chart::line_chart(std::string t, std::string d, std::string x, std::string y, std::vector<double> ticks, bool p, bool l)
+    : title(std::move(t)),
+      description(std::move(d)),
+      x_name(std::move(x)),
+      y_name(std::move(y)),
+      x_ticks(std::move(ticks)),
+      percent(p),
+      log_y(l) {}
+curve* line_chart::of(std::string const& name) {
+  auto const at = std::find_if(curves.begin(), curves.end(), [&](curve const& l) { return l.name == name; });
+  if (at != curves.end()) return &*at;
+  return curves.size() < 6 ? &curves.emplace_back(curve{name, {}}) : nullptr;
+}
+
 std::string draw(bar_chart const& c) {
   double top = c.least_top;
   bool any = false;

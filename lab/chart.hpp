@@ -34,12 +34,17 @@ struct mark {  // a vertical line at a value
 };
 struct bar_chart {
   std::string title, description;
-  std::vector<bar_group> groups;
+  std::string unit;                // above the bars
+  double least_top;                // the scale extends at least this far
   std::vector<std::string> parts;  // names of the stacked parts, for the legend
   std::vector<mark> marks;         // at most two
-  double least_top = 0;            // the scale extends at least this far
-  bool ratio = false;              // logarithmic; bars begin at 1
-  std::string unit = {};           // above the bars
+  bool ratio;                      // logarithmic; bars begin at 1
+  std::vector<bar_group> groups = {};
+
+  bar_chart(std::string title, std::string description, std::string unit = "", double least_top = 0, std::vector<std::string> parts = {},
+            std::vector<mark> marks = {}, bool ratio = false);
+  std::vector<bar>& of(std::string const& group);  // the bars of that group, which may be a new one
+  void add(std::string const& group, std::string name, std::optional<double> value, bool own = false);  // a missing value: a dash
 };
 std::string draw(bar_chart const& chart);  // empty without bars
 
@@ -49,10 +54,13 @@ struct curve {
 };
 struct line_chart {
   std::string title, description, x_name, y_name;
-  std::vector<curve> curves;  // at most six
   std::vector<double> x_ticks;
-  bool percent = false;  // y from 0 to 1, written as per cent
-  bool log_y = false;    // values above 0
+  bool percent, log_y;             // y from 0 to 1, written as per cent; values above 0
+  std::vector<curve> curves = {};  // at most six
+
+  line_chart(std::string title, std::string description, std::string x_name, std::string y_name, std::vector<double> x_ticks = {},
+             bool percent = false, bool log_y = false);
+  curve* of(std::string const& name);  // the curve of that name, or a new one; null: there are six others
 };
 std::string draw(line_chart const& chart);
 

@@ -53,7 +53,7 @@ th:first-child,td:first-child,th.name,td.name{text-align:left}
 code{font-size:.9em}
 )css";
 
-std::string percent(double part) { return fmt::format("{} %", short_number(100 * part)); }
+std::string percent(std::optional<double> part) { return part ? fmt::format("{} %", short_number(100 * *part)) : "-"; }
 
 std::string ms_text(std::optional<double> ms) { return ms ? short_number(*ms) : "-"; }
 
@@ -67,6 +67,11 @@ void thin(std::vector<double>& ticks) {
 
 void fact_list::add(char const* name, std::string const& value) {
   rows_ += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, escaped(value));
+}
+fact_list::fact_list(std::string const& file, file_head const& head) {
+  add("file", file);
+  if (!head.time.empty()) add("measured", head.time + " with garner " + head.garner);
+  if (!head.command.empty()) add("command", head.command);
 }
 std::string fact_list::html() const {
   return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"how it was measured\"><table class=\"facts\"><tbody>\n" +
@@ -107,6 +112,38 @@ std::string html_of(figure const& f, std::string const& setting) {
   if (!f.said.empty()) out += fmt::format("<p class=\"said\">{}</p>\n", escaped(f.said));
   out += fmt::format("<p class=\"setting\">{}</p>\n", escaped(setting));
   return out + f.numbers.html(title, f.charts.empty()) + "</figure>\n";
+}
+
+std::string place_of(file_head const& h) { return "Place " + h.place + (h.device.empty() ? "" : " (" + h.device + ")"); }
+std::string kept_text(double share) {
+  return share == 1 ? "near" : share == 0 ? "far, nothing kept" : "far, " + percent(share) + " of the rows kept";
+}
+bar_chart stages_chart(figure& f, char const* first_column, char const* unit) {
+  f.key = "Above: the stages as if one came after the other; below: as they ran.";
+  f.numbers.head = {first_column, "sample",    "fetch",      "gather",        "model",
+                    "together",   "as it ran", "overlapped", "caller waited", "loader waited"};
+  return bar_chart(f.title, std::string(unit) + " by stage", unit, 0, {"sample", "fetch", "gather", "model"});
+}
+void add_stages(figure& f, bar_chart& c, std::string const& name, std::vector<double> const& stages, double ms,
+                std::pair<std::optional<double>, std::optional<double>> const& waited) {
+  double const sum = stages[0] + stages[1] + stages[2] + stages[3];
+  c.groups.push_back({name, {{"stages", stages, short_number(sum)}, {"as they ran", {ms}, short_number(ms), true}}});
+  f.row(name, stages[0], stages[1], stages[2], stages[3], sum, ms, percent(sum > 0 ? std::max(0.0, sum - ms) / sum : 0), waited.first,
+        waited.second);
+}
+std::string key_of(char const* papers, char const* own) {
+  return fmt::format("<span class=\"key paper\"></span>{} &nbsp; <span class=\"key own\"></span>{}", papers, own);
+}
+std::string link_text(std::optional<double> gbs) { return gbs ? fmt::format("carries {} GB/s", short_number(*gbs)) : "none was measured"; }
+std::string graph_text(bench_graph const& g) {
+  return fmt::format("{}: {} vertices, {} edges, {} training vertices", g.name, g.vertices, g.edges, g.train);
+}
+
+section::section(std::string const& heading, fact_list const& facts)
+    : html_(fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n<section class=\"figures\">\n", escaped(heading), facts.html())) {}
+void section::add(std::vector<figure> const& figures, std::string const& setting) {
+  for (figure const& f : figures)
+    if (!f.charts.empty() || !f.numbers.rows.empty()) html_ += html_of(f, setting);
 }
 
 }  // namespace garner::lab

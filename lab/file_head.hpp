@@ -24,22 +24,18 @@ struct file_head {
 
 file_head head_of_run(std::string command, execution_device where);  // for a run that begins now
 
-bool is_of(file_schema const& schema, std::string const& text);  // of any version
-// errc::input begins with `file` and names the problem: not JSON, another schema, another version.
-json parse_as(file_schema const& schema, std::string const& text, std::string const& file);
+bool is_of(file_schema const& schema, json const& file);  // of any version
+// errc::input names another version of the schema.
 void require_version(file_schema const& schema, json const& all, std::string const& file);
 
 template <class File>
 File file_in(json const& all, std::string const& name) {
+  require_version(File::schema, all, name);
   field const whole(all, "", name, File::schema);
   File file;
   key_reader k(whole);
   file.keys(k);
   return file;
-}
-template <class File>
-File parse(std::string const& text, std::string const& name) {
-  return file_in<File>(parse_as(File::schema, text, name), name);
 }
 template <class File>
 std::string to_json(File file) {

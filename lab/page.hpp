@@ -36,12 +36,15 @@ struct bench_files {
   void add(std::string const& text, std::string const& name);  // errc::input begins with `name` and names the problem
 };
 std::string page_of(bench_files const& files);
-std::string tiering_sections(std::vector<named<tiering_run>> const& runs);     // page_tiering.cpp
-std::string gather_sections(std::vector<named<gather_file>> const& runs);      // page_gather.cpp
-std::string load_sections(std::vector<named<load_file>> const& runs);          // page_load.cpp
-std::string train_sections(std::vector<named<train_file>> const& runs);        // page_train.cpp
-std::string storage_sections(std::vector<named<storage_file>> const& runs);    // page_storage.cpp
-std::string shard_sections(std::vector<named<shards_file>> const& runs);       // page_shards.cpp
-std::string accuracy_sections(std::vector<named<accuracy_file>> const& runs);  // page_accuracy.cpp
+// A file's section, in page_traversal.cpp, page_tiering.cpp and so on.
+std::string section_of(named<run_file> const& run, std::string const& before);  // `before` its heading
+std::string section_of(named<tiering_run> const& run);
+std::string section_of(named<gather_file> const& run);
+std::string section_of(named<load_file> const& run);
+std::string section_of(named<train_file> const& run);
+std::string section_of(named<storage_file> const& run);
+std::string section_of(named<shards_file> const& run);
+std::string section_of(named<accuracy_file> const& run);
+std::vector<named<run_file>> joined(std::vector<named<run_file>> const& runs);  // those of one setting
 
 }  // namespace garner::lab

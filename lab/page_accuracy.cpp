@@ -44,24 +44,22 @@ constexpr named_way strategies[] = {
     {&trained::whole, "whole graph"}, {&trained::shards, "over shards"}, {&trained::sampled, "mini-batches"}};
 
 figure accuracy(accuracy_file const& f) {
-  figure all{"", "accuracy with and without sampling (table 5)", "", "", "", "", {}, ""};
+  figure all("", "accuracy with and without sampling (table 5)");
   all.said = fmt::format(
       "The test score of the best epoch, mean and deviation of {} seeds. Over shards: {} of them. The paper: Reddit {} % sampled and {} % "
       "whole, proteins {} and {}.",
       f.seeds, f.shards, points(100 * table_5[0].sampled), points(100 * table_5[0].whole), points(100 * table_5[1].sampled),
       points(100 * table_5[1].whole));
-  bar_chart c{all.title, "points of a hundred", {}, {}, {}, 100};
-  c.unit = "points of 100, larger is better";
+  bar_chart c(all.title, "points of a hundred", "points of 100, larger is better", 100);
   all.numbers.head = {"<set, model", "vertices", "arcs", "<measure", "whole graph", "over shards", "mini-batches", "whole less sampled"};
   std::size_t within = 0, both = 0;
   for (trained const& t : trainings_of(f)) {
-    bar_group group{t.name(), {}};
     std::vector<std::string> row{t.name(), count_text(static_cast<double>(t.any().vertices)), count_text(static_cast<double>(t.any().arcs)),
                                  t.any().measure};
     for (named_way const& w : strategies) {
       accuracy_row const* const r = t.*w.row;
       row.push_back(r ? fmt::format("{} \u00b1 {}", points(r->mean), points(r->deviation)) : "-");
-      if (r) group.bars.push_back({w.name, {r->mean}, points(r->mean), r == t.shards});
+      if (r) c.of(t.name()).push_back({w.name, {r->mean}, points(r->mean), r == t.shards});
     }
     row.push_back("-");
     if (t.whole && t.sampled) {
@@ -70,7 +68,6 @@ figure accuracy(accuracy_file const& f) {
       within += std::abs(more) <= std::max(t.whole->deviation, t.sampled->deviation);
     }
     all.numbers.rows.push_back(std::move(row));
-    c.groups.push_back(std::move(group));
   }
   all.charts = draw(c);
   if (both) all.finding = fmt::format("In {} trainings, {} differ by at most one deviation.", both, within);
@@ -78,28 +75,25 @@ figure accuracy(accuracy_file const& f) {
 }
 
 figure times(accuracy_file const& f) {
-  figure all{"", "an epoch with and without sampling (table 5)", "", "", "", "", {}, ""};
+  figure all("", "an epoch with and without sampling (table 5)");
   all.said = fmt::format(
       "An epoch of the whole graph is one step of all vertices; of mini-batches ({} neighbors, {} at once) only those that train have a "
       "turn. The paper: {} times as long whole on Reddit, {} on proteins.",
       f.fanout, f.batch, table_5[0].slower, table_5[1].slower);
-  bar_chart c{all.title, "ms per epoch", {}, {}, {}, 0};
-  c.unit = "ms per epoch, smaller is better";
+  bar_chart c(all.title, "ms per epoch", "ms per epoch, smaller is better");
   all.numbers.head = {"<set, model", "whole, ms", "over shards, ms", "mini-batches, ms", "shards over whole", "whole over drawn"};
   for (trained const& t : trainings_of(f)) {
-    bar_group group{t.name(), {}};
     std::vector<std::string> row{t.name()};
     for (named_way const& w : strategies) {
       accuracy_row const* const r = t.*w.row;
       row.push_back(r ? short_number(r->epoch_ms) : "-");
-      if (r) group.bars.push_back({w.name, {r->epoch_ms}, short_number(r->epoch_ms), r == t.shards});
+      if (r) c.add(t.name(), w.name, r->epoch_ms, r == t.shards);
     }
     auto const over = [](accuracy_row const* a, accuracy_row const* b) {
       return a && b && b->epoch_ms > 0 ? short_number(a->epoch_ms / b->epoch_ms) : std::string("-");
     };
     row.push_back(over(t.shards, t.whole)), row.push_back(over(t.whole, t.sampled));
     all.numbers.rows.push_back(std::move(row));
-    c.groups.push_back(std::move(group));
   }
   all.charts = draw(c);
   return all;
@@ -107,22 +101,15 @@ figure times(accuracy_file const& f) {
 
 }  // namespace
 
-std::string accuracy_sections(std::vector<named<accuracy_file>> const& runs) {
-  std::string out;
-  for (named<accuracy_file> const& n : runs) {
-    accuracy_file const& r = n.run;
-    std::string const setting = fmt::format("{}, {} host threads", r.processor, r.threads);
-    out += fmt::format("<section>\n<h2>Accuracy: {}</h2>\n", escaped(n.name));
-    fact_list facts;
-    facts.add("file", n.name);
-    facts.add("measured", r.time + " with " + r.garner);
-    facts.add("setting", setting);
-    out += facts.html() + "</section>\n<section class=\"figures\">\n";
-    for (figure const& f : {accuracy(r), times(r)})
-      if (!f.charts.empty()) out += html_of(f, setting);
-    out += "</section>\n";
-  }
-  return out;
+std::string section_of(named<accuracy_file> const& n) {
+  accuracy_file const& r = n.run;
+  std::string const setting = fmt::format("{}, {} host threads", r.processor, r.threads);
+  fact_list facts(n.name, {});
+  facts.add("measured", r.time + " with " + r.garner);
+  facts.add("setting", setting);
+  section s("Accuracy: " + n.name, facts);
+  s.add({accuracy(r), times(r)}, setting);
+  return s.html();
 }
 
 }  // namespace garner::lab

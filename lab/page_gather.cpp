@@ -14,79 +14,59 @@ namespace garner::lab {
 namespace {
 
 std::string grouped(std::uint64_t n) { return short_number(static_cast<double>(n)); }
+std::string row_text(gather_row const& r) { return grouped(r.row_bytes) + " B"; }
+
+// Before and after the comma at `at`; without one, the whole twice.
+std::pair<std::string, std::string> parted(std::string const& label, std::size_t at) {
+  return {label.substr(0, at), at == label.npos ? label : label.substr(at + 2)};
+}
 
 // One run, with lookups for the figures.
-class gather_pages {
+class gather_pages : run_rows<gather_row> {
  public:
-  explicit gather_pages(gather_file const& f) : f_(f) {
+  explicit gather_pages(gather_file const& f) : run_rows(f.rows), f_(f) {
     timed_ = std::any_of(f.rows.begin(), f.rows.end(), [](gather_row const& r) { return r.gbs.has_value(); });
   }
 
   figure unaligned() const {
-    figure f{"3.10",
-             "Rows that do not begin on a line",
-             "",
-             "",
+    figure f("3.10", "Rows that do not begin on a line",
              "The paper, RTX 3090 on PCIe 4, a training on Wikipedia: copies of rows that the host gathered reach about half of either "
-             "zero-copy "
-             "way.",
-             "",
-             {},
-             ""};
+             "zero-copy way.");
     bar_chart c = chart("Figure 3.10: rows of 1,024 to 1,044 B by way");
     f.numbers.head = head({"<row", "<way"});
     double naive = 0, aligned = 0, staged = 0;
     for (gather_row const* r : of("unaligned")) {
-      add(c, fmt::format("{} B", grouped(r->row_bytes)), r->strategy, *r, r->strategy == "aligned");
-      f.numbers.rows.push_back(cells({fmt::format("{} B", grouped(r->row_bytes)), r->strategy}, *r));
+      add(c, row_text(*r), r->strategy, *r, r->strategy == "aligned");
+      f.numbers.rows.push_back(cells({row_text(*r), r->strategy}, *r));
       if (r->row_bytes != 1044) continue;
       (r->strategy == "naive" ? naive : r->strategy == "staged" ? staged : r->strategy == "aligned" ? aligned : ignored_) = value(*r);
     }
     f.charts = draw(c);
     if (naive > 0 && aligned > 0)
-      f.finding = fmt::format(
-          "At 1,044 B \xE2\x80\x98"
-          "aligned\xE2\x80\x99 {} {} {}, \xE2\x80\x98naive\xE2\x80\x99 {}{}.",
-          timed_ ? "brings" : "sends", number(aligned), unit(), number(naive),
-          staged > 0 ? fmt::format(", \xE2\x80\x98staged\xE2\x80\x99 {}", number(staged)) : "");
+      f.finding =
+          fmt::format("At 1,044 B \u2018aligned\u2019 {} {} {}, \u2018naive\u2019 {}{}.", timed_ ? "brings" : "sends", number(aligned),
+                      unit(), number(naive), staged > 0 ? fmt::format(", \u2018staged\u2019 {}", number(staged)) : "");
     return f;
   }
 
   figure sizes() const {
-    figure f{"",
-             "Rows of 128 B to 512 KiB",
-             "",
-             "",
-             "From which size on a copy of its own a row is fair: where its curve meets the others.",
-             "",
-             {},
-             ""};
+    figure f("", "Rows of 128 B to 512 KiB", "From which size on a copy of its own a row is fair: where its curve meets the others.");
     f.numbers.head = head({"<row", "<way", "<order"});
-    line_chart c{"Rows of 128 B to 8 KiB by way",
-                 fmt::format("{} of each way against the bytes of a row", unit()),
-                 "a row, KiB",
-                 unit(),
-                 {},
-                 {1, 2, 4, 6, 8},
-                 false,
-                 !timed_};
-    line_chart large{"Rows of 8 KiB to 512 KiB by way", c.description, c.x_name, c.y_name, {}, {8, 64, 128, 256, 512}, false, !timed_};
+    line_chart c("Rows of 128 B to 8 KiB by way", fmt::format("{} of each way against the bytes of a row", unit()), "a row, KiB", unit(),
+                 {1, 2, 4, 6, 8}, false, !timed_);
+    line_chart large("Rows of 8 KiB to 512 KiB by way", c.description, c.x_name, c.y_name, {8, 64, 128, 256, 512}, false, !timed_);
     std::vector<gather_row const*> const rows = of("sizes");
     std::map<std::string, double> copies, best;
     auto const add = [&](line_chart& to, gather_row const& r) {
-      auto at = std::find_if(to.curves.begin(), to.curves.end(), [&](curve const& l) { return l.name == name_of(r); });
-      if (at == to.curves.end()) {
-        if (to.curves.size() == 6) return;
-        at = to.curves.insert(to.curves.end(), {name_of(r), {}});
-      }
-      at->points.emplace_back(static_cast<double>(r.row_bytes) / 1024, value(r));
+      if (curve* const l = to.of(name_of(r))) l->points.emplace_back(static_cast<double>(r.row_bytes) / 1024, value(r));
     };
     // Copies per row are not simulated.
     bool const beyond = timed_ && std::any_of(rows.begin(), rows.end(), [](gather_row const* r) { return r->row_bytes > 8192; });
     for (gather_row const* r : rows) {
-      f.numbers.rows.push_back(cells({fmt::format("{} B", grouped(r->row_bytes)), name_of(*r), r->order}, *r));
+      f.numbers.rows.push_back(cells({row_text(*r), name_of(*r), r->order}, *r));
       std::string const key = grouped(r->row_bytes);
-      (r->strategy == "copies" ? copies[key] : best[key]) = std::max(r->strategy == "copies" ? copies[key] : best[key], value(*r));
+      double& most = r->strategy == "copies" ? copies[key] : best[key];
+      most = std::max(most, value(*r));
       if (r->label.ends_with("automatic") || (r->strategy == "bulk" && r->order == "none") || value(*r) <= 0) continue;
       if (r->row_bytes <= 8192) add(c, *r);
       if (beyond && r->row_bytes >= 8192 && (r->strategy == "copies" || r->strategy == "aligned")) add(large, *r);
@@ -105,7 +85,7 @@ class gather_pages {
   }
 
   figure orders() const {
-    figure f{"", "Order and density of ids, rows of 512 B", "", "", "", timed_ ? own_key : "", {}, ""};
+    figure f("", "Order and density of ids, rows of 512 B", "", timed_ ? key_of("asked for", "Garner's choice, or several at once") : "");
     f.numbers.head = head({"<ids", "<batches", "<order"});
     bar_chart c = chart("Rows of 512 B by order and number of ids"), many = chart("One mini-batch and eight at once");
     gather_row const *one = nullptr, *eight = nullptr;
@@ -131,7 +111,8 @@ class gather_pages {
   }
 
   figure dense() const {
-    figure f{"", "Sorted rows: loads of all multiprocessors versus the copy engine of 4", "", "", "", timed_ ? engine_key : "", {}, ""};
+    figure f("", "Sorted rows: loads of all multiprocessors versus the copy engine of 4", "",
+             timed_ ? key_of("loads of all", "the copy engine of 4") : "");
     f.numbers.head = head({"<row", "<ids", "<batches", "<way"});
     std::map<std::uint64_t, bar_chart> charts;
     bar_chart many = chart("Rows of 512 B of eight mini-batches");
@@ -145,9 +126,8 @@ class gather_pages {
         add(c, fmt::format("{} ids", count_text(r->ids)), r->strategy, *r, bulk);
         (bulk ? engine : all) = r;
       }
-      f.numbers.rows.push_back(cells(
-          {fmt::format("{} B", grouped(r->row_bytes)), grouped(r->ids), grouped(r->batches) + (repeated ? ", repeated" : ""), r->strategy},
-          *r));
+      f.numbers.rows.push_back(
+          cells({row_text(*r), grouped(r->ids), grouped(r->batches) + (repeated ? ", repeated" : ""), r->strategy}, *r));
     }
     for (auto const& [row, c] : charts) f.charts += draw(c);
     f.charts += draw(many);
@@ -158,14 +138,13 @@ class gather_pages {
   }
 
   figure duplicates() const {
-    figure f{"", "Ids that repeat", "", "", "", "", {}, ""};
+    figure f("", "Ids that repeat");
     f.numbers.head = head({"<what", "<order"});
     bar_chart c = chart("Random ids, and ids that each stand twice");
     gather_row const *once = nullptr, *each = nullptr;  // of the last size, each id twice
     for (gather_row const* r : of("duplicates")) {
-      std::size_t const comma = r->label.rfind(", ");
-      std::string const name = comma == std::string::npos ? r->label : r->label.substr(comma + 2);
-      add(c, r->label.substr(0, comma), name, *r, name == "automatic");
+      auto const [what, name] = parted(r->label, r->label.rfind(", "));
+      add(c, what, name, *r, name == "automatic");
       if (name == "automatic") once = r;
       if (name == "each a read") each = r;
       f.numbers.rows.push_back(cells({r->label, r->order}, *r));
@@ -179,31 +158,18 @@ class gather_pages {
   }
 
   figure share() const {
-    figure f{"3.12, 3.13",
-             "Share of the device and bytes a load, rows of 4 KiB",
-             "",
-             "",
-             "The paper, PCIe 4: some 20 % of the device with loads of 4 B, 5 % with 16 B; with 10 % by MPS no significant loss.",
-             "",
-             {},
-             ""};
-    line_chart c{"Figures 3.12 and 3.13: gathers on a share of the device",
-                 "GB/s against the multiprocessors that a gather takes, a curve a load",
-                 "multiprocessors",
-                 "GB/s",
-                 {},
-                 {1, 16, 32, 64, 96, 132},
-                 false,
-                 false};
+    figure f("3.12, 3.13", "Share of the device and bytes a load, rows of 4 KiB",
+             "The paper, PCIe 4: some 20 % of the device with loads of 4 B, 5 % with 16 B; with 10 % by MPS no significant loss.");
+    line_chart c("Figures 3.12 and 3.13: gathers on a share of the device",
+                 "GB/s against the multiprocessors that a gather takes, a curve a load", "multiprocessors", "GB/s",
+                 {1, 16, 32, 64, 96, 132});
     f.numbers.head = head({"multiprocessors", "<loads"});
     double most = 0;
     for (gather_row const* r : of("share")) most = std::max(most, value(*r));
     std::map<std::string, unsigned> enough;
     for (gather_row const* r : of("share")) {
       std::string const name = r->strategy == "bulk" ? "copy engine" : fmt::format("loads of {} B", r->load_bytes);
-      auto at = std::find_if(c.curves.begin(), c.curves.end(), [&](curve const& l) { return l.name == name; });
-      if (at == c.curves.end() && c.curves.size() < 6) at = c.curves.insert(c.curves.end(), {name, {}});
-      if (at != c.curves.end()) at->points.emplace_back(r->multiprocessors, value(*r));
+      if (curve* const l = c.of(name)) l->points.emplace_back(r->multiprocessors, value(*r));
       f.numbers.rows.push_back(cells({std::to_string(r->multiprocessors), name}, *r));
       if (value(*r) >= 0.95 * most) enough.try_emplace(name, r->multiprocessors);
     }
@@ -215,24 +181,23 @@ class gather_pages {
   }
 
   figure others() const {
-    figure f{"", "Conversion, local rows, copies by the host", "", "", "", "", {}, ""};
+    figure f("", "Conversion, local rows, copies by the host");
     f.numbers.head = head({"<what"});
     bar_chart c = chart("Rows converted to f32, bytes delivered"), near = chart("Rows in the memory of devices"),
               host = chart("On the CPU, versus one memcpy per row of the same ids");
     for (gather_row const* r : of("convert")) {
-      std::size_t const comma = r->label.find(", ");
-      std::string const group = r->label.substr(0, comma), name = comma == std::string::npos ? r->label : r->label.substr(comma + 2);
+      auto const [group, name] = parted(r->label, r->label.find(", "));
       add(c, group, name, *r, false);
       f.numbers.rows.push_back(cells({r->label}, *r));
     }
     for (gather_row const* r : of("near")) {
-      std::size_t const comma = r->label.find(", ");
-      add(near, comma == std::string::npos ? "" : r->label.substr(comma + 2), fmt::format("{} B", grouped(r->row_bytes)), *r, false);
+      auto const [row, where] = parted(r->label, r->label.find(", "));
+      add(near, row == where ? "" : where, row_text(*r), *r, false);
       f.numbers.rows.push_back(cells({r->label}, *r));
     }
     for (gather_row const* r : of("copies")) {
       bool const own = r->strategy != "copies";
-      add(host, fmt::format("{} B", grouped(r->row_bytes)), own ? "gathered" : "one memcpy per row", *r, own);
+      add(host, row_text(*r), own ? "gathered" : "one memcpy per row", *r, own);
       f.numbers.rows.push_back(cells({r->label}, *r));
     }
     f.charts = draw(c) + draw(near) + draw(host);
@@ -240,25 +205,18 @@ class gather_pages {
   }
 
   figure beside() const {
-    figure f{"",
-             "Arithmetic during a gather",
-             "",
-             "",
+    figure f("", "Arithmetic during a gather",
              "Slower: a kernel of arithmetic on the multiprocessors that the gather leaves, against all of them; and against the same ones "
-             "without a gather.",
-             "",
-             {},
-             ""};
+             "without a gather.");
     f.numbers.head = {"<share",           "multiprocessors", "<way",           "row", "GB/s", "alone", "arithmetic with it, ms",
                       "whole device, ms", "slower",          "than without it"};
     gather_row const* best = nullptr;
     for (gather_row const* r : of("beside")) {
       if (!r->beside || !r->gbs) continue;
       gather_beside const& b = *r->beside;
-      f.numbers.rows.push_back({b.share, fmt::format("{} + {}", r->multiprocessors, b.rest),
-                                r->strategy + (r->order == "none" ? "" : ", " + r->order), grouped(r->row_bytes) + " B",
-                                short_number(*r->gbs), short_number(b.gather_alone_gbs), short_number(b.beside_ms),
-                                short_number(b.whole_ms), percent(b.slower()), percent(b.slower_than_alone())});
+      f.row(b.share, fmt::format("{} + {}", r->multiprocessors, b.rest), r->strategy + (r->order == "none" ? "" : ", " + r->order),
+            grouped(r->row_bytes) + " B", *r->gbs, b.gather_alone_gbs, b.beside_ms, b.whole_ms, percent(b.slower()),
+            percent(b.slower_than_alone()));
       if (!best || *r->gbs / (1 + b.slower()) > *best->gbs / (1 + best->beside->slower())) best = r;
     }
     if (best)
@@ -270,26 +228,10 @@ class gather_pages {
   }
 
   figure not_measured() const {
-    figure f{"", "Not measured, so not shown", "", "", "", "", {}, ""};
-    f.numbers.head = {"<what", "<why"};
-    for (gather_row const& r : f_.rows)
-      if (!r.skipped.empty()) f.numbers.rows.push_back({r.figure + ": " + r.label, r.skipped});
-    return f;
+    return left_out("Not measured, so not shown", [](gather_row const& r) { return r.figure + ": " + r.label; });
   }
 
  private:
-  static constexpr char const* own_key =
-      "<span class=\"key paper\"></span>asked for &nbsp; <span class=\"key own\"></span>Garner's choice, or several at once";
-
-  static constexpr char const* engine_key =
-      "<span class=\"key paper\"></span>loads of all &nbsp; <span class=\"key own\"></span>the copy engine of 4";
-
-  std::vector<gather_row const*> of(char const* figure) const {
-    std::vector<gather_row const*> all;
-    for (gather_row const& r : f_.rows)
-      if (r.figure == figure && r.skipped.empty()) all.push_back(&r);
-    return all;
-  }
   char const* unit() const { return timed_ ? "GB/s" : "requests"; }
   double value(gather_row const& r) const { return timed_ ? r.gbs.value_or(0) : static_cast<double>(r.requests); }
   std::string number(double v) const { return timed_ ? short_number(v) : count_text(static_cast<std::uint64_t>(v)); }
@@ -301,25 +243,22 @@ class gather_pages {
     return r.strategy == "copies" ? "one copy per row" : r.label.ends_with("automatic") ? "automatic: " + r.strategy : r.strategy;
   }
   bar_chart chart(std::string title) const {
-    bar_chart c{std::move(title), fmt::format("{} of each", unit()), {}, {}, {}, 0};
-    c.unit = timed_ ? "GB/s delivered" : "requests";
+    bar_chart c(std::move(title), fmt::format("{} of each", unit()), timed_ ? "GB/s delivered" : "requests");
     if (timed_ && f_.link_gbs) c.marks = {{*f_.link_gbs, fmt::format("what the link carries: {} GB/s", short_number(*f_.link_gbs))}};
     return c;
   }
   void add(bar_chart& c, std::string const& group, std::string const& name, gather_row const& r, bool own) const {
     if (value(r) <= 0) return;
-    if (c.groups.empty() || c.groups.back().name != group) c.groups.push_back({group, {}});
-    c.groups.back().bars.push_back({name, {value(r)}, number(value(r)), own});
+    c.of(group).push_back({name, {value(r)}, number(value(r)), own});
   }
   std::vector<std::string> head(std::vector<std::string> names) const {
     for (char const* more : {"GB/s", "ms", f_.link_gbs ? "% of the link" : "% of one copy per row", "requests"}) names.push_back(more);
     return names;
   }
   std::vector<std::string> cells(std::vector<std::string> names, gather_row const& r) const {
-    names.push_back(r.gbs ? short_number(*r.gbs) : "-");
-    names.push_back(r.ms ? short_number(*r.ms) : "-");
-    names.push_back(r.of_link ? short_number(100 * *r.of_link) : "-");
-    names.push_back(r.requests ? count_text(r.requests) : "-");
+    for (std::string const& more :
+         {ms_text(r.gbs), ms_text(r.ms), r.of_link ? short_number(100 * *r.of_link) : "-", r.requests ? count_text(r.requests) : "-"})
+      names.push_back(more);
     return names;
   }
 
@@ -330,31 +269,17 @@ class gather_pages {
 
 }  // namespace
 
-std::string gather_sections(std::vector<named<gather_file>> const& runs) {
-  std::string out;
-  for (named<gather_file> const& n : runs) {
-    gather_file const& r = n.run;
-    std::string const setting = fmt::format("Place {}{}, a table of {} in host memory, medians of {}", r.place,
-                                            r.device.empty() ? "" : " (" + r.device + ")", format_bytes(r.table_bytes), r.trials);
-    out += fmt::format("<section>\n<h2>Gathers of rows: {}</h2>\n", escaped(n.name));
-    std::string rows;
-    auto const add = [&](char const* name, std::string const& value) {
-      rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, escaped(value));
-    };
-    add("file", n.name);
-    if (!r.time.empty()) add("measured", r.time + " with garner " + r.garner);
-    add("command", r.command);
-    add("setting", setting + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
-    add("link", r.link_gbs ? fmt::format("carries {} GB/s", short_number(*r.link_gbs)) : "none was measured");
-    out += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"how it was measured\"><table class=\"facts\"><tbody>\n" +
-           rows + "</tbody></table></div>\n</section>\n<section class=\"figures\">\n";
-    gather_pages const p(r);
-    for (figure const& f :
-         {p.unaligned(), p.sizes(), p.orders(), p.dense(), p.duplicates(), p.share(), p.beside(), p.others(), p.not_measured()})
-      if (!f.charts.empty() || !f.numbers.rows.empty()) out += html_of(f, setting);
-    out += "</section>\n";
-  }
-  return out;
+std::string section_of(named<gather_file> const& n) {
+  gather_file const& r = n.run;
+  std::string const setting =
+      fmt::format("{}, a table of {} in host memory, medians of {}", place_of(r), format_bytes(r.table_bytes), r.trials);
+  fact_list facts(n.name, r);
+  facts.add("setting", setting + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
+  facts.add("link", link_text(r.link_gbs));
+  section s("Gathers of rows: " + n.name, facts);
+  gather_pages const p(r);
+  s.add({p.unaligned(), p.sizes(), p.orders(), p.dense(), p.duplicates(), p.share(), p.beside(), p.others(), p.not_measured()}, setting);
+  return s.html();
 }
 
 }  // namespace garner::lab

@@ -44,6 +44,9 @@ std::string ceiling_text(tiering_run const& r, tier_trace const& t) {
 bool is_drawn(tier_curve const& c) { return c.score != tier_curve::another && !c.score.starts_with("sampled "); }
 bool is_score(tier_curve const& c) { return c.score != "oracle" && c.score != tier_curve::another && c.score != tier_curve::ceiling; }
 
+std::string hits_with(tiering_run const& r, tier_curve const& c, double share) {
+  return percent(c.hits[std::min(r.at(share), c.hits.size() - 1)]);
+}
 // Hit rate against the share of cached rows.
 curve hit_curve(tiering_run const& r, std::string name, tier_curve const& c) {
   curve to{std::move(name), {}};
@@ -53,65 +56,44 @@ curve hit_curve(tiering_run const& r, std::string name, tier_curve const& c) {
 
 figure hit_rates(tiering_run const& r, tiering_graph const& g) {
   tier_trace const& t = g.traces.front();
-  figure f{"4.8",
-           of_graph(g, "hits of the cached rows"),
-           "",
-           "",
-           "The paper, over its three graphs: 35 % and more with 10 % kept, 56 % and more with 25 %.",
-           "",
-           {},
-           ""};
-  line_chart c{"Figure 4.8: hit rate against the share of rows kept",
-               "per cent of the accesses for each score and the oracle",
-               "% of the rows kept",
-               "accesses answered",
-               {},
-               {0, 25, 50, 75, 100},
-               true};
+  figure f("4.8", of_graph(g, "hits of the cached rows"),
+           "The paper, over its three graphs: 35 % and more with 10 % kept, 56 % and more with 25 %.");
+  line_chart c("Figure 4.8: hit rate against the share of rows kept", "per cent of the accesses for each score and the oracle",
+               "% of the rows kept", "accesses answered", {0, 25, 50, 75, 100}, true);
   f.numbers.head = {"<score", "1 %", "5 %", "10 %", "25 %", "50 %", "of the oracle at 10 %"};
   tier_curve const* best = nullptr;
   for (tier_curve const& s : t.curves) {
     if (is_drawn(s)) c.curves.push_back(hit_curve(r, label_of(r, s.score), s));
     std::vector<std::string> row{label_of(r, s.score)};
-    for (double const share : {0.01, 0.05, 0.1, 0.25, 0.5}) {
-      std::size_t const i = std::min(r.at(share), s.hits.size() - 1);
-      row.push_back(percent(s.hits[i]));
-    }
+    for (double const share : {0.01, 0.05, 0.1, 0.25, 0.5}) row.push_back(hits_with(r, s, share));
     row.push_back(percent(r.of_oracle(t, s)));
     f.numbers.rows.push_back(std::move(row));
     if (is_score(s) && (!best || r.of_oracle(t, s) > r.of_oracle(t, *best))) best = &s;
   }
   f.charts = draw(c);
   if (best)
-    f.finding =
-        fmt::format("With 10 % of the rows kept {} answers {} of the accesses, {} of what the oracle does.", label_of(r, best->score),
-                    percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]), percent(r.of_oracle(t, *best))) +
-        " " + ceiling_text(r, t);
+    f.finding = fmt::format("With 10 % of the rows kept {} answers {} of the accesses, {} of what the oracle does.",
+                            label_of(r, best->score), hits_with(r, *best, 0.1), percent(r.of_oracle(t, *best))) +
+                " " + ceiling_text(r, t);
   return f;
 }
 
 figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
   tier_trace const& t = g.traces.front();
-  figure f{"",
-           of_graph(g, "link bytes saved with 10 % kept, of what the oracle saves"),
-           "",
-           "",
-           "The oracle knows the trace, chance included. The ceiling is what the best rows of another training answer of that one.",
-           "",
-           {},
-           ""};
-  bar_chart c{"Saved with 10 % of the rows kept", "per cent of the oracle's saving, for each score", {{}}, {}, {{100, "the oracle"}}, 100};
-  c.unit = "% of the oracle's saving";
+  figure f("", of_graph(g, "link bytes saved with 10 % kept, of what the oracle saves"),
+           "The oracle knows the trace, chance included. The ceiling is what the best rows of another training answer of that one.");
+  bar_chart c("Saved with 10 % of the rows kept", "per cent of the oracle's saving, for each score", "% of the oracle's saving", 100, {},
+              {{100, "the oracle"}});
   f.numbers.head = {"<score", "% of the oracle", "iterations", "ms to score"};
   for (tier_curve const& s : t.curves) {
     if (s.score == "oracle") continue;
     double const share = 100 * r.of_oracle(t, s);
     if (s.score == tier_curve::ceiling) c.marks.push_back({share, "the ceiling of predictions"});
-    if (is_score(s))
-      c.groups[0].bars.push_back({s.score, {share}, short_number(share), s.score == "expected" || s.score.starts_with("sampled")});
-    auto const cost = std::find_if(g.scores.begin(), g.scores.end(), [&](score_cost const& k) { return k.score == s.score; });
-    f.numbers.rows.push_back({label_of(r, s.score), short_number(share), cost == g.scores.end() ? "-" : std::to_string(cost->iterations),
-                              cost == g.scores.end() ? "-" : short_number(cost->ms)});
+    if (is_score(s)) c.add("", s.score, share, s.score == "expected" || s.score.starts_with("sampled"));
+    std::string iterations = "-", ms = "-";
+    for (score_cost const& k : g.scores)
+      if (k.score == s.score) iterations = std::to_string(k.iterations), ms = short_number(k.ms);
+    f.row(label_of(r, s.score), share, iterations, ms);
   }
   f.charts = draw(c);
   f.finding = ceiling_text(r, t);
@@ -119,60 +101,34 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
 }
 
 figure deeper(tiering_run const& r, tiering_graph const& g) {
-  figure f{"4.10",
-           of_graph(g, "deeper sampling"),
-           "",
-           "",
-           "The paper, ogbn-papers100M with six hops of 10 and 10 % kept: weighted reverse PageRank 52 %, degree 28 %.",
-           "",
-           {},
-           ""};
+  figure f("4.10", of_graph(g, "deeper sampling"),
+           "The paper, ogbn-papers100M with six hops of 10 and 10 % kept: weighted reverse PageRank 52 %, degree 28 %.");
   f.numbers.head = {"<score", "<fanouts", "10 %", "25 %", "of the oracle at 10 %"};
   for (std::string const score : {"sampled", "expected", "wrpr", "degree"}) {
-    line_chart c{"Figure 4.10: " + label_at_depth(score),
-                 "hit rate against the share of rows kept, a curve a depth",
-                 "% of the rows kept",
-                 "hits, by " + score,
-                 {},
-                 {0, 25, 50, 75, 100},
-                 true};
+    line_chart c("Figure 4.10: " + label_at_depth(score), "hit rate against the share of rows kept, a curve a depth", "% of the rows kept",
+                 "hits, by " + score, {0, 25, 50, 75, 100}, true);
     for (std::size_t k = 1; k < g.traces.size() && k <= 6; ++k) {
       tier_curve const* const s = g.traces[k].find(score);
       if (!s) continue;
       c.curves.push_back(hit_curve(r, fmt::format("{} hops of {}", g.traces[k].fanouts.size(), g.traces[k].fanouts[0]), *s));
-      f.numbers.rows.push_back({label_at_depth(score), fanouts_text(g.traces[k]), percent(s->hits[std::min(r.at(0.1), s->hits.size() - 1)]),
-                                percent(s->hits[std::min(r.at(0.25), s->hits.size() - 1)]), percent(r.of_oracle(g.traces[k], *s))});
+      f.row(label_at_depth(score), fanouts_text(g.traces[k]), hits_with(r, *s, 0.1), hits_with(r, *s, 0.25),
+            percent(r.of_oracle(g.traces[k], *s)));
     }
     f.charts += draw(c);
   }
-  if (f.charts.empty()) f.absent = "no deeper trace was recorded (--no-deeper)";
-  else f.finding = "The deeper the sampling, the more the accesses spread.";
+  f.finding = "The deeper the sampling, the more the accesses spread.";
   return f;
 }
 
 figure link_bytes(tiering_run const& r, tiering_graph const& g) {
   tier_trace const& t = g.traces.front();
-  figure f{"4.11",
-           of_graph(g, "bytes over the link against the share kept"),
-           "",
-           "",
-           "The paper, ogbn-papers100M: 97 % fewer bytes with 25 % kept; 87 to 95 % fewer with 10 % over its graphs.",
-           "",
-           {},
-           ""};
-  line_chart c{"Figure 4.11: link bytes against the share of rows kept",
-               "of the bytes with nothing kept, for each score",
-               "% of the rows kept",
-               "of the bytes with nothing kept",
-               {},
-               {0, 5, 10, 15, 20, 25},
-               true};
-  line_chart times{"Figure 4.11: gather time against the share of rows kept",
-                   fmt::format("mean ms of {} mini-batches, for each score", t.gathered),
-                   "% of the rows kept",
-                   "ms per mini-batch",
-                   {},
-                   {0, 5, 10, 15, 20, 25}};
+  figure f("4.11", of_graph(g, "bytes over the link against the share kept"),
+           "The paper, ogbn-papers100M: 97 % fewer bytes with 25 % kept; 87 to 95 % fewer with 10 % over its graphs.");
+  line_chart c("Figure 4.11: link bytes against the share of rows kept", "of the bytes with nothing kept, for each score",
+               "% of the rows kept", "of the bytes with nothing kept", {0, 5, 10, 15, 20, 25}, true);
+  line_chart times("Figure 4.11: gather time against the share of rows kept",
+                   fmt::format("mean ms of {} mini-batches, for each score", t.gathered), "% of the rows kept", "ms per mini-batch",
+                   {0, 5, 10, 15, 20, 25});
   f.numbers.head = {"<score", "kept", "GB per epoch", "fewer"};
   if (t.gathered) f.numbers.head.insert(f.numbers.head.end(), {"MB a gather", "ms a gather"});
   for (tier_curve const& s : t.curves) {
@@ -182,10 +138,9 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
       if (i % 5 && r.kept[i] < 0.1) continue;
       std::vector<std::string> row{label_of(r, s.score), percent(r.kept[i]), short_number(r.link_bytes(t, s, i) / 1e9), percent(s.hits[i])};
       if (t.gathered) {
-        auto const m =
-            std::find_if(s.gathers.begin(), s.gathers.end(), [&](tier_gather const& x) { return std::abs(x.kept - r.kept[i]) < 1e-9; });
-        row.push_back(m == s.gathers.end() ? "-" : short_number(m->link_bytes / 1e6));
-        row.push_back(m == s.gathers.end() || !m->ms ? "-" : short_number(*m->ms));
+        row.insert(row.end(), 2, "-");
+        for (tier_gather const& m : s.gathers)
+          if (std::abs(m.kept - r.kept[i]) < 1e-9) row[4] = short_number(m.link_bytes / 1e6), row[5] = ms_text(m.ms);
       }
       f.numbers.rows.push_back(std::move(row));
     }
@@ -195,57 +150,42 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
       if (m.ms) took.points.emplace_back(100 * m.kept, *m.ms);
     if (took.points.size() > 1) times.curves.push_back(std::move(took));
   }
-  f.charts = draw(c);
-  if (!times.curves.empty()) f.charts += draw(times);
+  f.charts = draw(c) + draw(times);
   if (!t.no_gathers.empty()) f.key = fmt::format("<p>No gathers: {}.</p>\n", escaped(t.no_gathers));
   if (tier_curve const* const best = t.find("expected"))
-    f.finding = fmt::format("With {} of the rows kept by expected accesses {} fewer bytes cross the link{}.", percent(0.1),
-                            percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]),
-                            t.gathered && r.place != "host" && r.place != "cpu" ? "" : " (counted from the trace)");
+    f.finding =
+        fmt::format("With {} of the rows kept by expected accesses {} fewer bytes cross the link{}.", percent(0.1),
+                    hits_with(r, *best, 0.1), t.gathered && r.place != "host" && r.place != "cpu" ? "" : " (counted from the trace)");
   return f;
 }
 
 }  // namespace
 
-std::string tiering_sections(std::vector<named<tiering_run>> const& runs) {
-  std::string out;
-  for (named<tiering_run> const& n : runs) {
-    tiering_run const& r = n.run;
-    auto const setting_of = [&](std::uint64_t epochs) {
-      return fmt::format("Place {}{}, training set {}, mini-batches of {}, {}, rule {}, rows of {} B", r.place,
-                         r.device.empty() ? "" : " (" + r.device + ")", r.train, r.batch, epochs_text(epochs), r.rule, r.row_bytes);
-    };
-    std::string const setting = setting_of(r.epochs);
-    out += fmt::format("<section>\n<h2>Data tiering: {}</h2>\n", escaped(n.name));
-    fact_list facts;
-    facts.add("file", n.name);
-    facts.add("measured", r.time + " with garner " + r.garner);
-    facts.add("command", r.command);
-    if (!r.presample.empty())
-      facts.add("sampled", fmt::format("over {} epoch{} beforehand", fmt::join(r.presample, ", "),
-                                       r.presample == std::vector<std::uint64_t>{1} ? "" : "s"));
-    facts.add("setting", setting + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
-    out += facts.html() + "</section>\n<section class=\"figures\">\n";
-    for (tiering_graph const& g : r.graphs) {
-      tier_trace const& t = g.traces.front();
-      std::string const of_it = fmt::format("; {}: {} vertices, {} edges, {} training vertices, ", g.name, g.vertices, g.edges, g.train);
-      std::string const at =
-          setting + of_it + fmt::format("fanouts {}, {} mini-batches, {} accesses", fanouts_text(t), t.batches, t.accesses);
-      auto const show = [&](figure const& f, std::string const& caption) {
-        if (f.absent.empty()) out += html_of(f, caption);
-      };
-      show(hit_rates(r, g), at);
-      show(share_of_oracle(r, g), at);
-      if (g.traces.size() > 1) {
-        tier_trace const& d = g.traces[1];
-        show(deeper(r, g), setting_of(d.epochs) + of_it +
-                               fmt::format("fanout {} a hop, {} mini-batches; sampled counts 1 epoch beforehand", d.fanouts[0], d.batches));
-      }
-      show(link_bytes(r, g), at);
-    }
-    out += "</section>\n";
+std::string section_of(named<tiering_run> const& n) {
+  tiering_run const& r = n.run;
+  auto const setting_of = [&](std::uint64_t epochs) {
+    return fmt::format("{}, training set {}, mini-batches of {}, {}, rule {}, rows of {} B", place_of(r), r.train, r.batch,
+                       epochs_text(epochs), r.rule, r.row_bytes);
+  };
+  fact_list facts(n.name, r);
+  if (!r.presample.empty())
+    facts.add("sampled", fmt::format("over {} epoch{} beforehand", fmt::join(r.presample, ", "),
+                                     r.presample == std::vector<std::uint64_t>{1} ? "" : "s"));
+  facts.add("setting", setting_of(r.epochs) + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
+  section s("Data tiering: " + n.name, facts);
+  for (tiering_graph const& g : r.graphs) {
+    tier_trace const& t = g.traces.front();
+    std::string const of_it = fmt::format("; {}: {} vertices, {} edges, {} training vertices, ", g.name, g.vertices, g.edges, g.train);
+    std::string const at =
+        setting_of(r.epochs) + of_it + fmt::format("fanouts {}, {} mini-batches, {} accesses", fanouts_text(t), t.batches, t.accesses);
+    s.add({hit_rates(r, g), share_of_oracle(r, g)}, at);
+    if (g.traces.size() > 1)
+      s.add({deeper(r, g)}, setting_of(g.traces[1].epochs) + of_it +
+                                fmt::format("fanout {} a hop, {} mini-batches; sampled counts 1 epoch beforehand", g.traces[1].fanouts[0],
+                                            g.traces[1].batches));
+    s.add({link_bytes(r, g)}, at);
   }
-  return out;
+  return s.html();
 }
 
 }  // namespace garner::lab

@@ -11,22 +11,18 @@
 
 namespace garner::lab {
 
-run_file parse_run(std::string const& text, std::string const& name) {
-  json all;
+void no_bench_file(std::string const& text, std::string const& name) {
   try {
-    all = json::parse(text);
+    json const all = json::parse(text);
   } catch (json::parse_error const& e) {
     fail(errc::input, "{}: is not JSON (byte {}); pass a file that garner-lab wrote", name, e.byte);
   } catch (json::exception const& e) {
     fail(errc::input, "{}: is not JSON ({}); pass a file that garner-lab wrote", name, e.what());
   }
-  if (!all.is_object() || !all.contains("schema") || all["schema"] != run_file::schema.name)
-    fail(errc::input,
-         "{}: is not of the schema {}; report draws what garner-lab and tools/measure_sampling write, what garner train --json "
-         "prints and nothing else (not the output of --json of other verbs, not docs/benchmarks)",
-         name, run_file::schema.name);
-  require_version(run_file::schema, all, name);
-  return file_in<run_file>(all, name);
+  fail(errc::input,
+       "{}: is not of the schema {}; report draws what garner-lab and tools/measure_sampling write, what garner train --json prints and "
+       "nothing else (not the output of --json of other verbs, not docs/benchmarks)",
+       name, run_file::schema.name);
 }
 
 std::string read_bench(std::filesystem::path const& file) {

@@ -134,7 +134,7 @@ struct run_file {
   }
 };
 
-run_file parse_run(std::string const& text, std::string const& name);  // errc::input begins with `name` and names the problem
+[[noreturn]] void no_bench_file(std::string const& text, std::string const& name);  // errc::input, with the reason
 std::string read_bench(std::filesystem::path const& file);  // its text, of any schema; errc::io, errc::input for one that is too large
 
 }  // namespace garner::lab

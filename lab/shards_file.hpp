@@ -74,6 +74,8 @@ struct shard_row {
     if (k.has("plain_reads")) k("plain_reads", how.tuning.plain_reads);
     k("prepare_ms", prepare_ms, "ms", ms, "against_one", against_one, "bytes", bytes, "most_bytes", most_bytes);
     k("memory_bytes", memory_bytes, "floor_ms", floor_ms, "links", links, "forward", forward, "steps", steps);
+    bool const square = std::all_of(links.begin(), links.end(), [&](auto const& of) { return of.size() == links.size(); });
+    k.require("links", square, "as many numbers for each shard as there are shards");
   }
 };
 struct split_graph : bench_graph {

@@ -53,7 +53,7 @@ struct tier_trace {
     return nullptr;
   }
   void keys(auto& k) {
-    k("fanouts", fanouts);
+    k("fanouts", fanouts), k.require("fanouts", !fanouts.empty(), "one hop or more");
     if (k.has("epochs")) k("epochs", epochs);
     else epochs = 0;
     k("batches", batches, "accesses", accesses, "sampled", sampled, "ms", ms, "gathered", gathered);

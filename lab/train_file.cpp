@@ -3,14 +3,12 @@
 namespace garner::lab {
 
 // It has no schema; it has these.
-bool is_course(std::string const& text) {
-  json const all = json::parse(text, nullptr, false);
+bool is_course(json const& all) {
   return all.is_object() && !all.contains("schema") && all.contains("epochs") && all["epochs"].is_array() && all.contains("model") &&
          (all.contains("training_nodes") || all.contains("training_vertices"));
 }
 
-train_file parse_course(std::string const& text, std::string const& name) {
-  json const all = json::parse(text);
+train_file course_in(json const& all, std::string const& name) {
   field const f(all, "", name, train_file::schema);
   key_reader k(f);
   auto const either = [&].number_or_none()

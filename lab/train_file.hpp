@@ -122,7 +122,7 @@ struct train_file : file_head {
   }
 };
 
-bool is_course(std::string const& text);  // garner train --json printed it
-train_file parse_course(std::string const& text, std::string const& name);
+bool is_course(json const& all);                                 // garner train --json printed it
+train_file course_in(json const& all, std::string const& name);  // errc::input begins with `name`
 
 }  // namespace garner::lab

@@ -103,7 +103,7 @@ TEST(file, comes_back_as_it_was_written) {
     EXPECT_EQ(again, text) << kind;
     EXPECT_NE(page_of(f).find("run.json"), std::string::npos) << kind;
   }
-  run_file const r = parse_run(samples().at("runs"), "run.json");
+  run_file const r = file_in<run_file>(json::parse(samples().at("runs")), "run.json");
   ASSERT_EQ(r.jobs.size(), 6u);
   EXPECT_EQ(r.jobs[1].link->requests[3], 1000u);
   EXPECT_EQ(r.jobs[4].prepare_ms, 1.5);
@@ -112,7 +112,7 @@ TEST(file, comes_back_as_it_was_written) {
   EXPECT_FALSE(r.jobs[4].near());
   EXPECT_FALSE(r.machine.host_budget);
   EXPECT_EQ(r.patterns[1].skipped, "no time");
-  EXPECT_EQ(parse<shards_file>(samples().at("shards"), "run.json").rows[1].strategy(), "uvm");
+  EXPECT_EQ(file_in<shards_file>(json::parse(samples().at("shards")), "run.json").rows[1].strategy(), "uvm");
 }
 
 // For other readers: the rest of the file determines them.
@@ -192,6 +192,7 @@ TEST(file, says_which_value_is_wrong) {
       {"trainings", "/version", 99, "version 99"},
       {"tierings", "/kept", {0, 1, 0.5}, "two shares or more, ascending"},
       {"tierings", "/graphs/0/traces/0/curves/1/hits", {0, 1}, "'graphs[0].traces[0].curves[1].hits' is [0,1] and not a number for each"},
+      {"tierings", "/graphs/0/traces/0/fanouts", json::array(), "one hop or more"},
       {"tierings", "/graphs/0/traces", json::array(), "one trace or more"},
       {"shards", "/version", 2, "version"},
       {"shards", "/rows/0/way", "x", "run.json: 'rows[0].way' is \"x\" and not a word of garner-lab shards"},
@@ -201,6 +202,7 @@ TEST(file, says_which_value_is_wrong) {
       {"shards", "/rows/0/steps/0/ps", 0, "'rows[0].steps[0].ps' is 0 and not a number from 1 to 32"},
       {"shards", "/rows/1/forward/inputs", -2, "'rows[1].forward.inputs' is -2"},
       {"shards", "/rows/1/forward/columns/1", 4.5, "'rows[1].forward.columns[1]' is 4.5"},
+      {"shards", "/rows/0/links/1", {8}, "as many numbers for each shard"},
       {"shards", "/rows/0/ms", -1.5, "'rows[0].ms'"},
       {"accuracies", "/seeds", -3, "'seeds' is -3"},
       {"accuracies", "/rows/0/way", "half",

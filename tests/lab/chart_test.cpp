@@ -14,9 +14,11 @@ TEST(chart, escapes_every_text) {
             "b\xEF\xBF\xBD");
   EXPECT_EQ(escaped("\xC3\xA4\n"), "\xC3\xA4\n");
   std::string const evil = "</svg><script>alert(1)</script>\"";
-  bar_chart bars{evil, evil, {{evil, {{evil, {1}, evil, false}}}}, {evil}, {{1, evil}}};
+  bar_chart bars(evil, evil, evil, 0, {evil}, {{1, evil}});
+  bars.of(evil).push_back({evil, {1}, evil, false});
   EXPECT_EQ(draw(bars).find("<script"), std::string::npos);
-  line_chart lines{evil, evil, evil, evil, {{evil, {{0, 1}, {1, 2}}}}, {0, 1}};
+  line_chart lines(evil, evil, evil, evil, {0, 1});
+  lines.of(evil)->points = {{0, 1}, {1, 2}};
   EXPECT_EQ(draw(lines).find("<script"), std::string::npos);
   EXPECT_NE(draw(lines).find("&lt;script"), std::string::npos);
 }
@@ -52,14 +54,21 @@ double width_of_bar(std::string const& svg, std::string const& kind) {
   return std::stod(svg.substr(width + 7));
 }
 TEST(chart, bars_are_as_long_as_their_values) {
-  bar_chart c{"t", "d", {{"", {{"a", {2}, "2", false}, {"b", {1}, "1", true}}}}, {}, {}};
+  bar_chart c("t", "d");
+  c.add("", "a", 2), c.add("", "b", 1, true);
   std::string const svg = draw(c);
   EXPECT_NEAR(width_of_bar(svg, "paper"), 2 * width_of_bar(svg, "own"), 0.02);
   c.ratio = true;  // from 1: half and twice are equally long, and 1 has no length
   c.groups[0].bars = {{"a", {2}, "2", false}, {"b", {0.5}, "0.5", true}};
   EXPECT_NEAR(width_of_bar(draw(c), "paper"), width_of_bar(draw(c), "own"), 0.02);
-  EXPECT_EQ(draw(bar_chart{"t", "d", {{"empty", {}}}, {}, {}}), "");
-  EXPECT_EQ(draw(line_chart{"t", "d", "x", "y", {{"none", {}}}, {1}}), "");
+  bar_chart none("t", "d");
+  EXPECT_TRUE(none.of("empty").empty());
+  EXPECT_EQ(draw(none), "");
+  line_chart lines("t", "d", "x", "y", {1});
+  for (int k = 0; k < 6; ++k) EXPECT_EQ(lines.of(std::to_string(k))->name, std::to_string(k));
+  EXPECT_EQ(lines.of("7"), nullptr);
+  EXPECT_EQ(lines.of("3"), &lines.curves[3]);
+  EXPECT_EQ(draw(lines), "");
 }
 
 }  // namespace

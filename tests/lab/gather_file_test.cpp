@@ -4,6 +4,7 @@
 
 #include "cli/command/arithmetic.hpp"
 #include "lab/page.hpp"
+#include "lab/sample.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -42,31 +43,30 @@ gather_file whole_file() {
 
 TEST(gather_file, page_shows_every_figure) {
   std::string const page = page_of({.gathers = {{"g.json", whole_file()}}});
-  for (char const* text : {"<title>Garner: gathers of rows",
-                           "(figure 3.10)",
-                           "Rows of 128 B to 8 KiB",
-                           "Rows of 8 KiB to 512 KiB",
-                           "Order and density",
-                           "copy engine of 4",
-                           "100 sorted rows of 1,024 B: ",
-                           "Rows of 512 B of eight",
-                           "Ids that repeat",
-                           "2408 B, each twice",
-                           "Rows of 2,408 B that are each requested twice: ",
-                           "(figure 3.12, 3.13)",
-                           "Arithmetic during a gather",
-                           "8 + 124",
-                           "7.10 %",
-                           "2.00 %",
-                           "of another device",
-                           "what the link carries: 51.1 GB/s",
-                           "Not measured, so not shown",
-                           "use --device cuda",
-                           "&lt;small&gt;",
-                           "versus one memcpy per row",
-                           "2408 B, gathered",
-                           "the arithmetic takes 7.10 % longer"})
-    EXPECT_NE(page.find(text), std::string::npos) << text;
+  expect_all(page, {"<title>Garner: gathers of rows",
+                    "(figure 3.10)",
+                    "Rows of 128 B to 8 KiB",
+                    "Rows of 8 KiB to 512 KiB",
+                    "Order and density",
+                    "copy engine of 4",
+                    "100 sorted rows of 1,024 B: ",
+                    "Rows of 512 B of eight",
+                    "Ids that repeat",
+                    "2408 B, each twice",
+                    "Rows of 2,408 B that are each requested twice: ",
+                    "(figure 3.12, 3.13)",
+                    "Arithmetic during a gather",
+                    "8 + 124",
+                    "7.10 %",
+                    "2.00 %",
+                    "of another device",
+                    "what the link carries: 51.1 GB/s",
+                    "Not measured, so not shown",
+                    "use --device cuda",
+                    "&lt;small&gt;",
+                    "versus one memcpy per row",
+                    "2408 B, gathered",
+                    "the arithmetic takes 7.10 % longer"});
   EXPECT_EQ(page.find("<small>"), std::string::npos);
   EXPECT_NE(page.find("% of the link"), std::string::npos);
   EXPECT_EQ(page.find("% of one copy per row"), std::string::npos);

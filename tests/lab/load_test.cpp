@@ -5,6 +5,7 @@
 #include "cli/command/dry_training.hpp"
 #include "cli/command/made_rows.hpp"
 #include "lab/page.hpp"
+#include "lab/sample.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -20,11 +21,7 @@ load_bench_options small_options(execution_device where) {
   o.fanouts = {4, 3};
   o.batch = 20, o.row_bytes = 12, o.batches = 32;
   o.share = "100%";
-  o.training = [](graph_handle const& g) {
-    std::vector<std::int64_t> all(g.info().vertices);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
-    return all;
-  };
+  o.training = all_nodes;
   o.command = "garner-lab load";
   return o;
 }
@@ -57,8 +54,7 @@ TEST(batch_check, finds_what_is_wrong) {
   block_options o;
   o.edge_ids = true;
   std::vector<std::int64_t> const fanouts{4, 3};
-  std::vector<std::int64_t> train;
-  for (std::uint64_t i = 0; i < n; ++i) train.push_back(static_cast<std::int64_t>(i));
+  std::vector<std::int64_t> const train = all_nodes(g);
   block_sampler sampler({}, g, fanouts, o);
   loader_options l;
   l.batch_size = 30;
@@ -105,8 +101,7 @@ TEST(dry_training, counts_each_mini_batch_once) {
   graph_handle const g = generate_graph(how);
   std::uint64_t const n = g.info().vertices;
   memory_block const rows = make_rows(n, 12, -1);
-  std::vector<std::int64_t> train;
-  for (std::uint64_t i = 0; i < n; ++i) train.push_back(static_cast<std::int64_t>(i));
+  std::vector<std::int64_t> const train = all_nodes(g);
   for (execution_device const where : {execution_device{}, execution_device{device_kind::simulated, 0}}) {
     tiered_options kept;
     kept.device = where;
@@ -195,7 +190,7 @@ TEST(load_bench, file_comes_back) {
   load_file const made = measure_loads(small_options({}), {});
   ASSERT_EQ(made.rows.size(), 1u);
   EXPECT_FALSE(made.rows[0].moments.empty());
-  EXPECT_EQ(to_json(parse<load_file>(to_json(made), "l.json")), to_json(made));
+  EXPECT_EQ(to_json(file_in<load_file>(json::parse(to_json(made)), "l.json")), to_json(made));
 }
 
 TEST(load_bench, page_shows_every_figure) {
@@ -216,9 +211,8 @@ TEST(load_bench, page_shows_every_figure) {
   near.ms.reset(), near.skipped = "no room for <it>";
   f.rows.push_back(near);
   std::string const page = page_of({.loads = {{"l.json", f}}});
-  for (char const* figure : {"(figure 3.12)", "(figure 4.11)", "(figure 4.12)", "what overlapped", "What ran when", "against its size",
-                             "by where they were", "no room for &lt;it&gt;", "mini-batches, measured"})
-    EXPECT_NE(page.find(figure), std::string::npos) << figure;
+  expect_all(page, {"(figure 3.12)", "(figure 4.11)", "(figure 4.12)", "what overlapped", "What ran when", "against its size",
+                    "by where they were", "no room for &lt;it&gt;", "mini-batches, measured"});
   EXPECT_NE(page.find("With nothing kept 20.0 % of the 5.00 ms of stages overlap"), std::string::npos);
 }
 

@@ -1,9 +1,24 @@
-// A small run file with one of everything, as a device would write it.
+// What tests of the lab share.
 #pragma once
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "garner/handle.hpp"
 #include "lab/run_file.hpp"
 
 namespace garner::testing {
 
+inline std::vector<std::int64_t> all_nodes(graph_handle const& g) {  // as a training set
+  std::vector<std::int64_t> all(g.info().vertices);
+  std::iota(all.begin(), all.end(), std::int64_t{0});
+  return all;
+}
+inline void expect_all(std::string const& page, std::initializer_list<char const*> texts) {
+  for (char const* text : texts) EXPECT_THAT(page, ::testing::HasSubstr(text));
+}
+
+// A small run file with one of everything, as a device would write it.
 inline lab::run_file sample_run() {
   using namespace lab;
   run_file r;

@@ -2,6 +2,7 @@
 #include "lab/tiering.hpp"
 
 #include "lab/page.hpp"
+#include "lab/sample.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -132,13 +133,12 @@ TEST(tiering, sampled_over_one_mini_batch_saves_what_expected_does) {
 
 TEST(tiering, file_comes_back) {
   std::string const text = to_json(small_run(false));
-  EXPECT_EQ(to_json(parse<tiering_run>(text, "t.json")), text);
+  EXPECT_EQ(to_json(file_in<tiering_run>(json::parse(text), "t.json")), text);
 }
 
 TEST(tiering, page_shows_every_figure) {
   std::string const page = page_of({.tierings = {{"t.json", small_run()}}});
-  for (char const* figure : {"(figure 4.8)", "(figure 4.10)", "(figure 4.11)", "of what the oracle saves"})
-    EXPECT_NE(page.find(figure), std::string::npos) << figure;
+  expect_all(page, {"(figure 4.8)", "(figure 4.10)", "(figure 4.11)", "of what the oracle saves"});
   EXPECT_EQ(page_of({.tierings = {{"t.json", small_run(false)}}}).find("(figure 4.10)"), std::string::npos);
   // Figure 4.10 has epochs and fanouts of its own, and each `sampled` says over how many epochs it counted.
   tiering_options o = small_options({}, true);
@@ -147,9 +147,8 @@ TEST(tiering, page_shows_every_figure) {
   o.ceiling = 0;
   o.gathers = false;
   std::string const longer = page_of({.tierings = {{"t.json", measure_tiering(o, {})}}});
-  for (char const* text : {"expected, sampled over 3 epochs", "expected, sampled over 5 epochs", "expected, sampled over 1 epoch",
-                           "over 3, 5 epochs beforehand", "mini-batches of 5, 7 epochs"})
-    EXPECT_NE(longer.find(text), std::string::npos) << text;
+  expect_all(longer, {"expected, sampled over 3 epochs", "expected, sampled over 5 epochs", "expected, sampled over 1 epoch",
+                      "over 3, 5 epochs beforehand", "mini-batches of 5, 7 epochs"});
   std::size_t const at = longer.find("mini-batches of 5, 2 epochs");
   ASSERT_NE(at, std::string::npos);
   EXPECT_LT(longer.find("fanout 10 a hop, 12 mini-batches", at), at + 300);

@@ -7,6 +7,7 @@
 
 #include "cli/command/made_rows.hpp"
 #include "lab/page.hpp"
+#include "lab/sample.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -14,6 +15,7 @@ namespace {
 
 using namespace lab;
 using namespace cli;
+using ::testing::HasSubstr;
 using json = nlohmann::ordered_json;
 
 community_options small_communities() {
@@ -33,11 +35,7 @@ train_bench_options small_options(execution_device where) {
   o.course_epochs = 3;
   o.step_rows = 100;
   o.share = "100%";
-  o.training = [](graph_handle const& g) {
-    std::vector<std::int64_t> all(g.info().vertices);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
-    return all;
-  };
+  o.training = all_nodes;
   o.command = "garner-lab train";
   return o;
 }
@@ -242,35 +240,20 @@ TEST(train_bench, what_does_not_fit_is_told) {
 
 TEST(train_bench, file_comes_back) {
   std::string const text = to_json(measure_trainings(small_options({})));
-  EXPECT_EQ(to_json(parse<train_file>(text, "t.json")), text);
+  EXPECT_EQ(to_json(file_in<train_file>(json::parse(text), "t.json")), text);
 }
 
 TEST(train_bench, reads_what_garner_train_prints) {
-  json epoch{{"epoch", 1},
-             {"steps", 3},
-             {"loss", 2.5},
-             {"accuracy", 0.25},
-             {"train_accuracy", nullptr},
-             {"validation_accuracy", nullptr},
-             {"test_accuracy", nullptr},
-             {"ms", 10.0},
-             {"sample_ms", 1.0},
-             {"fetch_ms", 2.0},
-             {"gather_ms", 3.0},
-             {"model_ms", 8.0},
-             {"caller_waited_ms", 0.5},
-             {"loader_waited_ms", 4.0},
-             {"local_rows", 5},
-             {"peer_rows", 0},
-             {"remote_rows", 7},
-             {"remote_bytes", 700}};
+  json epoch = json::parse(R"({"epoch": 1, "steps": 3, "loss": 2.5, "accuracy": 0.25, "train_accuracy": null, "validation_accuracy": null,
+    "test_accuracy": null, "ms": 10.0, "sample_ms": 1.0, "fetch_ms": 2.0, "gather_ms": 3.0, "model_ms": 8.0, "caller_waited_ms": 0.5,
+    "loader_waited_ms": 4.0, "local_rows": 5, "peer_rows": 0, "remote_rows": 7, "remote_bytes": 700})");
   json second = epoch;
   second["epoch"] = 2, second["loss"] = 1.25, second["test_accuracy"] = 0.5;
   json run{{"file", "g.gnr"}, {"nodes", 10},  {"edges", 20},         {"device", "cuda:0"},
            {"model", "gcn"},  {"hidden", 16}, {"classes", 3},        {"fanouts", {5, -1}},
            {"batch", 4},      {"seed", 1},    {"training_nodes", 6}, {"epochs", {epoch, second}}};
-  ASSERT_TRUE(is_course(run.dump()));
-  train_file f = parse_course(run.dump(), "run.json");
+  ASSERT_TRUE(is_course(run));
+  train_file f = course_in(json::parse(run.dump()), "run.json");
   EXPECT_TRUE(f.alone);
   ASSERT_EQ(f.courses.size(), 1u);
   EXPECT_EQ(f.courses[0].name, "g.gnr, gcn");
@@ -283,12 +266,12 @@ TEST(train_bench, reads_what_garner_train_prints) {
   EXPECT_NE(page.find("<td>14.0</td><td>10.0</td><td>28.6 %</td>"), std::string::npos);
   EXPECT_NE(page.find("trainings, measured"), std::string::npos);
   run["device"] = "simulated", run["fanouts"] = nullptr, run["batch"] = nullptr;
-  f = parse_course(run.dump(), "run.json");
+  f = course_in(json::parse(run.dump()), "run.json");
   EXPECT_FALSE(f.courses[0].epochs[0].times.ms);
   EXPECT_NE(page_of({.trainings = {{"run.json", f}}}).find("the whole graph at every step"), std::string::npos);
   run["epochs"][0].erase("remote_bytes");
   errc code{};
-  EXPECT_NE(error_of([&] { parse_course(run.dump(), "run.json"); }, &code).find("remote_bytes"), std::string::npos);
+  EXPECT_NE(error_of([&] { course_in(json::parse(run.dump()), "run.json"); }, &code).find("remote_bytes"), std::string::npos);
   EXPECT_EQ(code, errc::input);
 }
 
@@ -297,7 +280,7 @@ TEST(train_bench, page_shows_every_figure) {
   o.peers = {0, 1};
   train_file f = measure_trainings(o);
   std::string page = page_of({.trainings = {{"t.json", f}}});
-  EXPECT_NE(page.find("bytes over the link (figure 3.14)"), std::string::npos);
+  EXPECT_THAT(page, HasSubstr("bytes over the link (figure 3.14)"));
   EXPECT_EQ(page.find("what overlapped"), std::string::npos);  // nothing was timed
   f.place = "device 0";
   for (train_row const& like :
@@ -310,7 +293,7 @@ TEST(train_bench, page_shows_every_figure) {
     double const ms = r.near() ? 8 : r.strategy == "staged" ? 48 : r.strategy == "zero_copy" ? 24 : r.kept == 0 ? 12 : 10;
     r.times = {ms, 1, 2, 3, 6, 0.5, 0.25}, r.ms_median = ms;
   }
-  EXPECT_NE(page.find("rows that are learned: bytes over the link"), std::string::npos);
+  EXPECT_THAT(page, HasSubstr("rows that are learned: bytes over the link"));
   for (trainable_row& r : f.trainable)
     r.gather_ms = 2, r.update_ms = 6, r.update_ms_median = 6, r.gather_floor_ms = 1, r.update_floor_ms = 5;
   f.trainable.push_back(f.trainable[0]);
@@ -321,24 +304,23 @@ TEST(train_bench, page_shows_every_figure) {
   skipped.times = {}, skipped.skipped = "no room for <it>";
   f.rows.push_back(skipped);
   page = page_of({.trainings = {{"t.json", f}}});
-  for (char const* figure :
-       {"(figure 3.14)", "(figure 3.15)", "(figure 4.9)", "what overlapped", "loss by epoch", "accuracy by epoch", "no room for &lt;it&gt;",
-        "no room for &lt;rows&gt;", "rows that are learned: a step", "trainings, measured", "degree, 2 devices", "way tiered"})
-    EXPECT_NE(page.find(figure), std::string::npos) << figure;
-  EXPECT_NE(
-      page.find("takes 1.50 times as long as near with none of the rows kept, 1.25 times as long as near with 10.0 % of the rows kept. "
-                "Staged takes 2.00 times as long as zero_copy."),
-      std::string::npos);
-  EXPECT_NE(page.find("Windows are 4.00 times as fast as staged with rows of 3 floats, 4.00 times with 16."), std::string::npos);
-  EXPECT_NE(page.find("Zero_copy is 2.00 times as fast as staged; a tenth kept by degree, way window, is 2.40 times as fast again."),
-            std::string::npos);
-  EXPECT_NE(page.find("Time of an update over the floor of remote rows: sgd: 120 %; adagrad: 120 %; adam: 120 %."), std::string::npos);
-  EXPECT_NE(page.find("<td>120 %</td><td>133 %</td>"), std::string::npos);  // 6 of 5, 8 of 6
+  expect_all(page, {"(figure 3.14)", "(figure 3.15)", "(figure 4.9)", "what overlapped", "loss by epoch", "accuracy by epoch",
+                    "no room for &lt;it&gt;", "no room for &lt;rows&gt;", "rows that are learned: a step", "trainings, measured",
+                    "degree, 2 devices", "way tiered"});
+  EXPECT_THAT(
+      page,
+      HasSubstr("takes 1.50 times as long as near with none of the rows kept, 1.25 times as long as near with 10.0 % of the rows kept. "
+                "Staged takes 2.00 times as long as zero_copy."));
+  EXPECT_THAT(page, HasSubstr("Windows are 4.00 times as fast as staged with rows of 3 floats, 4.00 times with 16."));
+  EXPECT_THAT(page,
+              HasSubstr("Zero_copy is 2.00 times as fast as staged; a tenth kept by degree, way window, is 2.40 times as fast again."));
+  EXPECT_THAT(page, HasSubstr("Time of an update over the floor of remote rows: sgd: 120 %; adagrad: 120 %; adam: 120 %."));
+  EXPECT_THAT(page, HasSubstr("<td>120 %</td><td>133 %</td>"));  // 6 of 5, 8 of 6
   // 1 + 2 + 3 + 6 ms of stages in 12 with nothing cached: stages run in sequence; in 8, a third overlaps if all rows are local.
-  EXPECT_NE(
-      page.find(
-          "<td class=\"name\">near</td><td>1.00</td><td>2.00</td><td>3.00</td><td>6.00</td><td>12.0</td><td>8.00</td><td>33.3 %</td>"),
-      std::string::npos);
+  EXPECT_THAT(
+      page,
+      HasSubstr(
+          "<td class=\"name\">near</td><td>1.00</td><td>2.00</td><td>3.00</td><td>6.00</td><td>12.0</td><td>8.00</td><td>33.3 %</td>"));
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST_P(traversal_at, measures_and_verifies_everything) {
       for (std::string const id : {"4", "8"}) EXPECT_TRUE(seen.count("kron 8|" + job + "|" + strategy + "|" + id)) << job << strategy << id;
   EXPECT_EQ(seen.count("kron 8|bfs|uvm|4"), host ? 0u : 1u);
   for (std::string const& job : o.jobs) EXPECT_EQ(near_rows[job], host || simulated ? 0u : 3u) << job;
-  EXPECT_EQ(parse_run(to_json(r), "r").jobs.size(), r.jobs.size());
+  EXPECT_EQ(file_in<run_file>(json::parse(to_json(r)), "r").jobs.size(), r.jobs.size());
 }
 GARNER_AT_EVERY_PLACE(traversal_at);
 
