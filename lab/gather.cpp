@@ -9,6 +9,7 @@
 #include "cli/command/arithmetic.hpp"
 
 #include "core/device.hpp"
+#include "core/event.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
 #include "core/median.hpp"
@@ -34,29 +35,6 @@ struct question {
   tier from = tier::host;  // the tier of all rows; peer: on another device
 };
 
-// Timestamps on streams of a device.
-class moments {
- public:
-  moments(int device, std::size_t n) : device_(device) {
-    events_.reserve(n);
-    while (events_.size() < n) events_.push_back(device::make_event(device));
-  }
-  ~moments() {
-    for (void* e : events_) device::free_event(device_, e);
-  }
-  moments(moments const&) = delete;
-  moments& operator=(moments const&) = delete;
-  void record(executor& x, std::size_t k) { device::record(device_, x.stream(), events_[k]); }
-  double ms(std::size_t from, std::size_t to) const { return device::elapsed_ms(device_, events_[from], events_[to]); }
-  double ms_to(moments const& other, std::size_t k) const {
-    return device::elapsed_ms(device_, events_[0], other.events_[k]);
-  }  // since the first
-
- private:
-  int device_;
-  std::vector<void*> events_;
-};
-
 class bench_of_gathers {
  public:
   bench_of_gathers(gather_bench_options const& o, std::function<void(gather_row const&)> const& told)
@@ -69,10 +47,7 @@ class bench_of_gathers {
       for (std::uint64_t i = begin; i < end; ++i) words[i] = mix(i ^ o.seed);
       filling.advance((end - begin) * 8);
     });
-    if (x_.on_device()) {
-      link_calibration const& link = link_of(x_.device());
-      file_.link_gbs = link.zero_copy_gbs;
-    }
+    if (x_.on_device()) file_.link_gbs = link_of(x_.device()).zero_copy_gbs;
   }
 
   gather_file run() {
@@ -109,8 +84,7 @@ class bench_of_gathers {
       for (gather_strategy strategy :
            {gather_strategy::staged, gather_strategy::naive, gather_strategy::shifted, gather_strategy::aligned}) {
         question q{"unaligned", fmt::format("{} B {}", row, to_string(strategy)), row, usual()};
-        as_given(q.how, strategy);
-        measure(q);
+        as_given(q.how, strategy), measure(q);
       }
   }
   // The row size from which one copy per row is efficient.
@@ -155,8 +129,7 @@ class bench_of_gathers {
                    fmt::format("{} {} of {} ids{}", batches, batches > 1 ? "batches" : "batch", usual(),
                                skewed ? ", repeated as by sampling" : ""),
                    512, usual(), batches};
-        q.skewed = skewed;
-        measure(q);
+        q.skewed = skewed, measure(q);
       }
   }
   // Sorted rows, from a few of the table to most of its translations: loads of all multiprocessors, and the copy engine of 4.
@@ -204,9 +177,7 @@ class bench_of_gathers {
       std::uint64_t const n = width == 128 ? o_.ids.back() : usual();
       for (element kind : {element::f32, element::f16, element::bf16, element::i8}) {
         question q{"convert", fmt::format("{} elements, {} to f32", width, to_string(kind)), width * bytes_of(kind), n};
-        q.kind = kind;
-        q.how.to = element::f32;
-        measure(q);
+        q.kind = kind, q.how.to = element::f32, measure(q);
       }
     }
   }
@@ -230,12 +201,11 @@ class bench_of_gathers {
 
   // Rows in the device's memory, and in a peer's.
   void near() {
-    if (!on_device()) return left_out("near", "rows of devices");
+    if (!on_device()) return left_out("near", "rows of devices", "on {} all rows are local; use --device cuda");
     for (tier from : {tier::device, tier::peer})
       for (std::uint64_t row : {64u, 128u, 256u, 512u, 1024u, 4096u}) {
         question q{"near", fmt::format("{} B, {}", row, from == tier::peer ? "of another device" : "of this device"), row, o_.ids.back()};
-        q.from = from;
-        measure(q);
+        q.from = from, measure(q);
       }
   }
 
@@ -249,8 +219,8 @@ class bench_of_gathers {
         measure(q, [&](question const&, gather_row&) {
           require_mps(mps_here());
           fail(errc::device,
-               "the Multi-Process Service gives a part of the device to a process, and here one process gathers and reckons; use "
-               "partition or grid");
+               "the Multi-Process Service gives a part of the device to a process, and here one process gathers and reckons; use partition "
+               "or grid");
         });
         continue;
       }
@@ -265,17 +235,18 @@ class bench_of_gathers {
   }
   // CPU: a gather, with its id check, versus one memcpy per row of the same ids by the same threads, alternating.
   void copies() {
-    if (o_.where.kind != device_kind::cpu) return left_out("copies", "a gather versus one memcpy per row");
+    if (o_.where.kind != device_kind::cpu)
+      return left_out("copies", "a gather versus one memcpy per row",
+                      "on {} no memcpy gathers rows; use --device cpu, or the figure sizes");
     for (std::uint64_t row : {128u, 256u, 512u, 1024u, 2408u, 4096u})
       time_beside_copies({"copies", fmt::format("{} B, gathered", row), row, usual()});
   }
-  void left_out(char const* figure, char const* label) {
+  void left_out(char const* figure, char const* label, char const* why = "{} has no multiprocessors to share; use --device cuda") {
     gather_row row;
-    row.figure = figure, row.label = label;
-    row.skipped = fmt::format("{} has no multiprocessors to share; use --device cuda", to_string(o_.where));
-    if (row.figure == "copies")
-      row.skipped = fmt::format("on {} no memcpy gathers rows; use --device cpu, or the figure sizes", to_string(o_.where));
-    if (row.figure == "near") row.skipped = fmt::format("on {} all rows are local; use --device cuda", to_string(o_.where));
+    row.figure = figure, row.label = label, row.skipped = fmt::format(fmt::runtime(why), to_string(o_.where));
+    put_down(row);
+  }
+  void put_down(gather_row const& row) {
     file_.rows.push_back(row);
     told_(row);
   }
@@ -299,6 +270,12 @@ class bench_of_gathers {
   void measure(question const& q) {
     measure(q, [&](question const& asked, gather_row& row) { time(asked, row); });
   }
+  static void rate(gather_row& row, double ms, std::uint64_t rows, std::uint64_t row_bytes) {
+    row.ms = ms, row.rows_a_second = static_cast<double>(rows) / ms * 1e3, row.gbs = static_cast<double>(rows * row_bytes) / ms / 1e6;
+  }
+  static void note(gather_row& row, gather_run const& run) {
+    row.strategy = to_string(run.strategy), row.order = to_string(run.order), row.duplicates = to_string(run.duplicates), row.why = run.why;
+  }
   template <class Time>
   void measure(question const& q, Time timed) {
     check_interrupted();
@@ -311,8 +288,7 @@ class bench_of_gathers {
       if (e.code() == errc::interrupted || e.code() == errc::internal) throw;
       row.skipped = e.what();
     }
-    file_.rows.push_back(row);
-    told_(row);
+    put_down(row);
   }
   void time(question const& q, gather_row& row) {
     row_array const array{table_.data(), o_.table_bytes / q.row_bytes, q.row_bytes / bytes_of(q.kind), q.kind, {}};
@@ -352,8 +328,7 @@ class bench_of_gathers {
         copy_each(array, ids, static_cast<char*>(out.data()));
       } else {
         gather_run const run = tensor.gather_many(batches, outs, q.how);
-        row.strategy = to_string(run.strategy), row.order = to_string(run.order), row.duplicates = to_string(run.duplicates),
-        row.why = run.why;
+        note(row, run);
         row.requests = run.link.request_count();
       }
       double const took = now_ms() - start;
@@ -361,10 +336,7 @@ class bench_of_gathers {
       else ms.push_back(took);
       if (o_.where.kind == device_kind::simulated) return;  // a trace does not depend on time
     }
-    double const middle = median(ms), bytes = static_cast<double>(all * out_row);
-    row.ms = middle;
-    row.rows_a_second = static_cast<double>(all) / middle * 1e3;
-    row.gbs = bytes / middle / 1e6;
+    rate(row, median(ms), all, out_row);
     // Converted rows take less of the link than is delivered.
     double const crossed = *row.gbs * static_cast<double>(q.row_bytes) / static_cast<double>(out_row);
     if (on_device() && q.from != tier::host) return;
@@ -396,9 +368,7 @@ class bench_of_gathers {
         if (gathers) {
           gather_run const run = tensor.gather({ids.data(), n, 8}, {out.data(), out.bytes()}, q.how);
           took[1] = now_ms() - start;
-          gathered.strategy = to_string(run.strategy), gathered.order = to_string(run.order),
-          gathered.duplicates = to_string(run.duplicates);
-          gathered.why = run.why;
+          note(gathered, run);
         } else {
           copy_each(array, ids, static_cast<char*>(out.data()));
           took[0] = now_ms() - start;
@@ -409,10 +379,8 @@ class bench_of_gathers {
       copy_ms.push_back(took[0]), gather_ms.push_back(took[1]), share.push_back(took[0] / took[1]);
     }
     auto const tell = [&](gather_row& row, std::vector<double> const& ms) {
-      row.ms = median(ms);
-      row.gbs = static_cast<double>(n * q.row_bytes) / *row.ms / 1e6, row.rows_a_second = static_cast<double>(n) / *row.ms * 1e3;
-      file_.rows.push_back(row);
-      told_(row);
+      rate(row, median(ms), n, q.row_bytes);
+      put_down(row);
     };
     gathered.of_link = median(share);
     tell(copied, copy_ms);
@@ -438,7 +406,7 @@ class bench_of_gathers {
     row.ids = n, row.multiprocessors = how.multiprocessors;
 
     std::uint64_t round = 0;
-    moments gathering(x_.device(), 2), reckoning(x_.device(), most_kernels + 1);
+    std::vector<event> gathering(2), reckoning(most_kernels + 1);
     std::vector<std::int64_t> ids;
     auto const new_ids = [&] {
       check_interrupted();
@@ -447,17 +415,17 @@ class bench_of_gathers {
       x_.wait();
     };
     auto const gather = [&] {
-      gathering.record(on, 0);
+      gathering[0].record(on);
       gather_run const run = tensor.gather({near.data(), n, 8}, {out.data(), out.bytes()}, how);
-      gathering.record(on, 1);
+      gathering[1].record(on);
       row.strategy = to_string(run.strategy), row.order = to_string(run.order), row.why = on.share()->about();
     };
     auto const reckon_on = [&](executor& x, std::uint64_t lanes, std::size_t kernels) {
       for (std::size_t k = 0; k < kernels; ++k) {
-        reckoning.record(x, k);
+        reckoning[k].record(x);
         cli::reckon(x, lanes, steps, wrong.data());
       }
-      reckoning.record(x, kernels);
+      reckoning[kernels].record(x);
     };
     // One kernel of `lanes` without a gather; the first is not counted.
     auto const alone = [&](executor& x, std::uint64_t lanes) {
@@ -466,7 +434,7 @@ class bench_of_gathers {
       for (std::uint64_t k = 0; k < o_.trials; ++k) {
         reckon_on(x, lanes, kernels);
         x.wait();
-        for (std::size_t i = 1; i < kernels; ++i) ms.push_back(reckoning.ms(i, i + 1));
+        for (std::size_t i = 1; i < kernels; ++i) ms.push_back(reckoning[i].ms_until(reckoning[i + 1]));
       }
       return median(ms);
     };
@@ -477,7 +445,7 @@ class bench_of_gathers {
       gather();
       on.wait();
       if (k == 0) check(array, q, ids, out, q.row_bytes);
-      else gathers.push_back(gathering.ms(0, 1));
+      else gathers.push_back(gathering[0].ms_until(gathering[1]));
     }
     double const gather_alone = median(gathers), bytes = static_cast<double>(n * q.row_bytes);
     // Enough lanes for some 10 ms, or a quarter of the gather.
@@ -501,16 +469,16 @@ class bench_of_gathers {
         check(array, q, ids, out, q.row_bytes);
         continue;
       }
-      double const took = gathering.ms(0, 1);
+      double const took = gathering[0].ms_until(gathering[1]);
       gathered.push_back(took);
-      for (std::size_t i = 0; i < kernels && gathering.ms_to(reckoning, i + 1) <= took; ++i) reckoned.push_back(reckoning.ms(i, i + 1));
+      for (std::size_t i = 0; i < kernels && gathering[0].ms_until(reckoning[i + 1]) <= took; ++i)
+        reckoned.push_back(reckoning[i].ms_until(reckoning[i + 1]));
     }
     if (x_.read(wrong.data()) != 0) fail(errc::internal, "bench gather: {}: arithmetic came out wrong", q.label);
     if (reckoned.empty())
       fail(errc::device, "the gather of {:.3f} ms ended before a kernel of arithmetic did; use more --ids", median(gathered));
     b.beside_ms = median(reckoned);
-    row.ms = median(gathered);
-    row.gbs = bytes / *row.ms / 1e6, row.rows_a_second = static_cast<double>(n) / *row.ms * 1e3;
+    rate(row, median(gathered), n, q.row_bytes);
     row.of_link = *row.gbs / *file_.link_gbs;
     row.beside = b;
   }

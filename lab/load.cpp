@@ -54,23 +54,16 @@ class ground {
     row.lists = to_string(on_device ? s.lists : tier::host), row.strategy = to_string(s.strategy);
     row.kept = s.kept, row.devices = s.peers ? o_.peers.size() : 1;
     row.window = s.window, row.multiprocessors = s.multiprocessors;
-    try {
+    unless_too_large(row, [&] {
       if (on_device) g_ = to_device(std::move(g_), o_.where, s.lists);  // data already there stays
       run(s, row);
-    } catch (error const& e) {
-      if (e.code() != errc::memory) throw;
-      row.skipped = e.what();
-    }
+    });
     return row;
   }
 
  private:
   void run(setting const& s, load_row& row) {
-    tiered_options t;
-    t.device = o_.where;
-    std::uint64_t const bytes = static_cast<std::uint64_t>(std::llround(s.kept * static_cast<double>(g_.info().vertices))) * o_.row_bytes;
-    t.feature_cache = s.peers ? 0 : bytes;
-    if (s.peers) t.peers = o_.peers, t.peer_cache = bytes;
+    tiered_options t = keeping(o_.where, s.kept, g_.info().vertices, o_.row_bytes, s.peers ? o_.peers : std::vector<int>());
     if (s.kept > 0 && s.kept < 1) t.scores = scores_;
     tiered_tensor table({table_.data(), g_.info().vertices, o_.row_bytes, element::u8, {}}, t);
     block_options how;
@@ -149,9 +142,7 @@ class ground {
 }  // namespace
 
 load_file measure_loads(load_bench_options const& o, std::function<void(load_file const&, load_row const&)> const& told) {
-  for (std::string const& name : o.figures)
-    if (std::find(std::begin(load_figures), std::end(load_figures), name) == std::end(load_figures))
-      fail(errc::usage, "--figures {}: use some of ways, window, share, kept", name);
+  check_figures(o.figures, load_figures, "ways, window, share, kept");
   bool const on_device = o.where.kind == device_kind::cuda, host = o.where.kind == device_kind::cpu;
   load_file file;
   static_cast<file_head&>(file) = head_of_run(o.command, o.where);
@@ -161,9 +152,7 @@ load_file measure_loads(load_bench_options const& o, std::function<void(load_fil
   file.share = o.share;
   file.score = to_string(o.score);
   file.batch = o.batch, file.row_bytes = o.row_bytes, file.seed = o.seed, file.compute_ms = o.compute_ms;
-  auto const wanted = [&](char const* figure) {
-    return o.figures.empty() || std::find(o.figures.begin(), o.figures.end(), figure) != o.figures.end();
-  };
+  auto const wanted = [&](char const* figure) { return lab::wanted(o.figures, figure); };
   auto const measure = [&](std::string name, graph_handle g) {
     ground at(o, std::move(name), std::move(g));
     file.graphs.push_back(at.told());

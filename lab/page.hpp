@@ -25,7 +25,7 @@ struct named {
 // over different graphs share one section; the others follow each other.
 struct bench_files {
   std::vector<named<run_file>> runs = {};             // garner-lab traversal: chapter 2
-  std::vector<named<tiering_run>> tierings = {};      // garner bench tiering: chapter 4
+  std::vector<named<tiering_run>> tierings = {};      // garner-lab tiering: chapter 4
   std::vector<named<gather_file>> gathers = {};       // garner-lab gather: chapter 3
   std::vector<named<load_file>> loads = {};           // garner-lab load: mini-batches
   std::vector<named<train_file>> trainings = {};      // garner-lab train, or garner train --json

@@ -1,4 +1,4 @@
-// The figures of chapter 2 for a run of `garner bench traversal`: 2.5 to 2.9 and the section in page_traversal.cpp, others in
+// The figures of chapter 2 for a run of `garner-lab traversal`: 2.5 to 2.9 and the section in page_traversal.cpp, others in
 // page_speed.cpp.
 #pragma once
 #include <algorithm>

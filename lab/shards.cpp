@@ -11,6 +11,7 @@
 #include "core/median.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "lab/graphs.hpp"
 #include "lab/mgg/model.hpp"
 #include "lab/model_forward.hpp"
 #include "lab/now.hpp"
@@ -235,18 +236,14 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
   for (std::string const& name : o.graphs)
     if (std::none_of(std::begin(mgg_graphs), std::end(mgg_graphs), [&](mgg_graph const& g) { return name == g.name; }))
       fail(errc::usage, "--kinds {}: of shards, use some of RDD,ENWIKI,PROD,PROT,ORKT; or none", name);
-  for (std::string const& figure : o.figures)
-    if (figure != "ways" && figure != "search" && figure != "models" && figure != "ablation" && figure != "sweep")
-      fail(errc::usage, "--figures {}: of shards, use some of ways,search,models,ablation,sweep", figure);
+  check_figures(o.figures, {"ways", "search", "models", "ablation", "sweep"}, "ways,search,models,ablation,sweep", "of shards, ");
   shards_file f;
   static_cast<file_head&>(f) = head_of_run(o.command, o.places[0]);
   f.shards = n, f.shrink = o.shrink, f.width = o.width, f.seed = o.seed, f.trials = o.trials;
 
   f.rates = measured_rates(o.places);
   bool const several = std::any_of(o.places.begin(), o.places.end(), [&](execution_device p) { return p != o.places[0]; });
-  auto const wants = [&](char const* figure) {
-    return o.figures.empty() || std::find(o.figures.begin(), o.figures.end(), figure) != o.figures.end();
-  };
+  auto const wants = [&](char const* figure) { return wanted(o.figures, figure); };
   bool swept = false;
 
   auto const measure = [&](std::string const& name, graph_handle const& g, std::uint64_t inputs, std::uint64_t classes) {

@@ -1,11 +1,6 @@
 #include "lab/storage.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -21,11 +16,11 @@
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
 #include "features/stored_rows.hpp"
-#include "files/npy_head.hpp"
 #include "garner/features.hpp"
 #include "garner/load.hpp"
 #include "garner/subgraph.hpp"
 #include "graph/generate.hpp"
+#include "lab/graphs.hpp"
 #include "lab/now.hpp"
 #include "lab/storage_replay.hpp"
 #include "load/loader_access.hpp"
@@ -196,47 +191,6 @@ drive_rate rate_of(simulated_drive const& d, std::uint64_t row_bytes, std::uint3
   return {std::min(d.requests_a_second, by_bytes), d.latency_us * 1e-6, 0, drives};
 }
 
-// A table of made rows in a file of a folder, removed with its descriptor.
-class table_file {
- public:
-  table_file(std::string const& folder, std::uint64_t rows, std::uint64_t row_bytes) : folder_(folder) {
-    fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd_ < 0) fail(errc::io, "{}: a table cannot be made there: {}; name a folder with room", folder, std::strerror(errno));
-    try {
-      std::string const head = npy_head("|u1", rows, row_bytes, page_bytes);
-      put(head.data(), head.size(), 0);
-      std::vector<std::uint64_t> words((4u << 20) / 8);
-      std::uint64_t const bytes = rows * row_bytes;
-      progress told("writing a table", bytes);
-      for (std::uint64_t at = 0; at < bytes; at += words.size() * 8) {
-        for (std::size_t k = 0; k < words.size(); ++k) words[k] = mix(at / 8 + k);
-        put(words.data(), std::min<std::uint64_t>(words.size() * 8, bytes - at), head.size() + at);
-        told.advance(std::min<std::uint64_t>(words.size() * 8, bytes - at));
-      }
-      forget();
-    } catch (...) {
-      ::close(fd_);
-      throw;
-    }
-  }
-  ~table_file() { ::close(fd_); }
-  table_file(table_file const&) = delete;
-  table_file& operator=(table_file const&) = delete;
-  std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
-  void forget() const {  // drops the file from the page cache
-    ::fdatasync(fd_);
-    ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
-  }
-
- private:
-  void put(void const* data, std::uint64_t n, std::uint64_t at) const {
-    if (::pwrite(fd_, data, n, static_cast<::off_t>(at)) != static_cast<::ssize_t>(n))
-      fail(errc::io, "{}: a table cannot be written: {}; name a folder with room", folder_, std::strerror(errno ? errno : ENOSPC));
-  }
-  std::string folder_;
-  int fd_ = -1;
-};
-
 std::uint64_t different(std::vector<std::vector<std::uint64_t>> const& trace, std::uint64_t of) {
   std::vector<bool> seen(of);
   std::uint64_t n = 0;
@@ -256,9 +210,7 @@ class measuring {
     file_.link_measured = !o.link_gbs && o.where.kind == device_kind::cuda;
     file_.link_gbs = file_.link_measured ? link_of(o.where.index).zero_copy_gbs : o.link_gbs.value_or(paper_link_gbs);
   }
-  bool wanted(char const* figure) const {
-    return o_.figures.empty() || std::find(o_.figures.begin(), o_.figures.end(), figure) != o_.figures.end();
-  }
+  bool wanted(char const* figure) const { return lab::wanted(o_.figures, figure); }
 
   storage_file all() {
     if (wanted("stages"))
@@ -302,6 +254,7 @@ class measuring {
     t.order = read_order::on_demand, t.policy = policy, t.window = window;
     return t;
   }
+  static replay_terms gids() { return demand(eviction::window, paper_window); }
   static replay_terms ours(std::uint32_t window = paper_window) {
     replay_terms t;
     t.window = window;
@@ -357,11 +310,10 @@ class measuring {
   void stages(ground& g) {
     begin(g);
     measure(g, {"stages", "mmap", faults()});
-    for (std::uint32_t const drives : {1u, 4u}) {
-      setting gids{"stages", "GIDS", demand(eviction::window, paper_window)}, own{"stages", "Garner", ours()};
-      gids.terms.drives = own.terms.drives = drives;
-      measure(g, gids), measure(g, own);
-    }
+    for (std::uint32_t const drives : {1u, 4u}) pair_of(g, "stages", drives);
+  }
+  void pair_of(ground& g, char const* figure, std::uint32_t drives) {  // GIDS and ours
+    for (setting s : {setting{figure, "GIDS", gids()}, setting{figure, "Garner", ours()}}) s.terms.drives = drives, measure(g, s);
   }
 
   // The same fanouts on graphs like IGB-tiny, small and medium, each eight times as large as the one before.
@@ -390,9 +342,9 @@ class measuring {
     setting mapped{"cold", "mmap", faults(), "optane", false};
     mapped.terms.warmed_up = false;
     measure(g, mapped);
-    measure(g, {"cold", "BaM", demand(eviction::clock, 0), "optane", false});
-    measure(g, {"cold", "GIDS", demand(eviction::window, paper_window), "optane", false});
-    measure(g, {"cold", "Garner", ours(), "optane", false});
+    for (setting s :
+         {setting{"cold", "BaM", demand(eviction::clock, 0)}, setting{"cold", "GIDS", gids()}, setting{"cold", "Garner", ours()}})
+      s.whole = false, measure(g, s);
     for (std::string const& folder : o_.folders) real(g, folder);
   }
 
@@ -419,9 +371,8 @@ class measuring {
     setting all_pinned = demanded("pinned", eviction::pinned, 0);
     all_pinned.terms.scores = g.scores_of(score_kind::degree);
     measure(g, all_pinned);
-    setting const gids = demanded("GIDS", eviction::window, paper_window);
-    measure(g, gids);
-    setting merged = gids;
+    setting merged = demanded("GIDS", eviction::window, paper_window);
+    measure(g, merged);
     merged.strategy = "GIDS, merged";
     merged.terms.merge_reads = required_requests(rate_of(drive_named(merged.drive, 0), g.told().row_bytes, 1), merge_share);
     measure(g, merged);
@@ -439,10 +390,11 @@ class measuring {
     for (char const* const drive : {"optane", "samsung_980_pro"})
       for (std::uint32_t n = 1; n <= 4; ++n)
         for (bool const whole : {true, false}) {
-          setting gids{"drives", "GIDS", demand(eviction::window, paper_window), drive, whole}, merged = gids;
+          setting const plain{"drives", "GIDS", gids(), drive, whole};
+          setting merged = plain;
           merged.strategy = "GIDS, merged";
           merged.terms.merge_reads = required_requests(rate_of(drive_named(drive, 0), g.told().row_bytes, n), merge_share);
-          for (setting s : {gids, merged, setting{"drives", "Garner", ours(), drive, whole}}) {
+          for (setting s : {plain, merged, setting{"drives", "Garner", ours(), drive, whole}}) {
             s.terms.drives = n;
             if (!whole) s.strategy += ", rows alone";
             measure(g, std::move(s));
@@ -463,15 +415,13 @@ class measuring {
     row.copy_ms = mean_of(static_cast<double>(rows * g.told().row_bytes) / file_.link_gbs / 1e6, n - warm);
     row.ms = *row.sample_ms + *row.copy_ms + *row.model_ms;
     add(row);
-    setting gids{"memory", "GIDS", demand(eviction::window, paper_window)}, own{"memory", "Garner", ours()};
-    gids.terms.drives = own.terms.drives = 4;
-    measure(g, gids), measure(g, own);
+    pair_of(g, "memory", 4);
   }
 
   // The loader over a file on a real drive, and the same file mapped, both with a cold page cache.
   void real(ground& g, std::string const& folder) {
     std::uint64_t const n = g.told().rows, row_bytes = g.told().row_bytes;
-    table_file const table(folder, n, row_bytes);
+    cli::made_file const table(folder, n, row_bytes);
     mapped(g, table);
     for (auto const& [strategy, policy] : {std::pair("BaM", eviction::clock), {"GIDS", eviction::window}, {"Garner", eviction::next_use}})
       loaded(g, table, strategy, policy);
@@ -481,7 +431,7 @@ class measuring {
     row.graph = g.told().name, row.figure = "cold", row.strategy = strategy, row.drive = "file", row.drives = 1;
     return row;
   }
-  void mapped(ground& g, table_file const& table) {
+  void mapped(ground& g, cli::made_file const& table) {
     storage_row row = of_file(g, "mmap");
     std::uint64_t const row_bytes = g.told().row_bytes;
     row_array const rows = map_rows(table.path());
@@ -507,7 +457,7 @@ class measuring {
     row.batches = steps, row.read_ms = row.ms = mean_of(sum, steps);
     add(std::move(row));
   }
-  void loaded(ground& g, table_file const& table, char const* strategy, eviction policy) {
+  void loaded(ground& g, cli::made_file const& table, char const* strategy, eviction policy) {
     storage_row row = of_file(g, strategy);
     std::uint64_t const row_bytes = g.told().row_bytes, cache = g.slots_ * row_bytes;
     bool const on_device = o_.where.kind == device_kind::cuda;
@@ -575,9 +525,7 @@ class measuring {
 }  // namespace
 
 storage_file measure_storage(storage_bench_options const& o, std::function<void(storage_file const&, storage_row const&)> const& told) {
-  for (std::string const& name : o.figures)
-    if (std::find(std::begin(storage_figures), std::end(storage_figures), name) == std::end(storage_figures))
-      fail(errc::usage, "--figures {}: use some of stages, sampling, cold, window, policies, drives, memory", name);
+  check_figures(o.figures, storage_figures, "stages, sampling, cold, window, policies, drives, memory");
   if (o.batches < 2 || o.batches > 1u << 20) fail(errc::usage, "--batches {}: use 2 to 1,048,576", o.batches);
   if (!(o.cache_batches >= 1 && o.cache_batches <= 1e6)) fail(errc::usage, "--cache-batches {}: use 1 or more", o.cache_batches);
   return measuring(o, told).all();

@@ -37,24 +37,15 @@ struct tiering_setting {
 
   score_result score(score_kind by, std::vector<std::uint32_t> const& fanouts, std::uint64_t presample = 1) const {
     score_options s;
-    s.device = o.where;
-    s.by = by;
-    s.train = train;
-    s.presample = presample;
-    s.sampling = o.sampling;
-    s.sampling.fanouts = fanouts;
+    s.device = o.where, s.by = by, s.train = train, s.presample = presample;
+    s.sampling = o.sampling, s.sampling.fanouts = fanouts;
     return scores(g, s);
   }
   // `main`: the trace for all figures but 4.10.
   tier_trace trace_of(std::vector<std::uint32_t> const& fanouts, std::vector<double> const& kept, tiering_graph* main) const {
     trace_options how;
-    how.device = o.where;
-    how.train = train;
-    how.sampling = o.sampling;
-    how.sampling.fanouts = fanouts;
-    how.epochs = main ? o.epochs : o.deeper_epochs;
-    how.keep_rows = main && o.gathers;
-    how.keep_batches = 20;
+    how.device = o.where, how.train = train, how.sampling = o.sampling, how.sampling.fanouts = fanouts;
+    how.epochs = main ? o.epochs : o.deeper_epochs, how.keep_rows = main && o.gathers, how.keep_batches = 20;
     access_trace const t = record_trace(g, how);
     tier_trace row{{fanouts.begin(), fanouts.end()}, t.batches, t.accesses, t.sampled, t.epochs, t.ms, {}, 0, {}};
     if (main && !o.gathers) row.no_gathers = "left out (--no-gathers)";
@@ -73,9 +64,8 @@ struct tiering_setting {
     };
     add("oracle", rows_by_count(t.counts), {t.counts.begin(), t.counts.end()});
     if (main && o.ceiling) {
-      how.sampling.seed = o.sampling.seed + 1;
+      how.sampling.seed = o.sampling.seed + 1, how.keep_rows = false;
       how.epochs = std::min<std::uint64_t>(o.epochs * o.ceiling, 1u << 20);
-      how.keep_rows = false;
       access_trace const again = record_trace(g, how);
       std::vector<std::uint64_t> const order = rows_by_count(again.counts);
       row.curves.push_back(curve_of(tier_curve::another, t, order, kept));
@@ -101,22 +91,13 @@ struct tiering_setting {
 tiering_run measure_tiering(tiering_options const& o, std::function<void(tiering_run const& run, tiering_graph const& graph)> const& told) {
   tiering_run run;
   static_cast<file_head&>(run) = head_of_run(o.command, o.where);
-  run.rule = to_string(o.sampling.rule);
-  run.train = o.train;
-  run.batch = o.sampling.batch;
-  run.epochs = o.epochs;
-  run.seed = o.sampling.seed;
-  run.row_bytes = o.row_bytes;
-  run.ceiling = o.ceiling;
-  run.presample = o.presample;
+  run.rule = to_string(o.sampling.rule), run.train = o.train, run.batch = o.sampling.batch, run.epochs = o.epochs;
+  run.seed = o.sampling.seed, run.row_bytes = o.row_bytes, run.ceiling = o.ceiling, run.presample = o.presample;
   run.kept = kept_shares();
   auto const measure = [&](std::string name, graph_handle const& g) {
     tiering_setting const s{g, o, o.training(g)};
     tiering_graph row;
-    row.name = std::move(name);
-    row.vertices = g.info().vertices;
-    row.edges = g.info().edges;
-    row.directed = g.info().directed;
+    row.name = std::move(name), row.vertices = g.info().vertices, row.edges = g.info().edges, row.directed = g.info().directed;
     row.traces.push_back(s.trace_of(o.sampling.fanouts, run.kept, &row));
     row.train = s.train.size();
     if (o.deeper)

@@ -63,13 +63,10 @@ class ground {
     row.lists = to_string(on_device ? s.lists : tier::host), row.strategy = to_string(s.strategy);
     if (some) row.score = to_string(s.score);
     row.kept = s.kept, row.devices = s.peers ? o_.peers.size() : 1, row.width = s.width;
-    try {
+    unless_too_large(row, [&] {
       if (on_device) g_ = to_device(std::move(g_), o_.where, s.lists);  // data already there stays
       run(s, row);
-    } catch (error const& e) {
-      if (e.code() != errc::memory) throw;
-      row.skipped = e.what();
-    }
+    });
     return row;
   }
 
@@ -81,11 +78,7 @@ class ground {
       table_.emplace(cli::make_floats(n, s.width, o_.where.kind == device_kind::cuda ? o_.where.index : -1));
       width_ = s.width, same_ = {};
     }
-    tiered_options t;
-    t.device = o_.where;
-    std::uint64_t const bytes = static_cast<std::uint64_t>(std::llround(s.kept * static_cast<double>(n))) * s.width * sizeof(float);
-    t.feature_cache = s.peers ? 0 : bytes;
-    if (s.peers) t.peers = o_.peers, t.peer_cache = bytes;
+    tiered_options t = keeping(o_.where, s.kept, n, s.width * sizeof(float), s.peers ? o_.peers : std::vector<int>());
     if (s.kept > 0 && s.kept < 1) t.scores = scores_of(s.score);
     tiered_tensor table({table_->data(), n, s.width, element::f32, {}}, t);
     model_options m;
@@ -146,9 +139,7 @@ class ground {
 };
 
 void check(train_bench_options const& o) {
-  for (std::string const& name : o.figures)
-    if (std::find(std::begin(train_figures), std::end(train_figures), name) == std::end(train_figures))
-      fail(errc::usage, "--figures {}: use some of ways, widths, placement, learning, trainable", name);
+  check_figures(o.figures, train_figures, "ways, widths, placement, learning, trainable");
   if (o.scale < 4 || o.scale > 31) fail(errc::usage, "scale {}: use 4 to 31", o.scale);
   if (o.epochs < 1) fail(errc::usage, "--epochs 0: use 1 or more");
   if (o.batches < 1) fail(errc::usage, "--batches 0: use 1 or more");
@@ -187,9 +178,7 @@ train_file measure_trainings(train_bench_options const& o, train_told const& tol
   file.fanouts = o.fanouts;
   file.share = o.share;
   file.batch = o.batch, file.hidden = o.hidden, file.classes = o.classes, file.seed = o.seed;
-  auto const wanted = [&](char const* figure) {
-    return o.figures.empty() || std::find(o.figures.begin(), o.figures.end(), figure) != o.figures.end();
-  };
+  auto const wanted = [&](char const* figure) { return lab::wanted(o.figures, figure); };
   auto const measure = [&](std::string name, graph_handle g) {
     if (!wanted("ways") && !wanted("widths") && !wanted("placement")) return;
     ground at(o, std::move(name), std::move(g));

@@ -11,6 +11,7 @@
 #include "core/median.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "lab/graphs.hpp"
 #include "lab/now.hpp"
 #include "memory/buffer.hpp"
 #include "memory/link.hpp"
@@ -38,15 +39,9 @@ float gradient_of(std::uint64_t seed, std::uint64_t i) { return unit_float(rando
 
 // The first step of one number, from the papers.
 double stepped(row_optimizer how, double w, double g) {
-  switch (how) {
-    case row_optimizer::sgd:
-      return w - rate * g;
-    case row_optimizer::adagrad:
-      return w - rate * g / (std::abs(g) + 1e-10);
-    case row_optimizer::adam:  // both moments are bias-corrected
-      return w - rate * g / (std::abs(g) + 1e-8 / std::sqrt(1 - 0.999));
-  }
-  return w;
+  if (how == row_optimizer::sgd) return w - rate * g;
+  double const added = how == row_optimizer::adagrad ? 1e-10 : 1e-8 / std::sqrt(1 - 0.999);  // adam: both moments are bias-corrected
+  return w - rate * g / (std::abs(g) + added);
 }
 
 class bench_of_steps {
@@ -75,15 +70,12 @@ class bench_of_steps {
     row.rows = o_.rows, row.width = o_.width, row.step_rows = n_, row.kept = kept;
     embedding_options e;
     e.device = o_.where, e.optimizer = how, e.seed = o_.seed, e.init_scale = 0.1, e.feature_cache = 0;
-    try {
+    unless_too_large(row, [&] {
       row.record_bytes = embedding(1, o_.width, e).record_bytes();
       e.feature_cache = static_cast<std::uint64_t>(std::llround(kept * static_cast<double>(o_.rows))) * row.record_bytes;
       embedding table(o_.rows, o_.width, e);
       run(table, row);
-    } catch (error const& problem) {
-      if (problem.code() != errc::memory) throw;
-      row.skipped = problem.what();
-    }
+    });
     return row;
   }
 

@@ -49,10 +49,7 @@ std::optional<std::uint64_t> limited(std::uint64_t bytes) { return bytes == budg
 graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
   graph copy;
   copy.info = g.info;
-  copy.info.id_bytes = id_bytes;
-  copy.name = g.name;
-  copy.checked = g.checked;
-  copy.cached_per_vertex = g.cached_per_vertex;
+  copy.info.id_bytes = id_bytes, copy.name = g.name, copy.checked = g.checked, copy.cached_per_vertex = g.cached_per_vertex;
   auto const plain = [](auto const& from, auto& to) {
     if (from.empty()) return;
     // Pinned like the original, so that a first run of the copy takes no longer for it.
@@ -150,19 +147,14 @@ std::vector<pattern_row> measure_patterns(traversal_options const& o, std::funct
   std::vector<pattern_row> all;
   for (named const& p : patterns) {
     pattern_row row;
-    row.pattern = p.name;
-    row.bytes = asked;
+    row.pattern = p.name, row.bytes = asked;
     try {
       traffic_model model(p.access);
       executor x(o.where, simulated ? &model : nullptr);
       if (p.how == read_pattern::paged && !device) fail(errc::usage, "pages are moved by a device's driver alone");
       double const gbs = read_gbs(x, p.how, bytes);
-      if (simulated) {
-        row.link = model.take();
-      } else {
-        row.gbs = gbs;
-        row.ms = static_cast<double>(asked) / gbs / 1e6;
-      }
+      if (simulated) row.link = model.take();
+      else row.gbs = gbs, row.ms = static_cast<double>(asked) / gbs / 1e6;
       if (device && p.how == read_pattern::paged) {
         row.link.emplace().pages = rows;
       } else if (device) {
@@ -222,65 +214,46 @@ struct traversal_setting {
   }
 };
 
+// One run per source.
+template <class Job, class Options, class Touched>
+void run_of_sources(traversal_setting const& s, Options const& how, Touched const& touched) {
+  s.row.state_bytes = Job::state_bytes(s.g.info, how);
+  Job job(s.g, how);
+  s.note_device_cache(job.setting());
+  for (std::uint64_t const source : s.sources) {
+    if (s.enough()) break;
+    auto const r = job.run(source);
+    s.add(r, s.model_pages ? touched(job) : r.link);
+  }
+}
 void run_job(traversal_setting const& s, bfs_options const& how) {
-  s.row.state_bytes = bfs_job::state_bytes(s.g.info, how);
-  bfs_job job(s.g, how);
-  s.note_device_cache(job.setting());
-  for (std::uint64_t const source : s.sources) {
-    if (s.enough()) break;
-    bfs_run const r = job.run(source);
-    traffic link = r.link;
-    if (s.model_pages) {
-      auto const depths = job.depths();
-      link = s.pages([&](std::uint64_t v) { return depths[v] != unreached; });
-    }
-    s.add(r, link);
-  }
+  run_of_sources<bfs_job>(
+      s, how, [&](bfs_job& job) { return s.pages([depths = job.depths()](std::uint64_t v) { return depths[v] != unreached; }); });
 }
-
 void run_job(traversal_setting const& s, sssp_options const& how) {
-  s.row.state_bytes = sssp_job::state_bytes(s.g.info, how);
-  sssp_job job(s.g, how);
-  s.note_device_cache(job.setting());
-  for (std::uint64_t const source : s.sources) {
-    if (s.enough()) break;
-    sssp_run const r = job.run(source);
-    traffic link = r.link;
-    if (s.model_pages) {
-      if (s.g.info.weights == weight_kind::u32) {
-        auto const d = job.distances();
-        link = s.pages([&](std::uint64_t v) { return d[v] != ~std::uint64_t{0}; });
-      } else {
-        auto const d = job.real_distances();
-        link = s.pages([&](std::uint64_t v) { return d[v] < std::numeric_limits<float>::infinity(); });
-      }
-    }
-    s.add(r, link);
-  }
+  run_of_sources<sssp_job>(s, how, [&](sssp_job& job) {
+    if (s.g.info.weights == weight_kind::u32) return s.pages([d = job.distances()](std::uint64_t v) { return d[v] != ~std::uint64_t{0}; });
+    return s.pages([d = job.real_distances()](std::uint64_t v) { return d[v] < std::numeric_limits<float>::infinity(); });
+  });
 }
 
-void run_job(traversal_setting const& s, components_options const& how) {
-  s.row.state_bytes = components_job::state_bytes(s.g.info, how);
-  components_job job(s.g, how);
+// Runs that read all edges.
+template <class Job, class Options>
+void run_of_all(traversal_setting const& s, Options const& how) {
+  s.row.state_bytes = Job::state_bytes(s.g.info, how);
+  Job job(s.g, how);
   s.note_device_cache(job.setting());
   traffic const all = s.model_pages ? s.pages([](std::uint64_t) { return true; }) : traffic{};
   for (std::uint64_t i = 0; i < s.o.trials && !s.enough(); ++i) {
-    components_run const r = job.run();
+    auto const r = job.run();
+    if constexpr (std::is_same_v<Job, pagerank_job>) s.row.iterations = r.iterations;
     s.add(r, s.model_pages ? all : r.link);
   }
 }
-
+void run_job(traversal_setting const& s, components_options const& how) { run_of_all<components_job>(s, how); }
 void run_job(traversal_setting const& s, pagerank_options how) {
   how.iterations = s.o.iterations;
-  s.row.state_bytes = pagerank_job::state_bytes(s.g.info, how);
-  pagerank_job job(s.g, how);
-  s.note_device_cache(job.setting());
-  traffic const all = s.model_pages ? s.pages([](std::uint64_t) { return true; }) : traffic{};
-  for (std::uint64_t i = 0; i < s.o.trials && !s.enough(); ++i) {
-    pagerank_run const r = job.run();
-    s.row.iterations = r.iterations;
-    s.add(r, s.model_pages ? all : r.link);
-  }
+  run_of_all<pagerank_job>(s, how);
 }
 
 // The tier of a strategy's edges.
@@ -346,14 +319,8 @@ class traversal {
     check_interrupted();
     bool const host = o_.where.kind == device_kind::cpu, on_device = device() >= 0, paged = w.access == access_mode::paged;
     job_row row;
-    row.graph = name;
-    row.job = job;
-    row.strategy = w.name;
-    row.label = w.label;
-    row.paper = w.paper;
-    row.place = to_string(o_.where);
-    row.access = to_string(w.access);
-    row.id_bytes = w.near ? g.info.id_bytes : w.id_bytes;
+    row.graph = name, row.job = job, row.strategy = w.name, row.label = w.label, row.paper = w.paper;
+    row.place = to_string(o_.where), row.access = to_string(w.access), row.id_bytes = w.near ? g.info.id_bytes : w.id_bytes;
     tier const edges = w.near ? tier::device : default_tier(o_.where, w.access);
     row.tier = to_string(edges);
     row.data_bytes = bytes_of_lists(g, job == "sssp");
@@ -367,14 +334,10 @@ class traversal {
         fail(errc::input, "the graph has no edges; pass one with edges for bfs and sssp");
       if (on_device && edges != tier::host && !copy) copy.emplace(copy_of(g, edges, device(), row.id_bytes));
       Options how;
-      how.device = o_.where;
-      how.access = w.access;
-      how.edges = edges;
-      how.verify = true;
+      how.device = o_.where, how.access = w.access, how.edges = edges, how.verify = true;
       w.set(how);
       run_job({o_, copy ? *copy : g, sources_, row, model_pages}, how);
-      bool const timed = o_.where.kind != device_kind::simulated;
-      if (timed) row.ms_statistic = statistic(row.ms, o_.paper_protocol);
+      if (o_.where.kind != device_kind::simulated) row.ms_statistic = statistic(row.ms, o_.paper_protocol);
       if (row.link)
         for (double const gbs : o_.links)
           row.predicted.push_back({gbs, garner::predicted_ms(*row.link, garner::link_rates::of(gbs)) / row.runs()});
@@ -433,17 +396,13 @@ run_file measure_traversal(traversal_options const& asked, std::function<void(pa
   traversal_options o = asked;
   check(o);
   run_file run;
-  run.garner = GARNER_VERSION;
-  run.command = o.command;
-  run.time = now_utc();
+  run.garner = GARNER_VERSION, run.command = o.command, run.time = now_utc();
   run.protocol = {o.paper_protocol ? "paper" : "short", o.paper_protocol ? "mean" : "median", o.sources, o.trials, o.iterations, o.seed};
-  run.machine.place = to_string(o.where);
-  run.machine.threads = shared_pool().threads();
+  run.machine.place = to_string(o.where), run.machine.threads = shared_pool().threads();
   run.machine.host_budget = limited(host_budget().limit());
   if (o.where.kind == device_kind::cuda) {
     device::properties const p = device::describe(o.where.index);
-    run.machine.device = p.name;
-    run.machine.l2_bytes = p.l2_bytes;
+    run.machine.device = p.name, run.machine.l2_bytes = p.l2_bytes;
     run.machine.device_budget = most_on_device(o.where.index);
     link_calibration const& link = link_of(o.where.index);
     run.machine.link = {link.to_device_gbs, link.zero_copy_gbs, link.paged_gbs, link.line_requests, link.sector_requests};
@@ -456,10 +415,7 @@ run_file measure_traversal(traversal_options const& asked, std::function<void(pa
   traversal work(o, told);
   for (generator const kind : o.kinds) {
     generate_options how;
-    how.kind = kind;
-    how.scale = o.scale;
-    how.edge_factor = o.edge_factor;
-    how.seed = o.seed;
+    how.kind = kind, how.scale = o.scale, how.edge_factor = o.edge_factor, how.seed = o.seed;
     // Generated on the device if its sort fits there, else on the CPU; the bits are the same.
     execution_device at{device_kind::cpu, 0};
     if (run.machine.device_budget && bytes_to_generate(how).near <= *run.machine.device_budget) at = o.where;
@@ -477,8 +433,7 @@ run_file measure_traversal(traversal_options const& asked, std::function<void(pa
     graph_info const& info = from.info();
     load_options how;
     how.device = o.where.kind == device_kind::cuda ? o.where.index : -1;
-    how.in_edges = info.in_edges;
-    how.weights = info.weights != weight_kind::none;
+    how.in_edges = info.in_edges, how.weights = info.weights != weight_kind::none;
     work.measure(from.load(how), file.filename().string(), run);
   }
   return run;

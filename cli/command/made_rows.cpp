@@ -1,12 +1,18 @@
 #include "made_rows.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <bit>
+#include <cerrno>
 #include <cstring>
 
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
+#include "files/npy_head.hpp"
 #include "memory/budget.hpp"
 
 namespace garner::cli {
@@ -60,6 +66,37 @@ std::optional<std::uint64_t> wrong_byte(std::uint64_t id, void const* row, std::
     ++b;
   }
   return std::nullopt;
+}
+
+made_file::made_file(std::string const& folder, std::uint64_t rows, std::uint64_t row_bytes) : folder_(folder) {
+  fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd_ < 0) fail(errc::io, "{}: a table cannot be made there: {}; name a folder with room", folder, std::strerror(errno));
+  try {
+    std::string const head = npy_head("|u1", rows, row_bytes, 4096);
+    put(head.data(), head.size(), 0);
+    std::vector<std::uint64_t> words((4u << 20) / 8);
+    std::uint64_t const bytes = rows * row_bytes;
+    progress told("writing a table", bytes);
+    for (std::uint64_t at = 0; at < bytes; at += words.size() * 8) {
+      for (std::size_t k = 0; k < words.size(); ++k) words[k] = mix(at / 8 + k);
+      put(words.data(), std::min<std::uint64_t>(words.size() * 8, bytes - at), head.size() + at);
+      told.advance(std::min<std::uint64_t>(words.size() * 8, bytes - at));
+    }
+    forget();
+  } catch (...) {
+    ::close(fd_);
+    throw;
+  }
+}
+made_file::~made_file() { ::close(fd_); }
+std::string made_file::path() const { return fmt::format("/proc/self/fd/{}", fd_); }
+void made_file::forget() const {
+  ::fdatasync(fd_);
+  ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
+}
+void made_file::put(void const* data, std::uint64_t n, std::uint64_t at) const {
+  if (::pwrite(fd_, data, n, static_cast<::off_t>(at)) != static_cast<::ssize_t>(n))
+    fail(errc::io, "{}: a table cannot be written: {}; name a folder with room", folder_, std::strerror(errno ? errno : ENOSPC));
 }
 
 }  // namespace garner::cli
