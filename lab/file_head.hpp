@@ -1,4 +1,4 @@
-// The header of the files of `garner-lab`: schema, version, and the run that wrote them. docs/reference/json.md documents their keys;
+// The header of the files of `garner-lab`: schema, version, and the run that wrote them. `garner-lab schema` documents their keys;
 // structs hold their values, and name them in `keys`. The readers accept only their own schema and version, and name the key that is
 // missing or wrong. A missing measurement is absent (null), never 0.
 #pragma once

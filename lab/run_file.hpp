@@ -1,6 +1,4 @@
-// Results of one run of `garner-lab traversal`, as values and as a JSON file; `garner-lab schema` documents the keys. The reader
-// accepts only its own schema and version, and names the key that is missing or wrong. A missing measurement is absent (null), never
-// 0.
+// Results of one run of `garner-lab traversal`.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,4 @@
-// Results of one run of `garner-lab storage`, as values and as a JSON file; `garner-lab schema` documents the keys. The reader
-// accepts only its own schema and version, and names the key that is missing or wrong.
+// Results of one run of `garner-lab storage`.
 #pragma once
 #include <cstdint>
 #include <optional>

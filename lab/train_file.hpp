@@ -1,5 +1,4 @@
-// Results of one run of `garner-lab train`; `garner-lab schema` documents the keys. The reader accepts
-// only its own schema and what `garner train --json` prints, as one curve.
+// Results of one run of `garner-lab train`; and what `garner train --json` prints, as one curve.
 #pragma once
 #include <cstdint>
 #include <optional>
