@@ -33,7 +33,7 @@ void add(std::optional<double>& to, std::optional<double> what, double part) {
   if (what) to = to.value_or(0) + *what * part;
 }
 
-struct setting {
+struct train_setting {
   std::string figure;
   load_strategy strategy = load_strategy::automatic;
   double kept = 0;
@@ -44,9 +44,9 @@ struct setting {
 };
 
 // A graph, shared by all settings.
-class ground {
+class train_ground {
  public:
-  ground(train_bench_options const& o, std::string name, graph_handle g) : o_(o), name_(std::move(name)), g_(std::move(g)) {
+  train_ground(train_bench_options const& o, std::string name, graph_handle g) : o_(o), name_(std::move(name)), g_(std::move(g)) {
     std::uint64_t const n = g_.info().vertices;
     train_ = o.training(g_);
     if (train_.size() > o.batches * o.batch) train_.resize(o.batches * o.batch);
@@ -56,7 +56,7 @@ class ground {
     for (std::uint64_t v = 0; v < n; ++v) labels_[v] = static_cast<std::int64_t>(upper_product(random_bits(o.seed, 7, v), o.classes));
   }
   bench_graph told() const { return {name_, g_.info().vertices, g_.info().edges, train_.size()}; }
-  train_row measure(setting const& s) {
+  train_row measure(train_setting const& s) {
     train_row row;
     bool const on_device = o_.where.kind == device_kind::cuda, some = s.kept > 0 && s.kept < 1;
     row.graph = name_, row.figure = s.figure;
@@ -71,7 +71,7 @@ class ground {
   }
 
  private:
-  void run(setting const& s, train_row& row) {
+  void run(train_setting const& s, train_row& row) {
     std::uint64_t const n = g_.info().vertices;
     if (width_ != s.width) {
       table_.reset(), width_ = 0;
@@ -181,9 +181,9 @@ train_file measure_trainings(train_bench_options const& o, train_told const& tol
   auto const wanted = [&](char const* figure) { return lab::wanted(o.figures, figure); };
   auto const measure = [&](std::string name, graph_handle g) {
     if (!wanted("ways") && !wanted("widths") && !wanted("placement")) return;
-    ground at(o, std::move(name), std::move(g));
+    train_ground at(o, std::move(name), std::move(g));
     file.graphs.push_back(at.told());
-    auto const add = [&](setting const& s) {
+    auto const add = [&](train_setting const& s) {
       file.rows.push_back(at.measure(s));
       if (told.row) told.row(file, file.rows.back());
     };
