@@ -65,7 +65,8 @@ std::vector<std::pair<std::uint64_t, double>> read_personal(std::string const& n
   return all;
 }
 
-json to_json(pagerank_run const& r, std::vector<ranked_vertex> const& top, bool pulls, double ms_per_iteration, json all, job_ground const& at) {
+json to_json(pagerank_run const& r, std::vector<ranked_vertex> const& top, bool pulls, double ms_per_iteration, json all,
+             job_ground const& at) {
   json rounds = json::array(), highest = json::array();
   for (pagerank_round const& i : r.rounds) {
     json round{{"vertices", i.vertices},
