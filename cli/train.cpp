@@ -1,27 +1,17 @@
 // garner train: seeds in, a trained model out.
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <thread>
 #include <tuple>
 
-#include "command/common.hpp"
 #include "command/job_options.hpp"
 #include "core/fail.hpp"
-#include "core/progress.hpp"
 #include "crew.hpp"
 #include "features/row_file.hpp"
-#include "garner/gnn.hpp"
 #include "graph/handle.hpp"
-#include "load_options.hpp"
 #include "memory/budget.hpp"
-#include "models.hpp"
-#include "nn/decide_shards.hpp"
-#include "plan_load.hpp"
-#include "shard/group.hpp"
+#include "train.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -29,67 +19,8 @@ namespace garner {
 namespace {
 
 using cli::grouped;
-using json = nlohmann::ordered_json;
 
-struct train_arguments : cli::load_arguments {
-  std::string model = "sage", split, scaling = "automatic", norm = "automatic", math = "tf32", out, checkpoint, resume;
-  bool residual = false, no_recording = false;
-  std::optional<std::uint32_t> layers, classes;
-  std::uint32_t hidden = 64, evaluate_every = 1;
-  double rate = 0.01;
-  std::optional<double> dropout, input_dropout, decay;
-  std::optional<std::uint64_t> most_epochs;
-  std::optional<std::uint32_t> patience;
-  std::vector<std::uint32_t> devices;
-  std::optional<std::uint32_t> ranks;
-  std::optional<std::string> said_group;
-  std::string group, target;  // of said_group; empty: none
-  cli::shard_arguments split_into;
-  std::optional<shard_decision> decided;
-  bool one_fits = true;  // the whole graph at the first place
-
-  // Which of how many ranks this process is, with --group.
-  static std::uint32_t of_environment(char const* name) {
-    char const* const said = std::getenv(name);
-    std::uint32_t value = 0;
-    if (!said || !cli::set_value(std::string(said), value).empty())
-      fail(errc::usage, "--group: {} is {} in the environment, and should be a number; start with torchrun, or set RANK and WORLD_SIZE",
-           name, said ? fmt::format("'{}'", said) : "not set");
-    return value;
-  }
-  // The ranks of this process, and where each of them learns.
-  std::vector<garner::execution_device> places() const {
-    if (!devices.empty() && place != "cpu") fail(errc::usage, "--devices and --device {}: use one of them", place);
-    cli::shard_arguments here = split_into;
-    if (full && group.empty() && devices.empty() && !here.shards) here.refuse_all("goes with shards; add --shards, --devices or --group");
-    if (!group.empty() && full) {
-      if (here.shards && *here.shards != of_environment("WORLD_SIZE"))
-        fail(errc::usage, "--shards {} and --group: each shard is a process, and WORLD_SIZE is {}; use --shards {}, or leave it out",
-             *here.shards, of_environment("WORLD_SIZE"), of_environment("WORLD_SIZE"));
-      here.shards.reset();
-    }
-    std::vector<garner::execution_device> all = cli::places_of(devices, ranks, here, where(), full);
-    if (!group.empty() && place == "cuda" && std::getenv("LOCAL_RANK")) all[0].index = static_cast<int>(of_environment("LOCAL_RANK"));
-    return all;
-  }
-
-  bool measures_ways() const { return split_into.decides() && resume.empty(); }  // a training that goes on keeps its way
-  bool sharded(std::size_t places) const { return full && (places > 1 || split_into.shards || !group.empty()); }
-  std::vector<std::int64_t> hops() const { return full ? std::vector<std::int64_t>() : fanouts(); }
-  std::uint32_t depth() const {
-    std::uint32_t const hops_or_two = full ? 2 : static_cast<std::uint32_t>(fanouts().size());
-    if (layers && !full && *layers != hops_or_two)
-      fail(errc::usage, "--layers {} and --fanout {}: use one fanout per layer", *layers, fanout);
-    return layers.value_or(hops_or_two);
-  }
-};
-
-json of_part(evaluation::part const& p) {
-  return {{"nodes", p.vertices}, {"accuracy", p.accuracy}, {"loss", p.loss}, {"auc", p.auc ? json(*p.auc) : json(nullptr)}};
-}
-double told(evaluation::part const& p) { return p.auc.value_or(p.accuracy); }
-
-std::pair<model_options, training_options> options_of(train_arguments const& a) {
+std::pair<model_options, training_options> options_of(cli::train_arguments const& a) {
   model_options m;
   m.kind = parse_model_kind(a.model);
   m.layers = a.depth(), m.hidden = a.hidden;
@@ -116,9 +47,10 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   return {m, t};
 }
 // The number of all ranks, or shards; this process has those on `places`, or with --group one.
-std::uint32_t join_ranks(train_arguments& a, std::vector<execution_device> const& places, training_options& t) {
+std::uint32_t join_ranks(cli::train_arguments& a, std::vector<execution_device> const& places, training_options& t) {
   std::uint32_t all_ranks = static_cast<std::uint32_t>(places.size());
-  if (!a.group.empty()) t.rank = train_arguments::of_environment("RANK"), all_ranks = train_arguments::of_environment("WORLD_SIZE");
+  if (!a.group.empty())
+    t.rank = cli::train_arguments::of_environment("RANK"), all_ranks = cli::train_arguments::of_environment("WORLD_SIZE");
   if (a.sharded(places.size())) {
     bool const on_device = places[0].kind == device_kind::cuda;
     a.split_into.remote_adjacency = on_device && !cli::chooses_tier(a.tier) && parse_tier(a.tier) == tier::host;
@@ -139,7 +71,7 @@ std::uint32_t join_ranks(train_arguments& a, std::vector<execution_device> const
   }
   return all_ranks;
 }
-void resume(train_arguments const& a, training& run) {
+void resume(cli::train_arguments const& a, training& run) {
   if (a.resume.empty()) return;
   try {
     run.load_checkpoint(a.resume);
@@ -148,7 +80,7 @@ void resume(train_arguments const& a, training& run) {
   }
 }
 // A rank that says nothing.
-void follow(train_arguments const& a, training& run) {
+void follow(cli::train_arguments const& a, training& run) {
   resume(a, run);
   try {
     while (!run.finished()) {
@@ -163,37 +95,11 @@ void follow(train_arguments const& a, training& run) {
   run.load_best();
   run.evaluate();
 }
-// What is printed of a training in addition to its steps.
-struct subject {
-  json head;
-  std::vector<std::string> lines;
-  std::array<std::uint64_t, 4> parts{};  // vertices of a split_part
-  std::optional<double> row_gb;          // unset: of several widths
-  std::string predict;
-};
-std::string ranks_line(train_arguments const& a, std::vector<execution_device> const& places, std::uint32_t all_ranks) {
-  if (all_ranks == 1 || a.full) return "";
-  std::vector<std::string> at;
-  for (execution_device const p : places) at.push_back(to_string(p));
-  return fmt::format("ranks   {}{}, {} seeds a step each\n", all_ranks,
-                     a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes", grouped(a.batch));
-}
-json json_of(shard_decision const& d) {
-  json all{{"why", d.why()}, {"rates_measured", d.rates_measured}, {"strategies", json::array()}};
-  for (auto const& w : d.strategies)
-    all["strategies"].push_back({{"strategy", to_string(w.strategy)},
-                                 {"shards", w.shards},
-                                 {"predicted_ms", w.predicted_ms},
-                                 {"floor_ms", w.floor_ms},
-                                 {"bound", w.bound},
-                                 {"measured_ms", w.measured_ms ? json(*w.measured_ms) : json(nullptr)},
-                                 {"refused", w.refused.empty() ? json(nullptr) : json(w.refused)}});
-  return all;
-}
 // --shard-strategy auto (the default): what is the fastest here; a resumed training keeps what it began with.
 // Fewer devices, if one is faster.
 // `files`: must be equal in all processes.
-void decide(train_arguments& a, model_options const& m, training_options& t, graph_handle const& g, std::vector<execution_device>& places) {
+void decide(cli::train_arguments& a, model_options const& m, training_options& t, graph_handle const& g,
+            std::vector<execution_device>& places) {
   if (!t.shards || !a.split_into.decides()) return;
   if (!a.group.empty()) {
     if (!a.measures_ways()) return;
@@ -212,187 +118,6 @@ void decide(train_arguments& a, model_options const& m, training_options& t, gra
   places.resize(asked.shards);
   t.shards = shards_of_threads(asked, a.split_into.late_seconds());
 }
-// What the split came to.
-void tell_shards(subject& what, train_arguments const& a, graph_handle const& g, std::vector<execution_device> const& places,
-                 shard_group const& shards) {
-  shard_options const& o = shards.options();
-  shard_link const over = link_of(shards);
-  shard_report const r = split_report(g, a.lists(), o);
-  std::vector<std::string> at;
-  for (execution_device const p : places)
-    if (std::find(at.begin(), at.end(), to_string(p)) == at.end()) at.push_back(to_string(p));
-  what.head["ranks"] = 1;
-  what.head["shards"] = {{"count", o.shards},
-                         {"strategy", to_string(o.strategy)},
-                         {"reduction", o.sums == shard_reduction::fast ? "fast" : "deterministic"},
-                         {"balance", to_string(o.balance)},
-                         {"dtype", to_string(o.wire)},
-                         {"adjacency", o.compressed_adjacency ? "compressed" : "plain"},
-                         {"features", o.far_rows ? "tiered" : "local"},
-                         {"imbalance", r.imbalance()},
-                         {"cut_edges", r.cut()},
-                         {"remote_rows", r.remote_rows()},
-                         {"references", r.references()},
-                         {"decided", a.decided ? json_of(*a.decided) : json(nullptr)},
-                         {"transport", to_string(over.provider)},
-                         {"over", over.about},
-                         {"passed_over", over.passed_over}};
-  what.lines.push_back(
-      fmt::format("shards  {}{} on {}{}; strategy {}, features as {}, reduction {}{}{}\n", o.shards, a.group.empty() ? "" : " processes",
-                  fmt::join(at, ", "), a.devices.size() > places.size() ? fmt::format(" (of {} requested)", a.devices.size()) : "",
-                  to_string(o.strategy), to_string(o.wire),
-                  o.strategy == shard_strategy::mgg ? "by atomics"
-                  : o.sums == shard_reduction::fast ? "fast"
-                                                    : "deterministic",
-                  o.compressed_adjacency ? fmt::format(", compressed adjacency{}", o.remote_adjacency ? " in host memory" : "") : "",
-                  o.far_rows ? "; input features stay in their tier" : ""));
-  if (o.shards > 1)
-    what.lines.push_back(fmt::format("over    {}: {}{}{}\n", to_string(over.provider), over.about,
-                                     over.passed_over.empty() ? "" : "; not over ", fmt::join(over.passed_over, ", nor ")));
-  what.lines.push_back(fmt::format(
-      "split   the largest shard has {:.2f} times the mean number of edges; {} edges ({:.1f} %) cross to {} remote rows, {:.1f} per row\n",
-      r.imbalance(), grouped(r.cut()), r.edges() ? 100 * static_cast<double>(r.cut()) / static_cast<double>(r.edges()) : 0.0,
-      grouped(r.remote_rows()), r.references()));
-  if (a.decided) what.lines.push_back(fmt::format("strategy {}\n", a.decided->why()));
-}
-std::string end_of(training_options const& t, std::uint64_t validation_vertices) {
-  std::string const epochs = fmt::format("{} epoch{}", grouped(*t.epochs), *t.epochs == 1 ? "" : "s");
-  if (validation_vertices == 0) return fmt::format("after {}; the split has no validation part (2) for early stopping", epochs);
-  if (*t.patience == 0) return fmt::format("after {}", epochs);
-  std::uint64_t const patience = std::uint64_t{*t.patience} * t.evaluate_every;
-  return fmt::format("when the validation loss has not fallen for {} epoch{}, after {} at most", grouped(patience),
-                     patience == 1 ? "" : "s", grouped(*t.epochs));
-}
-// Rank 0, or the only one: to the end.
-void learn(train_arguments const& a, gnn_model& model, training& run, subject const& what) {
-  training_options const& t = run.options();
-  execution_device const where = model.device();
-  model_options const& m = model.options();
-  auto const& parts = what.parts;
-  bool const of_auc = m.classes == (m.labels == label_kind::single_label ? 2u : 1u);
-  char const* const measure = of_auc ? "ROC AUC" : "accuracy";
-  json out = what.head;
-  out.update(json{{"model", a.model},
-                  {"layers", m.layers},
-                  {"hidden", m.hidden},
-                  {"inputs", m.inputs},
-                  {"classes", m.classes},
-                  {"parameters", model.parameters()},
-                  {"labels", m.labels == label_kind::single_label ? "single-label" : "multi-label"},
-                  {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
-                  {"batch", a.full ? json(nullptr) : json(a.batch)},
-                  {"lr", a.rate},
-                  {"weight_decay", *t.weight_decay},
-                  {"scaling", to_string(m.scaling)},
-                  {"dropout", *t.dropout},
-                  {"layer_norm", m.layer_norm},
-                  {"residual", m.residual},
-                  {"most_epochs", *t.epochs},
-                  {"patience", *t.patience},
-                  {"seed", a.seed},
-                  {"training_nodes", parts[1]},
-                  {"validation_nodes", parts[2]},
-                  {"test_nodes", parts[3]},
-                  {"not_captured", nullptr},
-                  {"epochs", json::array()}});
-  if (!a.json) {
-    for (std::string const& line : what.lines) cli::say("{}", line);
-    cli::say("model   {} of {} layers, {} hidden, {} classes{}{}: {} parameters\n", a.model, m.layers, m.hidden, m.classes,
-             m.residual ? ", residual" : "", m.layer_norm ? ", layer norm" : "", grouped(model.parameters()));
-    cli::say(
-        "seeds   {} to train, {} to validate, {} to test; {}\n", grouped(parts[1]), grouped(parts[2]), grouped(parts[3]),
-        a.full ? std::string("the whole graph at every step") : fmt::format("fanouts {}, mini-batches of {}", a.fanout, grouped(a.batch)));
-    cli::say("ends    {}\n", end_of(t, parts[2]));
-    if (run.epochs() || run.step()) cli::say("continues after epoch {}, step {}\n", run.epochs(), run.step());
-    cli::say("{:>32} | {:^28} | {:>9} | {:^17} | {:^25}\n", "", fmt::format("exact {}", measure), "", "ms waited", "GB of features");
-    cli::say("{:>5} {:>8} {:>9} {:>7} | {:>8} {:>10} {:>8} | {:>9} | {:>8} {:>8} | {:>7} {:>8} {:>8}\n", "epoch", "steps", "loss",
-             "correct", "train", "validation", "test", "ms", "caller", "loader", "local", "peers", "remote");
-    cli::flush_out();
-  }
-  auto const keep = [&] {
-    if (!a.checkpoint.empty()) run.save_checkpoint(a.checkpoint);
-  };
-  bool recorded = false;
-  try {
-    while (!run.finished()) {
-      epoch_report const e = run.next();
-      json row{{"epoch", e.epoch}, {"steps", e.steps}, {"loss", e.loss}, {"accuracy", e.accuracy}};
-      json const none(nullptr);
-      row["train_accuracy"] = e.exact ? json(e.exact->train.accuracy) : none;
-      row["validation_accuracy"] = e.exact ? json(e.exact->validation.accuracy) : none;
-      row["test_accuracy"] = e.exact ? json(e.exact->test.accuracy) : none;
-      row["validation_auc"] = e.exact && e.exact->validation.auc ? json(*e.exact->validation.auc) : none;
-      row["test_auc"] = e.exact && e.exact->test.auc ? json(*e.exact->test.auc) : none;
-      row["ms"] = e.ms;
-      row["evaluation_ms"] = e.exact ? json(e.exact->ms) : none;
-      row["sample_ms"] = e.load.sample_ms, row["fetch_ms"] = e.load.fetch_ms, row["gather_ms"] = e.load.gather_ms;
-      row["model_ms"] = e.model_ms;
-      row["caller_waited_ms"] = e.load.caller_waited_ms, row["loader_waited_ms"] = e.load.loader_waited_ms;
-      row["local_rows"] = e.load.rows[tier::device] + (where.kind == device_kind::cpu ? e.load.rows[tier::host] : 0);
-      row["peer_rows"] = e.load.rows[tier::peer];
-      row["remote_rows"] = where.kind == device_kind::cpu ? 0 : e.load.rows[tier::host];
-      row["remote_bytes"] = e.load.remote_bytes;
-      row["window"] = a.full ? none : json(e.load.window);
-      row["captured"] = e.captured;
-      if (!e.not_captured.empty()) out["not_captured"] = e.not_captured;
-      row["file_rows"] = e.load.rows[tier::file], row["file_reads"] = e.load.file_reads, row["file_bytes"] = e.load.file_bytes;
-      row["file_waited_ms"] = e.load.file_waited_ms;
-      row["best"] = e.best;
-      if (!a.json) {
-        auto const share = [&](evaluation::part const* p) { return p && p->vertices ? fmt::format("{:.2f} %", 100 * told(*p)) : "-"; };
-        auto const gb = [&](char const* key) { return what.row_gb ? fmt::format("{:.2f}", row[key].get<double>() * *what.row_gb) : "-"; };
-        evaluation const* const x = e.exact ? &*e.exact : nullptr;
-        std::string const of_file =
-            e.load.rows[tier::file]
-                ? fmt::format("; from the file {} rows, {} read ({:.2f} GB), waited {:.1f} ms", grouped(e.load.rows[tier::file]),
-                              grouped(e.load.file_reads), static_cast<double>(e.load.file_bytes) / 1e9, e.load.file_waited_ms)
-                : "";
-        cli::say("{:>5} {:>8} {:>9.4f} {:>5.1f} % | {:>8} {:>10} {:>8} | {:>9.1f} | {:>8.1f} {:>8.1f} | {:>7} {:>8} {:>8}{}{}\n", e.epoch,
-                 grouped(e.steps), e.loss, 100 * e.accuracy, share(x ? &x->train : nullptr), share(x ? &x->validation : nullptr),
-                 share(x ? &x->test : nullptr), e.ms, e.load.caller_waited_ms, e.load.loader_waited_ms, gb("local_rows"), gb("peer_rows"),
-                 gb("remote_rows"), e.best ? " *" : "", of_file);
-        cli::flush_out();
-      }
-      if (!a.json && e.captured && !std::exchange(recorded, true))
-        cli::say("CUDA graph: the {} kernels and copies of a step are launched at once\n", e.captured);
-      if (!a.json && !e.not_captured.empty()) cli::say("no CUDA graph, so a step is launched kernel by kernel: {}\n", e.not_captured);
-      out["epochs"].push_back(std::move(row));
-      keep();
-    }
-  } catch (error const& e) {
-    if (e.code() == errc::interrupted) {
-      clear_interrupt();  // which would stop the writing too
-      keep();
-      if (!a.checkpoint.empty())
-        fail(errc::interrupted, "interrupted in epoch {}, after step {}; continue from {} with --resume {}", run.epochs() + 1, run.step(),
-             a.checkpoint, a.checkpoint);
-    }
-    throw;
-  }
-  std::optional<std::uint64_t> const best = run.best_epoch();
-  run.load_best();
-  evaluation const last = run.evaluate();
-  if (!a.out.empty()) model.save(a.out);
-  bool const early = run.finished() && run.epochs() < *t.epochs;
-  out["stopped_early"] = early;
-  out["best_epoch"] = best ? json(*best) : json(nullptr);
-  out["train"] = of_part(last.train), out["validation"] = of_part(last.validation), out["test"] = of_part(last.test);
-  out["validation_accuracy"] = last.validation.accuracy;
-  out["test_accuracy"] = last.test.accuracy;
-  out["test_auc"] = last.test.auc ? json(*last.test.auc) : json(nullptr);
-  out["local_bytes"] = run.bytes();
-  out["model_file"] = a.out.empty() ? json(nullptr) : json(a.out);
-  if (a.json) {
-    cli::say("{}\n", out.dump(2));
-    return;
-  }
-  cli::say("{}{}: {} of train {:.2f} %, validation {:.2f} %, test {:.2f} % (all neighbors)\n",
-           early ? fmt::format("no better validation in {} evaluations; ", *t.patience) : "",
-           best ? fmt::format("epoch {}, the best", *best) : "at the end", measure, 100 * told(last.train), 100 * told(last.validation),
-           100 * told(last.test));
-  if (!a.out.empty()) cli::say("{}: the model; garner predict {} --model {} -o scores.npy\n", a.out, what.predict, a.out);
-}
-
 // --- several types ---
 // Rank 0 reads the files for all processes, so one that names others would learn from what it does not know. What this one names, a line
 // each; of rows some are looked at.
@@ -406,17 +131,17 @@ std::string named_rows(std::string const& file) {
   }
   return fmt::format("rows of {} x {} {}, mark {:016x}", table.rows, table.width, to_string(table.kind), mark);
 }
-std::string named_files(train_arguments const& a, graph_source const& from) {
+std::string named_files(cli::train_arguments const& a, graph_source const& from) {
   return fmt::format("a graph of {}\n{}\n", cli::describe(from.info()), named_rows(a.features));
 }
-std::string named_files(train_arguments const& a, hetero_graph const& g) {
+std::string named_files(cli::train_arguments const& a, hetero_graph const& g) {
   std::string all;
   for (vertex_type const& t : g.types()) all += fmt::format("'{}' of {}\n", t.name, named_rows(cli::features_of(a.file, t)));
   for (edge_type const& e : g.edges()) all += fmt::format("'{} {} {}' of {} edges\n", e.from, e.relation, e.to, grouped(e.stored_edges));
   return all;
 }
 
-void train_types(train_arguments& a) {
+void train_types(cli::train_arguments& a) {
   for (auto const& [name, said] : {std::pair("--features", a.features), std::pair("--labels", a.labels), std::pair("--split", a.split)})
     if (!said.empty()) fail(errc::usage, "{} {}: {} names features, labels and splits itself; leave it out", name, said, a.file);
   if (a.full) a.fanout = "1";  // nothing is sampled
@@ -477,12 +202,12 @@ void train_types(train_arguments& a) {
   resume(a, run);
   std::uint64_t arcs = 0;
   for (edge_type const& e : on.g.edges()) arcs += e.stored_edges;
-  subject what;
+  cli::subject what;
   what.head = {{"file", a.file}, {"target", type.name},        {"nodes", type.count},
                {"edges", arcs},  {"device", to_string(where)}, {"ranks", all_ranks}};
   what.lines = {fmt::format("graph   {}: {} types, {} relations, {} edges; '{}' is the target\n", a.file, types.names.size(),
                             types.relations.size(), grouped(arcs), type.name),
-                fmt::format("device  {}\n", to_string(where)), ranks_line(a, places, all_ranks)};
+                fmt::format("device  {}\n", to_string(where)), cli::ranks_line(a, places, all_ranks)};
   bool same = true;
   for (std::size_t k = 0; k < on.tables.size(); ++k) {
     tiered_tensor const& table = on.tables[k];
@@ -494,7 +219,7 @@ void train_types(train_arguments& a) {
   for (std::uint8_t const p : split) ++what.parts[p];
   if (same) what.row_gb = static_cast<double>(on.tables[0].row_bytes()) / 1e9;
   what.predict = a.file;
-  learn(a, model, run, what);
+  cli::learn(a, model, run, what);
 }
 
 bool fits_one(training_question const& q, graph_source const& from, std::string const& file, bool in, execution_device where) {
@@ -507,7 +232,7 @@ bool fits_one(training_question const& q, graph_source const& from, std::string 
   }
 }
 
-void train_file(train_arguments& a) {
+void train_file(cli::train_arguments& a) {
   a.width.reset();
   if (a.said_group && a.said_group->empty())
     fail(errc::usage, "--group '': use one name, the same in all processes (is a variable empty?), or leave it out");
@@ -600,7 +325,7 @@ void train_file(train_arguments& a) {
     tiers.device = places[k];
     tables.push_back(features.for_device(places[k]));
     if (*edges == tier::host || !on_device || t.shards) continue;  // a shard copies its own
-    train_arguments other = a;
+    cli::train_arguments other = a;
     other.place = to_string(places[k]);
     graph_source again(a.file);
     if (a.wants_in_lists()) again.want_in_lists();
@@ -628,18 +353,18 @@ void train_file(train_arguments& a) {
     if (!a.group.empty()) a.together->require_same(t.rank, files);
     if (t.rank > 0) return follow(a, run);
     resume(a, run);
-    subject what;
+    cli::subject what;
     what.head = {{"file", a.file},     {"nodes", n},        {"edges", from.info().edges}, {"device", to_string(where)},
                  {"ranks", all_ranks}, {"shards", nullptr}, {"tier", to_string(*edges)},  {"features", features.about()}};
     what.lines = {
         fmt::format("graph   {}: {}\n", a.file, cli::describe(from.info())),
-        fmt::format("device  {}; adjacency in tier {}\n", to_string(where), to_string(*edges)), ranks_line(a, places, all_ranks),
+        fmt::format("device  {}; adjacency in tier {}\n", to_string(where), to_string(*edges)), cli::ranks_line(a, places, all_ranks),
         fmt::format("features {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about())};
-    if (t.shards) tell_shards(what, a, g, places, *t.shards);
+    if (t.shards) cli::tell_shards(what, a, g, places, *t.shards);
     for (std::uint64_t v = 0; v < n; ++v) ++what.parts[split[v]];
     what.row_gb = static_cast<double>(features.row_bytes()) / 1e9;
     what.predict = fmt::format("{} --features {}", a.file, a.features);
-    learn(a, model, run, what);
+    cli::learn(a, model, run, what);
   } catch (error const& e) {
     if (t.shards && !others.end_within(10)) {
       int const code = cli::complain(e);
@@ -653,7 +378,7 @@ void train_file(train_arguments& a) {
 }  // namespace
 
 void add_train(cli::program& p) {
-  auto const a = std::make_shared<train_arguments>();
+  auto const a = std::make_shared<cli::train_arguments>();
   a->fanout = "15,10";
   cli::verb& v = p.add("train", "train a GNN by mini-batches or on the full graph, with exact evaluation");
   a->add_file(v);

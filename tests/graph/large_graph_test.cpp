@@ -32,13 +32,6 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using numbering = build_options::ids;
 
-std::string bytes_of(fs::path const& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream all;
-  all << in.rdbuf();
-  return all.str();
-}
-
 // Each of a thousand files waits for its disk; files in memory do not.
 class large : public ::testing::Test, protected testing::own_folder {
  protected:
