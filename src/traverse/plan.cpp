@@ -4,11 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "core/fail.hpp"
 #include "core/thread_pool.hpp"
-#include "core/words.hpp"
-#include "far/matrix.hpp"
-#include "far/traffic.hpp"
 #include "graph/list_windows.hpp"
 #include "memory/budget.hpp"
 #include "traverse/bfs.hpp"
@@ -254,99 +250,6 @@ void plan_file(job_plan& p, graph_info const& info, job_options const& o, std::u
 }
 
 }  // namespace
-
-std::uint64_t state_bytes(graph_info const& info, job_options const& o) {
-  switch (kind_of(o)) {
-    case job_kind::bfs:
-      return bfs_job::state_bytes(info, std::get<bfs_options>(o));
-    case job_kind::sssp:
-      return sssp_job::state_bytes(info, std::get<sssp_options>(o));
-    case job_kind::components:
-      return components_job::state_bytes(info, std::get<components_options>(o));
-    case job_kind::pagerank:
-      break;
-  }
-  return pagerank_job::state_bytes(info, std::get<pagerank_options>(o));
-}
-
-constexpr word_table<job_kind> jobs{"algorithm '{text}': use {a_or_b}", {"bfs", "sssp", "components", "pagerank"}};
-std::string_view to_string(job_kind value) { return jobs[value]; }
-job_kind parse_job(std::string_view text) { return jobs.parse(text); }
-job_options default_options(job_kind kind) {
-  switch (kind) {
-    case job_kind::bfs:
-      return bfs_options{};
-    case job_kind::sssp:
-      return sssp_options{};
-    case job_kind::components:
-      return components_options{};
-    case job_kind::pagerank:
-      break;
-  }
-  return pagerank_options{};
-}
-
-void set_variant(job_options& o, std::string_view name) {
-  auto const refuse = [&](char const* choices) { fail(errc::usage, "variant '{}' of {}: use {}", name, to_string(kind_of(o)), choices); };
-  switch (kind_of(o)) {
-    case job_kind::bfs:
-      if (name != "levels" && name != "direction" && name != "emogi") refuse("levels, direction or emogi");
-      std::get<bfs_options>(o).variant = parse_bfs_variant(name);
-      return;
-    case job_kind::sssp:
-      if (name != "near-far" && name != "emogi") refuse("near-far or emogi");
-      std::get<sssp_options>(o).variant = name == "emogi" ? sssp_variant::emogi : sssp_variant::near_far;
-      return;
-    case job_kind::components:
-      if (name != "afforest" && name != "emogi") refuse("afforest or emogi");
-      std::get<components_options>(o).variant = name == "emogi" ? components_variant::emogi : components_variant::afforest;
-      return;
-    case job_kind::pagerank:
-      std::get<pagerank_options>(o).variant = parse_pagerank_variant(name);
-  }
-}
-std::string_view variant_of(job_options const& o) {
-  switch (kind_of(o)) {
-    case job_kind::bfs:
-      return to_string(std::get<bfs_options>(o).variant.value_or(bfs_variant::direction));
-    case job_kind::sssp:
-      return std::get<sssp_options>(o).variant == sssp_variant::emogi ? "emogi" : "near-far";
-    case job_kind::components:
-      return std::get<components_options>(o).variant == components_variant::emogi ? "emogi" : "afforest";
-    case job_kind::pagerank:
-      break;
-  }
-  return to_string(std::get<pagerank_options>(o).variant);
-}
-
-void require_runnable(std::string const& name, graph_info const& info, job_options const& o) {
-  switch (kind_of(o)) {
-    case job_kind::bfs:
-      return bfs_job::require_runnable(name, info, std::get<bfs_options>(o));
-    case job_kind::sssp:
-      return sssp_job::require_runnable(name, info, std::get<sssp_options>(o));
-    case job_kind::components:
-      return components_job::require_runnable(name, info, std::get<components_options>(o));
-    case job_kind::pagerank:
-      return pagerank_job::require_runnable(name, info, std::get<pagerank_options>(o));
-  }
-}
-
-bool reads_in_lists(graph_info const& info, job_options const& o) { return info.in_edges && pulls_in_lists(o); }
-
-bool reads_weights(job_options const& o) {
-  auto const* const ranks = std::get_if<pagerank_options>(&o);
-  return kind_of(o) == job_kind::sssp || (ranks && ranks->weighted);
-}
-
-bool pulls_in_lists(job_options const& o) {
-  if (kind_of(o) == job_kind::bfs) return std::get<bfs_options>(o).variant == bfs_variant::direction;
-  return kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull;
-}
-
-std::string_view to_string(crossing::bound b) {
-  return word_table<crossing::bound>{"", {"exactly", "at most", "at least", "about", "usually below"}}[b];
-}
 
 namespace {
 

@@ -214,36 +214,6 @@ TEST(shards_bench, rows_in_managed_memory_on_a_device) {
   }
 }
 
-TEST(shards_bench, a_file_that_is_damaged_is_told) {
-  shards_file f;
-  f.shards = 2;
-  f.graphs.push_back({});
-  shard_row r;
-  r.graph = "g", r.ms = 1.5, r.against_one = 1, r.bytes = 3, r.most_bytes = 2, r.steps = {{{2, 1, 1}, 4.5}};
-  r.how.strategy = shard_strategy::mgg, r.links = {{0, 7}, {8, 0}};
-  f.rows.push_back(r);
-  r.managed = true, r.links = {}, r.study = "gin";
-  r.forward = {602, 41, 7.25, 2.5, {}, {64, 41}};
-  f.rows.push_back(r);
-  EXPECT_EQ(to_json(parse_shards(to_json(f), "x.json")), to_json(f));
-  EXPECT_EQ(parse_shards(to_json(f), "x.json").rows[1].strategy(), "uvm");
-  auto const says = [&](char const* from, char const* to) {
-    std::string text = to_json(f);
-    std::size_t const at = text.find(from);
-    EXPECT_NE(at, text.npos) << from;
-    text.replace(at, std::string_view(from).size(), to);
-    return error_of([&] { parse_shards(text, "x.json"); });
-  };
-  EXPECT_THAT(says("\"mgg\"", "\"x\""), HasSubstr("x.json: 'rows[0].way' is \"x\" and not a word of garner-lab shards"));
-  EXPECT_THAT(says("\"ps\": 2", "\"ps\": 0"), HasSubstr("'rows[0].steps[0].ps' is 0"));
-  EXPECT_THAT(says("\"gin\"", "\"x\""), HasSubstr("'rows[1].study' is \"x\""));
-  EXPECT_THAT(says("\"width\"", "\"wide\""), HasSubstr("'width' is missing"));
-  EXPECT_THAT(says("\"inputs\": 602", "\"inputs\": -2"), HasSubstr("'rows[1].forward.inputs' is -2"));
-  EXPECT_THAT(says("41\n", "4.5\n"), HasSubstr("'rows[1].forward.columns[1]' is 4.5"));
-  EXPECT_THAT(says("\"version\": 3", "\"version\": 2"), HasSubstr("version"));
-  EXPECT_THAT(says("1.5", "-1.5"), HasSubstr("'rows[0].ms'"));
-}
-
 TEST(shards_bench, its_graphs_have_the_sizes_of_the_paper_and_hubs) {
   for (mgg_graph const& g : mgg_graphs) {
     graph_handle const made = make_mgg_graph(g, 512, 3);
