@@ -490,7 +490,7 @@ TEST(training_program, learns_the_same_bits_from_rows_that_stay_in_their_file) {
   for (auto const& [line, why] : {std::pair{"--feature-tier disk", "--feature-tier disk: use host or file"},
                                   std::pair{"--feature-tier file --host-cache 10", "a row takes 32 B"},
                                   std::pair{"--feature-tier file --host-cache 1KiB --file-cache 2KiB", "in a host budget of 1.0 KiB"},
-                                  std::pair{"--feature-tier file --cache-policy lru", "use one of next-use, window, clock, pinned"},
+                                  std::pair{"--feature-tier file --cache-policy lru", "use one of next-use, pinned"},
                                   std::pair{"--feature-tier file --host-cache 100", "a mini-batch has more rows in the file"}}) {
     outcome const o = at.shell("garner train g.gnr --features x.npy" + rest + "--fanout 3,3 " + line);
     EXPECT_EQ(o.code, 2) << line;
