@@ -5,7 +5,9 @@
 
 #include <csignal>
 #include <string>
+#include <vector>
 
+#include "files/npy_head.hpp"
 #include "folder.hpp"
 
 namespace garner::testing {
@@ -14,6 +16,14 @@ struct in_a_folder : ::testing::Test, own_folder {
   std::filesystem::path put(std::string const& bytes, char const* name = "x") const { return file(name, bytes); }
   std::string bytes_of(char const* name = "x") const { return own_folder::bytes_of(at(name)); }
 };
+
+// A numpy array, as a file holds it.
+template <class T>
+std::string npy(char const* type, std::vector<T> const& values, std::uint64_t width = 0) {
+  std::string bytes = npy_head(type, values.size() / std::max<std::uint64_t>(width, 1), width);
+  bytes.append(reinterpret_cast<char const*>(values.data()), values.size() * sizeof(T));
+  return bytes;
+}
 
 // Files of this process end at so many bytes, as on a full disk.
 class full_disk {
