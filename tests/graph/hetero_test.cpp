@@ -1,17 +1,12 @@
 // Heterogeneous graphs: every dataset layout becomes a dataset file whose adjacency equals the edges, and a wrong dataset file is rejected
-// with file and key. Edges are random; a serial reference sorts them.
+// with file and key.
 #include "garner/hetero.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include <algorithm>
 #include <fstream>
-#include <sstream>
 
-#include "core/random.hpp"
 #include "files/npy.hpp"
 #include "folder.hpp"
 #include "graph/arrays.hpp"
@@ -19,128 +14,17 @@
 #include "graph/data_set.hpp"
 #include "graph/handle.hpp"
 #include "graph/hetero.hpp"
-#include "graph/pack.hpp"
-#include "graph/relation.hpp"
+#include "graph/typed_edges.hpp"
 #include "memory/budget.hpp"
-#include "support.hpp"
 #include "zipped.hpp"
 
 namespace garner {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace testing;
 using handmade::npy, handmade::zipped;
 using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty;
-using testing::error_of;
-
-using pairs = std::vector<arc>;
-
-// The expected result of make_relation: per list's vertex (neighbor, edge), sorted.
-using lists_and_edges = std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>>;
-lists_and_edges twin(pairs const& edges, std::uint64_t vertices, direction strategy) {
-  lists_and_edges all(vertices);
-  for (std::uint64_t i = 0; i < edges.size(); ++i) {
-    arc const& e = edges[i];
-    if (strategy != direction::reversed) all[e.target].emplace_back(e.source, i);
-    if (strategy == direction::reversed || (strategy == direction::both && e.source != e.target)) all[e.source].emplace_back(e.target, i);
-  }
-  for (auto& list : all) std::sort(list.begin(), list.end());
-  return all;
-}
-
-struct some_edges : edge_source {
-  pairs edges;
-  std::string called = "some edges";
-  explicit some_edges(pairs e) : edges(std::move(e)) {}
-  std::string const& name() const override { return called; }
-  std::uint64_t count() const override { return edges.size(); }
-  void read(std::uint64_t first, std::uint64_t n, arc* to) const override { std::copy_n(edges.data() + first, n, to); }
-  void check(arc const&, std::uint64_t) const override {}
-};
-
-pairs draw(std::uint64_t count, std::uint64_t sources, std::uint64_t targets, std::uint64_t seed) {
-  pairs all(count);
-  for (std::uint64_t i = 0; i < count; ++i)
-    all[i] = {random_bits(seed, 0, i) % sources, random_bits(seed, 1, i) % (i % 3 ? targets : std::min<std::uint64_t>(targets, 2))};
-  return all;
-}
-
-void expect_lists(graph const& g, std::vector<std::int64_t> const& edge_ids, lists_and_edges const& wanted) {
-  ASSERT_EQ(g.info.vertices, wanted.size());
-  std::uint64_t at = 0;
-  for (std::uint64_t v = 0; v < wanted.size(); ++v) {
-    ASSERT_EQ(g.out.offsets[v], at) << v;
-    for (auto const& [u, edge] : wanted[v]) {
-      ASSERT_EQ(testing::target_at(g, at), u) << "arc " << at;
-      ASSERT_EQ(edge_ids.empty() ? at : static_cast<std::uint64_t>(edge_ids[at]), edge) << "arc " << at;
-      ++at;
-    }
-  }
-  EXPECT_EQ(g.info.edges, at);
-}
-
-TEST(relation, lists_hold_every_edge_once_in_every_direction) {
-  struct sizes {
-    std::uint64_t edges, sources, targets;
-  };
-  for (auto const& [count, sources, targets] :
-       {sizes{0, 3, 2}, sizes{1, 1, 1}, sizes{5000, 70, 9}, sizes{300000, 40, 900}, sizes{1200000, 3000, 1}})
-    for (direction const strategy : {direction::pulled, direction::reversed, direction::both})
-      for (std::uint32_t const id_bytes : {0u, 8u}) {
-        if ((id_bytes == 8 || strategy != direction::pulled) && count > 1000000) continue;  // one list, sorted by all threads
-        SCOPED_TRACE(fmt::format("{} edges, way {}, id bytes {}", count, static_cast<int>(strategy), id_bytes));
-        std::uint64_t const from = strategy == direction::both ? std::max(sources, targets) : sources,
-                            to = strategy == direction::both ? from : targets;
-        some_edges const edges(draw(count, from, to, count + 1));
-        relation const made = make_relation(edges, {"a", "b", from, to}, strategy, {.id_bytes = id_bytes});
-        EXPECT_EQ(made.lists.info.id_bytes, id_bytes ? 8u : 4u);
-        std::vector<std::int64_t> const ids(made.edge_ids.begin(), made.edge_ids.end());
-        expect_lists(made.lists, ids, twin(edges.edges, std::max(from, to), strategy));
-      }
-}
-
-TEST(relation, edges_in_order_need_no_ids) {
-  relation const made = make_relation(some_edges({{0, 0}, {1, 0}, {1, 0}, {0, 2}}), {"a", "b", 2, 3}, direction::pulled);
-  EXPECT_TRUE(made.edge_ids.empty());
-  EXPECT_FALSE(make_relation(some_edges({{1, 0}, {0, 0}}), {"a", "b", 2, 3}, direction::pulled).edge_ids.empty());
-}
-
-TEST(relation, the_first_edge_that_cannot_be_is_named) {
-  pairs edges = draw(200000, 50, 60, 3);
-  edges[150000] = {50, 0}, edges[199999] = {0, 60};
-  auto const said = [&] { return error_of([&] { make_relation(some_edges(edges), {"author", "paper", 50, 60}, direction::pulled); }); };
-  EXPECT_EQ(said(), "some edges: edge 150000: 50 -> 0: author 50 does not exist; of 50 they go from 0 to 49");
-  edges[150000] = {0, 0};
-  EXPECT_EQ(said(), "some edges: edge 199999: 0 -> 60: paper 60 does not exist; of 60 they go from 0 to 59");
-  EXPECT_THAT(error_of([] { make_relation(some_edges({{0, 0}}), {"a", "b", 0, 1}, direction::pulled); }), HasSubstr("this type is empty"));
-  EXPECT_THAT(error_of([] { make_relation(some_edges({}), {"a", "b", 0xffffffffull, 1}, direction::pulled); }), HasSubstr("2^32 - 2"));
-}
-
-TEST(relation, an_arc_beyond_a_bound_is_found_in_plain_and_packed_lists_and_in_a_file) {
-  graph g = make_relation(some_edges(draw(20000, 100, 200, 5)), {"a", "b", 100, 200}, direction::pulled).lists;
-  std::uint64_t highest = 0, where = 0;
-  for (std::uint64_t k = 0; k < g.info.edges; ++k)
-    if (testing::target_at(g, k) > highest) highest = testing::target_at(g, k), where = k;
-  EXPECT_EQ(first_beyond(g, 100), g.info.edges);
-  EXPECT_EQ(first_beyond(g, highest), where);
-  auto const in_a_file = [&] {
-    std::filesystem::path const file = std::filesystem::temp_directory_path() / fmt::format("garner_beyond.{}.gnr", ::getpid());
-    save_graph(g, file.string());
-    load_options how;
-    how.edges = tier::file, how.window_bytes = 64u << 10;
-    graph const there = load_graph(file.string(), how);
-    EXPECT_EQ(first_beyond(there, 100), g.info.edges);
-    EXPECT_EQ(first_beyond(there, highest), where);
-    std::filesystem::remove(file);
-  };
-  in_a_file();
-  pack(g);
-  EXPECT_EQ(first_beyond(g, 100), g.info.edges);
-  EXPECT_EQ(first_beyond(g, highest), where);
-  in_a_file();
-}
-
-// --- folders -----------------------------------------------------------------------------------------------------------------------------
 
 struct hetero : ::testing::Test, testing::own_folder {
   // Compressed if the name ends in .gz.
@@ -279,13 +163,11 @@ TEST_F(hetero, an_edge_type_without_edges) {
 
 TEST_F(hetero, edges_both_ways_and_packed) {
   make_mag();
-  hetero_options how;
-  how.undirected = how.compressed = true;
-  convert_hetero(at("mag"), at("both.json"), how);
+  convert_hetero(at("mag"), at("both.json"), {.undirected = true, .compressed = true});
   hetero_graph const g = hetero_graph::open(at("both.json"));
   ASSERT_EQ(g.edges().size(), 5u);
   EXPECT_TRUE(g.adjacency(0).info().compressed);
-  how.compressed = false, how.id_bytes = 8;
+  hetero_options how{.undirected = true, .id_bytes = 8};
   convert_hetero(at("mag"), at("wide.json"), how);
   hetero_graph const w = hetero_graph::open(at("wide.json"));
   expect_edges(w, w.edge("author", "writes", "paper"), writes);
@@ -379,10 +261,7 @@ TEST_F(hetero, mag240m) {
   expect_edges(g, g.edge("author", "writes", "paper"), writes);
   expect_edges(g, g.edge("paper", "cites", "paper"), cites);
   expect_edges(g, g.edge("author", "affiliated_with", "institution"), member);
-  std::ifstream in(at("mag240m.json"));
-  std::stringstream text;
-  text << in.rdbuf();
-  EXPECT_THAT(text.str(), HasSubstr("\"features\": \"mag240m/processed/paper/node_feat.npy\""));
+  EXPECT_THAT(bytes_of(at("mag240m.json")), HasSubstr("\"features\": \"mag240m/processed/paper/node_feat.npy\""));
   // From another module, by its full name.
   fs::create_directory(at("elsewhere"));
   convert_hetero(at("mag240m"), at("elsewhere/m.json"));
@@ -490,12 +369,10 @@ TEST_F(hetero, a_folder_that_is_wrong_leaves_nothing) {
               HasSubstr("edge_year.csv.gz: has 1 rows for 700 edges"));
   EXPECT_THAT(said(put_anew("split/random/paper/train.csv.gz", "1\n")),
               HasSubstr("split/ has 2 folders: random, time; name which one with --split"));
-  hetero_options how;
-  how.split = "random";
-  convert_hetero(at("mag"), at("random.json"), how);
+  convert_hetero(at("mag"), at("random.json"), {.split = "random"});
   EXPECT_EQ(shown(*read_dataset(at("random.json")).types[2].train), "<i8 (1) 1");
-  how.split = "scaffold";
-  EXPECT_THAT(error_of([&] { convert_hetero(at("mag"), at("x.json"), how); }), HasSubstr("has no folder 'scaffold'; it has random, time"));
+  EXPECT_THAT(error_of([&] { convert_hetero(at("mag"), at("x.json"), {.split = "scaffold"}); }),
+              HasSubstr("has no folder 'scaffold'; it has random, time"));
   EXPECT_THAT(error_of([&] { convert_hetero(at("none"), at("x.json")); }), HasSubstr("is not a folder"));
   fs::create_directory(at("empty"));
   EXPECT_THAT(error_of([&] { convert_hetero(at("empty"), at("x.json")); }), HasSubstr("no layout of a data set; looked for relations/"));
@@ -503,8 +380,8 @@ TEST_F(hetero, a_folder_that_is_wrong_leaves_nothing) {
   EXPECT_THAT(error_of([&] { convert_hetero(at("mag"), at("nowhere/x.json")); }), HasSubstr("cannot be written"));
   fs::create_directory(at("x.garner"));
   std::ofstream(at("x.garner/kept")) << "mine";
-  how.split = "time";
-  EXPECT_THAT(error_of([&] { convert_hetero(at("mag"), at("x.json"), how); }), HasSubstr("x.garner: is there already; remove it"));
+  EXPECT_THAT(error_of([&] { convert_hetero(at("mag"), at("x.json"), {.split = "time"}); }),
+              HasSubstr("x.garner: is there already; remove it"));
   EXPECT_TRUE(fs::exists(at("x.garner/kept")));
 }
 
@@ -523,10 +400,7 @@ TEST_F(hetero, memory_that_a_budget_refuses_leaves_nothing) {
 TEST_F(hetero, a_manifest_that_is_wrong_is_refused_by_key) {
   make_mag();
   convert_hetero(at("mag"), at("mag.json"));
-  std::ifstream in(at("mag.json"));
-  std::stringstream read;
-  read << in.rdbuf();
-  std::string const right = read.str();
+  std::string const right = bytes_of(at("mag.json"));
   EXPECT_EQ(manifest_text(read_dataset(at("mag.json")), at("mag.json")), right);
   auto const said = [&](std::string const& what, std::string const& with) {
     std::string text = right;
