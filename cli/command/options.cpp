@@ -201,6 +201,13 @@ void program::run(int argc, char** argv, std::function<void()> const& before) co
     for (verb const& v : verbs_) text += (text.empty() ? "" : ", ") + v.name();
     return text;
   };
+  if (!first.empty() && first[0] != '-' && !is_verb(first) && (first != "help" || argc > 2)) {
+    std::string_view const word = first == "help" ? argv[2] : first;
+    for (std::string_view const moved : {"bench", "report", "traffic", "trace"})
+      if (name == "garner" && word == moved)
+        fail(errc::usage, "'{}' belongs to garner-lab, which `make lab` builds from the sources", word);
+    fail(errc::usage, "'{}' is not a verb; pass one of {}, or --help", word, names());
+  }
   parsed_verb const* asked = nullptr;
   try {
     if (all) {  // as --help, so that nothing is required
@@ -233,7 +240,7 @@ void program::run(int argc, char** argv, std::function<void()> const& before) co
         fail(errc::usage, "{}; see {} {} --help", what, name, v.what->name());
       }
     if (argc < 2) fail(errc::usage, "the command line has no verb; pass one of {}, or --help", names());
-    fail(errc::usage, "'{}' is not a verb; pass one of {}, or --help", argv[first == "help" && argc > 2 ? 2 : 1], names());
+    fail(errc::usage, "'{}' is not a verb; pass one of {}, or --help", first, names());
   }
   before();
   asked->what->run();

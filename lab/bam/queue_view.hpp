@@ -10,7 +10,7 @@
 // `reap` takes arrived completions, in order of the ring, and updates their slots. Each is done by one lane at a time; the others go
 // on.
 //
-// Invariants (tests/storage/queue_model_test.cpp tries every interleaving against them):
+// Invariants (tests/lab/queue_model_test.cpp tries every interleaving against them):
 //   1  At most `slots` = depth - 1 requests are between their turn and the end. So neither ring is ever full, and the positions p and
 //      p - depth are never in use together: of the depth - 1 positions between at least one is done, and a drive reads commands in order.
 //   2  A position is marked after its command was written, and the doorbell covers marked positions only.

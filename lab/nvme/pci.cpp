@@ -1,4 +1,4 @@
-// See nvme_pci.hpp.
+// See pci.hpp.
 #include "lab/nvme/pci.hpp"
 
 #include <fcntl.h>

@@ -12,7 +12,7 @@ sources = pathlib.Path(__file__).resolve().parents[2] / "src"
 # Options, functions and commands of C++ and of the program. Messages that Python cannot cause are exempt: traces, LDBC's and the reader's options,
 # peers between C++ callers, a failed certificate's report.
 foreign = re.compile(r"--(?!shm-size|gpus all|long)[a-z]|to_device|open_graph|unified_tensor|`garner |garner (convert|info|stats|trace|score|reorder)\b(?!\.)|real_distances\(\)|::")
-only_theirs = re.compile(r"--skip-lines is for text|record it anew|rows\(\)|real_distances\(\)|_gbs$|::|plan_|please report|`garner bench")
+only_theirs = re.compile(r"--skip-lines is for text|record it anew|rows\(\)|real_distances\(\)|_gbs$|::|plan_|please report")
 
 
 def messages():

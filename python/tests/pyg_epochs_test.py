@@ -86,8 +86,8 @@ class Epochs(Case):
                                   (bibliography(), dict(input_nodes="paper"), {"paper": np.random.default_rng(1).random(100), "author": None})):
             want = [content(b) for b in self.epoch(data, **how)]
             loader = NeighborLoader(data, [5, 5], device="simulated", graph_cache=2000, scores=scores, **how)
-            self.assertRegex(loader.node_sampler.engine()[0].summary(), r"near: the lists of \d+ vertices by score")
-            self.assertRegex(pickle.loads(pickle.dumps(loader.node_sampler)).engine()[0].summary(), "by score")
+            self.assertRegex(loader.node_sampler._engine()[0].summary(), r"near: the lists of \d+ vertices by score")
+            self.assertRegex(pickle.loads(pickle.dumps(loader.node_sampler))._engine()[0].summary(), "by score")
             self.assertEqual([content(b) for b in self.epoch(data, device="simulated", graph_cache=2000, scores=scores, **how)], want)
         for data, scores, words in ((homogeneous(), torch.rand(99), r"scores: of shape \(99,\) for 100 nodes; give each one"),
                                     (bibliography(), torch.rand(100), "give a dict"),

@@ -91,7 +91,7 @@ class Links(Case):
         data = Data(edge_index=edges_between(100, 100, 500), x=torch.arange(100))
         loader = LinkNeighborLoader(data, [3], batch_size=10, device="simulated", graph_cache=2000, scores=torch.rand(100))
         self.assertEqual(len(list(loader)), 50)
-        self.assertRegex(loader.link_sampler.engine()[0].summary(), r"near: the lists of \d+ vertices by score")
+        self.assertRegex(loader.link_sampler._engine()[0].summary(), r"near: the lists of \d+ vertices by score")
 
     def test_times(self):
         data = Data(x=torch.randn(10, 5), edge_index=torch.randint(0, 10, (2, 123)), time=torch.arange(10))

@@ -99,7 +99,7 @@ class Share(DistributedSampler):  # type: ignore[type-arg]
 
 # Samplers whose order is a function of their generator alone, so that all of it can be taken when an epoch begins.
 known_orders = (torch.utils.data.SequentialSampler, torch.utils.data.RandomSampler, torch.utils.data.SubsetRandomSampler,
-           torch.utils.data.WeightedRandomSampler, DistributedSampler, Share)
+                torch.utils.data.WeightedRandomSampler, DistributedSampler, Share)
 
 
 def order_of(sampler: Any) -> torch.Tensor:

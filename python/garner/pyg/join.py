@@ -178,7 +178,7 @@ class Joins:
         why = self._not_ahead()
         if why is not None:
             return f"mini-batches are made one after the other, not ahead: {why or 'there is nothing to sample, or a worker asks'}"
-        engine, _ = sampler.engine()
+        engine, _ = sampler._engine()
         tables_of = self._placed()
         lines = [f"samples and gathers on {engine.device}, ahead of the caller", f"adjacency: {engine.summary()}", *tables_of.summary(named)]
         theirs = [name for name in ("transform", "transform_sampler_output") if getattr(self, name) is not None]
@@ -202,7 +202,7 @@ class Joins:
         for name in ("sample_from_nodes", "sample_from_edges"):
             if getattr(type(sampler), name) is not getattr(NeighborSampler, name):
                 return f"neighbor_sampler: {type(sampler).__name__}.{name} is the caller's own"
-        return None if sampler.engine()[0] is not None else ""
+        return None if sampler._engine()[0] is not None else ""
 
     def _indices(self, seed: int, first: int) -> Iterator[Positions]:
         """The positions of each mini-batch from this one on. Torch's samplers have made their order when this returns."""
@@ -223,7 +223,7 @@ class Joins:
         sampler = self._sampler()
         for index in indices:
             plan = self._planned(self.input_data[as_tensor(index)], index.draw)
-            yield sampler.numbered(plan), (index, plan)
+            yield sampler._numbered(plan), (index, plan)
 
     def _ahead(self, indices: Iterator[Positions], draws: int) -> Iterator[Any]:
         with beginning:
@@ -237,7 +237,7 @@ class Joins:
             self._works = ahead
             for batch, (index, plan) in ahead.run(self._given(indices)):
                 stream = pipeline.stream_of(device)
-                out = sampler.output(batch, drawn, {}, stream)
+                out = sampler._output(batch, drawn, {}, stream)
                 # Whoever keeps these shall not keep the buffers of the rows.
                 if device.type != "cpu" and sampler.is_hetero:  # relations that nothing was sampled of
                     for ends in (out.row, out.col, out.edge):
@@ -246,7 +246,7 @@ class Joins:
                 brought = Brought({field: own_rows(batch, k, stream) for k, field in enumerate(placed.of)}, out, device)
                 del batch
                 plan.finish(out, device)
-                out = sampler.finished(out)
+                out = sampler._finished(out)
                 out._brought = brought
                 index.ready = out
                 data = self.collate_fn(index)
@@ -261,9 +261,9 @@ class Joins:
         """What it was made for, what works ahead, the relations that are sampled: those of the epoch before, or others where somebody iterates over
         these or the data are no longer the same."""
         sampler = self._sampler()
-        engine, drawn = sampler.engine()
+        engine, drawn = sampler._engine()
         placed = self._placed()
-        key = [sampler.made_for, placed]
+        key = [sampler._made_for, placed]
         kept = self.__dict__.pop("_idle", None)
         if kept is not None and kept[0][0] == key[0] and kept[0][1] is placed and not kept[1].sampler.lent:
             return kept  # type: ignore[no-any-return]
@@ -295,7 +295,7 @@ class Joins:
         """Tables of the fields as the data are now."""
         fields = self._all_fields()
         sampler = self._sampler()
-        engine, drawn = sampler.engine()
+        engine, drawn = sampler._engine()
         key = [engine.device, list(drawn), *pipeline.as_they_are(fields, engine.device)]
         known = self._fields
         if self._tables is not None and known is not None and known[0] == key:
@@ -304,7 +304,7 @@ class Joins:
             self.__dict__.pop(name, None)
         mine = [field for field in fields if not field.of_edges or field.type in drawn]
         for t in dict.fromkeys(field.type for field in mine if field.of_edges):
-            perm = sampler.relation(t).permutation()
+            perm = sampler._relation(t).permutation()
             if perm is not None:  # 4 bytes are signed to a table's gather
                 mine.append(Field(True, t, _perm, perm if perm.numel() < 1 << 31 else perm.to(torch.int64) & 0xffffffff))
         counts: dict[Any, Any] = {}
@@ -338,7 +338,7 @@ class Joins:
         order = torch.randperm(count, generator=torch.Generator().manual_seed(1))
         for number in range(min(256, -(-count // size))):
             plan = self._planned(self.input_data[order[number * size:(number + 1) * size]], number)
-            yield self._sampler().numbered(plan), None
+            yield self._sampler()._numbered(plan), None
 
     def collate_fn(self, index: Any) -> Any:
         out = getattr(index, "ready", None)
@@ -375,7 +375,7 @@ class Joins:
     def _draws(self, count: int | None) -> Draws | None:
         """The sampler over a graph that is split over ranks. All of them make it here, and check that they have as many mini-batches."""
         sampler = self._sampler()
-        engine = sampler.engine()[0] if type(sampler) is NeighborSampler and sampler.is_remote else None
+        engine = sampler._engine()[0] if type(sampler) is NeighborSampler and sampler.is_remote else None
         if not isinstance(engine, remote.RemoteSampler):
             return None
         if not 1 <= self._window <= most_together:
@@ -400,7 +400,7 @@ class Joins:
         if not isinstance(sampler, NeighborSampler):  # of PyG's kind
             perm = of_type(sampler.edge_permutation, edge_type)
             return edge.to(torch.int64) if perm is None else perm[edge.to(torch.int64)]
-        lists = sampler.relation(edge_type)
+        lists = sampler._relation(edge_type)
         perm = lists.permutation()
         if perm is None or edge.device.type == "cpu":
             return lists.edges_of(edge)
@@ -524,7 +524,7 @@ class Joins:
         if found is None:
             sampler = self._sampler()
             if isinstance(sampler, NeighborSampler):
-                found = sampler.num_nodes, edges_of(sampler.relation(None).graph)
+                found = sampler.num_nodes, edges_of(sampler._relation(None).graph)
             else:
                 row, _, _ = self.data[1].coo()
                 found = sampler.num_nodes, row.numel()

@@ -79,9 +79,9 @@ class NeighborLoader(Joins, torch_geometric.loader.NeighborLoader, TorchLoader):
             order = order[:len(batches) * batches.batch_size]
         for blocks, index in windows_ahead(draws.windows(self.input_data.node, order, batches.batch_size, self._window, mixed(seed, 0))):
             inputs = self.input_data[index]
-            out = self.node_sampler.output(blocks, [None], {})
+            out = self.node_sampler._output(blocks, [None], {})
             out.metadata = (inputs.input_id, inputs.time)
-            yield self.filter_fn(self.node_sampler.finished(out))
+            yield self.filter_fn(self.node_sampler._finished(out))
 
     def _sampler(self) -> Any:
         return self.node_sampler

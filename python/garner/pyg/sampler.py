@@ -188,16 +188,16 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         """The edges of the data for entries of the lists, as `edge` of an output names them: int64, where the entries lie."""
         return self._source.lists[edge_type].edges_of(entries)
 
-    def relation(self, edge_type: Any) -> source.Lists:
+    def _relation(self, edge_type: Any) -> source.Lists:
         """What of the data's edges of this type is sampled."""
         return self._source.lists[edge_type]
 
     def sample_from_nodes(self, index: NodeSamplerInput, *, number: int | None = None, **kwargs: Any) -> Any:
-        return self.sample_plan(self.plan_nodes(NodeSamplerInput.cast(index)), drawn_seed() >> 3 if number is None else number)
+        return self._sample_plan(self.plan_nodes(NodeSamplerInput.cast(index)), drawn_seed() >> 3 if number is None else number)
 
     def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None, *, number: int | None = None) -> Any:
         number = drawn_seed() >> 3 if number is None else number
-        return self.sample_plan(self.plan_edges(EdgeSamplerInput.cast(index), NegativeSampling.cast(neg_sampling), number), number)
+        return self._sample_plan(self.plan_edges(EdgeSamplerInput.cast(index), NegativeSampling.cast(neg_sampling), number), number)
 
     # --- plans of what is sampled: the pipeline carries them out ahead, the calls above at once ---
     def plan_nodes(self, inputs: NodeSamplerInput) -> Plan:
@@ -226,15 +226,15 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         plan.seeds, plan.times = self._seeds(seed, seed_time)
         return types.SimpleNamespace(batch={} if self.is_hetero else torch.empty(0, dtype=torch.int64))
 
-    def sample_plan(self, plan: Plan, number: int) -> Any:
+    def _sample_plan(self, plan: Plan, number: int) -> Any:
         out = self._sampled(plan, number)
         plan.finish(out)
-        return self.finished(out)
+        return self._finished(out)
 
     def _sampled(self, plan: Plan, number: int) -> Any:
-        sampler, drawn = self.engine()
-        blocks = None if sampler is None else sampler.sample_types(self.numbered(plan), number)
-        return self.output(blocks, drawn, plan.seeds)
+        sampler, drawn = self._engine()
+        blocks = None if sampler is None else sampler.sample_types(self._numbered(plan), number)
+        return self._output(blocks, drawn, plan.seeds)
 
     def _sample(self, seed: Any, seed_time: Any = None, **kwargs: Any) -> Any:
         """As PyG's BidirectionalNeighborSampler asks its two samplers."""
@@ -242,17 +242,17 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         plan.seeds, plan.times = self._seeds(seed, seed_time)
         return self._sampled(plan, drawn_seed() >> 3)
 
-    def numbered(self, plan: Plan) -> list[Any]:
+    def _numbered(self, plan: Plan) -> list[Any]:
         """Its seeds, as garner.BlockSampler takes them."""
         return [(v.numpy(), self._source.node_types.index(t), plan.times[t].numpy() if t in plan.times else None) for t, v in plan.seeds.items()]
 
     # --- how ---
-    def finished(self, out: Any) -> Any:
+    def _finished(self, out: Any) -> Any:
         if self.subgraph_type == SubgraphType.bidirectional:
             out = out.to_bidirectional(keep_orig_edges=self.keep_orig_edges)
         return out
 
-    def engine(self) -> tuple[BlockSampler | RemoteSampler | None, list[Any]]:
+    def _engine(self) -> tuple[BlockSampler | RemoteSampler | None, list[Any]]:
         """The sampler of this process for the options as they are now, and the relations that it samples; (None, []): none has
         neighbors to sample."""
         s = self._source
@@ -269,7 +269,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         return kept[1], kept[2]
 
     @property
-    def made_for(self) -> Any:
+    def _made_for(self) -> Any:
         """The options that engine() made its sampler for last."""
         return None if self._made is None else self._made[0]
 
@@ -323,7 +323,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 raise UsageError("temporal sampling from seeds " + ("" if t is None else f"of type '{t}' ") +
                                  "that have no times; give input_time= or edge_label_time=")
 
-    def output(self, blocks: Any, relations: list[Any], seeds: dict[Any, torch.Tensor], stream: int | None = None) -> Any:
+    def _output(self, blocks: Any, relations: list[Any], seeds: dict[Any, torch.Tensor], stream: int | None = None) -> Any:
         """What was sampled of these relations, as PyG has it. `blocks`: None: nothing but the seeds. stream: as of pipeline.tensor_of."""
         s, back = self._source, self.sample_direction == "backward"
         hops = self.num_neighbors.num_hops

@@ -76,7 +76,7 @@ class _Chosen(Joins):
 
     def _sampled(self, inputs: Any, **draw: Any) -> Any:
         number = drawn_seed() >> 3 if draw.get("number") is None else draw["number"]
-        return self.node_sampler.sample_plan(self._planned(inputs, number), number)
+        return self.node_sampler._sample_plan(self._planned(inputs, number), number)
 
     def _planned(self, inputs: Any, draw: int) -> Any:
         plan = Plan()
@@ -310,7 +310,7 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, Torch
         source, target, edge = self._edges_of_trees(keys, n_id, tree)
         batch.edge_index = torch.stack([source, target])
         brought, templates = getattr(out, "_brought", None), {name: dim for name, what, _, dim in self._template() if what == "node"}
-        e_id, edges = None, edges_of(self.node_sampler.relation(None).graph)
+        e_id, edges = None, edges_of(self.node_sampler._relation(None).graph)
         for name, value in self.data._store.items():
             if name in ("edge_index", "adj_t", "num_nodes", "batch", "ptr"):
                 continue
@@ -341,7 +341,7 @@ class ShaDowKHopSampler(_Chosen, torch_geometric.loader.ShaDowKHopSampler, Torch
         each node of a graph are then searched for edges whose source is in the same graph."""
         device, empty = keys.device, torch.empty(0, dtype=torch.int64, device=keys.device)
         union, local = torch.unique(n_id, return_inverse=True)
-        sampler, _ = self._among.engine()
+        sampler, _ = self._among._engine()
         if sampler is None:
             return empty, empty, empty
         found = sampler.sample_types([(union.cpu().numpy(), 0, None)], 0).of_relation(0)
@@ -404,7 +404,7 @@ class HGTLoader(_Chosen, torch_geometric.loader.HGTLoader, TorchLoader):  # type
         sum is the same in any order."""
         types = self.node_sampler.node_types
         sampler: Any
-        sampler, drawn = self._around.engine()
+        sampler, drawn = self._around._engine()
         device = torch.device("cpu") if sampler is None else pipeline.torch_device(sampler.device)
         generator = torch.Generator().manual_seed(number & (1 << 63) - 1)
         known = {t: torch.empty(0, dtype=torch.int64, device=device) for t in types}
