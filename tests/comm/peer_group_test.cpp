@@ -1,6 +1,6 @@
 // Processes that each hold a part: membership, agreement, and the death of a member. Parts lie in host memory here (as on the simulated
 // device); members are threads where it does not matter, and processes where they are killed. For GPUs see
-// tests/features/tiered_test.
+// tests/features/tiered_processes_test.
 #include "comm/peer_group.hpp"
 
 #include <gmock/gmock.h>

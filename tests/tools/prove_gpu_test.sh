@@ -96,10 +96,11 @@ exit 1
 TEST
 cp "$work/bundle/tests/device_test" "$work/bundle/tests/tier_test"
 cp "$work/bundle/tests/device_test" "$work/bundle/tests/tiered_test"
+cp "$work/bundle/tests/device_test" "$work/bundle/tests/tiered_processes_test"
 printf '#!/bin/bash\nwhile [[ $1 != /* ]]; do shift; done\nexec "$@"\n' > "$work/path/compute-sanitizer"
 chmod +x "$work/bundle"/tests/* "$work/path/compute-sanitizer"
 PATH=$work/path:$PATH STEPS=peers PEER_TABLE=1MiB DEVICE=cpu STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/peers" > "$work/said" 2>&1
-[[ $(grep -c ": exit 1: 1 passed, 1 skipped, 1 failed" "$work/said") == 3 && $(grep -c "1 needs two GPUs" "$work/said") == 3 ]] || { cat "$work/said"; exit 1; }
+[[ $(grep -c ": exit 1: 1 passed, 1 skipped, 1 failed" "$work/said") == 4 && $(grep -c "1 needs two GPUs" "$work/said") == 4 ]] || { cat "$work/said"; exit 1; }
 grep -q "512 B rows of another device: NOT measured" "$work/said" || { cat "$work/said"; exit 1; }
-[[ $(grep -c memcheck "$work/said") == 3 && $(wc -l < "$work/bundle/tests/asked") == 6 ]] || { cat "$work/said"; exit 1; }
+[[ $(grep -c memcheck "$work/said") == 3 && $(wc -l < "$work/bundle/tests/asked") == 7 ]] || { cat "$work/said"; exit 1; }
 echo "prove_gpu: the step traffic compares counters with the model, memory what jobs take with their plan; peers counts its tests"
