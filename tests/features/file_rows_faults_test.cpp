@@ -164,13 +164,13 @@ struct held {
 };
 void expect_same(held const& before) {
   held now;
-  // A joined thread may be listed for a moment.
+  // A joined thread may be listed for a moment, one of an earlier case in `before` too.
   for (int tries = 0; now.threads > before.threads && tries < 200; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     now = held();
   }
   EXPECT_EQ(now.host, before.host);
-  EXPECT_EQ(now.threads, before.threads);
+  EXPECT_LE(now.threads, before.threads);
   EXPECT_EQ(now.files, before.files);
 }
 
