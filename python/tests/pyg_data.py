@@ -55,3 +55,24 @@ class Case(unittest.TestCase):
     def epoch(self, data, seed=3, **how):
         torch.manual_seed(seed)
         return list(NeighborLoader(data, [3, 3], batch_size=20, **how))
+
+    def stores(self, features, graph):
+        features, graph, data = features(), graph(), HeteroData()
+        for t, x in (("paper", torch.arange(100)), ("author", torch.arange(100, 300))):
+            data[t].x = x
+            features.put_tensor(x, group_name=t, attr_name="x", index=None)
+        for t, layout in ((("paper", "to", "paper"), "coo"), (("paper", "to", "author"), "csr"), (("author", "to", "paper"), "csc"),
+                          (("author", "to", "author"), "sorted")):
+            sizes = data[t[0]].num_nodes, data[t[2]].num_nodes
+            edge_index = edges_between(*sizes, 600)
+            by = {"coo": torch.arange(600), "csr": edge_index[0].argsort(stable=True)}.get(layout, edge_index[1].argsort(stable=True))
+            edge_index = edge_index[:, by]
+            data[t].edge_index = edge_index
+            if isinstance(graph, HeteroData):  # whose other layouts need torch-sparse
+                layout = "sorted" if layout == "csc" else "coo" if layout == "csr" else layout
+            ends = [edge_index[0], edge_index[1]]
+            if layout in ("csr", "csc"):
+                end = 0 if layout == "csr" else 1
+                ends[end] = torch.cat([torch.zeros(1, dtype=torch.int64), torch.bincount(ends[end], minlength=sizes[end]).cumsum(0)])
+            graph.put_edge_index(tuple(ends), edge_type=t, layout="coo" if layout == "sorted" else layout, size=sizes, is_sorted=layout == "sorted")
+        return features, graph, data

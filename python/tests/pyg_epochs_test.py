@@ -116,27 +116,6 @@ class Epochs(Case):
             self.assertEqual([content(b) for b in self.epoch(data, neighbor_sampler=other)], [content(b) for b in self.epoch(data)])
 
     # --- stores ---
-    def stores(self, features, graph):
-        features, graph, data = features(), graph(), HeteroData()
-        for t, x in (("paper", torch.arange(100)), ("author", torch.arange(100, 300))):
-            data[t].x = x
-            features.put_tensor(x, group_name=t, attr_name="x", index=None)
-        for t, layout in ((("paper", "to", "paper"), "coo"), (("paper", "to", "author"), "csr"), (("author", "to", "paper"), "csc"),
-                          (("author", "to", "author"), "sorted")):
-            sizes = data[t[0]].num_nodes, data[t[2]].num_nodes
-            edge_index = edges_between(*sizes, 600)
-            by = {"coo": torch.arange(600), "csr": edge_index[0].argsort(stable=True)}.get(layout, edge_index[1].argsort(stable=True))
-            edge_index = edge_index[:, by]
-            data[t].edge_index = edge_index
-            if isinstance(graph, HeteroData):  # whose other layouts need torch-sparse
-                layout = "sorted" if layout == "csc" else "coo" if layout == "csr" else layout
-            ends = [edge_index[0], edge_index[1]]
-            if layout in ("csr", "csc"):
-                end = 0 if layout == "csr" else 1
-                ends[end] = torch.cat([torch.zeros(1, dtype=torch.int64), torch.bincount(ends[end], minlength=sizes[end]).cumsum(0)])
-            graph.put_edge_index(tuple(ends), edge_type=t, layout="coo" if layout == "sorted" else layout, size=sizes, is_sorted=layout == "sorted")
-        return features, graph, data
-
     def test_stores_of_any_kind(self):
         for features in (MyFeatureStore, HeteroData, FeatureStore):
             for graph in (MyGraphStore, HeteroData, GraphStore):
@@ -193,18 +172,6 @@ class Epochs(Case):
                     with self.assertRaisesRegex(garner.InputError, f"'{name}'.* has {count} rows"):
                         NeighborLoader((store, graph), [3], (group, torch.arange(5)) if hetero else torch.arange(5))
                     store.put_tensor(torch.arange(900), group_name=of, attr_name=name, index=None)
-
-    def test_times_and_weights_in_stores(self):
-        data, store, graph = homogeneous(), FeatureStore(), GraphStore()
-        for name, rows in (("x", data.x), ("edge_time", data.edge_attr), ("w", (data.edge_attr % 2).float())):
-            store.put_tensor(rows, group_name=None, attr_name=name, index=None)
-        graph.put_edge_index(data.edge_index, edge_type=None, layout="coo", size=(100, 100))
-        for batch in self.epoch((store, graph), time_attr="edge_time", input_nodes=torch.arange(100), input_time=torch.full((100,), 250)):
-            self.assertLessEqual(int(batch.e_id.max()), 250)
-        with self.assertRaises(NotImplementedError):
-            NeighborLoader((store, graph), [3], torch.arange(5), weight_attr="none_such")
-        with self.assertRaisesRegex(garner.UsageError, "no such attribute"):
-            NeighborLoader((store, graph), [3], torch.arange(5), time_attr="none_such")
 
     def test_a_graph_of_garner_in_a_store(self):
         source, target = edges_between(100, 100, 600)

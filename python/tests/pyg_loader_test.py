@@ -186,25 +186,6 @@ class Loader(Case):
             batch = next(iter(NeighborLoader(weighted, [3], torch.tensor([0]), batch_size=1, weight_attr="w")))
             self.assertEqual(sorted(batch.e_id.tolist()), [0, 1, 2])
 
-    def test_replace_and_disjoint(self):
-        data = homogeneous()
-        data.time = torch.arange(100)
-        for how in ({}, dict(time_attr="time", input_time=torch.full((100, ), 40))):  # all of them: each that is allowed, once
-            for batch in NeighborLoader(data, [-1], batch_size=20, replace=True, **how):
-                early = (data.edge_index[1][:, None] == batch.input_id) & (data.time[data.edge_index[0]] <= (40 if how else 100))[:, None]
-                self.assertEqual(sorted(batch.e_id.tolist()), early.any(1).nonzero().flatten().tolist())
-        batch = next(iter(NeighborLoader(data, [3, 3], batch_size=20, disjoint=True)))
-        self.assertEqual((batch.batch.dtype, batch.batch.numel()), (torch.int64, batch.num_nodes))
-        hetero = bibliography()
-        for t in hetero.edge_types:
-            hetero[t].edge_index = hetero[t].edge_index.int()
-        batch = next(iter(NeighborLoader(hetero, [3, 3], "paper", batch_size=20, disjoint=True)))
-        self.assertEqual({tensor.dtype for t in hetero.node_types for tensor in (batch[t].n_id, batch[t].batch)} |
-                         {batch[t].edge_index.dtype for t in hetero.edge_types}, {torch.int32})
-        for t in hetero.edge_types:
-            row, col = batch[t].edge_index
-            self.assertTrue(torch.equal(batch[t[0]].batch[row], batch[t[-1]].batch[col]))
-
     def test_weights(self):
         data = homogeneous()
         data.w = (torch.arange(500) % 2).double()
@@ -301,33 +282,6 @@ class Loader(Case):
                     with self.assertRaisesRegex(garner.UsageError, words):
                         NeighborLoader(data, [2], "v" if isinstance(data, HeteroData) else None)
 
-    def test_times_of_nodes(self):
-        data, given = homogeneous(), torch.randint(0, 100, (100,))
-        data.time = torch.arange(100, 0, -1)
-        batch = next(iter(NeighborLoader(data, [3], time_attr="time", input_time=given.int())))
-        self.assertEqual((batch.seed_time.dtype, batch.seed_time.tolist()), (torch.int32, given[:1].tolist()))
-        for batch in NeighborLoader(data, [3, 3], batch_size=10, time_attr="time", input_time=given.tolist()):
-            self.assertTrue(torch.equal(batch.seed_time, given[batch.input_id]))
-            self.assertTrue(bool((batch.time[10:] <= batch.seed_time[batch.batch[10:]]).all()))
-        hetero = bibliography()
-        hetero["paper"].time = torch.arange(100)  # authors have no times: always there
-        batch = next(iter(NeighborLoader(hetero, [-1, -1], "paper", batch_size=10, time_attr="time")))
-        self.assertGreater(batch["author"].num_nodes, 0)
-        self.assertTrue(bool((batch["paper"].time <= batch["paper"].time[:10][batch["paper"].batch]).all()))
-
-    def test_times_of_edges(self):
-        """Where a type is empty, its times are missing or empty."""
-        hetero, given = bibliography(), torch.randint(0, 50, (100,))
-        for t in hetero.edge_types:
-            hetero[t].time = torch.randint(0, 50, (hetero[t].num_edges,))
-        hetero["author", "knows", "paper"].edge_index = torch.empty(2, 0, dtype=torch.int64)
-        for time in (None, torch.empty(0, dtype=torch.int64)):
-            if time is not None:
-                hetero["author", "knows", "paper"].time = time
-            for batch in NeighborLoader(hetero, [3, 3], "paper", input_time=given, batch_size=10, time_attr="time"):
-                self.assertEqual(batch["author", "knows", "paper"].num_edges, 0)
-                self.assertGreater(batch["paper", "author"].num_edges, 0)
-
     def test_sorted_edges(self):
         data = homogeneous()
         order = data.edge_index[1].argsort(stable=True)
@@ -357,18 +311,6 @@ class Loader(Case):
         self.assertTrue(batch.seen)
         self.assertNotIn("e_id", batch)
         self.assertNotIn("edge_attr", batch)
-
-    def test_other_samplers_of_torch(self):
-        data = homogeneous()
-        batches = torch.utils.data.BatchSampler(torch.utils.data.SequentialSampler(range(100)), 30, drop_last=True)
-        self.assertEqual([b.batch_size for b in NeighborLoader(data, [2], batch_sampler=batches)], [30] * 3)
-        weighted = torch.utils.data.WeightedRandomSampler([1.0] * 10 + [0.0] * 90, 50)
-        for batch in NeighborLoader(data, [2], batch_size=25, sampler=weighted):
-            self.assertLess(int(batch.n_id[:25].max()), 10)
-        seen = torch.cat([b.input_id for b in NeighborLoader(data, [2], batch_size=30, shuffle=True)])
-        self.assertEqual(seen.sort()[0].tolist(), list(range(100)))
-        self.assertNotEqual(seen.tolist(), list(range(100)))
-        self.assertEqual(next(iter(NeighborLoader(data, [2], batch_size=None))).batch_size, 1)
 
     def test_called_by_hand(self):
         data = homogeneous()
