@@ -7,6 +7,7 @@
 
 #include "core/progress.hpp"
 #include "core/thread_pool.hpp"
+#include "process.hpp"
 #include "sanitized.hpp"
 
 namespace garner {
@@ -157,20 +158,7 @@ TEST(file_rows, a_file_that_changes_is_an_error) {
 // The resources of a process, which must be the same after everything is released.
 struct held {
   std::uint64_t host = host_budget().used();
-  std::ptrdiff_t threads = standing(), files = entries("/proc/self/fd");
-  // The threads, once as many stood three times: one that an earlier case joined may be listed for a moment.
-  static std::ptrdiff_t standing() {
-    std::ptrdiff_t n = entries("/proc/self/task");
-    for (int alike = 0, tries = 0; alike < 3 && tries < 200; ++tries) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      std::ptrdiff_t const now = entries("/proc/self/task");
-      alike = now == n ? alike + 1 : 0, n = now;
-    }
-    return n;
-  }
-  static std::ptrdiff_t entries(char const* folder) {
-    return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator{});
-  }
+  std::ptrdiff_t threads = threads_now(), files = entries("/proc/self/fd");
 };
 void expect_same(held const& before) {
   held now;

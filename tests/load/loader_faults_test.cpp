@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <numeric>
 #include <thread>
 
@@ -10,6 +9,7 @@
 #include "comm/peer_group.hpp"
 #include "load/world.hpp"
 #include "memory/budget.hpp"
+#include "process.hpp"
 
 namespace garner {
 namespace {
@@ -75,13 +75,10 @@ struct uneven {
     return all;
   }
 };
-std::ptrdiff_t threads_now() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator{});
-}
 // The caller is slower, so that the loader allocates all buffers that it can use.
 std::optional<mini_batch> held_a_while(loader& l) {
   std::optional<mini_batch> b = l.next();
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
   return b;
 }
 struct host_limit {
