@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/fail.hpp"
 #include "graph/container.hpp"
 #include "search.hpp"
 #include "traverse/bfs.hpp"
@@ -84,7 +83,7 @@ void say_summary(std::vector<bfs_run> const& runs, job_ground const& at) {
 void search(bfs_arguments& a) {
   bfs_options& o = a.how;
   if (!a.variant.empty()) o.variant = parse_bfs_variant(a.variant);
-  if (o.cached_neighbors.value_or(0) > 4) fail(errc::usage, "--cached-neighbors {}: use 0 to 4", *o.cached_neighbors);
+  if (o.cached_neighbors.value_or(0) > 4) cli::fail(errc::usage, "--cached-neighbors {}: use 0 to 4", *o.cached_neighbors);
   a.apply(o);
   o.tuning.queue_small = !a.no_queue;
   // Said for the output; unset would mean the same.
@@ -96,8 +95,8 @@ void search(bfs_arguments& a) {
   bool const named = o.variant.has_value();
   if (!named) o.variant = bfs_job::default_variant(info, o);
   if (o.cached_neighbors.value_or(0) && o.variant != bfs_variant::direction)
-    fail(errc::usage, "--cached-neighbors {}: only --variant direction uses them{}", *o.cached_neighbors,
-         named ? "" : ", and here the search goes by levels");
+    cli::fail(errc::usage, "--cached-neighbors {}: only --variant direction uses them{}", *o.cached_neighbors,
+              named ? "" : ", and here the search goes by levels");
   bfs_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.in_edges = o.variant == bfs_variant::direction && info.directed;

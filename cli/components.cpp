@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "command/job_options.hpp"
-#include "core/median.hpp"
 #include "core/progress.hpp"
 #include "graph/container.hpp"
 #include "traverse/components.hpp"
@@ -72,11 +71,11 @@ void say_run(components_run const& r, job_ground const& at) {
 void find(components_arguments& a) {
   components_options& o = a.how;
   if (a.variant == "emogi") o.variant = components_variant::emogi;
-  else if (a.variant != "afforest") fail(errc::usage, "--variant {}: use afforest or emogi", a.variant);
-  if (a.trials == 0) fail(errc::usage, "--trials 0: use 1 or more");
+  else if (a.variant != "afforest") cli::fail(errc::usage, "--variant {}: use afforest or emogi", a.variant);
+  if (a.trials == 0) cli::fail(errc::usage, "--trials 0: use 1 or more");
   cli::check_vertices_per_team(o.tuning.vertices_per_team);
   cli::check_slice(o.tuning.slice);
-  if (o.first_neighbors > 64) fail(errc::usage, "--first-neighbors {}: use 0 to 64", o.first_neighbors);
+  if (o.first_neighbors > 64) cli::fail(errc::usage, "--first-neighbors {}: use 0 to 64", o.first_neighbors);
   a.resolve(o);
 
   graph_source from(a.file);
@@ -120,7 +119,7 @@ void find(components_arguments& a) {
   at.add_tail(all, cli::all_verified(runs));
   all["components"] = runs.back().components;
   all["largest"] = runs.back().largest;
-  all["ms_median"] = median(cli::times_of(runs));
+  all["ms_median"] = cli::median(cli::times_of(runs));
   cli::add_first_and_after(all, runs);
   all["runs"] = json::array();
   for (components_run const& r : runs) all["runs"].push_back(to_json(r, at));

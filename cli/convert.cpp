@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "command/common.hpp"
-#include "core/fail.hpp"
 #include "features/row_file.hpp"
 #include "garner/hetero.hpp"
 #include "graph/convert.hpp"
@@ -58,7 +57,7 @@ struct standard_output {
   standard_output() {
     std::string name = (std::filesystem::temp_directory_path() / "garner-convert-XXXXXX").string();
     int const fd = ::mkstemp(name.data());
-    if (fd < 0) fail(errc::io, "{}: cannot be written: {}; name another folder with TMPDIR", name, std::strerror(errno));
+    if (fd < 0) cli::fail(errc::io, "{}: cannot be written: {}; name another folder with TMPDIR", name, std::strerror(errno));
     ::close(fd);
     path = name;
   }
@@ -71,7 +70,7 @@ struct standard_output {
     std::vector<char> part(1u << 20);
     while (in.read(part.data(), static_cast<std::streamsize>(part.size())), in.gcount() > 0)
       cli::write_result({part.data(), static_cast<std::size_t>(in.gcount())});
-    if (in.bad()) fail(errc::io, "{}: reading failed; check the disk it lies on", path);
+    if (in.bad()) cli::fail(errc::io, "{}: reading failed; check the disk it lies on", path);
   }
 };
 
@@ -117,9 +116,9 @@ void convert_files(convert_arguments& a, std::string const& in, std::string cons
                                             : "kept unless too sparse");
   if (plan.bytes_needed && plan.by_parts)
     cli::say("memory: about {} of host memory, and {} are allowed: sorted by parts, with about {} of disk in {}\n",
-             format_bytes(plan.bytes_needed), format_bytes(host_budget().limit()), format_bytes(plan.scratch_bytes),
+             cli::format_bytes(plan.bytes_needed), cli::format_bytes(host_budget().limit()), cli::format_bytes(plan.scratch_bytes),
              a.scratch.empty() ? "the folder of OUT" : a.scratch);
-  else if (plan.bytes_needed) cli::say("memory: about {} of host memory\n", format_bytes(plan.bytes_needed));
+  else if (plan.bytes_needed) cli::say("memory: about {} of host memory\n", cli::format_bytes(plan.bytes_needed));
   else cli::say("memory: not known before a pipe is read\n");
   cli::flush_out();
 
@@ -157,8 +156,8 @@ void convert_folder(convert_arguments const& a) {
   auto const start = std::chrono::steady_clock::now();
   build_options const& b = a.how.build;
   if (std::string const option = of_edges(a); !option.empty())
-    fail(errc::usage, "{}: is a folder, whose edges and ids all stay; leave out {}", a.in, option);
-  if (!a.out.ends_with(".json")) fail(errc::usage, "{}: is a folder; it becomes a dataset file, whose name ends in .json", a.in);
+    cli::fail(errc::usage, "{}: is a folder, whose edges and ids all stay; leave out {}", a.in, option);
+  if (!a.out.ends_with(".json")) cli::fail(errc::usage, "{}: is a folder; it becomes a dataset file, whose name ends in .json", a.in);
   cli::require_id_bytes(b.id_bytes);
   a.pack.require_narrow(b.id_bytes);
   a.budgets.apply({});
@@ -187,10 +186,10 @@ void convert_table(convert_arguments const& a) {
   std::string option = of_edges(a);
   if (option.empty() && (a.undirected || a.directed)) option = a.undirected ? "--undirected" : "--directed";
   if (option.empty() && a.pack.compress) option = "--compress";
-  if (!option.empty()) fail(errc::usage, "{}: rows have no edges; leave out {}", a.in, option);
+  if (!option.empty()) cli::fail(errc::usage, "{}: rows have no edges; leave out {}", a.in, option);
   a.budgets.apply({});
   bool const into_pages = a.out.ends_with(".gnt");
-  if (!into_pages && !a.stripe.empty()) fail(errc::usage, "{}: is one file; --stripe is for a .gnt", a.out);
+  if (!into_pages && !a.stripe.empty()) cli::fail(errc::usage, "{}: is one file; --stripe is for a .gnt", a.out);
   page_file_options how;
   how.folders = a.stripe;
   how.page_bytes = a.page_bytes;
@@ -199,33 +198,33 @@ void convert_table(convert_arguments const& a) {
   rows_converted const r = convert_rows(a.in, a.out, how);
   std::string pages;
   if (into_pages)
-    pages = fmt::format(" in pages of {}, {}{}", format_bytes(r.page_bytes),
+    pages = fmt::format(" in pages of {}, {}{}", cli::format_bytes(r.page_bytes),
                         r.per_page ? fmt::format("{} per page", r.per_page) : std::string("back to back"),
                         r.stripes > 1 ? fmt::format(", on {} stripes", r.stripes) : std::string());
   cli::say("{}: {} feature rows of {} bytes ({}){}, {}; {:.2f} s\n", a.out, cli::grouped(r.rows), cli::grouped(r.row_bytes), r.type, pages,
-           format_bytes(r.bytes), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+           cli::format_bytes(r.bytes), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
 void convert_file(convert_arguments& a) {
   if (std::filesystem::is_directory(a.in)) return convert_folder(a);
   if (a.out.ends_with(".gnt") || a.in.ends_with(".gnt")) return convert_table(a);
-  if (!a.stripe.empty()) fail(errc::usage, "{}: is one file; --stripe is for a .gnt", a.out);
+  if (!a.stripe.empty()) cli::fail(errc::usage, "{}: is one file; --stripe is for a .gnt", a.out);
   if (a.out.ends_with(".json"))
-    fail(errc::usage, "{}: a dataset file is made from a folder, and {} is not one; pass the data set's folder", a.out, a.in);
-  if (!a.split.empty()) fail(errc::usage, "--split {}: is for a folder, and {} is not one; leave it out", a.split, a.in);
+    cli::fail(errc::usage, "{}: a dataset file is made from a folder, and {} is not one; pass the data set's folder", a.out, a.in);
+  if (!a.split.empty()) cli::fail(errc::usage, "--split {}: is for a folder, and {} is not one; leave it out", a.split, a.in);
   if (!a.from.empty()) a.how.read.from = parse_format(a.from);
   if (!a.to.empty()) a.how.to = parse_format(a.to);
   std::optional<standard_output> stream;
   std::string const in = a.in == "-" ? "/dev/stdin" : a.in;
-  if (a.in == "-" && !a.how.read.from) fail(errc::usage, "-: standard input has no ending; use its format with --from");
+  if (a.in == "-" && !a.how.read.from) cli::fail(errc::usage, "-: standard input has no ending; use its format with --from");
   if (a.in == "-" && (*a.how.read.from == file_format::bel || *a.how.read.from == file_format::ldbc ||
                       *a.how.read.from == file_format::npy || *a.how.read.from == file_format::npz || *a.how.read.from == file_format::gnr))
-    fail(errc::usage, "-: {} is not read from standard input; name the file", to_string(*a.how.read.from));
+    cli::fail(errc::usage, "-: {} is not read from standard input; name the file", to_string(*a.how.read.from));
   if (a.out == "-") {
-    if (!a.how.to) fail(errc::usage, "-: standard output has no ending; use its format with --to");
-    if (*a.how.to == file_format::bel) fail(errc::usage, "-: a .bel is three files; name them");
+    if (!a.how.to) cli::fail(errc::usage, "-: standard output has no ending; use its format with --to");
+    if (*a.how.to == file_format::bel) cli::fail(errc::usage, "-: a .bel is three files; name them");
     if (::isatty(STDOUT_FILENO) && (*a.how.to == file_format::gnr || *a.how.to == file_format::sg || *a.how.to == file_format::wsg))
-      fail(errc::usage, "-: {} is binary, and standard output is a terminal; redirect it to a file", to_string(*a.how.to));
+      cli::fail(errc::usage, "-: {} is binary, and standard output is a terminal; redirect it to a file", to_string(*a.how.to));
     cli::say_on_standard_error();
     stream.emplace();
   }
@@ -235,7 +234,7 @@ void convert_file(convert_arguments& a) {
   } catch (error const& e) {
     std::string said = e.what();
     if (std::size_t const at = stream ? said.find(out) : said.npos; at != said.npos) said.replace(at, out.size(), "standard output");
-    fail(e.code(), "{}", said);
+    cli::fail(e.code(), "{}", said);
   }
   if (stream) stream->send();
 }

@@ -12,12 +12,9 @@
 #include "command/common.hpp"
 #include "command/course.hpp"
 #include "core/device.hpp"
-#include "core/fail.hpp"
-#include "core/median.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
-#include "memory/budget.hpp"
 #include "memory/link.hpp"
 #include "memory/self_test.hpp"
 #include "traverse/bfs.hpp"
@@ -51,11 +48,11 @@ bfs_run median_run(bfs_job& job, std::uint64_t source, int times) {
 
 void run_demo(settings const& s) {
   bool const gpu = device::count() > 0;
-  if (s.scale < 8 || s.scale > 26) fail(errc::usage, "--scale {}: use 8 to 26", s.scale);
+  if (s.scale < 8 || s.scale > 26) cli::fail(errc::usage, "--scale {}: use 8 to 26", s.scale);
   std::error_code no_folder;
   std::filesystem::path const folder = std::filesystem::temp_directory_path(no_folder);
   if (s.file.empty() && no_folder)
-    fail(errc::io, "the temporary folder: {}; set TMPDIR to one that exists, or name a file with --file", no_folder.message());
+    cli::fail(errc::io, "the temporary folder: {}; set TMPDIR to one that exists, or name a file with --file", no_folder.message());
   demo_file const file{s.file.empty() ? folder / fmt::format("garner-demo-{}.gnr", ::getpid()) : std::filesystem::path(s.file),
                        s.file.empty()};
   check_target(file.path);
@@ -68,7 +65,7 @@ void run_demo(settings const& s) {
     graph const made = generate(x, make, report);
     save_graph(made, file.path);
     cli::say("Kronecker graph of scale {}: {} vertices, {} edges ({} of edge list), written to {} and read back for each row.\n", s.scale,
-             cli::grouped(made.info.vertices), cli::grouped(made.info.edges), format_bytes(made.info.edges * made.info.id_bytes),
+             cli::grouped(made.info.vertices), cli::grouped(made.info.edges), cli::format_bytes(made.info.edges * made.info.id_bytes),
              file.path.string());
   }
   if (gpu) cli::say("cuda:0: {}.\n", device::describe(0).name);
@@ -131,7 +128,7 @@ void train_demo() {
     std::vector<double> ms;
     for (epoch_report const& e : done.epochs)
       if (t.where.kind != device_kind::simulated && e.epoch > 1) ms.push_back(e.ms);
-    double const each = ms.empty() ? 0 : median(ms);
+    double const each = ms.empty() ? 0 : cli::median(ms);
     if (on_device && t.kept == 1) near_ms = each;
     load_report const& l = done.epochs.back().load;
     std::uint64_t const far = t.where.kind == device_kind::cpu ? 0 : l.rows[tier::host];

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "command/common.hpp"
-#include "core/fail.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -63,7 +62,7 @@ void examine(std::string const& where, bool as_json) {
     cli::say("{}", to_text(r));
   }
   cli::flush_out();
-  if (!r.usable) fail(errc::device, "Garner does not work as it should on this machine; the lines with -> name what helps");
+  if (!r.usable) cli::fail(errc::device, "Garner does not work as it should on this machine; the lines with -> name what helps");
 }
 }  // namespace
 

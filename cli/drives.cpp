@@ -11,11 +11,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/fail.hpp"
+#include "command/common.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
-#include "memory/budget.hpp"
 
 namespace garner {
 
@@ -28,16 +27,17 @@ class file_to_read {
     std::error_code problem;
     auto const space = std::filesystem::space(folder, problem);
     std::uint64_t const bytes = std::min<std::uint64_t>(most, problem ? 0 : space.available / 4) / part_bytes * part_bytes;
-    if (!bytes) fail(errc::io, "{}: has no room for a file of {} to read; name a file that is there", folder, format_bytes(4 * part_bytes));
+    if (!bytes)
+      cli::fail(errc::io, "{}: has no room for a file of {} to read; name a file that is there", folder, cli::format_bytes(4 * part_bytes));
     fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd_ < 0) fail(errc::io, "{}: a file to read cannot be made: {}; name a file that is there", folder, std::strerror(errno));
+    if (fd_ < 0) cli::fail(errc::io, "{}: a file to read cannot be made: {}; name a file that is there", folder, std::strerror(errno));
     std::vector<std::uint64_t> words(part_bytes / 8);
     progress told("writing a file to read", bytes);
     try {
       for (std::uint64_t at = 0; at < bytes; at += part_bytes) {
         for (std::size_t k = 0; k < words.size(); ++k) words[k] = mix(at / 8 + k + 1);
         if (::pwrite(fd_, words.data(), part_bytes, static_cast<::off_t>(at)) != static_cast<::ssize_t>(part_bytes))
-          fail(errc::io, "{}: a file to read cannot be written: {}; name a file that is there", folder, std::strerror(errno));
+          cli::fail(errc::io, "{}: a file to read cannot be written: {}; name a file that is there", folder, std::strerror(errno));
         told.advance(part_bytes);
       }
       ::fdatasync(fd_);
@@ -75,7 +75,7 @@ drive_times measure_drive(std::string const& path, bool quick) {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t const bytes : {std::uint64_t{512}, page, 4 * page, 16 * page, 64 * page, 256 * page})
     if (bytes <= files.size()) sizes.push_back(bytes);
-  if (sizes.empty()) fail(errc::input, "{}: {} bytes are too few to measure; name a larger file, or a folder", path, files.size());
+  if (sizes.empty()) cli::fail(errc::input, "{}: {} bytes are too few to measure; name a larger file, or a folder", path, files.size());
   progress told("measuring reads", sizes.size() * 4 + 1);
   auto const measure = [&](std::uint64_t bytes, unsigned depth, unsigned threads) {
     read_rate const r = measure_reads(files, bytes, depth, threads, seconds, t.reads.size() + 1);
@@ -93,7 +93,7 @@ drive_times measure_drive(std::string const& path, bool quick) {
   if (unsigned const all = std::min(shared_pool().threads(), 8u); all > 1) measure(std::min(page, sizes.back()), deepest, all);
   t.gap_bytes = gap_that_pays(t.requests_a_second, t.bytes_a_second);
   t.how = files.about();
-  if (made) t.how.replace(0, files.drives()[0].name.size(), fmt::format("a file of {} made there", format_bytes(t.bytes)));
+  if (made) t.how.replace(0, files.drives()[0].name.size(), fmt::format("a file of {} made there", cli::format_bytes(t.bytes)));
   return t;
 }
 

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "command/common.hpp"
-#include "core/fail.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
 #include "memory/budget.hpp"
@@ -27,17 +26,18 @@ void make_graph(generate_arguments& a) {
   a.how.kind = parse_generator(a.kind);
   a.how.build.random_weights = a.weights.parse();
   execution_device const where = parse_device(a.place);
-  if (where.kind == device_kind::simulated) fail(errc::usage, "--device simulated: a generator reads no remote data; use cpu or cuda");
+  if (where.kind == device_kind::simulated) cli::fail(errc::usage, "--device simulated: a generator reads no remote data; use cpu or cuda");
   file_format const to = a.to.empty() ? format_of(a.out) : parse_format(a.to);
   if (!is_written(to) || (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
-    fail(errc::usage, "{}: such a file is not written; el, wel, mtx, metis, sg, wsg, bel and (never compressed) gnr are", a.out);
+    cli::fail(errc::usage, "{}: such a file is not written; el, wel, mtx, metis, sg, wsg, bel and (never compressed) gnr are", a.out);
   a.pack.require_container(a.out, to == file_format::gnr);
-  if (a.how.scale < 1 || a.how.scale > 31) fail(errc::usage, "--scale {}: use 1 to 31", a.how.scale);
-  if (a.how.edge_factor < 1 || a.how.edge_factor > 4096) fail(errc::usage, "--edge-factor {}: use 1 to 4096", a.how.edge_factor);
+  if (a.how.scale < 1 || a.how.scale > 31) cli::fail(errc::usage, "--scale {}: use 1 to 31", a.how.scale);
+  if (a.how.edge_factor < 1 || a.how.edge_factor > 4096) cli::fail(errc::usage, "--edge-factor {}: use 1 to 4096", a.how.edge_factor);
   cli::require_id_bytes(a.how.build.id_bytes);
   a.pack.require_narrow(a.how.build.id_bytes);
   if ((to == file_format::wel || to == file_format::wsg) && !a.how.build.random_weights)
-    fail(errc::usage, "{}: the graph has no weights, and a .{} needs them; add some with --random-weights LOW:HIGH", a.out, to_string(to));
+    cli::fail(errc::usage, "{}: the graph has no weights, and a .{} needs them; add some with --random-weights LOW:HIGH", a.out,
+              to_string(to));
   a.budgets.apply(where);
 
   check_target(to == file_format::bel ? bel_stem(a.out) + ".col" : a.out);
@@ -48,8 +48,8 @@ void make_graph(generate_arguments& a) {
   bool const near_is_host = where.kind == device_kind::cpu;
   std::uint64_t const host_bytes = bytes.result + (near_is_host ? bytes.near : 0), allowed = host_budget().limit();
   bool const by_parts = near_is_host && to == file_format::gnr && host_bytes > allowed && allowed >= large_graph_least;
-  cli::say("memory: about {} of host memory", format_bytes(host_bytes));
-  if (!near_is_host) cli::say(" and {} of {}", format_bytes(bytes.near), to_string(where));
+  cli::say("memory: about {} of host memory", cli::format_bytes(host_bytes));
+  if (!near_is_host) cli::say(" and {} of {}", cli::format_bytes(bytes.near), to_string(where));
   build_report report;
   auto const dropped = [&] {
     cli::say("dropped: {} loops, {} duplicates of {} generated edges\n", cli::grouped(report.loops_dropped),
@@ -63,8 +63,8 @@ void make_graph(generate_arguments& a) {
     large_options how;
     how.scratch = a.scratch;
     std::unique_ptr<beside_lists> const beside = a.pack.by_parts(how);
-    cli::say(", and {} are allowed: sorted by parts, with about {} of disk in {}\n", format_bytes(allowed),
-             format_bytes(scratch_bytes_to_generate(o, how)), a.scratch.empty() ? "the folder of OUT" : a.scratch);
+    cli::say(", and {} are allowed: sorted by parts, with about {} of disk in {}\n", cli::format_bytes(allowed),
+             cli::format_bytes(scratch_bytes_to_generate(o, how)), a.scratch.empty() ? "the folder of OUT" : a.scratch);
     cli::flush_out();
     large_report about;
     graph_info const info = generate_container(o, a.out, how, report, about);

@@ -25,7 +25,7 @@ struct info_settings {
   std::vector<std::string> drives;
 };
 
-std::string bytes_or(std::uint64_t bytes, char const* none) { return bytes == budget::unlimited ? none : format_bytes(bytes); }
+std::string bytes_or(std::uint64_t bytes, char const* none) { return bytes == budget::unlimited ? none : cli::format_bytes(bytes); }
 json bytes_or_null(std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); }
 
 std::string compiler() {
@@ -154,7 +154,7 @@ void print(json const& all) {
     std::uint64_t table = 0;
     for (auto const& r : l["random_reads"]) {
       auto const bytes_of_table = r["table_bytes"].get<std::uint64_t>();
-      if (bytes_of_table != table) say("{}{:>34}", table ? "\n" : "", format_bytes(bytes_of_table));
+      if (bytes_of_table != table) say("{}{:>34}", table ? "\n" : "", cli::format_bytes(bytes_of_table));
       table = bytes_of_table;
       say(" {:8.1f}", number(r["gbs"]));
     }
@@ -165,10 +165,10 @@ void print(json const& all) {
     say("drive    {}: {}\n", d["path"].get<std::string>(), d["how"].get<std::string>());
     say("         a read takes {:.0f} us; at most {} reads of 4 KiB and {:.2f} GB per second; a gap of {} costs as much as a request\n",
         number(d["latency_us"]), cli::grouped(static_cast<std::uint64_t>(number(d["requests_per_second"]))), number(d["gbs"]),
-        format_bytes(d["gap_bytes"].get<std::uint64_t>()));
+        cli::format_bytes(d["gap_bytes"].get<std::uint64_t>()));
     say("         random reads {:>9} {:>10} {:>12} {:>8} {:>10} {:>9}\n", "of", "in flight", "per second", "GB/s", "median us", "p99 us");
     for (auto const& r : d["reads"])
-      say("         {:>22} {:>10} {:>12} {:>8.2f} {:>10.0f} {:>9.0f}\n", format_bytes(r["request_bytes"].get<std::uint64_t>()),
+      say("         {:>22} {:>10} {:>12} {:>8.2f} {:>10.0f} {:>9.0f}\n", cli::format_bytes(r["request_bytes"].get<std::uint64_t>()),
           r["threads"].get<unsigned>() > 1 ? fmt::format("{} x {}", r["threads"].get<unsigned>(), r["in_flight"].get<unsigned>())
                                            : fmt::format("{}", r["in_flight"].get<unsigned>()),
           cli::grouped(static_cast<std::uint64_t>(number(r["requests_per_second"]))), number(r["gbs"]), number(r["median_us"]),

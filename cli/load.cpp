@@ -9,11 +9,9 @@
 #include "command/common.hpp"
 #include "command/dry_training.hpp"
 #include "command/made_rows.hpp"
-#include "core/fail.hpp"
 #include "core/publish.hpp"
 #include "graph/handle.hpp"
 #include "load_options.hpp"
-#include "memory/budget.hpp"
 #include "memory/link.hpp"
 #include "plan_load.hpp"
 #include "sample/score.hpp"
@@ -33,13 +31,13 @@ struct run_arguments : cli::load_arguments {
 
 load_state state_of(std::string const& file) {
   std::ifstream in(file, std::ios::binary);
-  if (!in) fail(errc::io, "--resume {}: cannot be read; use the file that --state wrote", file);
+  if (!in) cli::fail(errc::io, "--resume {}: cannot be read; use the file that --state wrote", file);
   std::ostringstream text;
   text << in.rdbuf();
   try {
     return load_state::parse(text.str());
   } catch (error const& e) {
-    fail(e.code(), "--resume {}: {}", file, e.what());
+    cli::fail(e.code(), "--resume {}: {}", file, e.what());
   }
 }
 
@@ -100,23 +98,23 @@ void say_epoch(json const& row, std::string const& name, bool of_file) {
 
 void load_file(run_arguments& a) {
   a.check();
-  if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: use 0 to 1,000,000", a.compute_ms);
+  if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) cli::fail(errc::usage, "--compute-ms {}: use 0 to 1,000,000", a.compute_ms);
   execution_device const where = a.where();
   bool const on_device = where.kind == device_kind::cuda, simulated = where.kind == device_kind::simulated;
   if (!a.state.empty()) cli::check_outputs(a.file, {{"--state", a.state}});
   std::optional<load_state> const from_state = a.resume.empty() ? std::nullopt : std::optional(state_of(a.resume));
   if (from_state && from_state->epoch >= a.epochs)
-    fail(errc::usage, "--resume {}: stopped in epoch {} (counted from 0), and --epochs {} are over; use more", a.resume, from_state->epoch,
-         a.epochs);
+    cli::fail(errc::usage, "--resume {}: stopped in epoch {} (counted from 0), and --epochs {} are over; use more", a.resume,
+              from_state->epoch, a.epochs);
   a.budgets.apply(where);
   cli::warn_without_gpu(where, {{"--feature-cache", a.budget}, {"--graph-cache", a.keep_lists}});
   graph_source from(a.file);
   std::uint64_t const n = from.info().vertices;
   cli::table_size const rows = a.features.empty() ? cli::table_size{n, *a.width * 4} : cli::size_of(a.features);
-  if (rows.rows < n) fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.features, rows.rows, a.file, n);
+  if (rows.rows < n) cli::fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.features, rows.rows, a.file, n);
   cli::table_size const label = a.labels.empty() ? cli::table_size{} : cli::size_of(a.labels);
   if (!a.labels.empty() && label.rows < n)
-    fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.labels, label.rows, a.file, n);
+    cli::fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.labels, label.rows, a.file, n);
   std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
   std::optional<tier> edges;
   if (a.lists() == edge_direction::in) from.want_in_lists();
@@ -167,7 +165,7 @@ void load_file(run_arguments& a) {
     try {
       l.resume(*from_state);
     } catch (error const& e) {
-      fail(e.code(), "--resume {}: {}", a.resume, e.what());
+      cli::fail(e.code(), "--resume {}: {}", a.resume, e.what());
     }
   }
 
@@ -248,7 +246,7 @@ void load_file(run_arguments& a) {
   if (!simulated)
     cli::say("ms per mini-batch: mean {:.3f}, median {:.3f} (of stretches of {}), over {}{}\n", r.mean_ms, r.median_ms, o.stretch,
              grouped(r.timed), r.warm ? ", without the warm-up" : "; too few for a warm-up of two windows");
-  cli::say("memory  {} of sampler, ring and window, of {} mini-batches\n", format_bytes(l.bytes()), l.report().window);
+  cli::say("memory  {} of sampler, ring and window, of {} mini-batches\n", cli::format_bytes(l.bytes()), l.report().window);
   if (a.verify) cli::say("verified {} mini-batches: nodes, edges, counts and features\n", grouped(r.batches));
   if (!a.state.empty()) cli::say("{}: {}; continue with --resume {}\n", a.state, l.state().text(), a.state);
 }

@@ -1,6 +1,5 @@
 #include "load_options.hpp"
 
-#include "core/fail.hpp"
 #include "features/row_file.hpp"
 #include "files/npy.hpp"
 #include "garner/gnn.hpp"

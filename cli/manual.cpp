@@ -2,12 +2,10 @@
 // completion`.
 #include <fmt/format.h>
 
-#include "core/fail.hpp"
+#include "command/common.hpp"
 #include "verbs.hpp"
 
-namespace garner {
-
-using namespace cli;
+namespace garner::cli {
 
 namespace {
 
@@ -228,4 +226,4 @@ all of them.
   return page;
 }
 
-}  // namespace garner
+}  // namespace garner::cli

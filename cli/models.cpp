@@ -1,8 +1,6 @@
 #include "models.hpp"
 
 #include "comm/rank_group.hpp"
-#include "core/fail.hpp"
-#include "graph/hetero.hpp"
 
 namespace garner::cli {
 
@@ -96,7 +94,10 @@ std::size_t target_of(std::vector<vertex_type> const& types, std::string const& 
   auto const fits = [&](vertex_type const& t) { return t.train && (t.labels || !labelled); };
   char const* const what = labelled ? "labels and training nodes (labels, train)" : "training nodes (train)";
   if (!said.empty()) {
-    std::size_t const k = type_named(types, said, file);
+    std::vector<std::string> all;
+    for (vertex_type const& t : types) all.push_back(t.name);
+    std::size_t const k = static_cast<std::size_t>(std::find(all.begin(), all.end(), said) - all.begin());
+    if (k == all.size()) fail(errc::input, "{}: has no vertices '{}'; it has '{}'", file, said, fmt::join(all, "', '"));
     if (!fits(types[k]))
       fail(errc::input, "--target {}: {} has no {} of these; name some in it", said, file,
            types[k].labels || !labelled ? "training nodes (train)" : "labels");

@@ -3,9 +3,7 @@
 #include <chrono>
 
 #include "command/common.hpp"
-#include "core/fail.hpp"
 #include "graph/pack.hpp"
-#include "memory/budget.hpp"
 #include "traverse/cached_neighbors.hpp"
 
 namespace garner::cli {

@@ -9,8 +9,6 @@
 #include <sstream>
 
 #include "command/job_options.hpp"
-#include "core/fail.hpp"
-#include "core/shown.hpp"
 #include "graph/container.hpp"
 #include "traverse/job.hpp"
 #include "traverse/pagerank.hpp"
@@ -33,7 +31,7 @@ struct pagerank_arguments : cli::job_arguments {
 std::vector<std::pair<std::uint64_t, double>> read_personal(std::string const& name) {
   std::ifstream in(name);
   auto const unreadable = [&] {
-    fail(errc::io, "{}: cannot be read: {}; name a file with a vertex id and perhaps a weight a line", name, std::strerror(errno));
+    cli::fail(errc::io, "{}: cannot be read: {}; name a file with a vertex id and perhaps a weight a line", name, std::strerror(errno));
   };
   if (!in) unreadable();
   std::vector<std::pair<std::uint64_t, double>> all;
@@ -56,12 +54,12 @@ std::vector<std::pair<std::uint64_t, double>> read_personal(std::string const& n
       right = *end == 0 && weight >= 0 && weight < 1e300 && !(words >> more);
     }
     if (!right)
-      fail(errc::input, "{}: line {}: {} is not valid; write one vertex id per line, with an optional weight of at least 0", name, line,
-           garner::shown(text));
+      cli::fail(errc::input, "{}: line {}: {} is not valid; write one vertex id per line, with an optional weight of at least 0", name,
+                line, cli::shown(text));
     all.emplace_back(id, weight);
   }
   if (in.bad()) unreadable();
-  if (all.empty()) fail(errc::input, "{}: names no vertex; use a vertex id and perhaps a weight a line", name);
+  if (all.empty()) cli::fail(errc::input, "{}: names no vertex; use a vertex id and perhaps a weight a line", name);
   return all;
 }
 
@@ -111,16 +109,19 @@ void rank_vertices(pagerank_arguments& a) {
   pagerank_options& o = a.how;
   o.variant = parse_pagerank_variant(a.variant);
   bool const pulls = o.variant == pagerank_variant::pull;
-  if (!pulls && !a.dangling.empty()) fail(errc::usage, "--dangling goes with --variant pull; the paper's variant drops what ends nowhere");
-  if (!pulls && !a.personal.empty()) fail(errc::usage, "--personalization goes with --variant pull; the paper's variant starts everywhere");
+  if (!pulls && !a.dangling.empty())
+    cli::fail(errc::usage, "--dangling goes with --variant pull; the paper's variant drops what ends nowhere");
+  if (!pulls && !a.personal.empty())
+    cli::fail(errc::usage, "--personalization goes with --variant pull; the paper's variant starts everywhere");
   if (!a.by_degree.empty() && a.by_degree != "yes" && a.by_degree != "no")
-    fail(errc::usage, "--by-degree is '{}'; use no or yes", a.by_degree);
+    cli::fail(errc::usage, "--by-degree is '{}'; use no or yes", a.by_degree);
   if (!a.by_degree.empty()) o.by_degree = a.by_degree == "yes";
   if (!a.dangling.empty()) o.dangling = parse_dangling(a.dangling);
   if (!pulls) o.dangling = dangling_mass::drop;
-  if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "--damping {}: use a number from 0 to less than 1", o.damping);
-  if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9)) fail(errc::usage, "--tolerance {}: use a positive number", *o.tolerance);
-  if (o.iterations && *o.iterations == 0) fail(errc::usage, "--iterations 0: use 1 or more");
+  if (!(o.damping >= 0 && o.damping < 1)) cli::fail(errc::usage, "--damping {}: use a number from 0 to less than 1", o.damping);
+  if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9))
+    cli::fail(errc::usage, "--tolerance {}: use a positive number", *o.tolerance);
+  if (o.iterations && *o.iterations == 0) cli::fail(errc::usage, "--iterations 0: use 1 or more");
   a.resolve(o);
   if (!a.personal.empty()) o.personalization = read_personal(a.personal);
 

@@ -9,7 +9,6 @@
 #include "command/job_options.hpp"
 #include "command/link_times.hpp"
 #include "core/device.hpp"
-#include "core/fail.hpp"
 #include "far/matrix.hpp"
 #include "graph/source.hpp"
 #include "memory/budget.hpp"
@@ -52,11 +51,11 @@ bytes_needed allowed_by(cli::budget_arguments const& budgets, execution_device w
 
 json gather_load(plan_arguments const& a) {
   for (auto const& [said, option] : {std::pair{!a.variant.empty(), "--variant"}, std::pair{a.iterations.has_value(), "--iterations"}})
-    if (said) fail(errc::usage, "{} goes with other algorithms than {}; leave it out", option, a.job);
+    if (said) cli::fail(errc::usage, "{} goes with other algorithms than {}; leave it out", option, a.job);
   if (a.job == "load") a.train.require_unset(a.job);
   execution_device where = parse_device(a.place);
   if (!a.train.devices.empty()) {
-    if (a.place != "cuda") fail(errc::usage, "--devices and --device {}: use one of them", a.place);
+    if (a.place != "cuda") cli::fail(errc::usage, "--devices and --device {}: use one of them", a.place);
     where = {device_kind::cuda, static_cast<int>(a.train.devices[0])};
   }
   bytes_needed allowed = allowed_by(a.budgets, where);
@@ -109,8 +108,8 @@ json gather(plan_arguments const& a) {
       o);
   if (!a.device_cache.empty()) std::visit([&](auto& job) { job.graph_cache = parse_bytes(a.device_cache); }, o);
   if (a.iterations) {
-    if (kind_of(o) != job_kind::pagerank) fail(errc::usage, "--iterations goes with --algorithm pagerank; leave it out");
-    if (*a.iterations == 0) fail(errc::usage, "--iterations 0: use 1 or more");
+    if (kind_of(o) != job_kind::pagerank) cli::fail(errc::usage, "--iterations goes with --algorithm pagerank; leave it out");
+    if (*a.iterations == 0) cli::fail(errc::usage, "--iterations 0: use 1 or more");
     std::get<pagerank_options>(o).iterations = a.iterations;
   }
   bytes_needed allowed = allowed_by(a.budgets, where);
@@ -236,7 +235,7 @@ json gather(plan_arguments const& a) {
 }
 
 std::string text(json const& j) { return j.get<std::string>(); }
-std::string bytes_of(json const& j) { return j.is_null() ? "an amount not known" : format_bytes(j.get<std::uint64_t>()); }
+std::string bytes_of(json const& j) { return j.is_null() ? "an amount not known" : cli::format_bytes(j.get<std::uint64_t>()); }
 
 void print(json const& all) {
   say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
@@ -274,7 +273,7 @@ void print(json const& all) {
     }
     std::uint64_t cached = 0;
     for (json const& c : all["graph_cache_parts"]) cached += c["bytes_saved_on_link"].get<std::uint64_t>();
-    if (cached) say("  {:<13} {:>11}  each time: reads that hit the graph cache\n", "less", format_bytes(cached));
+    if (cached) say("  {:<13} {:>11}  each time: reads that hit the graph cache\n", "less", cli::format_bytes(cached));
     json const &ms = all["ms"], &levels = all["levels_at_most"];
     say("{} {} per {}", text(all["bound"]), bytes_of(all["bytes_link"]), text(all["per"]));
     // A plan does not read whether the neighbors of a vertex are neighbors of each other, and that is worth a factor of ten.
@@ -332,7 +331,7 @@ void add_plan(cli::program& p) {
     else if (loads) cli::print_plan_of_load(all);
     else print(all);
     cli::flush_out();
-    if (!all["fits"].get<bool>()) fail(errc::memory, "{}", text(all["why_not"]));
+    if (!all["fits"].get<bool>()) cli::fail(errc::memory, "{}", text(all["why_not"]));
   });
 }
 

@@ -9,11 +9,9 @@
 #include "command/job_options.hpp"
 #include "command/link_times.hpp"
 #include "core/device.hpp"
-#include "core/fail.hpp"
 #include "far/matrix.hpp"
 #include "features/stored_rows.hpp"
 #include "files/npy.hpp"
-#include "graph/hetero.hpp"
 #include "graph/source.hpp"
 #include "memory/budget.hpp"
 #include "models.hpp"
@@ -221,7 +219,8 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
   g.lists = {{"offsets", tier::host, offsets}};
   if (on_device) g.lists.push_back({"offsets, local", tier::device, offsets});
   for (std::size_t r = 0; r < lists.size(); ++r)
-    g.lists.push_back({fmt::format("adjacency of '{}'", name_of(m.edges[r])), lists[r].first, lists[r].second});
+    g.lists.push_back(
+        {fmt::format("adjacency of '{} {} {}'", m.edges[r].from, m.edges[r].relation, m.edges[r].to), lists[r].first, lists[r].second});
   if (making) g.lists.push_back({"in-edges, being built", tier::host, making});
   return g;
 }

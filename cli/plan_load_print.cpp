@@ -3,7 +3,6 @@
 
 #include "command/common.hpp"
 #include "command/link_times.hpp"
-#include "memory/budget.hpp"
 #include "plan_load.hpp"
 
 namespace garner::cli {

@@ -5,12 +5,10 @@
 
 #include "command/common.hpp"
 #include "command/sample_options.hpp"
-#include "core/fail.hpp"
 #include "core/publish.hpp"
 #include "files/npy_head.hpp"
 #include "garner/gnn.hpp"
 #include "graph/handle.hpp"
-#include "memory/budget.hpp"
 #include "models.hpp"
 #include "verbs.hpp"
 
@@ -66,7 +64,8 @@ gnn_model read_model(predict_arguments const& a, execution_device where) {
   gnn_model model = gnn_model::load(a.model, where);
   model_options const& o = model.options();
   if (a.classes && o.labels != label_kind::single_label)
-    fail(errc::usage, "--classes-only: this model is multi-label, with {} labels per node; leave it out to get their scores", o.classes);
+    cli::fail(errc::usage, "--classes-only: this model is multi-label, with {} labels per node; leave it out to get their scores",
+              o.classes);
   return model;
 }
 // `r`: of one type.
@@ -99,14 +98,14 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
 }
 
 void predict_types(predict_arguments& a) {
-  if (!a.features.empty()) fail(errc::usage, "--features {}: {} names features itself; leave it out", a.features, a.file);
+  if (!a.features.empty()) cli::fail(errc::usage, "--features {}: {} names features itself; leave it out", a.features, a.file);
   cli::check_outputs(a.file, {{"--out", a.out}});
   execution_device const where = a.where();
   a.budgets.apply(where);
   gnn_model model = read_model(a, where);
   if (model.types().names.empty())
-    fail(errc::input, "{}: a model of one type, and {} is a dataset file; name a graph file, or train on the dataset file", a.model,
-         a.file);
+    cli::fail(errc::input, "{}: a model of one type, and {} is a dataset file; name a graph file, or train on the dataset file", a.model,
+              a.file);
   inference_options o;
   o.side = a.side == "in" ? edge_direction::in : edge_direction::out, o.weighted = a.weighted;
   o.math = parse_dense_math(a.math);
@@ -118,10 +117,10 @@ void predict_types(predict_arguments& a) {
 }
 
 void predict_file(predict_arguments& a) {
-  if (a.side != "in" && a.side != "out") fail(errc::usage, "--side {}: use in (sources of in-edges) or out", a.side);
+  if (a.side != "in" && a.side != "out") cli::fail(errc::usage, "--side {}: use in (sources of in-edges) or out", a.side);
   a.check_rows();
   if (a.file.ends_with(".json")) return predict_types(a);
-  if (a.features.empty()) fail(errc::usage, "--features is required: name an .npy file (a dataset file names its own)");
+  if (a.features.empty()) cli::fail(errc::usage, "--features is required: name an .npy file (a dataset file names its own)");
   edge_direction const side = a.side == "in" ? edge_direction::in : edge_direction::out;
   cli::check_outputs(a.file, {{"--out", a.out}});
   execution_device const where = a.where();
@@ -130,8 +129,8 @@ void predict_file(predict_arguments& a) {
   graph_source from(a.file);
   std::uint64_t const n = from.info().vertices, classes = model.options().classes;
   if (a.weighted && from.info().weights == weight_kind::none)
-    fail(errc::input, "{}: --weighted, and this graph has no weights; create it with --random-weights (garner convert, garner generate)",
-         a.file);
+    cli::fail(errc::input,
+              "{}: --weighted, and this graph has no weights; create it with --random-weights (garner convert, garner generate)", a.file);
   if (side == edge_direction::in) from.want_in_lists();
   // What the device has room for goes to rows; it reads lists and table once.
   bool const on_device = where.kind == device_kind::cuda;

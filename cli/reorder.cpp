@@ -4,14 +4,12 @@
 
 #include "command/common.hpp"
 #include "command/sample_options.hpp"
-#include "core/fail.hpp"
 #include "graph/container.hpp"
 #include "graph/formats.hpp"
 #include "graph/handle.hpp"
 #include "graph/relabel.hpp"
 #include "graph/reorder.hpp"
 #include "graph/source.hpp"
-#include "memory/budget.hpp"
 #include "pack_options.hpp"
 #include "sample/score.hpp"
 #include "sample/table.hpp"
@@ -51,22 +49,23 @@ std::vector<float> scores_of(reorder_arguments const& a, graph& g, execution_dev
 void reorder_file(reorder_arguments& a) {
   auto const start = std::chrono::steady_clock::now();
   a.how.by = parse_order(a.by);
-  if (format_of(a.out) != file_format::gnr) fail(errc::usage, "{}: only a graph file keeps an order; let the name end in .gnr", a.out);
+  if (format_of(a.out) != file_format::gnr) cli::fail(errc::usage, "{}: only a graph file keeps an order; let the name end in .gnr", a.out);
   a.pack.require_container(a.out, true);
   execution_device const where = parse_device(a.place);
   bool const on_device = where.kind == device_kind::cuda;
-  if (a.how.by == vertex_order::bfs && where.kind != device_kind::cpu) fail(errc::usage, "--by bfs: runs on the CPU; use --device cpu");
+  if (a.how.by == vertex_order::bfs && where.kind != device_kind::cpu)
+    cli::fail(errc::usage, "--by bfs: runs on the CPU; use --device cpu");
   a.budgets.apply(where);
   bool const scored = a.how.by == vertex_order::score;
-  if (!scored && !a.score.empty()) fail(errc::usage, "--score {}: goes with --by score", a.score);
+  if (!scored && !a.score.empty()) cli::fail(errc::usage, "--score {}: goes with --by score", a.score);
   if (scored && a.score.empty()) a.score = "expected";
-  if (!a.table_out.empty() && a.table.empty()) fail(errc::usage, "--features-out {}: add --features", a.table_out);
+  if (!a.table_out.empty() && a.table.empty()) cli::fail(errc::usage, "--features-out {}: add --features", a.table_out);
   std::string const table_out = a.table_out.empty() ? a.table : a.table_out;
   cli::check_outputs(a.in, {{"OUT", a.out}, {"--features-out", table_out}, {"--map", a.map}});
   if (!a.map.empty() && !a.map.ends_with(".npy"))
-    fail(errc::usage, "--map {}: an array of NumPy is written; let the name end in .npy", a.map);
+    cli::fail(errc::usage, "--map {}: an array of NumPy is written; let the name end in .npy", a.map);
   if (std::error_code unknown; std::filesystem::equivalent(a.map, a.table, unknown))
-    fail(errc::usage, "--map {}: is the table of --features, which is read after it; give it a name of its own", a.map);
+    cli::fail(errc::usage, "--map {}: is the table of --features, which is read after it; give it a name of its own", a.map);
   graph_source from(a.in);
   cli::say("{}: {}\n", a.in, cli::describe(from.info()));
   // Built for sampling only; the written file has in-edges only if the input has.
@@ -76,10 +75,11 @@ void reorder_file(reorder_arguments& a) {
   if (!a.table.empty()) {
     // The features may already be in the order of the first reorder: the file does not record it, and a wrong guess scrambles them.
     if (info.order != vertex_order::natural)
-      fail(errc::usage,
-           "--features {}: {} is in {} order already, and whether the rows of the table are too is not known; reorder the graph as it was "
-           "converted (--by natural brings it back) with its table by ascending id",
-           a.table, a.in, to_string(info.order));
+      cli::fail(
+          errc::usage,
+          "--features {}: {} is in {} order already, and whether the rows of the table are too is not known; reorder the graph as it was "
+          "converted (--by natural brings it back) with its table by ascending id",
+          a.table, a.in, to_string(info.order));
     check_table(a.table, info.vertices, a.in);
   }
   std::vector<float> score;
@@ -92,7 +92,7 @@ void reorder_file(reorder_arguments& a) {
     if (needs_training(o.by)) cli::check_training(a.training.train);
   }
   std::uint64_t const bytes = reorder_bytes(info) + from.making_bytes(on_device);
-  cli::say("memory: about {} of host memory\n", format_bytes(bytes));
+  cli::say("memory: about {} of host memory\n", cli::format_bytes(bytes));
   cli::flush_out();
   cli::require_memory(a.in, bytes, on_device ? relabel_near_bytes(info) : 0, where);
   load_options how;

@@ -4,11 +4,8 @@
 
 #include "command/common.hpp"
 #include "command/loading.hpp"
-#include "core/fail.hpp"
-#include "core/median.hpp"
 #include "core/progress.hpp"
 #include "graph/handle.hpp"
-#include "memory/budget.hpp"
 #include "plan_load.hpp"
 #include "sample/order.hpp"
 #include "verbs.hpp"
@@ -104,11 +101,11 @@ void sample_file(cli::loading_arguments& a) {
                     {"edges", e.edges},
                     {"edges_per_batch_by_hop", by_hop},
                     {"ms_mean", simulated ? json(nullptr) : json(mean)},
-                    {"ms_median", simulated ? json(nullptr) : json(median(after))},
+                    {"ms_median", simulated ? json(nullptr) : json(cli::median(after))},
                     {"bytes_link", simulated ? json(e.link.bytes_link()) : json(nullptr)}});
     if (a.json) continue;
     cli::say("{:>6} {:>12} {:>14} {:>14} {:>10} {:>10}", epoch, grouped(e.batches), grouped(each(e.vertices)), grouped(each(e.edges)),
-             simulated ? "-" : fmt::format("{:.3f}", mean), simulated ? "-" : fmt::format("{:.3f}", median(after)));
+             simulated ? "-" : fmt::format("{:.3f}", mean), simulated ? "-" : fmt::format("{:.3f}", cli::median(after)));
     if (simulated) cli::say(" {:>18}", grouped(each(e.link.bytes_link())));
     cli::say("\n");
     cli::flush_out();
@@ -123,14 +120,14 @@ void sample_file(cli::loading_arguments& a) {
     out["verified"] = a.verify ? json(all) : json(nullptr);
     out["sampler_bytes"] = sampler.bytes();
     out["ms_mean"] = simulated ? json(nullptr) : json(mean);
-    out["ms_median"] = simulated ? json(nullptr) : json(median(timed));
+    out["ms_median"] = simulated ? json(nullptr) : json(cli::median(timed));
     out["epochs"] = std::move(rows);
     cli::say("{}\n", out.dump(2));
     return;
   }
   if (!simulated)
-    cli::say("ms per mini-batch: mean {:.3f}, median {:.3f} of {}{}; the sampler takes {}\n", mean, median(timed), grouped(timed.size()),
-             timed.size() < all ? ", without the first" : "", format_bytes(sampler.bytes()));
+    cli::say("ms per mini-batch: mean {:.3f}, median {:.3f} of {}{}; the sampler takes {}\n", mean, cli::median(timed),
+             grouped(timed.size()), timed.size() < all ? ", without the first" : "", cli::format_bytes(sampler.bytes()));
   if (a.verify) cli::say("verified {} mini-batches: nodes, edges and counts\n", grouped(all));
 }
 

@@ -4,7 +4,6 @@
 
 #include "command/common.hpp"
 #include "command/sample_options.hpp"
-#include "core/fail.hpp"
 #include "graph/container.hpp"
 #include "graph/graph.hpp"
 #include "graph/handle.hpp"

@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "core/publish.hpp"
-#include "core/shown.hpp"
 #include "traverse/bfs.hpp"
 
 namespace garner::cli {
@@ -28,7 +27,7 @@ std::vector<std::uint64_t> read_sources(std::string const& name) {
     std::uint64_t id = 0;
     auto const [end, code] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (code != std::errc{} || end != word.data() + word.size())
-      fail(errc::input, "{}: line {}: {} is not a vertex id; use one whole number a line", name, line, garner::shown(word));
+      fail(errc::input, "{}: line {}: {} is not a vertex id; use one whole number a line", name, line, shown(word));
     sources.push_back(id);
   }
   if (in.bad()) fail(errc::io, "{}: cannot be read: {}; name a file with one vertex id a line", name, std::strerror(errno));

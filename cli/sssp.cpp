@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/fail.hpp"
 #include "graph/container.hpp"
 #include "search.hpp"
 #include "traverse/job.hpp"
@@ -27,7 +26,7 @@ char const* name_of(sssp_variant v) { return v == sssp_variant::emogi ? "emogi" 
 sssp_variant parse_variant(std::string const& text) {
   if (text == "near-far") return sssp_variant::near_far;
   if (text == "emogi") return sssp_variant::emogi;
-  fail(errc::usage, "--variant {}: unknown; use near-far or emogi", text);
+  cli::fail(errc::usage, "--variant {}: unknown; use near-far or emogi", text);
 }
 
 bool is_real(job_ground const& at) { return at.info.weights == weight_kind::f32; }
@@ -95,9 +94,9 @@ void search(sssp_arguments& a) {
   sssp_options& o = a.how;
   o.variant = parse_variant(a.variant);
   bool const near_far = o.variant == sssp_variant::near_far;
-  if (o.delta && !(*o.delta > 0)) fail(errc::usage, "--delta {}: use a number above 0", *o.delta);
+  if (o.delta && !(*o.delta > 0)) cli::fail(errc::usage, "--delta {}: use a number above 0", *o.delta);
   if (!near_far && (o.delta || a.join))
-    fail(errc::usage, "--variant emogi: has neither delta nor join; leave out {}", o.delta ? "--delta" : "--join");
+    cli::fail(errc::usage, "--variant emogi: has neither delta nor join; leave out {}", o.delta ? "--delta" : "--join");
   a.apply(o);
   graph_source from(a.file);
   graph_info const& info = from.info();

@@ -3,12 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "command/common.hpp"
-#include "core/fail.hpp"
 #include "garner/hetero.hpp"
 #include "graph/reorder.hpp"
 #include "graph/source.hpp"
 #include "graph/summary.hpp"
-#include "memory/budget.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -63,7 +61,7 @@ void print_json(stats_options const& o, container_header const& h, graph_summary
 
 void print_text(stats_options const& o, container_header const& h, graph_summary const& s) {
   graph_info const& g = h.info;
-  if (h.version) say("{}: graph file version {}, {}\n\n", o.file, h.version, format_bytes(h.file_bytes));
+  if (h.version) say("{}: graph file version {}, {}\n\n", o.file, h.version, cli::format_bytes(h.file_bytes));
   else say("{}: made in memory\n\n", o.file);
   auto const row = [](char const* what, std::string const& value) { say("{:<12} {}\n", what, value); };
   row("vertices", grouped(g.vertices));
@@ -96,7 +94,7 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
   // Unverified checksums do not describe the data.
   say("\n{:<12} {:>16} {:>12}{}\n", "section", "begins at byte", "size", o.check ? "   checksum" : "");
   for (auto const& x : h.sections)
-    say("{:<17} {:>11} {:>12}{}\n", x.name, x.offset, format_bytes(x.bytes), o.check ? fmt::format("   {:016x}", x.checksum) : "");
+    say("{:<17} {:>11} {:>12}{}\n", x.name, x.offset, cli::format_bytes(x.bytes), o.check ? fmt::format("   {:016x}", x.checksum) : "");
   if (o.check) say("\nchecked: header, checksums of all sections, padding, offsets, targets, ids and cached neighbors are right\n");
   else say("\nread: header and offsets; --check reads every section and compares its checksum\n");
 }
@@ -164,7 +162,7 @@ void add_stats(cli::program& p) {
       return print_manifest(*o, {g.types(), g.edges()});
     }
     graph_source const from(o->file);
-    if (o->check && from.is_generated()) fail(errc::usage, "{}: is generated in memory; --check is for files; leave it out", o->file);
+    if (o->check && from.is_generated()) cli::fail(errc::usage, "{}: is generated in memory; --check is for files; leave it out", o->file);
     if (o->check) check_container(o->file);
     auto const in_offsets = from.info().in_edges ? from.offsets(true, !o->check) : buffer<std::uint64_t>{};
     graph_summary const summary =

@@ -6,11 +6,9 @@
 #include <tuple>
 
 #include "command/job_options.hpp"
-#include "core/fail.hpp"
 #include "crew.hpp"
 #include "features/row_file.hpp"
 #include "graph/handle.hpp"
-#include "memory/budget.hpp"
 #include "train.hpp"
 #include "verbs.hpp"
 
@@ -38,12 +36,12 @@ std::pair<model_options, training_options> options_of(cli::train_arguments const
   t.evaluate_every = a.evaluate_every, t.epochs = a.most_epochs, t.patience = a.patience;
   t.cuda_graph = !a.no_recording;
   t.load = a.loader();
-  if (!(a.rate > 0 && a.rate < 1e6)) fail(errc::usage, "--lr {}: use more than 0 and less than a million", a.rate);
-  if (m.layers < 1 || m.layers > 64) fail(errc::usage, "--layers {}: use 1 to 64", m.layers);
-  if (a.most_epochs == 0) fail(errc::usage, "--epochs 0: use 1 or more");
+  if (!(a.rate > 0 && a.rate < 1e6)) cli::fail(errc::usage, "--lr {}: use more than 0 and less than a million", a.rate);
+  if (m.layers < 1 || m.layers > 64) cli::fail(errc::usage, "--layers {}: use 1 to 64", m.layers);
+  if (a.most_epochs == 0) cli::fail(errc::usage, "--epochs 0: use 1 or more");
   if (a.patience.value_or(0) && !a.evaluate_every)
-    fail(errc::usage, "--patience {} and --evaluate-every 0: patience counts evaluations; use 1 or more", *a.patience);
-  if (a.no_recording && !a.full) fail(errc::usage, "--no-cuda-graphs: only --full captures its steps; leave it out, or add --full");
+    cli::fail(errc::usage, "--patience {} and --evaluate-every 0: patience counts evaluations; use 1 or more", *a.patience);
+  if (a.no_recording && !a.full) cli::fail(errc::usage, "--no-cuda-graphs: only --full captures its steps; leave it out, or add --full");
   return {m, t};
 }
 // The number of all ranks, or shards; this process has those on `places`, or with --group one.
@@ -76,7 +74,7 @@ void resume(cli::train_arguments const& a, training& run) {
   try {
     run.load_checkpoint(a.resume);
   } catch (error const& e) {
-    fail(e.code(), "--resume {}: {}", a.resume, e.what());
+    cli::fail(e.code(), "--resume {}: {}", a.resume, e.what());
   }
 }
 // A rank that says nothing.
@@ -143,7 +141,7 @@ std::string named_files(cli::train_arguments const& a, hetero_graph const& g) {
 
 void train_types(cli::train_arguments& a) {
   for (auto const& [name, said] : {std::pair("--features", a.features), std::pair("--labels", a.labels), std::pair("--split", a.split)})
-    if (!said.empty()) fail(errc::usage, "{} {}: {} names features, labels and splits itself; leave it out", name, said, a.file);
+    if (!said.empty()) cli::fail(errc::usage, "{} {}: {} names features, labels and splits itself; leave it out", name, said, a.file);
   if (a.full) a.fanout = "1";  // nothing is sampled
   std::optional<std::uint64_t> const budget = cli::budget_of_types(a);
   a.features = "of the dataset file";  // for check()
@@ -153,7 +151,7 @@ void train_types(cli::train_arguments& a) {
   training_options& t = options.second;
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
   std::vector<execution_device> const places = a.places();
-  if (a.sharded(places.size())) fail(errc::usage, "shards: {} may have several types, which are not split; train without", a.file);
+  if (a.sharded(places.size())) cli::fail(errc::usage, "shards: {} may have several types, which are not split; train without", a.file);
   execution_device const where = places[0];
   for (execution_device const p : places) a.budgets.apply(p);
   cli::warn_without_gpu(where, {{"--feature-cache", a.budget}, {"--graph-cache", a.keep_lists}});
@@ -235,15 +233,15 @@ bool fits_one(training_question const& q, graph_source const& from, std::string 
 void train_file(cli::train_arguments& a) {
   a.width.reset();
   if (a.said_group && a.said_group->empty())
-    fail(errc::usage, "--group '': use one name, the same in all processes (is a variable empty?), or leave it out");
+    cli::fail(errc::usage, "--group '': use one name, the same in all processes (is a variable empty?), or leave it out");
   a.group = a.said_group.value_or("");
   if (a.file.ends_with(".json")) return train_types(a);
   for (auto const& [name, said, what] : {std::tuple("--features", a.features, "features"), std::tuple("--labels", a.labels, "labels"),
                                          std::tuple("--split", a.split, "parts of the split")})
-    if (said.empty()) fail(errc::usage, "{} is required: name an .npy file of {} (a dataset file names its own)", name, what);
-  if (!a.target.empty()) fail(errc::usage, "--target {}: {} has one node type; leave it out", a.target, a.file);
+    if (said.empty()) cli::fail(errc::usage, "{} is required: name an .npy file of {} (a dataset file names its own)", name, what);
+  if (!a.target.empty()) cli::fail(errc::usage, "--target {}: {} has one node type; leave it out", a.target, a.file);
   if (a.full && !a.keep_lists.empty())
-    fail(errc::usage, "--graph-cache {} and --full: full-graph training reads all edges; leave it out", a.keep_lists);
+    cli::fail(errc::usage, "--graph-cache {} and --full: full-graph training reads all edges; leave it out", a.keep_lists);
   if (a.full) a.fanout = "1";  // nothing is sampled
   a.check();
   auto options = options_of(a);
@@ -261,7 +259,7 @@ void train_file(cli::train_arguments& a) {
   graph_source from(a.file);
   std::uint64_t const n = from.info().vertices;
   cli::table_size const rows = cli::size_of(a.features);
-  if (rows.rows < n) fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.features, rows.rows, a.file, n);
+  if (rows.rows < n) cli::fail(errc::input, "{}: {} rows, and {} has {} nodes; give each node one row", a.features, rows.rows, a.file, n);
   labeled_nodes known;
   known.labels = read_labels(a.labels);
   std::vector<std::uint8_t> const split = read_split(a.split);
@@ -332,7 +330,7 @@ void train_file(cli::train_arguments& a) {
     std::optional<tier> there = edges;
     lists.push_back(other.load_lists(again, there, needs, 0));
     if (*there != *edges)
-      fail(errc::memory, "{}: its adjacency fits {} and not {}; use --tier host", a.file, to_string(where), to_string(places[k]));
+      cli::fail(errc::memory, "{}: its adjacency fits {} and not {}; use --tier host", a.file, to_string(where), to_string(places[k]));
   }
   cli::crew others;  // rank 0 reports their errors
   for (std::uint32_t k = 1; k < places.size(); ++k)

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "command/common.hpp"
-#include "core/fail.hpp"
 #include "garner/gnn.hpp"
 #include "load_options.hpp"
 #include "models.hpp"

@@ -25,7 +25,10 @@ void add_demo(cli::program& p);
 
 std::string_view json_table();  // of what they print as JSON; its first lines say how it is written
 
-std::string manual(cli::program const& p, std::string const& version);  // roff
-std::string completion(cli::program const& p, std::string_view shell);  // bash or zsh; errc::usage of any other
-
 }  // namespace garner
+namespace garner::cli {
+
+std::string manual(program const& p, std::string const& version);  // roff
+std::string completion(program const& p, std::string_view shell);  // bash or zsh; errc::usage of any other
+
+}  // namespace garner::cli

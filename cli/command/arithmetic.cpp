@@ -1,7 +1,7 @@
 #include "arithmetic.hpp"
 
+#include "common.hpp"
 #include "core/exec.hpp"
-#include "core/fail.hpp"
 
 namespace garner::cli {
 

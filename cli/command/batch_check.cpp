@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/fail.hpp"
+#include "common.hpp"
 #include "made_rows.hpp"
 
 namespace garner::cli {

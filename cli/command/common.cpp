@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -11,7 +12,6 @@
 #include <system_error>
 
 #include "core/device.hpp"
-#include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/stats.hpp"
 #include "graph/convert.hpp"
@@ -67,6 +67,28 @@ std::string grouped(std::uint64_t n) {
   std::string text = std::to_string(n);
   for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
   return text;
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  if (bytes == ~std::uint64_t{0}) return "unlimited";
+  static constexpr std::array<char const*, 6> units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t u = 0;
+  while (value >= 1023.95 && u + 1 < units.size()) value /= 1024, ++u;
+  return u == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[u]);
+}
+
+std::string shown(std::string_view word) {
+  std::string text = "'";
+  for (char const c : word.substr(0, 40))
+    text += c >= 0x20 && c < 0x7f ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  return text + (word.size() > 40 ? "...'" : "'");
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  std::size_t const n = values.size();
+  return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
 namespace {

@@ -32,13 +32,25 @@ void say(fmt::format_string<Args...> text, Args&&... args) {
   write_out(fmt::format(text, std::forward<Args>(args)...));
 }
 
+// Throws garner::error as the library's own fail() does: "WHERE: WHAT with the values; WHAT TO TRY". An object, so that a call never means
+// the library's.
+inline constexpr struct failing {
+  template <class... Args>
+  [[noreturn]] void operator()(errc code, fmt::format_string<Args...> text, Args&&... args) const {
+    throw error(code, fmt::format(text, std::forward<Args>(args)...));
+  }
+} fail{};
+
 std::string& command_line();  // as it was called, for results that say how they came about; main() fills it
 
 int complain(int code, std::string message);  // one line on standard error; the code
 int complain(error const& e);                 // with the exit code that is its own
 std::string with_flags(std::string message);  // the library knows no flags: how its budgets are raised here
 
-std::string grouped(std::uint64_t n);  // 1,234,567
+std::string grouped(std::uint64_t n);           // 1,234,567
+std::string format_bytes(std::uint64_t bytes);  // "8.0 GiB"; "unlimited" of the highest number
+std::string shown(std::string_view word);       // as a message may hold it: in quotes, shortened, unprintable bytes as \xNN
+double median(std::vector<double> values);      // of an even number: the mean of the two in the middle; 0 of none
 
 // `loops`: kept, where that is known: one stands once, also in an undirected graph.
 std::string describe(graph_info const& info,

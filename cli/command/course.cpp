@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/fail.hpp"
+#include "common.hpp"
 #include "core/random.hpp"
 
 namespace garner::cli {

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "arithmetic.hpp"
+#include "common.hpp"
 #include "core/event.hpp"
-#include "core/median.hpp"
 
 namespace garner::cli {
 

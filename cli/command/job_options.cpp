@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/median.hpp"
 #include "graph/container.hpp"
 #include "shard/parts.hpp"
 #include "traverse/job.hpp"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "common.hpp"
-#include "core/fail.hpp"
 #include "far/matrix.hpp"
 #include "garner/traffic.hpp"
 #include "graph/graph.hpp"

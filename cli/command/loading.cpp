@@ -4,13 +4,11 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/fail.hpp"
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
 #include "far/matrix.hpp"
 #include "graph/handle.hpp"
 #include "load/plan.hpp"
-#include "memory/budget.hpp"
 #include "sample/lists.hpp"
 #include "traverse/plan.hpp"
 

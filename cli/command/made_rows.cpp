@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/fail.hpp"
+#include "common.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"

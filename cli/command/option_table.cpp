@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/fail.hpp"
-#include "options.hpp"
+#include "common.hpp"
 
 namespace garner::cli {
 

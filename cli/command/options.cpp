@@ -13,7 +13,6 @@
 
 #include "common.hpp"
 #include "core/device.hpp"
-#include "core/fail.hpp"
 #include "schema.hpp"
 
 namespace garner::cli {

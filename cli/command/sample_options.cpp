@@ -8,8 +8,6 @@
 #include <optional>
 #include <sstream>
 
-#include "core/fail.hpp"
-#include "core/shown.hpp"
 #include "far/matrix.hpp"
 #include "graph/common_lists.hpp"
 #include "graph/container.hpp"
@@ -135,7 +133,7 @@ vertex_set training_set(graph_handle const& g, std::string const& text, std::uin
     std::string word, more;
     if (!(words >> word)) continue;
     if (!not_a_count(word, ~std::uint64_t{0}).empty() || words >> more)
-      fail(errc::input, "{}: line {}: {} is not a node id; expected one per line", text, number, garner::shown(line));
+      fail(errc::input, "{}: line {}: {} is not a node id; expected one per line", text, number, shown(line));
     train.push_back(std::strtoull(word.c_str(), nullptr, 10));
   }
   if (train.empty()) fail(errc::input, "{}: names no node; write one node id per line", text);

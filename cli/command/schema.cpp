@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "common.hpp"
-#include "core/fail.hpp"
 
 namespace garner::cli {
 
