@@ -69,6 +69,40 @@ struct edge_array {
 // errc::input names an edge whose weight is negative or NaN; errc::usage if the number of weights is not that of edges.
 graph_handle build_graph(edge_array const& edges, build_options const& options = {}, build_report* report = nullptr);
 
+// A column of names, as Arrow lays out strings: row k is value codes[k], or value k without codes. A value is any string of bytes.
+struct name_column {
+  char const* bytes = nullptr;
+  void const* offsets = nullptr;   // value k is the bytes from offsets[k] to offsets[k + 1]; null: values of `width` bytes each
+  std::uint32_t offset_bytes = 8;  // per offset: 4 or 8
+  std::uint32_t width = 0;
+  std::uint64_t values = 0, rows = 0;  // distinct values (rows, without codes)
+  std::uint32_t const* codes = nullptr;
+};
+// Edges that arrive in parts become a graph file, in less memory than the edges take: they are sorted in parts within memory_limit. Either
+// all parts have names or none has. Nodes with names are numbered from 0 in the order of first appearance, the source before the target;
+// errc::memory if the names need more than half of the memory (18 to 28 bytes each). The file appears whole in finish(), or not at all.
+class graph_writer {
+ public:
+  // `scratch`: folder for the temporary files; empty: that of the file. `source`: of the edges, for messages. errc::io if a folder is
+  // unusable.
+  graph_writer(std::filesystem::path const& file, std::string source, std::filesystem::path const& scratch = {},
+               build_options const& options = {});
+  ~graph_writer();
+  graph_writer(graph_writer&&) noexcept;
+  graph_writer& operator=(graph_writer&&) noexcept;
+
+  void add(edge_array const& part);  // `vertices` of the largest part counts; see build_graph
+  // `weights`: its weights; it has no edges. errc::usage if the columns differ in length.
+  void add(name_column const& sources, name_column const& targets, edge_array const& weights = {});
+  graph_info finish(build_report* report = nullptr);
+  std::uint64_t names() const;  // so far; those from `first` on, appended to `bytes`, and to `ends` where each ends
+  void read_names(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes);
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
 // Edges that are read in place: signed integers.
 struct edge_ends {
   void const* data = nullptr;

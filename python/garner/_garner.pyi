@@ -124,6 +124,15 @@ class Graph:
     def report(self) -> BuildReport | None:
         """what was dropped while it was built; None where it was opened"""
 
+    @property
+    def names(self) -> Any:
+        """
+        ids that garner.read_edges renumbered: entry k belongs to node k; else None
+        """
+
+    @names.setter
+    def names(self, value: Any, /) -> None: ...
+
     def __len__(self) -> int: ...
 
     def __repr__(self) -> str: ...
@@ -233,6 +242,24 @@ def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: i
     memory_limit: most bytes of host memory to take, as "8GiB"
     Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
     """
+
+class _GraphWriter:
+    """
+    A graph file of edges that arrive in parts; see graph_writer in garner/handle.hpp.
+    """
+
+    def __init__(self, file: object, source: str, scratch: object, **options: object) -> None: ...
+
+    def add(self, source: object, target: object, weights: object) -> None: ...
+
+    def add_names(self, source: tuple[object, object, int, object], target: tuple[object, object, int, object], weights: object) -> None: ...
+
+    def finish(self) -> GraphInfo: ...
+
+    @property
+    def names(self) -> int: ...
+
+    def read_names(self, first: int, count: int) -> tuple[numpy.typing.NDArray[numpy.int64], bytes]: ...
 
 class NodeType:
     """

@@ -34,6 +34,7 @@ namespace nb = nanobind;
 
 void add_errors();
 void add_graphs(nb::module_& m);
+void add_writer(nb::module_& m);
 void add_hetero(nb::module_& m);
 void add_jobs(nb::module_& m);
 void add_features(nb::module_& m);

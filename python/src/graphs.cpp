@@ -54,6 +54,8 @@ std::optional<build_options::weight_options> drawn(nb::object const& range, std:
   return build_options::weight_options{whole ? weight_kind::u32 : weight_kind::f32, ends.first, ends.second, seed};
 }
 
+}  // namespace
+
 build_options build_options_of(keywords& given) {
   build_options o;
   given.take("undirected", o.undirected);
@@ -72,6 +74,8 @@ build_options build_options_of(keywords& given) {
   given.take_bytes("memory_limit", o.memory_limit);
   return o;
 }
+
+namespace {
 
 py_graph open(nb::object file, nb::kwargs options) {
   std::string const path = path_of(file);
@@ -128,41 +132,44 @@ void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vecto
   }
 }
 
-// Source, target and weights of edges in arrays; garner/graphs.py makes them of what it is given.
+}  // namespace
+
+void given_edges::take(nb::handle source, nb::handle target) {
+  array const from = whole_numbers(source, "source"), to = whole_numbers(target, "target");
+  if (from.shape(0) != to.shape(0))
+    refuse(errc::usage, std::to_string(from.shape(0)) + " sources for " + std::to_string(to.shape(0)) + " targets; give each edge both");
+  edges.resize(from.shape(0));
+  static_assert(sizeof(edge) == 2 * sizeof(std::uint64_t));
+  if (edges.empty()) return;
+  write_ids(from, "source", &edges[0].source, 2);
+  write_ids(to, "target", &edges[0].target, 2);
+}
+void given_edges::take_weights(nb::handle weights, std::size_t count) {
+  whole.clear(), real.clear();
+  if (weights.is_none()) return;
+  read_weights(weights, whole, real, edges);
+  if (std::size_t const n = std::max(whole.size(), real.size()); n != count)
+    refuse(errc::usage, std::to_string(n) + " weights for " + std::to_string(count) + " edges; give each edge one");
+}
+
+namespace {
+
+// garner/graphs.py makes arrays of what it is given.
 py_graph build(nb::object source, nb::object target, nb::object weights, std::optional<std::uint64_t> vertices, nb::kwargs options) {
   keywords given("build", options);
   build_options const o = build_options_of(given);
   given.done();
-  edge_array all;
-  all.vertices = vertices.value_or(0);
-  array const from = whole_numbers(source, "source"), to = whole_numbers(target, "target");
-  if (from.shape(0) != to.shape(0))
-    refuse(errc::usage, std::to_string(from.shape(0)) + " sources for " + std::to_string(to.shape(0)) + " targets; give each edge both");
-  std::vector<edge> edges(from.shape(0));
-  static_assert(sizeof(edge) == 2 * sizeof(std::uint64_t));
-  if (!edges.empty()) {
-    write_ids(from, "source", &edges[0].source, 2);
-    write_ids(to, "target", &edges[0].target, 2);
-  }
+  given_edges all;
+  all.take(source, target);
   if (vertices)
-    for (std::size_t i = 0; i < edges.size(); ++i)
-      if (std::max(edges[i].source, edges[i].target) >= *vertices)
-        throw id_error("edge " + std::to_string(i) + ": " + std::to_string(edges[i].source) + " -> " + std::to_string(edges[i].target) +
-                       ": of " + std::to_string(*vertices) + " vertices the ids end at " +
-                       std::to_string(std::max<std::uint64_t>(*vertices, 1) - 1) + "; use more vertices, or leave the number out");
-  std::vector<std::uint32_t> whole;
-  std::vector<float> real;
-  if (!weights.is_none()) {
-    read_weights(weights, whole, real, edges);
-    if (std::max(whole.size(), real.size()) != edges.size())
-      refuse(errc::usage, std::to_string(std::max(whole.size(), real.size())) + " weights for " + std::to_string(edges.size()) +
-                              " edges; give each edge one");
-  }
-  all.edges = edges;
-  all.weights = whole;
-  all.real_weights = real;
+    for (std::size_t i = 0; i < all.edges.size(); ++i)
+      if (auto const& [u, v] = all.edges[i]; std::max(u, v) >= *vertices)
+        throw id_error("edge " + std::to_string(i) + ": " + std::to_string(u) + " -> " + std::to_string(v) + ": of " +
+                       std::to_string(*vertices) + " vertices the ids end at " + std::to_string(std::max<std::uint64_t>(*vertices, 1) - 1) +
+                       "; use more vertices, or leave the number out");
+  all.take_weights(weights, all.edges.size());
   build_report report;
-  py_graph g(released([&] { return build_graph(all, o, &report); }));
+  py_graph g(released([&] { return build_graph(all.seen(vertices.value_or(0)), o, &report); }));
   g.report = report;
   return g;
 }
@@ -373,6 +380,9 @@ void add_graphs(nb::module_& m) {
       .def_prop_ro(
           "name", [](py_graph const& g) { return g.use()->name(); }, "of its file, as messages call it")
       .def_ro("report", &py_graph::report, "what was dropped while it was built; None where it was opened")
+      .def_rw("names", &py_graph::names, nb::for_getter(nb::sig("def names(self) -> Any")),
+              nb::for_setter(nb::sig("def names(self, value: Any, /) -> None")), nb::for_setter(nb::arg("value").none()),
+              "ids that garner.read_edges renumbered: entry k belongs to node k; else None")
       .def("__len__", [](py_graph const& g) { return g.use()->info().vertices; })
       .def("__repr__", &describe)
       .def(

@@ -22,6 +22,7 @@ class py_graph {
   void replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work);
 
   std::optional<build_report> report;
+  nb::object names = nb::none();  // of renumbered ids
   std::optional<shared_table> lies_in;  // whose memory its arrays are; a device reads them once that is mapped for it
 
  private:
@@ -29,6 +30,18 @@ class py_graph {
   std::weak_ptr<graph_handle> shared_;  // what it was before its in-edges were made, and shares arrays with
   turns making_;                        // its in-edges
 };
+
+// Edges in arrays of Python, copied. Weights become u32 of whole numbers, f32 of others.
+struct given_edges {
+  std::vector<edge> edges;
+  std::vector<std::uint32_t> whole;
+  std::vector<float> real;
+  void take(nb::handle source, nb::handle target);
+  void take_weights(nb::handle weights, std::size_t count);  // None: none
+  edge_array seen(std::uint64_t vertices) const { return {edges, whole, real, vertices}; }
+};
+// The keywords of garner.build, read, generate and of graph files that are written in parts.
+build_options build_options_of(keywords& given);
 
 // The graph of a call's keywords; TypeError for another object.
 py_graph& graph_in(keywords& given, char const* call);

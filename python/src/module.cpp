@@ -74,6 +74,7 @@ NB_MODULE(_garner, m) {
       nb::arg("device"), nb::arg("bytes").none(), nb::sig("def limit_device_memory(device: int, bytes: int | str | None) -> None"),
       "What Garner may take of a device's memory.");
   add_graphs(m);
+  add_writer(m);
   add_hetero(m);
   add_jobs(m);
   add_features(m);

@@ -3,6 +3,7 @@
 // Cost: a radix or merge sort of the keys; 16 bytes per edge (32 if mirrored) in addition to the result. Ids are below 2^32 - 1.
 #pragma once
 #include "core/executor.hpp"
+#include "garner/handle.hpp"
 #include "graph/edge_list.hpp"
 #include "graph/graph.hpp"
 
@@ -25,6 +26,9 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
 
 // The complete build of a file's edges, on the host: direction, numbering, mirroring, weights.
 graph build_graph(edge_list edges, build_options const& options, build_report& report);
+
+// The edges of arrays, checked; `first`: the number of the first edge in messages.
+edge_list list_of(edge_array const& from, std::uint64_t first = 0);
 
 // Peak host memory of build_graph, including the result.
 std::uint64_t build_bytes(std::uint64_t arcs, std::uint64_t vertices, bool weights, bool undirected, bool in_edges);

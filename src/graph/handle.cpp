@@ -117,7 +117,9 @@ std::optional<memory_block> copied(executor& x, memory_block const& from, tier t
   return there;
 }
 
-edge_list list_of(edge_array const& from) {
+}  // namespace
+
+edge_list list_of(edge_array const& from, std::uint64_t first) {
   std::uint64_t const m = from.edges.size();
   bool const whole = !from.weights.empty(), real = !from.real_weights.empty();
   if (whole && real) fail(errc::usage, "an edge array has weights of one kind; leave out `weights` or `real_weights`");
@@ -134,19 +136,17 @@ edge_list list_of(edge_array const& from) {
     for (std::uint64_t i = begin; i < end; ++i) {
       auto const& [source, target] = from.edges[i];
       e.arcs[i] = {source, target};
-      if (source == no_id || target == no_id) fail(errc::input, "edge {}: {} -> {}: ids end at 2^64 - 2", i, source, target);
+      if (source == no_id || target == no_id) fail(errc::input, "edge {}: {} -> {}: ids end at 2^64 - 2", first + i, source, target);
       if (whole) e.weights[i] = from.weights[i];
       if (!real) continue;
       float const w = from.real_weights[i] + 0.0f;  // -0 becomes 0
       if (!(w >= 0) || !std::isfinite(w))
-        fail(errc::input, "edge {}: {} -> {}: its weight is {}; weights are 0 or more, and finite", i, source, target, w);
+        fail(errc::input, "edge {}: {} -> {}: its weight is {}; weights are 0 or more, and finite", first + i, source, target, w);
       std::memcpy(&e.weights[i], &w, sizeof w);
     }
   });
   return e;
 }
-
-}  // namespace
 
 namespace {
 // `in_common`: the adjacency in host memory is not pinned for any device yet.

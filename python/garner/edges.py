@@ -1,0 +1,423 @@
+"""garner.convert and garner.read_edges: tables of edges, as Parquet, Arrow, CSV or TSV in any number of files, to a graph.
+
+Batches of pyarrow go to the sorter of graphs larger than memory, while the next batch is read. Ids are whole numbers, or names (strings, bytes, UUIDs,
+any numbers with renumber=True), which get numbers in the order of their first appearance; a second file holds the names in that order.
+Invariant: graph and names depend on the rows and their order alone, not on how files or batches divide them.
+"""
+from __future__ import annotations
+
+import contextlib
+import glob
+import importlib
+import os
+import sys
+import tempfile
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _checks, _garner
+from ._garner import Graph, GraphInfo
+from .errors import FileError, IdError, InputError, KindError, UsageError
+
+_rows = 1 << 17  # of a batch
+_written = 1 << 20  # names at once
+_tables = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".csv": "csv", ".tsv": "csv"}
+
+
+def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, weight: str | int | None = None, renumber: bool | None = None, names: Any = None,
+            undirected: bool = False, keep_duplicates: bool = False, keep_loops: bool = False, in_edges: bool = False, numbering: str = "automatic",
+            id_bytes: int = 0, random_weights: tuple[float, float] | None = None, weight_seed: int = 1, memory_limit: int | str | None = None,
+            scratch: Any = None) -> GraphInfo:
+    """Writes a graph file (.gnr) of a table of edges, which may be larger than memory.
+
+    edges: files (.parquet, .arrow, .feather, .csv or .tsv, also .gz and .zst of text), a pattern such as 'edges/*.parquet', a folder of such files, a list
+    of those, '-' for CSV on standard input; or a table in memory: of pyarrow, pandas, Polars, anything with __arrow_c_stream__
+    file: the graph file; it appears whole or not at all
+    src, dst, weight: columns by name, or by position from 0; a row is the edge src -> dst. Weights are 0 or more; whole numbers become u32, floats f32
+    renumber: False: ids are whole numbers from 0 and stay; True: any ids get the numbers 0, 1, 2 ... in the order of their first appearance, src before
+    dst; None: strings, bytes and UUIDs are renumbered, numbers are not
+    names: the file for the ids that were renumbered, row k that of node k: .parquet (column 'name') or .npy; None: FILE.names.parquet
+    undirected, keep_duplicates, keep_loops, in_edges, numbering, id_bytes, random_weights, weight_seed: as of garner.build; numbering 'automatic' leaves
+    ids out that have no edge, if nearly all are so
+    memory_limit: most bytes of host memory to take, as "8GiB"; edges beyond it are sorted in `scratch` (a folder; None: that of the file), with 8 bytes per
+    edge (12 with weights; twice that if undirected). Names take 18 to 28 bytes each, at most half of the limit
+    Errors: InputError for a column that is not there, an id or weight that is null, files whose columns differ; IdError for a negative id; FileError,
+    UsageError, OutOfMemory, Interrupted.
+    """
+    options = dict(undirected=undirected, keep_duplicates=keep_duplicates, keep_loops=keep_loops, in_edges=in_edges, numbering=numbering, id_bytes=id_bytes,
+                   random_weights=random_weights, weight_seed=weight_seed, memory_limit=memory_limit)
+    table = _Table(edges, src, dst, weight, renumber)
+    to = os.fspath(file)
+    if not isinstance(to, str) or not to.endswith(".gnr"):
+        raise UsageError(f"convert: writes a graph file, whose name ends in .gnr, and not {_checks.told(to)}")
+    beside = os.fspath(names) if names is not None else to[:-len(".gnr")] + ".names.parquet"
+    if not beside.endswith((".parquet", ".npy")):
+        raise UsageError(f"names={beside!r}: use a name that ends in .parquet or .npy")
+    writer = _garner._GraphWriter(to, table.name, scratch, **options)
+    table.give(writer)
+    with _Names(beside, writer, table.kind) as written:
+        info = writer.finish()
+        written.publish()
+    return info
+
+
+def read_edges(edges: Any, *, src: str | int = 0, dst: str | int = 1, weight: str | int | None = None, renumber: bool | None = None, undirected: bool = False,
+               keep_duplicates: bool = False, keep_loops: bool = False, in_edges: bool = False, numbering: str = "automatic", id_bytes: int = 0,
+               random_weights: tuple[float, float] | None = None, weight_seed: int = 1, memory_limit: int | str | None = None, scratch: Any = None) -> Graph:
+    """A graph in host memory of a table of edges; arguments and errors are those of garner.convert.
+
+    graph.names has the ids that were renumbered, row k that of node k: an array of NumPy; None where ids stay. The graph passes through a temporary file in
+    `scratch` (None: the system's folder for such files).
+    """
+    with tempfile.TemporaryDirectory(prefix="garner-", dir=scratch) as folder:
+        file = os.path.join(folder, "edges.gnr")
+        convert(edges, file, src=src, dst=dst, weight=weight, renumber=renumber, undirected=undirected, keep_duplicates=keep_duplicates, keep_loops=keep_loops,
+                in_edges=in_edges, numbering=numbering, id_bytes=id_bytes, random_weights=random_weights, weight_seed=weight_seed, memory_limit=memory_limit,
+                scratch=scratch or folder)
+        graph = _garner.open(file)
+        if os.path.exists(beside := os.path.join(folder, "edges.names.parquet")):
+            graph.names = read_names(beside)
+    return graph
+
+
+def read_names(file: Any) -> Any:
+    """The names that garner.convert wrote, row k that of node k: shape (nodes,), int64 of numbers, else objects (str or bytes).
+
+    file: the graph file, or the file of its names. Errors: FileError if there is none.
+    """
+    path = os.fspath(file)
+    if path.endswith(".gnr"):
+        path = path[:-len(".gnr")] + ".names.parquet"
+    if not os.path.exists(path):
+        raise FileError(f"{path}: there is no such file; garner.convert writes it where ids are renumbered")
+    if path.endswith(".npy"):
+        return np.load(path)
+    _checks.installed("garner.read_names", "pyarrow")
+    return _library("parquet").read_table(path, columns=["name"]).column("name").to_numpy()
+
+
+def _library(module: str = "") -> Any:
+    """pyarrow, or a module of it, at its first use: no import of garner waits for it."""
+    return importlib.import_module("pyarrow" + ("." + module if module else ""))
+
+
+class _Table:
+    """Columns of a table of edges, in batches."""
+
+    def __init__(self, edges: Any, src: str | int, dst: str | int, weight: str | int | None, renumber: bool | None) -> None:
+        _checks.installed("garner.convert", "pyarrow")
+        self.columns, self.renumber = (src, dst, weight), renumber
+        self.kind: Any = None  # of the names: a type of pyarrow; None: ids are numbers
+        self.types: dict[str, tuple[str, str]] = {}  # of the first part: each column's type, and where
+        if isinstance(edges, (str, bytes, os.PathLike)):
+            self.parts = _files(edges)
+        elif isinstance(edges, (list, tuple)) and edges and all(isinstance(one, (str, bytes, os.PathLike)) for one in edges):
+            self.parts = [file for one in edges for file in _files(one)]
+        else:
+            self.parts = [edges]
+        self.name = str(self.parts[0]) if isinstance(self.parts[0], str) else f"a {type(edges).__name__}"
+
+    def give(self, writer: Any) -> None:
+        """All batches to the writer, each while the next one is read."""
+        with contextlib.closing(self._batches()) as batches, ThreadPoolExecutor(1) as reads:
+            coming = reads.submit(next, batches, None)
+            while (now := coming.result()) is not None:
+                coming = reads.submit(next, batches, None)
+                where, first, columns = now
+                try:
+                    self._add(writer, first, columns)
+                except (InputError, UsageError) as e:
+                    raise type(e)(f"{where}: {e}") from None
+
+    def _batches(self) -> Generator[tuple[str, int, list[Any]], None, None]:
+        """Where, the first row, and the columns of each batch."""
+        pa = _library()
+
+        for part in self.parts:
+            where = part if isinstance(part, str) else self.name
+            first = 0
+            try:
+                for names, batch in _read(part, self.columns):
+                    chosen = [(names[_position(where, names, one)], role) for one, role in zip(self.columns, ("src", "dst", "weight")) if one is not None]
+                    for name, role in chosen:
+                        self._check(where, first, name, role, batch.column(name))
+                    if batch.num_rows:
+                        yield where, first, [batch.column(name) for name, _ in chosen]
+                    first += batch.num_rows
+            except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError) as e:
+                raise InputError(f"{where}: pyarrow cannot read it: {' '.join(str(e).split())}") from None
+            except OSError as e:
+                raise FileError(f"{where}: {e.strerror or ' '.join(str(e).split())}") from None
+
+    def _check(self, where: str, first: int, name: str, role: str, column: Any) -> None:
+        was, there = self.types.setdefault(role, (_kind(column.type), where))
+        if was != _kind(column.type):
+            raise InputError(f"{where}: column '{name}' is {column.type}, and in {there} it is {was}; all parts have the same columns")
+        if column.null_count:
+            raise InputError(f"{where}: row {first + column.is_null().index(True).as_py()}: '{name}' is null; leave such rows out")
+
+    def _add(self, writer: Any, first: int, columns: list[Any]) -> None:
+        pa = _library()
+
+        source, target = (_plain(one) for one in columns[:2])
+        weights = None if len(columns) == 2 else _numbers(columns[2], "weights", "numbers")
+        renumber = self.renumber
+        if renumber is None:
+            renumber = not (pa.types.is_integer(source.type) and pa.types.is_integer(target.type))
+        if not renumber:
+            writer.add(*(_ids(one, role, first) for one, role in ((source, "src"), (target, "dst"))), weights)
+            return
+        kinds = [_name_type(one.type.value_type if pa.types.is_dictionary(one.type) else one.type) for one in (source, target)]
+        for role, kind, column in zip(("src", "dst"), kinds, columns):
+            if kind is None:
+                raise KindError(f"{role} is {column.type}; ids are whole numbers, strings, bytes or UUIDs")
+        if kinds[0] != kinds[1]:
+            raise KindError(f"src is {kinds[0]} and dst is {kinds[1]}; both name nodes of one graph: cast one of them")
+        self.kind = kinds[0]
+        writer.add_names(_laid_out(source, kinds[0]), _laid_out(target, kinds[0]), weights)
+
+
+class _Names:
+    """The file of the names: written beside, in its place once the graph is."""
+
+    def __init__(self, file: str, writer: Any, kind: Any) -> None:
+        self.file, self.writer, self.kind, self.part = file, writer, kind, ""
+
+    def __enter__(self) -> _Names:
+        if self.kind is None:
+            return self
+        self.part = f"{self.file}.part-{os.getpid()}"
+        try:
+            if self.file.endswith(".npy"):
+                names = [name for part in self._parts() for name in part.to_pylist()]
+                with open(self.part, "wb") as out:
+                    np.save(out, np.array(names))
+            else:
+                pa, pq = _library(), _library("parquet")
+
+                schema = pa.schema([pa.field("name", self.kind, nullable=False)])
+                with pq.ParquetWriter(self.part, schema) as to:
+                    for part in self._parts():
+                        to.write_table(pa.table([part], schema=schema))
+        except OSError as e:
+            self.__exit__()
+            raise FileError(f"{self.file}: cannot be written: {e.strerror or e}") from None
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _parts(self) -> Iterator[Any]:
+        pa = _library()
+
+        for first in range(0, self.writer.names, _written):
+            offsets, data = self.writer.read_names(first, min(_written, self.writer.names - first))
+            if pa.types.is_integer(self.kind) or pa.types.is_fixed_size_binary(self.kind):
+                yield pa.Array.from_buffers(self.kind, len(offsets) - 1, [None, pa.py_buffer(data)])
+            else:
+                large = pa.large_string() if pa.types.is_string(self.kind) else pa.large_binary()
+                yield pa.Array.from_buffers(large, len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)]).cast(self.kind)
+
+    def publish(self) -> None:
+        if self.part:
+            os.replace(self.part, self.file)
+            self.part = ""
+
+    def __exit__(self, *_: Any) -> None:
+        if self.part:
+            with contextlib.suppress(OSError):
+                os.unlink(self.part)
+
+
+def _files(given: Any) -> list[str]:
+    """The files that a name, a pattern or a folder stands for, in the order of their names."""
+    name = os.fsdecode(given)
+    if name == "-":
+        return ["-"]
+    if os.path.isdir(name):
+        found = sorted(str(one) for one in Path(name).iterdir() if _ending(one.name) and not one.name.startswith((".", "_")))
+        if not found:
+            raise FileError(f"{name}: has no file that ends in {', '.join(_tables)}; name the files")
+        return found
+    if not os.path.exists(name) and glob.has_magic(name):
+        found = sorted(glob.glob(name, recursive=True))
+        if not found:
+            raise FileError(f"{name}: no file fits this pattern")
+        return found
+    if not os.path.exists(name):
+        raise FileError(f"{name}: there is no such file")
+    return [name]
+
+
+def _ending(name: str) -> str:
+    plain = name[:name.rfind(".")] if name.endswith((".gz", ".zst", ".bz2", ".lz4")) else name
+    return _tables.get(os.path.splitext(plain)[1].lower(), "")
+
+
+def _read(part: Any, columns: tuple[Any, ...]) -> Iterator[tuple[list[str], Any]]:
+    """The names of all columns of one file or table, with each of its record batches."""
+    pa = _library()
+
+    if not isinstance(part, str):
+        if not hasattr(part, "__arrow_c_stream__"):
+            raise KindError(f"edges is {_checks.told(part)}; give files, or a table of pyarrow, pandas or Polars")
+        yield from ((batch.schema.names, batch) for batch in pa.RecordBatchReader.from_stream(part))
+        return
+    kind = "csv" if part == "-" else _ending(part)
+    if kind == "parquet":
+        pq = _library("parquet")
+
+        schema = pq.read_schema(part)
+        wanted = [schema.names[_position(part, schema.names, one)] for one in columns if one is not None]
+        with pq.ParquetFile(part, read_dictionary=[name for name in wanted[:2] if _is_text(schema.field(name).type)]) as file:
+            yield from ((schema.names, batch) for batch in file.iter_batches(_rows, columns=wanted))
+    elif kind == "arrow":
+        with pa.memory_map(part) as mapped:
+            if mapped.read(6) == b"ARROW1":
+                file = pa.ipc.open_file(mapped)
+                yield from ((file.schema.names, file.get_batch(k)) for k in range(file.num_record_batches))
+            else:
+                mapped.seek(0)
+                yield from ((batch.schema.names, batch) for batch in pa.ipc.open_stream(mapped))
+    elif kind == "csv":
+        yield from _read_csv(part, columns)
+    else:
+        raise UsageError(f"{part}: is no table by its ending; {', '.join(_tables)} are read here, other formats by garner.read")
+
+
+def _read_csv(part: str, columns: tuple[Any, ...]) -> Iterator[tuple[list[str], Any]]:
+    pa, csv = _library(), _library("csv")
+
+    delimiter = "\t" if ".tsv" in os.path.basename(part) else ","
+    with pa.PythonFile(sys.stdin.buffer, "r") if part == "-" else pa.input_stream(part) as stream:
+        head = b""
+        while b"\n" not in head and (more := stream.read(1 << 16)):
+            head += more
+        if not head.strip():
+            return
+        # A first line of numbers where src and dst are positions: the file has no header.
+        fields = [field.strip().strip('"') for field in head.split(b"\n", 1)[0].decode("utf-8-sig", "replace").split(delimiter)]
+        ends = [one for one in columns[:2] if isinstance(one, int) and 0 <= one < len(fields)]
+        bare = len(ends) == 2 and all(fields[one].lstrip("-").isdigit() for one in ends)
+        with csv.open_csv(pa.PythonFile(_Rest(head, stream), "r"), csv.ReadOptions(block_size=4 << 20, autogenerate_column_names=bare),
+                          csv.ParseOptions(delimiter=delimiter)) as reader:
+            yield from ((batch.schema.names, batch) for batch in reader)
+
+
+class _Rest:
+    """A stream whose beginning was read already."""
+    closed = False
+
+    def __init__(self, head: bytes, stream: Any) -> None:
+        self.head, self.stream = head, stream
+
+    def read(self, size: int = -1) -> bytes:
+        if not self.head:
+            return bytes(self.stream.read(size))
+        size = len(self.head) if size < 0 else size
+        now, self.head = self.head[:size], self.head[size:]
+        return now
+
+    def close(self) -> None:
+        pass
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+
+def _position(where: str, names: list[str], column: str | int) -> int:
+    if isinstance(column, str):
+        if names.count(column) == 1:
+            return names.index(column)
+        raise InputError(f"{where}: has {'two columns' if column in names else 'no column'} '{column}'; its columns are {', '.join(names)}")
+    if not isinstance(column, (int, np.integer)) or isinstance(column, bool):
+        raise KindError(f"column {_checks.told(column)}: name it, or give its position from 0")
+    if not 0 <= column < len(names):
+        raise InputError(f"{where}: has no column {column}; its columns are {', '.join(names)}")
+    return int(column)
+
+
+def _is_text(kind: Any) -> bool:
+    pa = _library()
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _kind(kind: Any) -> str:
+    """The type, of a dictionary that of its values; widths of offsets and numbers do not count."""
+    pa = _library()
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return "whole numbers" if pa.types.is_integer(kind) else "floats" if pa.types.is_floating(kind) else str(_name_type(kind) or kind)
+
+
+def _name_type(kind: Any) -> Any:
+    """The type of a file of such names, or None."""
+    pa = _library()
+
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    if pa.types.is_uint64(kind):
+        return pa.uint64()
+    if pa.types.is_integer(kind):
+        return pa.int64()
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view":
+        return pa.string()
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.binary(kind.byte_width)
+    return pa.binary() if _is_text(kind) or str(kind) == "binary_view" else None
+
+
+def _plain(column: Any) -> Any:
+    return column.storage if hasattr(column, "storage") else column
+
+
+def _numbers(column: Any, role: str, wanted: str) -> Any:
+    pa = _library()
+
+    column = _plain(column)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if not (pa.types.is_integer(column.type) or (role == "weights" and pa.types.is_floating(column.type))):
+        raise KindError(f"{role} is {column.type}; use {wanted}")
+    found = column.to_numpy(zero_copy_only=False)
+    return found.astype(np.float32) if found.dtype == np.float16 else found
+
+
+def _ids(column: Any, role: str, first: int) -> Any:
+    found = _numbers(column, role, "whole numbers from 0, or renumber=True")
+    if found.dtype.kind == "i" and found.size and found.min() < 0:
+        raise IdError(f"row {first + int(np.argmax(found < 0))}: {role} is {found[found < 0][0]}; ids are 0 or more, and renumber=True takes any")
+    return found
+
+
+def _laid_out(column: Any, kind: Any) -> tuple[Any, Any, int, Any]:
+    """Bytes, offsets or None, width and codes or None of a column of names, as _GraphWriter.add_names takes them."""
+    pa = _library()
+
+    codes = None
+    if pa.types.is_dictionary(column.type):
+        codes = column.indices.to_numpy(zero_copy_only=False).astype(np.uint32)
+        column = column.dictionary
+        if column.null_count:  # no row names them
+            column = column.fill_null("" if pa.types.is_string(kind) else b"")
+    if pa.types.is_integer(kind):
+        return column.cast(kind).to_numpy(zero_copy_only=False).view(np.uint8), None, 8, codes
+    if pa.types.is_fixed_size_binary(kind):
+        width = kind.byte_width
+        return np.frombuffer(column.buffers()[1], np.uint8)[column.offset * width:(column.offset + len(column)) * width], None, width, codes
+    column = column.cast(pa.large_string() if pa.types.is_string(kind) else pa.large_binary())
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int64)[column.offset:column.offset + len(column) + 1]
+    return np.frombuffer(data or b"", np.uint8), ends, 0, codes

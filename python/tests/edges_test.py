@@ -1,0 +1,173 @@
+"""garner.convert and read_edges: tables of edges in files of every kind, ids that are names; each graph beside one built of the same arrays."""
+import glob
+import gzip
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import uuid
+
+import numpy as np
+
+import garner
+
+try:
+    import pyarrow as pa
+    import pyarrow.feather
+    import pyarrow.parquet as pq
+except ImportError:
+    raise unittest.SkipTest("needs pyarrow") from None
+
+
+def numbered(source, target):
+    """By a dict: the numbers of both ends, and the names in their order."""
+    numbers = {}
+    ends = [(numbers.setdefault(u, len(numbers)), numbers.setdefault(v, len(numbers))) for u, v in zip(source, target)]
+    return np.array(ends).T, list(numbers)
+
+
+class Edges(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        rng = np.random.default_rng(1)
+        self.source, self.target = rng.integers(0, 500, 5000), rng.integers(0, 500, 5000)
+        self.weight = rng.integers(1, 100, 5000)
+
+    def table(self, **more):
+        return pa.table({"w": self.weight, "user": self.source, "item": self.target, **more})
+
+    def write(self, kind, table, name, parts=3):
+        """The table in so many files; their pattern."""
+        (self.folder / name).mkdir()
+        for k, rows in enumerate(np.array_split(np.arange(table.num_rows), parts)):
+            part, file = table.slice(rows[0], len(rows)), str(self.folder / name / f"part-{k}.{kind}")
+            if kind == "parquet":
+                pq.write_table(part, file, row_group_size=700)
+            elif kind in ("feather", "arrow"):
+                pyarrow.feather.write_feather(part, file, compression="uncompressed") if kind == "feather" else self.write_stream(part, file)
+            else:
+                separator = "\t" if "tsv" in kind else ","
+                lines = [separator.join(part.schema.names)] + [separator.join(map(str, row.values())) for row in part.to_pylist()]
+                with (gzip.open if kind.endswith(".gz") else open)(file, "wt") as to:
+                    to.write("\n".join(lines) + "\n")
+        return str(self.folder / name / f"*.{kind}")
+
+    def write_stream(self, part, file):
+        with pa.ipc.new_stream(file, part.schema) as to:
+            to.write_table(part, 700)
+
+    def same(self, graph, twin):
+        self.assertEqual(graph.info.num_nodes, twin.info.num_nodes)
+        for ours, theirs in zip(graph.csr(), twin.csr()):
+            np.testing.assert_array_equal(ours, theirs)
+        np.testing.assert_array_equal(graph.ids(), twin.ids())
+
+    def test_files_of_every_kind_are_the_arrays_in_them(self):
+        twin = garner.build(self.source, self.target, self.weight)
+        unweighted = garner.build(self.source, self.target, undirected=True)
+        for kind in ("parquet", "feather", "arrow", "csv", "tsv", "csv.gz"):
+            with self.subTest(kind):
+                pattern = self.write(kind, self.table(), kind)
+                names = dict(src="user", dst="item")
+                self.same(garner.read_edges(pattern, weight="w", **names), twin)
+                self.same(garner.read_edges(os.path.dirname(pattern), weight=0, src=1, dst=2), twin)
+                self.same(garner.read_edges(sorted(glob.glob(pattern)), undirected=True, **names), unweighted)
+                info = garner.convert(pattern, self.folder / "g.gnr", weight="w", memory_limit="40MiB", **names)
+                self.assertEqual((info.num_edges, info.weights), (twin.info.num_edges, "u32"))
+                self.same(garner.open(self.folder / "g.gnr"), twin)
+        self.assertIsNone(garner.read_edges(pattern, src="user", dst="item").names)
+
+    def test_tables_in_memory(self):
+        twin = garner.build(self.source, self.target, self.weight.astype(np.float32) / 4)
+        table = self.table().set_column(0, "w", pa.array(self.weight.astype(np.float64) / 4))
+        given = [table, table.to_reader(max_chunksize=99), table.combine_chunks().to_batches()[0]]
+        try:
+            given.append(table.to_pandas())
+        except ImportError:
+            pass
+        for one in given:
+            self.same(garner.read_edges(one, src="user", dst="item", weight="w"), twin)
+
+    def test_text_without_a_header_and_from_a_pipe(self):
+        twin = garner.build(self.source, self.target)
+        lines = "".join(f"{u},{v}\n" for u, v in zip(self.source, self.target))
+        (self.folder / "bare.csv").write_text(lines)
+        self.same(garner.read_edges(self.folder / "bare.csv"), twin)
+        code = f"import garner; garner.convert('-', {str(self.folder / 'pipe.gnr')!r})"
+        subprocess.run([sys.executable, "-c", code], input=lines.encode(), check=True)
+        self.same(garner.open(self.folder / "pipe.gnr"), twin)
+
+    def test_names_are_numbered_as_they_first_appear(self):
+        text = ([f"user {u * 7919}" for u in self.source], [f"item-{v}" if v % 2 else f"user {v * 7919}" for v in self.target])
+        kinds = {
+            "strings": [pa.array(one) for one in text],
+            "large": [pa.array(one, pa.large_string()) for one in text],
+            "dictionaries": [pa.array(one).dictionary_encode() for one in text],
+            "bytes": [pa.array([s.encode() + b"\0\xff" for s in one]) for one in text],
+            "uuids": [pa.array([uuid.uuid5(uuid.NAMESPACE_DNS, s).bytes for s in one], pa.binary(16)) for one in text],
+            "numbers": [pa.array(one.astype(np.int64) * (1 << 52) - 17) for one in (self.source, self.target)],
+            "unsigned": [pa.array(one.astype(np.uint64) + np.uint64(2**63)) for one in (self.source, self.target)],
+        }
+        for kind, (source, target) in kinds.items():
+            with self.subTest(kind):
+                ends, names = numbered(source.to_pylist(), target.to_pylist())
+                twin = garner.build(*ends, self.weight)
+                table = pa.table({"src": source, "dst": target, "w": self.weight})
+                options = dict(weight="w", renumber=True if kind in ("numbers", "unsigned") else None)
+                for given in (table, self.write("parquet", table, kind)):
+                    graph = garner.read_edges(given, **options)
+                    self.same(graph, twin)
+                    self.assertEqual(list(graph.names), names)
+                garner.convert(table, self.folder / "g.gnr", **options)
+                self.assertEqual(list(garner.read_names(self.folder / "g.gnr")), names)
+                self.assertEqual(pq.read_table(self.folder / "g.names.parquet").column_names, ["name"])
+        self.assertEqual(graph.names.dtype, np.uint64)
+        garner.convert(pa.table({"a": text[0], "b": text[1]}), self.folder / "h.gnr", names=self.folder / "h.npy")
+        self.assertEqual(list(garner.read_names(self.folder / "h.npy")), numbered(*text)[1])
+        rank = garner.pagerank(garner.open(self.folder / "h.gnr")).rank
+        self.assertEqual(len(rank), len(numbered(*text)[1]))  # results come in the order of the names
+
+    def test_what_is_wrong_is_said_with_its_place(self):
+        good = self.write("parquet", self.table(), "good")
+        def refused(kind, words, edges, **options):
+            with self.assertRaises(kind) as told:
+                garner.convert(edges, self.folder / "bad.gnr", **options)
+            for word in words:
+                self.assertIn(word, str(told.exception))
+            self.assertEqual([one.name for one in self.folder.iterdir() if one.name.startswith("bad")], [])
+        names = dict(src="user", dst="item")
+        refused(garner.InputError, ["part-0.parquet: has no column 'usr'; its columns are w, user, item"], good, src="usr", dst="item")
+        refused(garner.InputError, ["has no column 7"], good, dst=7)
+        refused(garner.KindError, ["column True"], good, dst=True)
+        refused(garner.FileError, ["no file fits"], str(self.folder / "*.nothing"))
+        refused(garner.FileError, ["there is no such file"], self.folder / "nothing.parquet")
+        refused(garner.FileError, ["has no file that ends in"], self.folder)
+        refused(garner.UsageError, ["ends in .parquet or .npy"], good, names="x.txt", **names)
+        refused(garner.KindError, ["edges is 5"], 5)
+        with self.assertRaisesRegex(garner.UsageError, "ends in .gnr"):
+            garner.convert(good, self.folder / "bad.json", **names)
+        nulls = self.table().set_column(1, "user", pa.array([None if k == 4321 else int(u) for k, u in enumerate(self.source)]))
+        refused(garner.InputError, ["row 987", "'user' is null"], self.write("parquet", nulls, "nulls"), **names)
+        refused(garner.IdError, ["row 1: src is -3", "renumber=True"], pa.table({"a": [1, -3], "b": [2, 3]}))
+        refused(garner.InputError, ["weight is -1"], pa.table({"a": [1, 3], "b": [2, 3], "w": [1.0, -1.0]}), weight="w")
+        refused(garner.KindError, ["src is double"], pa.table({"a": [1.5], "b": [2]}))
+        refused(garner.KindError, ["src is string and dst is int64"], pa.table({"a": ["x"], "b": [2]}))
+        (self.folder / "mixed").mkdir()
+        pq.write_table(pa.table({"a": ["x"], "b": ["y"]}), self.folder / "mixed" / "0.parquet")
+        pq.write_table(pa.table({"a": [1], "b": [2]}), self.folder / "mixed" / "1.parquet")
+        refused(garner.InputError, ["1.parquet: column 'a' is int64", "0.parquet it is string"], self.folder / "mixed")
+        (self.folder / "cut.parquet").write_bytes(pathlib.Path(good.replace("*", "part-1")).read_bytes()[:-9])
+        refused(garner.InputError, ["cut.parquet: pyarrow cannot read it"], self.folder / "cut.parquet")
+        (self.folder / "cut.csv").write_text("a,b\n1,2\n3\n")
+        refused(garner.InputError, ["cut.csv"], self.folder / "cut.csv")
+        refused(garner.OutOfMemory, ["names so far", "memory limit"],
+                pa.table({"a": [f"a{k}" for k in range(200_000)], "b": [f"b{k}" for k in range(200_000)]}), memory_limit="4MiB")
+        refused(garner.InputError, [], pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.int64())}))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,87 @@
+// graph_writer: the sorter of graphs larger than memory (large_graph.hpp), with names numbered before it.
+#include "core/fail.hpp"
+#include "graph/build.hpp"
+#include "graph/formats.hpp"
+#include "graph/large_graph.hpp"
+#include "graph/name_table.hpp"
+#include "memory/budget.hpp"
+
+namespace garner {
+
+struct graph_writer::impl {
+  impl(std::filesystem::path const& file, std::string const& from, std::filesystem::path const& scratch, build_options const& options)
+      : source(from),
+        folder(scratch.empty() ? file.parent_path() : scratch),
+        memory(std::min(options.memory_limit ? options.memory_limit : host_budget().left(), host_budget().left())),
+        to(file, from, {.scratch = scratch, .bytes = options.memory_limit}, options),
+        build(options) {}
+  void take(edge_list list) {
+    all.vertices = std::max(all.vertices, list.vertices);
+    list.source = source;
+    if (!names) list.vertices = all.vertices;
+    edges += list.arcs.size();
+    to.take(list);
+  }
+
+  std::string source;
+  scratch_folder folder;  // of the names
+  std::uint64_t memory;
+  large_graph to;
+  build_options build;
+  std::optional<name_table> names;
+  std::vector<edge> numbered;
+  edge_list all;  // without edges
+  std::uint64_t edges = 0;
+};
+
+graph_writer::graph_writer(std::filesystem::path const& file, std::string source, std::filesystem::path const& scratch,
+                           build_options const& options)
+    : impl_(as_error([&] { return std::make_unique<impl>(file, source, scratch, options); })) {}
+graph_writer::~graph_writer() = default;
+graph_writer::graph_writer(graph_writer&&) noexcept = default;
+graph_writer& graph_writer::operator=(graph_writer&&) noexcept = default;
+
+void graph_writer::add(edge_array const& part) {
+  as_error([&] {
+    if (impl_->names)
+      fail(errc::usage, "{}: edge {} has no names and earlier edges have; give all edges names", impl_->source, impl_->edges);
+    impl_->take(list_of(part, impl_->edges));
+  });
+}
+
+void graph_writer::add(name_column const& sources, name_column const& targets, edge_array const& weights) {
+  as_error([&] {
+    impl& m = *impl_;
+    if (sources.rows != targets.rows) fail(errc::usage, "{} sources for {} targets; give each edge both", sources.rows, targets.rows);
+    if (!m.names) {
+      if (m.edges) fail(errc::usage, "{}: edge {} has names and earlier edges have none; give all edges names", m.source, m.edges);
+      m.names.emplace(m.folder, m.memory / 2, m.source);
+    }
+    static_assert(sizeof(edge) == 2 * sizeof(std::uint64_t));
+    m.numbered.resize(sources.rows);
+    if (sources.rows) m.names->number(sources, targets, &m.numbered[0].source);
+    edge_array part = weights;
+    part.edges = m.numbered;
+    m.take(list_of(part, m.edges));
+  });
+}
+
+graph_info graph_writer::finish(build_report* report) {
+  return as_error([&] {
+    impl& m = *impl_;
+    build_report mine;
+    m.all.source = m.source;
+    if (m.names) m.all.vertices = m.names->count();
+    else if (!m.to.any()) require_vertices(m.all, m.build.allow_empty);
+    return m.to.finish(std::move(m.all), report ? *report : mine);
+  });
+}
+
+std::uint64_t graph_writer::names() const { return impl_->names ? impl_->names->count() : 0; }
+void graph_writer::read_names(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes) {
+  as_error([&] {
+    if (impl_->names) impl_->names->read(first, count, ends, bytes);
+  });
+}
+
+}  // namespace garner

@@ -1,0 +1,158 @@
+#include "graph/name_table.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "memory/budget.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::uint64_t block = 1u << 16;  // rows whose hashes are held at once
+constexpr std::uint64_t ahead = 16;        // probes whose slots are fetched ahead
+constexpr std::uint64_t least_slots = 64;  // of a part
+constexpr std::uint64_t most_names = 0xfffffffe;
+constexpr std::uint64_t buffered = 4u << 20;  // bytes of names before they are written
+
+struct text {
+  char const* data;
+  std::uint64_t bytes;
+};
+std::uint64_t entry(void const* values, std::uint32_t width, std::uint64_t k) {
+  return width == 4 ? static_cast<std::uint32_t const*>(values)[k] : static_cast<std::uint64_t const*>(values)[k];
+}
+// Distinct value k of a column.
+text value_of(name_column const& c, std::uint64_t k) {
+  if (!c.offsets) return {c.bytes + k * c.width, c.width};
+  std::uint64_t const from = entry(c.offsets, c.offset_bytes, k);
+  return {c.bytes + from, entry(c.offsets, c.offset_bytes, k + 1) - from};
+}
+std::uint64_t value_at(name_column const& c, std::uint64_t row) { return c.codes ? c.codes[row] : row; }
+
+}  // namespace
+
+name_table::name_table(scratch_folder& folder, std::uint64_t bytes, std::string source)
+    : names_(folder), ends_(folder), limit_(bytes), source_(std::move(source)), parts_(1u << part_bits) {}
+
+// The slot at which the probes for a hash begin; the bits that chose the part are shifted out.
+std::uint64_t name_table::home(std::uint64_t hash, std::uint64_t slots) {
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(hash << part_bits) * slots >> 64);
+}
+
+std::uint32_t* name_table::find(hashed const& h) {
+  part& p = parts_[h.hash >> (64 - part_bits)];
+  std::uint64_t const n = p.slots.size();
+  if (n == 0) return nullptr;
+  for (std::uint64_t at = home(h.hash, n);; at = at + 1 == n ? 0 : at + 1) {
+    slot& s = p.slots[at];
+    if (s.number == 0 || (s.hash == h.hash && s.check == h.check)) return &s.number;
+  }
+}
+
+void name_table::grow(part& p) {
+  std::uint64_t const had = p.slots.size(), want = std::max(least_slots, had + had / 2), more = (want - had) * sizeof(slot);
+  if (held_ + more > limit_)
+    fail(errc::memory, "{}: {} names so far take {} of memory, and {} are allowed; raise the memory limit", source_, count_,
+         format_bytes(held_), format_bytes(limit_));
+  buffer<slot> old = std::move(p.slots);
+  p.slots = buffer<slot>(tier::host, want, -1, "names");
+  std::fill_n(p.slots.data(), want, slot{});
+  held_ += more;
+  for (std::uint64_t k = 0; k < had; ++k) {
+    slot const& s = old[k];
+    if (s.number == 0) continue;
+    std::uint64_t at = home(s.hash, want);
+    while (p.slots[at].number) at = at + 1 == want ? 0 : at + 1;
+    p.slots[at] = s;
+  }
+}
+
+// The number of a name, which is new or was added since it was looked for.
+std::uint32_t name_table::insert(hashed const& h, char const* name, std::uint64_t bytes) {
+  part& p = parts_[h.hash >> (64 - part_bits)];
+  if (p.used + 1 > p.slots.size() / 8 * 7) grow(p);
+  std::uint32_t* const number = find(h);
+  if (*number) return *number;
+  if (count_ == most_names) fail(errc::input, "{}: more than {} names; node ids end there", source_, most_names);
+  // The number is the last field of its slot.
+  slot* const s = reinterpret_cast<slot*>(reinterpret_cast<char*>(number) - offsetof(slot, number));
+  *s = {h.hash, h.check, static_cast<std::uint32_t>(++count_)};
+  ++p.used;
+  waiting_.append(name, bytes);
+  waiting_ends_.push_back(bytes_ += bytes);
+  if (waiting_.size() >= buffered || waiting_ends_.size() >= buffered / 8) flush();
+  return s->number;
+}
+
+void name_table::flush() {
+  names_.append(waiting_.data(), waiting_.size());
+  ends_.append(waiting_ends_.data(), waiting_ends_.size() * 8);
+  waiting_.clear(), waiting_ends_.clear();
+}
+
+void name_table::number(name_column const& source, name_column const& target, std::uint64_t* to) {
+  thread_pool& pool = shared_pool();
+  name_column const* const columns[2] = {&source, &target};
+  std::vector<hashed> distinct[2], rows;
+  auto const hash = [](text t) {
+    XXH128_hash_t const h = XXH3_128bits(t.data, t.bytes);
+    return hashed{h.low64, static_cast<std::uint32_t>(h.high64)};
+  };
+  for (int c : {0, 1})
+    if (columns[c]->codes) {
+      distinct[c].resize(columns[c]->values);
+      pool.run(columns[c]->values, 4096, [&](std::uint64_t k, std::uint64_t last) {
+        for (; k < last; ++k) distinct[c][k] = hash(value_of(*columns[c], k));
+      });
+    }
+  std::uint64_t const all = source.rows;
+  for (std::uint64_t first = 0; first < all; first += block) {
+    check_interrupted();
+    std::uint64_t const n = 2 * std::min(block, all - first);
+    rows.resize(n);
+    // Known names are found by all threads; what is new is inserted in the order of the rows.
+    pool.run(n, 4096, [&](std::uint64_t begin, std::uint64_t end) {
+      auto const fetch = [&](std::uint64_t i) {
+        std::uint64_t const row = first + i / 2;
+        name_column const& c = *columns[i % 2];
+        hashed const& h = rows[i] = c.codes ? distinct[i % 2][c.codes[row]] : hash(value_of(c, row));
+        part const& p = parts_[h.hash >> (64 - part_bits)];
+        if (p.slots.size()) __builtin_prefetch(p.slots.data() + home(h.hash, p.slots.size()));
+      };
+      for (std::uint64_t i = begin; i < std::min(end, begin + ahead); ++i) fetch(i);
+      for (std::uint64_t i = begin; i < end; ++i) {
+        if (i + ahead < end) fetch(i + ahead);
+        std::uint32_t const* const number = find(rows[i]);
+        to[2 * first + i] = number ? *number : 0;
+      }
+    });
+    for (std::uint64_t i = 0; i < n; ++i) {
+      std::uint64_t& number = to[2 * first + i];
+      if (number == 0) {
+        name_column const& c = *columns[i % 2];
+        text const t = value_of(c, value_at(c, first + i / 2));
+        number = insert(rows[i], t.data, t.bytes);
+      }
+      --number;
+    }
+  }
+}
+
+void name_table::read(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes) {
+  flush();
+  std::uint64_t from = 0;
+  std::size_t const had = ends.size(), had_bytes = bytes.size();
+  ends.resize(had + count);
+  if (count == 0) return;
+  if (first) ends_.read(&from, 8, (first - 1) * 8);
+  ends_.read(ends.data() + had, count * 8, first * 8);
+  bytes.resize(had_bytes + ends.back() - from);
+  names_.read(bytes.data() + had_bytes, ends.back() - from, from);
+  for (std::size_t k = had; k < ends.size(); ++k) ends[k] += had_bytes - from;
+}
+
+}  // namespace garner
