@@ -54,14 +54,17 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     to = os.fspath(file)
     if not isinstance(to, str) or not to.endswith(".gnr"):
         raise UsageError(f"convert: writes a graph file, whose name ends in .gnr, and not {_checks.told(to)}")
-    beside = os.fspath(names) if names is not None else to[:-len(".gnr")] + ".names.parquet"
-    if not beside.endswith((".parquet", ".npy")):
-        raise UsageError(f"names={beside!r}: use a name that ends in .parquet or .npy")
+    names_file = os.fspath(names) if names is not None else _names_of(to)
+    if not names_file.endswith((".parquet", ".npy")):
+        raise UsageError(f"names={names_file!r}: use a name that ends in .parquet or .npy")
     writer = _garner._GraphWriter(to, table.name, scratch, **options)
     table.give(writer)
-    with _Names(beside, writer, table.kind) as written:
+    with _Names(names_file, writer, table.kind) as written:
         info = writer.finish()
         written.publish()
+    if table.kind is None and names is None:  # those of an earlier graph of that name
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(names_file)
     return info
 
 
@@ -79,25 +82,29 @@ def read_edges(edges: Any, *, src: str | int = 0, dst: str | int = 1, weight: st
                 in_edges=in_edges, numbering=numbering, id_bytes=id_bytes, random_weights=random_weights, weight_seed=weight_seed, memory_limit=memory_limit,
                 scratch=scratch or folder)
         graph = _garner.open(file)
-        if os.path.exists(beside := os.path.join(folder, "edges.names.parquet")):
-            graph.names = read_names(beside)
+        if os.path.exists(_names_of(file)):
+            graph.names = read_names(file)
     return graph
 
 
 def read_names(file: Any) -> Any:
     """The names that garner.convert wrote, row k that of node k: shape (nodes,), int64 of numbers, else objects (str or bytes).
 
-    file: the graph file, or the file of its names. Errors: FileError if there is none.
+    file: the graph file, or the file of its names. Errors: FileError if it does not exist.
     """
     path = os.fspath(file)
     if path.endswith(".gnr"):
-        path = path[:-len(".gnr")] + ".names.parquet"
+        path = _names_of(path)
     if not os.path.exists(path):
-        raise FileError(f"{path}: there is no such file; garner.convert writes it where ids are renumbered")
+        raise FileError(f"{path}: does not exist; garner.convert writes it where ids are renumbered")
     if path.endswith(".npy"):
         return np.load(path)
     _checks.installed("garner.read_names", "pyarrow")
     return _library("parquet").read_table(path, columns=["name"]).column("name").to_numpy()
+
+
+def _names_of(graph_file: str) -> str:
+    return graph_file[:-len(".gnr")] + ".names.parquet"
 
 
 def _library(module: str = "") -> Any:
@@ -182,7 +189,7 @@ class _Table:
 
 
 class _Names:
-    """The file of the names: written beside, in its place once the graph is."""
+    """The file of the names: written under another name, and renamed once the graph is whole."""
 
     def __init__(self, file: str, writer: Any, kind: Any) -> None:
         self.file, self.writer, self.kind, self.part = file, writer, kind, ""
@@ -249,7 +256,7 @@ def _files(given: Any) -> list[str]:
             raise FileError(f"{name}: no file fits this pattern")
         return found
     if not os.path.exists(name):
-        raise FileError(f"{name}: there is no such file")
+        raise FileError(f"{name}: does not exist")
     return [name]
 
 
@@ -273,7 +280,7 @@ def _read(part: Any, columns: tuple[Any, ...]) -> Iterator[tuple[list[str], Any]
 
         schema = pq.read_schema(part)
         wanted = [schema.names[_position(part, schema.names, one)] for one in columns if one is not None]
-        with pq.ParquetFile(part, read_dictionary=[name for name in wanted[:2] if _is_text(schema.field(name).type)]) as file:
+        with pq.ParquetFile(part) as file:
             yield from ((schema.names, batch) for batch in file.iter_batches(_rows, columns=wanted))
     elif kind == "arrow":
         with pa.memory_map(part) as mapped:
@@ -286,7 +293,7 @@ def _read(part: Any, columns: tuple[Any, ...]) -> Iterator[tuple[list[str], Any]
     elif kind == "csv":
         yield from _read_csv(part, columns)
     else:
-        raise UsageError(f"{part}: is no table by its ending; {', '.join(_tables)} are read here, other formats by garner.read")
+        raise UsageError(f"{part}: is not a table by its ending; {', '.join(_tables)} are read here, other formats by garner.read")
 
 
 def _read_csv(part: str, columns: tuple[Any, ...]) -> Iterator[tuple[list[str], Any]]:

@@ -1,4 +1,4 @@
-"""garner.convert and read_edges: tables of edges in files of every kind, ids that are names; each graph beside one built of the same arrays."""
+"""garner.convert and read_edges: tables of edges in files of every kind, ids that are names; each graph is compared with one built of the same arrays."""
 import glob
 import gzip
 import os
@@ -80,6 +80,10 @@ class Edges(unittest.TestCase):
                 self.assertEqual((info.num_edges, info.weights), (twin.info.num_edges, "u32"))
                 self.same(garner.open(self.folder / "g.gnr"), twin)
         self.assertIsNone(garner.read_edges(pattern, src="user", dst="item").names)
+        (self.folder / "g.names.parquet").write_bytes(b"of an earlier graph")
+        garner.convert(pattern, self.folder / "g.gnr", src="user", dst="item")
+        with self.assertRaisesRegex(garner.FileError, "does not exist"):
+            garner.read_names(self.folder / "g.gnr")
 
     def test_tables_in_memory(self):
         twin = garner.build(self.source, self.target, self.weight.astype(np.float32) / 4)
@@ -144,7 +148,7 @@ class Edges(unittest.TestCase):
         refused(garner.InputError, ["has no column 7"], good, dst=7)
         refused(garner.KindError, ["column True"], good, dst=True)
         refused(garner.FileError, ["no file fits"], str(self.folder / "*.nothing"))
-        refused(garner.FileError, ["there is no such file"], self.folder / "nothing.parquet")
+        refused(garner.FileError, ["does not exist"], self.folder / "nothing.parquet")
         refused(garner.FileError, ["has no file that ends in"], self.folder)
         refused(garner.UsageError, ["ends in .parquet or .npy"], good, names="x.txt", **names)
         refused(garner.KindError, ["edges is 5"], 5)
