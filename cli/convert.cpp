@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "command/common.hpp"
+#include "convert_edges.hpp"
 #include "features/row_file.hpp"
 #include "garner/hetero.hpp"
 #include "graph/convert.hpp"
@@ -30,6 +31,7 @@ struct convert_arguments {
   cli::weight_arguments weights;
   cli::budget_arguments budgets;
   cli::pack_arguments pack;
+  cli::edge_arguments table;
   std::string scratch;
   std::vector<std::string> stripe;
   std::uint32_t page_bytes = 4096;
@@ -139,6 +141,27 @@ void convert_files(convert_arguments& a, std::string const& in, std::string cons
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
+// A table of edges to a graph file.
+void convert_edges(convert_arguments& a) {
+  auto const start = std::chrono::steady_clock::now();
+  build_options& b = a.how.build;
+  for (auto const& [said, option] :
+       {std::pair(!a.from.empty(), "--from"), std::pair(!a.to.empty(), "--to"), std::pair(b.allow_empty, "--allow-empty"),
+        std::pair(!a.how.read.columns.empty(), "--columns"), std::pair(a.how.read.skip_lines != 0, "--skip-lines"),
+        std::pair(a.how.read.ignore_weights, "--ignore-weights"), std::pair(a.pack.compress, "--compress"),
+        std::pair(a.pack.cached_neighbors.has_value(), "--keep-cached-neighbors"), std::pair(!a.split.empty(), "--split")})
+    if (said) cli::fail(errc::usage, "{}: is a table of edges, whose columns --src, --dst and --weight name; leave out {}", a.in, option);
+  if (a.undirected || a.directed) b.undirected = a.undirected;
+  if (a.compact || a.keep_ids) b.numbering = a.compact ? build_options::ids::compact : build_options::ids::keep;
+  b.random_weights = a.weights.parse();
+  cli::require_id_bytes(b.id_bytes);
+  cli::say("{} (table of edges) -> {} (gnr)\n", a.in, a.out);
+  cli::flush_out();
+  graph_info const info = a.table.convert(a.in, a.out, b, a.budgets.host, a.scratch);
+  cli::say("{}: {}; {:.2f} s\n", a.out, cli::describe(info),
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
 // "features, labels, train, valid, test": which files a type has.
 template <class... Files>
 std::string has(Files const&... files) {
@@ -206,6 +229,7 @@ void convert_table(convert_arguments const& a) {
 }
 
 void convert_file(convert_arguments& a) {
+  if (a.table.concern(a.in)) return convert_edges(a);
   if (std::filesystem::is_directory(a.in)) return convert_folder(a);
   if (a.out.ends_with(".gnt") || a.in.ends_with(".gnt")) return convert_table(a);
   if (!a.stripe.empty()) cli::fail(errc::usage, "{}: is one file; --stripe is for a .gnt", a.out);
@@ -260,6 +284,7 @@ void add_convert(cli::program& p) {
   v.add("--allow-empty", a->how.build.allow_empty);
   v.add("--columns", a->how.read.columns);
   v.add("--skip-lines", a->how.read.skip_lines);
+  a->table.add(v);
   v.add("--id-bytes", a->how.build.id_bytes);
   v.add("--split", a->split);
   v.add("--ignore-weights", a->how.read.ignore_weights);

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import importlib
+import json
 import os
 import sys
 import tempfile
@@ -21,7 +22,7 @@ import numpy as np
 
 from . import _checks, _garner
 from ._garner import Graph, GraphInfo
-from .errors import FileError, IdError, InputError, KindError, UsageError
+from .errors import Error, FileError, IdError, InputError, KindError, UsageError
 
 _rows = 1 << 17  # of a batch
 _written = 1 << 20  # names at once
@@ -101,6 +102,20 @@ def read_names(file: Any) -> Any:
         return np.load(path)
     _checks.installed("garner.read_names", "pyarrow")
     return _library("parquet").read_table(path, columns=["name"]).column("name").to_numpy()
+
+
+def main() -> None:
+    """For the program `garner convert`: the arguments of convert as JSON in sys.argv[1]; prints what the graph is, or the error, as JSON."""
+    given = json.loads(sys.argv[1])
+    said: dict[str, Any]
+    try:
+        info = convert(given.pop("edges"), given.pop("file"), **given)
+        said = {name: getattr(info, name) for name in ("num_nodes", "num_edges", "id_bytes", "weights", "directed", "in_edges")}
+    except (Error, KeyboardInterrupt) as e:
+        said = {"kind": type(e).__name__.replace("KeyboardInterrupt", "Interrupted"), "error": str(e) or "interrupted"}
+    except ModuleNotFoundError as e:
+        said = {"kind": "UsageError", "error": str(e)}
+    print(json.dumps(said))
 
 
 def _names_of(graph_file: str) -> str:

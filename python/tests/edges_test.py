@@ -135,6 +135,32 @@ class Edges(unittest.TestCase):
         rank = garner.pagerank(garner.open(self.folder / "h.gnr")).rank
         self.assertEqual(len(rank), len(numbered(*text)[1]))  # results come in the order of the names
 
+    @unittest.skipUnless(os.environ.get("GARNER_PROGRAM"), "needs the program garner")
+    def test_the_program_converts_tables_too(self):
+        def run(*arguments, python=sys.executable):
+            return subprocess.run([os.environ["GARNER_PROGRAM"], "convert", *map(str, arguments)], env={**os.environ, "GARNER_PYTHON": python},
+                                  capture_output=True, text=True, timeout=300)
+        pattern, out = self.write("parquet", self.table(), "parts"), self.folder / "g.gnr"
+        done = run(pattern, out, "--src", "user", "--dst", "2", "--weight", "w", "--undirected", "--in-edges", "--memory-limit", "64MiB", "--scratch", self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        twin = garner.build(self.source, self.target, self.weight, undirected=True)
+        self.same(garner.open(out), twin)
+        self.assertIn(f"g.gnr: {twin.info.num_nodes} vertices, {twin.info.num_edges:,} edges (undirected", done.stdout)
+        done = run(pattern, out, "--src", "user", "--dst", "item", "--renumber", "--names", self.folder / "g.npy", "--random-weights", "1:9", "--weight-seed", "4")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        ends, names = numbered(self.source.tolist(), self.target.tolist())
+        self.same(garner.open(out), garner.build(*ends, random_weights=(1, 9), weight_seed=4))
+        self.assertEqual(list(garner.read_names(self.folder / "g.npy")), names)
+        for arguments, code, words in (
+                ((pattern, out, "--src", "usr"), 1, "has no column 'usr'"), ((self.folder / "no-*.csv", out), 1, "no file fits"),
+                ((pattern, out, "--compress"), 2, "leave out --compress"), ((pattern, self.folder / "g.el"), 2, "ends in .gnr")):
+            done = run(*arguments)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(words, done.stderr)
+        done = run(pattern, out, python="/no/python")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("/no/python has none; install it with: pip install garner-graph pyarrow", done.stderr)
+
     def test_what_is_wrong_is_said_with_its_place(self):
         good = self.write("parquet", self.table(), "good")
         def refused(kind, words, edges, **options):
