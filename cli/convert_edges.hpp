@@ -11,7 +11,7 @@ struct edge_arguments {
   std::string src, dst, weight, names;
   bool renumber = false;
   void add(verb& v);
-  // Whether `in` is such a table, or an option asks for what tables alone have.
+  // Whether `in` is such a table, or an option is set that tables alone have.
   bool concern(std::string const& in) const;
   // errc::usage if the Python package or pyarrow is missing; else the errors of garner.convert.
   graph_info convert(std::string const& in, std::string const& out, build_options const& options, std::string const& memory_limit,

@@ -100,7 +100,7 @@ constexpr option_row common_rows[] = {
     {"--dst", "COLUMN", basic, "its column of targets"},
     {"--weight", "COLUMN", basic, "its column of weights"},
     {"--renumber", "", basic, "number any ids 0, 1, ... in the order of their first appearance, as strings always are"},
-    {"--names", "FILE", basic, "of ids that were renumbered: row k for vertex k, .parquet or .npy (default: beside OUT, .names.parquet)"},
+    {"--names", "FILE", basic, "of ids that were renumbered: row k for vertex k, .parquet or .npy (default: OUT with .names.parquet)"},
     {"--skip-lines", "N", basic, "lines of text to skip: some files open with a line of counts"},
     {"--split", "WHICH", basic, "of a folder with several splits: the folder in split/ with the training nodes"},
     {"--id-bytes", "N", advanced, "bytes per vertex id in the edge list, 4 or 8 (default: 4 if they fit)"},

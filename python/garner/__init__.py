@@ -21,6 +21,7 @@ from .edges import convert as convert, read_edges as read_edges, read_names as r
 from .graphs import build as build, random_walk as random_walk
 from .making import tiered as tiered, unified as unified
 from .models import Training as Training, predict as predict, read_model as read_model, train as train
+from .results import table as table
 from .rows import Embedding as Embedding, embedding as embedding
 from .sharing import shared as shared
 from .tables import Tiered as Tiered, TierRows as TierRows

@@ -1,0 +1,61 @@
+"""garner.table: what algorithms and models give for each node, as a table of Arrow, by id or by name."""
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _checks
+from ._garner import BfsResult, ComponentsResult, Graph, PagerankResult, SsspResult
+from .edges import read_names
+from .errors import UsageError
+
+# Arrays of a result with an entry per node, and whether the entries are nodes themselves (-1: none).
+_columns: dict[type, dict[str, bool]] = {BfsResult: {"depth": False, "parent": True}, SsspResult: {"distance": False}, ComponentsResult: {"label": True},
+                                         PagerankResult: {"rank": False}}
+
+
+def table(graph: Graph, *results: Any, names: Any = None, **columns: Any) -> Any:
+    """A pyarrow.Table of one row per node, for pandas (to_pandas()), Parquet (pyarrow.parquet.write_table) and all that reads Arrow.
+
+    results: of garner.bfs, sssp, components and pagerank over this graph: columns depth, parent, distance, label, rank; parent is null without one
+    columns: further columns by name: shape (nodes,) or (nodes, width), entry k of the node graph.ids()[k]; of NumPy, torch, or lists
+    names: of the nodes, as garner.read_names gives them, or their file; None: graph.names, or without those the ids
+    Column 'node' comes first. Errors: UsageError for a column of another length, a name twice, names of another graph.
+    """
+    _checks.installed("garner.table", "pyarrow")
+    pa: Any = importlib.import_module("pyarrow")
+    ids = graph.ids()
+    if isinstance(names, (str, os.PathLike)):
+        names = read_names(names)
+    names = graph.names if names is None else names
+    if names is not None:
+        names = pa.array(names)
+        if len(names) != len(ids) or (len(ids) and int(ids[-1]) != len(ids) - 1):
+            raise UsageError(f"{len(names)} names for a graph of {len(ids)} nodes; give those of the file that garner.convert wrote with it")
+
+    def nodes(values: Any) -> Any:
+        found = pa.array(values, mask=np.asarray(values) < 0)
+        return found if names is None else names.take(found)
+
+    made: dict[str, Any] = {"node": nodes(ids)}
+    given = []
+    for result in results:
+        if type(result) not in _columns:
+            raise UsageError(f"{_checks.told(result)} is not a result of garner.bfs, sssp, components or pagerank; give arrays by name, as score=array")
+        given += [(name, getattr(result, name), are_nodes) for name, are_nodes in _columns[type(result)].items()]
+    for name, values, are_nodes in given + [(name, values, False) for name, values in columns.items()]:
+        if name in made:
+            raise UsageError(f"column '{name}' twice; give one of them by another name, as {name}_2=array")
+        values = _checks.host(values, name)
+        if values.ndim not in (1, 2) or len(values) != len(ids):
+            raise UsageError(f"{name}: of shape {values.shape} for {len(ids)} nodes; give each node one entry or one row")
+        if are_nodes:
+            made[name] = nodes(values)
+        elif values.ndim == 1:
+            made[name] = pa.array(values)
+        else:
+            made[name] = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).reshape(-1)), values.shape[1])
+    return pa.table(made)
