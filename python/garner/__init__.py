@@ -33,13 +33,21 @@ _warn_of_gpu()
 
 if _TYPE_CHECKING:
     from . import pyg as pyg, torch as torch
+    from .inference import infer as infer
 
 
 def _later(name: str) -> _Any:
-    """garner.torch and garner.pyg at their first use, since torch takes seconds to import; and what has another name by now."""
+    """garner.torch, garner.pyg and infer at their first use, since torch takes seconds to import; and what has another name by now."""
     if name in _renamed_here:
         _warn_of(f"garner.{name}", f"garner.{_renamed_here[name]}")
         return globals()[_renamed_here[name]]
+    if name == "infer":
+        from ._checks import installed
+
+        installed("garner.infer", "torch")
+        from .inference import infer
+
+        return infer
     if name not in ("torch", "pyg"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

@@ -17,6 +17,20 @@ _columns: dict[type, dict[str, bool]] = {BfsResult: {"depth": False, "parent": T
                                          PagerankResult: {"rank": False}}
 
 
+def node_column(graph: Graph, names: Any = None) -> Any:
+    """The nodes of a graph in the order of its results: an Arrow array of their names where there are some, else of their ids."""
+    pa: Any = importlib.import_module("pyarrow")
+    ids = graph.ids()
+    if isinstance(names, (str, os.PathLike)):
+        names = read_names(names)
+    names = graph.names if names is None else names
+    if names is None:
+        return pa.array(ids)
+    if len(names) != len(ids) or (len(ids) and int(ids[-1]) != len(ids) - 1):
+        raise UsageError(f"{len(names)} names for a graph of {len(ids)} nodes; give those of the file that garner.convert wrote with it")
+    return pa.array(names)
+
+
 def table(graph: Graph, *results: Any, names: Any = None, **columns: Any) -> Any:
     """A pyarrow.Table of one row per node, for pandas (to_pandas()), Parquet (pyarrow.parquet.write_table) and all that reads Arrow.
 
@@ -28,19 +42,13 @@ def table(graph: Graph, *results: Any, names: Any = None, **columns: Any) -> Any
     _checks.installed("garner.table", "pyarrow")
     pa: Any = importlib.import_module("pyarrow")
     ids = graph.ids()
-    if isinstance(names, (str, os.PathLike)):
-        names = read_names(names)
-    names = graph.names if names is None else names
-    if names is not None:
-        names = pa.array(names)
-        if len(names) != len(ids) or (len(ids) and int(ids[-1]) != len(ids) - 1):
-            raise UsageError(f"{len(names)} names for a graph of {len(ids)} nodes; give those of the file that garner.convert wrote with it")
+    at = node_column(graph, names)
 
     def nodes(values: Any) -> Any:
         found = pa.array(values, mask=np.asarray(values) < 0)
-        return found if names is None else names.take(found)
+        return found if names is None and graph.names is None else at.take(found)
 
-    made: dict[str, Any] = {"node": nodes(ids)}
+    made: dict[str, Any] = {"node": at}
     given = []
     for result in results:
         if type(result) not in _columns:

@@ -1,0 +1,362 @@
+"""garner.infer: a model of torch over all nodes, layer by layer, from all neighbors.
+
+Each layer reads the rows of the layer before by mini-batches of consecutive nodes with all their neighbors, which a loader samples and gathers ahead.
+Rows between layers lie in GPU memory, in host memory, or in files, by what fits. Invariant: the result is that of the model on the whole graph, whatever
+the size of a mini-batch. Cost: each layer gathers a row per neighbor of a mini-batch once, and writes each row once. Needs torch.
+"""
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import inspect
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import _checks
+from ._garner import Graph
+from .batches import loader
+from .errors import FileError, KindError, UsageError
+from .making import tiered
+from .pipeline import bytes_of, device_of
+from .results import node_column
+
+_over_all = ("GraphNorm", "PairNorm", "MeanSubtractionNorm", "GraphSizeNorm", "InstanceNorm")  # they look at all rows of a call
+_seconds = 10.0  # between two notes of a checkpoint
+
+
+def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: bool = False, side: str = "in", batch_size: int | None = None,
+          device: Any = None, memory_limit: int | str | None = None, scratch: Any = None, checkpoint: Any = None,
+          on_progress: Callable[[int, int], Any] | None = None) -> Any:
+    """What a model gives for every node, from all neighbors, one layer after the other: embeddings, scores or classes.
+
+        z = garner.infer(model, graph, features)                               # a tensor in host memory
+        garner.infer(model, graph, features, out="z.parquet", checkpoint="work")
+
+    model: of PyG's BasicGNN (GCN, GraphSAGE, GIN, GAT ..., jk None or 'last'); or a list of layers in their order: modules and functions that take
+    (x, edge_index), and others that take x alone, as torch.relu. x has the rows of some nodes, and behind them those of their neighbors; edge_index
+    (2, edges) leads from neighbors to nodes; the rows of the first nodes count. It runs in eval mode without gradients; GCNConv takes the degrees of the
+    whole graph
+    features: one row per node, in the order of graph.ids(): an array, a tensor, a table of garner.tiered, or a file that it opens
+    out: None: the result, shape (nodes, width), is a tensor in host memory; a name that ends in .npy, or in .parquet (columns 'node', by id or by name, and
+    'embedding' or 'class'): the result is that file, whole or not at all, and its name is returned
+    classes: the position of the largest score of each node: int64, shape (nodes,)
+    side: the neighbors are the sources of in-edges ('in'), or the targets of out-edges ('out'), as in training
+    batch_size: nodes at once; None: as many as have about a million neighbors. device: None: that of the model's parameters
+    memory_limit: most bytes of host memory for rows between layers, as "16GiB" (None: half of what is free); what exceeds it lies in files in `scratch`
+    checkpoint: a folder for the rows of each layer: a call with the same arguments goes on where an earlier one ended, and empties it at the end
+    on_progress: f(done, all), in nodes times layers, after each mini-batch
+    Errors: KindError for another model, UsageError for a layer that looks at all rows of a call, FileError, OutOfMemory, Interrupted.
+    """
+    layers, modules = _layers_of(model)
+    if not isinstance(graph, Graph):
+        raise KindError(f"graph is {_checks.told(graph)}; give a garner.Graph")
+    if side not in ("in", "out"):
+        raise UsageError(f"side={side!r}: use 'in' or 'out'")
+    target = None if out is None else os.fspath(out)
+    if target is not None and not target.endswith((".npy", ".parquet")):
+        raise UsageError(f"out={target!r}: use a name that ends in .npy or .parquet")
+    n = graph.info.num_nodes
+    rows = tiered(features) if isinstance(features, (str, os.PathLike)) else features
+    _checks.rows(rows, "features", n)
+    of_model = next((str(p.device) for m in modules for p in m.parameters()), None)
+    device = device_of(of_model if device is None else device, [rows])
+    size = max(256, min(65536, (1 << 20) // (graph.info.num_edges // max(n, 1) + 1))) if batch_size is None else _checks.number(batch_size, "batch_size")
+    memory = _free_memory() // 2 if memory_limit is None else bytes_of(memory_limit, "memory_limit")
+    kept = None if checkpoint is None else _Checkpoint(os.fspath(checkpoint), graph, modules, (len(layers), size, side, classes))
+
+    def batches(x: Any, first: int = 0) -> Iterator[Any]:
+        yield from loader(graph, [-1], None if first == 0 else torch.arange(first, n), x=x, batch_size=size, device=device, side=side)
+
+    with contextlib.ExitStack() as ends, torch.no_grad():
+        ends.enter_context(_evaluating(modules))
+        degrees = _Degrees(ends, modules, batches, n)
+        for k, layer in enumerate(layers):
+            last, first = k + 1 == len(layers), 0 if kept is None else kept.done(k)
+            into: Any = None
+            for batch in batches(rows, first) if first < n else ():
+                degrees.batch = batch
+                found = layer(batch.x, batch.edge_index, batch.batch_size)
+                found = found.argmax(-1) if last and classes else found
+                if into is None:
+                    shape = (n, *found.shape[1:])
+                    into = kept.place(k, shape, found.dtype) if kept else _result(target, graph, shape, found.dtype, ends) if last else _between(
+                        found, n, memory, scratch, ends)
+                into.put(first, found)
+                first += batch.batch_size
+                if kept:
+                    kept.note(k, first, into)
+                if on_progress is not None:
+                    on_progress(k * n + first, len(layers) * n)
+            if kept is None:
+                rows = into.finish()
+            elif not last:
+                rows = tiered(kept.file(k))
+        if kept is None:
+            return rows
+        whole = np.load(kept.file(len(layers) - 1), mmap_mode="r")
+        to = _result(target, graph, whole.shape, torch.from_numpy(whole[:0].copy()).dtype, ends)
+        for first in range(0, n, size):
+            to.put(first, torch.from_numpy(whole[first:first + size].copy()))
+        result = to.finish()
+        kept.clear()
+        return result
+
+
+def _layers_of(model: Any) -> tuple[list[Any], list[torch.nn.Module]]:
+    """A function (x, edge_index, nodes) -> rows of these nodes for each layer; and the modules in them."""
+    if hasattr(model, "inference_per_layer"):
+        if getattr(model, "jk_mode", None) not in (None, "last"):
+            raise UsageError(f"model: jk='{model.jk_mode}' needs the rows of all layers at once; use jk=None or 'last', or give a list of layers")
+        made: list[Any] = [lambda x, edge_index, nodes, k=k: model.inference_per_layer(k, x, edge_index, nodes) for k in range(model.num_layers)]
+        modules = [model]
+    elif isinstance(model, (Sequence, torch.nn.ModuleList, torch.nn.Sequential)) and len(model) and all(callable(one) for one in model):
+        modules = [one for one in model if isinstance(one, torch.nn.Module)]
+        groups: list[list[Any]] = []  # each has one member that reads edges; those of rows alone follow it, the very first precede it
+        for one in model:
+            if not groups or (_reads_edges(one) and any(map(_reads_edges, groups[-1]))):
+                groups.append([])
+            groups[-1].append(one)
+        if not any(map(_reads_edges, groups[0])):
+            raise UsageError("model: no layer takes edge_index; give at least one that does, as SAGEConv")
+        made = [_in_order(group) for group in groups]
+    else:
+        raise KindError(f"model is {_checks.told(model)}; give a model of PyG's BasicGNN, or a list of its layers")
+    for part in (part for module in modules for part in module.modules()):
+        name = type(part).__name__
+        if name in _over_all or (name == "LayerNorm" and getattr(part, "mode", "") == "graph"):
+            raise UsageError(f"model: {name}{'(mode=graph)' if name == 'LayerNorm' else ''} looks at all rows of a call, which has some of the nodes here; "
+                             "use a norm of each row, as torch.nn.LayerNorm, or BatchNorm")
+    return made, modules
+
+
+def _reads_edges(one: Any) -> bool:
+    try:
+        parameters = inspect.signature(one.forward if isinstance(one, torch.nn.Module) else one).parameters.values()
+    except (TypeError, ValueError):  # a function of torch
+        return False
+    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) > 1
+
+
+def _in_order(group: list[Any]) -> Callable[[Any, Any, int], Any]:
+    def layer(x: Any, edge_index: Any, nodes: int) -> Any:
+        for one in group:
+            x = one(x, edge_index) if _reads_edges(one) else one(x)
+            if not isinstance(x, torch.Tensor) or x.ndim < 1 or len(x) < nodes:
+                raise UsageError(f"model: {type(one).__name__} returned {_checks.told(x)} for {nodes} nodes; a tensor with a row for each is wanted")
+        return x[:nodes]
+    return layer
+
+
+@contextlib.contextmanager
+def _evaluating(modules: list[torch.nn.Module]) -> Iterator[None]:
+    trained = [part for module in modules for part in module.modules() if part.training]
+    try:
+        for module in modules:
+            module.eval()
+        yield
+    finally:
+        for part in trained:
+            part.training = True
+
+
+class _Degrees:
+    """GCNConv weighs an edge by the degrees of both ends in the whole graph; a mini-batch has all edges of its nodes, not those of their neighbors."""
+
+    def __init__(self, ends: contextlib.ExitStack, modules: list[torch.nn.Module], batches: Callable[..., Iterator[Any]], nodes: int) -> None:
+        self.batch: Any = None
+        self.counts: Any = None  # of plain edges, and of loops, by target
+        for module in (part for one in modules for part in one.modules()):
+            conv: Any = module
+            if not any(base.__name__ == "GCNConv" for base in type(conv).__mro__) or not conv.normalize:
+                continue
+            if self.counts is None:
+                self.counts = torch.zeros(2, nodes)
+                first = 0
+                for batch in batches(None):
+                    source, target = batch.edge_index
+                    for row, of in enumerate((source != target, source == target)):
+                        self.counts[row, first:first + batch.batch_size] = torch.bincount(target[of], minlength=batch.batch_size)[:batch.batch_size].cpu()
+                    first += batch.batch_size
+            hook = conv.register_forward_pre_hook(self._weigh, with_kwargs=True)
+            conv.normalize = False
+            ends.callback(hook.remove)
+            ends.callback(setattr, conv, "normalize", True)
+
+    def _weigh(self, conv: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        x, edge_index = args[0], args[1] if len(args) > 1 else kwargs["edge_index"]
+        others, loops = self.counts[:, self.batch.n_id.cpu()].to(x.device, x.dtype)
+        source, target = edge_index
+        if conv.add_self_loops:  # one of each node; a loop that is there keeps its weight
+            loops = torch.where(loops > 0, 1.0, _loop_weight(conv.improved)).to(x.dtype)
+            plain = source != target
+            itself = torch.arange(len(x), device=x.device)
+            source, target = torch.cat([source[plain], itself]), torch.cat([target[plain], itself])
+        degrees = others + loops
+        scale = degrees.pow(-0.5).masked_fill(degrees == 0, 0.0)
+        weights = scale[source] * scale[target]
+        if conv.add_self_loops:
+            weights[-len(x):] *= loops
+        return (x, torch.stack([source, target])), {"edge_weight": weights}
+
+
+def _loop_weight(improved: bool) -> float:
+    """The weight of the loop that GCNConv adds: 2 if improved, but 1 in versions of PyG that lose it where edges have no weights."""
+    norm: Any = importlib.import_module("torch_geometric.nn.conv.gcn_conv").gcn_norm
+    return 1.0 if float(norm(torch.tensor([[0], [1]]), None, 2, improved)[1][0]) > 0.5 else 2.0  # 1 / sqrt(w (w + 1)) of the edge
+
+
+class _Tensor:
+    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, device: Any = "cpu") -> None:
+        self.whole = torch.empty(shape, dtype=dtype, device=device)
+
+    def put(self, first: int, rows: torch.Tensor) -> None:
+        self.whole[first:first + len(rows)] = rows
+
+    def finish(self) -> Any:
+        return self.whole
+
+
+class _File:
+    """A .npy file that is written in place. bfloat16, which NumPy lacks, becomes float32."""
+
+    def __init__(self, file: str, shape: tuple[int, ...], dtype: torch.dtype, keep: bool = False, name: str = "") -> None:
+        self.file, self.name = file, name or file
+        self.dtype = torch.float32 if dtype == torch.bfloat16 else dtype
+        try:
+            self.whole = np.lib.format.open_memmap(file, "r+") if keep else np.lib.format.open_memmap(
+                file, "w+", torch.empty(0, dtype=self.dtype).numpy().dtype, shape)
+            if not keep:
+                os.posix_fallocate(fd := os.open(file, os.O_RDWR), 0, os.path.getsize(file))  # a full disk is an error now, not a signal later
+                os.close(fd)
+        except OSError as e:
+            raise FileError(f"{self.name}: cannot be written: {e.strerror or e}") from None
+
+    def put(self, first: int, rows: torch.Tensor) -> None:
+        self.whole[first:first + len(rows)] = rows.to("cpu", self.dtype).numpy()
+
+    def flush(self) -> None:
+        self.whole.flush()
+
+    def finish(self) -> Any:
+        self.whole.flush()
+        if self.name != self.file:
+            os.replace(self.file, self.name)
+            return self.name
+        return tiered(self.file)
+
+
+class _Parquet:
+    def __init__(self, file: str, graph: Graph, shape: tuple[int, ...], name: str) -> None:
+        _checks.installed("garner.infer(out='....parquet')", "pyarrow")
+        self.pa: Any = importlib.import_module("pyarrow")
+        self.file, self.name, self.nodes = file, name, node_column(graph)
+        self.column = "class" if len(shape) == 1 else "embedding"
+        self.writer: Any = None
+
+    def put(self, first: int, rows: torch.Tensor) -> None:
+        pa, values = self.pa, (rows.float() if rows.dtype == torch.bfloat16 else rows).cpu().numpy()
+        column = pa.array(values) if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values[0].size)
+        table = pa.table({"node": self.nodes[first:first + len(rows)], self.column: column})
+        try:
+            if self.writer is None:
+                self.writer = importlib.import_module("pyarrow.parquet").ParquetWriter(self.file, table.schema)
+            self.writer.write_table(table)
+        except OSError as e:
+            raise FileError(f"{self.name}: cannot be written: {e.strerror or e}") from None
+
+    def finish(self) -> Any:
+        self.writer.close()
+        os.replace(self.file, self.name)
+        return self.name
+
+
+def _result(target: str | None, graph: Graph, shape: tuple[int, ...], dtype: torch.dtype, ends: contextlib.ExitStack) -> Any:
+    if target is None:
+        return _Tensor(shape, dtype)
+    part = f"{target}.part-{os.getpid()}"
+    ends.callback(_unlink, part)  # once it is whole it has another name
+    return _Parquet(part, graph, shape, target) if target.endswith(".parquet") else _File(part, shape, dtype, name=target)
+
+
+def _between(found: torch.Tensor, nodes: int, memory: int, scratch: Any, ends: contextlib.ExitStack) -> Any:
+    """Where the rows of a layer go, of which these are the first; those of the layer before stay meanwhile."""
+    shape, size = (nodes, *found.shape[1:]), nodes * found[0].numel() * found.element_size()
+    if found.is_cuda and 4 * size <= torch.cuda.mem_get_info(found.device)[0]:
+        return _Tensor(shape, found.dtype, found.device)
+    if 2 * size <= memory:
+        return _Tensor(shape, found.dtype)
+    folder = tempfile.mkdtemp(prefix="garner-", dir=scratch)
+    ends.callback(shutil.rmtree, folder, ignore_errors=True)
+    return _File(os.path.join(folder, "rows.npy"), shape, found.dtype)
+
+
+def _unlink(file: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(file)
+
+
+def _free_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+
+
+class _Checkpoint:
+    """The rows of each layer in a folder, and how many of them are there. Those behind are computed again."""
+
+    def __init__(self, folder: str, graph: Graph, modules: list[torch.nn.Module], options: tuple[Any, ...]) -> None:
+        self.folder, self.noted = folder, time.monotonic()
+        digest = hashlib.sha256(repr((graph.digest(), *options)).encode())
+        for module in modules:
+            for name, value in sorted(module.state_dict().items()):
+                digest.update(name.encode())
+                if isinstance(value, torch.Tensor):
+                    digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        self.key = digest.hexdigest()
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as e:
+            raise FileError(f"{folder}: cannot be made: {e.strerror}") from None
+        self.position = 0, 0
+        if os.path.exists(self.file()):
+            with open(self.file(), encoding="utf-8") as noted:
+                told = json.load(noted)
+            if told["key"] != self.key:
+                raise UsageError(f"{folder}: holds the rows of another model, graph or options; give an empty folder, or empty this one")
+            self.position = told["layer"], told["rows"]
+
+    def file(self, layer: int | None = None) -> str:
+        return os.path.join(self.folder, "position.json" if layer is None else f"layer{layer}.npy")
+
+    def done(self, layer: int) -> int:
+        """Rows of this layer that are there."""
+        at, rows = self.position
+        return rows if layer == at else 0 if layer > at else np.load(self.file(layer), mmap_mode="r").shape[0]
+
+    def place(self, layer: int, shape: tuple[int, ...], dtype: torch.dtype) -> _File:
+        return _File(self.file(layer), shape, dtype, keep=self.position[0] == layer and self.position[1] > 0)
+
+    def note(self, layer: int, rows: int, into: _File) -> None:
+        whole = rows == len(into.whole)
+        if not whole and time.monotonic() - self.noted < _seconds:
+            return
+        into.flush()
+        self.position = (layer + 1, 0) if whole else (layer, rows)
+        with open(self.file() + ".new", "w", encoding="utf-8") as to:
+            json.dump({"key": self.key, "layer": self.position[0], "rows": self.position[1]}, to)
+        os.replace(self.file() + ".new", self.file())
+        self.noted = time.monotonic()
+
+    def clear(self) -> None:
+        for name in os.listdir(self.folder):
+            if name.startswith(("layer", "position.json")):
+                _unlink(os.path.join(self.folder, name))
+        with contextlib.suppress(OSError):
+            os.rmdir(self.folder)

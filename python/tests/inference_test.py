@@ -1,0 +1,142 @@
+"""garner.infer: each result is that of the model over the whole graph at once, for any size of mini-batch, in every form; and it goes on where it ended."""
+import os
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+
+import garner
+
+try:
+    import torch
+    import torch_geometric.nn as pyg
+except ImportError:
+    raise unittest.SkipTest("needs torch and PyG (torch_geometric)") from None
+
+
+class Inference(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        torch.manual_seed(1)
+        rng = np.random.default_rng(1)
+        self.n = 700
+        edges = rng.integers(0, self.n, (2, 5000))
+        edges[1, :900] = 3  # a hub
+        self.edge_index = torch.from_numpy(edges)
+        self.graph = garner.build(edges, num_nodes=self.n, keep_duplicates=True, keep_loops=True)
+        self.x = torch.randn(self.n, 12)
+
+    def test_models_of_pyg(self):
+        models = {
+            "SAGE": pyg.GraphSAGE(12, 16, 3, 5, dropout=0.5), "GCN": pyg.GCN(12, 16, 2, 5), "GCN without loops": pyg.GCN(12, 16, 2, 5, add_self_loops=False),
+            "GCN improved": pyg.GCN(12, 16, 2, 5, improved=True), "GIN": pyg.GIN(12, 16, 2, 5), "GAT": pyg.GAT(12, 16, 2, 5, heads=2),
+            "normed": pyg.GraphSAGE(12, 16, 2, 5, norm="BatchNorm"), "jk": pyg.GraphSAGE(12, 16, 2, 5, jk="last"),
+        }
+        for name, model in models.items():
+            with self.subTest(name):
+                model.train()
+                if name == "normed":
+                    model(self.x, self.edge_index)  # running means
+                model.eval()
+                with torch.no_grad():
+                    want = model(self.x, self.edge_index)
+                model.train()
+                for size in (None, 100, 37):
+                    found = garner.infer(model, self.graph, self.x, batch_size=size)
+                    torch.testing.assert_close(found, want, rtol=1e-4, atol=1e-4)
+                    self.assertTrue(model.training)
+                self.assertTrue(all(getattr(conv, "normalize", True) for conv in model.convs if isinstance(conv, pyg.GCNConv)))
+                self.assertTrue(torch.equal(garner.infer(model, self.graph, self.x, classes=True, batch_size=100),
+                                            garner.infer(model, self.graph, self.x, batch_size=100).argmax(1)))
+
+    def test_layers_in_a_list(self):
+        first, second = pyg.SAGEConv(16, 16), garner.pyg.SAGEConv(16, 4)
+        layers = [torch.nn.Linear(12, 16), torch.relu, first, torch.nn.LayerNorm(16), torch.nn.functional.relu, lambda x, edge_index: second(x, edge_index)]
+        with torch.no_grad():
+            h = layers[4](layers[3](first(torch.relu(layers[0](self.x)), self.edge_index)))
+            want = second(h, self.edge_index)
+        torch.testing.assert_close(garner.infer(layers, self.graph, self.x, batch_size=64), want, rtol=1e-4, atol=1e-4)
+        out = garner.infer(layers[:3], self.graph, self.x.numpy(), side="out", batch_size=64)
+        with torch.no_grad():
+            torch.testing.assert_close(out, first(torch.relu(layers[0](self.x)), self.edge_index.flip(0)), rtol=1e-4, atol=1e-4)
+
+    def test_features_of_every_kind_and_rows_between_layers_in_files(self):
+        model = pyg.GraphSAGE(12, 16, 3, 5).eval()
+        want = garner.infer(model, self.graph, self.x)
+        np.save(self.folder / "x.npy", self.x.numpy())
+        for rows in (self.folder / "x.npy", garner.tiered(self.x.numpy()), self.x.numpy()):
+            self.assertTrue(torch.equal(garner.infer(model, self.graph, rows), want))
+        self.assertTrue(torch.equal(garner.infer(model, self.graph, self.x, memory_limit=0, scratch=self.folder), want))
+        self.assertEqual(os.listdir(self.folder), ["x.npy"])
+
+    def test_results_in_files(self):
+        model = pyg.GraphSAGE(12, 16, 2, 5).eval()
+        want = garner.infer(model, self.graph, self.x, batch_size=300)
+        self.assertEqual(garner.infer(model, self.graph, self.x, batch_size=300, out=self.folder / "z.npy"), str(self.folder / "z.npy"))
+        np.testing.assert_array_equal(np.load(self.folder / "z.npy"), want)
+        half = garner.infer(model.bfloat16(), self.graph, self.x.bfloat16(), out=self.folder / "h.npy")
+        self.assertEqual(np.load(half).dtype, np.float32)
+        model = model.float()
+        try:
+            import pyarrow.parquet as pq
+        except ImportError:
+            self.skipTest("needs pyarrow")
+        want = garner.infer(model, self.graph, self.x, batch_size=300)
+        self.graph.names = np.array([f"node {k}" for k in range(self.n)], object)
+        found = pq.read_table(garner.infer(model, self.graph, self.x, batch_size=300, out=self.folder / "z.parquet"))
+        self.assertEqual(found.column("node").to_pylist()[:2], ["node 0", "node 1"])
+        np.testing.assert_array_equal(np.array(found.column("embedding").to_pylist(), "float32"), want)
+        found = pq.read_table(garner.infer(model, self.graph, self.x, classes=True, out=self.folder / "c.parquet"))
+        self.assertEqual(found.column("class").to_pylist(), want.argmax(1).tolist())
+        self.assertEqual(sorted(os.listdir(self.folder)), ["c.parquet", "h.npy", "z.npy", "z.parquet"])
+
+    def test_goes_on_where_it_ended(self):
+        model = pyg.GraphSAGE(12, 16, 3, 5).eval()
+        want = garner.infer(model, self.graph, self.x, batch_size=100)
+        work = self.folder / "work"
+
+        class Stop(Exception):
+            pass
+
+        from garner import inference
+        self.addCleanup(setattr, inference, "_seconds", inference._seconds)
+        inference._seconds = 0
+        for ends in (350, 700, 1000, 2050):  # in a layer, between two, in the last
+            seen = []
+
+            def stop(done, total, ends=ends, seen=seen):
+                seen.append(done)
+                if done >= ends:
+                    raise Stop
+            with self.assertRaises(Stop):
+                garner.infer(model, self.graph, self.x, batch_size=100, checkpoint=work, on_progress=stop)
+            self.assertLessEqual(len(seen), 11)  # not from the beginning
+        other = pyg.GraphSAGE(12, 16, 3, 5).eval()
+        with self.assertRaisesRegex(garner.UsageError, "another model"):
+            garner.infer(other, self.graph, self.x, batch_size=100, checkpoint=work)
+        out = garner.infer(model, self.graph, self.x, batch_size=100, checkpoint=work, out=self.folder / "z.npy")
+        np.testing.assert_array_equal(np.load(out), want)
+        self.assertEqual(os.listdir(self.folder), ["z.npy"])
+        self.assertTrue(torch.equal(garner.infer(model, self.graph, self.x, batch_size=100, checkpoint=work), want))
+
+    def test_what_cannot_be_is_refused(self):
+        model = pyg.GraphSAGE(12, 16, 2, 5)
+        for kind, words, given in (
+                (garner.UsageError, "jk='cat'", dict(model=pyg.GraphSAGE(12, 16, 2, 5, jk="cat"))), (garner.KindError, "model is", dict(model=5)),
+                (garner.KindError, "model is", dict(model=torch.nn.Linear(3, 3))), (garner.UsageError, "no layer takes edge_index", dict(model=[torch.relu])),
+                (garner.UsageError, "GraphNorm looks at all rows", dict(model=pyg.GraphSAGE(12, 16, 2, 5, norm="GraphNorm"))),
+                (garner.UsageError, "LayerNorm\\(mode=graph\\)", dict(model=pyg.GraphSAGE(12, 16, 2, 5, norm="LayerNorm"))),
+                (garner.UsageError, "side='both'", dict(side="both")), (garner.UsageError, "ends in .npy or .parquet", dict(out="z.csv")),
+                (garner.UsageError, "batch_size=0", dict(batch_size=0)), (garner.KindError, "graph is", dict(graph=5)),
+                (garner.UsageError, "returned", dict(model=[lambda x, edge_index: x[:1]])), (garner.FileError, "cannot be", dict(out="/nowhere/z.npy"))):
+            with self.assertRaisesRegex(kind, words):
+                garner.infer(**{"model": model, "graph": self.graph, "features": self.x, **given})
+        with self.assertRaises(garner.Error):
+            garner.infer(model, self.graph, self.x[:-1])
+
+
+if __name__ == "__main__":
+    unittest.main()
