@@ -151,6 +151,7 @@ void convert_edges(convert_arguments& a) {
         std::pair(a.how.read.ignore_weights, "--ignore-weights"), std::pair(a.pack.compress, "--compress"),
         std::pair(a.pack.cached_neighbors.has_value(), "--keep-cached-neighbors"), std::pair(!a.split.empty(), "--split")})
     if (said) cli::fail(errc::usage, "{}: is a table of edges, whose columns --src, --dst and --weight name; leave out {}", a.in, option);
+  if (!a.out.ends_with(".gnr")) cli::fail(errc::usage, "{}: a table of edges becomes a graph file, whose name ends in .gnr", a.out);
   if (a.undirected || a.directed) b.undirected = a.undirected;
   if (a.compact || a.keep_ids) b.numbering = a.compact ? build_options::ids::compact : build_options::ids::keep;
   b.random_weights = a.weights.parse();

@@ -243,6 +243,12 @@ def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: i
     Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
     """
 
+def _convert(source: object, file: object, **options: object) -> GraphInfo:
+    """garner.convert of a file that is not a table."""
+
+def _convert_folder(folder: object, file: object, undirected: bool, id_bytes: int) -> list[str]:
+    """garner.convert of the folder of a data set; its notes."""
+
 class _GraphWriter:
     """
     A graph file of edges that arrive in parts; see graph_writer in garner/handle.hpp.

@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,12 +33,13 @@ _tables = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather
 def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, weight: str | int | None = None, renumber: bool | None = None, names: Any = None,
             undirected: bool = False, keep_duplicates: bool = False, keep_loops: bool = False, in_edges: bool = False, numbering: str = "automatic",
             id_bytes: int = 0, random_weights: tuple[float, float] | None = None, weight_seed: int = 1, memory_limit: int | str | None = None,
-            scratch: Any = None) -> GraphInfo:
-    """Writes a graph file (.gnr) of a table of edges, which may be larger than memory.
+            scratch: Any = None) -> GraphInfo | None:
+    """Writes a graph file (.gnr) of a table of edges, which may be larger than memory; or what `garner convert` makes of other files and folders.
 
     edges: files (.parquet, .arrow, .feather, .csv or .tsv, also .gz and .zst of text), a pattern such as 'edges/*.parquet', a folder of such files, a list
     of those, '-' for CSV on standard input; or a table in memory: of pyarrow, pandas, Polars, anything with __arrow_c_stream__
-    file: the graph file; it appears whole or not at all
+    Else a file of another format, by its ending (as garner.read takes them); or the folder of a data set (OGB, MAG240M, IGB) if `file` ends in .json
+    file: the graph file, or the dataset file of a folder; it appears whole or not at all. A file of another format may become one, as garner convert has it
     src, dst, weight: columns by name, or by position from 0; a row is the edge src -> dst. Weights are 0 or more; whole numbers become u32, floats f32
     renumber: False: ids are whole numbers from 0 and stay; True: any ids get the numbers 0, 1, 2 ... in the order of their first appearance, src before
     dst; None: strings, bytes and UUIDs are renumbered, numbers are not
@@ -46,13 +48,20 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     ids out that have no edge, if nearly all are so
     memory_limit: most bytes of host memory to take, as "8GiB"; edges beyond it are sorted in `scratch` (a folder; None: that of the file), with 8 bytes per
     edge (12 with weights; twice that if undirected). Names take 18 to 28 bytes each, at most half of the limit
+    Result: what the graph is; None of a dataset.
     Errors: InputError for a column that is not there, an id or weight that is null, files whose columns differ; IdError for a negative id; FileError,
     UsageError, OutOfMemory, Interrupted.
     """
     options = dict(undirected=undirected, keep_duplicates=keep_duplicates, keep_loops=keep_loops, in_edges=in_edges, numbering=numbering, id_bytes=id_bytes,
                    random_weights=random_weights, weight_seed=weight_seed, memory_limit=memory_limit)
-    table = _Table(edges, src, dst, weight, renumber)
     to = os.fspath(file)
+    if isinstance(edges, (str, os.PathLike)) and str(to).endswith(".json"):
+        for note in _garner._convert_folder(edges, to, undirected, id_bytes):
+            warnings.warn(note, stacklevel=2)
+        return None
+    if isinstance(edges, (str, os.PathLike)) and os.path.isfile(edges) and not _ending(os.fspath(edges)):
+        return _garner._convert(edges, to, **{**options, "undirected": undirected or None})
+    table = _Table(edges, src, dst, weight, renumber)
     if not isinstance(to, str) or not to.endswith(".gnr"):
         raise UsageError(f"convert: writes a graph file, whose name ends in .gnr, and not {_checks.told(to)}")
     names_file = os.fspath(names) if names is not None else _names_of(to)

@@ -1,6 +1,9 @@
 // A graph file of edges that arrive in parts, with or without names. garner/edges.py reads the parts.
 #include <optional>
 
+#include <nanobind/stl/vector.h>
+
+#include "garner/hetero.hpp"
 #include "graphs.hpp"
 
 namespace garner::python {
@@ -73,9 +76,26 @@ class py_writer {
   given_edges part_;
 };
 
+graph_info convert(nb::object from, nb::object to, nb::kwargs options) {
+  keywords given("convert", options);
+  build_options const o = build_options_of(given);
+  given.done();
+  std::string const in = path_of(from), out = path_of(to);
+  return released([&] { return convert_graph(in, out, o); });
+}
+std::vector<std::string> convert_folder(nb::object from, nb::object to, bool undirected, std::uint32_t id_bytes) {
+  std::string const in = path_of(from), out = path_of(to);
+  return released([&] { return convert_hetero(in, out, {.undirected = undirected, .id_bytes = id_bytes}).notes; });
+}
+
 }  // namespace
 
 void add_writer(nb::module_& m) {
+  m.def("_convert", &convert, nb::arg("source"), nb::arg("file"), nb::arg("options"),
+        nb::sig("def _convert(source: object, file: object, **options: object) -> GraphInfo"),
+        "garner.convert of a file that is not a table.");
+  m.def("_convert_folder", &convert_folder, nb::arg("folder"), nb::arg("file"), nb::arg("undirected"), nb::arg("id_bytes"),
+        "garner.convert of the folder of a data set; its notes.");
   nb::class_<py_writer>(m, "_GraphWriter", "A graph file of edges that arrive in parts; see graph_writer in garner/handle.hpp.")
       .def(nb::init<nb::object, std::string const&, nb::object, nb::kwargs>(), nb::arg("file"), nb::arg("source"),
            nb::arg("scratch").none(), nb::arg("options"),

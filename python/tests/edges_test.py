@@ -105,6 +105,24 @@ class Edges(unittest.TestCase):
         subprocess.run([sys.executable, "-c", code], input=lines.encode(), check=True)
         self.same(garner.open(self.folder / "pipe.gnr"), twin)
 
+    def test_files_of_other_formats_and_folders(self):
+        twin = garner.build(self.source, self.target)
+        (self.folder / "g.el").write_text("".join(f"{u} {v}\n" for u, v in zip(self.source, self.target)))
+        self.assertEqual(garner.convert(self.folder / "g.el", self.folder / "g.gnr").num_edges, twin.info.num_edges)
+        self.same(garner.open(self.folder / "g.gnr"), twin)
+        self.assertFalse(garner.convert(self.folder / "g.gnr", self.folder / "u.gnr", undirected=True).directed)
+        at = self.folder / "mini" / "processed" / "author__writes__paper"
+        at.mkdir(parents=True)
+        np.save(at / "edge_index.npy", np.array([[0, 1], [2, 0]]))
+        for name in ("author", "paper"):
+            (at.parent / name).mkdir()
+            np.save(at.parent / name / "node_feat.npy", np.ones((3, 2), "float32"))
+        self.assertIsNone(garner.convert(self.folder / "mini", self.folder / "mini.json", undirected=True))
+        self.assertEqual([e.key for e in garner.open_hetero(self.folder / "mini.json").edge_types],
+                         [("author", "writes", "paper"), ("paper", "rev_writes", "author")])
+        with self.assertRaises(garner.InputError):
+            garner.convert(self.folder, self.folder / "none.json")
+
     def test_names_are_numbered_as_they_first_appear(self):
         text = ([f"user {u * 7919}" for u in self.source], [f"item-{v}" if v % 2 else f"user {v * 7919}" for v in self.target])
         kinds = {
@@ -153,7 +171,7 @@ class Edges(unittest.TestCase):
         self.assertEqual(list(garner.read_names(self.folder / "g.npy")), names)
         for arguments, code, words in (
                 ((pattern, out, "--src", "usr"), 1, "has no column 'usr'"), ((self.folder / "no-*.csv", out), 1, "no file fits"),
-                ((pattern, out, "--compress"), 2, "leave out --compress"), ((pattern, self.folder / "g.el"), 2, "ends in .gnr")):
+                ((pattern, out, "--compress"), 2, "leave out --compress"), ((pattern, self.folder / "g.json"), 2, "ends in .gnr")):
             done = run(*arguments)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(words, done.stderr)
@@ -179,7 +197,7 @@ class Edges(unittest.TestCase):
         refused(garner.UsageError, ["ends in .parquet or .npy"], good, names="x.txt", **names)
         refused(garner.KindError, ["edges is 5"], 5)
         with self.assertRaisesRegex(garner.UsageError, "ends in .gnr"):
-            garner.convert(good, self.folder / "bad.json", **names)
+            garner.convert(good, self.folder / "bad.el", **names)
         nulls = self.table().set_column(1, "user", pa.array([None if k == 4321 else int(u) for k, u in enumerate(self.source)]))
         refused(garner.InputError, ["row 987", "'user' is null"], self.write("parquet", nulls, "nulls"), **names)
         refused(garner.IdError, ["row 1: src is -3", "renumber=True"], pa.table({"a": [1, -3], "b": [2, 3]}))
