@@ -43,13 +43,13 @@ std::uint64_t name_table::home(std::uint64_t hash, std::uint64_t slots) {
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(hash << part_bits) * slots >> 64);
 }
 
-std::uint32_t* name_table::find(hashed const& h) {
+name_table::slot* name_table::find(hashed const& h) {
   part& p = parts_[h.hash >> (64 - part_bits)];
   std::uint64_t const n = p.slots.size();
   if (n == 0) return nullptr;
   for (std::uint64_t at = home(h.hash, n);; at = at + 1 == n ? 0 : at + 1) {
     slot& s = p.slots[at];
-    if (s.number == 0 || (s.hash == h.hash && s.check == h.check)) return &s.number;
+    if (s.number == 0 || (s.hash == h.hash && s.check == h.check)) return &s;
   }
 }
 
@@ -75,17 +75,15 @@ void name_table::grow(part& p) {
 std::uint32_t name_table::insert(hashed const& h, char const* name, std::uint64_t bytes) {
   part& p = parts_[h.hash >> (64 - part_bits)];
   if (p.used + 1 > p.slots.size() / 8 * 7) grow(p);
-  std::uint32_t* const number = find(h);
-  if (*number) return *number;
+  slot& s = *find(h);
+  if (s.number) return s.number;
   if (count_ == most_names) fail(errc::input, "{}: more than {} names; node ids end there", source_, most_names);
-  // The number is the last field of its slot.
-  slot* const s = reinterpret_cast<slot*>(reinterpret_cast<char*>(number) - offsetof(slot, number));
-  *s = {h.hash, h.check, static_cast<std::uint32_t>(++count_)};
+  s = {h.hash, h.check, static_cast<std::uint32_t>(++count_)};
   ++p.used;
   waiting_.append(name, bytes);
   waiting_ends_.push_back(bytes_ += bytes);
   if (waiting_.size() >= buffered || waiting_ends_.size() >= buffered / 8) flush();
-  return s->number;
+  return s.number;
 }
 
 void name_table::flush() {
@@ -126,8 +124,8 @@ void name_table::number(name_column const& source, name_column const& target, st
       for (std::uint64_t i = begin; i < std::min(end, begin + ahead); ++i) fetch(i);
       for (std::uint64_t i = begin; i < end; ++i) {
         if (i + ahead < end) fetch(i + ahead);
-        std::uint32_t const* const number = find(rows[i]);
-        to[2 * first + i] = number ? *number : 0;
+        slot const* const s = find(rows[i]);
+        to[2 * first + i] = s ? s->number : 0;
       }
     });
     for (std::uint64_t i = 0; i < n; ++i) {

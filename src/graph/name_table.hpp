@@ -21,7 +21,7 @@ class name_table {
   // Numbers the names of row k of both columns, source first: `to` has two numbers per row.
   void number(name_column const& source, name_column const& target, std::uint64_t* to);
   std::uint64_t count() const { return count_; }
-  // The names from `first` on: appended to `bytes`, and where each ends to `ends`. Errc::io.
+  // The names from `first` on: appended to `bytes`, and where each ends to `ends`. errc::io.
   void read(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes);
 
  private:
@@ -39,7 +39,7 @@ class name_table {
   };
   static constexpr int part_bits = 8;
   static std::uint64_t home(std::uint64_t hash, std::uint64_t slots);
-  std::uint32_t* find(hashed const& h);  // null: its part is empty
+  slot* find(hashed const& h);  // the one that has the name or will; null: its part is empty
   std::uint32_t insert(hashed const& h, char const* name, std::uint64_t bytes);
   void grow(part& p);
   void flush();
