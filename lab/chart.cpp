@@ -49,26 +49,13 @@ double round_up(double value) {
 std::string escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (char const c : text) switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f) out += "\xEF\xBF\xBD";
-        else out += c;
-    }
+  constexpr std::pair<char, std::string_view> named[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+  for (char const c : text) {
+    auto const at = std::find_if(std::begin(named), std::end(named), [&](auto const& n) { return n.first == c; });
+    if (at != std::end(named)) out += at->second;
+    else if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f) out += "\xEF\xBF\xBD";
+    else out += c;
+  }
   return out;
 }
 

@@ -2,7 +2,6 @@
 // and its value on the right, so that nothing overlaps. Colors are classes of the page's style, light and dark. All text is
 // escaped. A chart has a title and a description for screen readers.
 #pragma once
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>

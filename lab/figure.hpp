@@ -60,6 +60,10 @@ struct figure {
   static std::string cell(double value) { return short_number(value); }
   static std::string cell(std::integral auto n) { return std::to_string(n); }
 };
+figure drawn(figure f, auto const&... charts) {  // with these as its charts
+  ((f.charts += draw(charts)), ...);
+  return f;
+}
 std::string title_of(figure const& f);
 std::string html_of(figure const& f, std::string const& setting);
 std::string place_of(file_head const& head);  // "Place cuda:0 (a device's name)"
@@ -77,8 +81,13 @@ std::string key_of(char const* papers, char const* own);  // of the colors
 template <class Row>
 class run_rows {
  protected:
-  explicit run_rows(std::vector<Row> const& rows) : run_rows(rows, [](Row const&) { return true; }) {}
-  run_rows(std::vector<Row> const& rows, bench_graph const& g) : run_rows(rows, [&](Row const& r) { return r.graph == g.name; }) {}
+  explicit run_rows(std::vector<Row> const& rows, std::string const& graph = "") {  // empty: of all
+    for (Row const& r : rows) {
+      if constexpr (requires { r.graph; })
+        if (!graph.empty() && r.graph != graph) continue;
+      (r.skipped.empty() ? rows_ : skipped_).push_back(&r);
+    }
+  }
 
   std::vector<Row const*> of(std::string_view figure) const {
     std::vector<Row const*> all;
@@ -99,13 +108,6 @@ class run_rows {
   }
 
   std::vector<Row const*> rows_, skipped_;
-
- private:
-  template <class Is>
-  run_rows(std::vector<Row> const& rows, Is const& is) {
-    for (Row const& r : rows)
-      if (is(r)) (r.skipped.empty() ? rows_ : skipped_).push_back(&r);
-  }
 };
 
 // A file's part of the page: how it was measured, and those figures that have a chart or numbers.

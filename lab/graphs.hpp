@@ -2,6 +2,8 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,13 +11,30 @@
 #include "core/fail.hpp"
 #include "garner/features.hpp"
 #include "garner/handle.hpp"
+#include "garner/sample.hpp"
 #include "graph/generate.hpp"
 
 namespace garner::lab {
 
-// Calls f(name, graph) for each. `o`: where, kinds, scale, edge_factor and files of a run; `how`: in_edges and the tier of the adjacency.
-template <class Options, class F>
-void each_graph(Options const& o, std::uint64_t seed, open_options how, F const& f) {
+struct measured_graphs {
+  execution_device where;
+  std::vector<generator> kinds{generator::kron};
+  std::vector<std::filesystem::path> files;  // graph files, measured besides or instead of the kinds
+  int scale = 20;
+  std::uint64_t edge_factor = 16;
+  std::string command;  // for the file
+};
+struct measured_training {
+  std::vector<std::int64_t> fanouts{15, 10, 5};
+  std::uint64_t batch = 1024, seed = 1;
+  std::vector<std::string> figures;                                        // empty: all
+  std::string share;                                                       // as specified; for the file
+  std::function<std::vector<std::int64_t>(graph_handle const&)> training;  // positions
+};
+
+// Calls f(name, graph) for each. `how`: in_edges and the tier of the adjacency.
+template <class F>
+void each_graph(measured_graphs const& o, std::uint64_t seed, open_options how, F const& f) {
   for (generator const kind : o.kinds) {
     generate_options made;
     made.kind = kind, made.scale = o.scale, made.edge_factor = o.edge_factor, made.seed = seed;
@@ -23,6 +42,18 @@ void each_graph(Options const& o, std::uint64_t seed, open_options how, F const&
   }
   how.device = o.where, how.weights = false;
   for (auto const& file : o.files) f(file.filename().string(), open_graph(file, how));
+}
+
+// The scores of a graph's rows for a training on `train`, by position.
+inline std::vector<float> scores_of(graph_handle const& g, std::vector<std::int64_t> const& train, execution_device where,
+                                    measured_training const& o, score_kind by, hop_rule rule = hop_rule::last) {
+  score_options s;
+  s.device = where, s.by = by;
+  s.sampling.fanouts.assign(o.fanouts.begin(), o.fanouts.end());
+  s.sampling.rule = rule, s.sampling.batch = o.batch, s.sampling.seed = o.seed;
+  std::vector<std::uint64_t> const ids = g.ids();
+  for (std::int64_t const k : train) s.train.push_back(ids[static_cast<std::size_t>(k)]);
+  return scores(g, s).score;
 }
 
 // Whether a figure is among those of the command line; without any, all are.

@@ -1,7 +1,6 @@
 #include "lab/load.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "cli/command/batch_check.hpp"
@@ -11,7 +10,6 @@
 #include "core/random.hpp"
 #include "garner/features.hpp"
 #include "lab/field.hpp"
-#include "lab/graphs.hpp"
 #include "memory/link.hpp"
 
 namespace garner::lab {
@@ -37,14 +35,7 @@ class ground {
       : o_(o), name_(std::move(name)), g_(std::move(g)), train_(o.training(g_)) {
     std::uint64_t const n = g_.info().vertices;
     table_ = cli::make_rows(n, o.row_bytes, o.where.kind == device_kind::cuda ? o.where.index : -1);
-    score_options s;
-    s.device = o.where;
-    s.by = o.score;
-    s.sampling.fanouts.assign(o.fanouts.begin(), o.fanouts.end());
-    s.sampling.rule = o.rule, s.sampling.batch = o.batch, s.sampling.seed = o.seed;
-    std::vector<std::uint64_t> const ids = g_.ids();
-    for (std::int64_t const k : train_) s.train.push_back(ids[static_cast<std::size_t>(k)]);
-    scores_ = scores(g_, s).score;
+    scores_ = scores_of(g_, train_, o.where, o, o.score, o.rule);
   }
   bench_graph told() const { return {name_, g_.info().vertices, g_.info().edges, train_.size()}; }
   load_row measure(setting const& s) {
@@ -179,9 +170,7 @@ load_file measure_loads(load_bench_options const& o, std::function<void(load_fil
         for (double const kept : {0.0, 0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.5}) add({"kept", load_strategy::window, kept, peers});
       }
   };
-  open_options how;
-  how.edges = tier::host, how.in_edges = true;
-  each_graph(o, o.seed, how, measure);
+  each_graph(o, o.seed, {{}, tier::host, {}, true}, measure);  // far, with in-edges
   return file;
 }
 

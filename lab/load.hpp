@@ -4,35 +4,24 @@
 // are checked against graph and table, and against those of the first setting.
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "garner/sample.hpp"
+#include "lab/graphs.hpp"
 #include "lab/load_file.hpp"
 
 namespace garner::lab {
 
 inline constexpr char const* load_figures[] = {"ways", "window", "share", "kept"};
 
-struct load_bench_options {
-  execution_device where;
-  std::vector<generator> kinds{generator::kron};
-  std::vector<std::filesystem::path> files;
-  int scale = 20;
-  std::uint64_t edge_factor = 16;
-  std::vector<std::int64_t> fanouts{15, 10, 5};
+struct load_bench_options : measured_graphs, measured_training {
   hop_rule rule = hop_rule::last;
-  std::uint64_t batch = 1024, row_bytes = 512, seed = 1;
+  std::uint64_t row_bytes = 512;
   std::uint64_t batches = 96;  // warm-up and timed, per setting; more if a window needs them
   double compute_ms = 0;
   score_kind score = score_kind::degree;
-  std::vector<int> peers;            // devices that hold rows for each other, including `where`. Empty: none
-  std::vector<std::string> figures;  // empty: all
-  std::string share;                 // as specified; for the file
-  std::function<std::vector<std::int64_t>(graph_handle const&)> training;  // positions
-  std::string command;
+  std::vector<int> peers;  // devices that hold rows for each other, including `where`. Empty: none
 };
 
 // Calls `told` with each row once it is measured.

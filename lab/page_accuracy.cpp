@@ -69,9 +69,8 @@ figure accuracy(accuracy_file const& f) {
     }
     all.numbers.rows.push_back(std::move(row));
   }
-  all.charts = draw(c);
   if (both) all.finding = fmt::format("In {} trainings, {} differ by at most one deviation.", both, within);
-  return all;
+  return drawn(std::move(all), c);
 }
 
 figure times(accuracy_file const& f) {
@@ -95,8 +94,7 @@ figure times(accuracy_file const& f) {
     row.push_back(over(t.shards, t.whole)), row.push_back(over(t.whole, t.sampled));
     all.numbers.rows.push_back(std::move(row));
   }
-  all.charts = draw(c);
-  return all;
+  return drawn(std::move(all), c);
 }
 
 }  // namespace

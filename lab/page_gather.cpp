@@ -41,12 +41,11 @@ class gather_pages : run_rows<gather_row> {
       if (r->row_bytes != 1044) continue;
       (r->strategy == "naive" ? naive : r->strategy == "staged" ? staged : r->strategy == "aligned" ? aligned : ignored_) = value(*r);
     }
-    f.charts = draw(c);
     if (naive > 0 && aligned > 0)
       f.finding =
           fmt::format("At 1,044 B \u2018aligned\u2019 {} {} {}, \u2018naive\u2019 {}{}.", timed_ ? "brings" : "sends", number(aligned),
                       unit(), number(naive), staged > 0 ? fmt::format(", \u2018staged\u2019 {}", number(staged)) : "");
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure sizes() const {
@@ -104,10 +103,9 @@ class gather_pages : run_rows<gather_row> {
       }
       f.numbers.rows.push_back(cells({grouped(r->ids), grouped(r->batches) + (repeated ? ", repeated" : ""), r->order}, *r));
     }
-    f.charts = draw(c) + draw(many);
     if (timed_ && one && eight && value(*one) > 0)
       f.finding = fmt::format("Eight mini-batches at once bring {} GB/s, one {}.", number(value(*eight)), number(value(*one)));
-    return f;
+    return drawn(std::move(f), c, many);
   }
 
   figure dense() const {
@@ -149,12 +147,11 @@ class gather_pages : run_rows<gather_row> {
       if (name == "each a read") each = r;
       f.numbers.rows.push_back(cells({r->label, r->order}, *r));
     }
-    f.charts = draw(c);
     // If the choice fetched duplicates too (on the CPU), both differ by noise only. In older files sorted implies once.
     if (timed_ && once && each && (once->duplicates == "once" || (once->duplicates.empty() && once->order == "sorted")))
       f.finding = fmt::format("Rows of {} B that are each requested twice: {} GB/s, {} where each position is a read.",
                               grouped(once->row_bytes), number(value(*once)), number(value(*each)));
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure share() const {
@@ -174,10 +171,9 @@ class gather_pages : run_rows<gather_row> {
       if (value(*r) >= 0.95 * most) enough.try_emplace(name, r->multiprocessors);
     }
     for (curve& l : c.curves) std::sort(l.points.begin(), l.points.end());
-    f.charts = draw(c);
     for (auto const& [name, sms] : enough) f.finding += fmt::format("{}{} with {}", f.finding.empty() ? "" : ", ", sms, name);
     if (!f.finding.empty()) f.finding = "Multiprocessors that reach 95 % of the best: " + f.finding + ".";
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure others() const {
@@ -185,23 +181,16 @@ class gather_pages : run_rows<gather_row> {
     f.numbers.head = head({"<what"});
     bar_chart c = chart("Rows converted to f32, bytes delivered"), near = chart("Rows in the memory of devices"),
               host = chart("On the CPU, versus one memcpy per row of the same ids");
-    for (gather_row const* r : of("convert")) {
-      auto const [group, name] = parted(r->label, r->label.find(", "));
-      add(c, group, name, *r, false);
-      f.numbers.rows.push_back(cells({r->label}, *r));
-    }
-    for (gather_row const* r : of("near")) {
-      auto const [row, where] = parted(r->label, r->label.find(", "));
-      add(near, row == where ? "" : where, row_text(*r), *r, false);
-      f.numbers.rows.push_back(cells({r->label}, *r));
-    }
-    for (gather_row const* r : of("copies")) {
-      bool const own = r->strategy != "copies";
-      add(host, row_text(*r), own ? "gathered" : "one memcpy per row", *r, own);
-      f.numbers.rows.push_back(cells({r->label}, *r));
-    }
-    f.charts = draw(c) + draw(near) + draw(host);
-    return f;
+    for (char const* const figure : {"convert", "near", "copies"})
+      for (gather_row const* r : of(figure)) {
+        auto const [what, name] = parted(r->label, r->label.find(", "));
+        bool const own = r->strategy != "copies";
+        if (figure == std::string("convert")) add(c, what, name, *r, false);
+        else if (figure == std::string("near")) add(near, what == name ? "" : name, row_text(*r), *r, false);
+        else add(host, row_text(*r), own ? "gathered" : "one memcpy per row", *r, own);
+        f.numbers.rows.push_back(cells({r->label}, *r));
+      }
+    return drawn(std::move(f), c, near, host);
   }
 
   figure beside() const {

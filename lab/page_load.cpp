@@ -16,7 +16,7 @@ std::string devices_text(load_row const& r) { return r.devices == 1 ? "one devic
 // One graph of a run.
 class load_pages : run_rows<load_row> {
  public:
-  load_pages(load_file const& f, bench_graph const& g) : run_rows(f.rows, g), f_(f), g_(g) {
+  load_pages(load_file const& f, bench_graph const& g) : run_rows(f.rows, g.name), f_(f), g_(g) {
     timed_ = std::any_of(rows_.begin(), rows_.end(), [](load_row const* r) { return r->ms.has_value(); });
   }
 
@@ -39,9 +39,8 @@ class load_pages : run_rows<load_row> {
         finding += fmt::format("{}{} times as long as near with {} of the rows kept", finding.empty() ? "" : ", ", short_number(quotient),
                                r->kept == 0 ? "none" : percent(r->kept));
     }
-    f.charts = draw(c);
     if (!finding.empty()) f.finding = "Far mini-batches in windows take " + finding + ".";
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure stages() const {
@@ -94,8 +93,7 @@ class load_pages : run_rows<load_row> {
       }
       f.row(r->figure, percent(r->kept), r->strategy, r->devices, r->window, parts[0], parts[1], parts[2], parts[3]);
     }
-    f.charts = draw(c);
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure windows() const {
@@ -182,8 +180,7 @@ class load_pages : run_rows<load_row> {
         f.finding = fmt::format("With a quarter of the rows kept {} of it is left.", percent(*v / first));
     }
     std::erase_if(c.curves, [](curve const& k) { return k.points.size() < 2; });
-    f.charts = draw(c);
-    return f;
+    return drawn(std::move(f), c);
   }
 
   load_file const& f_;

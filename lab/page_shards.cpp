@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/median.hpp"
 #include "lab/chart.hpp"
 #include "lab/figure.hpp"
 #include "lab/page.hpp"
@@ -66,14 +67,13 @@ class shard_pages {
             crossed(*r), r->managed ? "-" : megabytes(r->most_bytes), one_link(*r), r->prepare_ms);
     }
     if (rows_.empty()) return f;
-    f.charts = draw(c);
     shard_row const* best = nullptr;
     for (shard_row const* r : rows_)
       if (r->how.shards > 1 && (!best || r->ms < best->ms)) best = r;
     if (best && best->against_one)
       f.finding = fmt::format("The quickest of {} shards is {}: {} times as long as one place.", f_.shards, name_of(*best),
                               short_number(*best->against_one));
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure bytes() const {
@@ -92,8 +92,7 @@ class shard_pages {
       c.add("", name_of(*r), mb, r->how.strategy == shard_strategy::bulk);
       f.row(name_of(*r), megabytes(r->bytes));
     }
-    f.charts = draw(c);
-    return f;
+    return drawn(std::move(f), c);
   }
 
   // Bytes that each shard reads of each other, by strategy.
@@ -123,11 +122,10 @@ class shard_pages {
         for (shard_row const* r : strategies) row.push_back(megabytes(r->links[k][of]));
         f.numbers.rows.push_back(std::move(row));
       }
-    f.charts = draw(c);
     if (sum > 0 && n > 1)
       f.finding = fmt::format("By {} the fullest link carries {} times the mean of all.", strategies[0]->strategy(),
                               short_number(fullest * static_cast<double>(n * (n - 1)) / sum));
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure search() const {
@@ -143,8 +141,7 @@ class shard_pages {
       }
       if (!r->steps.empty()) f.finding = fmt::format("After {} measurements it says {}.", r->steps.size(), shape_text(r->how.tuning));
     }
-    f.charts = draw(c);
-    return f;
+    return drawn(std::move(f), c);
   }
 
   // Figure 8: the whole forward pass, and its aggregations alone, the only part in which the strategies differ.
@@ -181,8 +178,7 @@ class shard_pages {
     if (!f_.no_uvm.empty()) f.said += " UVM is left out: " + f_.no_uvm + ".";
     if (!f.finding.empty()) f.finding += '.';
     if (!over_uvm.empty()) f.finding += over_uvm + " (the paper: 3.16 and 4.15 on average, eight A100).";
-    f.charts = draw(c);
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure ablation() const {
@@ -208,8 +204,7 @@ class shard_pages {
         f.finding += fmt::format("{}{}: {} times as long", f.finding.empty() ? "" : "; ", name, short_number(*r->against_one));
     }
     if (!f.finding.empty()) f.finding += '.';
-    f.charts = draw(c);
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure sweep() const {
@@ -236,7 +231,6 @@ class shard_pages {
       if (s.ps == ps) put(by_wpb, s.dist, s.wpb, r->ms);
     }
     thin(by_ps.x_ticks), thin(by_wpb.x_ticks);
-    f.charts = draw(by_ps) + draw(by_wpb);
     f.finding = fmt::format("The fastest is {}: {} ms.", shape_text(best->how.tuning), short_number(best->ms));
     for (shard_row const* r : rows_)
       if (!r->steps.empty())
@@ -244,7 +238,7 @@ class shard_pages {
     if (best->floor_ms) f.finding += fmt::format(" Its floor is {} % of that.", percent_of(best->floor_ms, best->ms));
     if (one) f.finding += fmt::format(" One place takes {} ms.", short_number(one->ms));
     f.said = fmt::format("First one warp a block, then partitions of {}.", ps);
-    return f;
+    return drawn(std::move(f), by_ps, by_wpb);
   }
 
  private:
@@ -296,14 +290,7 @@ figure times_of_graphs(shards_file const& f) {
               of_paper(&paper_times::mgg));
     }
   }
-  all.charts = draw(c);
-  return all;
-}
-
-double mean(std::vector<double> const& values) {
-  double sum = 0;
-  for (double const v : values) sum += v;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+  return drawn(std::move(all), c);
 }
 
 // Figure 8 over all graphs: speedup of the models by mgg over managed memory, next to the paper's means.
@@ -335,8 +322,7 @@ figure models_of_graphs(shards_file const& f) {
                                short_number(mean(ratios)), short_number(m.paper));
   }
   if (!all.finding.empty()) all.finding += '.';
-  all.charts = draw(c);
-  return all;
+  return drawn(std::move(all), c);
 }
 
 // Figure 9 over all graphs.
@@ -367,8 +353,7 @@ figure ablations_of_graphs(shards_file const& f) {
     if (l.paper) all.finding += fmt::format(" (the paper, on four GPUs: {})", short_number(*l.paper));
   }
   if (!all.finding.empty()) all.finding += '.';
-  all.charts = draw(c);
-  return all;
+  return drawn(std::move(all), c);
 }
 
 }  // namespace

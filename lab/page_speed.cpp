@@ -33,9 +33,8 @@ figure traversal_pages::over_uvm() const {
         return base && ms ? std::optional(*base / *ms) : std::nullopt;
       },
       [&](job_row const& j, double gain) { f.row(j.graph, j.label, ms_of(j), ms_of(*find(j.graph, "bfs", "uvm")), gain); });
-  f.charts = draw(c);
   f.finding = found.text("Speed in multiples of UVM's");
-  return f;
+  return drawn(std::move(f), c);
 }
 
 figure traversal_pages::amplification() const {
@@ -51,9 +50,8 @@ figure traversal_pages::amplification() const {
         return bytes && j.data_bytes ? std::optional(*bytes / static_cast<double>(j.data_bytes)) : std::nullopt;
       },
       [&](job_row const& j, double a) { f.row(j.graph, j.label, a, j.link->bytes_useful ? short_number(j.link->overfetch()) : "-"); });
-  f.charts = draw(c);
   f.finding = found.text("Bytes in multiples of the edge list");
-  return f;
+  return drawn(std::move(f), c);
 }
 
 figure traversal_pages::jobs_over_uvm() const {
@@ -84,12 +82,11 @@ figure traversal_pages::jobs_over_uvm() const {
       }
       f.numbers.rows.push_back(std::move(cells));
     }
-  f.charts = draw(c);
   if (!aligned_gains.empty())
     f.finding =
         fmt::format("\u2018aligned\u2019 is {} times as fast as UVM (geometric mean){}.", short_number(geometric_mean(aligned_gains)),
                     own_gains.empty() ? "" : fmt::format(", Garner's own way {} times", short_number(geometric_mean(own_gains))));
-  return f;
+  return drawn(std::move(f), c);
 }
 
 figure traversal_pages::id_width() const {

@@ -50,9 +50,8 @@ class storage_pages : run_rows<storage_row> {
       add_stages(f, c, *r, of_paper(like(r->graph)).training_of_mmap);
       most = std::max(most, over(rows_ms(*r), r->ms));
     }
-    f.charts = draw(c);
     if (most > 0) f.finding = fmt::format("Rows take up to {} of a mini-batch.", percent(most));
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure sampling() const {
@@ -64,8 +63,7 @@ class storage_pages : run_rows<storage_row> {
       c.add(r->graph, r->strategy, r->sample_ms, r->strategy == "device");
       f.row(r->graph, r->strategy, r->sample_ms);
     }
-    f.charts = draw(c);
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure cold() const {
@@ -122,13 +120,12 @@ class storage_pages : run_rows<storage_row> {
     for (curve* const k : {&bam, &possible})
       if (k->points.size() > 1) c.curves.push_back(std::move(*k));
     thin(c.x_ticks);
-    f.charts = draw(c);
     storage_row const *gids = find("window", "GIDS", 8), *own = find("window", "Garner", 8);
     if (clock && gids && own && clock->hits > 0)
       f.finding =
           fmt::format("In the same bytes, window 8: GIDS has {} times the hits of BaM's clock, Garner {} times, {} of what is possible.",
                       short_number(gids->hits / clock->hits), short_number(own->hits / clock->hits), of_possible(*own));
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure policies() const {
@@ -149,10 +146,9 @@ class storage_pages : run_rows<storage_row> {
       if (r->strategy == "pinned, 40 %") pinned = r;
       if (r->strategy == "GIDS") gids = r;
     }
-    f.charts = draw(c);
     if (pinned && gids && over(pinned->ms, gids->ms) > 0)
       f.finding = fmt::format("A window of 8 takes {} of the time of the pinned cache.", times(over(gids->ms, pinned->ms)));
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure breakdown(char const* number, bool heterogeneous) const {
@@ -167,9 +163,8 @@ class storage_pages : run_rows<storage_row> {
       storage_row const *gids = stage(g.name, "GIDS", 1), *own = stage(g.name, "Garner", 1);
       if (gids && own) found += fmt::format("{}{} of GIDS' time {}", found.empty() ? "" : ", ", percent(over(own->ms, gids->ms)), g.name);
     }
-    f.charts = draw(c);
     if (!found.empty()) f.finding = "Garner takes " + found + ".";
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure speedups() const {
@@ -187,8 +182,7 @@ class storage_pages : run_rows<storage_row> {
           {"GIDS, rows", {rows}, times(rows)}, {"GIDS, all", {by_gids}, times(by_gids)}, {"Garner, all", {by_own}, times(by_own), true}};
       f.row(g.name, times(rows), times(said.faster_rows), times(sample), times(said.faster_sampling), times(by_gids), times(by_own));
     }
-    f.charts = draw(c);
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure drives() const {
@@ -212,11 +206,9 @@ class storage_pages : run_rows<storage_row> {
       if (curve* const l = alone.of(name)) l->points.emplace_back(static_cast<double>(r->drives), gbs);
     }
     std::erase_if(alone.curves, [](curve const& k) { return k.points.size() < 2; });
-    f.charts = draw(c);
-    f.charts += draw(alone);
     if (double const quotient = four_of_one(); quotient > 0)
       f.finding = fmt::format("Four drives of 324 us bring Garner's rows {} as fast as one.", times(quotient));
-    return f;
+    return drawn(std::move(f), c, alone);
   }
 
   figure memory() const {
@@ -228,11 +220,10 @@ class storage_pages : run_rows<storage_row> {
       add_stages(f, c, *r);
       (r->strategy == "GIDS" ? gids : r->strategy == "Garner" ? own : base) = r;
     }
-    f.charts = draw(c);
     if (base && gids && own)
       f.finding = fmt::format("GIDS' rows take {} of the time of those in host memory; all of Garner {} of all.",
                               times(over(rows_ms(*gids), rows_ms(*base))), times(over(own->ms, base->ms)));
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure four() const {
@@ -240,8 +231,7 @@ class storage_pages : run_rows<storage_row> {
     bar_chart c = stacked(f, true);
     for (storage_row const* r : of("stages"))
       if (r->drives == 4) add_stages(f, c, *r, r->strategy == "GIDS" ? of_paper(like(r->graph)).training_of_gids : 0);
-    f.charts = draw(c);
-    return f;
+    return drawn(std::move(f), c);
   }
 
   // The targets.

@@ -70,12 +70,11 @@ figure hit_rates(tiering_run const& r, tiering_graph const& g) {
     f.numbers.rows.push_back(std::move(row));
     if (is_score(s) && (!best || r.of_oracle(t, s) > r.of_oracle(t, *best))) best = &s;
   }
-  f.charts = draw(c);
   if (best)
     f.finding = fmt::format("With 10 % of the rows kept {} answers {} of the accesses, {} of what the oracle does.",
                             label_of(r, best->score), hits_with(r, *best, 0.1), percent(r.of_oracle(t, *best))) +
                 " " + ceiling_text(r, t);
-  return f;
+  return drawn(std::move(f), c);
 }
 
 figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
@@ -95,9 +94,8 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
       if (k.score == s.score) iterations = std::to_string(k.iterations), ms = short_number(k.ms);
     f.row(label_of(r, s.score), share, iterations, ms);
   }
-  f.charts = draw(c);
   f.finding = ceiling_text(r, t);
-  return f;
+  return drawn(std::move(f), c);
 }
 
 figure deeper(tiering_run const& r, tiering_graph const& g) {
@@ -150,13 +148,12 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
       if (m.ms) took.points.emplace_back(100 * m.kept, *m.ms);
     if (took.points.size() > 1) times.curves.push_back(std::move(took));
   }
-  f.charts = draw(c) + draw(times);
   if (!t.no_gathers.empty()) f.key = fmt::format("<p>No gathers: {}.</p>\n", escaped(t.no_gathers));
   if (tier_curve const* const best = t.find("expected"))
     f.finding =
         fmt::format("With {} of the rows kept by expected accesses {} fewer bytes cross the link{}.", percent(0.1),
                     hits_with(r, *best, 0.1), t.gathered && r.place != "host" && r.place != "cpu" ? "" : " (counted from the trace)");
-  return f;
+  return drawn(std::move(f), c, times);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ void add_stages(figure& f, bar_chart& c, std::string const& name, train_times co
 // One graph of a run.
 class train_pages : run_rows<train_row> {
  public:
-  train_pages(train_file const& f, bench_graph const& g) : run_rows(f.rows, g), name_(g.name) {
+  train_pages(train_file const& f, bench_graph const& g) : run_rows(f.rows, g.name), name_(g.name) {
     timed_ = std::any_of(rows_.begin(), rows_.end(), [](train_row const* r) { return r->times.ms.has_value(); });
     unit_ = timed_ ? "ms per epoch" : "MB over the link per epoch";
   }
@@ -47,13 +47,12 @@ class train_pages : run_rows<train_row> {
         finding += fmt::format("{}{} times as long as near with {} of the rows kept", finding.empty() ? "" : ", ", short_number(q),
                                r->kept == 0 ? "none" : percent(r->kept));
     }
-    f.charts = draw(c);
     train_row const *zero = find("ways", "zero_copy", 0), *staged = find("ways", "staged", 0);
     double const faster = zero && staged ? quotient(staged->times.ms, zero->times.ms) : 0;
     if (!finding.empty()) f.finding = "An epoch with remote rows in prefetch windows takes " + finding + ".";
     if (faster > 0)
       f.finding += fmt::format("{}Staged takes {} times as long as zero_copy.", finding.empty() ? "" : " ", short_number(faster));
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure stages() const {
@@ -61,13 +60,12 @@ class train_pages : run_rows<train_row> {
     bar_chart c = stages_chart(f, "<what", "ms per epoch");
     for (train_row const* r : of("ways"))
       add_stages(f, c, r->near() ? "near" : fmt::format("{}, {} kept", r->strategy, r->kept == 0 ? "none" : percent(r->kept)), r->times);
-    f.charts = draw(c);
     train_row const* const far = find("ways", "window", 0);
     if (far && far->times.ms && far->times.stages() && *far->times.stages() > 0)
       f.finding = fmt::format("In windows with nothing kept {} of the {} ms of stages overlap; the model is {} of the epoch.",
                               percent(std::max(0.0, 1 - *far->times.ms / *far->times.stages())), short_number(*far->times.stages()),
                               percent(quotient(far->times.model_ms, far->times.ms)));
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure widths() const {
@@ -85,12 +83,11 @@ class train_pages : run_rows<train_row> {
             r->rows.remote_bytes / 1e6);
       if (r->strategy == "window" && gain > 0) gains.emplace_back(r->width, gain);
     }
-    f.charts = draw(c);
     if (gains.size() > 1)
       f.finding =
           fmt::format("Windows are {} times as fast as staged with rows of {} floats, {} times with {}.",
                       short_number(gains.front().second), gains.front().first, short_number(gains.back().second), gains.back().first);
-    return f;
+    return drawn(std::move(f), c);
   }
 
   figure placement() const {
@@ -189,12 +186,11 @@ figure losses(std::vector<train_course> const& courses) {
   }
   c.x_ticks.assign(ticks.begin(), ticks.end());
   thin(c.x_ticks);
-  f.charts = draw(c);
   for (curve const& l : c.curves)
     f.finding += fmt::format("{}{}: from {} to {}", f.finding.empty() ? "Loss of " : "; ", l.name, short_number(l.points.front().second),
                              short_number(l.points.back().second));
   if (!f.finding.empty()) f.finding += ".";
-  return f;
+  return drawn(std::move(f), c);
 }
 figure accuracies(std::vector<train_course> const& courses) {
   figure f("", "accuracy by epoch", "Exact: of all neighbors, without a draw.");
@@ -218,8 +214,7 @@ figure accuracies(std::vector<train_course> const& courses) {
   if (!f.finding.empty()) f.finding += ".";
   c.x_ticks.assign(ticks.begin(), ticks.end());
   thin(c.x_ticks);
-  f.charts = draw(c);
-  return f;
+  return drawn(std::move(f), c);
 }
 // Trainable rows: a step on local and on remote rows, by optimizer.
 figure learned_rows(std::vector<trainable_row> const& rows) {
@@ -249,8 +244,7 @@ figure learned_rows(std::vector<trainable_row> const& rows) {
                                percent(*r.of_floor()));
   }
   if (!f.finding.empty()) f.finding += ".";
-  f.charts = draw(c);
-  return f;
+  return drawn(std::move(f), c);
 }
 // The mean of the epochs after the first.
 figure course_stages(std::vector<train_course> const& courses) {
@@ -259,15 +253,10 @@ figure course_stages(std::vector<train_course> const& courses) {
   for (train_course const& k : courses) {
     train_times mean;
     std::uint64_t const from = k.epochs.size() > 1 ? 1 : 0;
-    for (auto const which : {&train_times::ms, &train_times::sample_ms, &train_times::fetch_ms, &train_times::gather_ms,
-                             &train_times::model_ms, &train_times::caller_waited_ms, &train_times::loader_waited_ms})
-      for (std::uint64_t e = from; e < k.epochs.size(); ++e)
-        if (auto const x = k.epochs[e].times.*which)
-          mean.*which = (mean.*which).value_or(0) + *x / static_cast<double>(k.epochs.size() - from);
+    for (std::uint64_t e = from; e < k.epochs.size(); ++e) mean.add(k.epochs[e].times, static_cast<double>(k.epochs.size() - from));
     add_stages(f, c, k.name, mean);
   }
-  f.charts = draw(c);
-  return f;
+  return drawn(std::move(f), c);
 }
 
 }  // namespace

@@ -35,7 +35,6 @@ figure traversal_pages::patterns() const {
   }
   if (!c.parts.empty()) f.title += ": the requests (simulated)";
   c.unit = c.parts.empty() ? "GB/s" : "share of the requests; behind: how many";
-  f.charts = draw(c);
   auto const best = std::max_element(seen.begin(), seen.end(), [](auto const& a, auto const& b) { return a.second < b.second; });
   auto const worst = std::min_element(seen.begin(), seen.end(), [](auto const& a, auto const& b) { return a.second < b.second; });
   if (seen.size() > 1)
@@ -44,7 +43,7 @@ figure traversal_pages::patterns() const {
                     short_number(best->second / worst->second), worst->first, crosses_ ? "" : " (host memory by host threads: no link)");
   else if (!c.parts.empty())
     f.finding = "Strided reads request single sectors, aligned ones whole lines, and a line that is missed by 32 B costs two requests.";
-  return f;
+  return drawn(std::move(f), c);
 }
 
 figure traversal_pages::request_sizes() const {
@@ -75,11 +74,10 @@ figure traversal_pages::request_sizes() const {
     }
     if (merged && aligned) whole_aligned.add(g.name, percent(*aligned)), whole_merged.add(g.name, percent(*merged));
   }
-  f.charts = draw(c);
   if (!whole_aligned.empty())
     f.finding = fmt::format("Share of whole lines among requests: {} {}; {} {}.", quoted("aligned"), whole_aligned.named(),
                             quoted("merged"), whole_merged.values());
-  return f;
+  return drawn(std::move(f), c);
 }
 
 figure traversal_pages::degrees() const {
@@ -128,10 +126,9 @@ figure traversal_pages::request_counts() const {
       merging.add(g.name, percent(1 - count(*merged) / count(*strided))),
           aligning.add(g.name, percent(1 - count(*aligned) / count(*merged)));
   }
-  f.charts = draw(c);
   if (!merging.empty())
     f.finding = fmt::format("Requests saved by merging: {}; by aligning, of the rest: {}.", merging.named(), aligning.values());
-  return f;
+  return drawn(std::move(f), c);
 }
 
 figure traversal_pages::bandwidth() const {
@@ -150,11 +147,10 @@ figure traversal_pages::bandwidth() const {
         if (j.strategy == "aligned" && link && link->zero_copy_gbs > 0) parts.add(j.graph, percent(rate / link->zero_copy_gbs));
       },
       " GB/s");
-  f.charts = draw(c);
   if (!found.aligned.empty())
     f.finding = fmt::format("{} moves {}{}.", quoted("aligned"), found.aligned.named(),
                             parts.empty() ? "" : ": " + parts.values() + " of what the link gives to aligned reads");
-  return f;
+  return drawn(std::move(f), c);
 }
 
 figure traversal_pages::not_measured() const {

@@ -22,19 +22,16 @@ struct by_graph {
   std::vector<std::pair<std::string, std::string>> all;  // graph, value
   void add(std::string const& graph, std::string value) { all.emplace_back(graph, std::move(value)); }
   bool empty() const { return all.empty(); }
-  std::string named() const {  // "3 on a, 4 on b and 5 on c"
-    std::string text;
-    for (std::size_t i = 0; i < all.size(); ++i) text += between(i) + all[i].second + " on " + all[i].first;
-    return text;
-  }
-  std::string values() const {  // "3, 4 and 5"
-    std::string text;
-    for (std::size_t i = 0; i < all.size(); ++i) text += between(i) + all[i].second;
-    return text;
-  }
+  std::string named() const { return list(true); }    // "3 on a, 4 on b and 5 on c"
+  std::string values() const { return list(false); }  // "3, 4 and 5"
 
  private:
-  std::string between(std::size_t i) const { return i == 0 ? "" : i + 1 == all.size() ? " and " : ", "; }
+  std::string list(bool named) const {
+    std::string text;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      text += (i == 0 ? "" : i + 1 == all.size() ? " and " : ", ") + all[i].second + (named ? " on " + all[i].first : "");
+    return text;
+  }
 };
 // What the aligned strategy and Garner's own have on each graph.
 struct of_ways {

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/fail.hpp"
 #include "lab/field.hpp"

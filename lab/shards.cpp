@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "core/device.hpp"

@@ -8,7 +8,6 @@
 #pragma once
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 

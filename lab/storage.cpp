@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <numeric>
 
 #include "cli/command/batch_check.hpp"
@@ -19,8 +18,6 @@
 #include "garner/features.hpp"
 #include "garner/load.hpp"
 #include "garner/subgraph.hpp"
-#include "graph/generate.hpp"
-#include "lab/graphs.hpp"
 #include "lab/now.hpp"
 #include "lab/storage_replay.hpp"
 #include "load/loader_access.hpp"

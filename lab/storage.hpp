@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "garner/handle.hpp"
 #include "garner/sample.hpp"
+#include "lab/graphs.hpp"
 #include "lab/storage_file.hpp"
 
 namespace garner::lab {
@@ -19,20 +19,16 @@ namespace garner::lab {
 // stages: 3, 12, 13, 14, 17; sampling: 8; cold: 9; window: 10; policies: 11; drives: 15; memory: 16.
 inline constexpr char const* storage_figures[] = {"stages", "sampling", "cold", "window", "policies", "drives", "memory"};
 
-struct storage_bench_options {
+struct storage_bench_options : measured_training {
+  storage_bench_options() { fanouts = {10, 5, 5}, batch = 4096; }
   execution_device where;
   int scale = 16;  // of the graph like IGB-Full; the others in proportion
   generator kind = generator::kron;
-  std::vector<std::int64_t> fanouts{10, 5, 5};
-  std::uint64_t batch = 4096, seed = 1;
   std::uint64_t batches = 40, warm = 10;  // per setting; `warm` of them precede the timed ones
   double cache_batches = 5;               // the cache holds the rows of this many
   double compute_ms = 0;                  // emulates a model
   std::optional<double> link_gbs;         // shared by the drives; unset: measured on a device, else the paper's 24
   std::vector<std::string> folders;       // real drives: a table is created there, and removed after the run
-  std::vector<std::string> figures;       // empty: all
-  std::string share;                      // as specified; for the file
-  std::function<std::vector<std::int64_t>(graph_handle const&)> training;  // positions
   std::string command;
 };
 

@@ -4,22 +4,18 @@
 // Invariant: all scores of a graph use the same graph, training set and trace.
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "garner/sample.hpp"
+#include "lab/graphs.hpp"
 #include "lab/tiering_file.hpp"
 
 namespace garner::lab {
 
-struct tiering_options {
-  execution_device where;
-  std::vector<generator> kinds{generator::kron, generator::web};
-  std::vector<std::filesystem::path> files;
-  int scale = 20;
-  std::uint64_t edge_factor = 16;
+struct tiering_options : measured_graphs {
+  tiering_options() { kinds.push_back(generator::web); }
   sample_options sampling;  // its seed is also that of graphs and training sets
   std::uint64_t epochs = 1, row_bytes = 512;
   std::uint64_t deeper_epochs = 1;          // for the depths of figure 4.10
@@ -29,7 +25,6 @@ struct tiering_options {
   std::vector<std::uint64_t> presample{8};  // epochs that `sampled` counts, one curve each; 1 at the depths of 4.10
   std::string train;                        // as specified; for the file
   std::function<vertex_set(graph_handle const&)> training;
-  std::string command;
 };
 
 // Calls `told` with each finished graph.

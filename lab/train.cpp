@@ -1,18 +1,22 @@
 #include "lab/train.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <optional>
 
 #include "cli/command/made_rows.hpp"
+#include "core/executor.hpp"
 #include "core/fail.hpp"
 #include "core/median.hpp"
+#include "core/progress.hpp"
 #include "core/random.hpp"
-#include "lab/graphs.hpp"
-#include "lab/trainable.hpp"
+#include "garner/embedding.hpp"
+#include "lab/now.hpp"
+#include "memory/buffer.hpp"
 #include "memory/link.hpp"
+#include "traverse/job.hpp"
 
 namespace garner::lab {
 
@@ -28,9 +32,6 @@ train_rows rows_of(load_report const& l, execution_device where) {
   bool const host = where.kind == device_kind::cpu;
   return {count(tier::device) + (host ? count(tier::host) : 0), count(tier::peer), host ? 0 : count(tier::host),
           static_cast<double>(l.remote_bytes)};
-}
-void add(std::optional<double>& to, std::optional<double> what, double part) {
-  if (what) to = to.value_or(0) + *what * part;
 }
 
 struct train_setting {
@@ -97,10 +98,7 @@ class train_ground {
       row.loss = e.loss, row.batches = e.steps;
       if (k + timed < o_.epochs) continue;
       if (o_.where.kind != device_kind::simulated) {
-        train_times const one = times_of(e);
-        add(row.times.ms, one.ms, part), add(row.times.sample_ms, one.sample_ms, part), add(row.times.fetch_ms, one.fetch_ms, part);
-        add(row.times.gather_ms, one.gather_ms, part), add(row.times.model_ms, one.model_ms, part);
-        add(row.times.caller_waited_ms, one.caller_waited_ms, part), add(row.times.loader_waited_ms, one.loader_waited_ms, part);
+        row.times.add(times_of(e), static_cast<double>(timed));
         ms.push_back(e.ms);
       }
       train_rows const r = rows_of(e.load, o_.where);
@@ -116,15 +114,7 @@ class train_ground {
   std::vector<float> const& scores_of(score_kind by) {
     auto const at = scores_.find(by);
     if (at != scores_.end()) return at->second;
-    score_options s;
-    s.device = o_.where;
-    s.by = by;
-    s.sampling.fanouts.clear();
-    for (std::int64_t const k : o_.fanouts) s.sampling.fanouts.push_back(static_cast<std::uint32_t>(k));
-    s.sampling.rule = hop_rule::last, s.sampling.batch = o_.batch, s.sampling.seed = o_.seed;
-    std::vector<std::uint64_t> const ids = g_.ids();
-    for (std::int64_t const k : train_) s.train.push_back(ids[static_cast<std::size_t>(k)]);
-    return scores_[by] = scores(g_, s).score;
+    return scores_[by] = lab::scores_of(g_, train_, o_.where, o_, by);
   }
 
   train_bench_options const& o_;
@@ -137,6 +127,169 @@ class train_ground {
   std::map<score_kind, std::vector<float>> scores_;
   cli::same_parameters same_;  // of this width
 };
+
+// Trainable rows: a step on a number of distinct rows, gathered, updated and written back, in local and remote memory, by each optimizer.
+// Invariant: all settings of an optimizer use the same table, ids and gradients. Before a setting is timed, its first step is compared with
+// the optimizer's plain arithmetic in double, and with rows that must not change; afterwards the rows are compared with those of the
+// optimizer's first setting, bit for bit.
+struct trainable_options {
+  execution_device where;
+  std::uint64_t rows = 0, width = 128, step_rows = 300'000;  // of the table; distinct rows per step, at most all
+  std::uint64_t steps = 16, seed = 1;                        // timed
+};
+
+constexpr std::uint64_t sets = 4, warm = 2, looked_at = 64;  // of ids, used in rotation; warm-up steps; checked rows
+constexpr double rate = 0.01;
+
+// Distinct random rows, unordered.
+std::vector<std::int64_t> drawn_ids(std::uint64_t rows, std::uint64_t count, std::uint64_t seed, std::uint64_t set) {
+  std::vector<std::int64_t> ids;
+  std::vector<bool> taken(rows);
+  for (std::uint64_t i = 0; ids.size() < count; ++i) {
+    std::uint64_t const id = upper_product(random_bits(seed, set, i), rows);
+    if (taken[id]) continue;
+    taken[id] = true;
+    ids.push_back(static_cast<std::int64_t>(id));
+  }
+  return ids;
+}
+float gradient_of(std::uint64_t seed, std::uint64_t i) { return unit_float(random_bits(seed, 99, i)) - 0.5f; }
+
+// The first step of one number, from the papers.
+double stepped(row_optimizer how, double w, double g) {
+  if (how == row_optimizer::sgd) return w - rate * g;
+  double const added = how == row_optimizer::adagrad ? 1e-10 : 1e-8 / std::sqrt(1 - 0.999);  // adam: both moments are bias-corrected
+  return w - rate * g / (std::abs(g) + added);
+}
+
+class bench_of_steps {
+ public:
+  explicit bench_of_steps(trainable_options const& o) : o_(o), x_(o.where), n_(std::min(o.step_rows, o.rows)) {
+    std::vector<float> gradients(n_ * o.width);
+    for (std::uint64_t i = 0; i < gradients.size(); ++i) gradients[i] = gradient_of(o.seed, i);
+    gradients_ = to_device(x_, gradients, "gradients");
+    for (std::uint64_t k = 0; k < sets; ++k) {
+      ids_.push_back(drawn_ids(o.rows, n_, o.seed, k));
+      near_ids_.push_back(to_device(x_, ids_.back(), "ids of a step"));
+    }
+    out_ = buffer<float>(x_.near(), n_ * o.width, x_.device(), "rows of a step");
+    // As many rows outside all sets, if there are some.
+    std::vector<bool> asked(o.rows);
+    for (auto const& set : ids_)
+      for (std::int64_t const id : set) asked[static_cast<std::size_t>(id)] = true;
+    for (std::uint64_t id = 0; id < o.rows && others_.size() < looked_at; ++id)
+      if (!asked[id]) others_.push_back(static_cast<std::int64_t>(id));
+    first_.assign(ids_[0].begin(), ids_[0].begin() + static_cast<std::ptrdiff_t>(std::min(looked_at, n_)));
+  }
+
+  trainable_row measure(row_optimizer how, double kept) {
+    trainable_row row;
+    row.optimizer = to_string(how);
+    row.rows = o_.rows, row.width = o_.width, row.step_rows = n_, row.kept = kept;
+    embedding_options e;
+    e.device = o_.where, e.optimizer = how, e.seed = o_.seed, e.init_scale = 0.1, e.feature_cache = 0;
+    unless_too_large(row, [&] {
+      row.record_bytes = embedding(1, o_.width, e).record_bytes();
+      e.feature_cache = static_cast<std::uint64_t>(std::llround(kept * static_cast<double>(o_.rows))) * row.record_bytes;
+      embedding table(o_.rows, o_.width, e);
+      run(table, row);
+    });
+    return row;
+  }
+
+ private:
+  void gather(embedding& table, std::uint64_t k) {
+    table.gather(std::span<std::int64_t const>(near_ids_[k % sets].data(), n_), row_output(out_.data(), out_.bytes()));
+  }
+  update_run update(embedding& table, std::uint64_t k) {
+    sparse_step s;
+    s.learning_rate = rate;
+    return table.update(std::span<std::int64_t const>(near_ids_[k % sets].data(), n_), {gradients_.data(), gradients_.size()}, s);
+  }
+  std::vector<float> rows_of(embedding const& table, std::vector<std::int64_t> const& ids) const {
+    std::vector<float> all(ids.size() * o_.width);
+    for (std::size_t k = 0; k < ids.size(); ++k)
+      table.read("weight", static_cast<std::uint64_t>(ids[k]), 1, std::span(all).subspan(k * o_.width, o_.width));
+    return all;
+  }
+
+  void run(embedding& table, trainable_row& row) {
+    std::string const whose = fmt::format("{}, {:.0f} % of the rows local", row.optimizer, 100 * row.kept);
+    check_first_step(table, whose);
+    std::vector<double> gathers, updates;
+    update_run last;
+    progress bar("steps of " + row.optimizer, warm + o_.steps);
+    for (std::uint64_t k = 1; k <= warm + o_.steps; ++k) {
+      check_interrupted();
+      double const begun = now_ms();
+      gather(table, k);
+      double const gathered = now_ms();
+      last = update(table, k);
+      x_.wait();
+      if (k > warm) {
+        gathers.push_back(gathered - begun), updates.push_back(now_ms() - gathered);
+        row.far_rows += static_cast<double>(last.remote_rows) / static_cast<double>(o_.steps);
+      }
+      bar.advance(1);
+    }
+    row.steps = o_.steps;
+    row.remote_bytes = row.far_rows * static_cast<double>(row.record_bytes);
+    if (o_.where.kind != device_kind::simulated) {
+      row.gather_ms = mean(gathers), row.update_ms = mean(updates), row.update_ms_median = median(updates);
+    }
+    if (x_.on_device()) {
+      link_calibration const& link = link_of(x_.device());
+      double const in = link.zero_copy_gbs * 1e6, out = link.to_host_gbs * 1e6;  // bytes per ms
+      row.gather_floor_ms = row.far_rows * static_cast<double>(o_.width * sizeof(float)) / in;
+      row.update_floor_ms = row.remote_bytes / in + row.remote_bytes / out;
+    }
+    // Results do not depend on the tiers.
+    std::vector<float> const found = rows_of(table, first_);
+    auto& [name, known] = learned_[row.optimizer];
+    if (known.empty()) name = whose, known = found;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (std::bit_cast<std::uint32_t>(found[i]) != std::bit_cast<std::uint32_t>(known[i]))
+        fail(errc::internal, "{}: element {} of row {} is {}, and {} has {}", whose, i % o_.width, first_[i / o_.width], found[i], name,
+             known[i]);
+  }
+  void check_first_step(embedding& table, std::string const& whose) {
+    std::vector<float> const before = rows_of(table, first_), others = rows_of(table, others_);
+    gather(table, 0);
+    std::vector<float> rows(first_.size() * o_.width);
+    x_.copy(rows.data(), out_.data(), rows.size() * sizeof(float));
+    x_.wait();
+    update(table, 0);
+    std::vector<float> const after = rows_of(table, first_);
+    row_optimizer const how = table.optimizer();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::int64_t const id = first_[i / o_.width];
+      if (std::bit_cast<std::uint32_t>(rows[i]) != std::bit_cast<std::uint32_t>(before[i]))
+        fail(errc::internal, "{}: element {} of row {} was gathered as {}, and is {}", whose, i % o_.width, id, rows[i], before[i]);
+      double const wanted = stepped(how, static_cast<double>(before[i]), static_cast<double>(gradient_of(o_.seed, i)));
+      if (!(std::abs(static_cast<double>(after[i]) - wanted) <= 1e-5))
+        fail(errc::internal, "{}: element {} of row {} became {} by a step, and should be {}", whose, i % o_.width, id, after[i], wanted);
+    }
+    if (rows_of(table, others_) != others) fail(errc::internal, "{}: a step changed rows without gradients", whose);
+  }
+
+  trainable_options const& o_;
+  executor x_;
+  std::uint64_t n_;
+  buffer<float> gradients_, out_;
+  std::vector<std::vector<std::int64_t>> ids_;
+  std::vector<buffer<std::int64_t>> near_ids_;
+  std::vector<std::int64_t> first_, others_;  // rows that are checked
+  std::map<std::string, std::pair<std::string, std::vector<float>>> learned_;
+};
+
+void measure_trainable(trainable_options const& o, std::function<void(trainable_row const&)> const& told) {
+  std::vector<double> kept{1};
+  if (o.where.kind == device_kind::cuda) kept = {1, 0, 0.1};
+  if (o.where.kind == device_kind::simulated) kept = {0, 0.1};
+  bench_of_steps bench(o);
+  for (row_optimizer const how : {row_optimizer::sgd, row_optimizer::adagrad, row_optimizer::adam})
+    for (double const part : kept) told(bench.measure(how, part));
+}
 
 void check(train_bench_options const& o) {
   check_figures(o.figures, train_figures, "ways, widths, placement, learning, trainable");
@@ -218,9 +371,7 @@ train_file measure_trainings(train_bench_options const& o, train_told const& tol
         for (load_strategy const strategy : strategies) add({"widths", strategy, 0, o.score, false, tier::host, width});
       }
   };
-  open_options how;
-  how.edges = tier::host, how.in_edges = true;
-  each_graph(o, o.seed, how, measure);
+  each_graph(o, o.seed, {{}, tier::host, {}, true}, measure);  // far, with in-edges
   if (wanted("trainable")) {
     trainable_options t;
     t.where = o.where, t.rows = std::uint64_t{1} << o.scale, t.width = o.width, t.seed = o.seed;

@@ -4,7 +4,6 @@
 // Invariant: all settings of one graph and width begin with the same parameters and sample the same mini-batches. Their final parameters
 // are compared with the first setting's bit for bit; on a difference the run fails and nothing is written.
 #pragma once
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,20 +11,15 @@
 #include "cli/command/course.hpp"
 #include "garner/gnn.hpp"
 #include "garner/sample.hpp"
+#include "lab/graphs.hpp"
 #include "lab/train_file.hpp"
 
 namespace garner::lab {
 
 inline constexpr char const* train_figures[] = {"ways", "widths", "placement", "learning", "trainable"};
 
-struct train_bench_options {
-  execution_device where;
-  std::vector<generator> kinds{generator::kron};
-  std::vector<std::filesystem::path> files;
-  int scale = 20;
-  std::uint64_t edge_factor = 16;
-  std::vector<std::int64_t> fanouts{15, 10, 5};  // one per layer
-  std::uint64_t batch = 1024, width = 128, seed = 1;
+struct train_bench_options : measured_graphs, measured_training {  // a fanout per layer
+  std::uint64_t width = 128;
   std::uint32_t hidden = 256, classes = 16;
   std::uint64_t epochs = 3;    // per setting; of several, the first is not timed
   std::uint64_t batches = 64;  // per epoch, at most: the first of them
@@ -35,13 +29,9 @@ struct train_bench_options {
                                  score_kind::expected};  // for placement
   score_kind score = score_kind::degree;                 // for everything else, and for peers
   std::vector<int> peers;                                // devices that hold rows for each other, including `where`. Empty: none
-  std::vector<std::string> figures;                      // empty: all
   cli::community_options communities;
   std::uint64_t course_epochs = 10;
   std::uint64_t step_rows = 300'000;  // trainable embeddings: distinct rows per step, of a table of 2^scale
-  std::string share;                  // as specified; for the file
-  std::function<std::vector<std::int64_t>(graph_handle const&)> training;  // positions
-  std::string command;
 };
 
 // Calls `told` with each row and each epoch of a curve once it is measured.

@@ -13,6 +13,12 @@ namespace garner::lab {
 struct train_times {
   std::optional<double> ms, sample_ms, fetch_ms, gather_ms, model_ms, caller_waited_ms, loader_waited_ms;
 
+  // Adds one of `count` whose mean this becomes, of what was timed.
+  void add(train_times const& one, double count) {
+    for (auto const which : {&train_times::ms, &train_times::sample_ms, &train_times::fetch_ms, &train_times::gather_ms,
+                             &train_times::model_ms, &train_times::caller_waited_ms, &train_times::loader_waited_ms})
+      if (auto const& x = one.*which) this->*which = (this->*which).value_or(0) + *x / count;
+  }
   // Stages in sequence; empty if some stage was not timed.
   std::optional<double> stages() const {
     if (!sample_ms || !fetch_ms || !gather_ms || !model_ms) return std::nullopt;

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include "core/device.hpp"
@@ -19,7 +18,6 @@
 #include "far/traffic.hpp"
 #include "graph/build.hpp"
 #include "graph/container.hpp"
-#include "graph/generate.hpp"
 #include "graph/pack.hpp"
 #include "graph/source.hpp"
 #include "graph/summary.hpp"
@@ -175,11 +173,6 @@ std::vector<pattern_row> measure_patterns(traversal_options const& o, std::funct
 }
 
 // --- algorithms ---
-
-double statistic(std::vector<double> values, bool mean) {
-  if (mean) return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-  return median(std::move(values));
-}
 
 struct traversal_setting {
   traversal_options const& o;
@@ -337,7 +330,7 @@ class traversal {
       how.device = o_.where, how.access = w.access, how.edges = edges, how.verify = true;
       w.set(how);
       run_job({o_, copy ? *copy : g, sources_, row, model_pages}, how);
-      if (o_.where.kind != device_kind::simulated) row.ms_statistic = statistic(row.ms, o_.paper_protocol);
+      if (o_.where.kind != device_kind::simulated) row.ms_statistic = o_.paper_protocol ? mean(row.ms) : median(row.ms);
       if (row.link)
         for (double const gbs : o_.links)
           row.predicted.push_back({gbs, garner::predicted_ms(*row.link, garner::link_rates::of(gbs)) / row.runs()});

@@ -5,24 +5,19 @@
 // on the device for the strategies `near`, UVM's, or the one with ids of the other width (not for compressed adjacency).
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "garner/device.hpp"
-#include "garner/graph.hpp"
+#include "lab/graphs.hpp"
 #include "lab/run_file.hpp"
 
 namespace garner::lab {
 
-struct traversal_options {
-  execution_device where;
-  std::vector<generator> kinds{generator::kron, generator::uniform, generator::web};
-  std::vector<std::filesystem::path> files;  // graph files, measured besides or instead of the kinds
-  int scale = 20;
-  std::uint64_t edge_factor = 16, seed = 1;
+struct traversal_options : measured_graphs {
+  traversal_options() { kinds = {generator::kron, generator::uniform, generator::web}; }
+  std::uint64_t seed = 1;
   std::vector<std::string> jobs{"bfs", "sssp", "components", "pagerank"};
   std::vector<std::string> strategies;         // by name (ways.hpp), for all algorithms; empty: all
   bool paper_protocol = false;                 // the mean of all; else the median
@@ -31,7 +26,6 @@ struct traversal_options {
   std::optional<double> way_seconds;           // a strategy starts no further run after this time; its row has the number of runs
   std::vector<double> links{12.3, 24, 51};     // GB/s, for which times are predicted
   std::uint64_t pattern_bytes = 256ull << 20;  // of the table that is read in patterns
-  std::string command;                         // for the file
 };
 
 // Calls `told` with every row as it is measured. Throws errc::usage for impossible options, and whatever building a graph

@@ -1,8 +1,6 @@
 // See queue_provider.hpp.
 #include "lab/bam/queue_provider.hpp"
 
-#include <cstring>
-
 namespace garner::lab {
 
 std::byte* mapped_memory::allocate(std::size_t bytes, char const* what) {

@@ -5,10 +5,9 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <future>
-#include <optional>
+#include <thread>
 
 #include "core/fail.hpp"
 #include "memory/page.hpp"

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "lab/bam/queue_provider.hpp"

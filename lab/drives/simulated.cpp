@@ -19,18 +19,14 @@
 
 namespace garner::lab {
 
-simulated_drive optane(std::uint64_t size) {
+static simulated_drive paced(std::uint64_t size, double latency_us, double requests_a_second, double bytes_a_second) {
   simulated_drive d;
-  d.name = "a simulated drive of 11 us";
-  d.size = size, d.latency_us = 11, d.requests_a_second = 1.5e6, d.bytes_a_second = 6e9;
+  d.name = fmt::format("a simulated drive of {} us", latency_us), d.size = size;
+  d.latency_us = latency_us, d.requests_a_second = requests_a_second, d.bytes_a_second = bytes_a_second;
   return d;
 }
-simulated_drive samsung_980_pro(std::uint64_t size) {
-  simulated_drive d;
-  d.name = "a simulated drive of 324 us";
-  d.size = size, d.latency_us = 324, d.requests_a_second = 0.7e6, d.bytes_a_second = 7e9;
-  return d;
-}
+simulated_drive optane(std::uint64_t size) { return paced(size, 11, 1.5e6, 6e9); }
+simulated_drive samsung_980_pro(std::uint64_t size) { return paced(size, 324, 0.7e6, 7e9); }
 
 simulated_drive holding(std::string const& file, simulated_drive like) {
   input_file const in(file);
@@ -49,8 +45,10 @@ enum stream : std::uint64_t { of_latency, of_shortness, of_bit, of_faults };  //
 // What befalls a read.
 struct lot {
   int problem = 0;
-  bool short_read = false, wrong_bit = false, never = false, stuck = false, twice = false, vanishes = false;
+  unsigned kinds = 0;  // a bit for each
   std::int64_t late = 0;
+  static constexpr unsigned bit(drive_fault::kind k) { return 1u << static_cast<unsigned>(k); }
+  bool has(drive_fault::kind k) const { return kinds & bit(k); }
 };
 
 struct one {
@@ -71,19 +69,9 @@ struct one {
   std::int64_t latency(std::uint64_t serial) const {
     double us = facts.latency_us;
     double const u = draw(of_latency, serial);
-    switch (facts.shape) {
-      case latency_shape::fixed:
-        break;
-      case latency_shape::uniform:
-        us = std::max(facts.least_us, 2 * us * u);
-        break;
-      case latency_shape::exponential:
-        us = std::max(facts.least_us, facts.least_us - (us - facts.least_us) * std::log1p(-u));
-        break;
-      case latency_shape::table:
-        us = facts.table_us[static_cast<std::size_t>(u * static_cast<double>(facts.table_us.size()))];
-        break;
-    }
+    if (facts.shape == latency_shape::uniform) us = std::max(facts.least_us, 2 * us * u);
+    if (facts.shape == latency_shape::exponential) us = std::max(facts.least_us, facts.least_us - (us - facts.least_us) * std::log1p(-u));
+    if (facts.shape == latency_shape::table) us = facts.table_us[static_cast<std::size_t>(u * static_cast<double>(facts.table_us.size()))];
     return static_cast<std::int64_t>(us * 1e3);
   }
 
@@ -99,32 +87,9 @@ struct one {
       }
       if (!times) continue;
       ++met;
-      switch (f.what) {
-        case drive_fault::kind::fails:
-          l.problem = f.problem;
-          break;
-        case drive_fault::kind::short_read:
-          l.short_read = true;
-          break;
-        case drive_fault::kind::wrong_bit:
-          l.wrong_bit = true;
-          break;
-        case drive_fault::kind::late:
-          l.late += static_cast<std::int64_t>(f.seconds * 1e9);
-          break;
-        case drive_fault::kind::never:
-          l.never = true;
-          break;
-        case drive_fault::kind::stuck:
-          l.never = l.stuck = true;
-          break;
-        case drive_fault::kind::twice:
-          l.twice = true;
-          break;
-        case drive_fault::kind::vanishes:
-          l.vanishes = true;
-          break;
-      }
+      l.kinds |= lot::bit(f.what);
+      if (f.what == drive_fault::kind::fails) l.problem = f.problem;
+      if (f.what == drive_fault::kind::late) l.late += static_cast<std::int64_t>(f.seconds * 1e9);
     }
     return l;
   }
@@ -175,11 +140,9 @@ class drives_in_memory final : public simulated_drives {
     if (d.any_pace) return now + latency;
     std::lock_guard const hold(d.mutex);
     std::int64_t begin = now;
-    if (d.facts.depth) {
-      if (d.ends.size() >= d.facts.depth) {
-        begin = std::max(begin, d.ends.top());
-        d.ends.pop();
-      }
+    if (d.facts.depth && d.ends.size() >= d.facts.depth) {
+      begin = std::max(begin, d.ends.top());
+      d.ends.pop();
     }
     if (d.facts.requests_a_second > 0) {
       begin = std::max(begin, d.next_request);
@@ -216,7 +179,7 @@ class simulated_engine final : public read_engine {
     one& d = all_.drives_[r.drive];
     std::uint64_t const serial = d.reads.fetch_add(1, std::memory_order_relaxed);
     lot const l = d.facts.faults.empty() ? lot{} : d.fate(r, serial);
-    if (l.vanishes) d.gone = true;
+    if (l.has(kind::vanishes)) d.gone = true;
     if (started_at_ < 0) started_at_ = all_.now();  // reads that are started together are submitted at once
     if (free_.empty()) {
       free_.push_back(static_cast<std::uint32_t>(reads_.size()));
@@ -225,7 +188,8 @@ class simulated_engine final : public read_engine {
     std::uint32_t const slot = free_.back();
     free_.pop_back();
     reads_[slot] = {serial, r, l};
-    under_way_.push_back({l.never ? never : all_.end_of(d, r, serial, started_at_) + l.late, order_++, slot});
+    bool const silent = l.has(kind::never) || l.has(kind::stuck);
+    under_way_.push_back({silent ? never : all_.end_of(d, r, serial, started_at_) + l.late, order_++, slot});
     std::push_heap(under_way_.begin(), under_way_.end(), later);
     return true;
   }
@@ -252,7 +216,7 @@ class simulated_engine final : public read_engine {
 
   void cancel(std::uint64_t id) override {
     for (turn& t : under_way_)
-      if (read& r = reads_[t.slot]; r.asked.id == id && !r.fate.stuck) {
+      if (read& r = reads_[t.slot]; r.asked.id == id && !r.fate.has(kind::stuck)) {
         t.end = 0;
         r.fate.problem = ECANCELED;
         std::make_heap(under_way_.begin(), under_way_.end(), later);
@@ -265,6 +229,7 @@ class simulated_engine final : public read_engine {
 
  private:
   static constexpr std::int64_t never = INT64_MAX;
+  using kind = drive_fault::kind;
   struct read {
     std::uint64_t serial = 0;
     engine_read asked;
@@ -280,7 +245,7 @@ class simulated_engine final : public read_engine {
   void release() {
     if (!all_.released_.load(std::memory_order_relaxed)) return;
     for (turn& t : under_way_)
-      if (reads_[t.slot].fate.stuck) t.end = 0, reads_[t.slot].fate.stuck = false;
+      if (lot& l = reads_[t.slot].fate; l.has(kind::stuck)) t.end = 0, l.kinds &= ~lot::bit(kind::stuck);
     std::make_heap(under_way_.begin(), under_way_.end(), later);
   }
 
@@ -295,7 +260,7 @@ class simulated_engine final : public read_engine {
       free_.push_back(under_way_.back().slot);
       under_way_.pop_back();
       out[n++] = {r.asked.id, answer(r)};
-      if (r.fate.twice) again_.push_back(out[n - 1]);  // with the next ones, when its place may be another read's
+      if (r.fate.has(kind::twice)) again_.push_back(out[n - 1]);  // with the next ones, when its place may be another read's
     }
     return n;
   }
@@ -314,7 +279,7 @@ class simulated_engine final : public read_engine {
     }
     if (a.offset >= d.facts.size) return 0;
     std::uint64_t given = std::min(a.bytes, d.facts.size - a.offset);
-    if (r.fate.short_read && given > 1) given = 1 + random_bits(d.seed, of_shortness, r.serial) % (given - 1);
+    if (r.fate.has(kind::short_read) && given > 1) given = 1 + random_bits(d.seed, of_shortness, r.serial) % (given - 1);
     std::uint64_t done = 0;
     for (std::uint32_t k = 0; k < a.count && done < given; ++k) {
       std::uint64_t const n = std::min<std::uint64_t>(a.parts[k].iov_len, given - done);
@@ -323,7 +288,7 @@ class simulated_engine final : public read_engine {
       else std::memset(to, 0, n);
       done += n;
     }
-    if (r.fate.wrong_bit) {
+    if (r.fate.has(kind::wrong_bit)) {
       std::uint64_t bit = random_bits(d.seed, of_bit, r.serial) % (given * 8);
       for (std::uint32_t k = 0; k < a.count; ++k) {
         std::uint64_t const bits = a.parts[k].iov_len * 8;

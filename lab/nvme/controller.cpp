@@ -6,11 +6,9 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
-#include <exception>
 
 #include "core/exec/system.hpp"
 #include "core/fail.hpp"
-#include "core/progress.hpp"
 
 namespace garner::lab {
 
@@ -19,10 +17,11 @@ namespace {
 constexpr std::uint32_t admin_depth = 32, memory_page = 4096;
 constexpr std::uint32_t gone = ~0u;  // value of registers once the device is lost
 
-nvme_command command(nvme::admin opcode, std::uint32_t name_space = 0) {
-  return {{nvme::head(static_cast<std::uint8_t>(opcode), name_space)}};
+// With its words 10 and 11, and memory for its data.
+nvme_command command(nvme::admin opcode, std::uint32_t word_10, std::uint32_t word_11 = 0, std::uint64_t data = 0,
+                     std::uint32_t name_space = 0) {
+  return {{nvme::head(static_cast<std::uint8_t>(opcode), name_space), 0, 0, data, 0, word_10 | std::uint64_t{word_11} << 32}};
 }
-void set_word(nvme_command& c, int k, std::uint32_t v) { c.words[k / 2] |= std::uint64_t{v} << (k % 2 * 32); }
 
 template <class T>
 T taken(std::byte const* page, std::size_t at) {
@@ -187,10 +186,7 @@ std::uint32_t nvme_controller::admin(nvme_command const& command, char const* wh
 
 // 5.15; figures 245 (name space) and 247 (controller).
 void nvme_controller::identify() {
-  nvme_command c = command(nvme::admin::identify);
-  c.words[3] = memory_->address(page_);
-  set_word(c, 10, 1);
-  admin(c, "to identify itself");
+  admin(command(nvme::admin::identify, 1, 0, memory_->address(page_)), "to identify itself");
   facts_.serial = text_of(page_, 4, 20), facts_.model = text_of(page_, 24, 40), facts_.firmware = text_of(page_, 64, 8);
   auto const most_pages = taken<std::uint8_t>(page_, 77), sq = taken<std::uint8_t>(page_, 512), cq = taken<std::uint8_t>(page_, 513);
   facts_.most_bytes = most_pages ? std::uint64_t{nvme::least_page(cap_)} << most_pages : 0;
@@ -202,9 +198,7 @@ void nvme_controller::identify() {
     fail(errc::usage, "{}: has no name space {}; it numbers them up to {}", name_, options_.name_space, facts_.name_spaces);
 
   std::memset(page_, 0, memory_page);
-  c = command(nvme::admin::identify, options_.name_space);
-  c.words[3] = memory_->address(page_);
-  admin(c, "to identify a name space");
+  admin(command(nvme::admin::identify, 0, 0, memory_->address(page_), options_.name_space), "to identify a name space");
   facts_.blocks = taken<std::uint64_t>(page_, 0);
   if (facts_.blocks == 0) fail(errc::input, "{}: name space {} is not attached, or has no blocks", name_, options_.name_space);
   auto const format = taken<std::uint32_t>(page_, 128 + 4 * (taken<std::uint8_t>(page_, 26) & 0xf));
@@ -217,10 +211,8 @@ void nvme_controller::identify() {
 
 // 5.21.1.7
 void nvme_controller::number_queues() {
-  nvme_command c = command(nvme::admin::set_features);
-  set_word(c, 10, 0x07);
-  set_word(c, 11, (facts_.queues - 1) | (facts_.queues - 1) << 16);
-  std::uint32_t const given = admin(c, "to give queues"), fewest = std::min(given & 0xffff, given >> 16) + 1;
+  nvme_command const ask = command(nvme::admin::set_features, 0x07, (facts_.queues - 1) | (facts_.queues - 1) << 16);
+  std::uint32_t const given = admin(ask, "to give queues"), fewest = std::min(given & 0xffff, given >> 16) + 1;
   if (!queues_.empty() && fewest < queues_.size()) fail(errc::io, "{}: gives {} queues where it gave {}", name_, fewest, queues_.size());
   facts_.queues = std::min(facts_.queues, fewest);
 }
@@ -229,36 +221,22 @@ void nvme_controller::number_queues() {
 void nvme_controller::create(unsigned queue) {
   queue_rings const& r = queues_[queue].rings;
   std::uint32_t const size_and_id = (r.depth - 1) << 16 | (queue + 1);
-  nvme_command c = command(nvme::admin::create_cq);
-  c.words[3] = memory_->address(r.completions);
-  set_word(c, 10, size_and_id);
-  set_word(c, 11, 1);
-  admin(c, "to make a completion queue");
-  c = command(nvme::admin::create_sq);
-  c.words[3] = memory_->address(r.commands);
-  set_word(c, 10, size_and_id);
-  set_word(c, 11, (queue + 1) << 16 | 1);
-  admin(c, "to make a submission queue");
+  admin(command(nvme::admin::create_cq, size_and_id, 1, memory_->address(r.completions)), "to make a completion queue");
+  admin(command(nvme::admin::create_sq, size_and_id, (queue + 1) << 16 | 1, memory_->address(r.commands)), "to make a submission queue");
 }
 
 bool nvme_controller::abort(unsigned queue, std::uint16_t id) {
-  nvme_command c = command(nvme::admin::abort);
-  set_word(c, 10, (queue + 1) | std::uint32_t{id} << 16);
   ++events_.aborts;
   std::uint32_t answer = 1;
-  return try_admin(c, answer) == nvme::ok && !(answer & 1);
+  return try_admin(command(nvme::admin::abort, (queue + 1) | std::uint32_t{id} << 16), answer) == nvme::ok && !(answer & 1);
 }
 
 bool nvme_controller::restart(unsigned queue, std::span<std::uint16_t const> ids) {
   try {
     for (std::uint16_t const id : ids) abort(queue, id);
     // A controller ends the commands of a queue before it reports that the queue is deleted (5.5, 5.6).
-    nvme_command c = command(nvme::admin::delete_sq);
-    set_word(c, 10, queue + 1);
-    admin(c, "to delete a submission queue");
-    c = command(nvme::admin::delete_cq);
-    set_word(c, 10, queue + 1);
-    admin(c, "to delete a completion queue");
+    admin(command(nvme::admin::delete_sq, queue + 1), "to delete a submission queue");
+    admin(command(nvme::admin::delete_cq, queue + 1), "to delete a completion queue");
     ++events_.queues_deleted;
     clear(queues_[queue]);
     create(queue);

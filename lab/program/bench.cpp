@@ -3,7 +3,6 @@
 #include "core/device.hpp"
 #include "core/publish.hpp"
 #include "graph/convert.hpp"
-#include "graph/generate.hpp"
 
 namespace garner::lab {
 
@@ -42,11 +41,14 @@ void bench_arguments::write(std::string const& text) const {
   cli::say("{}: written; garner-lab report {} draws it\n", out, out);
 }
 
-std::vector<generator> bench_arguments::generators() const {
-  std::vector<generator> all;
+void bench_arguments::set_graphs(measured_graphs& o) const {
+  o.where = where();
+  if (!kinds.empty()) o.kinds.clear();
   for (std::string const& name : kinds)
-    if (name != "none") all.push_back(parse_generator(name));
-  return all;
+    if (name != "none") o.kinds.push_back(parse_generator(name));
+  for (std::string const& file : files) o.files.emplace_back(file);
+  o.scale = scale, o.edge_factor = edge_factor;
+  o.command = cli::command_line();
 }
 std::function<std::vector<std::int64_t>(graph_handle const&)> bench_arguments::training_nodes() const {
   cli::share_of(share, 1);

@@ -9,6 +9,7 @@
 #include "cli/command/common.hpp"
 #include "cli/command/loading.hpp"
 #include "core/fail.hpp"
+#include "lab/graphs.hpp"
 
 namespace garner::lab {
 
@@ -38,14 +39,7 @@ struct bench_arguments {
   void begin(execution_device where) const;  // OUT can be written; the budgets hold
   void write(std::string const& text) const;
 
-  template <class Options>
-  void set_graphs(Options& o) const {
-    o.where = where();
-    if (!kinds.empty()) o.kinds = generators();
-    for (std::string const& file : files) o.files.emplace_back(file);
-    o.scale = scale, o.edge_factor = edge_factor;
-    o.command = cli::command_line();
-  }
+  void set_graphs(measured_graphs& o) const;
   // Fanouts, batch, seed, figures, which nodes train.
   template <class Options>
   void set_training(Options& o) const {
@@ -63,10 +57,19 @@ struct bench_arguments {
   }
 
  private:
-  std::vector<generator> generators() const;
   std::function<std::vector<std::int64_t>(graph_handle const&)> training_nodes() const;
 };
 
+// A line at once, also into a pipe.
+template <class... Args>
+void tell(fmt::format_string<Args...> text, Args&&... args) {
+  cli::say(text, std::forward<Args>(args)...);
+  cli::flush_out();
+}
+// A row of a run: what was measured, or why nothing was.
+inline void tell_row(std::string const& head, std::string const& skipped, std::string const& measured) {
+  tell("{} {}\n", head, skipped.empty() ? measured : " not measured: " + cli::with_flags(skipped));
+}
 inline std::string or_dash(std::optional<double> value, char const* shape = "{:.3f}") {
   return value ? fmt::format(fmt::runtime(shape), *value) : "-";
 }

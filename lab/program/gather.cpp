@@ -47,10 +47,9 @@ void measure(gather_arguments& a) {
   if (!a.figures.empty()) o.figures = a.figures;
   o.command = cli::command_line();
   a.begin(o.where);
-  cli::say("device {}, a table of {} in host memory, medians of {}; each way's rows compared first; percent of {}\n", to_string(o.where),
-           format_bytes(o.table_bytes), o.trials,
-           o.where.kind == device_kind::cuda ? "what the link carries" : "one memcpy per row, where measured");
-  cli::flush_out();
+  tell("device {}, a table of {} in host memory, medians of {}; each way's rows compared first; percent of {}\n", to_string(o.where),
+       format_bytes(o.table_bytes), o.trials,
+       o.where.kind == device_kind::cuda ? "what the link carries" : "one memcpy per row, where measured");
   a.write(to_json(measure_gathers(o, say_row)));
 }
 

@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "bench.hpp"
-#include "graph/generate.hpp"
 #include "lab/load.hpp"
 #include "verbs.hpp"
 
@@ -16,11 +15,9 @@ void say_load(load_file const& f, load_row const& r) {
              "kept", "dev.", "window", "SMs", "ms", "sample", "fetch", "gather", "hits", "MB far");
   std::string const head = fmt::format("{:<10} {:<7} {:<7} {:<10} {:>4.0f} % {:>4} {:>6} {:>5}", r.graph, r.figure, r.lists, r.strategy,
                                        100 * r.kept, r.devices, r.window, r.multiprocessors ? std::to_string(r.multiprocessors) : "all");
-  if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
-  else
-    cli::say("{} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7.2f}\n", head, or_dash(r.ms), or_dash(r.sample_ms), or_dash(r.fetch_ms),
-             or_dash(r.gather_ms), r.hits() ? fmt::format("{:.1f} %", 100 * *r.hits()) : "-", r.remote_bytes / 1e6);
-  cli::flush_out();
+  tell_row(head, r.skipped,
+           fmt::format("{:>9} {:>9} {:>9} {:>9} {:>7} {:>7.2f}", or_dash(r.ms), or_dash(r.sample_ms), or_dash(r.fetch_ms),
+                       or_dash(r.gather_ms), r.hits() ? fmt::format("{:.1f} %", 100 * *r.hits()) : "-", r.remote_bytes / 1e6));
 }
 
 void measure(bench_arguments const& a) {
@@ -29,9 +26,8 @@ void measure(bench_arguments const& a) {
   o.rule = parse_hop_rule(a.training.rule), o.row_bytes = a.row_bytes, o.compute_ms = a.compute_ms;
   if (o.row_bytes < 1) fail(errc::usage, "--feature-bytes 0: use 1 or more");
   a.begin(o.where);
-  cli::say("device {}, fanouts {}, mini-batches of {}, rows of {} B; each setting's first mini-batches are checked; ms per mini-batch\n",
-           to_string(o.where), a.training.fanout, o.batch, o.row_bytes);
-  cli::flush_out();
+  tell("device {}, fanouts {}, mini-batches of {}, rows of {} B; each setting's first mini-batches are checked; ms per mini-batch\n",
+       to_string(o.where), a.training.fanout, o.batch, o.row_bytes);
   a.write(to_json(measure_loads(o, say_load)));
 }
 

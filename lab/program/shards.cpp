@@ -27,12 +27,11 @@ void say_shards(shards_file const& f, shard_row const& r) {
       fmt::format("{},{},{}", r.how.tuning.whole_lists ? "-" : std::to_string(r.how.tuning.ps), r.how.tuning.dist, r.how.tuning.wpb);
   if (r.how.tuning.apart) shape += " /";
   if (r.how.tuning.plain_reads) shape += " w";
-  cli::say("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9.3f} {:>7} {:>10} {:>8} {:>5} {:>8} {:>10}\n", r.graph, r.study, r.how.shards,
-           r.strategy(), mgg ? "-" : to_string(r.how.sums), to_string(r.how.wire), mgg ? shape : "-", r.ms,
-           r.against_one ? fmt::format("{:.2f}", *r.against_one) : "-", format_bytes(r.bytes),
-           r.floor_ms ? fmt::format("{:.3f}", *r.floor_ms) : "-", r.floor_ms ? fmt::format("{:.0f}", 100 * *r.floor_ms / r.ms) : "-",
-           r.steps.empty() ? "-" : std::to_string(r.steps.size()), r.forward ? fmt::format("{:.3f}", r.forward->ms) : "-");
-  cli::flush_out();
+  tell("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9.3f} {:>7} {:>10} {:>8} {:>5} {:>8} {:>10}\n", r.graph, r.study, r.how.shards,
+       r.strategy(), mgg ? "-" : to_string(r.how.sums), to_string(r.how.wire), mgg ? shape : "-", r.ms,
+       r.against_one ? fmt::format("{:.2f}", *r.against_one) : "-", format_bytes(r.bytes),
+       r.floor_ms ? fmt::format("{:.3f}", *r.floor_ms) : "-", r.floor_ms ? fmt::format("{:.0f}", 100 * *r.floor_ms / r.ms) : "-",
+       r.steps.empty() ? "-" : std::to_string(r.steps.size()), r.forward ? fmt::format("{:.3f}", r.forward->ms) : "-");
 }
 
 void measure(shards_arguments& a) {
@@ -47,9 +46,8 @@ void measure(shards_arguments& a) {
   if (!a.provider.empty()) o.provider = parse_shard_provider(a.provider);
   o.seed = a.seed, o.figures = a.figures, o.command = cli::command_line();
   for (execution_device const p : o.places) a.begin(p);
-  cli::say("{} shards at {}, rows of {} f32; each way's sums compared with f64 first; medians of {}, of the slowest shard\n",
-           o.places.size(), to_string(o.places[0]), o.width, o.trials);
-  cli::flush_out();
+  tell("{} shards at {}, rows of {} f32; each way's sums compared with f64 first; medians of {}, of the slowest shard\n", o.places.size(),
+       to_string(o.places[0]), o.width, o.trials);
   shards_file const run = measure_shards(o, say_shards);
   cli::say("floors are of {:.0f} GB/s of memory, {:.0f} of what a cache holds, {:.0f} of a link{}\n", run.rates.memory_gbs,
            run.rates.cache_gbs, run.rates.link_gbs, run.rates.measured ? "" : ", none measured");

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "bench.hpp"
-#include "graph/generate.hpp"
 #include "lab/storage.hpp"
 #include "verbs.hpp"
 
@@ -23,11 +22,9 @@ void say_storage(storage_file const& f, storage_row const& r) {
       fmt::format("{:<34} {:<9} {:<29} {:<15} {:>3} {:>6}", r.graph, r.figure, r.strategy, r.drive.empty() ? "-" : r.drive,
                   r.drives ? std::to_string(r.drives) : "-", r.window ? std::to_string(r.window) : "-");
   auto const share = [&](double hits) { return r.rows > 0 && r.slots ? fmt::format("{:.2f} %", 100 * hits / r.rows) : std::string("-"); };
-  if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
-  else
-    cli::say("{} {:>10} {:>9} {:>9} {:>8} {:>8}\n", head, or_dash(r.ms), or_dash(r.sample_ms), or_dash(r.read_ms), share(r.hits),
-             r.possible ? share(*r.possible) : "-");
-  cli::flush_out();
+  tell_row(head, r.skipped,
+           fmt::format("{:>10} {:>9} {:>9} {:>8} {:>8}", or_dash(r.ms), or_dash(r.sample_ms), or_dash(r.read_ms), share(r.hits),
+                       r.possible ? share(*r.possible) : "-"));
 }
 
 void measure(storage_arguments& a) {
@@ -44,9 +41,8 @@ void measure(storage_arguments& a) {
   for (std::string const& folder : o.folders)
     if (!std::filesystem::is_directory(folder))
       fail(errc::usage, "--drives {}: is not a folder; name one that a table can be written to", folder);
-  cli::say("device {}, fanouts {}, mini-batches of {}; simulated drives in counted time; rows compared; ms per mini-batch\n",
-           to_string(o.where), fmt::join(o.fanouts, ","), o.batch);
-  cli::flush_out();
+  tell("device {}, fanouts {}, mini-batches of {}; simulated drives in counted time; rows compared; ms per mini-batch\n",
+       to_string(o.where), fmt::join(o.fanouts, ","), o.batch);
   a.write(to_json(measure_storage(o, say_storage)));
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "bench.hpp"
-#include "graph/generate.hpp"
 #include "lab/tiering.hpp"
 #include "verbs.hpp"
 
@@ -57,8 +56,7 @@ void measure(tiering_arguments& a) {
   a.begin(o.where);
   cli::say("device {}, fanouts {}, training vertices {}, mini-batches of {}\n", to_string(o.where), a.training.fanout, a.training.train,
            a.training.batch);
-  cli::say("{:<12} {:<16} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}\n", "graph", "score", "1 %", "5 %", "10 %", "25 %", "of oracle", "ms");
-  cli::flush_out();
+  tell("{:<12} {:<16} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}\n", "graph", "score", "1 %", "5 %", "10 %", "25 %", "of oracle", "ms");
   a.write(to_json(measure_tiering(o, [](tiering_run const& r, tiering_graph const& g) {
     tier_trace const& t = g.traces.front();
     for (tier_curve const& c : t.curves) {

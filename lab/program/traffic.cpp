@@ -1,6 +1,5 @@
 // garner-lab traffic: what an algorithm would send over the link in each access mode, counted by a simulated run, and the time links would
 // need: the dissertation's figures of requests, amplification and link scaling, without its machines.
-#include <fmt/format.h>
 
 #include <memory>
 
@@ -59,44 +58,19 @@ counted count(graph const& g, job_options const& options, std::uint64_t source) 
     else if constexpr (requires { run.phases; }) c.steps = steps_of(run.phases);
     else c.steps = steps_of(run.rounds);
   };
-  switch (kind_of(options)) {
-    case job_kind::bfs: {
-      auto const& o = std::get<bfs_options>(options);
-      note(o, bfs_job(g, o).run(source));
-      break;
-    }
-    case job_kind::sssp: {
-      auto const& o = std::get<sssp_options>(options);
-      note(o, sssp_job(g, o).run(source));
-      break;
-    }
-    case job_kind::components: {
-      auto const& o = std::get<components_options>(options);
-      note(o, components_job(g, o).run());
-      break;
-    }
-    case job_kind::pagerank: {
-      auto const& o = std::get<pagerank_options>(options);
-      note(o, pagerank_job(g, o).run());
-    }
-  }
+  if (auto const* const o = std::get_if<bfs_options>(&options)) note(*o, bfs_job(g, *o).run(source));
+  else if (auto const* const o = std::get_if<sssp_options>(&options)) note(*o, sssp_job(g, *o).run(source));
+  else if (auto const* const o = std::get_if<components_options>(&options)) note(*o, components_job(g, *o).run());
+  else if (auto const* const o = std::get_if<pagerank_options>(&options)) note(*o, pagerank_job(g, *o).run());
   return c;
 }
 
 // What a run consists of.
 std::string_view step_of(job_options const& o) {
   bool const paper = variant_of(o) == "emogi";
-  switch (kind_of(o)) {
-    case job_kind::bfs:
-      return "level";
-    case job_kind::components:
-      return paper ? "round" : "phase";
-    case job_kind::pagerank:
-      return paper ? "round" : "iteration";
-    case job_kind::sssp:
-      break;
-  }
-  return "round";
+  job_kind const kind = kind_of(o);
+  if (kind == job_kind::bfs) return "level";
+  return kind == job_kind::sssp || paper ? "round" : kind == job_kind::components ? "phase" : "iteration";
 }
 
 // Pages of an unknown rate take an unknown time.

@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "bench.hpp"
-#include "graph/generate.hpp"
 #include "lab/train.hpp"
 #include "verbs.hpp"
 
@@ -23,11 +22,9 @@ void say_training(train_file const& f, train_row const& r) {
   std::string const head = fmt::format("{:<10} {:<9} {:<7} {:<10} {:>5} {:>5.0f} % {:<9} {:>4}", r.graph, r.figure, r.lists, r.strategy,
                                        r.width, 100 * r.kept, r.score.empty() ? "-" : r.score, r.devices);
   auto const ms = [](std::optional<double> t) { return or_dash(t, "{:.2f}"); };
-  if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
-  else
-    cli::say("{} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8.2f} {:>8.4f}\n", head, ms(r.times.ms), ms(r.times.sample_ms), ms(r.times.fetch_ms),
-             ms(r.times.gather_ms), ms(r.times.model_ms), r.rows.remote_bytes / 1e6, r.loss);
-  cli::flush_out();
+  tell_row(head, r.skipped,
+           fmt::format("{:>10} {:>9} {:>9} {:>9} {:>9} {:>8.2f} {:>8.4f}", ms(r.times.ms), ms(r.times.sample_ms), ms(r.times.fetch_ms),
+                       ms(r.times.gather_ms), ms(r.times.model_ms), r.rows.remote_bytes / 1e6, r.loss));
 }
 
 void say_trainable(train_file const& f, trainable_row const& r) {
@@ -36,11 +33,9 @@ void say_trainable(train_file const& f, trainable_row const& r) {
              "update ms", "MB far", "of floor");
   std::string const head =
       fmt::format("{:<9} {:>12} {:>6} {:>9} {:>5.0f} %", r.optimizer, grouped(r.rows), r.width, grouped(r.step_rows), 100 * r.kept);
-  if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
-  else
-    cli::say("{} {:>10} {:>10} {:>10.2f} {:>8}\n", head, or_dash(r.gather_ms), or_dash(r.update_ms), r.remote_bytes / 1e6,
-             r.of_floor() ? fmt::format("{:.0f} %", 100 * *r.of_floor()) : "-");
-  cli::flush_out();
+  tell_row(head, r.skipped,
+           fmt::format("{:>10} {:>10} {:>10.2f} {:>8}", or_dash(r.gather_ms), or_dash(r.update_ms), r.remote_bytes / 1e6,
+                       r.of_floor() ? fmt::format("{:.0f} %", 100 * *r.of_floor()) : "-"));
 }
 
 void measure(train_arguments& a) {
@@ -49,17 +44,15 @@ void measure(train_arguments& a) {
   if (a.row_bytes < 4 || a.row_bytes % 4) fail(errc::usage, "--feature-bytes {}: rows of floats; use a multiple of 4", a.row_bytes);
   o.width = a.row_bytes / 4, o.communities.seed = a.seed;
   a.begin(o.where);
-  cli::say("device {}, GraphSAGE, fanouts {}, mini-batches of {}, {} hidden, {} classes; what is learned is compared; ms per epoch\n",
-           to_string(o.where), a.training.fanout, o.batch, o.hidden, o.classes);
-  cli::flush_out();
+  tell("device {}, GraphSAGE, fanouts {}, mini-batches of {}, {} hidden, {} classes; what is learned is compared; ms per epoch\n",
+       to_string(o.where), a.training.fanout, o.batch, o.hidden, o.classes);
   train_told told;
   told.row = say_training;
   told.trainable = say_trainable;
   told.epoch = [](train_course const& c, train_epoch const& e) {
     auto const share = [](std::optional<double> x) { return x ? fmt::format("{:.2f} %", 100 * *x) : std::string("-"); };
-    cli::say("{}: epoch {}, loss {:.4f}, validation {}, test {}\n", c.name, e.epoch, e.loss, share(e.validation_accuracy),
-             share(e.test_accuracy));
-    cli::flush_out();
+    tell("{}: epoch {}, loss {:.4f}, validation {}, test {}\n", c.name, e.epoch, e.loss, share(e.validation_accuracy),
+         share(e.test_accuracy));
   };
   a.write(to_json(measure_trainings(o, told)));
 }

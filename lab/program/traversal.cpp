@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "bench.hpp"
-#include "graph/generate.hpp"
 #include "lab/traversal.hpp"
 #include "memory/budget.hpp"
 #include "verbs.hpp"
@@ -25,17 +24,15 @@ void say_pattern(pattern_row const& p) {
   if (p.link && !p.link->pages)
     cli::say("  requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}", grouped(p.link->requests[0]), grouped(p.link->requests[1]),
              grouped(p.link->requests[2]), grouped(p.link->requests[3]));
-  cli::say("\n");
-  cli::flush_out();
+  tell("\n");
 }
 
 void say_job(job_row const& j) {
   std::string const head = fmt::format("{:<10} {:<11} {:<16} {} B", j.graph, j.job, j.label, j.id_bytes);
-  if (!j.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(j.skipped));
-  else
-    cli::say("{} {:>12} {:>7}{}\n", head, j.ms_statistic ? fmt::format("{:.3f} ms", *j.ms_statistic) : "simulated",
-             j.link ? fmt::format("{:.3f}", j.link->amplification(j.data_bytes) / j.runs()) : "-", j.verified ? "  verified" : "");
-  cli::flush_out();
+  tell_row(
+      head, j.skipped,
+      fmt::format("{:>12} {:>7}{}", j.ms_statistic ? fmt::format("{:.3f} ms", *j.ms_statistic) : "simulated",
+                  j.link ? fmt::format("{:.3f}", j.link->amplification(j.data_bytes) / j.runs()) : "-", j.verified ? "  verified" : ""));
 }
 
 void measure(traversal_arguments& a) {
@@ -50,9 +47,8 @@ void measure(traversal_arguments& a) {
   o.pattern_bytes = parse_bytes(a.pattern_bytes);
   if (o.pattern_bytes < 65536) fail(errc::usage, "--pattern-bytes {}: use 64KiB or more", a.pattern_bytes);
   a.begin(o.where);
-  cli::say("device {}, {} protocol: {} of {} sources; edges in host memory{}, each run verified\n", to_string(o.where), a.protocol,
-           o.paper_protocol ? "mean" : "median", o.sources, o.where.kind == device_kind::cuda ? " (\"near\": in the device's)" : "");
-  cli::flush_out();
+  tell("device {}, {} protocol: {} of {} sources; edges in host memory{}, each run verified\n", to_string(o.where), a.protocol,
+       o.paper_protocol ? "mean" : "median", o.sources, o.where.kind == device_kind::cuda ? " (\"near\": in the device's)" : "");
   a.write(to_json(measure_traversal(o, say_pattern, say_job)));
 }
 

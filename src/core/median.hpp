@@ -1,6 +1,7 @@
-// The median of measured values: of an even number of them the mean of the two in the middle. 0 of none.
+// The median of measured values: of an even number of them the mean of the two in the middle, 0 of none; and their mean.
 #pragma once
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace garner {
@@ -10,6 +11,10 @@ inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   std::size_t const n = values.size();
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+inline double mean(std::vector<double> const& values) {  // 0 of none
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 // For each trial the time of the slowest member, from `first` to `first + trials` of each.
