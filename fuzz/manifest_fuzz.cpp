@@ -1,7 +1,6 @@
 // Dataset files: any text gives one error line about the input, or types and edges that survive a round trip.
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "graph/hetero.hpp"
 #include "works.hpp"

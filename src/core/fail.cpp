@@ -4,7 +4,6 @@
 
 #include <new>
 #include <stdexcept>
-#include <string>
 #include <system_error>
 
 #include "garner/detail/held.hpp"

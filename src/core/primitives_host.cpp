@@ -3,7 +3,6 @@
 #include <atomic>
 #include <bit>
 #include <numeric>
-#include <type_traits>
 #include <vector>
 
 #include "core/primitives.hpp"

@@ -13,7 +13,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <utility>
 #include <vector>
 

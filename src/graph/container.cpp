@@ -8,7 +8,6 @@
 #include <array>
 #include <cstring>
 #include <functional>
-#include <mutex>
 #include <optional>
 
 #include "core/device.hpp"

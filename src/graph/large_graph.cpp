@@ -1,7 +1,6 @@
 #include "graph/large_graph.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <functional>
 #include <utility>

@@ -2,8 +2,6 @@
 
 #include <atomic>
 #include <bit>
-#include <span>
-#include <vector>
 
 #include "core/executor.hpp"
 #include "core/fail.hpp"

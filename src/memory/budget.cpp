@@ -8,7 +8,6 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <cmath>
 #include <deque>
 #include <fstream>
 #include <map>

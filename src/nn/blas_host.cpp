@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string_view>
 

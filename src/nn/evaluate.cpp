@@ -1,7 +1,6 @@
 #include "nn/evaluate.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "core/fail.hpp"

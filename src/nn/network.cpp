@@ -1,6 +1,5 @@
 #include "nn/network.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -2,7 +2,6 @@
 #include "sample/blocks.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "core/clock.hpp"
 #include "core/exec.hpp"

@@ -4,7 +4,6 @@
 // attempt). Cost: a remote read per step. With p and q, up to 1,000,000 attempts per step are expected at worst, a few where p and q are
 // close to 1, and a scan of a list for some of them.
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "core/exec.hpp"

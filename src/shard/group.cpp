@@ -1,6 +1,5 @@
 #include "shard/group.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <thread>

@@ -8,8 +8,6 @@
 #include "traverse/pagerank.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "core/clock.hpp"

@@ -9,7 +9,6 @@
 // distance. Cost: a vertex's edges and weights cross the link each time it is read; n / 4 bytes of bitmaps per round.
 #include "traverse/sssp.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
