@@ -51,6 +51,13 @@ class device_cache : public at_place {
             }
         }
   }
+  template <class Options>
+  Options options(access_mode how, std::uint64_t budget, auto variant) const {
+    Options o;
+    o.device = where(), o.access = how, o.variant = variant, o.graph_cache = budget;
+    o.tuning.slice = 64, o.verify = true;
+    return o;
+  }
   void shortest_paths(bool undirected, weight_kind kind);
   void fits(job_setting const& s, std::uint64_t budget) {
     std::uint64_t all = 0;
@@ -67,14 +74,7 @@ TEST_P(device_cache, bfs) {
     each_way(undirected, weight_kind::none, [&](graph const& g, std::uint64_t seed, access_mode how, std::uint64_t budget) {
       std::vector<std::uint32_t> const want = serial_depths(random_graph(seed, 4, undirected, weight_kind::none), 5);
       for (bfs_variant v : {bfs_variant::levels, bfs_variant::direction, bfs_variant::emogi}) {
-        bfs_options o;
-        o.device = where();
-        o.access = how;
-        o.variant = v;
-        o.graph_cache = budget;
-        o.tuning.slice = 64;
-        o.verify = true;
-        bfs_job job(g, o);
+        bfs_job job(g, options<bfs_options>(how, budget, v));
         EXPECT_TRUE(job.run(5).verified);
         ASSERT_EQ(job.depths(), want);
         if (v != bfs_variant::emogi) fits(job.setting(), budget);
@@ -93,14 +93,7 @@ void device_cache::shortest_paths(bool undirected, weight_kind kind) {
     sssp_job want(twin, plain);
     want.run(5);
     for (sssp_variant v : {sssp_variant::near_far, sssp_variant::emogi}) {
-      sssp_options o;
-      o.device = where();
-      o.access = how;
-      o.variant = v;
-      o.graph_cache = budget;
-      o.tuning.slice = 64;
-      o.verify = true;
-      sssp_job job(g, o);
+      sssp_job job(g, options<sssp_options>(how, budget, v));
       EXPECT_TRUE(job.run(5).verified);
       if (kind == weight_kind::u32) ASSERT_EQ(job.distances(), want.distances());
       else ASSERT_EQ(job.real_distances(), want.real_distances());
@@ -158,14 +151,7 @@ TEST_P(device_cache, components) {
       components_job want(twin, plain);
       want.run();
       for (components_variant v : {components_variant::afforest, components_variant::emogi}) {
-        components_options o;
-        o.device = where();
-        o.access = how;
-        o.variant = v;
-        o.graph_cache = budget;
-        o.tuning.slice = 64;
-        o.verify = true;
-        components_job job(g, o);
+        components_job job(g, options<components_options>(how, budget, v));
         EXPECT_TRUE(job.run().verified);
         ASSERT_EQ(job.labels(), want.labels());
         if (v != components_variant::emogi) fits(job.setting(), budget);

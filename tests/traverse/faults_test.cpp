@@ -37,73 +37,31 @@ struct task {
   char const* name;
   std::function<std::uint64_t(graph_handle const&, execution_device)> run;
 };
+template <class Options>
+auto with(void (*set)(Options&)) {
+  return [set](graph_handle const& g, execution_device where) -> std::uint64_t {
+    Options o;
+    o.device = where;
+    set(o);
+    if constexpr (std::is_same_v<Options, bfs_options>) return bfs(g, source_of(g), o).run.depth_sum;
+    else if constexpr (std::is_same_v<Options, sssp_options>) return sssp(g, source_of(g), o).run.reached;
+    else if constexpr (std::is_same_v<Options, components_options>) return components(g, o).run.components;
+    else return pagerank(g, o).run.iterations;
+  };
+}
 std::vector<task> const jobs = {
-    {"bfs levels",
-     [](graph_handle const& g, execution_device where) {
-       bfs_options o;
-       o.device = where;
+    {"bfs levels", with<bfs_options>([](auto& o) { o.variant = bfs_variant::levels; })},
+    {"bfs direction", with<bfs_options>([](auto& o) { o.variant = bfs_variant::direction, o.cached_neighbors = 2, o.verify = true; })},
+    {"bfs copied", with<bfs_options>([](auto& o) {
        o.variant = bfs_variant::levels;
-       return bfs(g, source_of(g), o).run.depth_sum;
-     }},
-    {"bfs direction",
-     [](graph_handle const& g, execution_device where) {
-       bfs_options o;
-       o.device = where;
-       o.variant = bfs_variant::direction;
-       o.cached_neighbors = 2;
-       o.verify = true;
-       return bfs(g, source_of(g), o).run.depth_sum;
-     }},
-    {"bfs copied",
-     [](graph_handle const& g, execution_device where) {
-       bfs_options o;
-       o.device = where;
-       o.variant = bfs_variant::levels;
-       if (where.kind != device_kind::cpu) o.access = access_mode::copied;
-       return bfs(g, source_of(g), o).run.depth_sum;
-     }},
-    {"sssp",
-     [](graph_handle const& g, execution_device where) {
-       sssp_options o;
-       o.device = where;
-       o.verify = true;
-       return sssp(g, source_of(g), o).run.reached;
-     }},
-    {"sssp emogi",
-     [](graph_handle const& g, execution_device where) {
-       sssp_options o;
-       o.device = where;
-       o.variant = sssp_variant::emogi;
-       return sssp(g, source_of(g), o).run.reached;
-     }},
-    {"components",
-     [](graph_handle const& g, execution_device where) {
-       components_options o;
-       o.device = where;
-       o.verify = true;
-       return components(g, o).run.components;
-     }},
-    {"components emogi",
-     [](graph_handle const& g, execution_device where) {
-       components_options o;
-       o.device = where;
-       o.variant = components_variant::emogi;
-       return components(g, o).run.components;
-     }},
-    {"pagerank",
-     [](graph_handle const& g, execution_device where) {
-       pagerank_options o;
-       o.device = where;
-       o.verify = true;
-       return static_cast<std::uint64_t>(pagerank(g, o).run.iterations);
-     }},
-    {"pagerank emogi",
-     [](graph_handle const& g, execution_device where) {
-       pagerank_options o;
-       o.device = where;
-       o.variant = pagerank_variant::emogi;
-       return static_cast<std::uint64_t>(pagerank(g, o).run.iterations);
-     }},
+       if (o.device.kind != device_kind::cpu) o.access = access_mode::copied;
+     })},
+    {"sssp", with<sssp_options>([](auto& o) { o.verify = true; })},
+    {"sssp emogi", with<sssp_options>([](auto& o) { o.variant = sssp_variant::emogi; })},
+    {"components", with<components_options>([](auto& o) { o.verify = true; })},
+    {"components emogi", with<components_options>([](auto& o) { o.variant = components_variant::emogi; })},
+    {"pagerank", with<pagerank_options>([](auto& o) { o.verify = true; })},
+    {"pagerank emogi", with<pagerank_options>([](auto& o) { o.variant = pagerank_variant::emogi; })},
 };
 
 graph_handle sample(int scale = 9) {
