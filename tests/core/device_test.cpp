@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "child.hpp"
+#include "refused.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -81,9 +82,7 @@ TEST_F(device_memory, is_opened_for_another_device) {
 }
 TEST_F(device_memory, may_be_the_middle_of_an_allocation) { share_with(0, false, 1000); }
 TEST_F(device_memory, that_nobody_exported_is_refused) {
-  errc code{};
-  error_of([&] { device::open_memory({}, 0); }, &code);
-  EXPECT_EQ(code, errc::device);
+  EXPECT_TRUE(refused(errc::device, [&] { device::open_memory({}, 0); }));
 }
 
 // Settings of pools shared with torch and RMM do not change.
@@ -110,9 +109,7 @@ TEST_F(device_memory, of_peers_is_read_where_they_can) {
   if (device::count() < 2) GTEST_SKIP() << "needs two GPUs";
   device::peer_link const link = device::peer_of(0, 1);
   if (!link.can) {
-    errc code{};
-    error_of([] { device::enable_peer(0, 1); }, &code);
-    EXPECT_EQ(code, errc::device);
+    EXPECT_TRUE(refused(errc::device, [] { device::enable_peer(0, 1); }));
     return;
   }
   device::enable_peer(0, 1);
@@ -130,9 +127,7 @@ TEST(no_gpu, refuses_in_words) {
         std::function<void()>([] { device::peer_of(0, 1); }), std::function<void()>([] { device::enable_peer(0, 1); }),
         std::function<void()>([] { device::begin_recording(0, nullptr); }),
         std::function<void()>([] { device::replay(0, nullptr, nullptr); })}) {
-    errc code{};
-    error_of(f, &code);
-    EXPECT_EQ(code, errc::device);
+    EXPECT_TRUE(refused(errc::device, f));
   }
   EXPECT_EQ(device::pinned_from(&some), 0u);
 }

@@ -13,6 +13,7 @@
 #include "far/traffic.hpp"
 #include "garner/shared.hpp"
 #include "memory/pin.hpp"
+#include "refused.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -227,9 +228,7 @@ TEST_P(bulk, any_share_and_shape) {
 TEST_P(bulk, nothing_to_gather) {
   executor x(where());
   for (bool no_ids : {false, true}) check(x, {.row_bytes = no_ids ? 8u : 0u, .rows = 3, .count = no_ids ? 0u : 4u});
-  errc code{};
-  error_of([&] { gather_bulk(x, {.id_bytes = 2, .count = 1}); }, &code);
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, [&] { gather_bulk(x, {.id_bytes = 2, .count = 1}); }));
 }
 
 TEST(bulk_shapes, fit_and_keep_enough_on_their_way) {
@@ -355,9 +354,7 @@ TEST_P(bulk, a_shared_table_outlives_a_process_killed_in_a_gather) {
     EXPECT_EQ(second.end(SIGKILL), 128 + SIGKILL);
     gather_shared(x, t);
   }
-  errc code{};
-  error_of([&] { shared_table::attach(name); }, &code);
-  EXPECT_EQ(code, errc::io);  // removed with its last holder
+  EXPECT_TRUE(refused(errc::io, [&] { shared_table::attach(name); }));  // removed with its last holder
 }
 
 TEST(bulk_none, without_a_gpu_is_refused) {

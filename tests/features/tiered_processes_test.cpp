@@ -7,6 +7,7 @@
 #include "child.hpp"
 #include "comm/peer_group.hpp"
 #include "features/numbered_rows.hpp"
+#include "refused.hpp"
 
 namespace garner {
 namespace {
@@ -99,9 +100,7 @@ TEST_P(processes, hold_a_share_each_and_read_all) {
     EXPECT_EQ(t.tiers()[tier::peer], 100u * static_cast<std::uint64_t>(members_));
     EXPECT_THAT(t.about(), HasSubstr(fmt::format("on {} peers in turn, a process each", members_)));
     EXPECT_LT(pays().used() - before, 300 * 40 + 4096 + 4000 + 1000u);  // of the peers' rows its own share alone
-    errc code{};
-    EXPECT_THAT(error_of([&] { t.for_device(t.device()); }, &code), HasSubstr("the peers of this table are processes"));
-    EXPECT_EQ(code, errc::usage);
+    EXPECT_TRUE(refused(errc::usage, "the peers of this table are processes", [&] { t.for_device(t.device()); }));
     for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
     expect_all_rows(t);
     for (auto const& c : all) c->go();
@@ -135,10 +134,8 @@ TEST_P(processes, that_were_killed_are_said) {
   tiered_tensor t(mine.data.rows, mine.options);
   for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
   all.back()->end(SIGKILL);
-  errc code{};
-  EXPECT_THAT(error_of([&] { expect_all_rows(t); }, &code),
-              HasSubstr(fmt::format("member {} of the group '{}' (process ", members_ - 1, name_)));
-  EXPECT_EQ(code, errc::device);
+  EXPECT_TRUE(
+      refused(errc::device, fmt::format("member {} of the group '{}' (process ", members_ - 1, name_), [&] { expect_all_rows(t); }));
   EXPECT_EQ(t.tiers()[tier::peer], 100u * static_cast<std::uint64_t>(members_));
   for (auto const& c : all) c->end();
 }
@@ -158,13 +155,9 @@ TEST_P(processes, are_killed_in_the_middle_of_gathers) {
     all.front()->end(SIGKILL);
   });
   auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  errc code{};
-  error_of(
-      [&] {
-        for (; std::chrono::steady_clock::now() < give_up; ++rounds) t.gather({near.data(), ids.size(), 8}, out);
-      },
-      &code);
-  EXPECT_EQ(code, errc::device);
+  EXPECT_TRUE(refused(errc::device, [&] {
+    for (; std::chrono::steady_clock::now() < give_up; ++rounds) t.gather({near.data(), ids.size(), 8}, out);
+  }));
   EXPECT_GT(rounds, 0u);
   if (GetParam() == device_kind::simulated) {  // shared memory outlives its owner: the last successful gather was right
     auto const got = host_copy(x, out.data(), 5000);
@@ -189,9 +182,7 @@ TEST(tiers, a_group_has_peers) {
   numbered_rows const data(100, 4);
   tiered_options o;
   o.device = {device_kind::simulated, 0}, o.group = "g";
-  errc code{};
-  EXPECT_THAT(error_of([&] { tiered_tensor(data.rows, o); }, &code), HasSubstr("a group of processes ('g') and no peers"));
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "a group of processes ('g') and no peers", [&] { tiered_tensor(data.rows, o); }));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
 #include "graph/formats.hpp"
+#include "refused.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -99,9 +100,7 @@ TEST(read_ldbc, refuses_in_exact_words) {
   EXPECT_EQ(complaint("1\n", "", "graph.g.directed = maybe\n"), "g.properties: line 1, byte 19: 'maybe' where true or false should stand");
   EXPECT_THAT(complaint("1\n", "", directed + undirected), HasSubstr("line 2, byte 43: contradicts"));
   EXPECT_THAT(complaint("1\n", "", "graph.g.edge-properties.names = weight, age\n"), HasSubstr("'weight, age'"));
-  errc code{};
-  EXPECT_THAT(error_of([] { parse("1\n", "", {}, {.skip_lines = 1}); }, &code), HasSubstr("--skip-lines"));
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "--skip-lines", [] { parse("1\n", "", {}, {.skip_lines = 1}); }));
 }
 
 TEST(read_ldbc, blocks_of_any_size_give_the_same) {
@@ -154,9 +153,7 @@ TEST_F(ldbc_files, one_finds_the_others) {
   one_way.undirected = false;
   EXPECT_EQ(converted("g.e", one_way).info.edges, 1u) << "options of the command line override the properties";
   fs::remove(at("g.v"));
-  errc code{};
-  EXPECT_THAT(error_of([&] { converted("g.e"); }, &code), HasSubstr("g.v: not found, nor with .gz or .zst"));
-  EXPECT_EQ(code, errc::io);
+  EXPECT_TRUE(refused(errc::io, "g.v: not found, nor with .gz or .zst", [&] { converted("g.e"); }));
   write("g.v", "1\n");
   fs::remove(at("g.e"));
   EXPECT_THAT(error_of([&] { converted("g.v"); }), HasSubstr("g.e: not found"));

@@ -17,6 +17,7 @@
 #include "graph/handle.hpp"
 #include "graph/pack.hpp"
 #include "memory/budget.hpp"
+#include "refused.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
 
@@ -233,13 +234,10 @@ TEST_P(reorder_at, gives_the_hosts_bytes) {
 
 TEST(reorder, refuses_scores_that_are_none) {
   graph const g = make(shapes[0]);
-  errc code{};
-  EXPECT_NE(error_of([&] { ordered(g, vertex_order::score); }, &code).find("0 scores for"), std::string::npos);
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "0 scores for", [&] { ordered(g, vertex_order::score); }));
   std::vector<float> score(g.info.vertices, 1.0f);
   score[7] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_NE(error_of([&] { reorder(copy_of(g), {vertex_order::score, 1, score}); }, &code).find("vertex 7"), std::string::npos);
-  EXPECT_EQ(code, errc::input);
+  EXPECT_TRUE(refused(errc::input, "vertex 7", [&] { reorder(copy_of(g), {vertex_order::score, 1, score}); }));
 }
 
 TEST(reorder, natural_restores_every_byte) {
@@ -401,9 +399,9 @@ TEST(reorder, memory_is_told_and_kept) {
     b.set_limit(others + reorder_bytes(info));
     g = reorder(std::move(g), {by, 1});
     b.set_limit(others + reorder_bytes(info) / 3);
-    errc code{};
-    error_of([&] { reorder(copy_of(g), {by == vertex_order::bfs ? vertex_order::degree : vertex_order::bfs, 1}); }, &code);
-    EXPECT_EQ(code, errc::memory);
+    EXPECT_TRUE(refused(errc::memory, [&] {
+      reorder(copy_of(g), {by == vertex_order::bfs ? vertex_order::degree : vertex_order::bfs, 1});
+    }));
     b.set_limit(limit);
   }
 }
@@ -411,9 +409,7 @@ TEST(reorder, memory_is_told_and_kept) {
 TEST(reorder, names) {
   for (vertex_order by : {vertex_order::degree, vertex_order::bfs, vertex_order::random, vertex_order::natural, vertex_order::score})
     EXPECT_EQ(parse_order(to_string(by)), by);
-  errc code{};
-  EXPECT_NE(error_of([] { parse_order("size"); }, &code).find("degree, bfs, random, score or natural"), std::string::npos);
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "degree, bfs, random, score or natural", [] { parse_order("size"); }));
 }
 
 struct reorder_files : ::testing::Test, own_folder {};

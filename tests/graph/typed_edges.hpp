@@ -1,6 +1,5 @@
 // Random edges between vertices of two types, and the lists that a serial reference makes of them.
 #pragma once
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

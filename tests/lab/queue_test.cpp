@@ -7,6 +7,7 @@
 #include "lab/bam/queue_service.hpp"
 #include "lab/drives/simulated.hpp"
 #include "queue_pages.hpp"
+#include "refused.hpp"
 
 namespace garner {
 namespace {
@@ -119,14 +120,9 @@ TEST_P(served, a_page_that_is_not_there) {
   reader files({files_.made("a", 40960)}, {});
   queue_service provider(files, service(1, 1, 16));
   request_queues queues(x, provider, with(4096, 8));
-  errc code{};
-  EXPECT_THAT(error_of(
-                  [&] {
-                    read_and_compare(x, queues, {1, 10});
-                  },
-                  &code),
-              ::testing::HasSubstr("page 10 (4096 bytes at byte 40960): there are 10 pages"));
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "page 10 (4096 bytes at byte 40960): there are 10 pages", [&] {
+    read_and_compare(x, queues, {1, 10});
+  }));
 }
 
 // A drive in memory, with a fault.

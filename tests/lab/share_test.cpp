@@ -12,6 +12,7 @@
 #include "core/exec.hpp"
 #include "core/random.hpp"
 #include "far/bulk.hpp"
+#include "refused.hpp"
 #include "support.hpp"
 
 namespace garner::lab {
@@ -58,9 +59,7 @@ TEST_F(mps, needs_a_percentage_that_is_one) {
   EXPECT_TRUE(mps_here().runs);
   for (char const* bad : {"", "0", "-3", "101", "ten", "10 %", "nan"}) {
     ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", bad, 1);
-    errc code{};
-    EXPECT_NE(error_of([] { require_mps(mps_here()); }, &code).find("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), std::string::npos) << bad;
-    EXPECT_EQ(code, errc::device);
+    EXPECT_TRUE(refused(errc::device, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", [] { require_mps(mps_here()); })) << bad;
   }
   for (char const* good : {"10", "0.5", "100"}) {
     ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", good, 1);
@@ -94,9 +93,7 @@ TEST(shares, at_the_host_there_is_nothing_to_share) {
 
 TEST(shares, without_a_gpu_are_refused) {
   if (device::count() > 0) GTEST_SKIP() << "this machine has a GPU";
-  errc code{};
-  error_of([] { device_share(0, {share_kind::partition, 8}); }, &code);
-  EXPECT_EQ(code, errc::device);
+  EXPECT_TRUE(refused(errc::device, [] { device_share(0, {share_kind::partition, 8}); }));
 }
 
 class device_shares : public ::testing::Test {
@@ -149,14 +146,10 @@ TEST_F(device_shares, a_partition_and_the_rest_run_side_by_side) {
 
 TEST_F(device_shares, of_nothing_are_refused) {
   for (share_kind kind : {share_kind::automatic, share_kind::grid, share_kind::partition}) {
-    errc code{};
-    error_of([&] { device_share(0, {kind, 0}); }, &code);
-    EXPECT_EQ(code, errc::usage);
+    EXPECT_TRUE(refused(errc::usage, [&] { device_share(0, {kind, 0}); }));
   }
   if (mps_here().runs) return;
-  errc code{};
-  error_of([&] { shared_executor({device_kind::cuda, 0}, sm_share{share_kind::mps, 0}); }, &code);
-  EXPECT_EQ(code, errc::device);
+  EXPECT_TRUE(refused(errc::device, [&] { shared_executor({device_kind::cuda, 0}, sm_share{share_kind::mps, 0}); }));
 }
 
 // Not a test but a table of rates, to tune the kernel: --gtest_also_run_disabled_tests --gtest_filter=*rates*, GARNER_GIB=32.

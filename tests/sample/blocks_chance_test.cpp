@@ -1,5 +1,4 @@
 // Which edges blocks sample: by weights, by LABOR, and each as often as it should be.
-#include <array>
 #include <cmath>
 
 #include "graph/pack.hpp"

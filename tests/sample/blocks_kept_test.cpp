@@ -1,5 +1,4 @@
 // Blocks from lists of which some have copies on the device: the same bits, and fewer requests.
-#include <cmath>
 
 #include "graph/pack.hpp"
 #include "graph/reorder.hpp"

@@ -12,6 +12,7 @@
 #include "core/random.hpp"
 #include "garner/sample.hpp"
 #include "graph/reorder.hpp"
+#include "refused.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -81,15 +82,11 @@ TEST(table, refuses_what_is_none) {
   refused(head("{}") + data);
   std::string const whole = head(words("<f4", "(3,)")) + data;
   for (std::size_t size = 0; size < whole.size(); ++size) refused(whole.substr(0, size));
-  errc code{};
-  error_of([&] { read_scores(f.path.string() + ".none"); }, &code);
-  EXPECT_EQ(code, errc::io);
-  error_of([&] { read_scores(std::filesystem::temp_directory_path()); }, &code);
-  EXPECT_EQ(code, errc::input);
+  EXPECT_TRUE(testing::refused(errc::io, [&] { read_scores(f.path.string() + ".none"); }));
+  EXPECT_TRUE(testing::refused(errc::input, [&] { read_scores(std::filesystem::temp_directory_path()); }));
   std::filesystem::remove(f.path);
   ASSERT_EQ(::mkfifo(f.path.c_str(), 0600), 0);
-  error_of([&] { read_scores(f.path); }, &code);  // and does not wait for a writer
-  EXPECT_EQ(code, errc::input);
+  EXPECT_TRUE(testing::refused(errc::input, [&] { read_scores(f.path); }));  // and does not wait for a writer
 }
 
 TEST(table, goes_with_its_vertices) {
@@ -122,11 +119,8 @@ TEST(table, goes_with_its_vertices) {
   }
   file const f;
   f.write(head(words("<u4", "(3,)")) + bytes_of<float>({1, 2, 3}));
-  errc code{};
-  EXPECT_NE(error_of([&] { permute_rows(g, f.path, f.path); }, &code).find("3 rows"), std::string::npos);
-  EXPECT_EQ(code, errc::input);
-  EXPECT_NE(error_of([&] { check_table(f.path, 4, "k.gnr"); }, &code).find("3 rows and k.gnr has 4 vertices"), std::string::npos);
-  EXPECT_EQ(code, errc::input);
+  EXPECT_TRUE(refused(errc::input, "3 rows", [&] { permute_rows(g, f.path, f.path); }));
+  EXPECT_TRUE(refused(errc::input, "3 rows and k.gnr has 4 vertices", [&] { check_table(f.path, 4, "k.gnr"); }));
   EXPECT_NO_THROW(check_table(f.path, 3, "k.gnr"));
 }
 

@@ -13,6 +13,7 @@
 #include "garner/sample.hpp"
 #include "graph/generate.hpp"
 #include "graph/reorder.hpp"
+#include "refused.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -120,9 +121,7 @@ TEST(traces, keep_the_rows_of_the_first_mini_batches_where_asked) {
   ASSERT_EQ(two.rows.size(), two.offsets[2]);
   EXPECT_TRUE(std::equal(two.rows.begin(), two.rows.end(), all.rows.begin()));
   EXPECT_EQ(two.counts, all.counts);
-  errc code{};
-  EXPECT_NE(error_of([&] { save_trace(two, temporary("two.gtr")); }, &code).find("of 2 of its"), std::string::npos);
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "of 2 of its", [&] { save_trace(two, temporary("two.gtr")); }));
 }
 
 TEST(traces, come_back_from_their_file) {
@@ -179,9 +178,7 @@ TEST(traces, come_back_from_their_file) {
   worse[worse.size() - 1] = '\x7f';  // a row out of range
   EXPECT_FALSE(reads(worse));
   std::filesystem::remove(file);
-  errc code{};
-  error_of([&] { load_trace(file); }, &code);
-  EXPECT_EQ(code, errc::io);
+  EXPECT_TRUE(refused(errc::io, [&] { load_trace(file); }));
 }
 
 TEST(traces, of_the_five_vertices_are_those_of_the_docs) {

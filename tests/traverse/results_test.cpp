@@ -15,6 +15,7 @@
 #include "folder.hpp"
 #include "garner/bfs.hpp"
 #include "graph/input_stream.hpp"
+#include "refused.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -91,14 +92,11 @@ TEST_F(results, formats_are_told_by_ending_or_name) {
   EXPECT_EQ(result_format_of("b/a.npy"), result_format::npy);
   for (result_format f : {result_format::text, result_format::tsv, result_format::npy, result_format::ldbc})
     EXPECT_EQ(parse_result_format(to_string(f)), f);
-  errc code{};
-  EXPECT_THAT(error_of([] { parse_result_format("csv"); }, &code), HasSubstr("text, tsv, npy, ldbc"));
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "text, tsv, npy, ldbc", [] { parse_result_format("csv"); }));
   EXPECT_THAT(files_of(to("a.npy")), ElementsAre(at("a.npy"), at("a.parent.npy"), at("a.vertex.npy")));
   EXPECT_THAT(files_of({at("a"), result_format::npy}), ElementsAre(at("a"), at("a.parent.npy"), at("a.vertex.npy")));
   EXPECT_THAT(files_of(to("a.tsv.zst")), ElementsAre(at("a.tsv.zst")));
-  EXPECT_THAT(error_of([&] { files_of(to("a.npy.gz")); }, &code), HasSubstr("drop the ending .gz"));
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "drop the ending .gz", [&] { files_of(to("a.npy.gz")); }));
 }
 
 TEST_F(results, text_in_the_order_of_the_users_ids) {
@@ -204,9 +202,7 @@ TEST_F(results, of_no_vertex) {
 
 TEST_F(results, that_cannot_be_written_leave_nothing) {
   fs::create_directory(at("d.parent.npy"));
-  errc code{};
-  error_of([&] { write_depths(turned_, to("d.npy"), 20, depth_, parent_); }, &code);
-  EXPECT_EQ(code, errc::io);
+  EXPECT_TRUE(refused(errc::io, [&] { write_depths(turned_, to("d.npy"), 20, depth_, parent_); }));
   EXPECT_THAT(names(), ElementsAre("d.parent.npy"));
 }
 
