@@ -12,6 +12,7 @@
 #include "graph/generate.hpp"
 #include "simulated_runs.hpp"
 #include "support.hpp"
+#include "traverse/placed.hpp"
 #include "traverse/verify.hpp"
 
 namespace garner {
@@ -63,30 +64,24 @@ TEST_P(bfs, every_access_tier_and_id_width_against_the_serial_twin) {
   for (std::uint32_t id_bytes : {4u, 8u})
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       graph const original = random_graph(seed, seed % 2 == 0, id_bytes);
-      for (access_mode how : {access_mode::paged, access_mode::strided, access_mode::merged, access_mode::aligned})
-        for (std::uint32_t per_team : {1u, 8u})
-          for (auto const& [split, join] : {std::pair{true, false}, {false, false}, {true, true}, {false, true}})
-            for (tier t : {tier::host, tier::device}) {
-              if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
-              bfs_options o;
-              o.device = where();
-              o.access = how;
-              if (t == tier::device) o.edges = t;
-              o.tuning.vertices_per_team = per_team;
-              o.tuning.split_hubs = split;
-              o.tuning.join_lists = join;
-              o.tuning.slice = 64;
-              o.verify = true;
-              graph const g = placed(on_host_of(original), o);
-              bfs_job job(g, o);
-              SCOPED_TRACE(
-                  fmt::format("{} seed {} ids {} per team {} split {} join {}", to_string(how), seed, id_bytes, per_team, split, join));
-              for (std::uint64_t source : {std::uint64_t{5}, std::uint64_t{0}, original.info.vertices - 1}) {
-                bfs_run const r = job.run(source);
-                ASSERT_EQ(job.depths(), serial_depths(original, source));
-                EXPECT_TRUE(r.verified);
-              }
+      for (std::uint32_t per_team : {1u, 8u})
+        for (auto const& [split, join] : {std::pair{true, false}, {false, false}, {true, true}, {false, true}})
+          for (bfs_options o : every_access_and_tier<bfs_options>(where())) {
+            o.tuning.vertices_per_team = per_team;
+            o.tuning.split_hubs = split;
+            o.tuning.join_lists = join;
+            o.tuning.slice = 64;
+            o.verify = true;
+            graph const g = placed(on_host_of(original), o);
+            bfs_job job(g, o);
+            SCOPED_TRACE(
+                fmt::format("{} seed {} ids {} per team {} split {} join {}", to_string(o.access), seed, id_bytes, per_team, split, join));
+            for (std::uint64_t source : {std::uint64_t{5}, std::uint64_t{0}, original.info.vertices - 1}) {
+              bfs_run const r = job.run(source);
+              ASSERT_EQ(job.depths(), serial_depths(original, source));
+              EXPECT_TRUE(r.verified);
             }
+          }
     }
 }
 
@@ -139,9 +134,7 @@ TEST_P(bfs, parents_counts_and_levels) {
 }
 
 TEST_P(bfs, a_long_path_and_a_star) {
-  bfs_options o;
-  o.device = where();
-  o.verify = true;
+  auto o = verified<bfs_options>(where());
   std::vector<arc> path, star;
   for (std::uint64_t v = 0; v < 700; ++v) path.push_back({v, v + 1});  // more levels than counter slots
   for (std::uint64_t v = 1; v < 5000; ++v) star.push_back({0, v});
@@ -217,9 +210,7 @@ TEST_P(bfs, levels_of_few_vertices_through_a_queue_and_out_of_it) {
 }
 
 TEST_P(bfs, small_and_empty_graphs) {
-  bfs_options o;
-  o.device = where();
-  o.verify = true;
+  auto o = verified<bfs_options>(where());
   graph const none = placed(make_graph({}), o);
   bfs_job empty(none, o);
   EXPECT_NE(error_of([&] { empty.run(0); }).find("0"), std::string::npos);

@@ -10,6 +10,7 @@
 #include "graph/generate.hpp"
 #include "simulated_runs.hpp"
 #include "support.hpp"
+#include "traverse/placed.hpp"
 #include "traverse/verify_components.hpp"
 
 namespace garner {
@@ -61,21 +62,6 @@ graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes) 
   return make_graph(arcs, undirected, n, o);
 }
 
-// A copy with its edges in the memory for this device, access and tier.
-graph placed(graph const& from, components_options const& o) {
-  graph g;
-  g.info = from.info;
-  g.name = from.name;
-  g.out.offsets = buffer<std::uint64_t>(tier::host, from.out.offsets.size(), -1, "copy");
-  std::copy(from.out.offsets.begin(), from.out.offsets.end(), g.out.offsets.begin());
-  executor x(o.device);
-  tier const t = x.on_device() ? o.edges.value_or(default_tier(o.device, o.access)) : tier::host;
-  g.out.targets = memory_block(t, from.out.targets.bytes(), x.device(), "edges");
-  x.copy(g.out.targets.data(), from.out.targets.data(), from.out.targets.bytes());
-  x.wait();
-  return g;
-}
-
 class components : public at_place {};
 
 TEST_P(components, every_access_tier_id_width_and_variant_against_the_serial_twin) {
@@ -85,31 +71,25 @@ TEST_P(components, every_access_tier_id_width_and_variant_against_the_serial_twi
       auto const want = serial_labels(original);
       auto const [count, largest] = count_and_largest(want);
       ASSERT_GT(count, 1u);
-      for (access_mode how : {access_mode::paged, access_mode::strided, access_mode::merged, access_mode::aligned})
-        for (variant kind : {variant::afforest, variant::emogi})
-          for (std::uint32_t per_team : {1u, 8u})
-            for (tier t : {tier::host, tier::device}) {
-              if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
-              components_options o;
-              o.device = where();
-              o.access = how;
-              o.variant = kind;
-              if (t == tier::device) o.edges = t;
-              o.tuning.vertices_per_team = per_team;
-              o.tuning.slice = 64;
-              o.verify = true;
-              graph const g = placed(original, o);
-              components_job job(g, o);
-              SCOPED_TRACE(fmt::format("{} seed {} ids {} per team {} {}", to_string(how), seed, id_bytes, per_team,
-                                       kind == variant::emogi ? "emogi" : "afforest"));
-              for (int trial = 0; trial < 2; ++trial) {  // no state of the previous run remains
-                components_run const r = job.run();
-                ASSERT_EQ(job.labels(), want);
-                EXPECT_EQ(r.components, count);
-                EXPECT_EQ(r.largest, largest);
-                EXPECT_TRUE(r.verified);
-              }
+      for (variant kind : {variant::afforest, variant::emogi})
+        for (std::uint32_t per_team : {1u, 8u})
+          for (components_options o : every_access_and_tier<components_options>(where())) {
+            o.variant = kind;
+            o.tuning.vertices_per_team = per_team;
+            o.tuning.slice = 64;
+            o.verify = true;
+            graph const g = placed(original, o);
+            components_job job(g, o);
+            SCOPED_TRACE(fmt::format("{} seed {} ids {} per team {} {}", to_string(o.access), seed, id_bytes, per_team,
+                                     kind == variant::emogi ? "emogi" : "afforest"));
+            for (int trial = 0; trial < 2; ++trial) {  // no state of the previous run remains
+              components_run const r = job.run();
+              ASSERT_EQ(job.labels(), want);
+              EXPECT_EQ(r.components, count);
+              EXPECT_EQ(r.largest, largest);
+              EXPECT_TRUE(r.verified);
             }
+          }
     }
 }
 
@@ -156,10 +136,7 @@ TEST_P(components, of_a_directed_graph_are_weak) {
   into.push_back({900, 901});
   graph const original = make_graph(into, false, 1000);
   for (variant kind : {variant::afforest, variant::emogi}) {
-    components_options o;
-    o.device = where();
-    o.variant = kind;
-    o.verify = true;
+    auto o = verified<components_options>(where(), kind);
     graph const g = placed(original, o);
     components_job job(g, o);
     components_run const r = job.run();
@@ -180,10 +157,7 @@ TEST_P(components, a_path_whichever_way_it_is_numbered_and_a_star) {
   for (auto const& arcs : {up, shuffled, star})
     for (bool undirected : {true, false})
       for (variant kind : {variant::afforest, variant::emogi}) {
-        components_options o;
-        o.device = where();
-        o.variant = kind;
-        o.verify = true;
+        auto o = verified<components_options>(where(), kind);
         graph const g = placed(make_graph(arcs, undirected), o);
         components_job job(g, o);
         components_run const r = job.run();
@@ -205,10 +179,7 @@ TEST_P(components, of_generated_graphs) {
       build_report report;
       graph const original = generate(here, gen, report);
       auto const want = serial_labels(original);
-      components_options o;
-      o.device = where();
-      o.variant = how;
-      o.verify = true;
+      auto o = verified<components_options>(where(), how);
       graph const g = placed(original, o);
       components_job job(g, o);
       components_run const r = job.run();
@@ -219,10 +190,7 @@ TEST_P(components, of_generated_graphs) {
 
 TEST_P(components, small_and_empty_graphs) {
   for (variant kind : {variant::afforest, variant::emogi}) {
-    components_options o;
-    o.device = where();
-    o.variant = kind;
-    o.verify = true;
+    auto o = verified<components_options>(where(), kind);
     graph const none = placed(make_graph({}), o);
     components_job empty(none, o);
     components_run r = empty.run();

@@ -13,16 +13,16 @@
 #include "far/traffic.hpp"
 #include "generated.hpp"
 #include "graph/generate.hpp"
+#include "refused.hpp"
 #include "simulated_runs.hpp"
 #include "support.hpp"
 #include "traverse/job.hpp"
+#include "traverse/placed.hpp"
 #include "traverse/verify_pagerank.hpp"
 
 namespace garner {
 namespace {
 using namespace garner::testing;
-
-constexpr std::array every_access{access_mode::paged, access_mode::strided, access_mode::merged, access_mode::aligned};
 
 // A hub with more edges than a piece holds, both ways; vertices without out-edges; loops and duplicates in some.
 graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes, std::uint64_t hub_arcs = 0) {
@@ -40,26 +40,6 @@ graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes, 
   o.keep_loops = seed % 3 == 0;
   o.in_edges = !undirected;
   return make_graph(arcs, undirected, n, o);
-}
-
-// A copy with its edges in the memory for this device, access and tier.
-graph placed(graph const& g, pagerank_options const& o) {
-  tier const t = o.device.kind == device_kind::cuda ? o.edges.value_or(default_tier(o.device, o.access)) : tier::host;
-  executor x(o.device);
-  graph copy;
-  copy.info = g.info;
-  copy.name = g.name;
-  for (auto const& [from, to] : {std::pair{&g.out, &copy.out}, {&g.in, &copy.in}}) {
-    if (from->offsets.empty()) continue;
-    to->offsets = buffer<std::uint64_t>(tier::host, from->offsets.size(), -1, "copy");
-    std::copy(from->offsets.begin(), from->offsets.end(), to->offsets.begin());
-    to->targets = memory_block(t, from->targets.bytes(), x.device(), "copy");
-    if (from->targets.bytes()) x.copy(to->targets.data(), from->targets.data(), from->targets.bytes());
-    to->weights = memory_block(t, from->weights.bytes(), x.device(), "copy");
-    if (from->weights.bytes()) x.copy(to->weights.data(), from->weights.data(), from->weights.bytes());
-    x.wait();
-  }
-  return copy;
 }
 
 std::vector<double> jumps_of(graph const& g, pagerank_options const& o) {
@@ -159,43 +139,37 @@ TEST_P(pagerank, pull_with_every_access_tier_and_id_width_against_the_serial_twi
   for (std::uint32_t id_bytes : {4u, 8u})
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       graph const original = random_graph(seed, seed % 2 == 0, id_bytes, seed < 2 ? 30'000 : 0);
-      for (access_mode how : every_access)
-        for (tier t : {tier::host, tier::device})
-          for (dangling_mass dangling : {dangling_mass::redistribute, dangling_mass::drop}) {
-            if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
-            pagerank_options o;
-            o.device = where();
-            o.access = how;
-            if (t == tier::device) o.edges = t;
-            o.dangling = dangling;
-            o.iterations = 7;
-            o.verify = true;
-            graph const g = placed(original, o);
-            SCOPED_TRACE(fmt::format("{} seed {} ids {} {}", to_string(how), seed, id_bytes, to_string(dangling)));
-            pagerank_job job(g, o);
-            pagerank_run const r = job.run();
-            serial_ranks const want = serial_pull(original, o, 7);
-            auto const ranks = job.ranks();
-            ASSERT_LT(distance(ranks, want.rank), 2e-6);
-            EXPECT_EQ(r.iterations, 7u);
-            EXPECT_EQ(r.edges, 7 * original.info.edges);
-            EXPECT_NEAR(r.l1_change, want.change, 2e-6);
-            EXPECT_NEAR(r.rank_sum, dangling == dangling_mass::redistribute ? 1 : distance(want.rank, std::vector<int>(ranks.size())),
-                        2e-6);
-            EXPECT_TRUE(r.verified);
-            EXPECT_EQ(job.run().rank_sum, r.rank_sum);
-            EXPECT_EQ(job.ranks(), ranks) << "the same bits again";
-            if (id_bytes != 4 || (where().kind == device_kind::cuda && t != tier::device)) continue;
-            for (bool by_degree : {true, false}) {
-              o.by_degree = by_degree;
-              pagerank_job again(g, o);
-              auto const& parts = again.setting().device_cache;
-              bool const told = std::any_of(parts.begin(), parts.end(), [](cached_part const& p) { return p.what.ends_with("by degree"); });
-              EXPECT_EQ(told, by_degree);
-              EXPECT_TRUE(again.run().verified);
-              EXPECT_EQ(again.ranks(), ranks) << "the same bits in another order";
-            }
+      for (pagerank_options o : every_access_and_tier<pagerank_options>(where()))
+        for (dangling_mass dangling : {dangling_mass::redistribute, dangling_mass::drop}) {
+          o.dangling = dangling;
+          o.iterations = 7;
+          o.verify = true;
+          graph const g = placed(original, o);
+          SCOPED_TRACE(fmt::format("{} seed {} ids {} {}", to_string(o.access), seed, id_bytes, to_string(dangling)));
+          pagerank_job job(g, o);
+          pagerank_run const r = job.run();
+          serial_ranks const want = serial_pull(original, o, 7);
+          auto const ranks = job.ranks();
+          ASSERT_LT(distance(ranks, want.rank), 2e-6);
+          EXPECT_EQ(r.iterations, 7u);
+          EXPECT_EQ(r.edges, 7 * original.info.edges);
+          EXPECT_NEAR(r.l1_change, want.change, 2e-6);
+          EXPECT_NEAR(r.rank_sum, dangling == dangling_mass::redistribute ? 1 : distance(want.rank, std::vector<int>(ranks.size())), 2e-6);
+          EXPECT_TRUE(r.verified);
+          EXPECT_EQ(job.run().rank_sum, r.rank_sum);
+          EXPECT_EQ(job.ranks(), ranks) << "the same bits again";
+          if (id_bytes != 4 || (where().kind == device_kind::cuda && o.edges != tier::device)) continue;
+          for (bool by_degree : {true, false}) {
+            pagerank_options how = o;
+            how.by_degree = by_degree;
+            pagerank_job again(g, how);
+            auto const& parts = again.setting().device_cache;
+            bool const told = std::any_of(parts.begin(), parts.end(), [](cached_part const& p) { return p.what.ends_with("by degree"); });
+            EXPECT_EQ(told, by_degree);
+            EXPECT_TRUE(again.run().verified);
+            EXPECT_EQ(again.ranks(), ranks) << "the same bits in another order";
           }
+        }
     }
 }
 
@@ -208,40 +182,34 @@ TEST_P(pagerank, weighted_against_the_serial_twin) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       graph original = random_graph(seed, seed % 2 == 0, id_bytes, seed < 2 ? 30'000 : 0);
       put_weights(original, weights[seed].kind, weights[seed].scale);
-      for (access_mode how : every_access)
-        for (tier t : {tier::host, tier::device}) {
-          if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
-          pagerank_options o;
-          o.device = where();
-          o.access = how;
-          if (t == tier::device) o.edges = t;
-          o.iterations = 7;
-          o.weighted = true;
-          o.verify = true;
-          if (seed == 3) o.personalization = {{5, 2}, {9, 0}};
-          graph const g = placed(original, o);
-          SCOPED_TRACE(fmt::format("{} seed {} ids {}", to_string(how), seed, id_bytes));
-          pagerank_job job(g, o);
-          pagerank_run const r = job.run();
-          auto const ranks = job.ranks();
-          ASSERT_LT(distance(ranks, serial_pull(original, o, 7).rank), 2e-6);
-          EXPECT_TRUE(r.verified && r.weighted);
-          EXPECT_NEAR(r.rank_sum, 1, 2e-6);
-          job.run();
-          EXPECT_EQ(job.ranks(), ranks) << "the same bits again";
-          if (id_bytes == 4 && (where().kind != device_kind::cuda || t == tier::device)) {
-            o.by_degree = true;
-            pagerank_job again(g, o);
-            EXPECT_TRUE(again.run().verified);
-            EXPECT_EQ(again.ranks(), ranks) << "the same bits in another order";
-            o.by_degree.reset();
-          }
-          o.weighted = false;
-          pagerank_job alike(g, o);
-          EXPECT_FALSE(alike.run().weighted);
-          EXPECT_GT(distance(alike.ranks(), ranks), 0.01);
-          EXPECT_LT(distance(alike.ranks(), serial_pull(original, o, 7).rank), 2e-6);
+      for (pagerank_options o : every_access_and_tier<pagerank_options>(where())) {
+        o.iterations = 7;
+        o.weighted = true;
+        o.verify = true;
+        if (seed == 3) o.personalization = {{5, 2}, {9, 0}};
+        graph const g = placed(original, o);
+        SCOPED_TRACE(fmt::format("{} seed {} ids {}", to_string(o.access), seed, id_bytes));
+        pagerank_job job(g, o);
+        pagerank_run const r = job.run();
+        auto const ranks = job.ranks();
+        ASSERT_LT(distance(ranks, serial_pull(original, o, 7).rank), 2e-6);
+        EXPECT_TRUE(r.verified && r.weighted);
+        EXPECT_NEAR(r.rank_sum, 1, 2e-6);
+        job.run();
+        EXPECT_EQ(job.ranks(), ranks) << "the same bits again";
+        if (id_bytes == 4 && (where().kind != device_kind::cuda || o.edges == tier::device)) {
+          o.by_degree = true;
+          pagerank_job again(g, o);
+          EXPECT_TRUE(again.run().verified);
+          EXPECT_EQ(again.ranks(), ranks) << "the same bits in another order";
+          o.by_degree.reset();
         }
+        o.weighted = false;
+        pagerank_job alike(g, o);
+        EXPECT_FALSE(alike.run().weighted);
+        EXPECT_GT(distance(alike.ranks(), ranks), 0.01);
+        EXPECT_LT(distance(alike.ranks(), serial_pull(original, o, 7).rank), 2e-6);
+      }
     }
 }
 
@@ -250,31 +218,24 @@ TEST_P(pagerank, emogi_with_every_access_tier_and_id_width_against_the_serial_tw
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       graph const original = random_graph(seed, seed % 2 == 0, id_bytes, seed < 2 ? 30'000 : 0);
       std::vector<double> const want = serial_push(original, 0.85);
-      for (access_mode how : every_access)
-        for (tier t : {tier::host, tier::device}) {
-          if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
-          for (double tolerance : {1e-3, 1e-5}) {
-            pagerank_options o;
-            o.device = where();
-            o.access = how;
-            o.variant = pagerank_variant::emogi;
-            if (t == tier::device) o.edges = t;
-            o.tolerance = tolerance;
-            o.verify = true;
-            graph const g = placed(original, o);
-            SCOPED_TRACE(fmt::format("{} seed {} ids {} tolerance {}", to_string(how), seed, id_bytes, tolerance));
-            pagerank_job job(g, o);
-            pagerank_run const r = job.run();
-            auto const n = static_cast<double>(want.size());
-            // The unpushed residual is at most the tolerance per vertex, and all of it would add at most that / (1 - damping).
-            EXPECT_LE(distance(job.ranks(), want), n * (tolerance / 0.15 + 1e-4));
-            EXPECT_LE(r.l1_change, n * tolerance);
-            EXPECT_TRUE(r.converged);
-            EXPECT_TRUE(r.verified);
-            EXPECT_GT(r.iterations, 5u);
-            EXPECT_EQ(r.rounds[0].vertices, want.size());
-            EXPECT_EQ(r.rounds[0].edges, original.info.edges);
-          }
+      for (pagerank_options o : every_access_and_tier<pagerank_options>(where()))
+        for (double tolerance : {1e-3, 1e-5}) {
+          o.variant = pagerank_variant::emogi;
+          o.tolerance = tolerance;
+          o.verify = true;
+          graph const g = placed(original, o);
+          SCOPED_TRACE(fmt::format("{} seed {} ids {} tolerance {}", to_string(o.access), seed, id_bytes, tolerance));
+          pagerank_job job(g, o);
+          pagerank_run const r = job.run();
+          auto const n = static_cast<double>(want.size());
+          // The unpushed residual is at most the tolerance per vertex, and all of it would add at most that / (1 - damping).
+          EXPECT_LE(distance(job.ranks(), want), n * (tolerance / 0.15 + 1e-4));
+          EXPECT_LE(r.l1_change, n * tolerance);
+          EXPECT_TRUE(r.converged);
+          EXPECT_TRUE(r.verified);
+          EXPECT_GT(r.iterations, 5u);
+          EXPECT_EQ(r.rounds[0].vertices, want.size());
+          EXPECT_EQ(r.rounds[0].edges, original.info.edges);
         }
     }
 }
@@ -331,9 +292,7 @@ TEST_P(pagerank, personal_start) {
 }
 
 TEST_P(pagerank, small_and_empty_graphs) {
-  pagerank_options o;
-  o.device = where();
-  o.verify = true;
+  auto o = verified<pagerank_options>(where());
   build_options loops;
   loops.keep_loops = loops.in_edges = true;
   for (pagerank_variant variant : {pagerank_variant::pull, pagerank_variant::emogi}) {
@@ -498,9 +457,7 @@ TEST(pagerank_options, a_copy_by_degree_must_pay) {
 TEST(pagerank_options, are_checked) {
   graph const g = make_graph({{0, 1}}), both = make_graph({{0, 1}}, true);
   pagerank_options o;
-  errc code{};
-  EXPECT_NE(error_of([&] { pagerank_job(g, o); }, &code).find("garner convert --in-edges"), std::string::npos);
-  EXPECT_EQ(code, errc::input);
+  EXPECT_TRUE(refused(errc::input, "garner convert --in-edges", [&] { pagerank_job(g, o); }));
   for (double damping : {-0.1, 1.0, std::nan("")}) {
     o.damping = damping;
     EXPECT_NE(error_of([&] { pagerank_job(both, o); }).find("damping"), std::string::npos);
@@ -514,26 +471,21 @@ TEST(pagerank_options, are_checked) {
   o = {};
   o.variant = pagerank_variant::emogi;
   o.personalization = {{0, 1}};
-  EXPECT_NE(error_of([&] { pagerank_job(both, o); }, &code).find("pull"), std::string::npos);
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "pull", [&] { pagerank_job(both, o); }));
   o = {};
   o.weighted = true;
-  EXPECT_NE(error_of([&] { pagerank_job(both, o); }, &code).find("has no weights; "), std::string::npos);
-  EXPECT_EQ(code, errc::input);
+  EXPECT_TRUE(refused(errc::input, "has no weights; ", [&] { pagerank_job(both, o); }));
   graph weighted = make_graph({{0, 1}, {1, 2}}, true);
   put_weights(weighted, weight_kind::u32);
   o.variant = pagerank_variant::emogi;
-  EXPECT_NE(error_of([&] { pagerank_job(weighted, o); }, &code).find("for weights use pull"), std::string::npos);
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "for weights use pull", [&] { pagerank_job(weighted, o); }));
   o.variant = pagerank_variant::pull;
   o.devices = {o.device, o.device};
-  EXPECT_NE(error_of([&] { pagerank_job(weighted, o); }, &code).find("weighted ranks do not run over 2 devices"), std::string::npos);
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "weighted ranks do not run over 2 devices", [&] { pagerank_job(weighted, o); }));
   o = {};
   o.by_degree = true;
   o.variant = pagerank_variant::emogi;
-  EXPECT_NE(error_of([&] { pagerank_job(both, o); }, &code).find("by_degree goes with variant pull"), std::string::npos);
-  EXPECT_EQ(code, errc::usage);
+  EXPECT_TRUE(refused(errc::usage, "by_degree goes with variant pull", [&] { pagerank_job(both, o); }));
   o.variant = pagerank_variant::pull;
   EXPECT_NE(error_of([&] { pagerank_job(random_graph(2, true, 8), o); }).find("4-byte"), std::string::npos);
   o = {};

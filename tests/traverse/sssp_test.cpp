@@ -12,6 +12,7 @@
 #include "support.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/frontier.hpp"
+#include "traverse/placed.hpp"
 #include "traverse/verify_sssp.hpp"
 
 namespace garner {
@@ -89,27 +90,6 @@ std::vector<Sum> dijkstra(graph const& g, std::uint64_t source) {
   return best;
 }
 
-// A copy with targets and weights in the memory for this device.
-graph placed(graph const& g, sssp_options const& o) {
-  bool const on_device = o.device.kind == device_kind::cuda;
-  tier const t = on_device ? o.edges.value_or(o.access == access_mode::paged ? tier::managed : tier::host) : tier::host;
-  graph copy;
-  copy.info = g.info;
-  copy.name = g.name;
-  copy.out.offsets = buffer<std::uint64_t>(tier::host, g.out.offsets.size(), -1, "copy");
-  std::copy(g.out.offsets.begin(), g.out.offsets.end(), copy.out.offsets.begin());
-  executor x(o.device);
-  auto const moved = [&](memory_block const& from) {
-    memory_block to(t, from.bytes(), on_device ? o.device.index : -1, "copy");
-    x.copy(to.data(), from.data(), from.bytes());
-    x.wait();
-    return to;
-  };
-  copy.out.targets = moved(g.out.targets);
-  copy.out.weights = moved(g.out.weights);
-  return copy;
-}
-
 // Parents lead to the source, each over a tight edge.
 template <class Sum>
 void expect_tree(graph const& g, std::uint64_t source, std::vector<Sum> const& best, std::vector<std::uint64_t> const& parent) {
@@ -152,35 +132,29 @@ TEST_P(sssp, every_access_tier_id_width_weight_and_variant_against_dijkstra) {
     for (std::uint32_t id_bytes : {4u, 8u})
       for (std::uint64_t seed = 0; seed < 4; ++seed) {
         graph const original = random_graph(seed, id_bytes, kind);
-        for (access_mode how : {access_mode::paged, access_mode::strided, access_mode::merged, access_mode::aligned})
-          for (shape const& s : shapes)
-            for (tier t : {tier::host, tier::device}) {
-              if (t == tier::device && (where().kind != device_kind::cuda || how == access_mode::paged)) continue;
-              sssp_options o;
-              o.device = where();
-              o.access = how;
-              if (t == tier::device) o.edges = t;
-              o.variant = s.variant;
-              o.delta = s.delta;
-              o.tuning.vertices_per_team = s.per_team;
-              o.tuning.split_hubs = s.split;
-              o.tuning.join_lists = s.join;
-              o.tuning.slice = 64;
-              o.verify = true;
-              graph const g = placed(original, o);
-              sssp_job job(g, o);
-              SCOPED_TRACE(
-                  fmt::format("{} seed {} ids {} kind {} shape {}", to_string(how), seed, id_bytes, static_cast<int>(kind), &s - shapes));
-              for (std::uint64_t source : {std::uint64_t{5}, original.info.vertices - 1}) {
-                sssp_run const r = job.run(source);
-                EXPECT_TRUE(r.verified);
-                if (kind == weight_kind::u32) {
-                  ASSERT_EQ(job.distances(), dijkstra<std::uint64_t>(original, source));
-                } else {
-                  ASSERT_EQ(job.real_distances(), dijkstra<float>(original, source));
-                }
+        for (shape const& s : shapes)
+          for (sssp_options o : every_access_and_tier<sssp_options>(where())) {
+            o.variant = s.variant;
+            o.delta = s.delta;
+            o.tuning.vertices_per_team = s.per_team;
+            o.tuning.split_hubs = s.split;
+            o.tuning.join_lists = s.join;
+            o.tuning.slice = 64;
+            o.verify = true;
+            graph const g = placed(original, o);
+            sssp_job job(g, o);
+            SCOPED_TRACE(fmt::format("{} seed {} ids {} kind {} shape {}", to_string(o.access), seed, id_bytes, static_cast<int>(kind),
+                                     &s - shapes));
+            for (std::uint64_t source : {std::uint64_t{5}, original.info.vertices - 1}) {
+              sssp_run const r = job.run(source);
+              EXPECT_TRUE(r.verified);
+              if (kind == weight_kind::u32) {
+                ASSERT_EQ(job.distances(), dijkstra<std::uint64_t>(original, source));
+              } else {
+                ASSERT_EQ(job.real_distances(), dijkstra<float>(original, source));
               }
             }
+          }
       }
 }
 
@@ -233,9 +207,7 @@ TEST_P(sssp, sums_rounds_and_parents) {
 }
 
 TEST_P(sssp, a_long_path_whose_sums_need_64_bits_and_a_star) {
-  sssp_options o;
-  o.device = where();
-  o.verify = true;
+  auto o = verified<sssp_options>(where());
   std::vector<arc> path, star;
   std::vector<std::uint32_t> heavy, light;
   for (std::uint64_t v = 0; v < 700; ++v) path.push_back({v, v + 1}), heavy.push_back(0xffffffffu);
@@ -251,9 +223,7 @@ TEST_P(sssp, a_long_path_whose_sums_need_64_bits_and_a_star) {
 }
 
 TEST_P(sssp, sums_just_within_and_beyond_32_bits) {
-  sssp_options o;
-  o.device = where();
-  o.verify = true;
+  auto o = verified<sssp_options>(where());
   for (std::uint64_t length : {255u, 256u, 300u}) {
     std::vector<arc> path;
     for (std::uint64_t v = 0; v < length; ++v) path.push_back({v, v + 1});
@@ -278,9 +248,7 @@ TEST_P(sssp, sums_just_within_and_beyond_32_bits) {
 }
 
 TEST_P(sssp, small_and_empty_graphs_loops_and_duplicates) {
-  sssp_options o;
-  o.device = where();
-  o.verify = true;
+  auto o = verified<sssp_options>(where());
   graph const none = placed(weighted({}, {}, false, 0), o);
   sssp_job empty(none, o);
   EXPECT_NE(error_of([&] { empty.run(0); }).find("0"), std::string::npos);
@@ -353,9 +321,7 @@ TEST_P(sssp, the_certificate_finds_what_is_wrong) {
   EXPECT_NE(verdict({0, none, none, none, none, none}).find("vertex 1: an edge"), std::string::npos);
 }
 TEST_P(sssp, the_certificate_goes_by_f32_sums) {
-  sssp_options o;
-  o.device = where();
-  o.verify = true;
+  auto o = verified<sssp_options>(where());
   // 1e-3 does not change 1e6 in f32: a plateau of edges with non-zero weights and no effect.
   graph const g = placed(weighted_f32({{0, 1}, {1, 2}, {2, 3}}, {1e6f, 1e-3f, 1e-3f}, true, 4), o);
   sssp_job job(g, o);
