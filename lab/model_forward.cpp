@@ -145,8 +145,8 @@ forward_taken measure_forward(whole_graph const& lists, shard_options const& how
   on_shards(group, [&](std::uint32_t k) {
     interrupts_held const together;
     executor x(job.places[k]);
-    threads.take(k, x, 1);
-    group.take(k, x);
+    threads.join(k, x, 1);
+    group.join(k, x);
     sharded_edges edges(group, k, x, lists, parts, aggregation_of(m.kind));
     if (job.managed) edges.share_in(tier::managed);
     noted_edges noted(edges);
@@ -167,18 +167,18 @@ forward_taken measure_forward(whole_graph const& lists, shard_options const& how
     p.watch = [&](char const*, std::uint32_t l, std::uint32_t, row_block<float const> made, std::uint64_t, std::uint64_t columns) {
       std::vector<float>& all = rows_of_all[l % 2];
       if (k == 0) all.resize(lists.vertices() * columns);
-      threads.meet(k);
+      threads.barrier(k);
       x.copy(all.data() + first * columns, made.data, count * columns * sizeof(float));
       x.wait();
-      threads.meet(k);
+      threads.barrier(k);
       check.look(l, l == 0 ? job.features.data() : rows_of_all[(l + 1) % 2].data(), l == 0 ? m.inputs : m.hidden, all.data(), first, count);
-      threads.meet(k);
+      threads.barrier(k);
     };
     double const since = now_ms();
     for (std::uint64_t trial = 0; trial <= job.trials; ++trial) {  // the first is compared, and not timed
       if (trial > 1 && threads.any(k, now_ms() - since > slow_enough_ms)) break;
       x.wait();
-      threads.meet(k);
+      threads.barrier(k);
       double const begun = now_ms();
       net.forward(x, p);
       x.wait();

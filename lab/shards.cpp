@@ -118,8 +118,8 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
   on_shards(group, [&](std::uint32_t k) {
     interrupts_held const together;
     executor x(o.places[k]);
-    threads.take(k, x, 1);
-    group.take(k, x);
+    threads.join(k, x, 1);
+    group.join(k, x);
     if (k == 0) found.link = group.link(k);
     double const began = now_ms();
     sharded_edges edges(group, k, x, s.lists(), parts, aggregation::sum);
@@ -137,14 +137,14 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
     fill();
     double const since = now_ms();
     for (mgg_tuning const& shape : shapes) {
-      threads.meet(k);  // no shard is in an aggregation
+      threads.barrier(k);  // no shard is in an aggregation
       if (k == 0) group.take_shape(shape);
-      threads.meet(k);
+      threads.barrier(k);
       std::uint64_t in_a_row = 1;  // back to back, like layers of a model: launches take the host as long as short ones run
       for (std::uint64_t trial = 0; trial <= o.trials; ++trial) {  // the first is compared, and not timed
         if (job.managed || job.layers > 1) fill();                 // each owner has overwritten its own
         x.wait();
-        threads.meet(k);
+        threads.barrier(k);
         double const begun = now_ms();
         for (std::uint64_t i = 0; i < in_a_row; ++i) add_up(trial ? job.layers : 1);
         x.wait();
@@ -166,7 +166,7 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
         add_up(job.layers - 1);  // warm-up
         if (job.layers > 1 || job.managed) continue;
         x.wait();
-        threads.meet(k);
+        threads.barrier(k);
         double const once = now_ms();
         add_up(1);
         x.wait();

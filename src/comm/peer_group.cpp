@@ -58,7 +58,7 @@ std::filesystem::path peer_group::file(std::string const& name) {
   return shared_file(name).string() + "+peers";
 }  // no table's name has a +
 
-struct peer_group::meeting {
+struct peer_group::rendezvous {
   std::string name;
   std::filesystem::path file;
   terms said;
@@ -72,14 +72,14 @@ struct peer_group::meeting {
   char* own = nullptr;                                // in host memory
   std::vector<std::pair<void*, std::size_t>> opened;  // of others; on a device without their bytes
 
-  meeting(std::string const& n, terms const& t) : name(n), file(peer_group::file(n)), said(t) {
+  rendezvous(std::string const& n, terms const& t) : name(n), file(peer_group::file(n)), said(t) {
     if (!(t.timeout_seconds >= 0)) fail(errc::usage, "timeout {}: use seconds, 0 or more", t.timeout_seconds);  // no number too
     until = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                    std::chrono::duration<double>(std::min(t.timeout_seconds, 1e9)));
   }
-  meeting(meeting const&) = delete;
-  meeting& operator=(meeting const&) = delete;
-  ~meeting();
+  rendezvous(rendezvous const&) = delete;
+  rendezvous& operator=(rendezvous const&) = delete;
+  ~rendezvous();
 
   std::atomic_ref<std::uint32_t> state_of(std::uint32_t member) const { return std::atomic_ref(page->slots[member].state); }
   void set(state s) const { state_of(said.mine).store(s, std::memory_order_release); }
@@ -116,7 +116,7 @@ struct peer_group::meeting {
   }
 };
 
-peer_group::meeting::~meeting() {
+peer_group::rendezvous::~rendezvous() {
   close_opened();
   part.reset();
   if (own) ::munmap(own, charged);
@@ -129,7 +129,7 @@ peer_group::meeting::~meeting() {
 }
 
 // False: somebody was faster.
-bool peer_group::meeting::create() {
+bool peer_group::rendezvous::create() {
   descriptor d(::open(segment_file::folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (d.fd < 0)
     fail(errc::io, "{}: cannot be made: {}; {} must be a tmpfs that this user may write", file.string(), std::strerror(errno),
@@ -153,7 +153,7 @@ bool peer_group::meeting::create() {
   return true;
 }
 
-void peer_group::meeting::tell_refusal() const {
+void peer_group::rendezvous::tell_refusal() const {
   std::atomic_ref const refusal(page->refusal);
   if (std::uint32_t is = table::none; !refusal.compare_exchange_strong(is, table::writing)) return;
   std::string const what = fmt::format("{} members and {}", said.members, said.same);
@@ -161,14 +161,14 @@ void peer_group::meeting::tell_refusal() const {
   refusal.store(table::written, std::memory_order_release);
 }
 
-void peer_group::meeting::heed_refusal() const {
+void peer_group::rendezvous::heed_refusal() const {
   if (std::atomic_ref(page->refusal).load(std::memory_order_acquire) == table::written)
     fail(errc::usage, "the group '{}' has {} members and {} here; another process came and says {}; let all use the same", name,
          said.members, said.same, page->other);
 }
 
 // False: retry a little later. The file may belong to a group that is just ending, in this process too.
-bool peer_group::meeting::join(descriptor d) {
+bool peer_group::rendezvous::join(descriptor d) {
   if (!held_by_others(d.fd, holders)) {  // of processes that were killed while they waited for others: nothing in it is of worth
     if (lock(d.fd, F_WRLCK, holders) && has_name(d.fd)) ::unlink(file.c_str());
     return false;
@@ -209,7 +209,7 @@ peer_group::peer_group(std::string const& name, terms const& t) {
   if (t.members == 0 || t.members > most_members || t.mine >= t.members)
     fail(errc::usage, "member {} of a group of {}; at most {} are, counted from 0", t.mine, t.members, most_members);
   if (t.device >= 0) device::require(t.device);
-  auto m = std::make_unique<meeting>(name, t);
+  auto m = std::make_unique<rendezvous>(name, t);
   while (true) {
     check_interrupted();
     left_behind();  // an earlier group of that name may wait for it
@@ -217,10 +217,10 @@ peer_group::peer_group(std::string const& name, terms const& t) {
     if (d.fd < 0 ? m->create() : m->join(std::move(d))) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  meeting_ = std::move(m);
+  rendezvous_ = std::move(m);
 }
 
-void peer_group::meeting::wait_for(state wanted, bool with_end) const {
+void peer_group::rendezvous::wait_for(state wanted, bool with_end) const {
   while (true) {
     check_interrupted();
     if (said.look) said.look();
@@ -243,7 +243,7 @@ void peer_group::meeting::wait_for(state wanted, bool with_end) const {
 }
 
 peer_group::offer peer_group::least_of(offer const& mine) {
-  meeting& m = *meeting_;
+  rendezvous& m = *rendezvous_;
   m.page->slots[m.said.mine].offer = mine;
   m.set(offered);
   m.wait_for(offered, true);
@@ -255,7 +255,7 @@ peer_group::offer peer_group::least_of(offer const& mine) {
 }
 
 void* peer_group::make(std::size_t bytes, std::size_t most, char const* what) {
-  meeting& m = *meeting_;
+  rendezvous& m = *rendezvous_;
   m.part_bytes = bytes;
   m.stride = whole_pages(std::max(most, bytes));
   if (bytes == 0) return nullptr;
@@ -275,7 +275,7 @@ void* peer_group::make(std::size_t bytes, std::size_t most, char const* what) {
 }
 
 std::vector<void const*> peer_group::open() {
-  meeting& m = *meeting_;
+  rendezvous& m = *rendezvous_;
   slot& mine = m.page->slots[m.said.mine];
   mine.bytes = m.part_bytes;
   if (m.part.data()) mine.handle = device::export_memory(m.said.device, m.part.data());
@@ -302,24 +302,24 @@ std::vector<void const*> peer_group::open() {
   return at;
 }
 
-bool peer_group::lives(std::uint32_t member) const { return meeting_->lives(member); }
+bool peer_group::lives(std::uint32_t member) const { return rendezvous_->lives(member); }
 bool peer_group::ended(std::uint32_t member) const {
-  return meeting_->state_of(member).load(std::memory_order_acquire) != nobody && !meeting_->lives(member);
+  return rendezvous_->state_of(member).load(std::memory_order_acquire) != nobody && !rendezvous_->lives(member);
 }
-void peer_group::heed_refusal() const { meeting_->heed_refusal(); }
+void peer_group::heed_refusal() const { rendezvous_->heed_refusal(); }
 void peer_group::require_alive() const {
-  meeting const& m = *meeting_;
+  rendezvous const& m = *rendezvous_;
   for (std::uint32_t k = 0; k < m.said.members; ++k)
     if (!m.lives(k)) fail(errc::device, "{} has ended, and its part with it; make the table anew in all processes", m.named(k));
 }
 
-std::size_t peer_group::keep(std::unique_ptr<meeting> left) {
+std::size_t peer_group::keep(std::unique_ptr<rendezvous> left) {
   struct leavings {
     std::mutex mutex;
-    std::vector<std::unique_ptr<meeting>> kept;
+    std::vector<std::unique_ptr<rendezvous>> kept;
   };
   static auto* const all = new leavings;  // never destroyed: what the process leaves at its end the system takes back
-  std::vector<std::unique_ptr<meeting>> gone;
+  std::vector<std::unique_ptr<rendezvous>> gone;
   std::lock_guard const hold(all->mutex);
   if (left) all->kept.push_back(std::move(left));
   for (auto& m : all->kept)
@@ -331,21 +331,21 @@ std::size_t peer_group::left_behind() { return keep(nullptr); }
 
 peer_group::peer_group(peer_group&&) noexcept = default;
 peer_group& peer_group::operator=(peer_group&& other) noexcept {
-  std::swap(meeting_, other.meeting_);
+  std::swap(rendezvous_, other.rendezvous_);
   return *this;
 }
 peer_group::~peer_group() {
-  if (!meeting_) return;
-  meeting& m = *meeting_;
+  if (!rendezvous_) return;
+  rendezvous& m = *rendezvous_;
   if (::getpid() != m.process) {  // a child by fork: all of it is the parent's
-    static_cast<void>(meeting_.release());
+    static_cast<void>(rendezvous_.release());
     return;
   }
   m.close_opened();
   if (m.state_of(m.said.mine) < filled) return;  // notifies the others that there will be no part
   m.set(closed);
   try {
-    keep(std::move(meeting_));
+    keep(std::move(rendezvous_));
   } catch (...) {  // no memory to remember it by: it goes
   }
 }

@@ -54,9 +54,9 @@ class peer_group {
   static std::size_t left_behind();  // parts of destroyed groups here that others still read; frees those without readers
 
  private:
-  struct meeting;
-  static std::size_t keep(std::unique_ptr<meeting> left);
-  std::unique_ptr<meeting> meeting_;
+  struct rendezvous;
+  static std::size_t keep(std::unique_ptr<rendezvous> left);
+  std::unique_ptr<rendezvous> rendezvous_;
 };
 
 }  // namespace garner

@@ -27,9 +27,9 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 // Written by its rank alone; all other fields are written before `state` and `arrived`.
-struct board {
-  enum : std::uint32_t { nobody, there, gone };
-  std::atomic<std::uint32_t> state{nobody};
+struct mailbox {
+  enum : std::uint32_t { absent, joined, left };
+  std::atomic<std::uint32_t> state{absent};
   std::uint32_t root = 0;  // dead: the rank that caused it
   char why[1024] = {};
   std::atomic<std::uint64_t> arrived{0};  // number of barriers reached
@@ -37,7 +37,7 @@ struct board {
   char says[1024] = {};
   rank_group::pair numbers[2] = {};  // of this barrier and of the one before: a rank is at most one behind
 };
-static_assert(sizeof(board) <= page_bytes && std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(sizeof(mailbox) <= page_bytes && std::atomic<std::uint64_t>::is_always_lock_free);
 
 // The mean of one number. `from` may be on peers: adjacent items read adjacent numbers.
 struct mean_of_ranks {
@@ -58,7 +58,7 @@ struct mean_of_ranks {
 struct rank_group::parts {
   // State of each rank of this process; others read `where`, `values` and the events after a barrier.
   struct member {
-    std::uint64_t met = 0;
+    std::uint64_t barriers = 0;
     std::uint32_t root = 0;  // of the rank that a call named
     std::string why;
     execution_device where;
@@ -73,45 +73,45 @@ struct rank_group::parts {
   std::string name;
   std::optional<std::uint32_t> only;
   std::uint64_t in_common = 0;
-  std::unique_ptr<board[]> own;  // of threads
+  std::unique_ptr<mailbox[]> own;  // of threads
   std::optional<peer_group> processes;
-  std::array<board const*, most_ranks> boards{};
+  std::array<mailbox const*, most_ranks> mailboxes{};
   std::array<float const*, most_ranks> rooms{};  // of processes
-  board* mine = nullptr;                         // of a process
+  mailbox* mine = nullptr;                       // of a process
   float* my_room = nullptr;
   std::array<member, most_ranks> members;
 
   steady::duration patience() const {
     return std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(std::min(timeout_seconds, 1e9)));
   }
-  board& of(std::uint32_t rank) { return own ? own[rank] : *mine; }
+  mailbox& of(std::uint32_t rank) { return own ? own[rank] : *mine; }
   std::string named(std::uint32_t rank) const {
     // A thread's device is known once the thread has come to a barrier.
     bool const at_device = own && own[rank].arrived.load(std::memory_order_acquire) && members[rank].where.kind == device_kind::cuda;
     return fmt::format("rank {} of {}{}", rank, ranks, at_device ? fmt::format(" (cuda:{})", members[rank].where.index) : "");
   }
 
-  [[noreturn]] void gone(std::uint32_t rank, std::uint32_t root, std::string why) {
+  [[noreturn]] void throw_dead(std::uint32_t rank, std::uint32_t root, std::string why) {
     member& m = members[rank];
     m.root = root, m.why = std::move(why);
     fail(errc::io, "{} has stopped: {}; begin anew in all ranks, from the last checkpoint", named(root), m.why);
   }
   // Names k if it is dead and will not reach that barrier.
   void look_at(std::uint32_t rank, std::uint32_t k, std::uint64_t turn) {
-    auto const come = [&] { return boards[k]->arrived.load(std::memory_order_acquire) >= turn; };
-    auto const left = [&] { return boards[k]->state.load(std::memory_order_acquire) == board::gone; };
+    auto const come = [&] { return mailboxes[k]->arrived.load(std::memory_order_acquire) >= turn; };
+    auto const has_left = [&] { return mailboxes[k]->state.load(std::memory_order_acquire) == mailbox::left; };
     bool const ended = processes && !processes->lives(k);
-    if (left() && !come()) gone(rank, boards[k]->root, boards[k]->why);
-    if (ended && !come()) gone(rank, k, "its process ended");
+    if (has_left() && !come()) throw_dead(rank, mailboxes[k]->root, mailboxes[k]->why);
+    if (ended && !come()) throw_dead(rank, k, "its process ended");
   }
-  void meet(std::uint32_t rank, bool first = false) {
+  void barrier(std::uint32_t rank, bool first = false) {
     member& m = members[rank];
-    std::uint64_t const turn = ++m.met;
+    std::uint64_t const turn = ++m.barriers;
     of(rank).arrived.store(turn, std::memory_order_release);
     double const most = first ? timeout_seconds : late_seconds;
     double waited = 0;
     auto looked = steady::now();
-    auto const come = [&](std::uint32_t k) { return boards[k]->arrived.load(std::memory_order_acquire) >= turn; };
+    auto const come = [&](std::uint32_t k) { return mailboxes[k]->arrived.load(std::memory_order_acquire) >= turn; };
     for (std::uint32_t k = 0; k < ranks; ++k)
       for (std::uint32_t looks = 0; !come(k); ++looks) {
         if (looks < 1000) {
@@ -143,8 +143,8 @@ void rank_group::look() const {
   parts& p = *parts_;
   if (!p.processes) return;
   for (std::uint32_t k = 0; k < p.ranks; ++k)
-    if (p.boards[k] && p.boards[k]->state.load(std::memory_order_acquire) == board::gone)
-      p.gone(*p.only, p.boards[k]->root, p.boards[k]->why);
+    if (p.mailboxes[k] && p.mailboxes[k]->state.load(std::memory_order_acquire) == mailbox::left)
+      p.throw_dead(*p.only, p.mailboxes[k]->root, p.mailboxes[k]->why);
     else if (p.processes->ended(k))
       fail(errc::io, "{} has stopped: its process ended before all had features and adjacency; begin anew in all ranks", p.named(k));
   if (!p.mine) p.processes->heed_refusal();
@@ -170,8 +170,8 @@ std::shared_ptr<rank_group> rank_group::of_threads(std::uint32_t ranks, double t
   check(ranks, timeout_seconds), check(ranks, late_seconds);
   auto p = std::make_unique<parts>();
   p->ranks = ranks, p->timeout_seconds = timeout_seconds, p->late_seconds = late_seconds;
-  p->own = std::make_unique<board[]>(ranks);
-  for (std::uint32_t k = 0; k < ranks; ++k) p->boards[k] = &p->own[k];
+  p->own = std::make_unique<mailbox[]>(ranks);
+  for (std::uint32_t k = 0; k < ranks; ++k) p->mailboxes[k] = &p->own[k];
   return std::shared_ptr<rank_group>(new rank_group(std::move(p)));
 }
 std::shared_ptr<rank_group> rank_group::of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks,
@@ -187,7 +187,7 @@ std::shared_ptr<rank_group> rank_group::of_processes(std::string const& name, st
   return std::shared_ptr<rank_group>(new rank_group(std::move(p)));
 }
 
-void rank_group::take(std::uint32_t rank, executor const& x, std::uint64_t numbers) {
+void rank_group::join(std::uint32_t rank, executor const& x, std::uint64_t numbers) {
   parts& p = *parts_;
   if (rank >= p.ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", rank, p.ranks);
   if (p.only && *p.only != rank) fail(errc::usage, "this process is rank {} of {}, and not {}", *p.only, p.ranks, rank);
@@ -201,23 +201,23 @@ void rank_group::take(std::uint32_t rank, executor const& x, std::uint64_t numbe
            ~least[1]);
     std::size_t const bytes = page_bytes + numbers * sizeof(float);
     void* const at = p.processes->make(bytes, bytes, "messages between ranks");
-    p.mine = new (at) board;
-    p.mine->state.store(board::there, std::memory_order_release);
+    p.mine = new (at) mailbox;
+    p.mine->state.store(mailbox::joined, std::memory_order_release);
     auto const all = p.processes->open();
     for (std::uint32_t k = 0; k < p.ranks; ++k) {
-      p.boards[k] = static_cast<board const*>(all[k]);
+      p.mailboxes[k] = static_cast<mailbox const*>(all[k]);
       p.rooms[k] = reinterpret_cast<float const*>(static_cast<char const*>(all[k]) + page_bytes);
     }
     p.my_room = reinterpret_cast<float*>(static_cast<char*>(at) + page_bytes);
     m.where = x.where();
-    p.meet(rank, true);
+    p.barrier(rank, true);
     return;
   }
-  board& b = p.of(rank);
-  if (std::uint32_t is = board::nobody; !b.state.compare_exchange_strong(is, board::there, std::memory_order_acq_rel))
+  mailbox& b = p.of(rank);
+  if (std::uint32_t is = mailbox::absent; !b.state.compare_exchange_strong(is, mailbox::joined, std::memory_order_acq_rel))
     fail(errc::usage, "{} is taken already; give each thread a rank of its own, and each training a group", p.named(rank));
   m.where = x.where();
-  p.meet(rank, true);
+  p.barrier(rank, true);
   m.direct = true;
   for (std::uint32_t a = 0; a < p.ranks; ++a)
     for (std::uint32_t c = 0; c < p.ranks; ++c) {
@@ -230,48 +230,48 @@ void rank_group::take(std::uint32_t rank, executor const& x, std::uint64_t numbe
       if (p.members[k].where.index != x.device()) device::enable_peer(x.device(), p.members[k].where.index);
   if (!m.direct) m.room = buffer<float>(tier::host, numbers, x.device(), "gradients of ranks");
   std::string const said = std::to_string(numbers);
-  for (std::string const& other : tell_all(rank, said))
+  for (std::string const& other : all_gather(rank, said))
     if (other != said) fail(errc::usage, "a model of {} parameters and one of {} in one group; give all ranks one model", said, other);
 }
 
 void rank_group::leave(std::uint32_t rank, std::string_view why) noexcept {
   parts& p = *parts_;
   if (rank >= p.ranks || (p.only && (*p.only != rank || !p.mine))) return;
-  board& b = p.of(rank);
-  if (b.state.load(std::memory_order_relaxed) == board::gone) return;
+  mailbox& b = p.of(rank);
+  if (b.state.load(std::memory_order_relaxed) == mailbox::left) return;
   parts::member const& m = p.members[rank];
   b.root = m.why.empty() ? rank : m.root;
   std::string_view const said = m.why.empty() ? why : std::string_view(m.why);
   std::memcpy(b.why, said.data(), std::min(said.size(), sizeof b.why - 1));
-  b.state.store(board::gone, std::memory_order_release);
+  b.state.store(mailbox::left, std::memory_order_release);
 }
 
-void rank_group::meet(std::uint32_t rank) {
+void rank_group::barrier(std::uint32_t rank) {
   parts_->of(rank).bytes = 0;  // for ahead(); all have read it
-  parts_->meet(rank);
+  parts_->barrier(rank);
 }
 
-std::vector<std::string> rank_group::tell_all(std::uint32_t rank, std::string_view mine) {
+std::vector<std::string> rank_group::all_gather(std::uint32_t rank, std::string_view mine) {
   parts& p = *parts_;
   std::vector<std::string> all(p.ranks);
-  board& b = p.of(rank);
+  mailbox& b = p.of(rank);
   for (std::uint64_t from = 0, most = mine.size(); from == 0 || from < most; from += sizeof b.says) {
     std::string_view const part = mine.substr(std::min<std::size_t>(from, mine.size()), sizeof b.says);
     b.bytes = mine.size();
     if (!part.empty()) std::memcpy(b.says, part.data(), part.size());
-    p.meet(rank);
+    p.barrier(rank);
     for (std::uint32_t k = 0; k < p.ranks; ++k) {
-      board const& other = *p.boards[k];
+      mailbox const& other = *p.mailboxes[k];
       most = std::max(most, other.bytes);
       if (other.bytes > from) all[k].append(other.says, std::min<std::uint64_t>(other.bytes - from, sizeof other.says));
     }
-    p.meet(rank);  // all have read it
+    p.barrier(rank);  // all have read it
   }
   return all;
 }
 
 void rank_group::require_same(std::uint32_t rank, std::string_view lines) {
-  std::vector<std::string> const all = tell_all(rank, lines);
+  std::vector<std::string> const all = all_gather(rank, lines);
   for (std::size_t k = 1; k < all.size(); ++k) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < std::min(all[0].size(), all[k].size()) && all[0][i] == all[k][i]; ++i)
@@ -282,35 +282,36 @@ void rank_group::require_same(std::uint32_t rank, std::string_view lines) {
   }
 }
 
-std::vector<rank_group::pair> rank_group::meet_with(std::uint32_t rank, pair mine) {
+std::vector<rank_group::pair> rank_group::all_gather_numbers(std::uint32_t rank, pair mine) {
   parts& p = *parts_;
-  std::uint64_t const turn = p.members[rank].met + 1;
+  std::uint64_t const turn = p.members[rank].barriers + 1;
   p.of(rank).numbers[turn % 2] = mine, p.of(rank).bytes = 0;
-  p.meet(rank);
+  p.barrier(rank);
   std::vector<pair> all;
-  for (std::uint32_t k = 0; k < p.ranks; ++k) all.push_back(p.boards[k]->numbers[turn % 2]);
+  for (std::uint32_t k = 0; k < p.ranks; ++k) all.push_back(p.mailboxes[k]->numbers[turn % 2]);
   return all;
 }
 void rank_group::look(std::uint32_t rank) {
   parts& p = *parts_;
   for (std::uint32_t k = 0; k < p.ranks; ++k)
-    if (k != rank) p.look_at(rank, k, p.members[rank].met + 1);
+    if (k != rank) p.look_at(rank, k, p.members[rank].barriers + 1);
 }
 bool rank_group::ahead(std::uint32_t rank) const {
   parts const& p = *parts_;
   for (std::uint32_t k = 0; k < p.ranks; ++k)
-    if (k != rank && p.boards[k]->arrived.load(std::memory_order_acquire) > p.members[rank].met && p.boards[k]->bytes) return true;
+    if (k != rank && p.mailboxes[k]->arrived.load(std::memory_order_acquire) > p.members[rank].barriers && p.mailboxes[k]->bytes)
+      return true;
   return false;
 }
 
 std::uint64_t rank_group::reached(std::uint32_t rank) const {
-  board const* const b = rank < parts_->ranks ? parts_->boards[rank] : nullptr;
+  mailbox const* const b = rank < parts_->ranks ? parts_->mailboxes[rank] : nullptr;
   return b ? b->arrived.load(std::memory_order_acquire) : 0;
 }
 
 bool rank_group::any(std::uint32_t rank, bool mine) {
   bool one = false;
-  for (std::string const& said : tell_all(rank, mine ? "1" : "0")) one |= said == "1";
+  for (std::string const& said : all_gather(rank, mine ? "1" : "0")) one |= said == "1";
   return one;
 }
 
@@ -327,18 +328,18 @@ void rank_group::mean(std::uint32_t rank, executor& x, float* values, std::uint6
     };
     m.values = values;
     m.given.record(x);
-    p.meet(rank);
+    p.barrier(rank);
     after(&parts::member::given);
     for (std::uint32_t k = 0; k < p.ranks; ++k) sum.from[k] = p.members[k].values + begin;
     sum.to = values + begin;  // which nobody else reads now
     for_each_item<1>(x, n, sum);
     m.summed.record(x);
-    p.meet(rank);
+    p.barrier(rank);
     after(&parts::member::summed);
     for (std::uint32_t k = 0; k < p.ranks; ++k)
       if (auto const [at, bytes] = part(k); k != rank) x.copy(values + at, p.members[k].values + at, bytes * sizeof(float));
     m.taken.record(x);
-    p.meet(rank);
+    p.barrier(rank);
     after(&parts::member::taken);
     return;
   }
@@ -347,18 +348,18 @@ void rank_group::mean(std::uint32_t rank, executor& x, float* values, std::uint6
   auto const of = [&](std::uint32_t k) -> float const* { return p.own ? p.members[k].room.data() : p.rooms[k]; };
   x.copy(room, values, count * sizeof(float));
   x.wait();
-  p.meet(rank);
+  p.barrier(rank);
   executor here(execution_device{});
   for (std::uint32_t k = 0; k < p.ranks; ++k) sum.from[k] = of(k) + begin;
   sum.to = room + begin;
   for_each_item<1>(here, n, sum);
-  p.meet(rank);
+  p.barrier(rank);
   for (std::uint32_t k = 0; k < p.ranks; ++k) {
     auto const [at, some] = part(k);
     x.copy(values + at, of(k) + at, some * sizeof(float));
   }
   x.wait();
-  p.meet(rank);
+  p.barrier(rank);
 }
 
 }  // namespace garner

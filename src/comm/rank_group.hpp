@@ -30,7 +30,7 @@ struct given_up : std::exception {
 class rank_group : public std::enable_shared_from_this<rank_group> {
  public:
   static constexpr std::uint32_t most_ranks = 16;
-  // `timeout_seconds`: how long take() waits for all ranks to join. `late_seconds`: how long other barriers wait for a rank,
+  // `timeout_seconds`: how long join() waits for all ranks to join. `late_seconds`: how long other barriers wait for a rank,
   // where all have similar work; 0: for as long as the rank lives. Time in which this process was stopped does not count.
   // `same` must be equal in all processes; a difference is reported. `look` is called during the wait for all to join.
   static std::shared_ptr<rank_group> of_threads(std::uint32_t ranks, double timeout_seconds = 60, double late_seconds = 0);
@@ -51,17 +51,17 @@ class rank_group : public std::enable_shared_from_this<rank_group> {
   // Assigns the rank to this thread, and waits until all ranks have joined. `numbers`: the maximum for mean().
   // errc::usage: the rank is taken or invalid, or `numbers` differs between ranks. errc::io names the missing
   // ranks. All calls below throw errc::io, which names a rank that is dead, with the reason, or that timed out.
-  void take(std::uint32_t rank, executor const& x, std::uint64_t numbers);
+  void join(std::uint32_t rank, executor const& x, std::uint64_t numbers);
   // Notifies the others once they wait for this rank. Repeated calls are harmless. If this rank saw a dead rank, the others see its name.
   void leave(std::uint32_t rank, std::string_view why) noexcept;
 
-  void meet(std::uint32_t rank);  // waits until all ranks have arrived
-  std::vector<std::string> tell_all(std::uint32_t rank, std::string_view mine);
+  void barrier(std::uint32_t rank);  // waits until all ranks have arrived
+  std::vector<std::string> all_gather(std::uint32_t rank, std::string_view mine);
   // Compares the parameters of training, one per line. errc::usage names the first that differs on another rank.
   void require_same(std::uint32_t rank, std::string_view lines);
   // A barrier at which each rank passes two numbers. Returns those of all ranks.
   using pair = std::array<std::uint64_t, 2>;
-  std::vector<pair> meet_with(std::uint32_t rank, pair mine);
+  std::vector<pair> all_gather_numbers(std::uint32_t rank, pair mine);
   // For waits outside of barriers: look() throws an error that names a dead rank. ahead()
   // returns whether another rank has already reached the next barrier, with a message for all.
   void look(std::uint32_t rank);

@@ -85,8 +85,8 @@ std::vector<double> measure_shard(shard_group& group, std::uint32_t k, execution
   interrupts_held const together;
   rank_group& ranks = *group.threads();
   executor x(where);
-  ranks.take(k, x, 1);
-  group.take(k, x);
+  ranks.join(k, x, 1);
+  group.join(k, x);
   sharded_edges edges(group, k, x, lists, parts, how);
   std::uint64_t const numbers = std::max<std::uint64_t>(parts.count(k) * widest_of(passes), 1);
   auto const rows = [&] {
@@ -98,7 +98,7 @@ std::vector<double> measure_shard(shard_group& group, std::uint32_t k, execution
   edges.never_changes(table.data());
   auto const run = [&] {
     x.wait();
-    ranks.meet(k);
+    ranks.barrier(k);
     auto const begun = steady::now();
     for (model_pass const& p : passes) {
       row_block<float const> const from{(p.constant ? table : in).data(), p.columns};
@@ -211,11 +211,11 @@ shard_decision decide_shards_of_processes(model_options const& model, graph_hand
     });
     try {
       executor const x(where);
-      ranks->take(shard, x, 1);
+      ranks->join(shard, x, 1);
       // With another graph one would measure other strategies than the rest.
       ranks->require_same(shard, fmt::format("a graph of {} vertices and {} edges\na graph whose lists have the digest {:016x}\n",
                                              g.info().vertices, g.info().edges, digest_of(g)));
-      std::vector<std::string> const at = ranks->tell_all(shard, x.on_device() ? device::describe(x.device()).pci : to_string(where));
+      std::vector<std::string> const at = ranks->all_gather(shard, x.on_device() ? device::describe(x.device()).pci : to_string(where));
       std::vector<model_pass> const passes = passes_for(model, t);
       // All predict the same, so that all measure the same ways: by rates that no process measures for itself.
       shard_decision d =
@@ -235,7 +235,7 @@ shard_decision decide_shards_of_processes(model_options const& model, graph_hand
             mine = (no_room ? "m" : "e") + std::string(e.what());
             wrong = std::current_exception();
           }
-          std::vector<std::string> all = ranks->tell_all(shard, mine);
+          std::vector<std::string> all = ranks->all_gather(shard, mine);
           for (std::uint32_t k = 0; k < all.size() && w.refused.empty(); ++k)  // all others only report that this one failed
             if (all[k][0] == 'm') w.refused = fmt::format("shard {}: {}", k, all[k].substr(1));
           if (!w.refused.empty()) return std::vector<std::string>();

@@ -59,7 +59,7 @@ void together(rank_group& ranks, std::uint32_t shard, std::function<void()> cons
   } catch (std::exception const& e) {
     why = e.what();
   }
-  std::vector<std::string> const all = ranks.tell_all(shard, why);
+  std::vector<std::string> const all = ranks.all_gather(shard, why);
   for (std::size_t k = 0; k < all.size(); ++k)
     if (!all[k].empty() && all[k] != for_another) throw refusal(fmt::format("shard {}: {}", k, all[k]));
 }
@@ -106,7 +106,7 @@ class direct_rows final : public row_access {
     auto& m = g_.members_[shard_];
     m.part = mine;
     m.ready.record(x);
-    g_.meet(shard_);
+    g_.barrier(shard_);
     peer_table t;
     t.shards = g_.options_.shards;
     for (std::uint32_t k = 0; k < t.shards; ++k) {
@@ -120,12 +120,12 @@ class direct_rows final : public row_access {
   }
   void close(executor& x) override {
     g_.members_[shard_].read.record(x);
-    g_.meet(shard_);
+    g_.barrier(shard_);
     for (std::uint32_t k = 0; k < g_.options_.shards; ++k)
       if (k != shard_) g_.members_[k].read.before(x);
   }
   void drop(executor& x) override {
-    if (g_.members_[shard_].by_turns) return;  // what is being recorded reads nothing yet
+    if (g_.members_[shard_].token) return;  // what is being recorded reads nothing yet
     close(x);
     x.wait();
   }
@@ -224,18 +224,18 @@ void shard_group::try_out(row_access& a, std::uint32_t shard, executor& x) {
   });
 }
 
-void shard_group::take(std::uint32_t shard, executor& x) {
+void shard_group::join(std::uint32_t shard, executor& x) {
   members_[shard].where = x.where();
   bool const on_device = x.on_device();
   std::string const mine = on_device ? device::describe(x.device()).pci : std::string(to_string(x.where()));
-  std::vector<std::string> const all = threads_->tell_all(shard, (on_device ? "d" : "h") + mine);
+  std::vector<std::string> const all = threads_->all_gather(shard, (on_device ? "d" : "h") + mine);
   std::vector<std::string> places;
   for (std::string const& said : all) places.push_back(said.substr(1));
   for (std::uint32_t k = 0; k < options_.shards; ++k)
     if (all[k][0] != all[shard][0] || (!on_device && places[k] != mine))
       fail(errc::usage, "shard {} at {} and shard {} at {}: give all shards devices of one kind", shard, mine, k, places[k]);
   if (shard == 0 || of_processes()) devices_ = places;
-  threads_->meet(shard);
+  threads_->barrier(shard);
 
   shard_link found;
   for (shard_provider const p : in_turn(options_.provider)) {
@@ -254,16 +254,16 @@ void shard_group::take(std::uint32_t shard, executor& x) {
        fmt::join(found.passed_over, ", "));
 }
 
-void shard_group::meet(std::uint32_t shard) {
-  if (turns* const t = members_[shard].by_turns) t->meet();
-  else threads_->meet(shard);
+void shard_group::barrier(std::uint32_t shard) {
+  if (pass_token* const t = members_[shard].token) t->barrier();
+  else threads_->barrier(shard);
 }
 
 std::shared_ptr<void const> shard_group::share(std::uint32_t shard, std::shared_ptr<void const> mine) {
   members_[shard].given = std::move(mine);
-  threads_->meet(shard);
+  threads_->barrier(shard);
   std::shared_ptr<void const> const first = members_[0].given;
-  threads_->meet(shard);
+  threads_->barrier(shard);
   members_[shard].given = {};
   return first;
 }

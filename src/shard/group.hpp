@@ -20,7 +20,7 @@
 
 namespace garner {
 
-class turns;  // shard/recording.hpp
+class pass_token;  // shard/recording.hpp
 
 class shard_group {
  public:
@@ -36,8 +36,8 @@ class shard_group {
   // For mgg from the next aggregation on, set while all shards are outside of one; the cut of lists stays.
   void take_shape(mgg_tuning const& s) { options_.tuning = s; }
 
-  // After rank_group::take(). errc::usage names two shards at places of different kinds, errc::device what each provider refused.
-  void take(std::uint32_t shard, executor& x);
+  // After rank_group::join(). errc::usage names two shards at places of different kinds, errc::device what each provider refused.
+  void join(std::uint32_t shard, executor& x);
   shard_link const& link(std::uint32_t shard) const { return members_[shard].link; }                              // after it
   bool apart(std::uint32_t a, std::uint32_t b) const { return !devices_.empty() && devices_[a] != devices_[b]; }  // on devices of their own
   std::shared_ptr<row_demand const> ask(std::uint32_t shard, executor& x, std::vector<std::vector<std::uint32_t>> const& needs) {
@@ -45,7 +45,7 @@ class shard_group {
   }
   row_access const& access(std::uint32_t shard) const { return *members_[shard].access; }
   // Null: it joins the others when they all do. By its own thread.
-  void take_turns(std::uint32_t shard, turns* by) { members_[shard].by_turns = by; }
+  void use_token(std::uint32_t shard, pass_token* by) { members_[shard].token = by; }
 
   // What make() gives on shard 0, for all; each process makes its own.
   template <class Make>
@@ -62,7 +62,7 @@ class shard_group {
   std::shared_ptr<void const> share(std::uint32_t shard, std::shared_ptr<void const> mine);
   std::unique_ptr<row_access> made(shard_provider p, std::uint32_t shard, executor& x);
   void try_out(row_access& a, std::uint32_t shard, executor& x);
-  void meet(std::uint32_t shard);
+  void barrier(std::uint32_t shard);
   std::string unreached(std::uint32_t shard, executor const& x) const;
   struct member {
     execution_device where;
@@ -71,7 +71,7 @@ class shard_group {
     event ready, read;
     std::unique_ptr<row_access> access;
     shard_link link;
-    turns* by_turns = nullptr;
+    pass_token* token = nullptr;
   };
   shard_options options_;
   std::shared_ptr<rank_group> threads_;

@@ -45,7 +45,7 @@ std::shared_ptr<Library> begin(rank_group& ranks, std::uint32_t shard, executor 
     by = std::make_shared<Library>();
     if (shard == 0) id = by->make_id();
   });
-  id = ranks.tell_all(shard, id)[0];
+  id = ranks.all_gather(shard, id)[0];
   together(ranks, shard, [&] { by->begin(ranks, shard, id, x.device()); });
   return by;
 }
@@ -85,7 +85,7 @@ std::shared_ptr<row_demand const> nccl_rows::ask(executor& x, std::vector<std::v
   std::vector<std::uint64_t> counts;
   for (auto const& of : needs) counts.push_back(of.size());
   std::vector<std::string> const all =
-      ranks_.tell_all(shard_, {reinterpret_cast<char const*>(counts.data()), counts.size() * sizeof counts[0]});
+      ranks_.all_gather(shard_, {reinterpret_cast<char const*>(counts.data()), counts.size() * sizeof counts[0]});
   made->needed = counts;
   std::vector<buffer<std::uint32_t>> mine;
   std::vector<nccl::message> sent, received;
@@ -107,7 +107,7 @@ std::shared_ptr<row_demand const> nccl_rows::ask(executor& x, std::vector<std::v
 
 peer_table nccl_rows::share(executor& x, shared_part const& mine, row_demand const* only) {
   std::uint32_t const n = ranks_.ranks();
-  std::vector<rank_group::pair> const all = ranks_.meet_with(shard_, {mine.rows, mine.row_bytes});
+  std::vector<rank_group::pair> const all = ranks_.all_gather_numbers(shard_, {mine.rows, mine.row_bytes});
   std::vector<std::uint64_t> in(n), out(n);
   bool const receives = only || !mine.for_first || shard_ == 0;
   for (std::uint32_t k = 0; k < n; ++k) {

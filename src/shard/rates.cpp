@@ -44,9 +44,9 @@ double meeting_us(std::uint32_t n) {
   constexpr int times = 200;
   std::vector<double> us(n);
   on_shards(threads, [&](std::uint32_t k) {
-    threads.threads()->meet(k);
+    threads.threads()->barrier(k);
     double const begun = now_us();
-    for (int i = 0; i < times; ++i) threads.threads()->meet(k);
+    for (int i = 0; i < times; ++i) threads.threads()->barrier(k);
     us[k] = (now_us() - begun) / times;
   });
   return *std::max_element(us.begin(), us.end());

@@ -9,7 +9,7 @@
 
 namespace garner {
 
-// Devices of one kind, at least one; with access to each other (shard_group::take).
+// Devices of one kind, at least one; with access to each other (shard_group::join).
 shard_rates measured_rates(std::vector<execution_device> const& places);
 // Without measuring.
 shard_rates known_rates(execution_device where);

@@ -8,7 +8,7 @@
 
 namespace garner {
 
-void turns::meet() {
+void pass_token::barrier() {
   std::uint64_t const now = met_;
   if (++here_ == threads_) {
     here_ = 0, ++met_;
@@ -18,7 +18,7 @@ void turns::meet() {
   }
   if (broken_) throw given_up{};
 }
-void turns::break_off() {
+void pass_token::break_off() {
   broken_ = true;
   changed_.notify_all();
 }
@@ -35,7 +35,7 @@ void shard_recording::run(std::uint32_t shard, executor& x, std::function<void()
   member& m = members_[shard];
   m.ready.record(x);
   bool known = true;
-  for (auto const& said : group_.threads()->meet_with(shard, {m.given && m.moves == x.moves(), 0})) known &= said[0] == 1;
+  for (auto const& said : group_.threads()->all_gather_numbers(shard, {m.given && m.moves == x.moves(), 0})) known &= said[0] == 1;
   if (!known) {
     if (shard == 0) forget();
     m.work = nullptr;
@@ -57,10 +57,10 @@ void shard_recording::record(std::uint32_t shard, executor& x, std::function<voi
   member& m = members_[shard];
   bool const first = shard == 0;
   if (first) {
-    turns_ = std::make_unique<turns>(group_.options().shards, threads.patience());
+    token_ = std::make_unique<pass_token>(group_.options().shards, threads.patience());
     device_ = x.device(), stream_ = x.stream();
   }
-  threads.meet(shard);
+  threads.barrier(shard);
   std::string why;
   std::string const for_another = "?";
   x.tell_recording();
@@ -68,28 +68,28 @@ void shard_recording::record(std::uint32_t shard, executor& x, std::function<voi
   struct turn {
     shard_group& group;
     std::uint32_t shard;
-    turns& all;
+    pass_token& all;
     bool whole = false;
-    turn(shard_group& g, std::uint32_t s, turns& t) : group(g), shard(s), all(t) {
+    turn(shard_group& g, std::uint32_t s, pass_token& t) : group(g), shard(s), all(t) {
       all.lock();
-      group.take_turns(shard, &all);
+      group.use_token(shard, &all);
     }
     ~turn() {
       if (!whole) all.break_off();
       if (shard) device::take_part_in_recording(false);
-      group.take_turns(shard, nullptr);
+      group.use_token(shard, nullptr);
       all.unlock();
     }
   };
   try {
-    turn mine(group_, shard, *turns_);
+    turn mine(group_, shard, *token_);
     if (first) device::begin_recording(device_, stream_), begun_.record(x);
     else device::take_part_in_recording(true);
-    turns_->meet();
+    token_->barrier();
     if (!first) begun_.before(x);
     work();
     m.done.record(x);
-    turns_->meet();
+    token_->barrier();
     for (std::uint32_t k = 1; first && k < group_.options().shards; ++k) members_[k].done.before(x);
     mine.whole = true;
   } catch (given_up const&) {
@@ -98,7 +98,7 @@ void shard_recording::record(std::uint32_t shard, executor& x, std::function<voi
     why = e.what();
   }
   std::string refused;
-  for (std::string const& said : threads.tell_all(shard, why))
+  for (std::string const& said : threads.all_gather(shard, why))
     if (!said.empty() && (refused.empty() || refused == for_another)) refused = said;
   if (refused == for_another) refused = "a shard was too late for a capture";
   if (first && !refused.empty()) device::drop_recording(device_, stream_);
@@ -109,7 +109,7 @@ void shard_recording::record(std::uint32_t shard, executor& x, std::function<voi
     }
   if (first) refused_ = refused;
   x.tell_recording();
-  threads.meet(shard);
+  threads.barrier(shard);
 }
 
 void shard_recording::give(std::uint32_t shard, executor& x) {
@@ -118,7 +118,7 @@ void shard_recording::give(std::uint32_t shard, executor& x) {
     device::replay(device_, stream_, graph_);
     started_.record(x);
   }
-  group_.threads()->meet(shard);
+  group_.threads()->barrier(shard);
   if (shard) started_.before(x);
   x.tell_recording();
 }

@@ -18,13 +18,13 @@
 namespace garner {
 
 // A token and a barrier for threads: waiting at the barrier passes the token to another thread.
-class turns {
+class pass_token {
  public:
-  turns(std::uint32_t threads, std::chrono::steady_clock::duration patience) : threads_(threads), patience_(patience) {}
+  pass_token(std::uint32_t threads, std::chrono::steady_clock::duration patience) : threads_(threads), patience_(patience) {}
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
   // All have come. Throws given_up where one has broken it off, or does not come.
-  void meet();
+  void barrier();
   void break_off();
 
  private:
@@ -65,7 +65,7 @@ class shard_recording {
     event ready, done;
   };
   std::array<member, shard_parts::most> members_;
-  std::unique_ptr<turns> turns_;
+  std::unique_ptr<pass_token> token_;
   event begun_, started_;
   void *graph_ = nullptr, *stream_ = nullptr;
   int device_ = -1;

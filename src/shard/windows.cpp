@@ -18,7 +18,7 @@ class of_processes final : public window_memory {
     pins_.clear();
     group_.reset();
     if (before) {
-      ranks_.meet(mine_);  // all have released it
+      ranks_.barrier(mine_);  // all have released it
       peer_group::left_behind();
     }
     common_memory::terms const t = *ranks_.common(here_ ? device_ : -1);
@@ -63,7 +63,7 @@ class of_threads final : public window_memory {
     block_ = memory_block(tier::host, bytes[shard_], device_, "rows that shards share");
     places made;
     made.mine = block_.data();
-    for (auto const& [at, unused] : ranks_.meet_with(shard_, {reinterpret_cast<std::uintptr_t>(block_.data()), 0}))
+    for (auto const& [at, unused] : ranks_.all_gather_numbers(shard_, {reinterpret_cast<std::uintptr_t>(block_.data()), 0}))
       made.at.push_back(reinterpret_cast<void const*>(at));
     return made;
   }
@@ -102,13 +102,13 @@ void window_rows::make(std::vector<std::uint64_t> const& wanted) {
 
 peer_table window_rows::share(executor& x, shared_part const& mine, row_demand const*) {
   read_.wait();
-  std::vector<rank_group::pair> const all = ranks_.meet_with(shard_, {mine.rows, mine.row_bytes});  // all have read what was there
+  std::vector<rank_group::pair> const all = ranks_.all_gather_numbers(shard_, {mine.rows, mine.row_bytes});  // all have read what was there
   std::vector<std::uint64_t> wanted;
   for (auto const& [rows, row_bytes] : all) wanted.push_back(rows * row_bytes);
   make(wanted);
   if (mine.bytes()) x.copy(places_.mine, mine.base, mine.bytes());
   x.wait();
-  ranks_.meet(shard_);
+  ranks_.barrier(shard_);
   peer_table t;
   t.shards = ranks_.ranks();
   for (std::uint32_t k = 0; k < t.shards; ++k) t.of[k] = {places_.at[k], all[k][0], all[k][1]};

@@ -92,7 +92,7 @@ class shard_seat {
   void join(shard_group& group, executor& x) {
     if (alone()) return;
     group_ = &group;
-    group.take(shard_, x);
+    group.join(shard_, x);
   }
   // Publishes an array of each shard; it must stay in place.
   template <class T>
@@ -124,7 +124,7 @@ class shard_seat {
     static_assert(std::is_trivially_copyable_v<T>);
     if (alone()) return {mine};
     std::vector<T> all;
-    for (std::string const& said : group_->threads()->tell_all(shard_, {reinterpret_cast<char const*>(&mine), sizeof mine})) {
+    for (std::string const& said : group_->threads()->all_gather(shard_, {reinterpret_cast<char const*>(&mine), sizeof mine})) {
       all.emplace_back();
       std::memcpy(&all.back(), said.data(), sizeof mine);
     }

@@ -17,12 +17,12 @@ TEST(rank_group, numbers_of_all_come_at_one_meeting) {
   EXPECT_EQ(on_shards(4,
                       [&](std::uint32_t k) {
                         executor x({});
-                        ranks->take(k, x, 1);
+                        ranks->join(k, x, 1);
                         for (std::uint64_t turn = 0; turn < 2000; ++turn) {
-                          auto const all = ranks->meet_with(k, {turn * 10 + k, ~turn});
+                          auto const all = ranks->all_gather_numbers(k, {turn * 10 + k, ~turn});
                           for (std::uint64_t r = 0; r < 4; ++r) ASSERT_EQ(all[r], (rank_group::pair{turn * 10 + r, ~turn}));
-                          if (turn % 3 == k % 3) ranks->meet_with(k, {7, 7});
-                          else ranks->meet(k);
+                          if (turn % 3 == k % 3) ranks->all_gather_numbers(k, {7, 7});
+                          else ranks->barrier(k);
                         }
                       }),
             none_of(4));
@@ -45,15 +45,15 @@ TEST(rank_group, who_waits_for_something_else_sees_who_is_ahead_and_who_is_gone)
   auto const ranks = rank_group::of_threads(2);
   auto const threw = on_shards(2, [&](std::uint32_t k) {
     executor x({});
-    ranks->take(k, x, 1);
+    ranks->join(k, x, 1);
     ranks->look(k);
     if (k == 1) {
-      ranks->tell_all(k, "it cannot");
+      ranks->all_gather(k, "it cannot");
       ranks->leave(k, "it went");
       return;
     }
     while (!ranks->ahead(k)) std::this_thread::yield();
-    ranks->tell_all(k, "");
+    ranks->all_gather(k, "");
     while (true) ranks->look(k);
   });
   EXPECT_EQ(threw[1], "");

@@ -80,8 +80,8 @@ struct shards_of {
                   o.shards,
                   [&](std::uint32_t s) {
                     executor x(where);
-                    group.threads()->take(s, x, 1);
-                    group.take(s, x);
+                    group.threads()->join(s, x, 1);
+                    group.join(s, x);
                     whole_graph const lists(g, edge_direction::in, weighted);
                     shard_parts const parts(lists.pulled().offsets, vertices, o, "g");
                     sharded_edges edges(group, s, x, lists, parts, how);
@@ -343,8 +343,8 @@ TEST(sharded, rows_that_never_change_come_once) {
                 3,
                 [&](std::uint32_t s) {
                   executor x({});
-                  group.threads()->take(s, x, 1);
-                  group.take(s, x);
+                  group.threads()->join(s, x, 1);
+                  group.join(s, x);
                   whole_graph const lists(g, edge_direction::in, false);
                   shard_parts const parts(lists.pulled().offsets, 900, o, "g");
                   sharded_edges edges(group, s, x, lists, parts, aggregation::mean);
@@ -391,8 +391,8 @@ TEST(sharded, a_shard_that_fails_is_named_by_all_others) {
       3,
       [&](std::uint32_t s) {
         executor x({});
-        group.threads()->take(s, x, 1);
-        group.take(s, x);
+        group.threads()->join(s, x, 1);
+        group.join(s, x);
         whole_graph const lists(g, edge_direction::in, false);
         shard_parts const parts(lists.pulled().offsets, 200, o, "g");
         sharded_edges edges(group, s, x, lists, parts, aggregation::sum);

@@ -198,18 +198,18 @@ TEST_P(training_ranks, a_checkpoint_of_all_goes_on_bit_for_bit) {
                      [&](std::uint32_t k) {
                        training& run = begin(first, two, k);
                        run.next();
-                       two->meet(k);
+                       two->barrier(k);
                        if (k == 1) request_interrupt_after(3);
-                       two->meet(k);
+                       two->barrier(k);
                        try {
                          run.next();
                        } catch (error const& e) {
                          said[k] = e.what();
                          stopped[k] = run.step();
                        }
-                       two->meet(k);
+                       two->barrier(k);
                        clear_interrupt();
-                       two->meet(k);
+                       two->barrier(k);
                        run.save_checkpoint(file);
                      }),
             nothing(n));
@@ -332,9 +332,9 @@ TEST(training_ranks, texts_of_any_length_reach_all) {
   EXPECT_EQ(on_ranks(3,
                      [&](std::uint32_t k) {
                        executor x(execution_device{});
-                       ranks->take(k, x, 1);
+                       ranks->join(k, x, 1);
                        for (std::size_t const length : {0u, 1u, 1023u, 1024u, 1025u, 5000u})
-                         for (std::string& one : ranks->tell_all(k, std::string(length * k, static_cast<char>('a' + k))))
+                         for (std::string& one : ranks->all_gather(k, std::string(length * k, static_cast<char>('a' + k))))
                            heard[k].push_back(one);
                      }),
             nothing(3));

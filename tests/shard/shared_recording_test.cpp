@@ -31,16 +31,16 @@ class shared_recording_at : public at_place {
                   shards,
                   [&](std::uint32_t s) {
                     executor x(where());
-                    group->threads()->take(s, x, 1);
-                    group->take(s, x);
+                    group->threads()->join(s, x, 1);
+                    group->join(s, x);
                     ASSERT_TRUE(shard_recording::can(*group, s));
                     auto const made = group->from_first(s, [&] { return std::make_shared<shard_recording>(*group); });
                     if (s == 0) recorded = made;
-                    group->threads()->meet(s);
+                    group->threads()->barrier(s);
                     f(s, x);
                     x.wait();
                     recorded->leave(s);
-                    group->threads()->meet(s);
+                    group->threads()->barrier(s);
                   },
                   [&](std::uint32_t s, std::string const& why) { group->threads()->leave(s, why); }),
               none_of(shards));
@@ -85,7 +85,7 @@ TEST_P(shared_recording_at, is_given_again_over_what_all_have_near_now) {
       });
       near.expect(x, turn);
       EXPECT_EQ(recorded->parts() > 0, far() && turn > 1);
-      group->threads()->meet(s);
+      group->threads()->barrier(s);
     }
   });
   for (int const times : called) EXPECT_EQ(times, far() ? 2 : 6);
@@ -104,7 +104,7 @@ TEST_P(shared_recording_at, is_what_was_recorded_until_memory_of_any_shard_moves
     EXPECT_EQ(byte_after(3), 2u);
     if (s == 1) x.tell_move();
     EXPECT_EQ(byte_after(4), 4u);  // by all
-    group->threads()->meet(s);
+    group->threads()->barrier(s);
     EXPECT_EQ(recorded->parts(), 0u);
     EXPECT_EQ(byte_after(5), 5u);
     EXPECT_EQ(byte_after(6), 5u);
@@ -124,7 +124,7 @@ TEST_P(shared_recording_at, what_one_shard_cannot_have_recorded_none_has) {
       near.expect(x, turn);
       EXPECT_EQ(recorded->refused().empty(), !far() || turn == 1) << recorded->refused();
       EXPECT_EQ(recorded->parts(), 0u);
-      group->threads()->meet(s);
+      group->threads()->barrier(s);
     }
   });
 }
@@ -138,8 +138,8 @@ TEST_P(shared_recording_at, an_error_is_its_shards_own_and_ends_the_others) {
       shards,
       [&](std::uint32_t s) {
         executor x(where());
-        group->threads()->take(s, x, 1);
-        group->take(s, x);
+        group->threads()->join(s, x, 1);
+        group->join(s, x);
         auto const mine = group->from_first(s, [&] { return std::make_shared<shard_recording>(*group); });
         near_numbers near(x);
         mine->run(s, x, [&, s] {
@@ -176,9 +176,9 @@ TEST_P(shared_recording_at, who_writes_next_waits_for_what_was_given_again) {
   }
 }
 
-TEST(turns, are_one_threads_at_a_time_and_meetings_bring_all_together) {
+TEST(pass_token, is_one_threads_at_a_time_and_barriers_bring_all_together) {
   constexpr std::uint32_t n = 4;
-  turns t(n, std::chrono::seconds(60));
+  pass_token t(n, std::chrono::seconds(60));
   std::atomic<int> inside = 0, most = 0;
   std::atomic<std::uint64_t> steps = 0;
   EXPECT_EQ(on_shards(n,
@@ -189,7 +189,7 @@ TEST(turns, are_one_threads_at_a_time_and_meetings_bring_all_together) {
                           if (now > most) most = now;
                           ++steps;
                           --inside;
-                          t.meet();
+                          t.barrier();
                           EXPECT_GE(steps, turn * n);
                           EXPECT_LE(steps, turn * n + n);
                         }
@@ -199,9 +199,9 @@ TEST(turns, are_one_threads_at_a_time_and_meetings_bring_all_together) {
   EXPECT_EQ(most, 1);
 }
 
-TEST(turns, nobody_waits_for_one_that_breaks_off_or_does_not_come) {
+TEST(pass_token, nobody_waits_for_one_that_breaks_off_or_does_not_come) {
   for (bool const breaks : {true, false}) {
-    turns t(3, std::chrono::milliseconds(breaks ? 60000 : 50));
+    pass_token t(3, std::chrono::milliseconds(breaks ? 60000 : 50));
     std::atomic<int> freed = 0;
     EXPECT_EQ(on_shards(3,
                         [&](std::uint32_t k) {
@@ -209,7 +209,7 @@ TEST(turns, nobody_waits_for_one_that_breaks_off_or_does_not_come) {
                           if (k == 1) {
                             if (breaks) t.break_off();
                           } else {
-                            EXPECT_THROW(t.meet(), given_up);
+                            EXPECT_THROW(t.barrier(), given_up);
                             ++freed;
                           }
                           t.unlock();

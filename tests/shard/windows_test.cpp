@@ -31,8 +31,8 @@ TEST_P(windows_at, all_read_what_each_shares_as_windows_grow_and_shrink) {
                 n,
                 [&](std::uint32_t s) {
                   executor x(where());
-                  group.threads()->take(s, x, 1);
-                  group.take(s, x);
+                  group.threads()->join(s, x, 1);
+                  group.join(s, x);
                   EXPECT_EQ(group.link(s).provider, shard_provider::host);
                   // Rows of each shard; shard 1 has none at first. A gap stands behind each row but the last, of which nothing is behind.
                   std::uint64_t turn = 0;
@@ -70,8 +70,8 @@ TEST(windows, a_shard_that_fails_is_named_and_its_rows_may_be_read_to_the_end) {
       n,
       [&](std::uint32_t s) {
         executor x({});
-        group.threads()->take(s, x, 1);
-        group.take(s, x);
+        group.threads()->join(s, x, 1);
+        group.join(s, x);
         std::vector<float> own(64, static_cast<float>(s));
         shared_rows first(group, s, x, {own.data(), 4, 64, 64});
         if (s == 1) fail(errc::memory, "no memory is left here");
@@ -90,7 +90,7 @@ TEST(windows, what_one_cannot_have_none_has) {
   EXPECT_EQ(on_shards(3,
                       [&](std::uint32_t s) {
                         executor x({});
-                        group->take(s, x, 1);
+                        group->join(s, x, 1);
                         together(*group, s, [] {});
                         try {
                           together(*group, s, [&] {
@@ -115,9 +115,9 @@ TEST(on_shards, throws_what_a_shard_threw) {
       shard_group g(o);
       garner::on_shards(g, [&](std::uint32_t s) {
         executor x({});
-        g.threads()->take(s, x, 1);
+        g.threads()->join(s, x, 1);
         if (s == who) what();
-        g.threads()->meet(s);
+        g.threads()->barrier(s);
       });
     };
     EXPECT_THROW(with([] { throw given_up{}; }), given_up);
@@ -135,8 +135,8 @@ TEST(windows, places_of_two_kinds_are_named) {
       2,
       [&](std::uint32_t s) {
         executor x({s ? device_kind::simulated : device_kind::cpu});
-        group.threads()->take(s, x, 1);
-        group.take(s, x);
+        group.threads()->join(s, x, 1);
+        group.join(s, x);
       },
       [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); });
   EXPECT_EQ(threw[0], "shard 0 at cpu and shard 1 at simulated: give all shards devices of one kind");

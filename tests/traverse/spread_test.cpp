@@ -320,10 +320,10 @@ TEST(spread_errors, a_shard_that_fails_ends_the_others_with_its_reason) {
       [&] {
         on_each_shard(places, [&](std::uint32_t k, shard_group& group) {
           executor x({});
-          group.take(k, x);
-          for (int again = 0; again < 3; ++again) group.threads()->meet(k);
+          group.join(k, x);
+          for (int again = 0; again < 3; ++again) group.threads()->barrier(k);
           if (k == 3) fail(errc::memory, "no room");
-          while (true) group.threads()->meet(k);
+          while (true) group.threads()->barrier(k);
         });
       },
       &code);
@@ -334,7 +334,7 @@ TEST(spread_errors, a_shard_that_fails_ends_the_others_with_its_reason) {
               on_each_shard(places, [&](std::uint32_t k, shard_group& group) {
                 if (k == 0) fail(errc::memory, "no room");
                 executor x({});
-                group.take(k, x);
+                group.join(k, x);
               });
             }),
             "shard 0 of 5 at cpu: no room");
@@ -344,8 +344,8 @@ TEST(spread_errors, nobody_waits_for_a_shard_that_has_ended) {
   std::string const said = error_of([&] {
     on_each_shard(std::vector<execution_device>(3), [&](std::uint32_t k, shard_group& group) {
       executor x({});
-      group.take(k, x);
-      if (k != 1) group.threads()->meet(k);
+      group.join(k, x);
+      if (k != 1) group.threads()->barrier(k);
     });
   });
   EXPECT_NE(said.find("rank 1 of 3 has stopped: it has ended"), std::string::npos) << said;

@@ -30,7 +30,7 @@ namespace garner {
     if (!ranks) fail(e.code(), "{}", of_rows);
   }
   if (ranks) {
-    std::vector<std::string> const all = ranks->tell_all(o.rank, of_rows);
+    std::vector<std::string> const all = ranks->all_gather(o.rank, of_rows);
     for (std::size_t k = 0; k < all.size(); ++k)
       if (!all[k].empty()) fail(errc::input, "rank {}: {}", k, all[k]);
   }
@@ -70,7 +70,7 @@ void training::impl::graph_source::search_rows(loss_totals const& clean) {
   net.backward(x, p, gradient);
   t.set_totals(clean);
   if (t.ranks)  // the first of all shards
-    for (std::string const& said : t.ranks->tell_all(t.o.rank, bytes_of(first)))
+    for (std::string const& said : t.ranks->all_gather(t.o.rank, bytes_of(first)))
       if (auto const other = from_bytes<decltype(first)>(said);
           std::pair(other.turn, other.position) < std::pair(first.turn, first.position))
         first = other;

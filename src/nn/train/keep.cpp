@@ -73,7 +73,7 @@ void training::impl::keep(std::filesystem::path const& file) const {
   x.wait();
   std::uint64_t const n = net.count();
   std::vector<std::string> states{bytes_of(sum_of(totals_seen())) + source->state()};
-  if (ranks) states = ranks->tell_all(o.rank, states[0]);
+  if (ranks) states = ranks->all_gather(o.rank, states[0]);
   std::vector<std::uint64_t> counted;
   std::vector<double> losses;
   for (std::size_t k = 0; k < states.size(); ++k) {
@@ -92,7 +92,7 @@ void training::impl::keep(std::filesystem::path const& file) const {
   c.arrays.push_back({"counted", {states.size(), 3}, std::move(counted)});
   c.arrays.push_back({"losses", {states.size()}, std::move(losses)});
   if (o.rank == 0 || !ranks) c.write(file);
-  if (ranks) ranks->meet(o.rank);  // it is there
+  if (ranks) ranks->barrier(o.rank);  // it is there
 }
 
 std::string training::impl::loader_of(std::size_t rank) { return rank ? fmt::format("loader of rank {}", rank) : "loader"; }

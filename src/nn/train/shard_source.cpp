@@ -8,8 +8,8 @@ namespace garner {
 // All shards make the same calls in the same order.
 struct training::impl::shard_source final : graph_source {
   explicit shard_source(impl& of) : graph_source(of), group(*t.o.shards) {
-    t.ranks->take(t.o.rank, x, net.count());
-    group.take(t.o.rank, x);
+    t.ranks->join(t.o.rank, x, net.count());
+    group.join(t.o.rank, x);
     t.require_same();
     graph_shard::require_rows(group.options(), net);
     part.emplace(group, t.o.rank, x, *t.ground.one, t.o.side, t.o.weighted, aggregation_of(t.m.options.kind));
@@ -88,7 +88,7 @@ struct training::impl::shard_source final : graph_source {
     if (t.o.rank == 0 && !area) judge->note(t.ground.vertices(t.ground.target));
     evaluation mine;
     if (t.o.rank == 0) mine = judge->result(), mine.ms = ms_since(begun);
-    return from_bytes<evaluation>(t.ranks->tell_all(t.o.rank, bytes_of(mine))[0]);
+    return from_bytes<evaluation>(t.ranks->all_gather(t.o.rank, bytes_of(mine))[0]);
   }
   void tell_captured(epoch_report& r) override {
     if (step) {

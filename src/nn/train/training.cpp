@@ -50,7 +50,7 @@ training::impl::impl(gnn_model& model, training_ground on, labeled_nodes const& 
   totals = buffer<loss_totals>(x.near(), 2 * blocks(), x.device(), "totals");  // and as they were before a step
   set_totals({});
   if (!ranks || source->by_all()) return;
-  ranks->take(o.rank, x, net.count());
+  ranks->join(o.rank, x, net.count());
   require_same();
 }
 
@@ -114,7 +114,7 @@ epoch_report training::impl::next() {
     std::string mine;
     for (loss_totals const& t : blocks_seen) mine += bytes_of(t);
     blocks_seen.clear();
-    for (std::string const& said : ranks->tell_all(o.rank, mine))
+    for (std::string const& said : ranks->all_gather(o.rank, mine))
       for (std::size_t at = 0; at < said.size(); at += sizeof(loss_totals))
         blocks_seen.push_back(from_bytes<loss_totals>(said.substr(at, sizeof(loss_totals))));
   }
@@ -144,7 +144,7 @@ evaluation training::impl::evaluate_for_all() {
       if (e.code() != errc::interrupted) throw;
       mine.how = told_evaluation::interrupted;
     }
-  auto const told = from_bytes<told_evaluation>(ranks->tell_all(o.rank, bytes_of(mine))[0]);
+  auto const told = from_bytes<told_evaluation>(ranks->all_gather(o.rank, bytes_of(mine))[0]);
   if (told.how == told_evaluation::interrupted)
     fail(errc::interrupted, "interrupted behind epoch {}; nothing was left half-written", done_epochs);
   return told.found;
