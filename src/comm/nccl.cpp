@@ -95,24 +95,23 @@ void nccl::abort() noexcept {
 void nccl::check(int status, char const* call) {
   if (!good(status)) fail(errc::device, "{}: {}: {}", about(), call, calls_->words(status));
 }
-// While this rank waits for NCCL.
-void nccl::look() {
-  ranks_->look(rank_);
-  if (!taken_ && ranks_->ahead(rank_)) throw given_up{};
-}
-void nccl::settle(char const* call) {
+bool nccl::settle(char const* call) {
   auto const until = std::chrono::steady_clock::now() + ranks_->patience();
   try {
     for (unsigned looks = 0;; ++looks) {
       int now = success;
       check(calls_->state(communicator_, &now), "ncclCommGetAsyncError");
       check(now, call);
-      if (now == success) return;
+      if (now == success) return true;
       if (looks < 100) {
         std::this_thread::yield();
         continue;
       }
-      look();
+      ranks_->look(rank_);
+      if (!taken_ && ranks_->ahead(rank_)) {
+        abort();
+        return false;
+      }
       if (std::chrono::steady_clock::now() >= until)
         fail(errc::device, "{}: {}: not done in {} seconds", about(), call, std::chrono::duration<double>(ranks_->patience()).count());
       std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -181,14 +180,14 @@ nccl::window nccl::make_window(std::uint64_t bytes) {
   if (device_ >= 0) device::make_current(device_);
   if (window_) {
     check(c.leave(communicator_, std::exchange(window_, nullptr)), "ncclCommWindowDeregister");
-    settle("ncclCommWindowDeregister");
+    if (!settle("ncclCommWindowDeregister")) return {};
   }
   if (memory_) check(c.release(std::exchange(memory_, nullptr)), "ncclMemFree");
   window made;
   check(c.allocate(&made.mine, bytes), "ncclMemAlloc");
   memory_ = made.mine;
   check(c.enter(communicator_, made.mine, bytes, &window_, symmetric), "ncclCommWindowRegister");
-  settle("ncclCommWindowRegister");
+  if (!settle("ncclCommWindowRegister")) return {};
   if (!window_) fail(errc::device, "{}: ncclCommWindowRegister: it made none; no memory is symmetric here", about());
   for (std::uint32_t k = 0; k < ranks_->ranks(); ++k) {
     void* at = nullptr;

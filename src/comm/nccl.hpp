@@ -32,8 +32,8 @@ class nccl {
 
   using unique_id = std::string;  // bytes, made by one rank
   unique_id make_id() const;
-  // By all ranks, at one time. Until taken(), a rank that waits for others throws given_up once one has posted a message for the next
-  // barrier (rank_group::ahead): that rank failed.
+  // By all ranks, at one time. Until taken(), a rank abandons its wait for others, and returns without a communicator or window, once one
+  // has posted a message for the next barrier (rank_group::ahead): that rank failed, and agree() of shard/group.hpp returns why.
   void taken() { taken_ = true; }
   void begin(rank_group& ranks, std::uint32_t rank, unique_id const& id, int device);
 
@@ -57,8 +57,7 @@ class nccl {
  private:
   struct entries;
   void check(int status, char const* call);
-  void settle(char const* call);
-  void look();
+  bool settle(char const* call);  // false: abandoned
   void abort() noexcept;
   std::unique_ptr<entries> calls_;
   rank_group* ranks_ = nullptr;

@@ -82,7 +82,7 @@ std::string nvshmem::about() const {
 }
 
 template <class F>
-auto nvshmem::watched(char const* call, F const& f) -> decltype(f()) {
+auto nvshmem::watched(char const* call, F const& f) -> std::optional<decltype(f())> {
   struct work {
     decltype(f()) found{};
     std::exception_ptr wrong;
@@ -102,7 +102,10 @@ auto nvshmem::watched(char const* call, F const& f) -> decltype(f()) {
   try {
     for (unsigned looks = 0; !shared->done.load(std::memory_order_acquire); ++looks) {
       ranks_->look(rank_);
-      if (!taken_ && ranks_->ahead(rank_)) throw given_up{};
+      if (!taken_ && ranks_->ahead(rank_)) {
+        worker.detach();
+        return std::nullopt;
+      }
       if (std::chrono::steady_clock::now() >= until)
         fail(errc::device, "{}: {}: not done in {} seconds", about(), call, std::chrono::duration<double>(ranks_->patience()).count());
       std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -132,8 +135,8 @@ void nvshmem::begin(rank_group& ranks, std::uint32_t rank, std::string const& id
   std::memcpy(&b->id, id.data(), std::min(id.size(), sizeof b->id));
   if (int const status = calls_->set_id(static_cast<int>(rank), static_cast<int>(ranks.ranks()), &b->id, &b->attributes); status != 0)
     fail(errc::device, "{}: nvshmemx_set_attr_uniqueid_args: status {}", about(), status);
-  int const status = watched("nvshmemx_hostlib_init_attr", [b, init = calls_->init] { return init(by_unique_id, &b->attributes); });
-  if (status != 0) fail(errc::device, "{}: nvshmemx_hostlib_init_attr: status {}", about(), status);
+  auto const status = watched("nvshmemx_hostlib_init_attr", [b, init = calls_->init] { return init(by_unique_id, &b->attributes); });
+  if (status && *status != 0) fail(errc::device, "{}: nvshmemx_hostlib_init_attr: status {}", about(), *status);
 }
 
 nvshmem::window nvshmem::make_window(std::uint64_t bytes) {
@@ -143,7 +146,9 @@ nvshmem::window nvshmem::make_window(std::uint64_t bytes) {
       return 0;
     });
   window made;
-  made.mine = memory_ = watched("nvshmem_malloc", [allocate = calls_->allocate, bytes] { return allocate(bytes); });
+  auto const at = watched("nvshmem_malloc", [allocate = calls_->allocate, bytes] { return allocate(bytes); });
+  if (!at) return {};
+  made.mine = memory_ = *at;
   if (!memory_) fail(errc::device, "{}: nvshmem_malloc: {} bytes refused", about(), bytes);
   for (std::uint32_t k = 0; k < ranks_->ranks(); ++k) {
     void const* const at = k == rank_ ? memory_ : calls_->place_of(memory_, static_cast<int>(k));

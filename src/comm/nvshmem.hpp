@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,7 @@ class nvshmem {
  private:
   struct entries;
   template <class F>
-  auto watched(char const* call, F const& f) -> decltype(f());
+  auto watched(char const* call, F const& f) -> std::optional<decltype(f())>;  // nullopt: abandoned
   std::unique_ptr<entries> calls_;
   rank_group* ranks_ = nullptr;
   std::uint32_t rank_ = 0;

@@ -9,7 +9,6 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,11 +20,6 @@
 #include "core/executor.hpp"
 
 namespace garner {
-
-// Thrown instead of waiting, once another rank has reported that it cannot take part (rank_group::ahead).
-struct given_up : std::exception {
-  char const* what() const noexcept override { return "another rank could not do its part"; }
-};
 
 class rank_group : public std::enable_shared_from_this<rank_group> {
  public:

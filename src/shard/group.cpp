@@ -46,13 +46,10 @@ int device_at(std::string const& bus) {  // -1: this process does not see it
 }
 }  // namespace
 
-void together(rank_group& ranks, std::uint32_t shard, std::function<void()> const& f) {
+std::string agree(rank_group& ranks, std::uint32_t shard, std::function<void()> const& f) {
   std::string why;
-  std::string const for_another = "?";
   try {
     f();
-  } catch (given_up const&) {
-    why = for_another;
   } catch (error const& e) {
     if (e.code() == errc::interrupted) throw;
     why = e.what();
@@ -61,7 +58,8 @@ void together(rank_group& ranks, std::uint32_t shard, std::function<void()> cons
   }
   std::vector<std::string> const all = ranks.all_gather(shard, why);
   for (std::size_t k = 0; k < all.size(); ++k)
-    if (!all[k].empty() && all[k] != for_another) throw refusal(fmt::format("shard {}: {}", k, all[k]));
+    if (!all[k].empty()) return fmt::format("shard {}: {}", k, all[k]);
+  return "";
 }
 
 void on_shards(shard_group& g, std::function<void(std::uint32_t)> const& f) {
@@ -158,47 +156,49 @@ std::string shard_group::unreached(std::uint32_t shard, executor const& x) const
   return "";
 }
 
-std::unique_ptr<row_access> shard_group::made(shard_provider p, std::uint32_t shard, executor& x) {
+std::string shard_group::make(shard_provider p, std::uint32_t shard, executor& x, std::unique_ptr<row_access>& rows) {
+  bool const one_process = !of_processes() || options_.shards == 1;
   auto const windows = [&](std::unique_ptr<window_memory> memory) {
-    auto rows = std::make_unique<window_rows>(*threads_, shard, std::move(memory));
-    together(*threads_, shard, [&] { rows->begin(); });
-    return rows;
+    auto made = std::make_unique<window_rows>(*threads_, shard, std::move(memory));
+    std::string const why = agree(*threads_, shard, [&] { made->begin(); });
+    if (why.empty()) rows = std::move(made);
+    return why;
   };
+  std::string why;
   switch (p) {
     case shard_provider::automatic:
     case shard_provider::peer:
-      together(*threads_, shard, [&] {
-        if (std::string const why = unreached(shard, x); !why.empty()) fail(errc::device, "{}", why);
+      why = agree(*threads_, shard, [&] {
+        if (std::string const mine = unreached(shard, x); !mine.empty()) fail(errc::device, "{}", mine);
       });
-      if (!of_processes() || options_.shards == 1) return std::make_unique<direct_rows>(*this, shard);
-      return windows(process_windows(*threads_, x.device(), true));
+      if (why.empty() && !one_process) return windows(process_windows(*threads_, x.device(), true));
+      if (why.empty()) rows = std::make_unique<direct_rows>(*this, shard);
+      return why;
     case shard_provider::nccl: {
-      std::shared_ptr<nccl> by = begin_nccl(*threads_, shard, x);
-      try {
-        auto rows = windows(windows_of(by, x.device()));
-        by->taken();
-        return rows;
-      } catch (refusal const& r) {
-        by.reset();
-        by = begin_nccl(*threads_, shard, x);  // some may have given it up while they waited for others
-        return std::make_unique<nccl_rows>(by, *threads_, shard, x, r.what());
-      }
+      std::shared_ptr<nccl> by;
+      if (why = begin_nccl(by, *threads_, shard, x); !why.empty()) return why;
+      std::string const no_windows = windows(windows_of(by, x.device()));
+      if (no_windows.empty()) return by->taken(), why;
+      by.reset();  // some may have abandoned it while they waited for others
+      why = begin_nccl(by, *threads_, shard, x);
+      if (why.empty()) rows = std::make_unique<nccl_rows>(by, *threads_, shard, x, no_windows);
+      return why;
     }
     case shard_provider::nvshmem: {
-      std::shared_ptr<nvshmem> const by = begin_nvshmem(*threads_, shard, x);
-      auto rows = windows(windows_of(by, x.device()));
-      by->taken();
-      return rows;
+      std::shared_ptr<nvshmem> by;
+      if (why = begin_nvshmem(by, *threads_, shard, x); !why.empty()) return why;
+      why = windows(windows_of(by, x.device()));
+      if (why.empty()) by->taken();
+      return why;
     }
     case shard_provider::host:
-      if (!of_processes() || options_.shards == 1) return windows(thread_windows(*threads_, shard, x.device()));
-      return windows(process_windows(*threads_, x.device(), false));
+      return windows(one_process ? thread_windows(*threads_, shard, x.device()) : process_windows(*threads_, x.device(), false));
   }
-  return nullptr;
+  return why;
 }
 
 // Whether peers read the data that each wrote: some machines report peer access that does not work.
-void shard_group::try_out(row_access& a, std::uint32_t shard, executor& x) {
+std::string shard_group::try_out(row_access& a, std::uint32_t shard, executor& x) {
   constexpr std::uint64_t some = 16;
   auto const of = [](std::uint32_t k) {
     std::vector<float> numbers;
@@ -219,7 +219,7 @@ void shard_group::try_out(row_access& a, std::uint32_t shard, executor& x) {
     if (here != of(k)) wrong = fmt::format("what shard {} wrote is not what is read of it", k);
   }
   a.close(x);
-  together(*threads_, shard, [&] {
+  return agree(*threads_, shard, [&] {
     if (!wrong.empty()) fail(errc::device, "{}", wrong);
   });
 }
@@ -239,16 +239,16 @@ void shard_group::join(std::uint32_t shard, executor& x) {
 
   shard_link found;
   for (shard_provider const p : in_turn(options_.provider)) {
-    try {
-      std::unique_ptr<row_access> a = made(p, shard, x);
-      if (options_.shards > 1 && (on_device || a->waits())) try_out(*a, shard, x);
+    std::unique_ptr<row_access> a;
+    std::string why = make(p, shard, x, a);
+    if (why.empty() && options_.shards > 1 && (on_device || a->waits())) why = try_out(*a, shard, x);
+    if (why.empty()) {
       found.provider = p, found.about = a->about();
       members_[shard].access = std::move(a);
       members_[shard].link = found;
       return;
-    } catch (refusal const& r) {
-      found.passed_over.push_back(fmt::format("{} ({})", to_string(p), r.what()));
     }
+    found.passed_over.push_back(fmt::format("{} ({})", to_string(p), why));
   }
   fail(errc::device, "shards cannot read rows of each other: {}; use another provider, or other devices",
        fmt::join(found.passed_over, ", "));

@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
 #include "comm/rank_group.hpp"
@@ -60,8 +59,9 @@ class shard_group {
   friend class shared_rows;
   friend class direct_rows;
   std::shared_ptr<void const> share(std::uint32_t shard, std::shared_ptr<void const> mine);
-  std::unique_ptr<row_access> made(shard_provider p, std::uint32_t shard, executor& x);
-  void try_out(row_access& a, std::uint32_t shard, executor& x);
+  // Why not, as agree() says it; empty: `rows` is there, and works.
+  std::string make(shard_provider p, std::uint32_t shard, executor& x, std::unique_ptr<row_access>& rows);
+  std::string try_out(row_access& a, std::uint32_t shard, executor& x);
   void barrier(std::uint32_t shard);
   std::string unreached(std::uint32_t shard, executor const& x) const;
   struct member {
@@ -83,11 +83,8 @@ class shard_group {
 // with that shard, or with one that has ended.
 void on_shards(shard_group& g, std::function<void(std::uint32_t)> const& f);
 
-// What f() throws on any shard is thrown on all of them, by all at the same place: `refusal`. errc::interrupted goes through.
-struct refusal : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-void together(rank_group& ranks, std::uint32_t shard, std::function<void()> const& f);
+// f() by all shards. Returns which shard failed in it and why, the same on all; empty: none did. errc::interrupted goes through.
+std::string agree(rank_group& ranks, std::uint32_t shard, std::function<void()> const& f);
 
 // All shards publish rows and read those of each other. Made when all have published theirs.
 class shared_rows {

@@ -36,18 +36,18 @@ class in_windows final : public window_memory {
   std::uint64_t paid_ = 0;
 };
 template <class Library>
-std::shared_ptr<Library> begin(rank_group& ranks, std::uint32_t shard, executor const& x, char const* name) {
-  std::shared_ptr<Library> by;
+std::string begin(std::shared_ptr<Library>& by, rank_group& ranks, std::uint32_t shard, executor const& x, char const* name) {
   std::string id;
-  together(ranks, shard, [&] {
+  std::string const why = agree(ranks, shard, [&] {
+    if (std::is_same_v<Library, nvshmem> && !ranks.only()) fail(errc::device, "NVSHMEM is for shards that are processes");
     if (!x.on_device() && !opened_library::named(Library::variable))
       fail(errc::device, "rows lie in host memory, and {} is for devices", name);
     by = std::make_shared<Library>();
     if (shard == 0) id = by->make_id();
   });
+  if (!why.empty()) return why;
   id = ranks.all_gather(shard, id)[0];
-  together(ranks, shard, [&] { by->begin(ranks, shard, id, x.device()); });
-  return by;
+  return agree(ranks, shard, [&] { by->begin(ranks, shard, id, x.device()); });
 }
 
 // Offset of each shard in a buffer for all, and the size of that.
@@ -59,12 +59,11 @@ std::vector<std::uint64_t> places_of(std::vector<std::uint64_t> const& bytes) {
 
 }  // namespace
 
-std::shared_ptr<nccl> begin_nccl(rank_group& ranks, std::uint32_t shard, executor const& x) { return begin<nccl>(ranks, shard, x, "NCCL"); }
-std::shared_ptr<nvshmem> begin_nvshmem(rank_group& ranks, std::uint32_t shard, executor const& x) {
-  together(ranks, shard, [&] {
-    if (!ranks.only()) fail(errc::device, "NVSHMEM is for shards that are processes");
-  });
-  return begin<nvshmem>(ranks, shard, x, "NVSHMEM");
+std::string begin_nccl(std::shared_ptr<nccl>& by, rank_group& ranks, std::uint32_t shard, executor const& x) {
+  return begin(by, ranks, shard, x, "NCCL");
+}
+std::string begin_nvshmem(std::shared_ptr<nvshmem>& by, rank_group& ranks, std::uint32_t shard, executor const& x) {
+  return begin(by, ranks, shard, x, "NVSHMEM");
 }
 std::unique_ptr<window_memory> windows_of(std::shared_ptr<nccl> by, int device) {
   return std::make_unique<in_windows<nccl>>(std::move(by), device);

@@ -14,9 +14,9 @@
 
 namespace garner {
 
-// By all shards at one time: `refusal` (group.hpp) where one lacks it, or cannot.
-std::shared_ptr<nccl> begin_nccl(rank_group& ranks, std::uint32_t shard, executor const& x);
-std::shared_ptr<nvshmem> begin_nvshmem(rank_group& ranks, std::uint32_t shard, executor const& x);
+// By all shards at one time. Why not, as agree() says it (group.hpp): one lacks it, or cannot.
+std::string begin_nccl(std::shared_ptr<nccl>& by, rank_group& ranks, std::uint32_t shard, executor const& x);
+std::string begin_nvshmem(std::shared_ptr<nvshmem>& by, rank_group& ranks, std::uint32_t shard, executor const& x);
 std::unique_ptr<window_memory> windows_of(std::shared_ptr<nccl> by, int device);
 std::unique_ptr<window_memory> windows_of(std::shared_ptr<nvshmem> by, int device);
 

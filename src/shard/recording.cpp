@@ -16,7 +16,7 @@ void pass_token::barrier() {
   } else if (!changed_.wait_for(mutex_, patience_, [&] { return broken_ || met_ != now; })) {
     break_off();
   }
-  if (broken_) throw given_up{};
+  if (broken_) throw abandoned{};
 }
 void pass_token::break_off() {
   broken_ = true;
@@ -92,7 +92,7 @@ void shard_recording::record(std::uint32_t shard, executor& x, std::function<voi
     token_->barrier();
     for (std::uint32_t k = 1; first && k < group_.options().shards; ++k) members_[k].done.before(x);
     mine.whole = true;
-  } catch (given_up const&) {
+  } catch (abandoned const&) {
     why = for_another;
   } catch (std::exception const& e) {
     why = e.what();

@@ -8,6 +8,7 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -17,13 +18,18 @@
 
 namespace garner {
 
+// Thrown instead of waiting for the token, once another shard has failed: it unwinds the work that was being captured.
+struct abandoned : std::exception {
+  char const* what() const noexcept override { return "another shard could not do its part"; }
+};
+
 // A token and a barrier for threads: waiting at the barrier passes the token to another thread.
 class pass_token {
  public:
   pass_token(std::uint32_t threads, std::chrono::steady_clock::duration patience) : threads_(threads), patience_(patience) {}
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
-  // All have come. Throws given_up where one has broken it off, or does not come.
+  // All have come. Throws `abandoned` where one has broken it off, or does not come.
   void barrier();
   void break_off();
 

@@ -209,7 +209,7 @@ TEST(pass_token, nobody_waits_for_one_that_breaks_off_or_does_not_come) {
                           if (k == 1) {
                             if (breaks) t.break_off();
                           } else {
-                            EXPECT_THROW(t.barrier(), given_up);
+                            EXPECT_THROW(t.barrier(), abandoned);
                             ++freed;
                           }
                           t.unlock();
