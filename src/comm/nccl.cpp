@@ -173,7 +173,7 @@ void nccl::wait(event const& e) {
   }
 }
 
-nccl::window nccl::make_window(std::uint64_t bytes) {
+peer_memory nccl::make_window(std::uint64_t bytes) {
   entries const& c = *calls_;
   if (c.version < oldest_windows || !c.allocate || !c.release || !c.enter || !c.leave || !c.place_of)
     fail(errc::device, "{} has no windows that the host knows the places of; 2.29 or newer has", about());
@@ -183,7 +183,7 @@ nccl::window nccl::make_window(std::uint64_t bytes) {
     if (!settle("ncclCommWindowDeregister")) return {};
   }
   if (memory_) check(c.release(std::exchange(memory_, nullptr)), "ncclMemFree");
-  window made;
+  peer_memory made;
   check(c.allocate(&made.mine, bytes), "ncclMemAlloc");
   memory_ = made.mine;
   check(c.enter(communicator_, made.mine, bytes, &window_, symmetric), "ncclCommWindowRegister");

@@ -48,11 +48,7 @@ class nccl {
 
   // One window: the same bytes on all ranks, instead of that before. Where each rank's lies for this one; errc::device where it cannot
   // reach one.
-  struct window {
-    void* mine = nullptr;
-    std::vector<void const*> at;
-  };
-  window make_window(std::uint64_t bytes);
+  peer_memory make_window(std::uint64_t bytes);
 
  private:
   struct entries;

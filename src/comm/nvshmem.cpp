@@ -139,13 +139,13 @@ void nvshmem::begin(rank_group& ranks, std::uint32_t rank, std::string const& id
   if (status && *status != 0) fail(errc::device, "{}: nvshmemx_hostlib_init_attr: status {}", about(), *status);
 }
 
-nvshmem::window nvshmem::make_window(std::uint64_t bytes) {
+peer_memory nvshmem::make_window(std::uint64_t bytes) {
   if (memory_)
     watched("nvshmem_free", [release = calls_->release, at = std::exchange(memory_, nullptr)] {
       release(at);
       return 0;
     });
-  window made;
+  peer_memory made;
   auto const at = watched("nvshmem_malloc", [allocate = calls_->allocate, bytes] { return allocate(bytes); });
   if (!at) return {};
   made.mine = memory_ = *at;

@@ -28,11 +28,7 @@ class nvshmem {
   void begin(rank_group& ranks, std::uint32_t rank, std::string const& id, int device);
   void taken() { taken_ = true; }
 
-  struct window {
-    void* mine = nullptr;
-    std::vector<void const*> at;
-  };
-  window make_window(std::uint64_t bytes);  // as nccl's
+  peer_memory make_window(std::uint64_t bytes);  // as nccl's
 
  private:
   struct entries;

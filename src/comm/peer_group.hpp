@@ -18,6 +18,12 @@
 
 namespace garner {
 
+// Parts of an object, one for each rank: this rank's, for its copies, and where all lie for its kernels.
+struct peer_memory {
+  void* mine = nullptr;
+  std::vector<void const*> at;
+};
+
 class peer_group {
  public:
   static constexpr std::uint32_t most_members = 16;

@@ -33,7 +33,7 @@ struct training_question {
     shard_options how = {};
   };
   std::optional<part> shard = {};
-  bool shard_windows = false;         // shared data of shards is copied into staging buffers on the device (shard/windows.hpp)
+  bool shard_windows = false;         // shared data of shards is copied into staging buffers on the device (shard/rows.cpp)
   std::uint64_t evaluation_near = 0;  // bytes that exact evaluation may take
 };
 

@@ -9,10 +9,8 @@
 #include "core/random.hpp"
 #include "garner/build.hpp"
 #include "shard/exchange.hpp"
-#include "shard/library_rows.hpp"
 #include "shard/parts.hpp"
 #include "shard/recording.hpp"
-#include "shard/windows.hpp"
 
 namespace garner {
 
@@ -38,11 +36,6 @@ std::vector<shard_provider> in_turn(shard_provider said) {
     default:
       return {said};
   }
-}
-int device_at(std::string const& bus) {  // -1: this process does not see it
-  for (int d = 0; d < device::count(); ++d)
-    if (device::describe(d).pci == bus) return d;
-  return -1;
 }
 }  // namespace
 
@@ -96,106 +89,11 @@ void on_shards(shard_group& g, std::function<void(std::uint32_t)> const& f) {
   if (first) std::rethrow_exception(first);
 }
 
-// Shards of one process: rows are read in place, behind the events of their writers.
-class direct_rows final : public row_access {
- public:
-  direct_rows(shard_group& g, std::uint32_t shard) : g_(g), shard_(shard) {}
-  peer_table share(executor& x, shared_part const& mine, row_demand const*) override {
-    auto& m = g_.members_[shard_];
-    m.part = mine;
-    m.ready.record(x);
-    g_.barrier(shard_);
-    peer_table t;
-    t.shards = g_.options_.shards;
-    for (std::uint32_t k = 0; k < t.shards; ++k) {
-      shared_part const& of = g_.members_[k].part;
-      t.of[k] = {of.base, of.rows, of.row_bytes};
-    }
-    return t;
-  }
-  void before(std::uint32_t shard, executor& reader) override {
-    if (shard != shard_) g_.members_[shard].ready.before(reader);
-  }
-  void close(executor& x) override {
-    g_.members_[shard_].read.record(x);
-    g_.barrier(shard_);
-    for (std::uint32_t k = 0; k < g_.options_.shards; ++k)
-      if (k != shard_) g_.members_[k].read.before(x);
-  }
-  void drop(executor& x) override {
-    if (g_.members_[shard_].token) return;  // what is being recorded reads nothing yet
-    close(x);
-    x.wait();
-  }
-  bool waits() const override { return false; }
-  std::string about() const override { return "memory of one process"; }
-  std::uint64_t bytes() const override { return 0; }
-
- private:
-  shard_group& g_;
-  std::uint32_t shard_;
-};
-
 shard_group::shard_group(shard_options const& o, double timeout_seconds)
     : options_(checked(o)), threads_(rank_group::of_threads(o.shards, timeout_seconds, timeout_seconds)) {}
 shard_group::shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double timeout_seconds,
                          std::string const& also)
     : options_(checked(o)), threads_(rank_group::of_processes(name, shard, o.shards, timeout_seconds, timeout_seconds, told(o) + also)) {}
-
-// Why this shard's kernels cannot read the memory of all other devices; empty: they can, and may from here on.
-std::string shard_group::unreached(std::uint32_t shard, executor const& x) const {
-  for (std::uint32_t k = 0; k < options_.shards && x.on_device(); ++k) {
-    if (devices_[k] == devices_[shard]) continue;
-    int const other = device_at(devices_[k]);
-    if (other < 0)
-      return fmt::format("the device of shard {} ({}) is invisible to this process; start all with the same CUDA_VISIBLE_DEVICES", k,
-                         devices_[k]);
-    if (!device::peer_of(x.device(), other).can) return fmt::format("device {} cannot read the memory of device {}", x.device(), other);
-    device::enable_peer(x.device(), other);
-  }
-  return "";
-}
-
-std::string shard_group::make(shard_provider p, std::uint32_t shard, executor& x, std::unique_ptr<row_access>& rows) {
-  bool const one_process = !of_processes() || options_.shards == 1;
-  auto const windows = [&](std::unique_ptr<window_memory> memory) {
-    auto made = std::make_unique<window_rows>(*threads_, shard, std::move(memory));
-    std::string const why = agree(*threads_, shard, [&] { made->begin(); });
-    if (why.empty()) rows = std::move(made);
-    return why;
-  };
-  std::string why;
-  switch (p) {
-    case shard_provider::automatic:
-    case shard_provider::peer:
-      why = agree(*threads_, shard, [&] {
-        if (std::string const mine = unreached(shard, x); !mine.empty()) fail(errc::device, "{}", mine);
-      });
-      if (why.empty() && !one_process) return windows(process_windows(*threads_, x.device(), true));
-      if (why.empty()) rows = std::make_unique<direct_rows>(*this, shard);
-      return why;
-    case shard_provider::nccl: {
-      std::shared_ptr<nccl> by;
-      if (why = begin_nccl(by, *threads_, shard, x); !why.empty()) return why;
-      std::string const no_windows = windows(windows_of(by, x.device()));
-      if (no_windows.empty()) return by->taken(), why;
-      by.reset();  // some may have abandoned it while they waited for others
-      why = begin_nccl(by, *threads_, shard, x);
-      if (why.empty()) rows = std::make_unique<nccl_rows>(by, *threads_, shard, x, no_windows);
-      return why;
-    }
-    case shard_provider::nvshmem: {
-      std::shared_ptr<nvshmem> by;
-      if (why = begin_nvshmem(by, *threads_, shard, x); !why.empty()) return why;
-      why = windows(windows_of(by, x.device()));
-      if (why.empty()) by->taken();
-      return why;
-    }
-    case shard_provider::host:
-      return windows(one_process ? thread_windows(*threads_, shard, x.device()) : process_windows(*threads_, x.device(), false));
-  }
-  return why;
-}
 
 // Whether peers read the data that each wrote: some machines report peer access that does not work.
 std::string shard_group::try_out(row_access& a, std::uint32_t shard, executor& x) {

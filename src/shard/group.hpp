@@ -3,7 +3,7 @@
 // Invariants: all shards make the same calls in the same order, and all come to the same choice: a transport that one of them lacks is
 // skipped by all. Shared rows are constant until close() has returned, or until the work submitted after it; a shard that fails in between
 // waits for the readers, so that freed memory is never read.
-// Cost: for threads whose devices have peer access two barriers, and no wait for a device; else see windows.hpp.
+// Cost: for threads whose devices have peer access two barriers, and no wait for a device; else see rows.cpp.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -57,7 +57,7 @@ class shard_group {
 
  private:
   friend class shared_rows;
-  friend class direct_rows;
+  class direct_rows;
   std::shared_ptr<void const> share(std::uint32_t shard, std::shared_ptr<void const> mine);
   // Why not, as agree() says it; empty: `rows` is there, and works.
   std::string make(shard_provider p, std::uint32_t shard, executor& x, std::unique_ptr<row_access>& rows);

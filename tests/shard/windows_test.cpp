@@ -1,6 +1,4 @@
 // Rows over windows: what each shard shares is what all others read, whatever its size and gaps; windows grow; a shard that fails is named.
-#include "shard/windows.hpp"
-
 #include <gmock/gmock.h>
 
 #include "shard/exchange.hpp"
