@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -42,16 +43,43 @@ struct slot {
   device::memory_handle handle{};
   std::uint64_t bytes = 0;
 };
-struct table {                                                     // the shared page of a group
-  static constexpr std::uint64_t magic_word = 0x3250554f52475247;  // "GRGROUP2"
+struct table {                                                     // the shared pages of a group
+  static constexpr std::uint64_t magic_word = 0x3350554f52475247;  // "GRGROUP3"
   enum : std::uint32_t { none, writing, written };
   std::uint64_t magic = magic_word;
   std::uint32_t members = 0;
   std::uint32_t refusal = none;  // of a member that came with different parameters: others need not wait any longer
   char same[512] = {}, other[600] = {};
   slot slots[peer_group::most_members];
+  std::uint64_t common_bytes = 0, head_bytes = 0;  // of memory in common; by the first member, before it has filled
+  std::int32_t descriptor = -1;
+  char head[peer_group::most_head] = {};
 };
-static_assert(sizeof(table) <= page_bytes);
+constexpr std::size_t table_bytes = 2 * page_bytes;
+static_assert(sizeof(table) <= table_bytes);
+
+// Memory in common, as this process maps it.
+struct mapping {
+  segment_file::descriptor fd;
+  void* data = nullptr;
+  std::size_t bytes = 0, charged = 0;
+  ::pid_t process = ::getpid();
+  bool pinned = false;
+
+  ~mapping() {
+    bool const forked = ::getpid() != process;  // pins and budget are the parent's
+    if (pinned && !forked) device::unmap_host(data);
+    if (data) ::munmap(data, bytes);
+    if (charged && !forked) host_budget().give_back(charged);
+  }
+  void map(bool writable) {
+    int const may = PROT_READ | (writable ? PROT_WRITE : 0);
+    void* const p = ::mmap(nullptr, bytes, may, MAP_SHARED, fd.fd, 0);
+    if (p == MAP_FAILED) fail(errc::memory, "{} bytes that processes share could not be mapped: {}", bytes, std::strerror(errno));
+    data = p;
+    ::madvise(data, bytes, MADV_HUGEPAGE);
+  }
+};
 }  // namespace
 
 std::filesystem::path peer_group::file(std::string const& name) {
@@ -66,6 +94,7 @@ struct peer_group::rendezvous {
   table* page = nullptr;
   ::pid_t process = ::getpid();
   std::chrono::steady_clock::time_point until;
+  std::shared_ptr<mapping> common = std::make_shared<mapping>();
   memory_block part;                                  // on a device
   std::size_t part_bytes = 0, charged = 0;            // of mine
   std::uint64_t stride = 0;                           // of parts in host memory, in whole pages
@@ -90,12 +119,12 @@ struct peer_group::rendezvous {
   }
 
   void map(int file_of) {
-    void* const p = ::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_of, 0);
+    void* const p = ::mmap(nullptr, table_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_of, 0);
     if (p == MAP_FAILED) fail(errc::memory, "{}: its page could not be mapped: {}", file.string(), std::strerror(errno));
     page = static_cast<table*>(p);
   }
   void unmap() {
-    if (page) ::munmap(std::exchange(page, nullptr), page_bytes);
+    if (page) ::munmap(std::exchange(page, nullptr), table_bytes);
   }
   bool create();
   bool join(descriptor d);
@@ -139,7 +168,7 @@ bool peer_group::rendezvous::create() {
   std::memcpy(t.same, said.same.data(), std::min(said.same.size(), sizeof t.same - 1));
   t.slots[said.mine].state = came;
   t.slots[said.mine].process = static_cast<std::uint32_t>(process);
-  if (::fchmod(d.fd, 0600) != 0 || ::posix_fallocate(d.fd, 0, page_bytes) != 0 ||
+  if (::fchmod(d.fd, 0600) != 0 || ::posix_fallocate(d.fd, 0, table_bytes) != 0 ||
       ::pwrite(d.fd, &t, sizeof t, 0) != static_cast<::ssize_t>(sizeof t))
     fail(errc::memory, "{}: a page of shared memory refused; in a container raise --shm-size", file.string());
   if (!lock(d.fd, F_RDLCK, holders) || !lock(d.fd, F_WRLCK, life_of(said.mine)))
@@ -174,7 +203,7 @@ bool peer_group::rendezvous::join(descriptor d) {
     return false;
   }
   struct ::stat s {};
-  if (::fstat(d.fd, &s) != 0 || s.st_size < static_cast<::off_t>(page_bytes))
+  if (::fstat(d.fd, &s) != 0 || s.st_size < static_cast<::off_t>(table_bytes))
     fail(errc::input, "{}: {} bytes do not make a process group; remove it", file.string(), s.st_size);
   map(d.fd);
   table const& t = *page;
@@ -266,7 +295,7 @@ void* peer_group::make(std::size_t bytes, std::size_t most, char const* what) {
   std::size_t const pages = whole_pages(bytes);
   host_budget().take(pages, what);
   m.charged = pages;
-  auto const at = static_cast<::off_t>(page_bytes + m.said.mine * m.stride);
+  auto const at = static_cast<::off_t>(table_bytes + m.said.mine * m.stride);
   if (int const problem = ::posix_fallocate(m.fd.fd, at, static_cast<::off_t>(pages)); problem != 0)
     fail(errc::memory, "{}: {} bytes of shared memory refused: {}; in a container raise --shm-size", what, bytes, std::strerror(problem));
   void* const p = ::mmap(nullptr, pages, PROT_READ | PROT_WRITE, MAP_SHARED, m.fd.fd, at);
@@ -291,7 +320,7 @@ std::vector<void const*> peer_group::open() {
       at.push_back(m.opened.back().first);
     } else {
       int const may = PROT_READ | (m.said.writable ? PROT_WRITE : 0);
-      void* const p = ::mmap(nullptr, s.bytes, may, MAP_SHARED, m.fd.fd, static_cast<::off_t>(page_bytes + k * m.stride));
+      void* const p = ::mmap(nullptr, s.bytes, may, MAP_SHARED, m.fd.fd, static_cast<::off_t>(table_bytes + k * m.stride));
       if (p == MAP_FAILED) fail(errc::memory, "the part of {} could not be mapped: {}", m.named(k), std::strerror(errno));
       m.opened.emplace_back(p, s.bytes);
       at.push_back(p);
@@ -300,6 +329,55 @@ std::vector<void const*> peer_group::open() {
   m.set(reading);
   require_alive();
   return at;
+}
+
+bool peer_group::makes() const { return rendezvous_->said.mine == 0; }
+void peer_group::pay(std::uint64_t bytes, char const* what) {
+  host_budget().take(bytes, what);
+  rendezvous_->common->charged += bytes;
+}
+
+void* peer_group::make_common(std::uint64_t bytes) {
+  mapping& m = *rendezvous_->common;
+  m.bytes = whole_pages(std::max<std::uint64_t>(bytes, 1));
+  m.fd = segment_file::descriptor(::memfd_create("garner", MFD_CLOEXEC));
+  if (m.fd.fd < 0 || ::ftruncate(m.fd.fd, static_cast<::off_t>(m.bytes)) != 0)
+    fail(errc::memory, "{} bytes ({}) that processes share refused by the system: {}; take a larger machine, or fewer processes", bytes,
+         format_bytes(bytes), std::strerror(errno));
+  m.map(true);
+  touch_pages(m.data, m.bytes, true);
+  return m.data;
+}
+
+peer_group::found peer_group::open_common(bool pinned, std::string_view head) {
+  mapping& m = *rendezvous_->common;
+  terms const& said = rendezvous_->said;
+  table& t = *rendezvous_->page;
+  if (makes()) {
+    if (head.size() > most_head) fail(errc::internal, "{} bytes to send to other processes, and {} are room", head.size(), most_head);
+    t.common_bytes = m.bytes, t.descriptor = m.fd.fd, t.head_bytes = head.size();
+    std::copy(head.begin(), head.end(), t.head);
+  }
+  open();
+  if (!makes() && t.common_bytes) {
+    std::uint32_t const first = t.slots[0].process;
+    std::string const at = fmt::format("/proc/{}/fd/{}", first, t.descriptor);
+    m.fd = segment_file::descriptor(::open(at.c_str(), O_RDWR | O_CLOEXEC));
+    if (m.fd.fd < 0)
+      fail(errc::io, "{}: the memory of process {} for '{}' cannot be opened: {}; start all processes as one user, in one Docker container",
+           at, first, rendezvous_->name, std::strerror(errno));
+    m.bytes = t.common_bytes;
+    m.map(said.device >= 0);  // pages that may be written are pinned everywhere
+    m.fd = {};
+  }
+  if (pinned && m.data && said.device >= 0) {
+    device::make_current(said.device);
+    touch_pages(m.data, m.bytes, false);
+    device::map_host(m.data, m.bytes);
+    m.pinned = true;
+    if (!makes()) ::mprotect(m.data, m.bytes, PROT_READ);  // pinned pages may be read-only again
+  }
+  return {std::string(t.head, t.head_bytes), m.data ? std::shared_ptr<void>(rendezvous_->common, m.data) : nullptr, m.bytes};
 }
 
 bool peer_group::lives(std::uint32_t member) const { return rendezvous_->lives(member); }
@@ -342,6 +420,7 @@ peer_group::~peer_group() {
     return;
   }
   m.close_opened();
+  m.common.reset();
   if (m.state_of(m.said.mine) < filled) return;  // notifies the others that there will be no part
   m.set(closed);
   try {

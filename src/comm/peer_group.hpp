@@ -1,12 +1,14 @@
-// Processes that each own a part of an object in memory of their own device and read the parts of all (CUDA IPC). In simulation, without a
+// Processes that share memory. Each owns a part of an object in memory of its own device and reads the parts of all (CUDA IPC), or all read
+// host memory that the first of them makes and fills: a file that never has a name (memfd), which the others open through the first one's
+// /proc, so that its pages are freed with the last process that maps them, however each ended. In simulation, without a
 // device, the parts are pages of shared memory, so that everything but the two calls of CUDA runs anywhere. They rendezvous in a file of
-// /dev/shm: a page with a slot per member, then the parts of members without a device. Member k locks byte 1 + k as long as its part lives,
+// /dev/shm: pages with a slot per member, then the parts of members without a device. Member k locks byte 1 + k as long as its part lives,
 // and the system releases the locks of killed processes: a used slot without a lock means that its member has ended.
 // Invariants: a member fills its part, then publishes it once. The file has its name until all have joined, then member 0 unlinks it, so
 // the name is free for the next group and no file stays behind, however they end. A part is released when no living member has it open
 // (CUDA leaves anything else undefined): parts released earlier are left to the process, which checks again whenever a group is made or
 // destroyed.
-// Cost: checking the others is one system call each.
+// Cost: checking the others is one system call each. Memory in common takes one copy of its contents; the first keeps a descriptor open.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace garner {
@@ -29,15 +32,17 @@ class peer_group {
   static constexpr std::uint32_t most_members = 16;
   struct terms {
     std::uint32_t members = 0, mine = 0;
-    int device = -1;                  // of this process; -1: parts in host memory
+    int device = -1;                  // of this process; -1: parts in host memory, and memory in common is not read by a device
     std::string same = {};            // must be equal for all, and is reported if it differs
     double timeout_seconds = 60;      // for all to come
     std::function<void()> look = {};  // called while it waits; throws where that has no meaning any more
-    bool writable = false;            // parts of others in host memory are mapped so, as pinning them asks
+    bool writable = false;            // parts of others in host memory are mapped so, as pinning needs
+    std::string name = {};            // of the group
   };
   // Joins the group of that name; the first one makes it. errc::usage where another process has that member number or `same` differs: then
   // members that still wait are notified too.
   peer_group(std::string const& name, terms const& t);
+  explicit peer_group(terms const& t) : peer_group(t.name, t) { least_of({}); }  // waits for all
   ~peer_group();
   peer_group(peer_group&&) noexcept;
   peer_group& operator=(peer_group&&) noexcept;
@@ -50,6 +55,18 @@ class peer_group {
   void* make(std::size_t bytes, std::size_t most, char const* what);
   // My part is filled: where all parts are, my own among them, once all are (null: no bytes). Waits as long as the others live.
   std::vector<void const*> open();
+  // Memory in common. By the first: zeroed pages, and the host budget of this process pays for them, under the name `what`.
+  bool makes() const;  // this process is the first
+  void pay(std::uint64_t bytes, char const* what);
+  void* make_common(std::uint64_t bytes);
+  // By all, once, instead of open(): the first has filled it. `pinned`: mapped for the device until its release.
+  struct found {
+    std::string head;              // by the first process
+    std::shared_ptr<void> memory;  // null: none was made
+    std::uint64_t bytes = 0;
+  };
+  static constexpr std::size_t most_head = 2048;
+  found open_common(bool pinned, std::string_view head = {});
   // errc::device names a member whose process has ended. Data read from its part is undefined, then and since it ended.
   void require_alive() const;
   bool lives(std::uint32_t member) const;  // of one that has come

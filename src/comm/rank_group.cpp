@@ -10,7 +10,6 @@
 #include <thread>
 #include <utility>
 
-#include "comm/peer_group.hpp"
 #include "core/device.hpp"
 #include "core/event.hpp"
 #include "core/exec.hpp"
@@ -152,11 +151,14 @@ void rank_group::look() const {
 std::uint32_t rank_group::ranks() const { return parts_->ranks; }
 std::chrono::steady_clock::duration rank_group::patience() const { return parts_->patience(); }
 std::optional<std::uint32_t> rank_group::only() const { return parts_->only; }
-std::optional<common_memory::terms> rank_group::common(int device) {
+std::optional<peer_group::terms> rank_group::common(int device) {
   parts& p = *parts_;
   if (!p.only || p.ranks < 2) return std::nullopt;
-  return common_memory::terms{fmt::format("{}.{}", p.name, p.in_common++),  p.ranks, *p.only, device, {}, p.timeout_seconds,
-                              [self = shared_from_this()] { self->look(); }};
+  peer_group::terms t;
+  t.members = p.ranks, t.mine = *p.only, t.device = device, t.timeout_seconds = p.timeout_seconds;
+  t.look = [self = shared_from_this()] { self->look(); };
+  t.name = fmt::format("{}.{}", p.name, p.in_common++);
+  return t;
 }
 
 namespace {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/common_memory.hpp"
+#include "comm/peer_group.hpp"
 #include "core/executor.hpp"
 
 namespace garner {
@@ -40,7 +40,7 @@ class rank_group : public std::enable_shared_from_this<rank_group> {
   std::optional<std::uint32_t> only() const;             // for processes: the rank of this process
   // For several processes: terms of memory that they share, for this process's device (-1: none). The k-th
   // calls of all processes describe the same memory. Memory made with the terms keeps the group alive.
-  std::optional<common_memory::terms> common(int device);
+  std::optional<peer_group::terms> common(int device);
 
   // Assigns the rank to this thread, and waits until all ranks have joined. `numbers`: the maximum for mean().
   // errc::usage: the rank is taken or invalid, or `numbers` differs between ranks. errc::io names the missing

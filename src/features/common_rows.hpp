@@ -2,12 +2,12 @@
 #pragma once
 #include <filesystem>
 
-#include "comm/common_memory.hpp"
+#include "comm/peer_group.hpp"
 #include "garner/features.hpp"
 
 namespace garner {
 
 // As read_rows; errc::usage where the others' file has other rows.
-row_array read_rows_in_common(std::filesystem::path const& file, common_memory::terms terms);
+row_array read_rows_in_common(std::filesystem::path const& file, peer_group::terms terms);
 
 }  // namespace garner

@@ -20,7 +20,6 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t none = ~std::uint64_t{0};
 constexpr std::size_t score_grain = 1u << 20;
 constexpr std::size_t most_peers = 16;
 static_assert(most_peers + 2 <= row_view::most_parts);
@@ -131,7 +130,7 @@ void row_placement::place(tiered_options const& o) {
     note = no_fast_link(where.index, devices);
     if (!note.empty()) devices.clear();
     b.free_here = left_on_device(where.index);
-    b.least_free_of_peers = devices.empty() ? 0 : none;
+    b.least_free_of_peers = devices.empty() ? 0 : ~std::uint64_t{0};
     for (int p : devices)
       if (!group || p == where.index) b.least_free_of_peers = std::min(b.least_free_of_peers, left_on_device(p));
   }

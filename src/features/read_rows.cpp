@@ -142,18 +142,18 @@ row_array read_rows(std::filesystem::path const& path, std::optional<element> as
   rethrow_as_error();
 }
 
-row_array read_rows_in_common(std::filesystem::path const& path, common_memory::terms terms) {
+row_array read_rows_in_common(std::filesystem::path const& path, peer_group::terms terms) {
   row_array said = is_row_file(path) ? open_rows(path) : described(npy_file(path), {});
   said.file.reset();
   std::uint64_t const bytes = said.rows * said.row_bytes();
   terms.same = fmt::format("a table of {} rows of {} {}", said.rows, said.width, to_string(said.kind));
-  common_memory common(terms);
+  peer_group common(terms);
   if (common.makes())
     rows_into(path, {}, [&](row_array const&, std::uint64_t all) {
       common.pay(all, "a table of features");
-      return std::shared_ptr<void>(common.make(all), [](void*) {});  // it is held below
+      return std::shared_ptr<void>(common.make_common(all), [](void*) {});  // it is held below
     });
-  said.owner = common.open(false).memory;
+  said.owner = common.open_common(false).memory;
   said.data = said.owner.get();
   if (bytes == 0) said.data = nullptr;
   return said;

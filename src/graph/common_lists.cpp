@@ -23,7 +23,7 @@ struct contents {
   std::uint64_t bytes[24] = {};
   char name[512] = {};
 };
-static_assert(std::is_trivially_copyable_v<contents> && sizeof(contents) <= common_memory::most_head);
+static_assert(std::is_trivially_copyable_v<contents> && sizeof(contents) <= peer_group::most_head);
 
 // Calls f(array) for each host-resident array: memory_block or buffer.
 template <class Graph, class F>
@@ -84,9 +84,9 @@ void move_bytes(char* to, char* from, std::uint64_t bytes) {
 
 }  // namespace
 
-graph load_in_common(common_memory::terms t, std::function<graph()> const& load) {
+graph load_in_common(peer_group::terms t, std::function<graph()> const& load) {
   t.same = "a graph";
-  common_memory common(t);
+  peer_group common(t);
   graph g;
   contents c;
   if (common.makes()) {
@@ -94,7 +94,7 @@ graph load_in_common(common_memory::terms t, std::function<graph()> const& load)
     c = contents_of(g);
     each_array(g, [&](auto const& array) { c.shared &= array.bytes() == 0 || array.device() < 0; });
     if (c.shared) {
-      char* at = static_cast<char*>(common.make(all_bytes(c)));
+      char* at = static_cast<char*>(common.make_common(all_bytes(c)));
       each_array(g, [&](auto& array) {
         std::uint64_t const bytes = bytes_of(array);
         if (bytes == 0) return;
@@ -106,7 +106,7 @@ graph load_in_common(common_memory::terms t, std::function<graph()> const& load)
     }
   }
   bool const on_device = t.device >= 0;
-  common_memory::found const found = common.open(true, {reinterpret_cast<char const*>(&c), sizeof c});
+  peer_group::found const found = common.open_common(true, {reinterpret_cast<char const*>(&c), sizeof c});
   std::memcpy(&c, found.head.data(), sizeof c);
   if (!c.shared) return common.makes() ? std::move(g) : load();
   if (on_device) self_test(t.device);

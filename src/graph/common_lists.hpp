@@ -4,14 +4,14 @@
 #pragma once
 #include <functional>
 
-#include "comm/common_memory.hpp"
+#include "comm/peer_group.hpp"
 #include "graph/graph.hpp"
 
 namespace garner {
 
 // load() returns a graph with adjacency in unpinned host memory if it is to be shared. The first process calls it; the others call it only
 // if sharing fails. With a device, what it reads is then mapped for it, and offsets are local to it.
-graph load_in_common(common_memory::terms t, std::function<graph()> const& load);
+graph load_in_common(peer_group::terms t, std::function<graph()> const& load);
 
 // A graph in host memory as one contiguous, page-aligned block: its size, writing it, and
 // opening it. The opened graph refers to the block and keeps the owner alive. Throws errc::usage

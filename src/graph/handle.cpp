@@ -171,7 +171,7 @@ graph open_alone(std::filesystem::path const& file, open_options const& o, bool 
 graph_handle open_graph(std::filesystem::path const& file, open_options const& o) {
   return as_error([&] { return graph_access::wrap(open_alone(file, o, false)); });
 }
-graph_handle open_in_common(std::filesystem::path const& file, open_options const& o, common_memory::terms const& terms) {
+graph_handle open_in_common(std::filesystem::path const& file, open_options const& o, peer_group::terms const& terms) {
   return as_error([&] { return graph_access::wrap(load_in_common(terms, [&] { return open_alone(file, o, true); })); });
 }
 

@@ -1,6 +1,6 @@
 // Shared by both halves of the public API (graphs here, algorithms in traverse/).
 #pragma once
-#include "comm/common_memory.hpp"
+#include "comm/peer_group.hpp"
 #include "core/fail.hpp"
 #include "garner/handle.hpp"
 #include "graph/graph.hpp"
@@ -16,7 +16,7 @@ struct graph_access {
 };
 
 // Same as open_graph, collectively by the processes of a group (common_lists.hpp).
-graph_handle open_in_common(std::filesystem::path const& file, open_options const& options, common_memory::terms const& terms);
+graph_handle open_in_common(std::filesystem::path const& file, open_options const& options, peer_group::terms const& terms);
 
 // adjacency_of() in internal order, independent of user ids: entry v belongs to internal vertex v.
 adjacency_arrays lists_inside(graph_handle const& handle, bool in);

@@ -92,13 +92,10 @@ class process_staging final : public staging {
       ranks_.barrier(mine_);  // all have released it
       peer_group::left_behind();
     }
-    common_memory::terms const t = *ranks_.common(here_ ? device_ : -1);
-    peer_group::terms terms;
-    terms.members = t.members, terms.mine = t.mine, terms.device = t.device;
-    terms.same = "rows of shards", terms.timeout_seconds = t.timeout_seconds, terms.look = t.look;
+    peer_group::terms terms = *ranks_.common(here_ ? device_ : -1);
+    terms.same = "rows of shards";
     terms.writable = device_ >= 0;  // pages that may be written are pinned everywhere
-    peer_group group(t.name, terms);
-    group.least_of({});
+    peer_group group(terms);
     peer_memory made;
     made.mine = group.make(bytes[mine_], *std::max_element(bytes.begin(), bytes.end()), "rows that shards share");
     made.at = group.open();
@@ -170,6 +167,7 @@ class library_staging final : public staging {
   budget& pays_;
   std::uint64_t paid_ = 0;
 };
+
 class staged_rows final : public row_access {
  public:
   // By all shards together: it is known then whether it is available.

@@ -1,5 +1,5 @@
 // Memory shared by real processes: visible to all as a whole, freed with the last of them, without an entry in any file system.
-#include "comm/common_memory.hpp"
+#include "comm/peer_group.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -24,8 +24,8 @@ using testing::tell;
 
 constexpr std::uint64_t words = 100003;
 std::uint32_t word(std::uint64_t i) { return static_cast<std::uint32_t>(i * 2654435761u + 17); }
-common_memory::terms terms(std::string const& name, std::uint32_t mine, std::uint32_t members = 2) {
-  common_memory::terms t;
+peer_group::terms terms(std::string const& name, std::uint32_t mine, std::uint32_t members = 2) {
+  peer_group::terms t;
   t.name = name, t.members = members, t.mine = mine, t.same = "words";
   t.timeout_seconds = 30;
   return t;
@@ -34,12 +34,12 @@ std::string fresh() {
   static int k = 0;
   return fmt::format("garner-common-{}-{}", ::getpid(), k++);
 }
-void fill(common_memory& to) {
+void fill(peer_group& to) {
   to.pay(words * 4, "words");
-  auto* const at = static_cast<std::uint32_t*>(to.make(words * 4));
+  auto* const at = static_cast<std::uint32_t*>(to.make_common(words * 4));
   for (std::uint64_t i = 0; i < words; ++i) at[i] = word(i);
 }
-bool holds(common_memory::found const& f) {
+bool holds(peer_group::found const& f) {
   auto const* const at = static_cast<std::uint32_t const*>(f.memory.get());
   for (std::uint64_t i = 0; i < words; ++i)
     if (at[i] != word(i)) return false;
@@ -65,24 +65,24 @@ TEST(common_memory, DISABLED_child) {
   int result = 0;
   try {
     if (todo == "read") {
-      common_memory mine(terms(name, 1));
-      auto const found = mine.open(false);
+      peer_group mine(terms(name, 1));
+      auto const found = mine.open_common(false);
       result = holds(found) ? 0 : 3;
       tell(result ? 'w' : 'a');
       go();
       if (!holds(found)) result = 4;  // the first process may have ended
     } else if (todo == "make") {
-      common_memory mine(terms(name, 0));
+      peer_group mine(terms(name, 0));
       fill(mine);
-      auto const found = mine.open(false, "a head");
+      auto const found = mine.open_common(false, "a head");
       tell('a');
       go();
     } else if (todo == "come") {
-      common_memory const mine(terms(name, 1));
+      peer_group const mine(terms(name, 1));
       tell('a');
       go();
     } else if (todo == "start") {
-      common_memory mine(terms(name, 0));
+      peer_group mine(terms(name, 0));
       fill(mine);
       tell('a');
       go();  // killed before its go
@@ -100,11 +100,11 @@ TEST(common_memory, is_seen_whole_and_paid_for_once) {
   std::size_t const maps = shared_mappings();
   {
     child reader("common_memory.DISABLED_child", {"GARNER_CHILD=read", "GARNER_CHILD_NAME=" + name});
-    common_memory mine(terms(name, 0));
+    peer_group mine(terms(name, 0));
     EXPECT_TRUE(mine.makes());
     fill(mine);
-    EXPECT_EQ(host_budget().used(), before + words * 4 + page_bytes);  // the page with its location
-    auto const found = mine.open(false, "a head");
+    EXPECT_EQ(host_budget().used(), before + words * 4);
+    auto const found = mine.open_common(false, "a head");
     EXPECT_TRUE(holds(found));
     EXPECT_EQ(shared_mappings(), maps + 1);
     EXPECT_EQ(reader.hears(), 'a');
@@ -121,10 +121,10 @@ TEST(common_memory, stays_with_the_others_when_the_first_is_killed) {
   std::size_t const maps = shared_mappings();
   {
     child first("common_memory.DISABLED_child", {"GARNER_CHILD=make", "GARNER_CHILD_NAME=" + name});
-    common_memory mine(terms(name, 1));
+    peer_group mine(terms(name, 1));
     EXPECT_FALSE(mine.makes());
     std::uint64_t const before = host_budget().used();
-    auto const found = mine.open(false);
+    auto const found = mine.open_common(false);
     EXPECT_EQ(host_budget().used(), before);
     EXPECT_EQ(first.hears(), 'a');
     EXPECT_EQ(first.end(SIGKILL), 128 + SIGKILL);
@@ -138,20 +138,20 @@ TEST(common_memory, names_who_ended_before_it_was_whole) {
   std::string name = fresh();
   {
     child first("common_memory.DISABLED_child", {"GARNER_CHILD=start", "GARNER_CHILD_NAME=" + name});
-    common_memory mine(terms(name, 1));
+    peer_group mine(terms(name, 1));
     EXPECT_EQ(first.hears(), 'a');
     first.end(SIGKILL);
-    EXPECT_NE(error_of([&] { mine.open(false); }).find("member 0 of the group '" + name), std::string::npos);
+    EXPECT_NE(error_of([&] { mine.open_common(false); }).find("member 0 of the group '" + name), std::string::npos);
   }
   EXPECT_EQ(files_of(name), 0u);
   name = fresh();
   {
     child other("common_memory.DISABLED_child", {"GARNER_CHILD=come", "GARNER_CHILD_NAME=" + name});
-    common_memory mine(terms(name, 0));
+    peer_group mine(terms(name, 0));
     fill(mine);
     EXPECT_EQ(other.hears(), 'a');
     other.end(SIGKILL);
-    EXPECT_NE(error_of([&] { mine.open(false, "a head"); }).find("member 1 of the group '" + name), std::string::npos);
+    EXPECT_NE(error_of([&] { mine.open_common(false, "a head"); }).find("member 1 of the group '" + name), std::string::npos);
   }
   EXPECT_EQ(files_of(name), 0u);
 }
@@ -159,7 +159,7 @@ TEST(common_memory, names_who_ended_before_it_was_whole) {
 TEST(common_memory, refuses_other_words_and_more_than_a_budget_has) {
   std::string const name = fresh();
   child reader("common_memory.DISABLED_child", {"GARNER_CHILD=come", "GARNER_CHILD_NAME=" + name});
-  common_memory mine(terms(name, 0));
+  peer_group mine(terms(name, 0));
   EXPECT_EQ(reader.hears(), 'a');
   std::uint64_t const limit = host_budget().limit();
   host_budget().set_limit(host_budget().used() + 100);
@@ -169,15 +169,15 @@ TEST(common_memory, refuses_other_words_and_more_than_a_budget_has) {
 
   std::string const other = fresh();
   child first("common_memory.DISABLED_child", {"GARNER_CHILD=make", "GARNER_CHILD_NAME=" + other});
-  common_memory::terms wrong = terms(other, 1);
+  peer_group::terms wrong = terms(other, 1);
   wrong.same = "numbers", wrong.timeout_seconds = 1;
-  std::string const said = error_of([&] { common_memory{wrong}; });
+  std::string const said = error_of([&] { peer_group{wrong}; });
   EXPECT_TRUE(said.find("numbers") != said.npos || first.hears() == 'e') << said;  // the second process gets the error
 }
 
 TEST(common_memory, of_one_process_is_its_own) {
-  common_memory mine(terms(fresh(), 0, 1));
-  auto const found = mine.open(false, "nothing to hold");
+  peer_group mine(terms(fresh(), 0, 1));
+  auto const found = mine.open_common(false, "nothing to hold");
   EXPECT_EQ(found.memory, nullptr);
   EXPECT_EQ(found.head, "nothing to hold");
 }
