@@ -6,6 +6,7 @@
 #include "core/random.hpp"
 #include "garner/handle.hpp"
 #include "garner/shards.hpp"
+#include "shard/group.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -26,6 +27,19 @@ inline std::vector<std::string> on_shards(std::uint32_t n, std::function<void(st
     });
   threads.clear();
   return threw;
+}
+// f(shard, x) likewise, with executors there that have joined the group.
+inline std::vector<std::string> on_shards(shard_group& group, execution_device where,
+                                          std::function<void(std::uint32_t, executor&)> const& f) {
+  return on_shards(
+      group.options().shards,
+      [&](std::uint32_t s) {
+        executor x(where);
+        group.threads()->join(s, x, 1);
+        group.join(s, x);
+        f(s, x);
+      },
+      [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); });
 }
 inline std::vector<std::string> none_of(std::uint32_t n) { return std::vector<std::string>(n); }
 

@@ -76,38 +76,30 @@ struct shards_of {
     std::vector<float> out(vertices * columns);
     brought.assign(o.shards, 0), bytes.assign(o.shards, 0);
     shard_group group(o);
-    EXPECT_EQ(on_shards(
-                  o.shards,
-                  [&](std::uint32_t s) {
-                    executor x(where);
-                    group.threads()->join(s, x, 1);
-                    group.join(s, x);
-                    whole_graph const lists(g, edge_direction::in, weighted);
-                    shard_parts const parts(lists.pulled().offsets, vertices, o, "g");
-                    sharded_edges edges(group, s, x, lists, parts, how);
-                    if (share_in) edges.share_in(*share_in);
-                    std::uint64_t const first = parts.first(s), count = parts.count(s), stride = columns + gap;
-                    auto const part = [&](std::vector<float> const& of) {
-                      std::vector<float> mine(count * stride, 77);
-                      for (std::uint64_t i = 0; i < count; ++i)
-                        std::copy_n(of.data() + (first + i) * columns, columns, mine.data() + i * stride);
-                      return near_copy(x, mine);
-                    };
-                    auto const in = part(rows), own = part(self ? *self : rows);
-                    row_block<float const> const with{self ? own.data() : nullptr, stride};
-                    buffer<float> to;
-                    for (int k = 0; k < times; ++k) {
-                      to = part(before ? *before : rows);
-                      if (back) edges.backward(x, {in.data(), stride}, {to.data(), stride}, columns, with, before != nullptr);
-                      else edges.forward(x, {in.data(), stride}, {to.data(), stride}, columns, with);
-                    }
-                    std::vector<float> const mine = host_copy(x, to.data(), count * stride);
-                    for (std::uint64_t i = 0; i < count; ++i)
-                      std::copy_n(mine.data() + i * stride, columns, out.data() + (first + i) * columns);
-                    brought[s] = edges.rows_brought(back), bytes[s] = edges.bytes();
-                  },
-                  [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); }),
-              none_of(o.shards));
+    auto const threw = on_shards(group, where, [&](std::uint32_t s, executor& x) {
+      whole_graph const lists(g, edge_direction::in, weighted);
+      shard_parts const parts(lists.pulled().offsets, vertices, o, "g");
+      sharded_edges edges(group, s, x, lists, parts, how);
+      if (share_in) edges.share_in(*share_in);
+      std::uint64_t const first = parts.first(s), count = parts.count(s), stride = columns + gap;
+      auto const part = [&](std::vector<float> const& of) {
+        std::vector<float> mine(count * stride, 77);
+        for (std::uint64_t i = 0; i < count; ++i) std::copy_n(of.data() + (first + i) * columns, columns, mine.data() + i * stride);
+        return near_copy(x, mine);
+      };
+      auto const in = part(rows), own = part(self ? *self : rows);
+      row_block<float const> const with{self ? own.data() : nullptr, stride};
+      buffer<float> to;
+      for (int k = 0; k < times; ++k) {
+        to = part(before ? *before : rows);
+        if (back) edges.backward(x, {in.data(), stride}, {to.data(), stride}, columns, with, before != nullptr);
+        else edges.forward(x, {in.data(), stride}, {to.data(), stride}, columns, with);
+      }
+      std::vector<float> const mine = host_copy(x, to.data(), count * stride);
+      for (std::uint64_t i = 0; i < count; ++i) std::copy_n(mine.data() + i * stride, columns, out.data() + (first + i) * columns);
+      brought[s] = edges.rows_brought(back), bytes[s] = edges.bytes();
+    });
+    EXPECT_EQ(threw, none_of(o.shards));
     return out;
   }
 };
@@ -339,35 +331,29 @@ TEST(sharded, rows_that_never_change_come_once) {
   o.shards = 3;
   shard_report const r = split_report(g, edge_direction::in, o);
   shard_group group(o);
-  EXPECT_EQ(on_shards(
-                3,
-                [&](std::uint32_t s) {
-                  executor x({});
-                  group.threads()->join(s, x, 1);
-                  group.join(s, x);
-                  whole_graph const lists(g, edge_direction::in, false);
-                  shard_parts const parts(lists.pulled().offsets, 900, o, "g");
-                  sharded_edges edges(group, s, x, lists, parts, aggregation::mean);
-                  std::uint64_t const n = parts.count(s), once = r.parts[s].remote_rows() * 6;
-                  std::vector<float> const rows = some_rows(n, 6, s);
-                  std::vector<float> other = rows, out[3];
-                  edges.never_changes(rows.data());
-                  for (auto& to : out) {
-                    to.resize(n * 6);
-                    edges.forward(x, {rows.data(), 6}, {to.data(), 6}, 6, {});
-                  }
-                  EXPECT_EQ(edges.numbers_brought(), once);
-                  EXPECT_EQ(out[1], out[0]);
-                  edges.forward(x, {other.data(), 6}, {out[1].data(), 6}, 6, {});
-                  edges.backward(x, {rows.data(), 6}, {out[2].data(), 6}, 6, {}, false);
-                  EXPECT_EQ(out[1], out[0]);
-                  EXPECT_GT(edges.numbers_brought(), 2 * once);
-                  std::vector<float> last(n * 6);
-                  edges.forward(x, {rows.data(), 6}, {last.data(), 6}, 6, {});
-                  EXPECT_EQ(last, out[0]);
-                },
-                [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); }),
-            none_of(3));
+  auto const threw = on_shards(group, {}, [&](std::uint32_t s, executor& x) {
+    whole_graph const lists(g, edge_direction::in, false);
+    shard_parts const parts(lists.pulled().offsets, 900, o, "g");
+    sharded_edges edges(group, s, x, lists, parts, aggregation::mean);
+    std::uint64_t const n = parts.count(s), once = r.parts[s].remote_rows() * 6;
+    std::vector<float> const rows = some_rows(n, 6, s);
+    std::vector<float> other = rows, out[3];
+    edges.never_changes(rows.data());
+    for (auto& to : out) {
+      to.resize(n * 6);
+      edges.forward(x, {rows.data(), 6}, {to.data(), 6}, 6, {});
+    }
+    EXPECT_EQ(edges.numbers_brought(), once);
+    EXPECT_EQ(out[1], out[0]);
+    edges.forward(x, {other.data(), 6}, {out[1].data(), 6}, 6, {});
+    edges.backward(x, {rows.data(), 6}, {out[2].data(), 6}, 6, {}, false);
+    EXPECT_EQ(out[1], out[0]);
+    EXPECT_GT(edges.numbers_brought(), 2 * once);
+    std::vector<float> last(n * 6);
+    edges.forward(x, {rows.data(), 6}, {last.data(), 6}, 6, {});
+    EXPECT_EQ(last, out[0]);
+  });
+  EXPECT_EQ(threw, none_of(3));
 }
 
 TEST(sharded, parts_without_vertices_or_edges_take_part) {
@@ -387,21 +373,15 @@ TEST(sharded, a_shard_that_fails_is_named_by_all_others) {
   shard_options o;
   o.shards = 3;
   shard_group group(o);
-  auto const threw = on_shards(
-      3,
-      [&](std::uint32_t s) {
-        executor x({});
-        group.threads()->join(s, x, 1);
-        group.join(s, x);
-        whole_graph const lists(g, edge_direction::in, false);
-        shard_parts const parts(lists.pulled().offsets, 200, o, "g");
-        sharded_edges edges(group, s, x, lists, parts, aggregation::sum);
-        std::vector<float> rows(parts.count(s) * 8), to(parts.count(s) * 8);
-        edges.forward(x, {rows.data(), 8}, {to.data(), 8}, 8, {});
-        if (s == 1) fail(errc::memory, "no memory is left here");
-        edges.forward(x, {rows.data(), 8}, {to.data(), 8}, 8, {});
-      },
-      [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); });
+  auto const threw = on_shards(group, {}, [&](std::uint32_t s, executor& x) {
+    whole_graph const lists(g, edge_direction::in, false);
+    shard_parts const parts(lists.pulled().offsets, 200, o, "g");
+    sharded_edges edges(group, s, x, lists, parts, aggregation::sum);
+    std::vector<float> rows(parts.count(s) * 8), to(parts.count(s) * 8);
+    edges.forward(x, {rows.data(), 8}, {to.data(), 8}, 8, {});
+    if (s == 1) fail(errc::memory, "no memory is left here");
+    edges.forward(x, {rows.data(), 8}, {to.data(), 8}, 8, {});
+  });
   EXPECT_EQ(threw[1], "no memory is left here");
   for (std::uint32_t const s : {0u, 2u})
     EXPECT_EQ(threw[s], "rank 1 of 3 has stopped: no memory is left here; begin anew in all ranks, from the last checkpoint");

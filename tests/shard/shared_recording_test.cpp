@@ -27,23 +27,17 @@ class shared_recording_at : public at_place {
     shard_options o;
     o.shards = shards;
     group.emplace(o);
-    EXPECT_EQ(on_shards(
-                  shards,
-                  [&](std::uint32_t s) {
-                    executor x(where());
-                    group->threads()->join(s, x, 1);
-                    group->join(s, x);
-                    ASSERT_TRUE(shard_recording::can(*group, s));
-                    auto const made = group->from_first(s, [&] { return std::make_shared<shard_recording>(*group); });
-                    if (s == 0) recorded = made;
-                    group->threads()->barrier(s);
-                    f(s, x);
-                    x.wait();
-                    recorded->leave(s);
-                    group->threads()->barrier(s);
-                  },
-                  [&](std::uint32_t s, std::string const& why) { group->threads()->leave(s, why); }),
-              none_of(shards));
+    auto const threw = on_shards(*group, where(), [&](std::uint32_t s, executor& x) {
+      ASSERT_TRUE(shard_recording::can(*group, s));
+      auto const made = group->from_first(s, [&] { return std::make_shared<shard_recording>(*group); });
+      if (s == 0) recorded = made;
+      group->threads()->barrier(s);
+      f(s, x);
+      x.wait();
+      recorded->leave(s);
+      group->threads()->barrier(s);
+    });
+    EXPECT_EQ(threw, none_of(shards));
   }
   // A shard's local value, and the sum over all shards.
   struct near_numbers {
@@ -134,20 +128,14 @@ TEST_P(shared_recording_at, an_error_is_its_shards_own_and_ends_the_others) {
   o.shards = shards;
   group.emplace(o);
   std::shared_ptr<shard_recording> all;
-  auto const said = on_shards(
-      shards,
-      [&](std::uint32_t s) {
-        executor x(where());
-        group->threads()->join(s, x, 1);
-        group->join(s, x);
-        auto const mine = group->from_first(s, [&] { return std::make_shared<shard_recording>(*group); });
-        near_numbers near(x);
-        mine->run(s, x, [&, s] {
-          if (s == 1) fail(errc::memory, "none left");
-          near.give(*group, s, x);
-        });
-      },
-      [&](std::uint32_t s, std::string const& why) { group->threads()->leave(s, why); });
+  auto const said = on_shards(*group, where(), [&](std::uint32_t s, executor& x) {
+    auto const mine = group->from_first(s, [&] { return std::make_shared<shard_recording>(*group); });
+    near_numbers near(x);
+    mine->run(s, x, [&, s] {
+      if (s == 1) fail(errc::memory, "none left");
+      near.give(*group, s, x);
+    });
+  });
   EXPECT_EQ(said[1], "none left");
   for (std::uint32_t const k : {0u, 2u}) EXPECT_THAT(said[k], HasSubstr("rank 1 of 3 has stopped: none left"));
 }

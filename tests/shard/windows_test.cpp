@@ -25,59 +25,47 @@ float number_of(std::uint32_t shard, std::uint64_t row, std::uint64_t column, st
 TEST_P(windows_at, all_read_what_each_shares_as_windows_grow_and_shrink) {
   constexpr std::uint32_t n = 3;
   shard_group group(over_host(n));
-  EXPECT_EQ(on_shards(
-                n,
-                [&](std::uint32_t s) {
-                  executor x(where());
-                  group.threads()->join(s, x, 1);
-                  group.join(s, x);
-                  EXPECT_EQ(group.link(s).provider, shard_provider::host);
-                  // Rows of each shard; shard 1 has none at first. A gap stands behind each row but the last, of which nothing is behind.
-                  std::uint64_t turn = 0;
-                  for (std::uint64_t const rows : {4u, 0u, 9u, 700u, 3u, 2000u, 1u}) {
-                    std::uint64_t const mine = rows + (s == 1 ? 0 : s), columns = 5, stride = 7;
-                    std::vector<float> here(mine ? (mine - 1) * stride + columns : 0, -1);
-                    for (std::uint64_t r = 0; r < mine; ++r)
-                      for (std::uint64_t c = 0; c < columns; ++c) here[r * stride + c] = number_of(s, r, c, turn);
-                    buffer<float> const near = near_copy(x, here);
-                    shared_rows shared(group, s, x, {near.data(), mine, stride * sizeof(float), columns * sizeof(float)});
-                    for (std::uint32_t k = 0; k < n; ++k) {
-                      std::uint64_t const theirs = rows + (k == 1 ? 0 : k);
-                      ASSERT_EQ(shared.table().of[k].rows, theirs);
-                      buffer<float> to(x.near(), std::max<std::uint64_t>(theirs, 1) * columns, x.device(), "a test");
-                      shared.before(k, x);
-                      bring_rows(x, shared.table(), k, nullptr, theirs, columns, element::f32, to.data());
-                      std::vector<float> const found = host_copy(x, to.data(), theirs * columns);
-                      for (std::uint64_t r = 0; r < theirs; ++r)
-                        for (std::uint64_t c = 0; c < columns; ++c) ASSERT_EQ(found[r * columns + c], number_of(k, r, c, turn));
-                    }
-                    shared.close();
-                    ++turn;
-                  }
-                  EXPECT_TRUE(group.access(s).waits());
-                  EXPECT_GE(group.access(s).bytes(), x.on_device() ? 0 : 2000 * 7 * sizeof(float));
-                },
-                [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); }),
-            none_of(n));
+  auto const threw = on_shards(group, where(), [&](std::uint32_t s, executor& x) {
+    EXPECT_EQ(group.link(s).provider, shard_provider::host);
+    // Rows of each shard; shard 1 has none at first. A gap stands behind each row but the last, of which nothing is behind.
+    std::uint64_t turn = 0;
+    for (std::uint64_t const rows : {4u, 0u, 9u, 700u, 3u, 2000u, 1u}) {
+      std::uint64_t const mine = rows + (s == 1 ? 0 : s), columns = 5, stride = 7;
+      std::vector<float> here(mine ? (mine - 1) * stride + columns : 0, -1);
+      for (std::uint64_t r = 0; r < mine; ++r)
+        for (std::uint64_t c = 0; c < columns; ++c) here[r * stride + c] = number_of(s, r, c, turn);
+      buffer<float> const near = near_copy(x, here);
+      shared_rows shared(group, s, x, {near.data(), mine, stride * sizeof(float), columns * sizeof(float)});
+      for (std::uint32_t k = 0; k < n; ++k) {
+        std::uint64_t const theirs = rows + (k == 1 ? 0 : k);
+        ASSERT_EQ(shared.table().of[k].rows, theirs);
+        buffer<float> to(x.near(), std::max<std::uint64_t>(theirs, 1) * columns, x.device(), "a test");
+        shared.before(k, x);
+        bring_rows(x, shared.table(), k, nullptr, theirs, columns, element::f32, to.data());
+        std::vector<float> const found = host_copy(x, to.data(), theirs * columns);
+        for (std::uint64_t r = 0; r < theirs; ++r)
+          for (std::uint64_t c = 0; c < columns; ++c) ASSERT_EQ(found[r * columns + c], number_of(k, r, c, turn));
+      }
+      shared.close();
+      ++turn;
+    }
+    EXPECT_TRUE(group.access(s).waits());
+    EXPECT_GE(group.access(s).bytes(), x.on_device() ? 0 : 2000 * 7 * sizeof(float));
+  });
+  EXPECT_EQ(threw, none_of(n));
 }
 
 TEST(windows, a_shard_that_fails_is_named_and_its_rows_may_be_read_to_the_end) {
   constexpr std::uint32_t n = 3;
   shard_group group(over_host(n));
-  auto const threw = on_shards(
-      n,
-      [&](std::uint32_t s) {
-        executor x({});
-        group.threads()->join(s, x, 1);
-        group.join(s, x);
-        std::vector<float> own(64, static_cast<float>(s));
-        shared_rows first(group, s, x, {own.data(), 4, 64, 64});
-        if (s == 1) fail(errc::memory, "no memory is left here");
-        EXPECT_EQ(first.table().row<float>(1, 3)[15], 1);
-        first.close();
-        shared_rows second(group, s, x, {own.data(), 4, 64, 64});
-      },
-      [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); });
+  auto const threw = on_shards(group, {}, [&](std::uint32_t s, executor& x) {
+    std::vector<float> own(64, static_cast<float>(s));
+    shared_rows first(group, s, x, {own.data(), 4, 64, 64});
+    if (s == 1) fail(errc::memory, "no memory is left here");
+    EXPECT_EQ(first.table().row<float>(1, 3)[15], 1);
+    first.close();
+    shared_rows second(group, s, x, {own.data(), 4, 64, 64});
+  });
   EXPECT_EQ(threw[1], "no memory is left here");
   for (std::uint32_t const s : {0u, 2u}) EXPECT_THAT(threw[s], HasSubstr("rank 1 of 3 has stopped: no memory is left here"));
 }
