@@ -2,10 +2,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "graph/container.hpp"
 #include "search.hpp"
 #include "traverse/bfs.hpp"
-#include "traverse/job.hpp"
 #include "verbs.hpp"
 
 namespace garner {

@@ -4,10 +4,8 @@
 #include <memory>
 
 #include "command/job_options.hpp"
-#include "core/progress.hpp"
-#include "graph/container.hpp"
+#include "garner/progress.hpp"
 #include "traverse/components.hpp"
-#include "traverse/job.hpp"
 #include "verbs.hpp"
 
 namespace garner {

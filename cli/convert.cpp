@@ -14,9 +14,9 @@
 #include "convert_edges.hpp"
 #include "features/row_file.hpp"
 #include "garner/hetero.hpp"
+#include "garner/memory.hpp"
 #include "graph/convert.hpp"
 #include "graph/pack.hpp"
-#include "memory/budget.hpp"
 #include "pack_options.hpp"
 #include "verbs.hpp"
 
@@ -118,7 +118,7 @@ void convert_files(convert_arguments& a, std::string const& in, std::string cons
                                             : "kept unless too sparse");
   if (plan.bytes_needed && plan.by_parts)
     cli::say("memory: about {} of host memory, and {} are allowed: sorted by parts, with about {} of disk in {}\n",
-             cli::format_bytes(plan.bytes_needed), cli::format_bytes(host_budget().limit()), cli::format_bytes(plan.scratch_bytes),
+             cli::format_bytes(plan.bytes_needed), cli::format_bytes(host_memory_use().limit), cli::format_bytes(plan.scratch_bytes),
              a.scratch.empty() ? "the folder of OUT" : a.scratch);
   else if (plan.bytes_needed) cli::say("memory: about {} of host memory\n", cli::format_bytes(plan.bytes_needed));
   else cli::say("memory: not known before a pipe is read\n");

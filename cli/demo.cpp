@@ -12,12 +12,12 @@
 #include "command/common.hpp"
 #include "command/course.hpp"
 #include "core/device.hpp"
+#include "garner/algorithms.hpp"
+#include "garner/memory.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
 #include "memory/link.hpp"
-#include "memory/self_test.hpp"
-#include "traverse/bfs.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -39,7 +39,7 @@ struct demo_file {
   }
 };
 
-bfs_run median_run(bfs_job& job, std::uint64_t source, int times) {
+bfs_run median_run(bfs_solver& job, std::uint64_t source, int times) {
   std::vector<bfs_run> runs;
   for (int i = 0; i < times; ++i) runs.push_back(job.run(source));
   std::sort(runs.begin(), runs.end(), [](bfs_run const& a, bfs_run const& b) { return a.ms < b.ms; });
@@ -47,7 +47,7 @@ bfs_run median_run(bfs_job& job, std::uint64_t source, int times) {
 }
 
 void run_demo(settings const& s) {
-  bool const gpu = device::count() > 0;
+  bool const gpu = device_count() > 0;
   if (s.scale < 8 || s.scale > 26) cli::fail(errc::usage, "--scale {}: use 8 to 26", s.scale);
   std::error_code no_folder;
   std::filesystem::path const folder = std::filesystem::temp_directory_path(no_folder);
@@ -58,10 +58,10 @@ void run_demo(settings const& s) {
   check_target(file.path);
   generate_options make;
   make.scale = s.scale;
-  build_report report;
   if (gpu) self_test(0);  // before anything relies on it
   {
-    executor x(gpu ? execution_device{device_kind::cuda, 0} : execution_device{device_kind::cpu, 0});
+    build_report report;
+    executor x(gpu ? execution_device{device_kind::cuda, 0} : execution_device{});
     graph const made = generate(x, make, report);
     save_graph(made, file.path);
     cli::say("Kronecker graph of scale {}: {} vertices, {} edges ({} of edge list), written to {} and read back for each row.\n", s.scale,
@@ -80,11 +80,10 @@ void run_demo(settings const& s) {
     bfs_options o;
     o.device = where, o.edges = edges, o.verify = true;
     if (edges == tier::managed) o.access = access_mode::paged;
-    load_options load;
-    load.edges = edges;
-    load.device = where.kind == device_kind::cuda ? where.index : -1;
-    graph const g = load_graph(file.path, load);
-    bfs_job job(g, o);
+    open_options open;
+    open.device = where, open.edges = edges;
+    graph_handle const g = open_graph(file.path, open);
+    bfs_solver job(g, o);
     bool const timed = where.kind != device_kind::simulated, counted = edges == tier::host && where.kind != device_kind::cpu;
     bfs_run const r = median_run(job, pick_sources(g, 1, 1).at(0), timed && edges != tier::managed ? 5 : 1);
     double const bytes = static_cast<double>(r.link.bytes_link());
@@ -105,7 +104,7 @@ void train_demo() {
   };
   constexpr execution_device host{}, simulated{device_kind::simulated, 0}, gpu{device_kind::cuda, 0};
   std::vector<tried> all{{host, 1, "host memory"}, {simulated, 0, "host memory"}, {simulated, 0.1, "host memory, 10 % cached"}};
-  if (device::count())
+  if (device_count())
     all.insert(all.end(), {{gpu, 1, "device memory", tier::device}, {gpu, 0, "host memory"}, {gpu, 0.1, "host memory, 10 % cached"}});
   cli::community_options const of;
   cli::community_graph data = cli::make_communities(of);
@@ -143,7 +142,7 @@ void train_demo() {
   cli::say(
       "\naccuracy: on {} held-out nodes, exact; from a node's own features alone {:.2f} %. Rows and MB are per epoch,\nms is the median "
       "epoch after the first. In every memory tier the trained parameters are the same, bit for bit{}.\n",
-      cli::grouped(alone.exact.test.vertices), 100 * alone.exact.test.accuracy, device::count() ? " (cpu and simulated; cuda)" : "");
+      cli::grouped(alone.exact.test.vertices), 100 * alone.exact.test.accuracy, device_count() ? " (cpu and simulated; cuda)" : "");
 }
 
 }  // namespace

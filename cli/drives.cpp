@@ -12,9 +12,9 @@
 #include <optional>
 
 #include "command/common.hpp"
-#include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
+#include "garner/progress.hpp"
 
 namespace garner {
 

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "command/common.hpp"
+#include "garner/memory.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
-#include "memory/budget.hpp"
 #include "pack_options.hpp"
 #include "verbs.hpp"
 
@@ -46,7 +46,7 @@ void make_graph(generate_arguments& a) {
   cli::say("{}: 2^{} vertices, edge factor {}, seed {}, on {}\n", a.kind, o.scale, o.edge_factor, o.seed, to_string(where));
   generate_bytes const bytes = bytes_to_generate(o);
   bool const near_is_host = where.kind == device_kind::cpu;
-  std::uint64_t const host_bytes = bytes.result + (near_is_host ? bytes.near : 0), allowed = host_budget().limit();
+  std::uint64_t const host_bytes = bytes.result + (near_is_host ? bytes.near : 0), allowed = host_memory_use().limit;
   bool const by_parts = near_is_host && to == file_format::gnr && host_bytes > allowed && allowed >= large_graph_least;
   cli::say("memory: about {} of host memory", cli::format_bytes(host_bytes));
   if (!near_is_host) cli::say(" and {} of {}", cli::format_bytes(bytes.near), to_string(where));

@@ -10,7 +10,7 @@
 #include "core/gpus_seen.hpp"
 #include "core/thread_pool.hpp"
 #include "drives.hpp"
-#include "memory/budget.hpp"
+#include "garner/memory.hpp"
 #include "memory/link.hpp"
 #include "verbs.hpp"
 
@@ -25,8 +25,8 @@ struct info_settings {
   std::vector<std::string> drives;
 };
 
-std::string bytes_or(std::uint64_t bytes, char const* none) { return bytes == budget::unlimited ? none : cli::format_bytes(bytes); }
-json bytes_or_null(std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); }
+std::string bytes_or(std::uint64_t bytes, char const* none) { return bytes == unlimited_bytes ? none : cli::format_bytes(bytes); }
+json bytes_or_null(std::uint64_t bytes) { return bytes == unlimited_bytes ? json() : json(bytes); }
 
 std::string compiler() {
 #ifdef __clang__
@@ -54,8 +54,8 @@ json gather(info_settings const& s) {
                  {"memory_available_bytes", memory.available},
                  {"memory_installed_bytes", bytes_or_null(memory.installed)},
                  {"group_limit_bytes", bytes_or_null(memory.group_limit)},
-                 {"group_used_bytes", memory.group_limit == budget::unlimited ? json() : json(memory.group_used)},
-                 {"budget_bytes", bytes_or_null(host_budget().limit())},
+                 {"group_used_bytes", memory.group_limit == unlimited_bytes ? json() : json(memory.group_used)},
+                 {"budget_bytes", bytes_or_null(host_memory_use().limit)},
                  {"locked_limit_bytes", lock.rlim_cur == RLIM_INFINITY ? json() : json(lock.rlim_cur)},
                  {"copy_gbs", host_copy_gbs()}};
   all["devices"] = json::array();
@@ -116,9 +116,7 @@ json gather(info_settings const& s) {
 void print(json const& all) {
   using cli::say;
   auto const number = [](json const& j) { return j.get<double>(); };
-  auto const bytes = [](json const& j, char const* none) {
-    return bytes_or(j.is_null() ? budget::unlimited : j.get<std::uint64_t>(), none);
-  };
+  auto const bytes = [](json const& j, char const* none) { return bytes_or(j.is_null() ? unlimited_bytes : j.get<std::uint64_t>(), none); };
   json const &host = all["host"], &build = all["build"];
   say("garner {}, built with {}, {}\n", all["version"].get<std::string>(), build["compiler"].get<std::string>(),
       build["cuda"].get<bool>() ? "for GPUs with CUDA " + build["cuda_toolkit"].get<std::string>() : "without GPU support");

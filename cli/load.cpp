@@ -9,12 +9,10 @@
 #include "command/common.hpp"
 #include "command/dry_training.hpp"
 #include "command/made_rows.hpp"
-#include "core/publish.hpp"
-#include "graph/handle.hpp"
+#include "garner/files.hpp"
 #include "load_options.hpp"
 #include "memory/link.hpp"
 #include "plan_load.hpp"
-#include "sample/score.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -216,10 +214,7 @@ void load_file(run_arguments& a) {
     out["epochs"].push_back(std::move(row));
   };
   auto const keep_state = [&] {
-    if (a.state.empty()) return;
-    pending_file file(a.state);
-    file.write(l.state().text() + "\n");
-    file.commit();
+    if (!a.state.empty()) write_file(a.state, l.state().text() + "\n");
   };
   cli::dry_result r;
   try {

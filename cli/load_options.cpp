@@ -3,7 +3,7 @@
 #include "features/row_file.hpp"
 #include "files/npy.hpp"
 #include "garner/gnn.hpp"
-#include "memory/budget.hpp"
+#include "garner/memory.hpp"
 
 namespace garner::cli {
 

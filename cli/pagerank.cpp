@@ -9,8 +9,6 @@
 #include <sstream>
 
 #include "command/job_options.hpp"
-#include "graph/container.hpp"
-#include "traverse/job.hpp"
 #include "traverse/pagerank.hpp"
 #include "verbs.hpp"
 

@@ -8,14 +8,10 @@
 #include "command/common.hpp"
 #include "command/job_options.hpp"
 #include "command/link_times.hpp"
-#include "core/device.hpp"
-#include "far/matrix.hpp"
+#include "garner/memory.hpp"
 #include "graph/source.hpp"
-#include "memory/budget.hpp"
-#include "memory/tiers.hpp"
 #include "plan_load.hpp"
 #include "traverse/bfs.hpp"
-#include "traverse/job.hpp"
 #include "traverse/plan.hpp"
 #include "verbs.hpp"
 
@@ -36,17 +32,17 @@ struct plan_arguments {
   cli::plan_train_arguments train;
 };
 
-json bytes_or_null(std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); }
+json bytes_or_null(std::uint64_t bytes) { return bytes == unlimited_bytes ? json() : json(bytes); }
 
 // The limits that the algorithm would set. A device that is not in this machine is planned for too: its memory is the budget.
-bytes_needed allowed_by(cli::budget_arguments const& budgets, execution_device where) {
-  bool const there = where.kind != device_kind::cuda || where.index < device::count();
+cli::bytes_needed allowed_by(cli::budget_arguments const& budgets, execution_device where) {
+  bool const there = where.kind != device_kind::cuda || where.index < device_count();
   if (there) {
     budgets.apply(where);
-    return {host_budget().limit(), where.kind == device_kind::cuda ? cli::device_limit(where) : 0};
+    return {host_memory_use().limit, where.kind == device_kind::cuda ? cli::device_limit(where) : 0};
   }
-  if (!budgets.host.empty()) host_budget().set_limit(parse_bytes(budgets.host));
-  return {host_budget().limit(), budgets.device.empty() ? budget::unlimited : parse_bytes(budgets.device)};
+  if (!budgets.host.empty()) limit_host_memory(parse_bytes(budgets.host));
+  return {host_memory_use().limit, budgets.device.empty() ? unlimited_bytes : parse_bytes(budgets.device)};
 }
 
 json gather_load(plan_arguments const& a) {
@@ -58,7 +54,7 @@ json gather_load(plan_arguments const& a) {
     if (a.place != "cuda") cli::fail(errc::usage, "--devices and --device {}: use one of them", a.place);
     where = {device_kind::cuda, static_cast<int>(a.train.devices[0])};
   }
-  bytes_needed allowed = allowed_by(a.budgets, where);
+  cli::bytes_needed allowed = allowed_by(a.budgets, where);
   for (std::uint32_t const d : a.train.devices)
     allowed.device = std::min(allowed.device, allowed_by(a.budgets, {device_kind::cuda, static_cast<int>(d)}).device);
   cli::plan_load_arguments load = a.load;
@@ -112,7 +108,7 @@ json gather(plan_arguments const& a) {
     if (*a.iterations == 0) cli::fail(errc::usage, "--iterations 0: use 1 or more");
     std::get<pagerank_options>(o).iterations = a.iterations;
   }
-  bytes_needed allowed = allowed_by(a.budgets, where);
+  cli::bytes_needed allowed = allowed_by(a.budgets, where);
   for (execution_device const& other : places) allowed.device = std::min(allowed.device, allowed_by(a.budgets, other).device);
   graph_source from(a.file);
   if (pulls_in_lists(o)) from.want_in_lists();
@@ -153,12 +149,12 @@ json gather(plan_arguments const& a) {
     std::visit([&](auto& job) { job.graph_cache = cli::device_cache_that_fits(default_device_budget(info), allowed.device, others); }, o);
     p = planned(nullptr);
   }
-  std::string refusal = why_not(a.file, {p.host_bytes(), device_bytes()}, allowed, to_string(where),
-                                edges == tier::device ? "leave the edges in host memory (--tier host)" : "use --device cpu");
-  if (refusal.empty() && edges == tier::peer && device::count() > 0) {
-    execution_device const owner{device_kind::cuda, peer_tier::owner(where.index)};
-    refusal = why_not(a.file, {0, p.bytes(tier::peer)}, {allowed.host, cli::device_limit(owner)}, to_string(owner),
-                      "leave the edges in host memory (--tier host)");
+  std::string refusal = cli::why_not(a.file, {p.host_bytes(), device_bytes()}, allowed, to_string(where),
+                                     edges == tier::device ? "leave the edges in host memory (--tier host)" : "use --device cpu");
+  if (refusal.empty() && edges == tier::peer && device_count() > 0) {
+    execution_device const owner{device_kind::cuda, owner_of_peer_tier(where.index)};
+    refusal = cli::why_not(a.file, {0, p.bytes(tier::peer)}, {allowed.host, cli::device_limit(owner)}, to_string(owner),
+                           "leave the edges in host memory (--tier host)");
   }
   if (!spread && refusal.empty() && !p.crossings.empty() && access != access_mode::paged) {
     // The offsets say where each list begins and ends in its lines.

@@ -8,28 +8,20 @@
 
 #include "command/job_options.hpp"
 #include "command/link_times.hpp"
-#include "core/device.hpp"
-#include "far/matrix.hpp"
 #include "features/stored_rows.hpp"
 #include "files/npy.hpp"
+#include "garner/memory.hpp"
 #include "graph/source.hpp"
-#include "memory/budget.hpp"
 #include "models.hpp"
-#include "nn/decide_shards.hpp"
 #include "nn/model.hpp"
-#include "nn/part_rows.hpp"
-#include "nn/plan.hpp"
-#include "shard/lists.hpp"
 #include "shard/parts.hpp"
-#include "shard/rates.hpp"
-#include "traverse/plan.hpp"
 
 namespace garner::cli {
 
 namespace {
 
 std::uint64_t window_limit(execution_device where, std::uint64_t device_allowed) {
-  return where.kind == device_kind::cuda && device_allowed != budget::unlimited ? device_allowed : std::uint64_t{4} << 30;
+  return where.kind == device_kind::cuda && device_allowed != unlimited_bytes ? device_allowed : std::uint64_t{4} << 30;
 }
 
 part_counts parts_in(std::string const& file, std::string const& graph, std::uint64_t vertices) {
@@ -107,7 +99,7 @@ planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const
   } else if (on_device && parse_access(a.access) == access_mode::aligned) {
     g.q.lists_far = false;  // as it would be there
     std::uint64_t const all = lists + offsets + near_bytes(g.q);
-    if (device_allowed != budget::unlimited && all < device_allowed - device_allowed / 16) g.lists_in = tier::device;
+    if (device_allowed != unlimited_bytes && all < device_allowed - device_allowed / 16) g.lists_in = tier::device;
   }
   require_combination(where, g.lists_in, parse_access(a.access));
   g.q.lists_far = where.kind != device_kind::cpu && !in_device_memory(g.lists_in);
@@ -185,7 +177,7 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
     std::uint64_t const bytes = list_bytes(from.header(), how), at = (info.vertices + 1) * 8 * (in_edges && info.directed ? 2 : 1);
     // Each part that still fits is local, as open_graph decides.
     tier where_it_lies = chooses_tier(a.tier) ? default_tier(where, access) : parse_tier(a.tier);
-    if (chooses_tier(a.tier) && on_device && device_allowed != budget::unlimited) {
+    if (chooses_tier(a.tier) && on_device && device_allowed != unlimited_bytes) {
       std::uint64_t const free = device_allowed - std::min(device_allowed, near);
       if (bytes + state_allowance(info) <= free - free / 16) where_it_lies = tier::device;
     }

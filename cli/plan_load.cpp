@@ -9,21 +9,15 @@
 #include "command/job_options.hpp"
 #include "command/link_times.hpp"
 #include "core/device.hpp"
-#include "far/matrix.hpp"
-#include "features/stored_rows.hpp"
-#include "files/npy.hpp"
+#include "garner/memory.hpp"
 #include "graph/source.hpp"
-#include "memory/budget.hpp"
 #include "models.hpp"
 #include "nn/decide_shards.hpp"
-#include "nn/model.hpp"
 #include "nn/part_rows.hpp"
-#include "nn/plan.hpp"
 #include "plan_ground.hpp"
 #include "shard/lists.hpp"
 #include "shard/parts.hpp"
 #include "shard/rates.hpp"
-#include "traverse/plan.hpp"
 
 namespace garner::cli {
 
@@ -314,7 +308,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
       if (together > 1) learns->near = sum_of(shards);
       together = 1;
     }
-    if (allowed != budget::unlimited && !train->full) {  // evaluation has what a training leaves
+    if (allowed != unlimited_bytes && !train->full) {  // evaluation has what a training leaves
       std::uint64_t const others = together * (learns->bytes() + rows_near) + lists_there + (host ? all_rows : 0);
       if (others < allowed) learns = planned(allowed - others);
     }
@@ -416,7 +410,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   }
   all["memory"] = json::array();
   for (plan_row const& r : memory) all["memory"].push_back({{"array", r.what}, {"tier", to_string(r.where)}, {"bytes", r.bytes}});
-  auto const or_none = [](std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); };
+  auto const or_none = [](std::uint64_t bytes) { return bytes == unlimited_bytes ? json() : json(bytes); };
   all["host_bytes"] = needed.host;
   all["host_allowed"] = or_none(host_allowed);
   all["device_bytes"] = needed.device;

@@ -5,10 +5,9 @@
 
 #include "command/common.hpp"
 #include "command/sample_options.hpp"
-#include "core/publish.hpp"
 #include "files/npy_head.hpp"
+#include "garner/files.hpp"
 #include "garner/gnn.hpp"
-#include "graph/handle.hpp"
 #include "models.hpp"
 #include "verbs.hpp"
 
@@ -80,11 +79,11 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
     found[v] = std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row;
     ++count[static_cast<std::size_t>(found[v])];
   }
-  pending_file file(a.out);
-  file.write(a.classes ? npy_head("<i8", n) : npy_head("<f4", n, classes));
-  if (a.classes) file.write(found.data(), n * sizeof(std::int64_t));
-  else file.write(scores.data(), scores.size() * sizeof(float));
-  file.commit();
+  auto const bytes = [](auto const& all) {
+    return std::string_view(reinterpret_cast<char const*>(all.data()), all.size() * sizeof all[0]);
+  };
+  if (a.classes) write_file(a.out, npy_head("<i8", n), bytes(found));
+  else write_file(a.out, npy_head("<f4", n, classes), bytes(scores));
   if (a.json) {
     json out{{"file", a.file}, {"nodes", n}, {"classes", classes}, {"out", a.out}, {"found", count}};
     if (r) add_report(out, *r);

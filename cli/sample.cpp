@@ -4,8 +4,7 @@
 
 #include "command/common.hpp"
 #include "command/loading.hpp"
-#include "core/progress.hpp"
-#include "graph/handle.hpp"
+#include "garner/progress.hpp"
 #include "plan_load.hpp"
 #include "sample/order.hpp"
 #include "verbs.hpp"

@@ -4,9 +4,6 @@
 
 #include "command/common.hpp"
 #include "command/sample_options.hpp"
-#include "graph/container.hpp"
-#include "graph/graph.hpp"
-#include "graph/handle.hpp"
 #include "sample/score.hpp"
 #include "traverse/results.hpp"
 #include "verbs.hpp"
@@ -43,12 +40,12 @@ void score_file(score_arguments& a) {
   graph_handle const g = a.load(from, o.edges, counts, score_bytes(info, o, a.most_training(info.vertices)));
   if (trains) o.train = cli::training_set(g, a.train, a.seed);
   score_result const r = scores(g, o);
-  if (!a.out.empty()) write_scores(graph_access::of(g), {a.out, result_format_of(a.out)}, r.score);
+  if (!a.out.empty()) write_scores(g, {a.out, result_format_of(a.out)}, r.score);
 
   std::vector<std::uint64_t> order = rows_by_score(r.score);
   order.resize(std::min<std::size_t>(order.size(), 10));
-  graph const& inside = graph_access::of(g);
-  auto const user = [&](std::uint64_t rank) { return inside.user_id(inside.at_rank(rank)); };
+  std::vector<std::uint64_t> const ids = g.info().id_map ? g.ids() : std::vector<std::uint64_t>{};
+  auto const user = [&](std::uint64_t rank) { return ids.empty() ? rank + g.info().id_base : ids[rank]; };
   bool const simulated = o.device.kind == device_kind::simulated;
   if (a.json) {
     json all{{"file", a.file},

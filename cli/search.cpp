@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "core/publish.hpp"
+#include "garner/files.hpp"
 #include "traverse/bfs.hpp"
 
 namespace garner::cli {
@@ -33,12 +33,6 @@ std::vector<std::uint64_t> read_sources(std::string const& name) {
   if (in.bad()) fail(errc::io, "{}: cannot be read: {}; name a file with one vertex id a line", name, std::strerror(errno));
   if (sources.empty()) fail(errc::input, "{}: names no source; use one vertex id a line", name);
   return sources;
-}
-
-void write_sources(std::vector<std::uint64_t> const& sources, std::string const& name) {
-  pending_file out(name);
-  for (std::uint64_t const s : sources) out.write(fmt::format("{}\n", s));
-  out.commit();
 }
 
 }  // namespace
@@ -69,7 +63,7 @@ sources_chosen search_arguments::choose_sources(graph const& g) const {
       fail(errc::input, "{}: no source can be picked, since no vertex has an edge that leaves it; name one with --source", file);
   }
   for (std::uint64_t const id : chosen.ids) g.internal_id(id);  // before the first search, not at the last
-  if (!save_sources.empty()) write_sources(chosen.ids, save_sources);
+  if (!save_sources.empty()) write_file(save_sources, fmt::format("{}\n", fmt::join(chosen.ids, "\n")));
   return chosen;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "command/job_options.hpp"
-#include "core/progress.hpp"
+#include "garner/progress.hpp"
 
 namespace garner::cli {
 

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "graph/container.hpp"
 #include "search.hpp"
-#include "traverse/job.hpp"
 #include "traverse/sssp.hpp"
 #include "verbs.hpp"
 

@@ -8,7 +8,7 @@
 #include "command/job_options.hpp"
 #include "crew.hpp"
 #include "features/row_file.hpp"
-#include "graph/handle.hpp"
+#include "nn/decide_shards.hpp"
 #include "train.hpp"
 #include "verbs.hpp"
 

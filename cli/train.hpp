@@ -11,7 +11,6 @@
 #include "garner/gnn.hpp"
 #include "load_options.hpp"
 #include "models.hpp"
-#include "nn/decide_shards.hpp"
 #include "plan_load.hpp"
 #include "shard/group.hpp"
 

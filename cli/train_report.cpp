@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "core/progress.hpp"
+#include "garner/handle.hpp"
 #include "train.hpp"
 
 namespace garner::cli {

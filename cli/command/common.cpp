@@ -11,14 +11,11 @@
 #include <filesystem>
 #include <system_error>
 
-#include "core/device.hpp"
-#include "core/progress.hpp"
-#include "core/stats.hpp"
+#include "garner/handle.hpp"
+#include "garner/memory.hpp"
+#include "garner/progress.hpp"
 #include "graph/convert.hpp"
 #include "graph/reorder.hpp"
-#include "memory/budget.hpp"
-#include "memory/self_test.hpp"
-#include "memory/tiers.hpp"
 
 namespace garner::cli {
 
@@ -70,7 +67,7 @@ std::string grouped(std::uint64_t n) {
 }
 
 std::string format_bytes(std::uint64_t bytes) {
-  if (bytes == ~std::uint64_t{0}) return "unlimited";
+  if (bytes == unlimited_bytes) return "unlimited";
   static constexpr std::array<char const*, 6> units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);
   std::size_t u = 0;
@@ -158,14 +155,13 @@ void budget_arguments::add(verb& v, bool with_device) {
 }
 
 void budget_arguments::apply(execution_device where) const {
-  if (!host.empty()) host_budget().set_limit(parse_bytes(host));
+  if (!host.empty()) limit_host_memory(parse_bytes(host));
   bool const on_device = where.kind == device_kind::cuda;
   if (!device.empty() && !on_device)
     fail(errc::usage, "--device-memory {}: {} takes no GPU memory; leave it out or use --device cuda", device, to_string(where));
   if (!on_device) return;
-  device::require(where.index);
   self_test(where.index);
-  if (!device.empty()) device_budget(where.index).set_limit(parse_bytes(device));
+  if (!device.empty()) limit_device_memory(where.index, parse_bytes(device));
 }
 
 void warn_without_gpu(execution_device where, std::vector<std::pair<char const*, std::string>> const& option_and_value) {
@@ -179,15 +175,28 @@ void warn_without_gpu(execution_device where, std::vector<std::pair<char const*,
 
 std::uint64_t device_limit(execution_device where) { return most_on_device(where.index); }
 
+std::string why_not(std::string const& what, bytes_needed const& needed, bytes_needed const& allowed, std::string const& device,
+                    std::string const& instead) {
+  if (needed.host > allowed.host)
+    return fmt::format(
+        "{}: needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise the host budget, take a smaller graph or a "
+        "larger machine",
+        what, format_bytes(needed.host), needed.host, format_bytes(allowed.host), allowed.host);
+  if (needed.device > allowed.device)
+    return fmt::format("{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise its budget or {}", what,
+                       format_bytes(needed.device), needed.device, device, format_bytes(allowed.device), allowed.device, instead);
+  return "";
+}
+
 void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, execution_device where,
                     char const* instead) {
-  bytes_needed const allowed{host_budget().limit(), device_bytes ? device_limit(where) : 0};
+  bytes_needed const allowed{host_memory_use().limit, device_bytes ? device_limit(where) : 0};
   std::string const refusal = why_not(what, {host_bytes, device_bytes}, allowed, to_string(where), instead);
   if (!refusal.empty()) fail(errc::memory, "{}", refusal);
 }
 
 void require_on_peer(std::string const& what, std::uint64_t bytes, execution_device where) {
-  require_memory(what, 0, bytes, {device_kind::cuda, peer_tier::owner(where.index)}, "leave the edges in host memory (--tier host)");
+  require_memory(what, 0, bytes, {device_kind::cuda, owner_of_peer_tier(where.index)}, "leave the edges in host memory (--tier host)");
 }
 
 void check_outputs(std::string const& input, std::vector<std::pair<char const*, std::string>> const& option_and_file) {
@@ -211,11 +220,11 @@ void show_progress(bool wanted) {
 void print_stats() {
   for (auto const& p : phase_totals()) fmt::print(stderr, "{:<28} {:>12.3f} s {:>10} x\n", p.name, p.seconds, p.times);
   for (auto const& c : counter_values()) fmt::print(stderr, "{:<28} {:>14}\n", c.name, grouped(c.value));
-  fmt::print(stderr, "{:<28} {:>14}\n", "memory.host_peak", grouped(host_budget().peak()));
+  fmt::print(stderr, "{:<28} {:>14}\n", "memory.host_peak", grouped(host_memory_use().peak));
   for (int d = 0; d < 16; ++d)
-    if (std::uint64_t const peak = device_budget(d).peak()) {
-      fmt::print(stderr, "{:<28} {:>14}\n", fmt::format("memory.device_{}_peak", d), grouped(peak));
-      fmt::print(stderr, "{:<28} {:>14}\n", fmt::format("memory.device_{}_driver", d), grouped(device::most_taken(d)));
+    if (memory_use const use = device_memory_use(d); use.peak) {
+      fmt::print(stderr, "{:<28} {:>14}\n", fmt::format("memory.device_{}_peak", d), grouped(use.peak));
+      fmt::print(stderr, "{:<28} {:>14}\n", fmt::format("memory.device_{}_driver", d), grouped(use.driver_peak));
     }
 }
 

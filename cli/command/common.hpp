@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "garner/build.hpp"
 #include "garner/error.hpp"
 #include "garner/graph.hpp"
 #include "options.hpp"
@@ -80,6 +81,13 @@ std::uint64_t device_limit(execution_device where);
 inline std::uint64_t device_cache_that_fits(std::uint64_t wanted, std::uint64_t limit, std::uint64_t taken) {
   return std::min(wanted, limit - std::min(limit, taken));
 }
+// The message for an allocation that cannot be satisfied, shared by a plan and the run itself; empty where it can be. `what` needs the
+// bytes, `device` is the device's name, `instead` what else to try if it is too small.
+struct bytes_needed {
+  std::uint64_t host = 0, device = 0;
+};
+std::string why_not(std::string const& what, bytes_needed const& needed, bytes_needed const& allowed, std::string const& device,
+                    std::string const& instead);
 // As require_memory, of edges in tier peer: by what the other device has.
 void require_on_peer(std::string const& what, std::uint64_t bytes, execution_device where);
 // errc::memory with the byte counts and what to try, before anything is taken.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "graph/container.hpp"
+#include "garner/handle.hpp"
+#include "garner/memory.hpp"
 #include "shard/parts.hpp"
-#include "traverse/job.hpp"
 #include "traverse/spread.hpp"
 
 namespace garner::cli {
@@ -17,7 +17,7 @@ link_shown what_crosses(execution_device where, tier edges) {
   return {where.kind == device_kind::cuda && (edges == tier::host || edges == tier::file), true};
 }
 
-bool host_is_limited() { return host_budget().limit() != budget::unlimited; }
+bool host_is_limited() { return host_memory_use().limit != unlimited_bytes; }
 
 }  // namespace
 
@@ -139,7 +139,7 @@ void job_ground::say_head(std::string const& more) const {
           ? ", graph cache " + format_bytes(needs.device_cache_bytes) + " of a limit of " + format_bytes(needs.device_budget)
           : "",
       on_device() ? ", device memory " + format_bytes(device_limit) : "",
-      host_is_limited() ? ", host budget " + format_bytes(host_budget().limit()) : "");
+      host_is_limited() ? ", host budget " + format_bytes(host_memory_use().limit) : "");
 }
 
 std::optional<double> job_ground::gb_per_s(std::uint64_t bytes, double ms) const {
@@ -212,7 +212,7 @@ ordered_json job_ground::head() const {
 void job_ground::add_tail(ordered_json& to, bool verified) const {
   to["l2_bytes"] = l2_bytes;
   to["device_memory"] = or_null(on_device(), device_limit);
-  to["host_budget"] = or_null(host_is_limited(), host_budget().limit());
+  to["host_budget"] = or_null(host_is_limited(), host_memory_use().limit);
   to["state_bytes"] = needs.state_bytes;
   to["checked"] = checked;
   to["verified"] = verified;
@@ -282,7 +282,7 @@ std::string spread_of(std::vector<double> const& ms) {
 }
 
 std::uint64_t device_bytes_at(execution_device where) {
-  return where.kind == device_kind::cuda && where.index < device::count() ? device_limit(where) : 0;
+  return where.kind == device_kind::cuda && where.index < device_count() ? device_limit(where) : 0;
 }
 double median_of(std::vector<double> ms) { return median(std::move(ms)); }
 std::string prepared_in(double ms) { return ms >= 0.0005 ? fmt::format("; {:.3f} ms before it, once per graph", ms) : ""; }

@@ -9,18 +9,12 @@
 #include <vector>
 
 #include "common.hpp"
-#include "far/matrix.hpp"
 #include "garner/traffic.hpp"
 #include "graph/graph.hpp"
 #include "graph/source.hpp"
-#include "memory/budget.hpp"
 #include "traverse/job.hpp"
 #include "traverse/plan.hpp"
 #include "traverse/results.hpp"
-
-namespace garner {
-struct cached_part;  // `traverse/job.hpp`
-}
 
 namespace garner::cli {
 

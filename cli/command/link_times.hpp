@@ -8,10 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "core/device.hpp"
 #include "far/traffic.hpp"
+#include "garner/build.hpp"
 #include "garner/device.hpp"
 #include "garner/error.hpp"
+#include "garner/handle.hpp"
 #include "memory/link.hpp"
 
 namespace garner::cli {
@@ -26,7 +27,7 @@ inline constexpr std::array<named_link, 3> named_links{{{"12.3", 12.3}, {"24", 2
 // if other work on the GPU must not be disturbed, or if too little memory is allowed for the measurement.
 inline std::optional<link_rates> link_here(execution_device where, bool measure) {
   int const index = where.kind == device_kind::cuda ? where.index : 0;
-  if (index >= device::count()) return std::nullopt;
+  if (index >= device_count()) return std::nullopt;
   if (measure) {
     try {
       return rates_of(link_of(index));
@@ -38,8 +39,8 @@ inline std::optional<link_rates> link_here(execution_device where, bool measure)
   return known ? std::optional(rates_of(*known)) : std::nullopt;
 }
 inline std::string why_no_link(execution_device where) {
-  if (device::count() == 0) return device::why_none();
-  if (where.kind == device_kind::cuda && where.index >= device::count()) return to_string(where) + " is not here";
+  if (device_count() == 0) return describe_build().no_device;
+  if (where.kind == device_kind::cuda && where.index >= device_count()) return to_string(where) + " is not here";
   return "the link was not measured yet; garner info does";
 }
 

@@ -5,8 +5,6 @@
 #include <cstdlib>
 
 #include "core/random.hpp"
-#include "core/thread_pool.hpp"
-#include "far/matrix.hpp"
 #include "graph/handle.hpp"
 #include "load/plan.hpp"
 #include "sample/lists.hpp"

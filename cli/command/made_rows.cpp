@@ -9,11 +9,11 @@
 #include <cstring>
 
 #include "common.hpp"
-#include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
 #include "files/npy_head.hpp"
-#include "memory/budget.hpp"
+#include "garner/memory.hpp"
+#include "garner/progress.hpp"
 
 namespace garner::cli {
 

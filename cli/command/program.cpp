@@ -12,8 +12,8 @@
 #include <system_error>
 
 #include "common.hpp"
-#include "core/progress.hpp"
 #include "garner/error.hpp"
+#include "garner/handle.hpp"
 
 namespace garner::cli {
 

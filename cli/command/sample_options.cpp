@@ -8,9 +8,7 @@
 #include <optional>
 #include <sstream>
 
-#include "far/matrix.hpp"
 #include "graph/common_lists.hpp"
-#include "graph/container.hpp"
 #include "graph/handle.hpp"
 #include "job_options.hpp"
 #include "sample/lists.hpp"

@@ -20,6 +20,9 @@ inline constexpr std::uint32_t unreached = 0xffffffffu;  // the depth of a verte
 // or caching.
 enum class bfs_variant : std::uint8_t { levels, direction, emogi };
 
+std::string_view to_string(bfs_variant v);
+bfs_variant parse_bfs_variant(std::string_view text);  // errc::usage names the variants
+
 struct bfs_options {
   execution_device device;
   std::optional<bfs_variant> variant;  // unset: direction if the graph supports it and access is aligned or merged, else levels

@@ -36,4 +36,7 @@ execution_device parse_device(std::string_view text);  // "cpu", "cuda", "cuda:1
 tier parse_tier(std::string_view text);
 access_mode parse_access(std::string_view text);
 
+tier default_tier(execution_device where, access_mode how);                     // host; managed for paged
+void require_combination(execution_device where, tier edges, access_mode how);  // errc::usage where they do not go together
+
 }  // namespace garner

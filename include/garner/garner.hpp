@@ -8,11 +8,14 @@
 #include "garner/embedding.hpp"   // embedding: trainable rows in several tiers, with their optimizer's state
 #include "garner/error.hpp"       // error, errc: the one exception type
 #include "garner/features.hpp"    // unified_tensor, tiered_tensor: feature rows in several tiers, gathered
+#include "garner/files.hpp"       // write_file: whole or not at all
 #include "garner/gnn.hpp"         // gnn_model, training, infer: GCN, GraphSAGE and GIN, trained and inferred exactly
 #include "garner/graph.hpp"       // graph_info, build_options, build_report, generate_options, weight_kind
 #include "garner/handle.hpp"      // graph_handle; open_graph, build_graph, generate_graph, reorder_graph, save_graph, convert_graph
 #include "garner/hetero.hpp"      // hetero_graph: several node and edge types; convert_hetero: from public datasets
 #include "garner/load.hpp"        // loader, mini_batch: sampled and gathered ahead of use
+#include "garner/memory.hpp"      // host_memory, memory_use: what the host has, what Garner may take and takes
+#include "garner/progress.hpp"    // set_progress_listener; phases and counters
 #include "garner/sample.hpp"      // scores, pick_training_set, record_trace, permute_table: predicted row accesses of a training
 #include "garner/shards.hpp"      // shard_options, split_report, graph_part, split_sampler: a graph split over devices or processes
 #include "garner/shared.hpp"      // shared_table: one host table for several processes

@@ -22,6 +22,11 @@ enum class dangling_mass : std::uint8_t {
   drop,          // it is dropped, so ranks sum to less than 1
 };
 
+std::string_view to_string(pagerank_variant v);                  // "pull", "emogi"
+std::string_view to_string(dangling_mass d);                     // "redistribute", "drop"
+pagerank_variant parse_pagerank_variant(std::string_view text);  // errc::usage lists the choices
+dangling_mass parse_dangling(std::string_view text);
+
 struct pagerank_options {
   execution_device device;
   access_mode access = access_mode::aligned;

@@ -5,9 +5,6 @@
 #include "cli/command/common.hpp"
 #include "cli/command/sample_options.hpp"
 #include "core/fail.hpp"
-#include "graph/container.hpp"
-#include "graph/graph.hpp"
-#include "graph/handle.hpp"
 #include "sample/neighbor.hpp"
 #include "sample/trace.hpp"
 #include "traverse/results.hpp"
@@ -50,7 +47,7 @@ void trace_file(trace_arguments& a) {
   access_trace const t = record_trace(g, o);
   if (!a.out.empty()) {
     if (format == result_format::text) save_trace(t, a.out);
-    else write_counts(graph_access::of(g), {a.out, format}, t.counts);
+    else write_counts(g, {a.out, format}, t.counts);
   }
   std::uint64_t read = 0;
   for (std::uint32_t const c : t.counts) read += c != 0;

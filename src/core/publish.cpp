@@ -15,6 +15,7 @@
 #include "core/fail.hpp"
 #include "core/folder.hpp"
 #include "core/progress.hpp"
+#include "garner/files.hpp"
 
 namespace garner {
 
@@ -199,6 +200,15 @@ void pending_file::publish() {
     ::fsync(folder);  // so that the new name outlives a power cut; not every file system can
     ::close(folder);
   }
+}
+
+void write_file(std::filesystem::path const& file, std::string_view text, std::string_view more) {
+  as_error([&] {
+    pending_file out(file);
+    out.write(text);
+    out.write(more);
+    out.commit();
+  });
 }
 
 }  // namespace garner

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "core/device.hpp"
+#include "core/fail.hpp"
 
 namespace garner {
 
@@ -39,7 +40,7 @@ phase::~phase() {
   }
 }
 
-std::vector<phase_total> phase_totals() {
+std::vector<phase_total> phase_totals() try {
   registry& r = the_registry();
   std::lock_guard const hold(r.mutex);
   std::vector<phase_total> all;
@@ -49,9 +50,11 @@ std::vector<phase_total> phase_totals() {
     all.back().name = name;
   }
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
-std::vector<counter_value> counter_values() {
+std::vector<counter_value> counter_values() try {
   registry& r = the_registry();
   std::lock_guard const hold(r.mutex);
   std::vector<counter_value> all;
@@ -59,6 +62,8 @@ std::vector<counter_value> counter_values() {
     if (c->value()) all.push_back({c->name(), c->value()});
   std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.name < b.name; });
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace garner

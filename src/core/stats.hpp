@@ -6,8 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <string>
-#include <vector>
+
+#include "garner/progress.hpp"
 
 namespace garner {
 
@@ -34,17 +34,5 @@ class phase {
   char const* name_;
   std::chrono::steady_clock::time_point start_;
 };
-
-struct phase_total {
-  std::string name;
-  std::uint64_t times = 0;
-  double seconds = 0;
-};
-struct counter_value {
-  std::string name;
-  std::uint64_t value = 0;
-};
-std::vector<phase_total> phase_totals();      // by name
-std::vector<counter_value> counter_values();  // by name, those that are not zero
 
 }  // namespace garner

@@ -17,10 +17,10 @@
 #include "garner/algorithms.hpp"
 #include "garner/build.hpp"
 #include "garner/features.hpp"
+#include "garner/memory.hpp"
 #include "memory/budget.hpp"
 #include "memory/buffer.hpp"
 #include "memory/link.hpp"
-#include "memory/self_test.hpp"
 #include "nn/blas.hpp"
 #include "storage/engines.hpp"
 

@@ -8,7 +8,7 @@ namespace garner {
 
 tier default_tier(execution_device, access_mode how) { return how == access_mode::paged ? tier::managed : tier::host; }
 
-void require_combination(execution_device where, tier edges, access_mode how) {
+void require_combination(execution_device where, tier edges, access_mode how) try {
   if (how == access_mode::bulk) fail(errc::usage, "access bulk is not for traversal; use strided, merged, aligned, paged or copied");
   bool const known =
       edges == tier::host || edges == tier::managed || edges == tier::file || (in_device_memory(edges) && where.kind == device_kind::cuda);
@@ -18,6 +18,8 @@ void require_combination(execution_device where, tier edges, access_mode how) {
        "access {} does not go with tier {} on {}; strided, merged and aligned read tier host or file, and on a GPU device or peer; paged "
        "reads tier managed; copied reads tier host",
        to_string(how), to_string(edges), to_string(where));
+} catch (...) {
+  rethrow_as_error();
 }
 
 std::string why_not_readable_at(std::string const& name, tier edges, int device, int owner, execution_device where) {
@@ -32,7 +34,7 @@ std::string why_not_readable_at(std::string const& name, tier edges, int device,
 }
 void require_readable_at(std::string const& name, memory_block const& edges, execution_device where) {
   if (edges.bytes() == 0) return;
-  int const device = edges.device(), owner = edges.where() == tier::peer ? peer_tier::owner(device) : device;
+  int const device = edges.device(), owner = edges.where() == tier::peer ? owner_of_peer_tier(device) : device;
   std::string const why = why_not_readable_at(name, edges.where(), device, owner, where);
   if (why.empty()) return;
   if (where.kind == device_kind::cuda) device::require(where.index);  // else nothing could be brought there

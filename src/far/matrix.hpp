@@ -15,9 +15,6 @@ namespace garner {
 
 class memory_block;
 
-tier default_tier(execution_device where, access_mode how);                     // host; managed for paged
-void require_combination(execution_device where, tier edges, access_mode how);  // errc::usage with the matrix
-
 // errc::usage where the edges of graph `name` lie in memory that this place cannot read; anybody can read none.
 void require_readable_at(std::string const& name, memory_block const& edges, execution_device where);
 // The refusal, or nothing. `device`: the one that the edges lie on or (host, managed, peer) that reads them; `owner`: that they lie on.

@@ -16,8 +16,8 @@
 #include "features/place_rows.hpp"
 #include "files/checkpoint.hpp"
 #include "garner/embedding.hpp"
+#include "garner/memory.hpp"
 #include "memory/budget.hpp"
-#include "memory/self_test.hpp"
 
 namespace garner {
 

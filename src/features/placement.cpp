@@ -13,8 +13,8 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "features/stored_rows.hpp"
+#include "garner/memory.hpp"
 #include "memory/budget.hpp"
-#include "memory/self_test.hpp"
 
 namespace garner {
 

@@ -8,8 +8,8 @@
 
 #include "core/fail.hpp"
 #include "core/thread_pool.hpp"
+#include "garner/memory.hpp"
 #include "memory/page.hpp"
-#include "memory/self_test.hpp"
 
 namespace garner {
 

@@ -18,12 +18,12 @@
 #include "core/publish.hpp"
 #include "core/stats.hpp"
 #include "core/thread_pool.hpp"
+#include "garner/memory.hpp"
 #include "graph/cached_neighbors_view.hpp"
 #include "graph/check_csr.hpp"
 #include "graph/container_format.hpp"
 #include "graph/list_file.hpp"
 #include "graph/pack.hpp"
-#include "memory/self_test.hpp"
 
 namespace garner {
 

@@ -11,6 +11,7 @@
 #include "core/executor.hpp"
 #include "core/thread_pool.hpp"
 #include "far/matrix.hpp"
+#include "garner/memory.hpp"
 #include "graph/build.hpp"
 #include "graph/cached_neighbors_view.hpp"
 #include "graph/common_lists.hpp"
@@ -22,7 +23,6 @@
 #include "graph/transpose.hpp"
 #include "memory/budget.hpp"
 #include "memory/pin.hpp"
-#include "memory/self_test.hpp"
 
 namespace garner {
 

@@ -38,7 +38,19 @@ void budget::give_back(std::uint64_t bytes) noexcept { used_.fetch_sub(bytes, st
 void budget::set_limit(std::uint64_t limit) { limit_.store(limit, std::memory_order_relaxed); }
 
 std::uint64_t left_on_device(int index) { return std::min(device::memory(index).free_bytes, device_budget(index).left()); }
-std::uint64_t most_on_device(int index) { return std::min(device::memory(index).free_bytes, device_budget(index).limit()); }
+std::uint64_t most_on_device(int index) {
+  return as_error([&] { return std::min(device::memory(index).free_bytes, device_budget(index).limit()); });
+}
+
+memory_use host_memory_use() {
+  return as_error([] { return memory_use{host_budget().limit(), host_budget().used(), host_budget().peak()}; });
+}
+memory_use device_memory_use(int index) {
+  return as_error([&] {
+    budget const& b = device_budget(index);
+    return memory_use{b.limit(), b.used(), b.peak(), device::most_taken(index)};
+  });
+}
 
 budget& host_budget() {
   static budget instance("host memory", "the host budget", host_memory_now().limit());
@@ -99,7 +111,7 @@ void look_at_group(host_memory& m, std::string const& mount, std::string group, 
 }
 }  // namespace
 
-host_memory host_memory_now(fs::path const& of) {
+host_memory host_memory_now(fs::path const& of) try {
   host_memory m;
   std::string const root = of.native() + "/";
   auto const info = words_of(root + "proc/meminfo");
@@ -127,6 +139,8 @@ host_memory host_memory_now(fs::path const& of) {
                     {"total_active_file", "total_inactive_file"});
   }
   return m;
+} catch (...) {
+  rethrow_as_error();
 }
 
 std::uint64_t host_memory::limit() const {
@@ -136,19 +150,6 @@ std::uint64_t host_memory::limit() const {
 std::uint64_t host_memory::free() const {
   if (installed == budget::unlimited) return std::min(limit(), available);
   return std::min(limit(), installed - std::min(installed, total - std::min(total, available)));
-}
-
-std::string why_not(std::string const& what, bytes_needed const& needed, bytes_needed const& allowed, std::string const& device,
-                    std::string const& instead) {
-  if (needed.host > allowed.host)
-    return fmt::format(
-        "{}: needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise the host budget, take a smaller graph or a "
-        "larger machine",
-        what, format_bytes(needed.host), needed.host, format_bytes(allowed.host), allowed.host);
-  if (needed.device > allowed.device)
-    return fmt::format("{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise its budget or {}", what,
-                       format_bytes(needed.device), needed.device, device, format_bytes(allowed.device), allowed.device, instead);
-  return "";
 }
 
 // --- bytes as people write them

@@ -27,7 +27,7 @@ decltype(auto) with_tier(tier where, F&& f) {
   fail(errc::usage, "tier {} holds no memory blocks; use host, device, peer or managed", to_string(where));
 }
 budget& payer(tier where, int device) {
-  if (where == tier::peer) return device_budget(peer_tier::owner(device));
+  if (where == tier::peer) return device_budget(owner_of_peer_tier(device));
   return where == tier::device ? device_budget(device) : host_budget();
 }
 }  // namespace

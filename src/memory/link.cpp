@@ -17,9 +17,9 @@
 #include "core/median.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "garner/memory.hpp"
 #include "memory/budget.hpp"
 #include "memory/buffer.hpp"
-#include "memory/self_test.hpp"
 
 namespace garner {
 
@@ -270,7 +270,7 @@ std::optional<link_calibration> look_up(int device) {
 
 }  // namespace
 
-void self_test(int device) {
+void self_test(int device) try {
   static std::mutex mutex;
   static std::set<int> passed;
   std::lock_guard const hold(mutex);
@@ -284,6 +284,8 @@ void self_test(int device) {
     b.rate<32>({b.table.bytes() / 4096, 4096, 4096}, b.table.bytes());
   }
   passed.insert(device);
+} catch (...) {
+  rethrow_as_error();
 }
 
 std::optional<link_calibration> known_link(int device) {

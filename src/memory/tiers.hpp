@@ -30,7 +30,6 @@ static_assert(memory_tier<device_tier>);
 // link to the reader, and the budget of that device pays. `reader` is the `device` of memory_tier.
 struct peer_tier {
   static constexpr tier kind = tier::peer;
-  static int owner(int reader);  // errc::device without a GPU
   static void* allocate(std::size_t bytes, int reader);
   static void release(void* data, std::size_t bytes, int reader) noexcept;
   static bool readable(device_kind where) { return where == device_kind::cuda; }

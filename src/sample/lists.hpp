@@ -5,12 +5,12 @@
 #include "core/fail.hpp"
 #include "far/matrix.hpp"
 #include "far/traffic.hpp"
+#include "garner/memory.hpp"
 #include "garner/subgraph.hpp"
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"
 #include "graph/placed.hpp"
 #include "memory/pin.hpp"
-#include "memory/self_test.hpp"
 
 namespace garner {
 

@@ -69,9 +69,6 @@ class bfs_job {
   double prepare_ms_ = 0;  // reported by the first run
 };
 
-std::string_view to_string(bfs_variant v);
-bfs_variant parse_bfs_variant(std::string_view text);  // errc::usage names the variants
-
 // `count` sources among the vertices with out-edges, a pure function of the seed: user ids, may repeat. Empty if the graph has zero edges.
 std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std::uint64_t seed);
 

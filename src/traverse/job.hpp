@@ -13,10 +13,10 @@
 #include "core/fail.hpp"
 #include "far/matrix.hpp"
 #include "far/traffic.hpp"
+#include "garner/memory.hpp"
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"
 #include "graph/placed.hpp"
-#include "memory/self_test.hpp"
 #include "traverse/frontier.hpp"
 
 namespace garner {

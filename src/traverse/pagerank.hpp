@@ -47,9 +47,4 @@ std::vector<float> personal_start(graph const& g, pagerank_options const& option
 // The best of ranks by internal id: highest first, ties by the smaller id; at most `count`.
 std::vector<ranked_vertex> highest_ranks(graph const& g, std::vector<float> const& ranks, std::size_t count);
 
-std::string_view to_string(pagerank_variant v);                  // "pull", "emogi"
-std::string_view to_string(dangling_mass d);                     // "redistribute", "drop"
-pagerank_variant parse_pagerank_variant(std::string_view text);  // errc::usage lists the choices
-dangling_mass parse_dangling(std::string_view text);
-
 }  // namespace garner

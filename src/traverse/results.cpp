@@ -14,6 +14,7 @@
 #include "garner/bfs.hpp"
 #include "graph/chunked_file.hpp"
 #include "graph/formats.hpp"
+#include "graph/handle.hpp"
 
 namespace garner {
 
@@ -235,10 +236,12 @@ void write_ranks(graph const& g, result_target const& to, std::span<float const>
   write_values<float>(g, row_order(g), to, "vertex rank", [&](std::uint64_t v) { return rank[v]; });
 }
 
-void write_scores(graph const& g, result_target const& to, std::span<float const> score) {
+void write_scores(graph_handle const& handle, result_target const& to, std::span<float const> score) {
+  graph const& g = graph_access::of(handle);
   write_values<float>(g, row_order(g), to, "vertex score", by_rank<float>(g, score));
 }
-void write_counts(graph const& g, result_target const& to, std::span<std::uint32_t const> count) {
+void write_counts(graph_handle const& handle, result_target const& to, std::span<std::uint32_t const> count) {
+  graph const& g = graph_access::of(handle);
   write_values<std::uint32_t>(g, row_order(g), to, "vertex accesses", by_rank<std::uint32_t>(g, count));
 }
 

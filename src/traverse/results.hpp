@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "garner/handle.hpp"
 #include "graph/graph.hpp"
 
 namespace garner {
@@ -43,7 +44,7 @@ void write_distances(graph const& g, result_target const& to, std::uint64_t sour
 void write_labels(graph const& g, result_target const& to, std::span<std::uint64_t const> label);
 void write_ranks(graph const& g, result_target const& to, std::span<float const> rank);
 // By ascending user id, not by internal id.
-void write_scores(graph const& g, result_target const& to, std::span<float const> score);
-void write_counts(graph const& g, result_target const& to, std::span<std::uint32_t const> count);
+void write_scores(graph_handle const& g, result_target const& to, std::span<float const> score);
+void write_counts(graph_handle const& g, result_target const& to, std::span<std::uint32_t const> count);
 
 }  // namespace garner

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/device.hpp"
-#include "memory/self_test.hpp"
+#include "garner/memory.hpp"
 #include "support.hpp"
 
 namespace garner {

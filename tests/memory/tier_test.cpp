@@ -49,7 +49,7 @@ struct on_peer {
   static constexpr int device = 0;
   static constexpr int gpus = 2;
   static constexpr bool host_touches = false, zeroed = false;
-  static budget& pays() { return device_budget(peer_tier::owner(0)); }
+  static budget& pays() { return device_budget(owner_of_peer_tier(0)); }
 };
 struct managed_for_device {
   using tier_type = managed_tier;

@@ -429,12 +429,19 @@ TEST_F(contract, words) {
   expect_right("words", [&] {
     double sum = 0;
     std::string const size = "1.5 GiB";
+    fs::path const root = "/", two = at("two");
     call([&] { sum += static_cast<double>(describe_build().version.size()); });
     call([&] { sum += static_cast<double>(build_id().size()); });
     call([&] { sum += static_cast<double>(parse_bytes(size)); });
     call([&] { sum += static_cast<double>(to_string(execution_device{device_kind::cuda, 123}).size()); });
     call([&] { sum += parse_fanouts("12,13,14")[2]; });
     call([&] { EXPECT_EQ(parse_device("simulated").kind, device_kind::simulated); });
+    call([&] { EXPECT_EQ(parse_bfs_variant("levels"), bfs_variant::levels); });
+    call([&] { sum += static_cast<double>(host_memory_now(root).limit() > 0) + static_cast<double>(host_memory_use().peak > 0); });
+    call([&] { sum += static_cast<double>(device_memory_use(3).peak); });
+    call([&] { sum += static_cast<double>(phase_totals().empty()) + static_cast<double>(counter_values().empty()); });
+    call([&] { write_file(two, "one ", "two"); });
+    EXPECT_EQ(fs::file_size(two), 7u);
     return sum;
   });
 }
