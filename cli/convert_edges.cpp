@@ -28,7 +28,7 @@ constexpr char code[] =
     "else:\n"
     "  main()\n";
 
-// What the Python that GARNER_PYTHON names (else python3) prints for these arguments.
+// What the Python that GARNER_PYTHON names (else python3) prints for these arguments. errc::internal if a signal ended it.
 std::string python_says(std::string const& python, std::string const& arguments) {
   int ends[2];
   if (::pipe(ends) != 0) fail(errc::io, "no pipe to {} can be made; close some files", python);
@@ -51,6 +51,7 @@ std::string python_says(std::string const& python, std::string const& arguments)
   if (!failed)
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
+  if (!failed && WIFSIGNALED(status)) fail(errc::internal, "{} was ended by signal {}; try again", python, WTERMSIG(status));
   return said;
 }
 
@@ -104,7 +105,7 @@ graph_info edge_arguments::convert(std::string const& in, std::string const& out
   }
   char const* const said = std::getenv("GARNER_PYTHON");
   std::string const python = said && *said ? said : "python3";
-  json const result = json::parse(python_says(python, given.dump()), nullptr, false);
+  json const result = json::parse(python_says(python, given.dump(-1, ' ', false, json::error_handler_t::replace)), nullptr, false);
   if (result.is_discarded() || result.contains("missing"))
     fail(errc::usage,
          "{}: the Python package of Garner reads such tables, and {} has none; install it with: pip install garner-graph pyarrow", in,
@@ -119,7 +120,9 @@ graph_info edge_arguments::convert(std::string const& in, std::string const& out
                                                                         {"KindError", errc::usage},
                                                                         {"UsageError", errc::usage}}};
     auto const* const at = std::ranges::find_if(kinds, [&](auto const& one) { return one.first == kind; });
-    fail(at == kinds.end() ? errc::internal : at->second, "{}", result["error"].get<std::string>());
+    std::string said_there = result["error"];
+    for (std::size_t k; (k = said_there.find("renumber=True")) != said_there.npos;) said_there.replace(k, 13, "--renumber");
+    fail(at == kinds.end() ? errc::internal : at->second, "{}", said_there);
   }
   graph_info info;
   info.vertices = result["num_nodes"], info.edges = result["num_edges"], info.id_bytes = result["id_bytes"];

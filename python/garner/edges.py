@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import hashlib
 import importlib
+import io
 import json
 import os
+import queue
+import re
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +46,8 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     file: the graph file, or the dataset file of a folder; it appears whole or not at all. A file of another format may become one, as garner convert has it
     src, dst, weight: columns by name, or by position from 0; a row is the edge src -> dst. Weights are 0 or more; whole numbers become u32, floats f32
     renumber: False: ids are whole numbers from 0 and stay; True: any ids get the numbers 0, 1, 2 ... in the order of their first appearance, src before
-    dst; None: strings, bytes and UUIDs are renumbered, numbers are not
-    names: the file for the ids that were renumbered, row k that of node k: .parquet (column 'name') or .npy; None: FILE.names.parquet
+    dst; None: strings, bytes and UUIDs (as 16 bytes) are renumbered, numbers are not. Both columns name nodes of one kind
+    names: the file for the ids that were renumbered, row k that of node k: .parquet (column 'name'), or .npy of numbers; None: FILE.names.parquet
     undirected, keep_duplicates, keep_loops, in_edges, numbering, id_bytes, random_weights, weight_seed: as of garner.build; numbering 'automatic' leaves
     ids out that have no edge, if nearly all are so
     memory_limit: most bytes of host memory to take, as "8GiB"; edges beyond it are sorted in `scratch` (a folder; None: that of the file), with 8 bytes per
@@ -60,7 +64,9 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
             warnings.warn(note, stacklevel=2)
         return None
     if isinstance(edges, (str, os.PathLike)) and os.path.isfile(edges) and not _ending(os.fspath(edges)):
-        return _garner._convert(edges, to, **{**options, "undirected": undirected or None})
+        info = _garner._convert(edges, to, **{**options, "undirected": undirected or None})
+        _unlink(_names_of(to))
+        return info
     table = _Table(edges, src, dst, weight, renumber)
     if not isinstance(to, str) or not to.endswith(".gnr"):
         raise UsageError(f"convert: writes a graph file, whose name ends in .gnr, and not {_checks.told(to)}")
@@ -69,12 +75,11 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
         raise UsageError(f"names={names_file!r}: use a name that ends in .parquet or .npy")
     writer = _garner._GraphWriter(to, table.name, scratch, **options)
     table.give(writer)
-    with _Names(names_file, writer, table.kind) as written:
+    with _Names(names_file, _names_of(to), writer, table.kind) as written:
         info = writer.finish()
-        written.publish()
-    if table.kind is None and names is None:  # those of an earlier graph of that name
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(names_file)
+        written.publish(to)
+    if table.kind is None or names_file != _names_of(to):
+        _unlink(_names_of(to))
     return info
 
 
@@ -86,6 +91,8 @@ def read_edges(edges: Any, *, src: str | int = 0, dst: str | int = 1, weight: st
     graph.names has the ids that were renumbered, row k that of node k: an array of NumPy; None where ids stay. The graph passes through a temporary file in
     `scratch` (None: the system's folder for such files).
     """
+    if scratch is not None and not os.path.isdir(scratch):
+        raise FileError(f"scratch={os.fspath(scratch)!r}: is not a folder; name one that exists")
     with tempfile.TemporaryDirectory(prefix="garner-", dir=scratch) as folder:
         file = os.path.join(folder, "edges.gnr")
         convert(edges, file, src=src, dst=dst, weight=weight, renumber=renumber, undirected=undirected, keep_duplicates=keep_duplicates, keep_loops=keep_loops,
@@ -102,14 +109,18 @@ def read_names(file: Any) -> Any:
 
     file: the graph file, or the file of its names. Errors: FileError if it does not exist.
     """
+    if not isinstance(file, (str, os.PathLike)):
+        raise KindError(f"read_names: file={_checks.told(file)}; give the graph file, or that of its names")
     path = os.fspath(file)
-    if path.endswith(".gnr"):
-        path = _names_of(path)
+    graph = path if path.endswith(".gnr") else None
+    path = _names_of(path) if graph else path
     if not os.path.exists(path):
         raise FileError(f"{path}: does not exist; garner.convert writes it where ids are renumbered")
     if path.endswith(".npy"):
         return np.load(path)
     _checks.installed("garner.read_names", "pyarrow")
+    if graph and not has_names(graph):
+        raise FileError(f"{path}: holds the names of another graph than {graph}, which was written again; remove it, or convert the table again")
     return _library("parquet").read_table(path, columns=["name"]).column("name").to_numpy()
 
 
@@ -124,11 +135,33 @@ def main() -> None:
         said = {"kind": type(e).__name__.replace("KeyboardInterrupt", "Interrupted"), "error": str(e) or "interrupted"}
     except ModuleNotFoundError as e:
         said = {"kind": "UsageError", "error": str(e)}
+    except Exception as e:
+        said = {"kind": "InternalError", "error": f"{type(e).__name__}: {e}"}
     print(json.dumps(said))
 
 
+def has_names(graph_file: str) -> bool:
+    """Whether the file of a graph has one of names, of this graph."""
+    if not graph_file.endswith(".gnr") or not os.path.exists(graph_file) or not os.path.exists(_names_of(graph_file)):
+        return False
+    known = _library("parquet").read_metadata(_names_of(graph_file)).metadata or {}
+    return bool(known.get(b"garner.graph", b"").decode() == _head_of(graph_file))
+
+
+def _head_of(graph_file: str) -> str:
+    """A digest of the header of a graph file, which has the checksums of all of it."""
+    with open(graph_file, "rb") as file:
+        return hashlib.sha256(file.read(4096)).hexdigest()
+
+
 def _names_of(graph_file: str) -> str:
-    return graph_file[:-len(".gnr")] + ".names.parquet"
+    return graph_file.removesuffix(".gnr") + ".names.parquet"
+
+
+def _unlink(file: str) -> None:
+    """Names of an earlier graph are not those of a new one."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(file)
 
 
 def _library(module: str = "") -> Any:
@@ -154,15 +187,37 @@ class _Table:
 
     def give(self, writer: Any) -> None:
         """All batches to the writer, each while the next one is read."""
-        with contextlib.closing(self._batches()) as batches, ThreadPoolExecutor(1) as reads:
-            coming = reads.submit(next, batches, None)
-            while (now := coming.result()) is not None:
-                coming = reads.submit(next, batches, None)
+        ready: queue.Queue[Any] = queue.Queue(1)
+        ended = threading.Event()
+
+        def put(what: Any) -> None:
+            while not ended.is_set():
+                with contextlib.suppress(queue.Full):
+                    return ready.put(what, timeout=0.1)
+
+        def read() -> None:
+            try:
+                with contextlib.closing(self._batches()) as batches:
+                    for batch in batches:
+                        put(batch)
+                        if ended.is_set():
+                            return
+                put(None)
+            except BaseException as e:
+                put(e)
+
+        threading.Thread(target=read, daemon=True).start()  # a read of a pipe may never end
+        try:
+            while (now := ready.get()) is not None:
+                if isinstance(now, BaseException):
+                    raise now
                 where, first, columns = now
                 try:
                     self._add(writer, first, columns)
                 except (InputError, UsageError) as e:
                     raise type(e)(f"{where}: {e}") from None
+        finally:
+            ended.set()
 
     def _batches(self) -> Generator[tuple[str, int, list[Any]], None, None]:
         """Where, the first row, and the columns of each batch."""
@@ -172,21 +227,24 @@ class _Table:
             where = part if isinstance(part, str) else self.name
             first = 0
             try:
-                for names, batch in _read(part, self.columns):
-                    chosen = [(names[_position(where, names, one)], role) for one, role in zip(self.columns, ("src", "dst", "weight")) if one is not None]
-                    for name, role in chosen:
-                        self._check(where, first, name, role, batch.column(name))
-                    if batch.num_rows:
-                        yield where, first, [batch.column(name) for name, _ in chosen]
+                for names, batch in _read(part, self.columns, self.renumber):
+                    whole = batch.schema.names == names  # else of Parquet, the columns that are wanted
+                    chosen = [(_position(where, names, one), role) for one, role in zip(self.columns, ("src", "dst", "weight")) if one is not None]
+                    for at in range(0, batch.num_rows, _rows):
+                        columns = [_decoded(batch.column(k if whole else names[k]).slice(at, _rows)) for k, _ in chosen]
+                        for (k, role), column in zip(chosen, columns):
+                            self._check(where, first + at, names[k], role, column)
+                        yield where, first + at, columns
                     first += batch.num_rows
             except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError) as e:
-                raise InputError(f"{where}: pyarrow cannot read it: {' '.join(str(e).split())}") from None
+                hint = "; renumber=True reads ids as text" if "conversion error to int" in str(e) else ""
+                raise InputError(f"{where}: pyarrow cannot read it: {' '.join(str(e).split())}{hint}") from None
             except OSError as e:
                 raise FileError(f"{where}: {e.strerror or ' '.join(str(e).split())}") from None
 
     def _check(self, where: str, first: int, name: str, role: str, column: Any) -> None:
         was, there = self.types.setdefault(role, (_kind(column.type), where))
-        if was != _kind(column.type):
+        if was != _kind(column.type) and not (role == "weight" and {was, _kind(column.type)} == {"whole numbers", "floats"}):
             raise InputError(f"{where}: column '{name}' is {column.type}, and in {there} it is {was}; all parts have the same columns")
         if column.null_count:
             raise InputError(f"{where}: row {first + column.is_null().index(True).as_py()}: '{name}' is null; leave such rows out")
@@ -207,7 +265,9 @@ class _Table:
             if kind is None:
                 raise KindError(f"{role} is {column.type}; ids are whole numbers, strings, bytes or UUIDs")
         if kinds[0] != kinds[1]:
-            raise KindError(f"src is {kinds[0]} and dst is {kinds[1]}; both name nodes of one graph: cast one of them")
+            raise KindError(f"src is {kinds[0]} and dst is {kinds[1]}; both name nodes of one graph: cast one of them; of CSV renumber=True reads both as text")
+        if self.kind not in (None, kinds[0]):
+            raise InputError(f"ids are {kinds[0]}, and {self.kind} in earlier parts; cast one of them")
         self.kind = kinds[0]
         writer.add_names(_laid_out(source, kinds[0]), _laid_out(target, kinds[0]), weights)
 
@@ -215,25 +275,31 @@ class _Table:
 class _Names:
     """The file of the names: written under another name, and renamed once the graph is whole."""
 
-    def __init__(self, file: str, writer: Any, kind: Any) -> None:
-        self.file, self.writer, self.kind, self.part = file, writer, kind, ""
+    def __init__(self, file: str, default: str, writer: Any, kind: Any) -> None:
+        self.file, self.default, self.writer, self.kind, self.part = file, default, writer, kind, ""
+        self.to: Any = None
 
     def __enter__(self) -> _Names:
         if self.kind is None:
+            if self.file != self.default:
+                raise UsageError(f"names={self.file!r}: these ids are numbers and stay as they are; leave it out, or use renumber=True")
             return self
+        if os.path.isdir(self.file):
+            raise FileError(f"{self.file}: is a folder; name a file")
         self.part = f"{self.file}.part-{os.getpid()}"
         try:
+            pa, pq = _library(), _library("parquet")
             if self.file.endswith(".npy"):
-                names = [name for part in self._parts() for name in part.to_pylist()]
+                if not pa.types.is_integer(self.kind):
+                    raise UsageError(f"names={self.file!r}: an .npy holds names that are numbers, and these are {self.kind}; use a name that ends in .parquet")
                 with open(self.part, "wb") as out:
-                    np.save(out, np.array(names))
+                    np.save(out, np.concatenate([part.to_numpy() for part in self._parts()]))
             else:
-                pa, pq = _library(), _library("parquet")
 
                 schema = pa.schema([pa.field("name", self.kind, nullable=False)])
-                with pq.ParquetWriter(self.part, schema) as to:
-                    for part in self._parts():
-                        to.write_table(pa.table([part], schema=schema))
+                self.to = pq.ParquetWriter(self.part, schema)
+                for part in self._parts():
+                    self.to.write_table(pa.table([part], schema=schema))
         except OSError as e:
             self.__exit__()
             raise FileError(f"{self.file}: cannot be written: {e.strerror or e}") from None
@@ -253,13 +319,18 @@ class _Names:
                 large = pa.large_string() if pa.types.is_string(self.kind) else pa.large_binary()
                 yield pa.Array.from_buffers(large, len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)]).cast(self.kind)
 
-    def publish(self) -> None:
+    def publish(self, graph_file: str) -> None:
         if self.part:
+            if self.to is not None:
+                self.to.add_key_value_metadata({"garner.graph": _head_of(graph_file)})
+                self.to.close()
             os.replace(self.part, self.file)
             self.part = ""
 
     def __exit__(self, *_: Any) -> None:
         if self.part:
+            if self.to is not None:
+                self.to.close()
             with contextlib.suppress(OSError):
                 os.unlink(self.part)
 
@@ -289,7 +360,7 @@ def _ending(name: str) -> str:
     return _tables.get(os.path.splitext(plain)[1].lower(), "")
 
 
-def _read(part: Any, columns: tuple[Any, ...]) -> Iterator[tuple[list[str], Any]]:
+def _read(part: Any, columns: tuple[Any, ...], renumber: bool | None) -> Iterator[tuple[list[str], Any]]:
     """The names of all columns of one file or table, with each of its record batches."""
     pa = _library()
 
@@ -304,6 +375,8 @@ def _read(part: Any, columns: tuple[Any, ...]) -> Iterator[tuple[list[str], Any]
 
         schema = pq.read_schema(part)
         wanted = [schema.names[_position(part, schema.names, one)] for one in columns if one is not None]
+        for name in wanted:
+            _position(part, schema.names, name)  # once
         with pq.ParquetFile(part) as file:
             yield from ((schema.names, batch) for batch in file.iter_batches(_rows, columns=wanted))
     elif kind == "arrow":
@@ -315,28 +388,36 @@ def _read(part: Any, columns: tuple[Any, ...]) -> Iterator[tuple[list[str], Any]
                 mapped.seek(0)
                 yield from ((batch.schema.names, batch) for batch in pa.ipc.open_stream(mapped))
     elif kind == "csv":
-        yield from _read_csv(part, columns)
+        yield from _read_csv(part, columns, renumber)
     else:
         raise UsageError(f"{part}: is not a table by its ending; {', '.join(_tables)} are read here, other formats by garner.read")
 
 
-def _read_csv(part: str, columns: tuple[Any, ...]) -> Iterator[tuple[list[str], Any]]:
+def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None) -> Iterator[tuple[list[str], Any]]:
     pa, csv = _library(), _library("csv")
-
     delimiter = "\t" if ".tsv" in os.path.basename(part) else ","
-    with pa.PythonFile(sys.stdin.buffer, "r") if part == "-" else pa.input_stream(part) as stream:
+    with pa.PythonFile(io.FileIO(0, closefd=False), "r") if part == "-" else pa.input_stream(part) as stream:
         head = b""
-        while b"\n" not in head and (more := stream.read(1 << 16)):
-            head += more
-        if not head.strip():
-            return
+        while not re.search(rb"[\r\n]", head) and (more := stream.read(1 << 16)):
+            head = (head + more).lstrip(b"\r\n")
+        fields = [field.strip().strip('"') for field in re.split(rb"[\r\n]", head, maxsplit=1)[0].decode("utf-8-sig", "replace").split(delimiter)]
         # A first line of numbers where src and dst are positions: the file has no header.
-        fields = [field.strip().strip('"') for field in head.split(b"\n", 1)[0].decode("utf-8-sig", "replace").split(delimiter)]
         ends = [one for one in columns[:2] if isinstance(one, int) and 0 <= one < len(fields)]
         bare = len(ends) == 2 and all(fields[one].lstrip("-").isdigit() for one in ends)
+        if not head or not (bare or re.search(rb"[\r\n]", head)):
+            return  # nothing, or a header alone
+        names = [f"f{k}" for k in range(len(fields))] if bare else fields
+        chosen = [names[_position(part, names, one)] for one in columns if one is not None]
+        types = {name: pa.float64() for name in chosen[2:]} | ({name: pa.string() for name in chosen[:2]} if renumber else {})
         with csv.open_csv(pa.PythonFile(_Rest(head, stream), "r"), csv.ReadOptions(block_size=4 << 20, autogenerate_column_names=bare),
-                          csv.ParseOptions(delimiter=delimiter)) as reader:
-            yield from ((batch.schema.names, batch) for batch in reader)
+                          csv.ParseOptions(delimiter=delimiter), csv.ConvertOptions(column_types=types)) as reader:
+            for batch in reader:
+                if len(chosen) == 3 and batch.num_rows:
+                    at = names.index(chosen[2])
+                    weights = batch.column(at).to_numpy(zero_copy_only=False)
+                    if np.all((weights == np.floor(weights)) & (np.abs(weights) < 2**53)):  # none is null then
+                        batch = batch.set_column(at, chosen[2], pa.array(weights.astype(np.int64)))
+                yield names, batch
 
 
 class _Rest:
@@ -376,6 +457,15 @@ def _position(where: str, names: list[str], column: str | int) -> int:
     if not 0 <= column < len(names):
         raise InputError(f"{where}: has no column {column}; its columns are {', '.join(names)}")
     return int(column)
+
+
+def _decoded(column: Any) -> Any:
+    """A dictionary only where its values are fewer than the rows, and none of them is null."""
+    pa = _library()
+    if not pa.types.is_dictionary(column.type) or (not column.dictionary.null_count and len(column.dictionary) <= len(column)):
+        return column
+    kind = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}.get(str(column.type.value_type), column.type.value_type)
+    return column.dictionary.cast(kind).take(column.indices)
 
 
 def _is_text(kind: Any) -> bool:
@@ -441,8 +531,6 @@ def _laid_out(column: Any, kind: Any) -> tuple[Any, Any, int, Any]:
     if pa.types.is_dictionary(column.type):
         codes = column.indices.to_numpy(zero_copy_only=False).astype(np.uint32)
         column = column.dictionary
-        if column.null_count:  # no row names them
-            column = column.fill_null("" if pa.types.is_string(kind) else b"")
     if pa.types.is_integer(kind):
         return column.cast(kind).to_numpy(zero_copy_only=False).view(np.uint8), None, 8, codes
     if pa.types.is_fixed_size_binary(kind):

@@ -26,7 +26,7 @@ from ._garner import Graph
 from .batches import loader
 from .errors import FileError, KindError, UsageError
 from .making import tiered
-from .pipeline import bytes_of, device_of
+from .pipeline import bytes_of, device_of, warn_once
 from .results import node_column
 
 _over_all = ("GraphNorm", "PairNorm", "MeanSubtractionNorm", "GraphSizeNorm", "InstanceNorm")  # they look at all rows of a call
@@ -49,6 +49,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     out: None: the result, shape (nodes, width), is a tensor in host memory; a name that ends in .npy, or in .parquet (columns 'node', by id or by name, and
     'embedding' or 'class'): the result is that file, whole or not at all, and its name is returned
     classes: the position of the largest score of each node: int64, shape (nodes,)
+    Edges count alike: weights of the graph are not given to the layers
     side: the neighbors are the sources of in-edges ('in'), or the targets of out-edges ('out'), as in training
     batch_size: nodes at once; None: as many as have about a million neighbors. device: None: that of the model's parameters
     memory_limit: most bytes of host memory for rows between layers, as "16GiB" (None: half of what is free); what exceeds it lies in files in `scratch`
@@ -67,11 +68,21 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     n = graph.info.num_nodes
     rows = tiered(features) if isinstance(features, (str, os.PathLike)) else features
     _checks.rows(rows, "features", n)
+    if len(rows) != n:
+        raise UsageError(f"features: {len(rows)} rows for a graph of {n} nodes; give one row per node")
+    if graph.info.weights != "none":
+        warn_once("garner.infer: the graph has edge weights, which are not given to the layers; build it with weights=False to say so")
     of_model = next((str(p.device) for m in modules for p in m.parameters()), None)
     device = device_of(of_model if device is None else device, [rows])
     size = max(256, min(65536, (1 << 20) // (graph.info.num_edges // max(n, 1) + 1))) if batch_size is None else _checks.number(batch_size, "batch_size")
     memory = _free_memory() // 2 if memory_limit is None else bytes_of(memory_limit, "memory_limit")
-    kept = None if checkpoint is None else _Checkpoint(os.fspath(checkpoint), graph, modules, (len(layers), size, side, classes))
+    if checkpoint is not None and side == "in":
+        graph.make_in_edges()  # which its digest counts
+    kept = None if checkpoint is None else _Checkpoint(os.fspath(checkpoint), graph, modules, len(layers),
+                                                       (size, side, classes, *_told(model), _seen(features)))
+    if target is not None:
+        _require_writable(target, graph)
+    narrow = any(p.dtype == torch.bfloat16 for m in modules for p in m.parameters())
 
     def batches(x: Any, first: int = 0) -> Iterator[Any]:
         yield from loader(graph, [-1], None if first == 0 else torch.arange(first, n), x=x, batch_size=size, device=device, side=side)
@@ -84,7 +95,10 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
             into: Any = None
             for batch in batches(rows, first) if first < n else ():
                 degrees.batch = batch
-                found = layer(batch.x, batch.edge_index, batch.batch_size)
+                x = batch.x.to(torch.bfloat16) if narrow and batch.x.dtype == torch.float32 else batch.x  # as it was before a file
+                found = layer(x, batch.edge_index, batch.batch_size)
+                if into is None:
+                    _require_one_hop(k, layer, x, batch, found)
                 found = found.argmax(-1) if last and classes else found
                 if into is None:
                     shape = (n, *found.shape[1:])
@@ -111,6 +125,20 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         return result
 
 
+def _require_one_hop(k: int, layer: Any, x: torch.Tensor, batch: Any, found: torch.Tensor) -> None:
+    """Edges that lead to neighbors must not change the rows of the nodes: a mini-batch has none of those of the whole graph."""
+    nodes = batch.batch_size
+    others = torch.arange(nodes, len(x), device=batch.edge_index.device)
+    if len(others) == 0 or found.numel() == 0:
+        return
+    more = torch.cat([torch.stack([others.roll(1), others]), torch.stack([others % nodes, others])], 1)
+    again = layer(x, torch.cat([batch.edge_index, more], 1), nodes)
+    bound = 2e-2 if found.element_size() == 2 else 1e-3
+    if float((again - found).abs().max()) > bound * float(found.abs().max()):
+        raise UsageError(f"model: layer {k} uses more than the edges that lead to its nodes, of which a mini-batch has all; give one convolution per layer "
+                         "that does not, as SAGEConv, GINConv, GATConv or GCNConv (as a module of the list), and nothing over all rows of a call")
+
+
 def _layers_of(model: Any) -> tuple[list[Any], list[torch.nn.Module]]:
     """A function (x, edge_index, nodes) -> rows of these nodes for each layer; and the modules in them."""
     if hasattr(model, "inference_per_layer"):
@@ -118,8 +146,9 @@ def _layers_of(model: Any) -> tuple[list[Any], list[torch.nn.Module]]:
             raise UsageError(f"model: jk='{model.jk_mode}' needs the rows of all layers at once; use jk=None or 'last', or give a list of layers")
         made: list[Any] = [lambda x, edge_index, nodes, k=k: model.inference_per_layer(k, x, edge_index, nodes) for k in range(model.num_layers)]
         modules = [model]
-    elif isinstance(model, (Sequence, torch.nn.ModuleList, torch.nn.Sequential)) and len(model) and all(callable(one) for one in model):
-        modules = [one for one in model if isinstance(one, torch.nn.Module)]
+    elif isinstance(model, (Sequence, torch.nn.ModuleList, torch.nn.Sequential)) and len(model) and all(
+            callable(one) and not inspect.isclass(one) for one in model):
+        modules = [one for one in (*model, *(inner for function in model for inner in _inside(function))) if isinstance(one, torch.nn.Module)]
         groups: list[list[Any]] = []  # each has one member that reads edges; those of rows alone follow it, the very first precede it
         for one in model:
             if not groups or (_reads_edges(one) and any(map(_reads_edges, groups[-1]))):
@@ -132,10 +161,18 @@ def _layers_of(model: Any) -> tuple[list[Any], list[torch.nn.Module]]:
         raise KindError(f"model is {_checks.told(model)}; give a model of PyG's BasicGNN, or a list of its layers")
     for part in (part for module in modules for part in module.modules()):
         name = type(part).__name__
-        if name in _over_all or (name == "LayerNorm" and getattr(part, "mode", "") == "graph"):
+        if getattr(part, "track_running_stats", True) is False or name in _over_all or (name == "LayerNorm" and getattr(part, "mode", "") == "graph"):
             raise UsageError(f"model: {name}{'(mode=graph)' if name == 'LayerNorm' else ''} looks at all rows of a call, which has some of the nodes here; "
                              "use a norm of each row, as torch.nn.LayerNorm, or BatchNorm")
     return made, modules
+
+
+def _inside(function: Any) -> list[Any]:
+    """What a function of Python refers to."""
+    if not inspect.isfunction(function):
+        return []
+    found = inspect.getclosurevars(function)
+    return [*found.nonlocals.values(), *found.globals.values()]
 
 
 def _reads_edges(one: Any) -> bool:
@@ -294,9 +331,49 @@ def _between(found: torch.Tensor, nodes: int, memory: int, scratch: Any, ends: c
         return _Tensor(shape, found.dtype, found.device)
     if 2 * size <= memory:
         return _Tensor(shape, found.dtype)
-    folder = tempfile.mkdtemp(prefix="garner-", dir=scratch)
+    try:
+        folder = tempfile.mkdtemp(prefix="garner-", dir=scratch)
+    except OSError as e:
+        raise FileError(f"{scratch}: cannot be used for scratch files: {e.strerror}") from None
     ends.callback(shutil.rmtree, folder, ignore_errors=True)
     return _File(os.path.join(folder, "rows.npy"), shape, found.dtype)
+
+
+def _require_writable(target: str, graph: Graph) -> None:
+    """Now, and not after the last layer."""
+    part = f"{target}.part-{os.getpid()}"
+    try:
+        with open(part, "wb"):
+            pass
+        os.unlink(part)
+    except OSError as e:
+        raise FileError(f"{target}: cannot be written: {e.strerror}") from None
+    if target.endswith(".parquet"):
+        _checks.installed("garner.infer(out='....parquet')", "pyarrow")
+        node_column(graph)
+
+
+def _told(model: Any) -> list[Any]:
+    """What a model is made of; of functions their code, since their addresses differ from run to run."""
+    return [(one.__qualname__, one.__code__.co_code.hex(), repr(one.__code__.co_names)) if inspect.isfunction(one) else repr(one)
+            for one in (model if isinstance(model, (list, tuple)) else [model])]
+
+
+def _seen(features: Any) -> Any:
+    """What tells features apart: of a file its name, size and time; of an array all of it; of a table of garner.tiered its shape and some rows."""
+    if isinstance(features, (str, os.PathLike)):
+        about = os.stat(features)
+        return os.path.abspath(os.fspath(features)), about.st_size, about.st_mtime_ns
+    shape = tuple(features.shape)
+    if hasattr(features, "row_bytes"):
+        rows = features[np.linspace(0, shape[0] - 1, min(shape[0], 1000)).astype(np.int64)]
+    else:
+        rows = features
+    rows = torch.as_tensor(rows).detach().cpu().contiguous()
+    digest = hashlib.sha256()
+    for part in torch.split(rows.reshape(len(rows), -1), 1 << 16):
+        digest.update(part.contiguous().view(torch.uint8).numpy().tobytes())
+    return shape, str(rows.dtype), digest.hexdigest()
 
 
 def _unlink(file: str) -> None:
@@ -311,9 +388,9 @@ def _free_memory() -> int:
 class _Checkpoint:
     """The rows of each layer in a folder, and how many of them are there. Those behind are computed again."""
 
-    def __init__(self, folder: str, graph: Graph, modules: list[torch.nn.Module], options: tuple[Any, ...]) -> None:
-        self.folder, self.noted = folder, time.monotonic()
-        digest = hashlib.sha256(repr((graph.digest(), *options)).encode())
+    def __init__(self, folder: str, graph: Graph, modules: list[torch.nn.Module], layers: int, options: tuple[Any, ...]) -> None:
+        self.folder, self.layers, self.noted = folder, layers, time.monotonic()
+        digest = hashlib.sha256(repr((graph.digest(), layers, *options)).encode())
         for module in modules:
             for name, value in sorted(module.state_dict().items()):
                 digest.update(name.encode())
@@ -325,11 +402,16 @@ class _Checkpoint:
         except OSError as e:
             raise FileError(f"{folder}: cannot be made: {e.strerror}") from None
         self.position = 0, 0
-        if os.path.exists(self.file()):
-            with open(self.file(), encoding="utf-8") as noted:
+        if not os.path.exists(self.file()):
+            if os.listdir(folder):
+                raise UsageError(f"{folder}: is not empty and holds no rows of garner.infer; give an empty folder, or a new one")
+            self._write()
+        else:
+            told = {}
+            with open(self.file(), encoding="utf-8") as noted, contextlib.suppress(ValueError):
                 told = json.load(noted)
-            if told["key"] != self.key:
-                raise UsageError(f"{folder}: holds the rows of another model, graph or options; give an empty folder, or empty this one")
+            if told.get("key") != self.key:
+                raise UsageError(f"{folder}: holds the rows of another model, graph, features or options; give an empty folder, or empty this one")
             self.position = told["layer"], told["rows"]
 
     def file(self, layer: int | None = None) -> str:
@@ -349,14 +431,16 @@ class _Checkpoint:
             return
         into.flush()
         self.position = (layer + 1, 0) if whole else (layer, rows)
+        self._write()
+
+    def _write(self) -> None:
         with open(self.file() + ".new", "w", encoding="utf-8") as to:
             json.dump({"key": self.key, "layer": self.position[0], "rows": self.position[1]}, to)
         os.replace(self.file() + ".new", self.file())
         self.noted = time.monotonic()
 
     def clear(self) -> None:
-        for name in os.listdir(self.folder):
-            if name.startswith(("layer", "position.json")):
-                _unlink(os.path.join(self.folder, name))
+        for file in [self.file(), *(self.file(layer) for layer in range(self.layers))]:
+            _unlink(file)
         with contextlib.suppress(OSError):
             os.rmdir(self.folder)

@@ -9,8 +9,8 @@ import numpy as np
 
 from . import _checks
 from ._garner import BfsResult, ComponentsResult, Graph, PagerankResult, SsspResult
-from .edges import read_names
-from .errors import UsageError
+from .edges import has_names, read_names
+from .errors import KindError, UsageError
 
 # Arrays of a result with an entry per node, and whether the entries are nodes themselves (-1: none).
 _columns: dict[type, dict[str, bool]] = {BfsResult: {"depth": False, "parent": True}, SsspResult: {"distance": False}, ComponentsResult: {"label": True},
@@ -24,6 +24,8 @@ def node_column(graph: Graph, names: Any = None) -> Any:
     if isinstance(names, (str, os.PathLike)):
         names = read_names(names)
     names = graph.names if names is None else names
+    if names is None and has_names(graph.name):
+        names = read_names(graph.name)
     if names is None:
         return pa.array(ids)
     if len(names) != len(ids) or (len(ids) and int(ids[-1]) != len(ids) - 1):
@@ -36,17 +38,21 @@ def table(graph: Graph, *results: Any, names: Any = None, **columns: Any) -> Any
 
     results: of garner.bfs, sssp, components and pagerank over this graph: columns depth, parent, distance, label, rank; parent is null without one
     columns: further columns by name: shape (nodes,) or (nodes, width), entry k of the node graph.ids()[k]; of NumPy, torch, or lists
-    names: of the nodes, as garner.read_names gives them, or their file; None: graph.names, or without those the ids
+    names: of the nodes, as garner.read_names gives them, or their file; None: graph.names, or those that garner.convert wrote with the graph's file, or the
+    ids
     Column 'node' comes first. Errors: UsageError for a column of another length, a name twice, names of another graph.
     """
     _checks.installed("garner.table", "pyarrow")
     pa: Any = importlib.import_module("pyarrow")
+    if not isinstance(graph, Graph):
+        raise KindError(f"graph is {_checks.told(graph)}; give a garner.Graph")
     ids = graph.ids()
     at = node_column(graph, names)
+    by_id = at.equals(pa.array(ids))
 
     def nodes(values: Any) -> Any:
         found = pa.array(values, mask=np.asarray(values) < 0)
-        return found if names is None and graph.names is None else at.take(found)
+        return found if by_id else at.take(found)
 
     made: dict[str, Any] = {"node": at}
     given = []

@@ -123,6 +123,23 @@ class Edges(unittest.TestCase):
         with self.assertRaises(garner.InputError):
             garner.convert(self.folder, self.folder / "none.json")
 
+    def test_text_as_it_comes(self):
+        def of(text, **options):
+            (self.folder / "t.csv").write_bytes(text)
+            return garner.read_edges(self.folder / "t.csv", **options)
+        for text in (b"\n0,1\n1,2\n", b"0,1\r1,2\r", b"0,1\r\n1,2", b"\xef\xbb\xbf0,1\n1,2\n", b"a,b\r\n0,1\r\n1,2\r\n"):
+            self.assertEqual(of(text).info.num_edges, 2, text)
+        self.assertEqual(list(of(b"a,b\n007,7\nann,7\n", renumber=True).names), ["007", "7", "ann"])
+        self.assertEqual(of(b"a,b,w\n0,1,1\n1,2,2\n", weight="w").info.weights, "u32")
+        many = b"a,b,w\n" + b"".join(b"%d,%d,1\n" % (k, k + 1) for k in range(600_000)) + b"0,5,0.5\n"  # beyond the first block
+        self.assertEqual(of(many, weight="w").info.weights, "f32")
+        (self.folder / "parts").mkdir()
+        for name, text in (("0", b"a,b"), ("1", b"a,b\n0,1\n"), ("2", b"a,b\n1,2\n")):
+            (self.folder / "parts" / f"{name}.csv").write_bytes(text)
+        self.assertEqual(garner.read_edges(self.folder / "parts", src="a", dst="b").info.num_edges, 2)
+        two = pa.Table.from_arrays([pa.array([0, 1]), pa.array([1, 2])], names=["id", "id"])
+        self.assertEqual(garner.read_edges(two).info.num_edges, 2)
+
     def test_names_are_numbered_as_they_first_appear(self):
         text = ([f"user {u * 7919}" for u in self.source], [f"item-{v}" if v % 2 else f"user {v * 7919}" for v in self.target])
         kinds = {
@@ -147,9 +164,14 @@ class Edges(unittest.TestCase):
                 garner.convert(table, self.folder / "g.gnr", **options)
                 self.assertEqual(list(garner.read_names(self.folder / "g.gnr")), names)
                 self.assertEqual(pq.read_table(self.folder / "g.names.parquet").column_names, ["name"])
+                garner.build(*ends).save(self.folder / "g.gnr")  # another graph
+                with self.assertRaisesRegex(garner.FileError, "names of another graph"):
+                    garner.read_names(self.folder / "g.gnr")
         self.assertEqual(graph.names.dtype, np.uint64)
-        garner.convert(pa.table({"a": text[0], "b": text[1]}), self.folder / "h.gnr", names=self.folder / "h.npy")
-        self.assertEqual(list(garner.read_names(self.folder / "h.npy")), numbered(*text)[1])
+        garner.convert(table, self.folder / "h.gnr", names=self.folder / "n.npy", renumber=True)
+        self.assertEqual(list(garner.read_names(self.folder / "n.npy")), names)
+        garner.convert(pa.table({"a": text[0], "b": text[1]}), self.folder / "h.gnr", names=self.folder / "h.parquet")
+        self.assertEqual(list(garner.read_names(self.folder / "h.parquet")), numbered(*text)[1])
         rank = garner.pagerank(garner.open(self.folder / "h.gnr")).rank
         self.assertEqual(len(rank), len(numbered(*text)[1]))  # results come in the order of the names
 
@@ -195,7 +217,22 @@ class Edges(unittest.TestCase):
         refused(garner.FileError, ["does not exist"], self.folder / "nothing.parquet")
         refused(garner.FileError, ["has no file that ends in"], self.folder)
         refused(garner.UsageError, ["ends in .parquet or .npy"], good, names="x.txt", **names)
+        refused(garner.UsageError, ["renumber=True"], good, names=self.folder / "bad.npy", **names)
+        refused(garner.UsageError, ["names that are numbers"], pa.table({"a": ["x"], "b": ["y"]}), names=self.folder / "bad.npy")
+        (self.folder / "in the way").mkdir()
+        refused(garner.UsageError, ["ends in .parquet"], pa.table({"a": ["x"], "b": ["y"]}), names=self.folder / "in the way")
+        numbers = [pa.table({"a": pa.array([one], kind), "b": pa.array([7], kind)}) for one, kind in ((-1, pa.int64()), (2**64 - 1, pa.uint64()))]
+        for k, one in enumerate(numbers):
+            pq.write_table(one, self.folder / f"n{k}.parquet")
+        refused(garner.InputError, ["ids are uint64, and int64 in earlier parts"], str(self.folder / "n?.parquet"), renumber=True)
+        holed = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["a", None, "c"]))
+        refused(garner.InputError, ["row 1: 'a' is null"], pa.table({"a": holed, "b": ["x"] * 3}))
+        self.assertEqual(list(garner.read_edges(pa.table({"a": holed.take(pa.array([0, 2])), "b": ["x", "y"]})).names), ["a", "x", "c", "y"])
         refused(garner.KindError, ["edges is 5"], 5)
+        with self.assertRaisesRegex(garner.FileError, "is not a folder"):
+            garner.read_edges(good, scratch=self.folder / "none", **names)
+        with self.assertRaisesRegex(garner.KindError, "read_names: file="):
+            garner.read_names(garner.build([0], [1]))
         with self.assertRaisesRegex(garner.UsageError, "ends in .gnr"):
             garner.convert(good, self.folder / "bad.el", **names)
         nulls = self.table().set_column(1, "user", pa.array([None if k == 4321 else int(u) for k, u in enumerate(self.source)]))

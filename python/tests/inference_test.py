@@ -79,6 +79,8 @@ class Inference(unittest.TestCase):
         np.testing.assert_array_equal(np.load(self.folder / "z.npy"), want)
         half = garner.infer(model.bfloat16(), self.graph, self.x.bfloat16(), out=self.folder / "h.npy")
         self.assertEqual(np.load(half).dtype, np.float32)
+        again = garner.infer(model, self.graph, self.x.bfloat16(), memory_limit=0, scratch=self.folder, out=self.folder / "h.npy")
+        self.assertTrue(np.isfinite(np.load(again)).all())
         model = model.float()
         try:
             import pyarrow.parquet as pq
@@ -97,6 +99,7 @@ class Inference(unittest.TestCase):
         model = pyg.GraphSAGE(12, 16, 3, 5).eval()
         want = garner.infer(model, self.graph, self.x, batch_size=100)
         work = self.folder / "work"
+        self.graph = garner.build(self.edge_index, num_nodes=self.n, keep_duplicates=True, keep_loops=True)  # without in-edges so far
 
         class Stop(Exception):
             pass
@@ -115,14 +118,24 @@ class Inference(unittest.TestCase):
                 garner.infer(model, self.graph, self.x, batch_size=100, checkpoint=work, on_progress=stop)
             self.assertLessEqual(len(seen), 11)  # not from the beginning
         other = pyg.GraphSAGE(12, 16, 3, 5).eval()
-        with self.assertRaisesRegex(garner.UsageError, "another model"):
-            garner.infer(other, self.graph, self.x, batch_size=100, checkpoint=work)
+        for changed in ((other, self.x, {}), (model, self.x + 1, {}), (model, self.x, {"classes": True})):
+            with self.assertRaisesRegex(garner.UsageError, "another model"):
+                garner.infer(changed[0], self.graph, changed[1], batch_size=100, checkpoint=work, **changed[2])
         out = garner.infer(model, self.graph, self.x, batch_size=100, checkpoint=work, out=self.folder / "z.npy")
         np.testing.assert_array_equal(np.load(out), want)
         self.assertEqual(os.listdir(self.folder), ["z.npy"])
         self.assertTrue(torch.equal(garner.infer(model, self.graph, self.x, batch_size=100, checkpoint=work), want))
 
     def test_what_cannot_be_is_refused(self):
+        class TwoLayers(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = pyg.SAGEConv(12, 8), pyg.SAGEConv(8, 4)
+
+            def forward(self, x, edge_index):
+                return self.second(self.first(x, edge_index), edge_index)
+
+        (self.folder / "mine.txt").write_text("mine")
         model = pyg.GraphSAGE(12, 16, 2, 5)
         for kind, words, given in (
                 (garner.UsageError, "jk='cat'", dict(model=pyg.GraphSAGE(12, 16, 2, 5, jk="cat"))), (garner.KindError, "model is", dict(model=5)),
@@ -131,6 +144,12 @@ class Inference(unittest.TestCase):
                 (garner.UsageError, "LayerNorm\\(mode=graph\\)", dict(model=pyg.GraphSAGE(12, 16, 2, 5, norm="LayerNorm"))),
                 (garner.UsageError, "side='both'", dict(side="both")), (garner.UsageError, "ends in .npy or .parquet", dict(out="z.csv")),
                 (garner.UsageError, "batch_size=0", dict(batch_size=0)), (garner.KindError, "graph is", dict(graph=5)),
+                *((garner.UsageError, "layer 0 uses more than the edges", dict(model=[one], batch_size=100)) for one in (
+                    pyg.SGConv(12, 4, K=2), pyg.LGConv(), TwoLayers(), pyg.DirGNNConv(pyg.SAGEConv(12, 4)))),
+                (garner.UsageError, "layer 0 uses more", dict(model=[pyg.SAGEConv(12, 4), lambda x: x - x.mean(0)], batch_size=100)),
+                (garner.UsageError, "BatchNorm1d looks at all rows", dict(model=[pyg.SAGEConv(12, 4), torch.nn.BatchNorm1d(4, track_running_stats=False)])),
+                (garner.KindError, "model is", dict(model=[pyg.SAGEConv])), (garner.UsageError, "1400 rows for a graph of 700", dict(features=torch.cat([self.x, self.x]))),
+                (garner.UsageError, "is not empty", dict(checkpoint=self.folder)), (garner.FileError, "scratch files", dict(memory_limit=0, scratch="/nowhere")),
                 (garner.UsageError, "returned", dict(model=[lambda x, edge_index: x[:1]])), (garner.FileError, "cannot be", dict(out="/nowhere/z.npy"))):
             with self.assertRaisesRegex(kind, words):
                 garner.infer(**{"model": model, "graph": self.graph, "features": self.x, **given})

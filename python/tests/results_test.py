@@ -36,8 +36,8 @@ class Results(unittest.TestCase):
             file = pathlib.Path(folder) / "g.gnr"
             garner.convert(pa.table({"src": ["ann", "bob"], "dst": ["bob", "eve"]}), file)
             opened = garner.open(file)
-            self.assertEqual(garner.table(opened).column("node").to_pylist(), [0, 1, 2])
-            for names in (file, garner.read_names(file)):
+            self.assertEqual(garner.table(opened).column("node").to_pylist(), ["ann", "bob", "eve"])  # of the file's names
+            for names in (None, file, garner.read_names(file)):
                 self.assertTrue(garner.table(opened, garner.bfs(g, 1), names=names).equals(found))
             pq.write_table(found, file.with_suffix(".parquet"))
             self.assertTrue(pq.read_table(file.with_suffix(".parquet")).equals(found))

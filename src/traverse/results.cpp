@@ -196,6 +196,10 @@ result_format parse_result_format(std::string_view text) { return names.parse(te
 
 result_format result_format_of(std::filesystem::path const& path) {
   std::string const name = strip_compression(path).name;
+  for (char const* const ending : {".parquet", ".arrow", ".feather", ".csv", ".json", ".npz"})
+    if (name.ends_with(ending))
+      fail(errc::usage, "{}: results are written as .tsv, .npy or text of another ending; garner.table in Python makes other tables",
+           path.string());
   return name.ends_with(".tsv") ? result_format::tsv : name.ends_with(".npy") ? result_format::npy : result_format::text;
 }
 

@@ -88,6 +88,7 @@ TEST_F(results, formats_are_told_by_ending_or_name) {
   EXPECT_EQ(result_format_of("a.txt"), result_format::text);
   EXPECT_EQ(result_format_of("a"), result_format::text);
   EXPECT_EQ(result_format_of("a.tsv"), result_format::tsv);
+  EXPECT_THROW(result_format_of("a.parquet"), error);  // not text under that name
   EXPECT_EQ(result_format_of("a.tsv.gz"), result_format::tsv);
   EXPECT_EQ(result_format_of("b/a.npy"), result_format::npy);
   for (result_format f : {result_format::text, result_format::tsv, result_format::npy, result_format::ldbc})
