@@ -6,12 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "command/common.hpp"
-#include "core/device.hpp"
-#include "core/gpus_seen.hpp"
-#include "core/thread_pool.hpp"
-#include "drives.hpp"
+#include "garner/build.hpp"
+#include "garner/link.hpp"
 #include "garner/memory.hpp"
-#include "memory/link.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -40,16 +37,17 @@ json gather(info_settings const& s) {
   ::rlimit lock{};
   ::getrlimit(RLIMIT_MEMLOCK, &lock);
   host_memory const memory = host_memory_now();
+  build_info const build = describe_build();
   json all;
   all["version"] = GARNER_VERSION;
-  all["build"] = {{"cuda", device::built()},
-                  {"cuda_toolkit", device::built() ? json(this_build().toolkit) : json()},
+  all["build"] = {{"cuda", build.cuda},
+                  {"cuda_toolkit", build.cuda ? json(build.toolkit) : json()},
                   {"compiler", compiler()},
                   {"reads", {"gnr", "el", "wel", "csv", "snap", "mtx", "gr", "metis", "sg", "wsg", "bel", "ldbc", "npy", "npz"}},
                   {"writes", {"gnr", "el", "wel", "mtx", "metis", "sg", "wsg", "bel"}},
-                  {"devices", device::built() ? json{"cpu", "simulated", "cuda"} : json{"cpu", "simulated"}},
+                  {"devices", build.cuda ? json{"cpu", "simulated", "cuda"} : json{"cpu", "simulated"}},
                   {"algorithms", {"bfs", "sssp", "components", "pagerank"}}};
-  all["host"] = {{"threads", shared_pool().threads()},
+  all["host"] = {{"threads", host_threads()},
                  {"memory_total_bytes", memory.total},
                  {"memory_available_bytes", memory.available},
                  {"memory_installed_bytes", bytes_or_null(memory.installed)},
@@ -59,23 +57,21 @@ json gather(info_settings const& s) {
                  {"locked_limit_bytes", lock.rlim_cur == RLIM_INFINITY ? json() : json(lock.rlim_cur)},
                  {"copy_gbs", host_copy_gbs()}};
   all["devices"] = json::array();
-  if (device::count() == 0) all["no_device"] = device::why_none();
-  for (int d = 0; d < device::count(); ++d) {
-    device::properties const p = device::describe(d);
-    device::memory_now const now = device::memory(d);
-    link_calibration const& l = link_of(d, s.again, std::uint64_t{s.quick ? 1u : 16u} << 30);
+  if (build.devices.empty()) all["no_device"] = build.no_device;
+  for (device_info const& d : build.devices) {
+    link_calibration const& l = link_of(d.index, s.again, std::uint64_t{s.quick ? 1u : 16u} << 30);
     json rows = json::array();
     for (row_rate const& r : l.random_rows) rows.push_back({{"row_bytes", r.row_bytes}, {"table_bytes", r.table_bytes}, {"gbs", r.gbs}});
-    all["devices"].push_back({{"index", d},
-                              {"name", p.name},
-                              {"pci", p.pci},
-                              {"compute_capability", fmt::format("{}.{}", p.compute_major, p.compute_minor)},
-                              {"multiprocessors", p.multiprocessors},
-                              {"memory_bytes", p.memory_bytes},
-                              {"memory_free_bytes", now.free_bytes},
-                              {"l2_bytes", p.l2_bytes},
-                              {"driver", p.driver_version},
-                              {"runtime", p.runtime_version},
+    all["devices"].push_back({{"index", d.index},
+                              {"name", d.name},
+                              {"pci", d.pci},
+                              {"compute_capability", fmt::format("{}.{}", d.compute_major, d.compute_minor)},
+                              {"multiprocessors", d.multiprocessors},
+                              {"memory_bytes", d.memory_bytes},
+                              {"memory_free_bytes", d.free_bytes},
+                              {"l2_bytes", d.l2_bytes},
+                              {"driver", d.driver_version},
+                              {"runtime", d.runtime_version},
                               {"link",
                                {{"to_device_gbs", l.to_device_gbs},
                                 {"to_host_gbs", l.to_host_gbs},
@@ -90,22 +86,22 @@ json gather(info_settings const& s) {
   if (!s.drives.empty()) {
     all["drives"] = json::array();
     for (std::string const& path : s.drives) {
-      drive_times const t = measure_drive(path, s.quick);
+      drive_rates const t = measure_drive(path, s.quick);
       json reads = json::array();
-      for (read_rate const& r : t.reads)
+      for (drive_read const& r : t.reads)
         reads.push_back({{"request_bytes", r.bytes},
-                         {"in_flight", r.depth},
+                         {"in_flight", r.in_flight},
                          {"threads", r.threads},
-                         {"requests_per_second", r.requests_a_second()},
-                         {"gbs", r.bytes_a_second() / 1e9},
-                         {"median_us", r.latency.quantile(0.5) / 1e3},
-                         {"p99_us", r.latency.quantile(0.99) / 1e3}});
+                         {"requests_per_second", r.requests_per_second},
+                         {"gbs", r.bytes_per_second / 1e9},
+                         {"median_us", r.median_us},
+                         {"p99_us", r.p99_us}});
       all["drives"].push_back({{"path", path},
                                {"bytes", t.bytes},
                                {"how", t.how},
                                {"latency_us", t.latency_us},
-                               {"requests_per_second", t.requests_a_second},
-                               {"gbs", t.bytes_a_second / 1e9},
+                               {"requests_per_second", t.requests_per_second},
+                               {"gbs", t.bytes_per_second / 1e9},
                                {"gap_bytes", t.gap_bytes},
                                {"reads", reads}});
     }

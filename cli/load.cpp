@@ -10,8 +10,8 @@
 #include "command/dry_training.hpp"
 #include "command/made_rows.hpp"
 #include "garner/files.hpp"
+#include "garner/link.hpp"
 #include "load_options.hpp"
-#include "memory/link.hpp"
 #include "plan_load.hpp"
 #include "verbs.hpp"
 

@@ -8,12 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "far/traffic.hpp"
 #include "garner/build.hpp"
 #include "garner/device.hpp"
 #include "garner/error.hpp"
 #include "garner/handle.hpp"
-#include "memory/link.hpp"
+#include "garner/link.hpp"
 
 namespace garner::cli {
 

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "common.hpp"
-#include "core/device.hpp"
+#include "garner/build.hpp"
 #include "schema.hpp"
 
 namespace garner::cli {
@@ -188,7 +188,7 @@ void program::run(int argc, char** argv, std::function<void()> const& before) co
     return run(argc, words, before);
   }
   CLI::App app{name + ": " + this_program().about, name};
-  app.set_version_flag("--version", this_program().version() + (device::built() ? " (with GPU support)" : " (without GPU support)"));
+  app.set_version_flag("--version", this_program().version() + (has_gpu_support() ? " (with GPU support)" : " (without GPU support)"));
   app.require_subcommand(1);
   app.formatter(std::make_shared<help_formatter>());
   bool const all = asks_for_all(argc, argv);

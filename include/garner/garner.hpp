@@ -13,6 +13,7 @@
 #include "garner/graph.hpp"       // graph_info, build_options, build_report, generate_options, weight_kind
 #include "garner/handle.hpp"      // graph_handle; open_graph, build_graph, generate_graph, reorder_graph, save_graph, convert_graph
 #include "garner/hetero.hpp"      // hetero_graph: several node and edge types; convert_hetero: from public datasets
+#include "garner/link.hpp"        // link_of, measure_drive: measured rates of links, host memory and drives
 #include "garner/load.hpp"        // loader, mini_batch: sampled and gathered ahead of use
 #include "garner/memory.hpp"      // host_memory, memory_use: what the host has, what Garner may take and takes
 #include "garner/progress.hpp"    // set_progress_listener; phases and counters

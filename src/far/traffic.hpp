@@ -18,7 +18,7 @@
 
 #include "core/executor.hpp"
 #include "core/mark.hpp"
-#include "garner/traffic.hpp"
+#include "garner/link.hpp"
 
 namespace garner {
 
@@ -150,20 +150,5 @@ GARNER_HD inline run_traffic traffic_of_run(std::uint64_t begin, std::uint64_t e
   detail::add_stretch(t, first, last);
   return t;
 }
-
-// Rate of requests over a link, in order and with enough of them in flight: a request costs a fixed time and a time per byte. Measured on a
-// PCIe 5 link (GB/s = 1e9 bytes per second): whole lines 51 GB/s, 0.40 G/s; 64 B on average 0.50 G/s; 32 B 0.54 - 0.75 G/s. Two figures
-// suffice: a request takes as long as its bytes and 192 more would, in lines 2.5 ns, of 64 B 2.0 ns, of 32 B 1.76 ns (0.57 G/s). On PCIe 3
-// (lines 12.3 GB/s) the same shape gives single sectors 4.4 GB/s, where the dissertation measured 4.7. It excludes scattered reads beyond
-// the reach of address translation, and the device's own work on the data.
-struct link_rates {
-  double line_ns = 0, sector_ns = 0;  // of a request of 128 B, of 32 B
-  std::optional<double> paged_gbs;    // of pages that a driver moves
-  static link_rates of(double gbs);   // a link that carries whole lines at `gbs`; for pages the rate is unknown
-};
-struct link_calibration;
-link_rates rates_of(link_calibration const& link);
-// The time the link needs for the requests; 0 without requests, or for pages whose rate is not known.
-double predicted_ms(traffic const& asked, link_rates const& rates);
 
 }  // namespace garner

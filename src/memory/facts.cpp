@@ -6,6 +6,8 @@
 
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "core/gpus_seen.hpp"
+#include "core/thread_pool.hpp"
 #include "garner/build.hpp"
 
 namespace garner {
@@ -52,14 +54,20 @@ build_info describe_build() {
     build_info all;
     all.version = GARNER_VERSION;
     all.cuda = device::built();
+    all.toolkit = this_build().toolkit;
     if (device::count() == 0) all.no_device = device::why_none();
     for (int d = 0; d < device::count(); ++d) {
       device::properties const p = device::describe(d);
       all.devices.push_back({d, p.name, p.multiprocessors, p.compute_major, p.compute_minor, p.memory_bytes, device::memory(d).free_bytes,
-                             p.driver_version, p.runtime_version});
+                             p.l2_bytes, p.driver_version, p.runtime_version, p.pci});
     }
     return all;
   });
 }
+
+unsigned host_threads() {
+  return as_error([] { return shared_pool().threads(); });
+}
+bool has_gpu_support() noexcept { return device::built(); }
 
 }  // namespace garner

@@ -288,12 +288,14 @@ void self_test(int device) try {
   rethrow_as_error();
 }
 
-std::optional<link_calibration> known_link(int device) {
+std::optional<link_calibration> known_link(int device) try {
   std::lock_guard const hold(known_mutex);
   return look_up(device);
+} catch (...) {
+  rethrow_as_error();
 }
 
-link_calibration const& link_of(int device, bool again, std::uint64_t largest_table) {
+link_calibration const& link_of(int device, bool again, std::uint64_t largest_table) try {
   device::require(device);
   std::lock_guard const hold(known_mutex);
   if (!again)
@@ -305,6 +307,8 @@ link_calibration const& link_of(int device, bool again, std::uint64_t largest_ta
     if (e.code() != errc::io) throw;
   }
   return known()[device] = fresh;
+} catch (...) {
+  rethrow_as_error();
 }
 
 double read_gbs(executor& x, read_pattern how, std::uint64_t bytes) {
@@ -320,7 +324,7 @@ double read_gbs(executor& x, read_pattern how, std::uint64_t bytes) {
   return b.rate<32>(p, b.table.bytes(), [&] { device::evict_managed(x.device(), b.table.data(), b.table.bytes()); });
 }
 
-double host_copy_gbs() {
+double host_copy_gbs() try {
   executor here(execution_device{device_kind::cpu, 0});
   std::uint64_t const bytes = std::clamp(host_memory_now().free() / 8 / mib, std::uint64_t{1}, std::uint64_t{256}) * mib;
   buffer<std::uint32_t> const from(tier::host, bytes / 4, -1, "measuring copies"), to(tier::host, bytes / 4, -1, "measuring copies");
@@ -335,6 +339,8 @@ double host_copy_gbs() {
   }
   if (std::memcmp(to.data(), from.data(), bytes) != 0) fail(errc::internal, "measuring copies: the copy differs from what was copied");
   return best;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace garner

@@ -10,7 +10,11 @@
 
 namespace garner {
 
-std::filesystem::path link_cache_file(std::string const& pci, std::string const& device) {
+namespace {
+constexpr int cache_version = 2;
+}
+
+std::filesystem::path link_cache_file(std::string const& pci, std::string const& device) try {
   char const* const cache = std::getenv("XDG_CACHE_HOME");
   char const* const home = std::getenv("HOME");
   bool const own = cache && *cache == '/';  // the XDG Base Directory specification ignores relative paths
@@ -20,12 +24,14 @@ std::filesystem::path link_cache_file(std::string const& pci, std::string const&
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
   return folder / "garner" / name;
+} catch (...) {
+  rethrow_as_error();
 }
 
 void save_link(link_calibration const& link, std::filesystem::path const& file) {
   nlohmann::json rows = nlohmann::json::array();
   for (row_rate const& r : link.random_rows) rows.push_back({{"row_bytes", r.row_bytes}, {"table_bytes", r.table_bytes}, {"gbs", r.gbs}});
-  nlohmann::json const all{{"version", link_calibration::version},
+  nlohmann::json const all{{"version", cache_version},
                            {"device", link.device},
                            {"pci", link.pci},
                            {"driver", link.driver},
@@ -50,7 +56,7 @@ std::optional<link_calibration> load_link(std::filesystem::path const& file) {
   nlohmann::json const all = nlohmann::json::parse(in, nullptr, false);
   if (all.is_discarded() || !all.is_object()) return std::nullopt;
   try {
-    if (all.at("version").get<int>() != link_calibration::version) return std::nullopt;
+    if (all.at("version").get<int>() != cache_version) return std::nullopt;
     link_calibration link;
     all.at("device").get_to(link.device);
     all.at("pci").get_to(link.pci);

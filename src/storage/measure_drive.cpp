@@ -1,6 +1,4 @@
 // Drives measured: random reads of several sizes, with more and more of them under way.
-#include "drives.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,10 +9,13 @@
 #include <filesystem>
 #include <optional>
 
-#include "command/common.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
-#include "garner/progress.hpp"
+#include "garner/link.hpp"
+#include "memory/budget.hpp"
+#include "storage/measure.hpp"
 
 namespace garner {
 
@@ -27,17 +28,16 @@ class file_to_read {
     std::error_code problem;
     auto const space = std::filesystem::space(folder, problem);
     std::uint64_t const bytes = std::min<std::uint64_t>(most, problem ? 0 : space.available / 4) / part_bytes * part_bytes;
-    if (!bytes)
-      cli::fail(errc::io, "{}: has no room for a file of {} to read; name a file that is there", folder, cli::format_bytes(4 * part_bytes));
+    if (!bytes) fail(errc::io, "{}: has no room for a file of {} to read; name a file that is there", folder, format_bytes(4 * part_bytes));
     fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd_ < 0) cli::fail(errc::io, "{}: a file to read cannot be made: {}; name a file that is there", folder, std::strerror(errno));
+    if (fd_ < 0) fail(errc::io, "{}: a file to read cannot be made: {}; name a file that is there", folder, std::strerror(errno));
     std::vector<std::uint64_t> words(part_bytes / 8);
     progress told("writing a file to read", bytes);
     try {
       for (std::uint64_t at = 0; at < bytes; at += part_bytes) {
         for (std::size_t k = 0; k < words.size(); ++k) words[k] = mix(at / 8 + k + 1);
         if (::pwrite(fd_, words.data(), part_bytes, static_cast<::off_t>(at)) != static_cast<::ssize_t>(part_bytes))
-          cli::fail(errc::io, "{}: a file to read cannot be written: {}; name a file that is there", folder, std::strerror(errno));
+          fail(errc::io, "{}: a file to read cannot be written: {}; name a file that is there", folder, std::strerror(errno));
         told.advance(part_bytes);
       }
       ::fdatasync(fd_);
@@ -59,11 +59,11 @@ class file_to_read {
 
 }  // namespace
 
-drive_times measure_drive(std::string const& path, bool quick) {
+drive_rates measure_drive(std::string const& path, bool quick) try {
   std::optional<file_to_read> made;
   if (std::filesystem::is_directory(path)) made.emplace(path, (quick ? 64u : 1024u) * (std::uint64_t{1} << 20));
   double const seconds = quick ? 0.05 : 0.5;
-  drive_times t;
+  drive_rates t;
   constexpr std::uint64_t page = 4096;
   constexpr unsigned deepest = 128;
   reader_options options;
@@ -75,26 +75,28 @@ drive_times measure_drive(std::string const& path, bool quick) {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t const bytes : {std::uint64_t{512}, page, 4 * page, 16 * page, 64 * page, 256 * page})
     if (bytes <= files.size()) sizes.push_back(bytes);
-  if (sizes.empty()) cli::fail(errc::input, "{}: {} bytes are too few to measure; name a larger file, or a folder", path, files.size());
+  if (sizes.empty()) fail(errc::input, "{}: {} bytes are too few to measure; name a larger file, or a folder", path, files.size());
   progress told("measuring reads", sizes.size() * 4 + 1);
   auto const measure = [&](std::uint64_t bytes, unsigned depth, unsigned threads) {
     read_rate const r = measure_reads(files, bytes, depth, threads, seconds, t.reads.size() + 1);
-    if (bytes == std::min(page, sizes.back())) t.requests_a_second = std::max(t.requests_a_second, r.requests_a_second());
-    t.bytes_a_second = std::max(t.bytes_a_second, r.bytes_a_second());
-    t.reads.push_back(r);
+    t.reads.push_back(
+        {bytes, depth, threads, r.requests_a_second(), r.bytes_a_second(), r.latency.quantile(0.5) / 1e3, r.latency.quantile(0.99) / 1e3});
+    if (bytes == std::min(page, sizes.back())) {
+      t.requests_per_second = std::max(t.requests_per_second, r.requests_a_second());
+      if (depth == 1) t.latency_us = t.reads.back().median_us;
+    }
+    t.bytes_per_second = std::max(t.bytes_per_second, r.bytes_a_second());
     told.advance(1);
-    return r;
   };
   for (std::uint64_t const bytes : sizes)
-    for (unsigned const depth : {1u, 8u, 32u, deepest}) {
-      read_rate const r = measure(bytes, depth, 1);
-      if (depth == 1 && bytes == std::min(page, sizes.back())) t.latency_us = r.latency.quantile(0.5) / 1e3;
-    }
+    for (unsigned const depth : {1u, 8u, 32u, deepest}) measure(bytes, depth, 1);
   if (unsigned const all = std::min(shared_pool().threads(), 8u); all > 1) measure(std::min(page, sizes.back()), deepest, all);
-  t.gap_bytes = gap_that_pays(t.requests_a_second, t.bytes_a_second);
+  t.gap_bytes = gap_that_pays(t.requests_per_second, t.bytes_per_second);
   t.how = files.about();
-  if (made) t.how.replace(0, files.drives()[0].name.size(), fmt::format("a file of {} made there", cli::format_bytes(t.bytes)));
+  if (made) t.how.replace(0, files.drives()[0].name.size(), fmt::format("a file of {} made there", format_bytes(t.bytes)));
   return t;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace garner
