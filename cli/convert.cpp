@@ -12,7 +12,7 @@
 
 #include "command/common.hpp"
 #include "convert_edges.hpp"
-#include "features/row_file.hpp"
+#include "garner/convert.hpp"
 #include "garner/hetero.hpp"
 #include "garner/memory.hpp"
 #include "graph/convert.hpp"
@@ -214,12 +214,7 @@ void convert_table(convert_arguments const& a) {
   a.budgets.apply({});
   bool const into_pages = a.out.ends_with(".gnt");
   if (!into_pages && !a.stripe.empty()) cli::fail(errc::usage, "{}: is one file; --stripe is for a .gnt", a.out);
-  page_file_options how;
-  how.folders = a.stripe;
-  how.page_bytes = a.page_bytes;
-  // At least 64 KiB are contiguous: a sequential reader reads so much at once.
-  how.unit_pages = std::max<std::uint32_t>((64u << 10) / std::max(a.page_bytes, 1u), 1);
-  rows_converted const r = convert_rows(a.in, a.out, how);
+  rows_converted const r = convert_rows(a.in, a.out, a.stripe, a.page_bytes);
   std::string pages;
   if (into_pages)
     pages = fmt::format(" in pages of {}, {}{}", cli::format_bytes(r.page_bytes),

@@ -11,13 +11,11 @@
 
 #include "command/common.hpp"
 #include "command/course.hpp"
-#include "core/device.hpp"
 #include "garner/algorithms.hpp"
+#include "garner/build.hpp"
+#include "garner/convert.hpp"
+#include "garner/link.hpp"
 #include "garner/memory.hpp"
-#include "graph/container.hpp"
-#include "graph/convert.hpp"
-#include "graph/generate.hpp"
-#include "memory/link.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -60,16 +58,15 @@ void run_demo(settings const& s) {
   make.scale = s.scale;
   if (gpu) self_test(0);  // before anything relies on it
   {
-    build_report report;
-    executor x(gpu ? execution_device{device_kind::cuda, 0} : execution_device{});
-    graph const made = generate(x, make, report);
-    save_graph(made, file.path);
+    graph_handle const made = generate_graph(make, {gpu ? device_kind::cuda : device_kind::cpu, 0});
+    save_graph(made, file.path, file_format::gnr);
     cli::say("Kronecker graph of scale {}: {} vertices, {} edges ({} of edge list), written to {} and read back for each row.\n", s.scale,
-             cli::grouped(made.info.vertices), cli::grouped(made.info.edges), cli::format_bytes(made.info.edges * made.info.id_bytes),
-             file.path.string());
+             cli::grouped(made.info().vertices), cli::grouped(made.info().edges),
+             cli::format_bytes(made.info().edges * made.info().id_bytes), file.path.string());
   }
-  if (gpu) cli::say("cuda:0: {}.\n", device::describe(0).name);
-  else cli::say("No GPU here: {}.\n", device::why_none());
+  build_info const build = describe_build();
+  if (gpu) cli::say("cuda:0: {}.\n", build.devices[0].name);
+  else cli::say("No GPU here: {}.\n", build.no_device);
   cli::say("BFS, every run verified; ms is the median of five (managed: one, cold).\n\n{:<9} {:<10} {:>6} {:>8} {:>7}  {:>9} {:>6}\n",
            "device", "edges in", "levels", "ms", "GTEPS", "remote MB", "% link");
   double const link_gbs = gpu ? link_of(0).zero_copy_gbs : 0;

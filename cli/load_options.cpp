@@ -1,7 +1,6 @@
 #include "load_options.hpp"
 
-#include "features/row_file.hpp"
-#include "files/npy.hpp"
+#include "garner/convert.hpp"
 #include "garner/gnn.hpp"
 #include "garner/memory.hpp"
 
@@ -89,12 +88,8 @@ void load_arguments::check() const {
 }
 
 table_size size_of(std::string const& file) {
-  if (is_row_file(file)) {
-    row_array const at = open_rows(file);
-    return {at.rows, at.row_bytes()};
-  }
-  npy_file const at(file);
-  return {at.rows(), at.row_bytes()};
+  row_array const at = describe_rows(file);
+  return {at.rows, at.row_bytes()};
 }
 
 }  // namespace garner::cli

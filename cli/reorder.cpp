@@ -4,8 +4,7 @@
 
 #include "command/common.hpp"
 #include "command/sample_options.hpp"
-#include "graph/container.hpp"
-#include "graph/formats.hpp"
+#include "garner/convert.hpp"
 #include "graph/handle.hpp"
 #include "graph/relabel.hpp"
 #include "graph/reorder.hpp"

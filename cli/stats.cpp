@@ -3,10 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "command/common.hpp"
+#include "garner/convert.hpp"
 #include "garner/hetero.hpp"
-#include "graph/reorder.hpp"
-#include "graph/source.hpp"
-#include "graph/summary.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -25,19 +23,20 @@ double percent(std::uint64_t part, std::uint64_t whole) {
 }
 char const* name_of(weight_kind k) { return k == weight_kind::none ? "none" : k == weight_kind::u32 ? "u32" : "f32"; }
 
-void print_json(stats_options const& o, container_header const& h, graph_summary const& s) {
+void print_json(stats_options const& o, stored_graph const& h) {
+  graph_summary const& s = h.shape;
   using json = nlohmann::ordered_json;
   json j{{"file", o.file},
          {"version", h.version},
-         {"vertices", h.info.vertices},
-         {"edges", h.info.edges},
-         {"directed", h.info.directed},
-         {"in_edges", h.info.in_edges},
-         {"id_bytes", h.info.id_bytes},
-         {"weights", name_of(h.info.weights)},
-         {"id_map", h.info.id_map},
-         {"id_base", h.info.id_base},
-         {"order", to_string(h.info.order)},
+         {"vertices", s.info.vertices},
+         {"edges", s.info.edges},
+         {"directed", s.info.directed},
+         {"in_edges", s.info.in_edges},
+         {"id_bytes", s.info.id_bytes},
+         {"weights", name_of(s.info.weights)},
+         {"id_map", s.info.id_map},
+         {"id_base", s.info.id_base},
+         {"order", to_string(s.info.order)},
          {"isolated", s.isolated ? json(*s.isolated) : json(nullptr)},
          {"degree", {{"min", s.degree_min}, {"mean", s.degree_mean}, {"median", s.degree_median}, {"max", s.degree_max}}},
          {"adjacency_lists", s.lists},
@@ -59,8 +58,9 @@ void print_json(stats_options const& o, container_header const& h, graph_summary
   say("{}\n", j.dump(2));
 }
 
-void print_text(stats_options const& o, container_header const& h, graph_summary const& s) {
-  graph_info const& g = h.info;
+void print_text(stats_options const& o, stored_graph const& h) {
+  graph_summary const& s = h.shape;
+  graph_info const& g = s.info;
   if (h.version) say("{}: graph file version {}, {}\n\n", o.file, h.version, cli::format_bytes(h.file_bytes));
   else say("{}: made in memory\n\n", o.file);
   auto const row = [](char const* what, std::string const& value) { say("{:<12} {}\n", what, value); };
@@ -158,16 +158,12 @@ void add_stats(cli::program& p) {
     if (o->file.ends_with(".json")) {
       if (!o->check) return print_manifest(*o, read_dataset(o->file));
       hetero_graph const g = hetero_graph::open(o->file);
-      for (edge_type const& e : g.edges()) check_container(e.adjacency);
+      for (edge_type const& e : g.edges()) inspect_graph(e.adjacency, true);
       return print_manifest(*o, {g.types(), g.edges()});
     }
-    graph_source const from(o->file);
-    if (o->check && from.is_generated()) cli::fail(errc::usage, "{}: is generated in memory; --check is for files; leave it out", o->file);
-    if (o->check) check_container(o->file);
-    auto const in_offsets = from.info().in_edges ? from.offsets(true, !o->check) : buffer<std::uint64_t>{};
-    graph_summary const summary =
-        summarize(from.info(), from.offsets(false, !o->check).data(), in_offsets.empty() ? nullptr : in_offsets.data());
-    (o->json ? print_json : print_text)(*o, from.header(), summary);
+    stored_graph const g = inspect_graph(o->file, o->check);
+    if (o->check && !g.version) cli::fail(errc::usage, "{}: is generated in memory; --check is for files; leave it out", o->file);
+    (o->json ? print_json : print_text)(*o, g);
   });
 }
 

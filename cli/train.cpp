@@ -7,7 +7,7 @@
 
 #include "command/job_options.hpp"
 #include "crew.hpp"
-#include "features/row_file.hpp"
+#include "garner/convert.hpp"
 #include "nn/decide_shards.hpp"
 #include "train.hpp"
 #include "verbs.hpp"

@@ -11,11 +11,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include "garner/convert.hpp"
 #include "garner/handle.hpp"
 #include "garner/memory.hpp"
 #include "garner/progress.hpp"
-#include "graph/convert.hpp"
-#include "graph/reorder.hpp"
 
 namespace garner::cli {
 

@@ -3,6 +3,7 @@
 #include "garner/aggregate.hpp"   // block_aggregation, list_sums, shard_aggregation: aggregation over a subgraph, adjacency or one part
 #include "garner/algorithms.hpp"  // bfs, sssp, components, pagerank; X_solver for several runs; X_options, X_run, X_result
 #include "garner/build.hpp"       // build_info: version, GPU support, devices; parse_bytes
+#include "garner/convert.hpp"     // file_format, inspect_graph, convert_rows: files of graphs and feature tables
 #include "garner/device.hpp"      // execution_device, tier (memory tier), access_mode (how a team reads a segment)
 #include "garner/doctor.hpp"      // examine_machine: checks whether Garner works here, with advice
 #include "garner/embedding.hpp"   // embedding: trainable rows in several tiers, with their optimizer's state

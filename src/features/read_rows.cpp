@@ -142,9 +142,16 @@ row_array read_rows(std::filesystem::path const& path, std::optional<element> as
   rethrow_as_error();
 }
 
-row_array read_rows_in_common(std::filesystem::path const& path, peer_group::terms terms) {
+row_array describe_rows(std::filesystem::path const& path) try {
   row_array said = is_row_file(path) ? open_rows(path) : described(npy_file(path), {});
   said.file.reset();
+  return said;
+} catch (...) {
+  rethrow_as_error();
+}
+
+row_array read_rows_in_common(std::filesystem::path const& path, peer_group::terms terms) {
+  row_array said = describe_rows(path);
   std::uint64_t const bytes = said.rows * said.row_bytes();
   terms.same = fmt::format("a table of {} rows of {} {}", said.rows, said.width, to_string(said.kind));
   peer_group common(terms);

@@ -84,11 +84,13 @@ rows_of_file source_of(std::filesystem::path const& in) {
 row_file::row_file(std::filesystem::path const& file, reader_options const& options, page_file::opener const& open)
     : pages_(file, options, open), layout_(layout_of(pages_, file.string())), places_(layout_->row_bytes(), pages_.page_bytes()) {}
 
-bool is_row_file(std::filesystem::path const& file) {
+bool is_row_file(std::filesystem::path const& file) try {
   input_file const in(file);
   std::vector<std::byte> start(std::min<std::uint64_t>(in.size(), 8));
   in.read(start.data(), start.size(), 0);
   return begins_as_page_file(start);
+} catch (...) {
+  rethrow_as_error();
 }
 
 rows_converted convert_rows(std::filesystem::path const& in, std::filesystem::path const& out, page_file_options const& options) {
@@ -133,6 +135,12 @@ rows_converted convert_rows(std::filesystem::path const& in, std::filesystem::pa
   file.finish();
   page_head const& head = file.head();
   return {layout.rows(), layout.row_bytes(), head.pages * head.page_bytes, layout.type(), head.stripes, head.page_bytes, places.per_page};
+}
+
+rows_converted convert_rows(std::filesystem::path const& in, std::filesystem::path const& out, std::vector<std::string> const& folders,
+                            std::uint32_t page_bytes) {
+  // At least 64 KiB are contiguous on a stripe: a sequential reader reads so much at once.
+  return as_error([&] { return convert_rows(in, out, {page_bytes, std::max((64u << 10) / std::max(page_bytes, 1u), 1u), folders}); });
 }
 
 }  // namespace garner

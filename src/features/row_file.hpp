@@ -11,6 +11,7 @@
 
 #include "core/mark.hpp"
 #include "files/npy.hpp"
+#include "garner/convert.hpp"
 #include "storage/page_file.hpp"
 
 namespace garner {
@@ -41,16 +42,7 @@ class row_file {
   row_places places_;
 };
 
-bool is_row_file(std::filesystem::path const& file);  // by how it begins
-
-struct rows_converted {
-  std::uint64_t rows = 0, row_bytes = 0, bytes = 0;  // bytes: of the pages, or of the array
-  std::string type;
-  std::uint32_t stripes = 1, page_bytes = 0;
-  std::uint64_t per_page = 0;
-};
-// Converts an .npy file or a feature file to a feature file (`out` ends in .gnt) or an .npy file, a part at a time: some MiB of memory, and
-// 4 bytes per page.
+// As the public one, with all of a page file's options.
 rows_converted convert_rows(std::filesystem::path const& in, std::filesystem::path const& out, page_file_options const& options = {});
 
 }  // namespace garner

@@ -99,7 +99,7 @@ graph build_again(graph g, build_options options, build_report& report) {
 }  // namespace
 
 void check_target(std::filesystem::path const& out) {
-  pending_file const there(out);  // removed on scope exit
+  as_error([&] { pending_file const there(out); });  // removed on scope exit
 }
 
 namespace {

@@ -51,7 +51,4 @@ convert_result convert(std::filesystem::path const& in, std::filesystem::path co
 // Writes a graph in host memory in any writable format. Returns notes on what the format could not represent.
 std::vector<std::string> write_graph(graph const& g, std::filesystem::path const& out, file_format to);
 
-// Throws errc::io now if a file could not be written there later.
-void check_target(std::filesystem::path const& out);
-
 }  // namespace garner

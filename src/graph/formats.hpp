@@ -11,19 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "garner/graph.hpp"
+#include "garner/convert.hpp"
 #include "graph/edge_list.hpp"
 #include "graph/input_stream.hpp"
 
 namespace garner {
-
-enum class file_format { el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, npz, gnr };
-
-std::string_view to_string(file_format format);
-file_format parse_format(std::string_view name);  // errc::usage lists the choices
-bool is_written(file_format format);
-bool declares_vertices(file_format format);                // in a header, or as a list
-file_format format_of(std::filesystem::path const& path);  // by ending, ignoring .gz and .zst; errc::usage lists the endings
 
 struct read_options {
   std::optional<file_format> from = {};   // unset: by ending

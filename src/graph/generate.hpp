@@ -2,6 +2,7 @@
 // core some 100 ns per edge, plus the sort of build_csr; 32 bytes per edge of local memory.
 #pragma once
 #include "core/executor.hpp"
+#include "garner/convert.hpp"
 #include "graph/edge_list.hpp"
 #include "graph/graph.hpp"
 #include "graph/large_graph.hpp"
@@ -18,9 +19,6 @@ edge_list generated_list(generate_options const& options);
 graph_info generate_container(generate_options const& options, std::filesystem::path const& to, large_options const& how,
                               build_report& report, large_report& about);
 std::uint64_t scratch_bytes_to_generate(generate_options const& options, large_options const& how);
-
-generator parse_generator(std::string_view name);  // kron, uniform, web; errc::usage otherwise
-std::string_view to_string(generator g);
 
 // Peak memory of generate(): local memory of the device, and host memory for the result.
 struct generate_bytes {

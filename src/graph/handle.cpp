@@ -290,7 +290,11 @@ graph_handle reorder_graph(graph_handle g, reorder_options const& options, execu
 }
 
 std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path const& file) {
-  return as_error([&] { return write_graph(graph_access::of(g), file, format_of(file)); });
+  return as_error([&] { return save_graph(g, file, format_of(file)); });
+}
+
+std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path const& file, file_format to) {
+  return as_error([&] { return write_graph(graph_access::of(g), file, to); });
 }
 
 std::uint64_t shared_bytes(graph_handle const& g) {

@@ -144,7 +144,7 @@ bool declares_vertices(file_format f) {
   return f >= file_format::mtx && f != file_format::npy && f != file_format::npz && f != file_format::gnr;
 }
 
-file_format format_of(std::filesystem::path const& path) {
+file_format format_of(std::filesystem::path const& path) try {
   if (generated_by(path)) return file_format::gnr;
   std::string const name = lower(strip_compression(path).name);
   auto const ends = [&](std::string_view ending) { return name.ends_with(ending); };
@@ -159,6 +159,8 @@ file_format format_of(std::filesystem::path const& path) {
        "{}: its ending names no format; endings are .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph .sg "
        ".wsg .bel .v .e .npy .npz .gnr (also with .gz or .zst), or use --from FORMAT or --to FORMAT",
        path.string());
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace {

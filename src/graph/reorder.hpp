@@ -4,8 +4,7 @@
 // the graph and its ids alone, not on its previous order. Cost: one read and one write of the lists and a sort of each, on the host; the
 // lists twice in host memory. Fewer than 2^32 vertices.
 #pragma once
-#include <string_view>
-
+#include "garner/convert.hpp"
 #include "graph/graph.hpp"
 
 namespace garner {
@@ -15,8 +14,5 @@ namespace garner {
 graph reorder(graph g, reorder_options const& options, execution_device where = {});
 
 std::uint64_t reorder_bytes(graph_info const& info);  // peak host memory, including the graph
-
-vertex_order parse_order(std::string_view name);  // degree, bfs, random, natural, score; errc::usage otherwise
-std::string_view to_string(vertex_order order);
 
 }  // namespace garner

@@ -8,7 +8,9 @@
 #include <limits>
 #include <mutex>
 
+#include "core/fail.hpp"
 #include "core/thread_pool.hpp"
+#include "graph/source.hpp"
 
 namespace garner {
 
@@ -95,11 +97,17 @@ graph_summary summarize(graph_info const& info, std::uint64_t const* offsets, st
   return s;
 }
 
-graph_summary summarize(std::filesystem::path const& file, bool check) {
-  graph_info const info = read_header(file).info;
-  auto const offsets = load_offsets(file, false, check);
-  auto const in_offsets = info.in_edges ? load_offsets(file, true, check) : buffer<std::uint64_t>{};
-  return summarize(info, offsets.data(), in_offsets.data());
+stored_graph inspect_graph(std::filesystem::path const& file, bool check) {
+  return as_error([&] {
+    graph_source const from(file);
+    if (check && !from.is_generated()) check_container(file);
+    container_header const& h = from.header();
+    stored_graph r{h.version, h.file_bytes, {}, {}};
+    for (container_section const& s : h.sections) r.sections.push_back({s.name, s.offset, s.bytes, s.element_bytes, s.checksum});
+    auto const in_offsets = h.info.in_edges ? from.offsets(true, !check) : buffer<std::uint64_t>{};
+    r.shape = summarize(h.info, from.offsets(false, !check).data(), in_offsets.empty() ? nullptr : in_offsets.data());
+    return r;
+  });
 }
 
 }  // namespace garner

@@ -208,7 +208,7 @@ TEST(file_rows, that_are_stopped_while_thousands_are_read_leave_nothing) {
   a_folder const folder;
   constexpr std::uint64_t n = 40'000, width = 256;  // a row is a KiB
   std::string const file = folder.numbered(width, n), pages = folder.at("x.gnt").string();
-  convert_rows(file, pages, {});
+  convert_rows(file, pages);
   shared_pool();
   held const before;
   std::uint64_t stopped = 0;
