@@ -14,9 +14,6 @@
 #include "convert_edges.hpp"
 #include "garner/convert.hpp"
 #include "garner/hetero.hpp"
-#include "garner/memory.hpp"
-#include "graph/convert.hpp"
-#include "graph/pack.hpp"
 #include "pack_options.hpp"
 #include "verbs.hpp"
 
@@ -89,14 +86,10 @@ void convert_files(convert_arguments& a, std::string const& in, std::string cons
   a.pack.require_narrow(b.id_bytes);
   a.budgets.apply({});
 
-  a.how.large.scratch = a.scratch;
-  std::unique_ptr<beside_lists> const beside = a.pack.by_parts(a.how.large);
+  a.how.scratch = a.scratch;
+  a.how.pack = a.pack.options();
   convert_plan const plan = plan_conversion(in, out, a.how);
   a.pack.require_container(a.out, plan.to == file_format::gnr);
-  a.how.finish = [&](graph& g) {
-    if (a.pack.plain) unpack(g);
-    a.pack.apply(g, {}, plan.to == file_format::gnr);
-  };
   bool const container = plan.from == file_format::gnr;
   cli::say("{} ({}) -> {} ({})\n", a.in, to_string(plan.from), a.out, to_string(plan.to));
   if (!plan.builds) cli::say("as it is: direction, ids, loops and duplicates\n");
@@ -118,14 +111,14 @@ void convert_files(convert_arguments& a, std::string const& in, std::string cons
                                             : "kept unless too sparse");
   if (plan.bytes_needed && plan.by_parts)
     cli::say("memory: about {} of host memory, and {} are allowed: sorted by parts, with about {} of disk in {}\n",
-             cli::format_bytes(plan.bytes_needed), cli::format_bytes(host_memory_use().limit), cli::format_bytes(plan.scratch_bytes),
+             cli::format_bytes(plan.bytes_needed), cli::format_bytes(plan.bytes_allowed), cli::format_bytes(plan.scratch_bytes),
              a.scratch.empty() ? "the folder of OUT" : a.scratch);
   else if (plan.bytes_needed) cli::say("memory: about {} of host memory\n", cli::format_bytes(plan.bytes_needed));
   else cli::say("memory: not known before a pipe is read\n");
   cli::flush_out();
 
   convert_result const r = convert(in, out, a.how);
-  if (r.by_parts) a.pack.tell(*r.by_parts, r.info);
+  a.pack.tell(r, plan.to == file_format::gnr);
   for (auto const& note : r.notes) cli::say("note: {}\n", note);
   if (r.built) {
     cli::say("read: {} edges; dropped: {} loops, {} duplicates\n", cli::grouped(r.report.edges_read), cli::grouped(r.report.loops_dropped),

@@ -3,9 +3,6 @@
 #include <memory>
 
 #include "command/common.hpp"
-#include "garner/memory.hpp"
-#include "graph/convert.hpp"
-#include "graph/generate.hpp"
 #include "pack_options.hpp"
 #include "verbs.hpp"
 
@@ -40,48 +37,26 @@ void make_graph(generate_arguments& a) {
               to_string(to));
   a.budgets.apply(where);
 
-  check_target(to == file_format::bel ? bel_stem(a.out) + ".col" : a.out);
-
+  convert_options how;
+  how.to = to, how.pack = a.pack.options(), how.scratch = a.scratch;
   generate_options const& o = a.how;
+  generate_plan const plan = plan_generation(o, a.out, how, where);
   cli::say("{}: 2^{} vertices, edge factor {}, seed {}, on {}\n", a.kind, o.scale, o.edge_factor, o.seed, to_string(where));
-  generate_bytes const bytes = bytes_to_generate(o);
-  bool const near_is_host = where.kind == device_kind::cpu;
-  std::uint64_t const host_bytes = bytes.result + (near_is_host ? bytes.near : 0), allowed = host_memory_use().limit;
-  bool const by_parts = near_is_host && to == file_format::gnr && host_bytes > allowed && allowed >= large_graph_least;
-  cli::say("memory: about {} of host memory", cli::format_bytes(host_bytes));
-  if (!near_is_host) cli::say(" and {} of {}", cli::format_bytes(bytes.near), to_string(where));
-  build_report report;
-  auto const dropped = [&] {
-    cli::say("dropped: {} loops, {} duplicates of {} generated edges\n", cli::grouped(report.loops_dropped),
-             cli::grouped(report.duplicates_dropped), cli::grouped(report.edges_read));
-  };
-  auto const done = [&](graph_info const& info) {
-    cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(info, report.loops_kept), cli::grouped(report.isolated),
-             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  };
-  if (by_parts) {
-    large_options how;
-    how.scratch = a.scratch;
-    std::unique_ptr<beside_lists> const beside = a.pack.by_parts(how);
-    cli::say(", and {} are allowed: sorted by parts, with about {} of disk in {}\n", cli::format_bytes(allowed),
-             cli::format_bytes(scratch_bytes_to_generate(o, how)), a.scratch.empty() ? "the folder of OUT" : a.scratch);
-    cli::flush_out();
-    large_report about;
-    graph_info const info = generate_container(o, a.out, how, report, about);
-    dropped();
-    a.pack.tell(about, info);
-    return done(info);
-  }
+  cli::say("memory: about {} of host memory", cli::format_bytes(plan.host_bytes));
+  if (where.kind != device_kind::cpu) cli::say(" and {} of {}", cli::format_bytes(plan.device_bytes), to_string(where));
+  if (plan.by_parts)
+    cli::say(", and {} are allowed: sorted by parts, with about {} of disk in {}", cli::format_bytes(plan.bytes_allowed),
+             cli::format_bytes(plan.scratch_bytes), a.scratch.empty() ? "the folder of OUT" : a.scratch);
   cli::say("\n");
   cli::flush_out();
-  cli::require_memory(a.kind + " graph", host_bytes, near_is_host ? 0 : bytes.near, where);
-
-  executor x(where);
-  graph g = generate(x, o, report);
-  dropped();
-  a.pack.apply(g, where, to == file_format::gnr);
-  for (auto const& note : write_graph(g, a.out, to)) cli::say("note: {}\n", note);
-  done(g.info);
+  if (!plan.by_parts) cli::require_memory(a.kind + " graph", plan.host_bytes, plan.device_bytes, where);
+  convert_result const r = generate_file(o, a.out, how, where);
+  cli::say("dropped: {} loops, {} duplicates of {} generated edges\n", cli::grouped(r.report.loops_dropped),
+           cli::grouped(r.report.duplicates_dropped), cli::grouped(r.report.edges_read));
+  a.pack.tell(r, to == file_format::gnr);
+  for (auto const& note : r.notes) cli::say("note: {}\n", note);
+  cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(r.info, r.report.loops_kept), cli::grouped(r.report.isolated),
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
 }  // namespace

@@ -108,8 +108,10 @@ void reorder_file(reorder_arguments& a) {
   }
   a.how.scores = score;
   g = reorder(std::move(g), a.how, where);
-  if (on_device) g = graph_access::take(to_device(graph_access::wrap(std::move(g)), {}));
-  a.pack.apply(g, {}, true);
+  graph_handle handle = graph_access::wrap(std::move(g));
+  if (on_device) handle = to_device(std::move(handle), {});
+  a.pack.tell(pack_graph(handle, a.pack.options()), handle.info(), true);
+  g = graph_access::take(std::move(handle));
   save_graph(g, a.out);
   if (!a.map.empty()) {
     write_map(g, a.map);

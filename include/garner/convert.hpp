@@ -65,6 +65,90 @@ struct stored_graph {
 // errc::input as open_graph().
 stored_graph inspect_graph(std::filesystem::path const& file, bool check = false);
 
+// --- conversion ---
+
+// `path` without .gz or .zst, and that ending ("" if absent).
+struct bare_name {
+  std::string name, compression;
+};
+bare_name strip_compression(std::filesystem::path const& path);
+
+class arc_sink;  // for Garner's own modules
+struct read_options {
+  std::optional<file_format> from = {};   // unset: by ending
+  std::uint64_t skip_lines = 0;           // of text: leading lines to skip
+  std::vector<std::string> columns = {};  // of text in columns: source, target and optionally weight, by name or by number from 1
+  bool ignore_weights = false;            // read the edges alone: weights may then be any number
+  std::size_t block_bytes = 1u << 20;     // text per thread and step; tests make it small
+  arc_sink* sink = nullptr;               // receives the edges in parts; the returned list then has no edges
+};
+
+inline constexpr std::uint32_t most_cached_neighbors = 4;  // per vertex
+struct pack_options {
+  bool compress = false, decompress = false;      // the adjacency; neither: it stays as it is
+  std::optional<std::uint32_t> cached_neighbors;  // per vertex; 0: none; unset: those that it has, else as many as a search would use
+};
+struct pack_report {
+  bool compressed = false;                          // now
+  std::uint64_t plain_bytes = 0, packed_bytes = 0;  // of adjacency that was compressed
+  double target_bits = 0, weight_bits = 0;          // per edge
+  std::uint32_t cached_neighbors = 0;               // per vertex
+  bool cached_before = false;                       // as the graph had them
+  std::uint64_t cached_bytes = 0;
+  std::optional<double> pack_seconds, cached_seconds;  // where it was done in memory
+};
+// Compresses the adjacency in host memory and adds cached neighbors, as a graph file keeps them. errc::input if a directed graph lacks the
+// in-edges for them, errc::usage for more than most_cached_neighbors. `device` computes them.
+pack_report pack_graph(graph_handle& g, pack_options const& options = {}, execution_device device = {});
+
+struct convert_options {
+  read_options read;
+  std::optional<file_format> to;  // unset: by ending
+  build_options build;
+  bool check = true;                 // of a graph file: verify checksums and invariants
+  std::optional<pack_options> pack;  // of a graph file that is written; unset: nothing is added
+  std::filesystem::path scratch;     // folder of scratch files; empty: that of the output
+  std::uint64_t sort_bytes = 0;      // sort edges in parts in so much host memory; 0: only if they exceed the budget
+};
+// What is known before a conversion starts.
+struct convert_plan {
+  file_format from, to;
+  bool builds = true;               // false: a graph file, written unchanged
+  bool keeps_all = false;           // a graph file: keeps loops and duplicates, whatever the options are
+  std::uint64_t bytes_needed = 0;   // peak host memory, estimated from the input size; 0: unknown, as for a pipe
+  bool by_parts = false;            // larger than the host budget, or unknown: sorted in parts
+  std::uint64_t scratch_bytes = 0;  // disk space in addition to the graph file
+  std::uint64_t bytes_allowed = 0;  // of host memory
+};
+// Validates names and options and throws what is wrong: errc::io if the output cannot be written, errc::memory if the host budget is too
+// small.
+convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options);
+
+struct sort_report {
+  std::uint64_t runs = 0, passes = 0;  // runs written; merge passes before the last
+  std::uint64_t scratch_bytes = 0;     // peak size of the unnamed files
+};
+struct convert_result {
+  graph_info info;
+  build_report report;
+  bool built = true;                    // false: a graph file was written unchanged; the report is empty
+  std::optional<sort_report> by_parts;  // set if it was sorted in parts
+  std::vector<std::string> notes;       // warnings for the user
+  pack_report packed;
+};
+convert_result convert(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options);
+
+// The same for a graph that is generated: what is known before, and the graph in a file. From `how` it uses to, pack and scratch.
+struct generate_plan {
+  std::uint64_t host_bytes = 0, device_bytes = 0, bytes_allowed = 0;  // memory; bytes_allowed: of the host
+  bool by_parts = false;
+  std::uint64_t scratch_bytes = 0;
+};
+generate_plan plan_generation(generate_options const& options, std::filesystem::path const& out, convert_options const& how,
+                              execution_device device = {});
+convert_result generate_file(generate_options const& options, std::filesystem::path const& out, convert_options const& how,
+                             execution_device device = {});
+
 // --- feature tables ---
 
 bool is_row_file(std::filesystem::path const& file);         // a feature file (.gnt), by how it begins; errc::io if it cannot be read

@@ -139,8 +139,10 @@ void look_at(std::filesystem::path const& in, convert_options const& options, co
     bool const undirected = b.undirected.value_or(plan.from == file_format::metis);
     if (read) plan.bytes_needed = std::max(read, build_bytes(arcs, arcs / 4, false, b.undirected.value_or(false), b.in_edges));
     bool const weights = has_weights(plan.from) && !options.read.ignore_weights && !b.random_weights;
-    plan.scratch_bytes = scratch_bytes_of(arcs, weights, undirected, b.in_edges, options.large.compress, b.numbering == numbering::compact);
+    plan.scratch_bytes =
+        scratch_bytes_of(arcs, weights, undirected, b.in_edges, options.pack && options.pack->compress, b.numbering == numbering::compact);
   }
+  plan.bytes_allowed = host_budget().limit();
   plan.by_parts = can_sort_by_parts(plan) && (plan.bytes_needed > host_budget().limit() || plan.bytes_needed == 0);
 }
 
@@ -150,23 +152,25 @@ std::size_t block_within(std::uint64_t bytes, std::size_t said) {
 }
 
 convert_result convert_by_parts(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options,
-                                std::uint64_t scratch_bytes) {
+                                std::uint64_t scratch_bytes, beside_lists* beside) {
   convert_result result;
-  large_graph to(out, in.string(), options.large, options.build);
+  bool const compress = options.pack && options.pack->compress;
+  large_graph to(out, in.string(), {options.scratch, options.sort_bytes, compress, beside}, options.build);
   to.expect(scratch_bytes);
   read_options how = options.read;
-  how.block_bytes = block_within(options.large.bytes ? options.large.bytes : host_budget().limit(), how.block_bytes);
+  how.block_bytes = block_within(options.sort_bytes ? options.sort_bytes : host_budget().limit(), how.block_bytes);
   how.sink = &to;
   read_result read = read_edges(in, how);
   if (!to.any()) require_vertices(read.edges, options.build.allow_empty);
   result.notes = std::move(read.notes);
   result.info = to.finish(std::move(read.edges), result.report);
-  result.by_parts = to.about();
+  result.by_parts = to.about(), result.packed = to.about();
+  result.packed.compressed = compress;
   return result;
 }
 
 convert_result convert_in_memory(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options,
-                                 convert_plan const& plan) {
+                                 convert_plan const& plan, beside_lists* beside) {
   convert_result result;
   graph g;
   if (plan.from == file_format::gnr) {
@@ -183,7 +187,7 @@ convert_result convert_in_memory(std::filesystem::path const& in, std::filesyste
     result.notes = std::move(read.notes);
     g = build_graph(std::move(read.edges), options.build, result.report);
   }
-  if (options.finish) options.finish(g);
+  if (beside && plan.to == file_format::gnr) result.packed = beside->finish(g);
   result.info = g.info;
   for (auto& note : write_graph(g, out, plan.to)) result.notes.push_back(std::move(note));
   return result;
@@ -191,7 +195,7 @@ convert_result convert_in_memory(std::filesystem::path const& in, std::filesyste
 
 }  // namespace
 
-convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options) {
+convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options) try {
   build_options const& b = options.build;
   convert_plan plan{options.read.from ? *options.read.from : format_of(in), options.to ? *options.to : format_of(out)};
   if (!is_written(plan.to))
@@ -222,21 +226,24 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
          in.string(), format_bytes(plan.bytes_needed), plan.bytes_needed, format_bytes(allowed), allowed, why_not_by_parts(plan));
   check_target(plan.to == file_format::bel ? std::filesystem::path(bel_stem(out) + ".col") : out);
   return plan;
+} catch (...) {
+  rethrow_as_error();
 }
 
-convert_result convert(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options) {
+convert_result convert(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options,
+                       beside_lists* beside) {
   phase const timed{"graph.convert"};
   file_format const from = options.read.from ? *options.read.from : format_of(in), to = options.to ? *options.to : format_of(out);
   convert_plan plan{from, to};
   look_at(in, options, plan);
-  if (plan.by_parts || options.large.bytes) return convert_by_parts(in, out, options, plan.scratch_bytes);
+  if (plan.by_parts || options.sort_bytes) return convert_by_parts(in, out, options, plan.scratch_bytes, beside);
   try {
-    return convert_in_memory(in, out, options, plan);
+    return convert_in_memory(in, out, options, plan, beside);
   } catch (error const& e) {
     // An estimate from the beginning of a file may have been too low, above all for compressed input.
     if (e.code() != errc::memory || !can_sort_by_parts(plan)) throw;
   }
-  return convert_by_parts(in, out, options, plan.scratch_bytes);
+  return convert_by_parts(in, out, options, plan.scratch_bytes, beside);
 }
 
 std::vector<std::string> write_graph(graph const& g, std::filesystem::path const& out, file_format to) {

@@ -17,15 +17,6 @@
 
 namespace garner {
 
-struct read_options {
-  std::optional<file_format> from = {};   // unset: by ending
-  std::uint64_t skip_lines = 0;           // of text: leading lines to skip
-  std::vector<std::string> columns = {};  // of text in columns: source, target and optionally weight, by name or by number from 1
-  bool ignore_weights = false;            // read the edges alone: weights may then be any number
-  std::size_t block_bytes = 1u << 20;     // text per thread and step; tests make it small
-  arc_sink* sink = nullptr;               // receives the edges in parts; the returned list then has no edges
-};
-
 struct read_result {
   edge_list edges;
   std::vector<std::string> notes;  // warnings for the user, one sentence each
@@ -67,11 +58,6 @@ std::vector<std::string> write_edges(csr_arrays const& graph, std::filesystem::p
 
 // --- shared by the readers and writers -------------------------------------------------------------------------------------
 
-// `path` without .gz or .zst, and that ending ("" if absent).
-struct bare_name {
-  std::string name, compression;
-};
-bare_name strip_compression(std::filesystem::path const& path);
 // PREFIX.bel for PREFIX.bel, PREFIX.bel.col, PREFIX.bel.dst or PREFIX.bel.val, compressed or not.
 std::string bel_stem(std::filesystem::path const& path);
 std::string ldbc_stem(std::filesystem::path const& path);  // NAME for NAME.v or NAME.e, compressed or not

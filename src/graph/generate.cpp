@@ -119,9 +119,9 @@ edge_list generated_list(generate_options const& o) {
   return list;
 }
 
-std::uint64_t scratch_bytes_to_generate(generate_options const& o, large_options const& how) {
-  return scratch_bytes_of(o.edge_factor << o.scale, false, true, false, how.compress, false) +
-         (o.build.random_weights ? (o.edge_factor << o.scale) * (how.compress ? 16 : 8) : 0);
+std::uint64_t scratch_bytes_to_generate(generate_options const& o, bool compress) {
+  return scratch_bytes_of(o.edge_factor << o.scale, false, true, false, compress, false) +
+         (o.build.random_weights ? (o.edge_factor << o.scale) * (compress ? 16 : 8) : 0);
 }
 
 graph_info generate_container(generate_options const& o, std::filesystem::path const& to, large_options const& how, build_report& report,
@@ -129,7 +129,7 @@ graph_info generate_container(generate_options const& o, std::filesystem::path c
   require_size(o);
   edge_list const list = generated_list(o);
   large_graph g(to, list.source, how, o.build);
-  g.expect(scratch_bytes_to_generate(o, how));
+  g.expect(scratch_bytes_to_generate(o, how.compress));
   generate_edges(o, g);
   graph_info const info = g.finish(list, report);
   about = g.about();

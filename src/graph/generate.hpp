@@ -18,7 +18,7 @@ edge_list generated_list(generate_options const& options);
 // Generates a graph larger than the host budget into a graph file, and the scratch disk space for it.
 graph_info generate_container(generate_options const& options, std::filesystem::path const& to, large_options const& how,
                               build_report& report, large_report& about);
-std::uint64_t scratch_bytes_to_generate(generate_options const& options, large_options const& how);
+std::uint64_t scratch_bytes_to_generate(generate_options const& options, bool compress);
 
 // Peak memory of generate(): local memory of the device, and host memory for the result.
 struct generate_bytes {

@@ -13,6 +13,7 @@
 #include "core/executor.hpp"
 #include "core/publish.hpp"
 #include "core/scratch_file.hpp"
+#include "garner/convert.hpp"
 #include "graph/arc_sorter.hpp"
 #include "graph/container.hpp"
 #include "graph/edge_list.hpp"
@@ -26,6 +27,7 @@ class beside_lists {
   virtual ~beside_lists() = default;
   // Entries per vertex; 0: disabled. `g` has its counts and out-offsets, but no adjacency.
   virtual std::uint32_t per_vertex(graph const& g, packed_words const& words) = 0;
+  virtual pack_report finish(graph& g) = 0;  // of a graph in memory: the same, and its compression
   // Fills in `count` vertices from `first` on; `targets` holds their in-edges, with offsets from 0.
   virtual void make(graph const& g, std::uint64_t first, std::uint64_t count, std::uint64_t const* offsets, void const* targets,
                     std::uint32_t* to) = 0;
@@ -39,14 +41,7 @@ struct large_options {
 };
 
 // Statistics of the build.
-struct large_report {
-  std::uint64_t runs = 0, passes = 0;               // runs written; merge passes before the last
-  std::uint64_t scratch_bytes = 0;                  // peak size of the unnamed files
-  std::uint64_t plain_bytes = 0, packed_bytes = 0;  // of adjacency that was compressed
-  double target_bits = 0, weight_bits = 0;          // per edge
-  std::uint32_t cached_neighbors = 0;               // per vertex
-  std::uint64_t cached_bytes = 0;
-};
+struct large_report : sort_report, pack_report {};
 
 // With a smaller host budget, sorting in parts is disabled.
 inline constexpr std::uint64_t large_graph_least = std::uint64_t{32} << 20;

@@ -25,7 +25,7 @@
 
 namespace garner {
 
-inline constexpr std::uint32_t most_cached_neighbors = cached_neighbors_view::most;
+static_assert(most_cached_neighbors == cached_neighbors_view::most);
 
 namespace detail {
 
@@ -165,16 +165,18 @@ void keep_cached_neighbors(graph& g, execution_device where, std::uint32_t per_v
 // budget is too small for one.
 std::uint32_t cached_neighbors_worth_keeping(graph_info const& info, packed_words const& words);
 
-// The same for a graph that arrives in parts. `asked`: per vertex; unset: as many as are worthwhile.
-class cached_neighbors_by_parts : public beside_lists {
+// Compression and cached neighbors of a graph that is written to a file, whole or in parts.
+class packed_beside : public beside_lists {
  public:
-  explicit cached_neighbors_by_parts(std::optional<std::uint32_t> asked) : asked_(asked) {}
+  explicit packed_beside(pack_options const& options, execution_device where = {}) : options_(options), where_(where) {}
   std::uint32_t per_vertex(graph const& g, packed_words const& words) override;
+  pack_report finish(graph& g) override;
   void make(graph const& g, std::uint64_t first, std::uint64_t count, std::uint64_t const* offsets, void const* targets,
             std::uint32_t* to) override;
 
  private:
-  std::optional<std::uint32_t> asked_;
+  pack_options options_;
+  execution_device where_;
   std::uint32_t per_vertex_ = 0;
   bool spread_ = false;
 };

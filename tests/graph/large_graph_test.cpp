@@ -91,16 +91,7 @@ class large : public ::testing::Test, protected testing::own_folder {
     o.read = read;
     o.read.ignore_weights = w.ignore_weights;
     o.build = w.build;
-    o.finish = [w](graph& g) {
-      if (w.compress) pack(g);
-      if (w.cached == 0u || (!w.cached && g.info.directed && !g.info.in_edges)) return;
-      auto const words = [](packed_array const& a) { return a.words.bytes() / 4; };
-      keep_cached_neighbors(g, {},
-                            w.cached ? *w.cached
-                                     : cached_neighbors_worth_keeping(g.info, {words(g.out.packed_targets), words(g.out.packed_weights),
-                                                                               words(g.in.packed_targets), words(g.in.packed_weights)}),
-                            !w.cached);
-    };
+    o.pack = pack_options{w.compress, false, w.cached};
     return o;
   }
 
@@ -109,8 +100,7 @@ class large : public ::testing::Test, protected testing::own_folder {
     SCOPED_TRACE(fmt::format("{} in {} bytes", in.string(), bytes));
     convert_options o = how(w, read);
     convert_result const whole = convert(in, at("whole.gnr"), o);
-    cached_neighbors_by_parts beside(w.cached);
-    o.large = {{}, bytes, w.compress, &beside};
+    o.sort_bytes = bytes;
     o.read.block_bytes = 256;
     convert_result const parts = convert(in, at("parts.gnr"), o);
     ASSERT_TRUE(parts.by_parts);
@@ -218,7 +208,7 @@ TEST_F(large, wide_ids_are_compacted_as_in_memory) {
       for (std::uint64_t const bytes : {std::uint64_t{4} << 10, std::uint64_t{64} << 20}) compare(at("g.wel"), w, bytes);
   convert_options keep;
   keep.build.numbering = numbering::keep;
-  keep.large.bytes = 4096;
+  keep.sort_bytes = 4096;
   EXPECT_THAT(refusal(errc::input, [&] { convert(at("g.wel"), at("k.gnr"), keep); }), HasSubstr("use --compact if most ids are unused"));
   EXPECT_FALSE(fs::exists(at("k.gnr")));
   // And sparse ones that do fit.
@@ -238,7 +228,7 @@ TEST_F(large, nothing_and_little_are_the_same) {
   compare(at("one.wel"), {}, 4096);
   compare(file("head.el", "3 2\n0 1\n1 2\n"), {}, 4096);  // with its note
   convert_options o;
-  o.large.bytes = 4096;
+  o.sort_bytes = 4096;
   EXPECT_THAT(refusal(errc::input, [&] { convert(at("none.el"), at("k.gnr"), o); }), HasSubstr("holds no edge and no vertex"));
 }
 
@@ -296,8 +286,8 @@ TEST_F(large, the_budget_decides) {
 TEST_F(large, a_folder_that_is_none_and_a_full_disk_are_told) {
   file("g.el", text(edges(), false));
   convert_options o;
-  o.large.bytes = 4096;
-  o.large.scratch = at("none");
+  o.sort_bytes = 4096;
+  o.scratch = at("none");
   EXPECT_THAT(refusal(errc::io, [&] { convert(at("g.el"), at("g.gnr"), o); }),
               HasSubstr("a file to sort in cannot be made there: No such file or directory; name a folder of yours with --scratch"));
   scratch_folder there(folder);
@@ -309,7 +299,7 @@ TEST_F(large, a_folder_that_is_none_and_a_full_disk_are_told) {
   auto const handler = ::signal(SIGXFSZ, SIG_IGN);
   ::rlimit const little{20000, was.rlim_max};
   ::setrlimit(RLIMIT_FSIZE, &little);
-  o.large.scratch.clear();
+  o.scratch.clear();
   std::string const said = refusal(errc::io, [&] { convert(at("g.el"), at("g.gnr"), o); });
   ::setrlimit(RLIMIT_FSIZE, &was);
   ::signal(SIGXFSZ, handler);
@@ -330,7 +320,7 @@ TEST_F(large, no_file_handle_left_is_told) {
   while ((fd = ::open("/dev/null", O_RDONLY)) >= 0) taken.push_back(fd);
   ::close(taken.back()), taken.pop_back();  // one for the graph file
   convert_options o;
-  o.large.bytes = 4096;
+  o.sort_bytes = 4096;
   std::string const said = refusal(errc::io, [&] { convert(at("g.el"), at("g.gnr"), o); });
   for (int const t : taken) ::close(t);
   ::setrlimit(RLIMIT_NOFILE, &was);
@@ -342,9 +332,9 @@ TEST_F(large, no_file_handle_left_is_told) {
 TEST_F(large, an_interrupt_leaves_nothing) {
   file("g.el", text(edges(), false));
   convert_options o;
-  o.large.bytes = 8192;
+  o.sort_bytes = 8192;
   o.build.in_edges = true;
-  o.large.compress = true;
+  o.pack = pack_options{true, false, 0};
   bool done = false;
   for (std::uint64_t checks = 0; !done; checks += 1 + checks / 3) {
     request_interrupt_after(checks);
