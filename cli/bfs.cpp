@@ -148,9 +148,8 @@ void add_bfs(cli::program& p) {
   a->add_place(v);
   a->add_shards(v);
   v.add("--variant", a->variant,
-        "levels: top-down; direction: direction-optimizing, which uses the in-edges of directed graphs; emogi: the paper's program "
-        "(default: direction if possible)")
-      .among("levels direction emogi");
+        "levels: top-down; direction: direction-optimizing, which uses the in-edges of directed graphs (default: direction if possible)")
+      .among("levels direction", "emogi");
   v.add("--cached-neighbors", a->how.cached_neighbors);
   a->add_walk(v);
   v.add("--no-queue", a->no_queue);
@@ -159,10 +158,7 @@ void add_bfs(cli::program& p) {
   a->add_out(v, "file to write: one line per vertex with depth and parent, -1 -1 if not reached; for the last source");
   v.add("--levels", a->steps);
   a->add_rest(v);
-  v.ends_with(
-      "Access strided, merged and aligned go with tier host (any device), device and peer (--device cuda), paged with managed,\n"
-      "copied with host (any device; variants levels and emogi).\n"
-      "Example: garner bfs kron20.gnr --trials 8 --device simulated --access aligned --verify");
+  v.ends_with("Example: garner bfs kron20.gnr --trials 8 --device simulated --verify");
   v.runs([a] { search(*a); });
 }
 

@@ -90,7 +90,7 @@ std::string_view json_table() {
 = sssp: `garner sssp --json`
   @algorithm
   weights: 'u32'|'f32'
-  delta: num?; the initial threshold, null for emogi
+  delta: num?; the initial threshold, of near-far
   vertices_per_team slice: int; how adjacency was distributed over teams
   split_hubs join_adjacency: bool; how adjacency was distributed over teams
   each_ms: num; time per run, the median
@@ -133,7 +133,7 @@ std::string_view json_table() {
   iterations: int
   converged: bool; the tolerance was reached
   rank_sum: num
-  l1_change: num; of the last iteration (emogi: the residual left, summed)
+  l1_change: num; of the last iteration
   edges_seen: int; over all iterations
   ms ms_per_iteration: num; time
   @link
@@ -142,7 +142,7 @@ std::string_view json_table() {
     rank: num
   rounds: {}[]; one per iteration
     vertices edges: int
-    l1_change: num?; null for emogi
+    l1_change: num?; of pull
     bytes_exchanged: int; bytes between devices
     @rate
   @shards

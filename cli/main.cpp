@@ -1,6 +1,5 @@
 // The program `garner`.
 #include "command/common.hpp"
-#include "command/schema.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -22,8 +21,7 @@ cli::program_of const what{"garner",
                            "  garner generate kron --scale 20 kron20.gnr\n"
                            "  garner bfs kron20.gnr --verify\n"
                            "garner man prints the manual page, and garner completion bash (or zsh) what a shell completes.",
-                           {add_generate, add_convert, add_reorder, add_stats, add_bfs, add_sssp, add_components, add_pagerank, add_score,
-                            add_sample, add_load, add_train, add_predict, add_plan, add_info, add_doctor, add_demo, cli::add_schema},
+                           all_verbs(),
                            json_table(),
                            {},
                            prints};

@@ -50,7 +50,7 @@ std::string of_zsh(std::string const& text) {  // within the brackets of _argume
 // What stands behind an option: words of its own, a file, a folder, or nothing that a shell knows.
 enum class value_kind { words, file, folder, unknown };
 value_kind kind_of(option const& o) {
-  if (!o.values.empty()) return value_kind::words;
+  if (!o.values.users.empty()) return value_kind::words;
   if (o.row.takes == "FOLDER") return value_kind::folder;
   for (std::string_view const takes : {"N", "BYTES", "X", "T", "D", "P", "S", "V", "SECONDS", "LOW:HIGH", "PS,DIST,WPB", "SHARE", "NAME"})
     if (o.row.takes == takes) return value_kind::unknown;
@@ -79,7 +79,7 @@ std::string for_bash(program const& p) {
       options += " " + replaced(all, "|", " ");
       if (o.is_flag) continue;
       if (kind_of(o) == value_kind::words) {
-        words += fmt::format("        {}) values={} ;;\n", all, in_quotes(std::string(o.values)));
+        words += fmt::format("        {}) values={} ;;\n", all, in_quotes(std::string(o.values.users)));
       } else {
         std::string& same = of_kind[static_cast<std::size_t>(kind_of(o))];
         same += (same.empty() ? "" : "|") + all;
@@ -89,8 +89,8 @@ std::string for_bash(program const& p) {
       if (std::string const& same = of_kind[static_cast<std::size_t>(kind)]; !same.empty())
         words += fmt::format("        {}) kind={} ;;\n", same, name);
     cases += fmt::format("    {}) options={}\n", v.name(), in_quotes(options));
-    if (option const* const o = first_position(v); o && !o->values.empty())
-      cases += fmt::format("      if [[ $COMP_CWORD == 2 && $word != -* ]]; then values={}; fi\n", in_quotes(std::string(o->values)));
+    if (option const* const o = first_position(v); o && !o->values.users.empty())
+      cases += fmt::format("      if [[ $COMP_CWORD == 2 && $word != -* ]]; then values={}; fi\n", in_quotes(std::string(o->values.users)));
     cases += fmt::format("      case $before in\n{}      esac ;;\n", words);
   }
   return fmt::format(
@@ -130,7 +130,7 @@ complete -o default -F _garner garner
 std::string zsh_action(option const& o) {
   switch (kind_of(o)) {
     case value_kind::words:
-      return fmt::format("({})", o.values);
+      return fmt::format("({})", o.values.users);
     case value_kind::folder:
       return "_files -/";
     case value_kind::unknown:
@@ -155,7 +155,7 @@ std::string for_zsh(program const& p) {
         cases += " \\\n        " + in_quotes((o.may_repeat ? "*" : "") + name + "[" + of_zsh(o.help) + "]" + value);
       }
     }
-    if (option const* const o = first_position(v); o && !o->values.empty())
+    if (option const* const o = first_position(v); o && !o->values.users.empty())
       cases += fmt::format(" \\\n        '1:{}:{}'", o->row.name, zsh_action(*o));
     cases += " \\\n        '*:file:_files' ;;\n";
   }

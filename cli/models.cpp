@@ -26,11 +26,7 @@ void shard_arguments::add(verb& v, bool trains) {
 shard_options shard_arguments::options(std::uint32_t n) const {
   shard_options o;
   o.shards = n, o.remote_adjacency = remote_adjacency;
-  if (!decides()) try {
-      o.strategy = parse_shard_strategy(*strategy);
-    } catch (error const&) {
-      fail(errc::usage, "--shard-strategy {}: use auto, bulk, collective or mgg", *strategy);
-    }
+  if (!decides()) o.strategy = parse_shard_strategy(*strategy);
   if (!(late_seconds() > 0)) fail(errc::usage, "--shard-timeout {}: use seconds, more than 0", *wait);
   if (sums && *sums != "deterministic" && *sums != "fast") fail(errc::usage, "--shard-reduction {}: use deterministic or fast", *sums);
   if (sums) o.sums = *sums == "fast" ? shard_reduction::fast : shard_reduction::deterministic;

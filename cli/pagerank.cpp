@@ -181,11 +181,10 @@ void add_pagerank(cli::program& p) {
   auto const a = std::make_shared<pagerank_arguments>();
   cli::verb& v = p.add("pagerank", "PageRank over edges in or outside GPU memory");
   a->add_file(v);
-  v.add("--variant", a->variant, "pull, or emogi: the paper's residual push, not normalized").among("pull emogi");
+  v.add("--variant", a->variant, "pull").among("pull", "emogi");
   v.add("--damping", a->how.damping);
-  v.add("--tolerance", a->how.tolerance,
-        "stop at this L1 change per iteration (default 1e-4); emogi: residual of a vertex (default 0.001)");
-  v.add("--iterations", a->how.iterations, "exact number of iterations; emogi: at most");
+  v.add("--tolerance", a->how.tolerance, "stop at this L1 change per iteration (default 1e-4)");
+  v.add("--iterations", a->how.iterations);
   v.add("--dangling", a->dangling);
   v.add("--personalization", a->personal);
   v.add("--weighted", a->how.weighted, "follow edges in proportion to their weights (default: uniformly)");

@@ -23,7 +23,7 @@ using cli::grouped, cli::say;
 using json = nlohmann::ordered_json;
 
 struct plan_arguments {
-  std::string file, job, place = "cuda", access = "aligned", tier, variant;
+  std::string file, job, place = "cuda", access, tier, variant;
   std::optional<std::uint64_t> iterations;
   bool as_json = false;
   std::string device_cache;
@@ -93,7 +93,7 @@ json gather(plan_arguments const& a) {
       cli::shard_places(!a.train.devices.empty() && a.place == "cuda" ? "cpu" : a.place, a.train.split_into.shards, a.train.devices);
   execution_device const where = places[0];
   bool const spread = places.size() > 1;
-  access_mode const access = parse_access(a.access);
+  access_mode const access = cli::access_of(a.access, a.tier);
   require_combination(where, cli::chooses_tier(a.tier) ? default_tier(where, access) : parse_tier(a.tier), access);
   std::visit(
       [&](auto& job) {
@@ -305,7 +305,7 @@ void add_plan(cli::program& p) {
   v.add("--device", a->place, "cpu, cuda, cuda:N or simulated; the GPU need not be present");
   v.add("--access", a->access);
   v.add("--tier", a->tier);
-  v.add("--variant", a->variant);
+  v.add("--variant", a->variant).among("", "emogi");
   v.add("--iterations", a->iterations, "number of pagerank iterations (default: the cost of one)");
   v.add("--json", a->as_json);
   v.add("--graph-cache", a->device_cache,

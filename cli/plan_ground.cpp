@@ -93,15 +93,15 @@ planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const
   g.inputs = rows.row_bytes / 4;
   if (train && !a.features.empty()) g.inputs = a.open_table(a.features, {}).width;
   if (train) g.q.given_bytes = g.inputs * 4;
-  g.lists_in = default_tier(where, parse_access(a.access));
+  g.lists_in = default_tier(where, a.how());
   if (!chooses_tier(a.tier)) {
     g.lists_in = parse_tier(a.tier);
-  } else if (on_device && parse_access(a.access) == access_mode::aligned) {
+  } else if (on_device && a.how() == access_mode::aligned) {
     g.q.lists_far = false;  // as it would be there
     std::uint64_t const all = lists + offsets + near_bytes(g.q);
     if (device_allowed != unlimited_bytes && all < device_allowed - device_allowed / 16) g.lists_in = tier::device;
   }
-  require_combination(where, g.lists_in, parse_access(a.access));
+  require_combination(where, g.lists_in, a.how());
   g.q.lists_far = where.kind != device_kind::cpu && !in_device_memory(g.lists_in);
   if (train && train->split) {
     g.parts = parts_in(*train->split, a.file, info.vertices);
@@ -160,7 +160,7 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
   }
   g.types = types_of(m, a.file, target, std::move(widths), side);
 
-  access_mode const access = parse_access(a.access);
+  access_mode const access = a.how();
   bool const in_edges = side == edge_direction::out || (train && train->full);
   std::vector<graph_source> sources;
   std::vector<buffer<std::uint64_t>> out, in;

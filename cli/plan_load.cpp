@@ -9,6 +9,7 @@
 #include "command/job_options.hpp"
 #include "command/link_times.hpp"
 #include "core/device.hpp"
+#include "features/stored_rows.hpp"
 #include "garner/memory.hpp"
 #include "graph/source.hpp"
 #include "models.hpp"
@@ -36,7 +37,7 @@ void plan_load_arguments::add(verb& v) {
   v.add("--width", width, "load: feature rows of this many f32");
   v.add("--target", target, "load: target node type of a dataset with several types (default: the one with training nodes)");
   v.add("--feature-cache", budget, "load: GPU memory that caches features, as 8GiB, or a share of all, as 10% (default: 0)");
-  v.add("--strategy", strategy, "load: window, tiered, zero_copy, staged, automatic (default: automatic)");
+  v.add("--strategy", strategy, "load: window, tiered, automatic (default: automatic)");
   v.add("--window", window,
         "load: prefetch window: mini-batches whose remote features are fetched together (default: 8 to 32, in a quarter of free memory)");
   v.add("--prefetch", ahead, "load: mini-batches that are ready in advance (default: 2)");
@@ -363,7 +364,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
            {"device", to_string(where)},
            {"tier", to_string(g.lists_in)},
            {"tier_chosen", chooses_tier(tier_said)},
-           {"access", access},
+           {"access", to_string(a.how())},
            {"fanouts", learns && train->full ? json() : json(q.fanouts)},
            {"rule", a.rule},
            {"batch", a.batch},

@@ -89,7 +89,7 @@ void add_score(cli::program& p) {
   v.add("--by", a->by,
         "degree: out-edges; rpr: reverse PageRank; wrpr: weighted by the training set, five iterations; expected: accesses per "
         "epoch, from fanouts and training set; sampled: the same, corrected by epochs that are sampled in advance")
-      .among(cli::values_of("--score"));
+      .among(cli::values_of("--score").users);
   a->add_training(v);
   a->add_presample(v, "of sampled");
   v.add("--damping", a->damping, "of rpr and wrpr");

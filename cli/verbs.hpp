@@ -23,6 +23,8 @@ void add_info(cli::program& p);
 void add_doctor(cli::program& p);
 void add_demo(cli::program& p);
 
+std::vector<void (*)(cli::program&)> all_verbs();
+
 std::string_view json_table();  // of what they print as JSON; its first lines say how it is written
 
 }  // namespace garner

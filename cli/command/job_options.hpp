@@ -105,7 +105,7 @@ std::uint64_t device_bytes_at(execution_device where);  // allowed or free; 0 el
 
 // FILE; --device, --access, --tier; --l2-bytes, --verify, --out, --format, --json, --no-check, --graph-cache, the budgets.
 struct job_arguments {
-  std::string file, place = "cpu", access = "aligned", tier, l2 = "0", out, format, device_cache;
+  std::string file, place = "cpu", access, tier, l2 = "0", out, format, device_cache;
   bool verify = false, json = false, no_check = false;
   std::optional<std::uint32_t> shards;
   std::vector<std::uint32_t> devices;
@@ -126,7 +126,7 @@ struct job_arguments {
     o.device = places[0];
     if constexpr (requires { o.devices; })
       if (places.size() > 1) o.devices = places;
-    o.access = parse_access(access);
+    o.access = access_of(access, tier);
     if (!chooses_tier()) o.edges = parse_tier(tier);
     require_combination(o.device, o.edges.value_or(default_tier(o.device, o.access)), o.access);
     o.tuning.l2_bytes = parse_bytes(l2);

@@ -177,7 +177,7 @@ void say_sampling(graph_source const& from, loading_arguments const& a, garner::
   say("graph   {}: {}\n", a.file, describe(from.info()));
   if (from.makes_in_lists())
     say("in-edges: not in the file; built in {:.1f} ms (garner convert --in-edges stores them)\n", from.making_ms());
-  say("device  {}; adjacency in tier {}, access {}\n", to_string(a.where()), to_string(edges), a.access);
+  say("device  {}; adjacency in tier {}, access {}\n", to_string(a.where()), to_string(edges), to_string(a.how()));
   say("sampler {}\n", sampling_words(a));
   say("seeds   {}{}, mini-batches of {}: {} per epoch\n", grouped(t.positions.size()),
       t.drawn_from ? fmt::format(" of {} nodes with neighbors", grouped(t.drawn_from)) : "", grouped(a.batch), grouped(batches));
@@ -192,7 +192,7 @@ nlohmann::ordered_json sampling_json(graph_source const& from, loading_arguments
           {"in_edges_built_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
           {"device", to_string(a.where())},
           {"tier", to_string(edges)},
-          {"access", a.access},
+          {"access", to_string(a.how())},
           {"fanouts", a.fanouts()},
           {"rule", a.rule},
           {"side", a.side},

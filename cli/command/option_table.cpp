@@ -34,8 +34,9 @@ constexpr option_row common_rows[] = {
     {"--device", "DEVICE", basic, "cpu, cuda, cuda:N, or simulated: a simulated GPU, which counts memory requests"},
     {"--tier", "TIER", basic,
      "memory tier of the edges: automatic, host, device, peer (another GPU), managed, or file: they stay on disk and are read on demand "
-     "(default: automatic: device if they fit, else host; managed for --access paged; host for --variant emogi)"},
-    {"--access", "ACCESS", paper, "how GPU threads read an adjacency list: strided, merged, aligned, paged, copied"},
+     "(default: automatic: device if they fit, else host)"},
+    {"--access", "ACCESS", paper,
+     "how GPU threads read an adjacency list: strided, merged, aligned, paged, copied (default: paged with --tier managed, else aligned)"},
     {"--l2-bytes", "BYTES", paper, "size of the simulated L2 cache in front of the link, as 50MiB (default: none)"},
     {"--graph-cache", "BYTES", basic,
      "GPU memory that caches remote adjacency, as 800MiB (default: a tenth of the edge list, if there is room)"},
@@ -50,8 +51,8 @@ constexpr option_row common_rows[] = {
     {"--cached-neighbors", "N", advanced,
      "with --variant direction: 0 to 4 highest-degree neighbors per vertex are cached in GPU memory and checked first; built at the start, "
      "or read from the file (default: as many as --graph-cache allows)"},
-    {"--join", "", advanced, "adjacent lists of the frontier are read as one (default: with --access aligned)"},
-    {"--slice", "N", advanced, "edges of a long adjacency list that one group of GPU threads takes"},
+    {"--join", "", paper, "adjacent lists of the frontier are read as one (default: with --access aligned)"},
+    {"--slice", "N", paper, "edges of a long adjacency list that one group of GPU threads takes"},
     {"--first-neighbors", "N", advanced, "edges per vertex that afforest links before the rest"},
     {"--delta", "X", advanced, "width of a distance bucket (default: from weights and degrees)"},
     {"--vertices-per-team", "N", paper, "adjacency lists that one group of GPU threads reads in turn; EMOGI's fastest program takes 8"},
@@ -155,8 +156,7 @@ constexpr option_row common_rows[] = {
      "GPU memory that caches features, as 8GiB, or a share of all, as 10% (default: what fits the GPU; simulated: 0)"},
     {"--local-bytes", "BYTES", advanced, "limit of GPU memory for one part, as 8GiB; larger work is split (default: what is free)"},
     {"--strategy", "STRATEGY", basic,
-     "how features arrive: window (remote features of several mini-batches at once, deduplicated), tiered, zero_copy (unordered), staged "
-     "(by the host), automatic"},
+     "how features arrive: window (remote features of several mini-batches at once, deduplicated), tiered, or automatic"},
     {"--window", "N", basic,
      "prefetch window: mini-batches whose remote features are fetched together, 1 to 64 (default: 8 to 32, in a quarter of free memory)"},
     {"--prefetch", "N", basic, "mini-batches that are ready in advance, 1 to 64"},
@@ -195,7 +195,7 @@ constexpr option_row common_rows[] = {
      "process group: processes with the same name train together; RANK, WORLD_SIZE and LOCAL_RANK are set in the environment (torchrun)"},
     {"--shards", "N", basic, "parts of the graph, one thread each on one device; train: with --full; with --group one process each"},
     {"--shard-strategy", "STRATEGY", advanced,
-     "how features of other shards arrive: bulk, collective, mgg, or auto, which measures and reports why (default: auto)"},
+     "how features of other shards arrive: bulk, collective, or auto, which measures and reports why (default: auto)"},
     {"--shard-timeout", "SECONDS", advanced,
      "a shard that is silent for so long has timed out: all others end with its name (default: 300)"},
     {"--shard-reduction", "HOW", advanced, "deterministic: the same bits for any number of shards; or fast (default: deterministic)"},
@@ -221,7 +221,7 @@ constexpr option_row common_rows[] = {
 };
 
 struct option_values {
-  std::string_view name, values;
+  std::string_view name, users, papers = "";
 };
 constexpr option_values values[] = {
     {"KIND", "kron uniform web"},
@@ -240,12 +240,12 @@ constexpr option_values values[] = {
     {"--side", "in out"},
     {"--feature-tier", "host file"},
     {"--cache-policy", "next-use pinned"},
-    {"--strategy", "window tiered zero_copy staged automatic"},
+    {"--strategy", "automatic window tiered", "zero_copy staged"},
     {"--model", "gcn sage gin"},
     {"--norm", "none layer automatic"},
     {"--scaling", "none sum length automatic"},
     {"--gemm", "f32 tf32 bf16"},
-    {"--shard-strategy", "bulk collective mgg auto"},
+    {"--shard-strategy", "auto bulk collective", "mgg"},
     {"--shard-reduction", "deterministic fast"},
     {"--shard-dtype", "f32 bf16 f16"},
     {"--shard-transport", "peer nccl nvshmem host automatic"},
@@ -292,6 +292,9 @@ constexpr old_name were_options[] = {
     {"--host-budget", "--memory-limit"},
     {"--personal", "--personalization"},
 };
+// What only the papers' figures use: an option, or values of one.
+constexpr option_values of_figures[] = {{"--reads", ""}, {"--merge-reads", ""}, {"--cache-policy", "window clock"}};
+
 constexpr old_name of_device[] = {{"host", "cpu"}, {"device", "cuda"}}, of_tier[] = {{"memory", "host"}},
                    of_reduction[] = {{"exact", "deterministic"}, {"quick", "fast"}}, of_adjacency[] = {{"packed", "compressed"}},
                    of_features[] = {{"near", "local"}, {"tiers", "tiered"}};
@@ -308,9 +311,14 @@ std::span<old_name const> old_values(std::string_view name) {
   return {};
 }
 
-std::string_view values_of(std::string_view name) {
+words_taken values_of(std::string_view name) {
   auto const* const at = std::find_if(std::begin(values), std::end(values), [&](option_values const& v) { return v.name == name; });
-  return at == std::end(values) ? "" : at->values;
+  return at == std::end(values) ? words_taken{} : words_taken{at->users, at->papers};
+}
+
+bool is_of_figures(std::string_view option, std::string_view value) {
+  auto const is = [&](option_values const& v) { return v.name == option && (v.users.empty() || is_word(value, v.users)); };
+  return std::any_of(std::begin(of_figures), std::end(of_figures), is);
 }
 
 option_row const& row_of(std::string_view name) {

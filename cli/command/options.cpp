@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 
 #include "common.hpp"
 #include "garner/build.hpp"
@@ -34,17 +36,31 @@ std::string set_number(std::string const& text, double& to) {
 
 std::string shown(double value) { return fmt::format("{:g}", value); }
 
+bool is_word(std::string_view word, std::string_view of) {
+  return !word.empty() && fmt::format(" {} ", of).find(fmt::format(" {} ", word)) != std::string::npos;
+}
+
 bool by_position(option const& o) { return o.row.name[0] != '-'; }
 std::string shown_default(option const& o) {
   return o.fallback.empty() || o.is_flag || o.help.find("(default") != std::string::npos ? "" : o.fallback;
 }
 
 option& verb::make(std::string_view name, std::string help) {
-  option& o = options_.emplace_back();
-  o.row = row_of(name);
+  option_row const& row = row_of(name);
+  option& o = (row.group == option_group::paper && !this_program().has_papers ? of_papers_ : options_).emplace_back();
+  o.row = row;
   o.help = help.empty() ? std::string(o.row.help) : std::move(help);
   o.values = values_of(name);
   return o;
+}
+
+bool verb::papers_have(std::string_view name) const {
+  return std::any_of(of_papers_.begin(), of_papers_.end(), [&](option const& o) { return o.row.name == name; });
+}
+
+std::string option::words() const {
+  bool const both = this_program().has_papers && !values.papers.empty();
+  return fmt::format("{}{}{}", values.users, both ? " " : "", both ? values.papers : "");
 }
 
 namespace {
@@ -102,12 +118,14 @@ void declare(parsed_verb& v, CLI::App& app, bool all) {
       return true;
     };
     std::string const name(o.row.name);
+    std::string const help =
+        this_program().has_papers && !o.values.papers.empty() ? fmt::format("{}; of the papers: {}", o.help, o.values.papers) : o.help;
     CLI::Option* made = nullptr;
     if (o.is_flag) {
       made = v.app->add_flag_function(
-          name, [set](std::int64_t) { set({}); }, o.help);
+          name, [set](std::int64_t) { set({}); }, help);
     } else {
-      made = v.app->add_option(name, take, o.help);
+      made = v.app->add_option(name, take, help);
       if (o.is_list) {
         made->expected(1, o.may_repeat && by_position(o) ? 1 << 20 : 1)->allow_extra_args(o.may_repeat && by_position(o));
         if (!o.may_repeat) made->delimiter(',');
@@ -129,9 +147,32 @@ void declare(parsed_verb& v, CLI::App& app, bool all) {
         if (p.row.name == other) v.options[&o]->excludes(v.options[&p]);
   v.app
       ->add_flag_function(
-          "--help-all", [](std::int64_t) {}, "print this help with advanced options, baselines and ablations")
+          "--help-all", [](std::int64_t) {},
+          this_program().has_papers ? "print this help with advanced options, baselines and ablations"
+                                    : "print this help with advanced options")
       ->group(all ? "" : "Options");
   v.app->footer((more ? "--help-all lists the other options.\n" : "") + v.what->footer());
+}
+
+[[noreturn]] void refer_to_lab(std::string_view what) {
+  fail(errc::usage, "{} belongs to garner-lab, which `make lab` builds from the sources", what);
+}
+
+// errc::usage for an option or a value that only the papers' figures use, and, of an option that has some, for a word that it does not
+// take.
+void check_words(verb const& v, std::string_view name, std::string_view value) {
+  bool const with_papers = this_program().has_papers;
+  if (!with_papers && (v.papers_have(name) || is_of_figures(name, ""))) refer_to_lab(name);
+  for (option const& o : v.options()) {
+    if (o.row.name != name || value.empty()) continue;
+    if (!with_papers && (is_word(value, o.values.papers) || is_of_figures(name, value))) refer_to_lab(fmt::format("{} {}", name, value));
+    if (o.values.papers.empty() || o.values.users.empty() || is_word(value, o.words())) continue;
+    std::string choices;
+    std::istringstream all(o.words());
+    std::vector<std::string> const each{std::istream_iterator<std::string>(all), {}};
+    for (std::size_t k = 0; k < each.size(); ++k) choices += (k == 0 ? "" : k + 1 < each.size() ? ", " : " or ") + each[k];
+    fail(errc::usage, "{} {}: use {}", name, value, choices);
+  }
 }
 
 // The words of a command line with the old names of options and values replaced. A line on standard error names each new option once.
@@ -156,10 +197,12 @@ std::vector<std::string> with_new_names(verb const& v, std::vector<std::string> 
         name = old.is;
         break;
       }
-    std::string value = end < word.size() ? word.substr(end + 1) : "";
+    bool const joined = end < word.size();
+    std::string value = joined ? word.substr(end + 1) : "";
     renew(value, name);
-    word = end < word.size() ? name + "=" + value : name;
-    if (word == name && k + 1 < words.size()) renew(words[k + 1], name);
+    if (!joined && k + 1 < words.size()) renew(words[k + 1], name);
+    check_words(v, name, joined ? value : k + 1 < words.size() ? words[k + 1] : "");
+    word = joined ? name + "=" + value : name;
   }
   return words;
 }
@@ -203,8 +246,7 @@ void program::run(int argc, char** argv, std::function<void()> const& before) co
   if (!first.empty() && first[0] != '-' && !is_verb(first) && (first != "help" || argc > 2)) {
     std::string_view const word = first == "help" ? argv[2] : first;
     for (std::string_view const moved : {"bench", "report", "traffic", "trace"})
-      if (name == "garner" && word == moved)
-        fail(errc::usage, "'{}' belongs to garner-lab, which `make lab` builds from the sources", word);
+      if (name == "garner" && word == moved) refer_to_lab(fmt::format("'{}'", word));
     fail(errc::usage, "'{}' is not a verb; pass one of {}, or --help", word, names());
   }
   parsed_verb const* asked = nullptr;

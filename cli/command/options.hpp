@@ -20,7 +20,7 @@ namespace garner::cli {
 enum class option_group : std::uint8_t {
   basic,     // what a user needs: --help
   advanced,  // what an expert tunes: --help-all, as all that follows
-  paper,     // baselines and ablations
+  paper,     // baselines and ablations of the papers: `garner-lab run` alone has them
 };
 
 // A row of the table.
@@ -31,8 +31,13 @@ struct option_row {
   std::string_view help;
 };
 option_row const& row_of(std::string_view name);  // errc::internal where the table has none
-// The words that an option takes, separated by spaces, for completion in shells; empty if any value may be passed.
-std::string_view values_of(std::string_view name);
+// The words that an option takes, separated by spaces, for completion in shells; empty if any value may be passed. `papers`: those that
+// `garner-lab run` alone takes. An option that has both takes no other words.
+struct words_taken {
+  std::string_view users, papers = "";
+};
+bool is_word(std::string_view word, std::string_view of);  // of such words
+words_taken values_of(std::string_view name);
 
 // An option or a value that had another name before 0.1.0. Both are still accepted; help, completions and pages do not show the old one.
 struct old_name {
@@ -40,12 +45,14 @@ struct old_name {
 };
 std::span<old_name const> old_options();
 std::span<old_name const> old_values(std::string_view name);  // of the option that has this name now
+// Whether only the papers' figures use an option, or a value of it, that no verb has: garner-lab's verbs of figures do.
+bool is_of_figures(std::string_view option, std::string_view value);
 
 // One option of one verb. `set` gets the words that were given and returns what is wrong with them, or nothing.
 struct option {
   option_row row;
   std::string help, fallback;  // fallback: the default, shown
-  std::string_view values;     // as values_of() has them
+  words_taken values;
   std::function<std::string(std::vector<std::string> const&)> set;
   bool is_required = false, is_flag = false, is_list = false, may_repeat = false;
   std::vector<std::string> excluded;
@@ -54,7 +61,9 @@ struct option {
   option& not_with(std::string other) { return excluded.push_back(std::move(other)), *this; }
   option& repeats() { return may_repeat = true, *this; }  // a list whose items are words of their own
   option& in(option_group g) { return row.group = g, *this; }
-  option& among(std::string_view these) { return values = these, *this; }  // where a verb takes others than the table says
+  // Where a verb takes others than the table says.
+  option& among(std::string_view these, std::string_view papers = "") { return values = {these, papers}, *this; }
+  std::string words() const;  // of `values`, those that this program takes
 };
 
 bool by_position(option const& o);
@@ -142,12 +151,13 @@ class verb {
   std::string const& about() const { return about_; }
   std::string const& footer() const { return footer_; }
   std::list<option> const& options() const { return options_; }
+  bool papers_have(std::string_view name) const;  // it is an option of `garner-lab run` here
   void run() const { run_(); }
 
  private:
   option& make(std::string_view name, std::string help);
   std::string name_, about_, footer_;
-  std::list<option> options_;
+  std::list<option> options_, of_papers_;  // of_papers_: declared, and not in this program
   std::function<void()> run_;
 };
 
@@ -175,6 +185,7 @@ struct program_of {
   std::string_view json_keys;                             // as schema.hpp has them
   std::span<option_row const> options = {};               // of its own, besides the common table
   bool (*prints)(program const&, int, char**) = nullptr;  // other words than verbs: whether it did
+  bool has_papers = false;                                // options and values of the papers' ways
   std::string version() const;
 };
 program_of const& this_program();

@@ -1,5 +1,7 @@
 // The program `garner-lab`: the papers' figures on this machine. Each verb that measures writes a file, which `garner-lab report` draws.
+// `garner-lab run` has the verbs of `garner`, with the options of the papers' ways too.
 #include "cli/command/schema.hpp"
+#include "cli/verbs.hpp"
 #include "verbs.hpp"
 
 namespace garner::lab {
@@ -41,15 +43,31 @@ constexpr cli::option_row options[] = {
      "measure nothing; print the strategy and order for --ids of --table-bytes, whether duplicates are fetched once, and why"},
 };
 
-cli::program_of const what{"garner-lab",
-                           "the papers' figures on this machine",
-                           "garner-lab VERB --help says more, with an example.",
-                           {add_traversal, add_gather, add_tiering, add_load, add_train, add_storage, add_shards, add_report, add_traffic,
-                            add_trace, cli::add_schema},
-                           json_table(),
-                           options};
+cli::program_of const what{
+    "garner-lab",
+    "the papers' figures on this machine",
+    "garner-lab VERB --help says more, with an example. garner-lab run VERB is a verb of garner, with the papers' ways too:\n"
+    "  garner-lab run bfs kron20.gnr --device simulated --access merged",
+    {add_traversal, add_gather, add_tiering, add_load, add_train, add_storage, add_shards, add_report, add_traffic, add_trace,
+     cli::add_schema},
+    json_table(),
+    options,
+    nullptr,
+    true};
+cli::program_of const users_verbs{"garner-lab run",
+                                  "the verbs of garner, with the options of the papers' ways too",
+                                  "garner-lab run VERB --help-all lists them.",
+                                  garner::all_verbs(),
+                                  garner::json_table(),
+                                  {},
+                                  nullptr,
+                                  true};
 
 }  // namespace
 }  // namespace garner::lab
 
-int main(int argc, char** argv) { return garner::cli::run_program(garner::lab::what, argc, argv); }
+int main(int argc, char** argv) {
+  bool const runs = argc > 1 && std::string_view(argv[1]) == "run";
+  return runs ? garner::cli::run_program(garner::lab::users_verbs, argc - 1, argv + 1)
+              : garner::cli::run_program(garner::lab::what, argc, argv);
+}

@@ -48,18 +48,19 @@ void set_variant(job_options& o, std::string_view name) {
   auto const refuse = [&](char const* choices) { fail(errc::usage, "variant '{}' of {}: use {}", name, to_string(kind_of(o)), choices); };
   switch (kind_of(o)) {
     case job_kind::bfs:
-      if (name != "levels" && name != "direction" && name != "emogi") refuse("levels, direction or emogi");
+      if (name != "levels" && name != "direction" && name != "emogi") refuse("levels or direction");
       std::get<bfs_options>(o).variant = parse_bfs_variant(name);
       return;
     case job_kind::sssp:
-      if (name != "near-far" && name != "emogi") refuse("near-far or emogi");
+      if (name != "near-far" && name != "emogi") refuse("near-far");
       std::get<sssp_options>(o).variant = name == "emogi" ? sssp_variant::emogi : sssp_variant::near_far;
       return;
     case job_kind::components:
-      if (name != "afforest" && name != "emogi") refuse("afforest or emogi");
+      if (name != "afforest" && name != "emogi") refuse("afforest");
       std::get<components_options>(o).variant = name == "emogi" ? components_variant::emogi : components_variant::afforest;
       return;
     case job_kind::pagerank:
+      if (name != "pull" && name != "emogi") refuse("pull");
       std::get<pagerank_options>(o).variant = parse_pagerank_variant(name);
   }
 }

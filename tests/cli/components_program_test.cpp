@@ -27,9 +27,7 @@ TEST(components_program, gives_the_same_answer_in_every_way) {
   EXPECT_TRUE(plain.at("verified"));
   EXPECT_GT(plain.at("components"), 1);
   EXPECT_TRUE(plain.at("runs").at(0).at("bytes_link").is_null());
-  for (std::string const more : {"--variant emogi", "--device simulated", "--device simulated --variant emogi --access strided",
-                                 "--access paged", "--first-neighbors 0", "--first-neighbors 5 --slice 64 --trials 3",
-                                 "--variant emogi --vertices-per-team 8 --access merged --device simulated --l2-bytes 1MiB"}) {
+  for (std::string const more : {"--device simulated", "--tier managed", "--first-neighbors 0", "--first-neighbors 5 --trials 3"}) {
     SCOPED_TRACE(more);
     json const j = run(at, "k.gnr --out b.txt " + more);
     EXPECT_EQ(j.at("components"), plain.at("components"));
@@ -70,7 +68,6 @@ TEST(components_program, its_json_has_these_keys) {
   EXPECT_EQ(r.at("phases").at(1).at("phase"), "remaining");
   EXPECT_EQ(r.at("bytes_link"), bytes);
   EXPECT_EQ(r.at("edges"), edges);
-  EXPECT_EQ(run(at, "k.gnr --variant emogi").at("runs").at(0).at("phases").at(0).at("phase"), "round");
 }
 
 TEST(components_program, speaks_in_the_users_ids) {
@@ -88,13 +85,11 @@ TEST(components_program, refuses_what_cannot_be) {
   folder const at;
   generate(at);
   for (auto const& [line, words] : std::map<std::string, std::string>{
-           {"k.gnr --variant louvain", "afforest or emogi"},
+           {"k.gnr --variant louvain", "--variant louvain: use afforest"},
            {"k.gnr --trials 0", "1 or more"},
            {"k.gnr --first-neighbors 65", "0 to 64"},
-           {"k.gnr --slice 65", "multiple of 32"},
-           {"k.gnr --vertices-per-team 0", "1 to 1024"},
-           {"k.gnr --l2-bytes 1M", "--device simulated"},
-           {"k.gnr --access paged --tier host", "paged"},
+           {"k.gnr --access paged", "--access belongs to garner-lab"},
+           {"k.gnr --variant=emogi", "--variant emogi belongs to garner-lab"},
        }) {
     outcome const o = at.shell("garner components " + line);
     EXPECT_EQ(o.code, 2) << line;
@@ -115,14 +110,13 @@ TEST(components_program, device_gives_what_the_host_gives) {
   folder const at;
   generate(at);
   json const host = run(at, "k.gnr --out a.txt");
-  for (std::string const how : {"--access strided", "--access merged", "--access aligned", "--tier device", "--access paged"})
-    for (std::string const variant : {" --variant afforest", " --variant emogi"}) {
-      SCOPED_TRACE(how + variant);
-      json const j = run(at, "k.gnr --device cuda --out b.txt " + how + variant);
-      EXPECT_EQ(j.at("components"), host.at("components"));
-      EXPECT_EQ(j.at("largest"), host.at("largest"));
-      EXPECT_EQ(read_text(at / "b.txt"), read_text(at / "a.txt"));
-    }
+  for (std::string const tier : {"host", "device", "managed"}) {
+    SCOPED_TRACE(tier);
+    json const j = run(at, "k.gnr --device cuda --out b.txt --tier " + tier);
+    EXPECT_EQ(j.at("components"), host.at("components"));
+    EXPECT_EQ(j.at("largest"), host.at("largest"));
+    EXPECT_EQ(read_text(at / "b.txt"), read_text(at / "a.txt"));
+  }
 }
 
 // Known figures; the graphs are next to the repository or missing. Ids without edges are components of their own.
@@ -139,9 +133,7 @@ TEST_P(real_components, have_their_known_figures) {
   folder const at;
   outcome const c = at.shell("garner convert '" + file.string() + "' g.gnr " + k.options);
   ASSERT_EQ(c.code, 0) << c.err;
-  for (std::string const more : {"", " --variant emogi", " --device simulated", " --device simulated --variant emogi --access merged",
-                                 " --tier file --verify", " --tier file --variant emogi", " --tier file --device simulated"}) {
-    if (k.largest > 200'000 && more.find("merged") != std::string::npos) continue;  // some hundred rounds, simulated
+  for (std::string const more : {"", " --device simulated", " --tier file --verify", " --tier file --device simulated"}) {
     json const j = run(at, "g.gnr" + more);
     EXPECT_EQ(j.at("components").get<std::uint64_t>(), k.components + j.at("vertices").get<std::uint64_t>() - k.used) << more;
     EXPECT_EQ(j.at("largest"), k.largest) << more;

@@ -242,15 +242,12 @@ TEST(golden, bfs) {
       "bfs",
       {"printf '0 1\\n0 2\\n1 3\\n3 4\\n9 8\\n' > tree.el && garner convert tree.el tree.gnr > log",
        "garner bfs tree.gnr --source 0 --verify --out tree.txt && cat tree.txt",
-       "garner bfs tree.gnr --source 0 --device simulated --access strided --verify",
-       "garner bfs tree.gnr --source 0 --device simulated --access merged",
-       "garner bfs tree.gnr --source 0 --device simulated --access paged",
-       "garner bfs tree.gnr --source 0 --device simulated --access aligned --l2-bytes 1M --json --verify", "garner bfs tree.gnr --source 4",
-       "garner bfs tree.gnr --source 5 --access paged --json", "garner bfs tree.gnr --trials 4 --seed 3 --save-sources s.txt && cat s.txt",
+       "garner bfs tree.gnr --source 0 --device simulated --tier managed",
+       "garner bfs tree.gnr --source 0 --device simulated --json --verify", "garner bfs tree.gnr --source 4",
+       "garner bfs tree.gnr --source 5 --tier managed --json", "garner bfs tree.gnr --trials 4 --seed 3 --save-sources s.txt && cat s.txt",
        "garner bfs tree.gnr --sources s.txt --verify --levels --out last.txt",
        "printf '# two\\n9\\n\\n 0 # here\\n' > s.txt && garner bfs tree.gnr --sources s.txt",
-       "garner generate kron --scale 10 k.gnr --id-bytes 8 > log", "garner bfs k.gnr --device simulated --trials 2 --verify",
-       "garner bfs k.gnr --device simulated --access strided --trials 2 --no-split --vertices-per-team 8 --verify", "ls"});
+       "garner generate kron --scale 10 k.gnr --id-bytes 8 > log", "garner bfs k.gnr --device simulated --trials 2 --verify", "ls"});
 }
 
 TEST(golden, reorder) {
@@ -352,10 +349,9 @@ TEST(golden, plan) {
   expect_golden(
       "plan",
       {"garner generate kron --scale 10 --random-weights 1:9 k.gnr > log", "garner plan k.gnr --algorithm bfs --device simulated",
-       "garner plan k.gnr --algorithm sssp --device simulated --access merged",
-       "garner plan k.gnr --algorithm components --device simulated --access strided",
+       "garner plan k.gnr --algorithm sssp --device simulated", "garner plan k.gnr --algorithm components --device simulated",
        "garner plan k.gnr --algorithm pagerank --device simulated --iterations 20",
-       "garner plan k.gnr --algorithm bfs --device simulated --access paged", "garner plan k.gnr --algorithm bfs --device cpu",
+       "garner plan k.gnr --algorithm bfs --device simulated --tier managed", "garner plan k.gnr --algorithm bfs --device cpu",
        "garner plan k.gnr --algorithm bfs --device cpu --memory-limit 100K", "garner plan k.gnr --algorithm components --variant pull"});
 }
 
@@ -379,17 +375,13 @@ TEST(golden, bad_input) {
                  ": > s.txt; garner bfs g.gnr --sources s.txt",
                  "garner bfs g.gnr --trials 0",
                  "garner bfs g.gnr --trials 18446744073709551615",
-                 "garner bfs g.gnr --slice 4294967296",
-                 "garner bfs g.gnr --access bulk",
-                 "garner bfs g.gnr --access sideways",
-                 "garner bfs g.gnr --access paged --tier host",
-                 "garner bfs g.gnr --access aligned --tier managed",
+                 "garner components g.gnr --first-neighbors 4294967296",
+                 "garner bfs g.gnr --access merged",
+                 "garner bfs g.gnr --variant emogi",
+                 "garner load g.gnr --width 4 --reads kernels",
                  "garner bfs g.gnr --tier device",
                  "garner bfs g.gnr --tier shelf",
                  "garner bfs g.gnr --device moon",
-                 "garner bfs g.gnr --slice 33",
-                 "garner bfs g.gnr --vertices-per-team 0",
-                 "garner bfs g.gnr --l2-bytes 6M",
                  "garner bfs g.gnr --memory-limit 8K",
                  "garner bfs g.gnr --memory-limit many",
                  "garner bfs g.gnr --device-memory 1G",

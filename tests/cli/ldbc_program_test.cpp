@@ -37,7 +37,7 @@ TEST_P(ldbc_example, has_its_published_answers) {
   outcome const made = at.shell("garner convert x.e x.gnr --in-edges");
   ASSERT_EQ(made.code, 0) << made.err;
   EXPECT_EQ(made.out.find("note:"), std::string::npos) << made.out;
-  for (std::string const more : {"", " --device simulated --access strided"}) {
+  for (std::string const more : {"", " --device simulated"}) {
     SCOPED_TRACE(x.name + more);
     std::string const from = " --verify --source " + std::to_string(x.source) + more;
     for (std::string const& line : {"garner bfs x.gnr --out BFS --format ldbc" + from, "garner sssp x.gnr --out SSSP --format ldbc" + from,

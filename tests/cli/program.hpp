@@ -115,7 +115,7 @@ class folder {
 
 // Errors are one line on stderr that names the program.
 inline void expect_one_line(std::string const& err) {
-  EXPECT_TRUE(err.starts_with("garner: ") || err.starts_with("garner-lab: ")) << err;
+  EXPECT_TRUE(err.starts_with("garner: ") || err.starts_with("garner-lab: ") || err.starts_with("garner-lab run: ")) << err;
   EXPECT_EQ(err.find('\n'), err.size() - 1) << err;
 }
 // A line of shell that ends with that code, and with one line of error that holds `what`.

@@ -32,7 +32,7 @@ TEST(spread_program, files_are_those_of_one_place) {
       std::string const out = job == "bfs" ? " --out one.npy" : " --out one.txt",
                         again = job == "bfs" ? " --out two.npy" : " --out two.txt";
       ran(at, "garner " + job + " " + graph + out);
-      for (std::string const more : {"--shards 1", "--shards 2", "--shards 3 --device simulated", "--shards 8 --access strided"}) {
+      for (std::string const more : {"--shards 1", "--shards 2", "--shards 3 --device simulated", "--shards 8"}) {
         SCOPED_TRACE(graph + " " + job + " " + more);
         // Ranks are the bits of one device with the same reads.
         if (job == "pagerank") ran(at, "garner pagerank " + graph + out + more.substr(std::string("--shards 1").size()));
@@ -69,8 +69,7 @@ TEST(spread_program, what_does_not_go_together_is_refused) {
   EXPECT_THAT(refused(at, "garner pagerank k.gnr --shards 17"), HasSubstr("--shards 17: use 1 to 16"));
   EXPECT_THAT(refused(at, "garner bfs s.gnr --shards 4"), HasSubstr("4 shards, and s.gnr has 3 vertices; use at most as many"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --tier file"), HasSubstr("edges in tier file over 2 shards"));
-  EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --access paged"), HasSubstr("over 2 shards"));
-  EXPECT_THAT(refused(at, "garner components k.gnr --shards 2 --variant emogi"), HasSubstr("over 2 devices use afforest"));
+  EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --tier managed"), HasSubstr("over 2 shards"));
   EXPECT_THAT(refused(at, "garner pagerank k.gnr --shards 2 --by-degree yes"), HasSubstr("by_degree over 2 shards"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --devices 0,1"), HasSubstr("--shards"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --devices 0,1 --device simulated"),

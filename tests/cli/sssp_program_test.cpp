@@ -14,18 +14,17 @@ TEST(sssp_program, json_has_what_it_promises) {
   for (std::string const weights : {"--random-weights 8:72", "--random-weights-f32 0:1"}) {
     ASSERT_EQ(at.shell("garner generate kron --scale 10 --id-bytes 8 k.gnr " + weights).code, 0);
     std::vector<json> sums;
-    for (std::string const how :
-         {"--device cpu", "--device simulated", "--device cpu --variant emogi", "--device simulated --variant emogi"}) {
+    for (std::string const how : {"--device cpu", "--device simulated"}) {
       SCOPED_TRACE(weights + " " + how);
       outcome const o = at.shell("garner sssp k.gnr --trials 3 --verify --json " + how);
       ASSERT_EQ(o.code, 0) << o.err;
       json const j = json::parse(o.out);
-      bool const simulated = j.at("device") == "simulated", emogi = how.find("emogi") != std::string::npos;
+      bool const simulated = j.at("device") == "simulated";
       EXPECT_EQ(j.at("weights"), weights.find("f32") == std::string::npos ? "u32" : "f32");
-      EXPECT_EQ(j.at("variant"), emogi ? "emogi" : "near-far");
-      EXPECT_EQ(j.at("delta").is_null(), emogi);
-      EXPECT_EQ(j.at("split_hubs"), !emogi);
-      EXPECT_EQ(j.at("join_adjacency"), simulated && !emogi);
+      EXPECT_EQ(j.at("variant"), "near-far");
+      EXPECT_TRUE(j.at("delta").is_number());
+      EXPECT_EQ(j.at("split_hubs"), true);
+      EXPECT_EQ(j.at("join_adjacency"), simulated);
       EXPECT_EQ(j.at("verified"), true);
       for (char const* key : {"file", "vertices", "edges", "directed", "tier", "access", "id_bytes", "vertices_per_team", "slice",
                               "l2_bytes", "graph_cache", "host_budget", "state_bytes", "checked", "simulated"})
@@ -49,7 +48,7 @@ TEST(sssp_program, json_has_what_it_promises) {
         sum.push_back({r.at("reached"), r.at("distance_max"), r.at("distance_sum")});
       }
       sums.push_back(sum);
-      EXPECT_EQ(sums.front(), sum) << "places and variants differ";
+      EXPECT_EQ(sums.front(), sum) << "places differ";
     }
   }
 }
@@ -76,12 +75,10 @@ TEST(sssp_program, says_what_to_try) {
     char const *line, *says;
     int code;
   };
-  for (wrong const& w :
-       {wrong{"garner sssp g.gnr", "garner convert g.gnr NEW.gnr --random-weights 1:255", 1},
-        wrong{"garner sssp w.gnr --variant dijkstra", "near-far or emogi", 2}, wrong{"garner sssp w.gnr --delta 0", "above 0", 2},
-        wrong{"garner sssp w.gnr --variant emogi --delta 4", "leave out --delta", 2}, wrong{"garner sssp w.gnr --source 99", "99", 1},
-        wrong{"garner sssp w.gnr --access paged --tier host", "paged reads tier managed", 2},
-        wrong{"garner sssp w.gnr --memory-limit 100", "--memory-limit", 1}}) {
+  for (wrong const& w : {wrong{"garner sssp g.gnr", "garner convert g.gnr NEW.gnr --random-weights 1:255", 1},
+                         wrong{"garner sssp w.gnr --variant dijkstra", "--variant dijkstra: use near-far", 2},
+                         wrong{"garner sssp w.gnr --delta 0", "above 0", 2}, wrong{"garner sssp w.gnr --source 99", "99", 1},
+                         wrong{"garner sssp w.gnr --memory-limit 100", "--memory-limit", 1}}) {
     outcome const o = at.shell(w.line);
     EXPECT_EQ(o.code, w.code) << w.line << ": " << o.err;
     expect_one_line(o.err);
@@ -95,7 +92,7 @@ TEST(sssp_program, knows_the_roads_of_new_york) {
   folder const at;
   ASSERT_EQ(at.shell("garner convert '" + file.string() + "' g.gnr").code, 0);
   ASSERT_EQ(at.shell("garner convert '" + file.string() + "' p.gnr --compress").code, 0);
-  for (std::string const more : {"g.gnr", "g.gnr --variant emogi", "g.gnr --device simulated", "g.gnr --tier file", "p.gnr --tier file"})
+  for (std::string const more : {"g.gnr", "g.gnr --device simulated", "g.gnr --tier file", "p.gnr --tier file"})
     for (auto const& [source, largest, sum] : {std::tuple{1, 1440081, 186686642878}, std::tuple{140961, 954419, 96216936160}}) {
       outcome const o = at.shell("garner sssp --verify --json --source " + std::to_string(source) + " " + more);
       ASSERT_EQ(o.code, 0) << o.err;
@@ -113,17 +110,15 @@ TEST(sssp_program, device_gives_what_the_host_gives) {
   folder const at;
   ASSERT_EQ(at.shell("garner generate kron --scale 14 --random-weights 8:72 k.gnr").code, 0);
   json const host = json::parse(at.shell("garner sssp k.gnr --trials 3 --verify --json").out);
-  for (std::string const variant : {"", " --variant emogi"})
-    for (std::string const how :
-         {"--access strided", "--access merged", "--access aligned", "--access aligned --tier device", "--access paged"}) {
-      SCOPED_TRACE(how + variant);
-      outcome const o = at.shell("garner sssp k.gnr --trials 3 --verify --json --device cuda " + how + variant);
-      ASSERT_EQ(o.code, 0) << o.err;
-      json const j = json::parse(o.out);
-      for (std::size_t k = 0; k < 3; ++k)
-        for (char const* key : {"source", "reached", "distance_max", "distance_sum"})
-          EXPECT_EQ(j["runs"][k][key], host["runs"][k][key]) << key;
-    }
+  for (std::string const tier : {"host", "device", "managed"}) {
+    SCOPED_TRACE(tier);
+    outcome const o = at.shell("garner sssp k.gnr --trials 3 --verify --json --device cuda --tier " + tier);
+    ASSERT_EQ(o.code, 0) << o.err;
+    json const j = json::parse(o.out);
+    for (std::size_t k = 0; k < 3; ++k)
+      for (char const* key : {"source", "reached", "distance_max", "distance_sum"})
+        EXPECT_EQ(j["runs"][k][key], host["runs"][k][key]) << key;
+  }
 }
 
 }  // namespace

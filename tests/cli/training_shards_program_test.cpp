@@ -37,10 +37,10 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
       EXPECT_EQ(read_text(at / (std::string("m") + n)), first) << place << n;
     }
   EXPECT_EQ(ran(at, "garner train " + files + "--full --epochs 1")["shards"], nullptr);
-  json const mgg =
-      ran(at, "garner train " + files + "--full --epochs 2 --shards 2 --shard-strategy mgg --mgg 8,2,4 --shard-balance vertices");
-  EXPECT_EQ(mgg["shards"]["strategy"], "mgg");
-  EXPECT_EQ(mgg["shards"]["balance"], "vertices");
+  json const balanced =
+      ran(at, "garner train " + files + "--full --epochs 2 --shards 2 --shard-strategy collective --shard-balance vertices");
+  EXPECT_EQ(balanced["shards"]["strategy"], "collective");
+  EXPECT_EQ(balanced["shards"]["balance"], "vertices");
   json const rounded = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --shard-dtype bf16 -o rounded");
   EXPECT_EQ(rounded["shards"]["dtype"], "bf16");
   EXPECT_NE(read_text(at / "rounded"), first);
@@ -233,11 +233,9 @@ TEST(training_shards_program, decides_the_way_and_tells_why) {
   EXPECT_EQ(quick["shards"]["decided"]["strategies"].size(), 3u);
   EXPECT_EQ(ran(at, train + "--device simulated")["shards"]["decided"]["rates_measured"], false);
   // What goes on keeps the way that it began with.
-  for (char const* const strategy : {"bulk", "collective", "mgg"}) {
-    ran(at,
-        train + "--checkpoint c --shard-strategy " + strategy + (std::string(strategy) == "mgg" ? "" : " --shard-reduction deterministic"));
-    std::string const sums = std::string(strategy) == "mgg" ? "--shard-reduction fast " : "";
-    json const on = ran(at, "garner train " + files + "--full --model gcn --epochs 5 --shards 3 --resume c " + sums);
+  for (char const* const strategy : {"bulk", "collective"}) {
+    ran(at, train + "--checkpoint c --shard-strategy " + strategy + " --shard-reduction deterministic");
+    json const on = ran(at, "garner train " + files + "--full --model gcn --epochs 5 --shards 3 --resume c");
     EXPECT_EQ(on["shards"]["strategy"], strategy);
     EXPECT_EQ(on["shards"]["decided"], nullptr);
     EXPECT_EQ(on["epochs"].size(), 2u);
@@ -296,7 +294,7 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   outcome const other = at.shell("RANK=0 WORLD_SIZE=3 garner train " + files + "--full --shards 2 --group x");
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("--shards 2 and --group: each shard is a process, and WORLD_SIZE is 3; use --shards 3"));
-  says("--full --shards 2 --shard-strategy x", 2, "--shard-strategy x: use auto, bulk, collective or mgg");
+  says("--full --shards 2 --shard-strategy x", 2, "--shard-strategy x: use auto, bulk or collective");
   says("--full --shards 2 --shard-timeout 0", 2, "--shard-timeout 0: use seconds, more than 0");
   says("--shard-timeout 5", 2, "--shard-timeout goes with --full");
   says("--full --shards 2 --shard-reduction x", 2, "use deterministic or fast");
@@ -305,16 +303,11 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--full --shards 2 --shard-balance x", 2, "edges or vertices");
   says("--full --shards 2 --shard-adjacency x", 2, "--shard-adjacency x: use plain or compressed");
   says("--full --shard-adjacency compressed", 2, "--shard-adjacency goes with shards");
-  says("--full --shards 2 --shard-adjacency compressed --shard-strategy mgg", 2, "compressed adjacency and mgg");
   says("--full --shards 2 --shard-features x", 2, "--shard-features x: use local or tiered");
   says("--full --shard-features tiered", 2, "--shard-features goes with shards");
   says("--full --shards 2 --shard-features tiered --shard-reduction fast", 2,
        "tiered features come in blocks of the deterministic reduction");
   says("--full --shards 2 --shard-features tiered --model gin", 2, "the first layer aggregates them unchanged");
-  says("--full --shards 2 --mgg 1,1,1", 2, "--mgg goes with --shard-strategy mgg");
-  says("--full --shards 2 --shard-strategy mgg --mgg 1,1", 2, "--mgg of 2 numbers");
-  says("--full --shards 2 --shard-strategy mgg --mgg 33,1,1", 2, "33 neighbors of a partition (ps): use 1 to 32");
-  says("--full --shards 2 --shard-strategy mgg --shard-reduction deterministic", 2, "it sums with atomics");
   outcome const types = at.shell("garner train h.json --full --shards 2");
   EXPECT_EQ(types.code, 2);
   EXPECT_THAT(types.err, HasSubstr("are not split"));

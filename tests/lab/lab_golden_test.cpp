@@ -12,6 +12,18 @@ TEST(lab_golden, help) {
   expect_golden_of("lab", "help", all);
 }
 
+TEST(lab_golden, ways) {
+  std::string const bfs = "garner-lab run bfs tree.gnr --source 0 --device simulated --access ";
+  expect_golden_of(
+      "lab", "ways",
+      {"printf '0 1\\n0 2\\n1 3\\n3 4\\n9 8\\n' > tree.el && garner convert tree.el tree.gnr > log", "garner-lab run | sed 's/pass.*//'",
+       "garner-lab run bfs --help-all", bfs + "strided --verify", bfs + "merged", bfs + "paged",
+       bfs + "aligned --l2-bytes 1M --json --verify", "garner generate kron --scale 10 --random-weights 1:9 --id-bytes 8 k.gnr > log",
+       "garner-lab run bfs k.gnr --device simulated --access strided --trials 2 --no-split --vertices-per-team 8 --verify",
+       "garner-lab run plan k.gnr --algorithm sssp --device simulated --access merged",
+       "garner-lab run plan k.gnr --algorithm components --device simulated --access strided"});
+}
+
 TEST(lab_golden, traffic) {
   expect_golden_of("lab", "traffic",
                    {R"(printf '0 1\n1 2\n2 0\n3 0\n3 1\n' > d.el && garner convert d.el d.gnr > log)",

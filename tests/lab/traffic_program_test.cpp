@@ -52,7 +52,8 @@ TEST(traffic_program, counts_what_the_job_counts) {
       ASSERT_EQ(all.at("runs").size(), 4u);
       for (json const& r : all.at("runs")) {
         std::string const access = r.at("access");
-        json const own = run(at, "garner " + same.at(job) + " --device simulated --graph-cache 0 --l2-bytes " + l2 + " --access " + access);
+        json const own =
+            run(at, "garner-lab run " + same.at(job) + " --device simulated --graph-cache 0 --l2-bytes " + l2 + " --access " + access);
         json const& seen = own.contains("runs") ? own.at("runs").at(0) : own;
         EXPECT_EQ(r.at("bytes_link"), seen.at("bytes_link")) << access;
         for (char const* size : {"32", "64", "96", "128"}) EXPECT_EQ(r.at("requests").at(size), seen.at("requests").at(size)) << access;
@@ -87,8 +88,8 @@ TEST(traffic_program, tells_what_is_read_of_a_file) {
     EXPECT_EQ(all.at("tier"), "file");
     ASSERT_EQ(all.at("runs").size(), 3u);  // no pages of it are moved
     for (json const& r : all.at("runs")) {
-      json const own =
-          run(at, "garner " + line + " --device simulated --tier file --graph-cache 0 --access " + r.at("access").get<std::string>());
+      json const own = run(
+          at, "garner-lab run " + line + " --device simulated --tier file --graph-cache 0 --access " + r.at("access").get<std::string>());
       json const& seen = (own.contains("runs") ? own.at("runs").at(0) : own).at("adjacency_reads");
       json const& read = r.at("adjacency_reads");
       for (char const* key : {"requests", "bytes", "bytes_requested", "bytes_of_blocks", "overfetch", "share_of_adjacency"})

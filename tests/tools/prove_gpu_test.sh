@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/bundle/bin" "$work/path" "$work/store"
 cp "$garner" "$garner-lab" "$work/bundle/bin"
 
-# Takes the options of ncu and a run of garner; writes two kernels as ncu does with --csv. Application replay is refused for pagerank.
+# Takes the options of ncu and a run of garner-lab; writes two kernels as ncu does with --csv. Application replay is refused for pagerank.
 cat > "$work/path/ncu" << 'NCU'
 #!/bin/bash
 mode=kernel
@@ -18,15 +18,15 @@ while [[ $1 == -* ]]; do
   [[ $1 == --replay-mode ]] && mode=$2
   case $1 in --csv) shift ;; *) shift 2 ;; esac
 done
-program=$1 job=$2 file=$3
-shift 3
+program=$1 job=$3 file=$4  # garner-lab run JOB FILE
+shift 4
 args=()
 while (($#)); do
   case $1 in --device) shift 2 ;; *) args+=("$1"); shift ;; esac
 done
 echo "==PROF== Connected to process 1 ($program)"
 [[ $job == pagerank && $mode == application ]] && { echo "==ERROR== no such mode"; exit 1; }
-"$program-lab" traffic "$job" "$file" "${args[@]}" --json | python3 -c "
+"$program" traffic "$job" "$file" "${args[@]}" --json | python3 -c "
 import json, sys
 r = json.load(sys.stdin)['runs'][0]
 pcie = r['bytes_link'] * 1e-6

@@ -22,13 +22,12 @@ small = "--scale 8 --fanout 4,3 --batch 20 --share 100% --out out.json"
 of_garner = {
     "bfs": ["bfs g.gnr", "bfs g.gnr --device simulated --trials 2 --verify", "bfs g.gnr --tier file", "bfs g.gnr --device simulated --shards 2",
             "bfs d.gnr --variant direction"],
-    "sssp": ["sssp g.gnr --tier file", "sssp f.gnr --device simulated", "sssp g.gnr --variant emogi"],
-    "components": ["components g.gnr --tier file", "components g.gnr --device simulated --shards 2", "components d.gnr --variant emogi"],
-    "pagerank": ["pagerank g.gnr --tier file", "pagerank d.gnr --device simulated", "pagerank g.gnr --device simulated --shards 2",
-                 "pagerank g.gnr --variant emogi"],
+    "sssp": ["sssp g.gnr --tier file", "sssp f.gnr --device simulated"],
+    "components": ["components g.gnr --tier file", "components g.gnr --device simulated --shards 2"],
+    "pagerank": ["pagerank g.gnr --tier file", "pagerank d.gnr --device simulated", "pagerank g.gnr --device simulated --shards 2"],
     "plan": [f"plan g.gnr --algorithm {job}{how}" for job in graph_jobs
              for how in ("", " --device cpu", " --device simulated", " --device cuda --graph-cache 4KiB", " --device cpu --tier file")] +
-            ["plan g.gnr --algorithm bfs --device cpu --shards 2", "plan g.gnr --algorithm bfs --device cuda --access paged --tier managed",
+            ["plan g.gnr --algorithm bfs --device cpu --shards 2", "plan g.gnr --algorithm bfs --device cuda --tier managed",
              "plan g.gnr --algorithm load --width 4", "plan g.gnr --algorithm load --width 4 --device cuda --feature-cache 10%",
              "plan h.json --algorithm load --device cpu", "plan g.gnr --algorithm load --features x.gnt --feature-tier file --drive-reads 9000",
              "plan g.gnr --algorithm train --width 4 --classes 3", "plan g.gnr --algorithm train --width 4 --classes 3 --device cpu --full --shards 2",
