@@ -28,7 +28,7 @@ renamed: dict[str, tuple[str, ...]] = {
     "in_lists": ("in_edges",), "make_in_lists": ("make_in_edges",), "draw_weights": ("random_weights",), "lists": ("adjacency",), "packed": ("compressed",),
     "vertices": ("num_nodes", "nodes"), "edges": ("num_edges", "edge_types"), "types": ("node_types",), "arcs": ("stored_edges",), "arcs_read": ("edges_read",),
     "all_vertices": ("num_nodes",), "all_edges": ("num_edges",), "source_vertices": ("num_sources",), "target_vertices": ("num_targets",),
-    "cached_neighbours": ("cached_neighbors",), "first_neighbours": ("first_neighbors",), "join_lists": ("join_adjacency",), "shards": ("devices",),
+    "cached_neighbours": ("cached_neighbors",), "first_neighbours": ("first_neighbors",), "shards": ("devices",),
     "personal": ("personalization",), "batch": ("batch_size",), "ahead": ("prefetch",), "way": ("strategy",), "classes": ("num_classes",),
     "hidden": ("hidden_channels",), "layers": ("num_layers",), "record": ("cuda_graph",), "sums": ("deterministic",), "first": ("init",),
     "spread": ("init_scale",), "alone": ("per_rank",), "wait_seconds": ("timeout",), "draws": ("first_number",),

@@ -391,7 +391,7 @@ class Traffic:
 
     @property
     def pages(self) -> int:
-        """of 4 KiB, moved by UVM (access 'paged')"""
+        """of 4 KiB, moved by UVM (edges 'managed')"""
 
     @property
     def bytes_useful(self) -> int: ...
@@ -514,19 +514,17 @@ class BfsResult:
         shape (vertices,); a vertex before it on some shortest path, the source its own, -1 (NO_VERTEX) where unreached
         """
 
-def bfs(graph: Graph, source: int, *, variant: str | None = None, cached_neighbors: int | None = None, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_adjacency: bool | None = None, devices: list[object] | None = None) -> BfsResult:
+def bfs(graph: Graph, source: int, *, variant: str | None = None, cached_neighbors: int | None = None, device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, devices: list[object] | None = None) -> BfsResult:
     """
     Breadth-first search (EMOGI, PVLDB 14(2) 2020). Result: depth and parent, entry k of the vertex graph.ids()[k], and run.
 
-    variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can
+    variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012); None: direction where it can
     cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4
-    vertices_per_team, split_hubs, slice, join_adjacency: how edges are split over teams
     devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
     'host' or 'device'
     device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
-    access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
-    'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
-    verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
+    edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
+    (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
     Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
     other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
     """
@@ -536,17 +534,15 @@ class BfsSearch:
     Breadth-first search from many sources: the state is made once. Holds the graph.
     """
 
-    def __init__(self, graph: Graph, *, variant: str | None = None, cached_neighbors: int | None = None, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_adjacency: bool | None = None, devices: list[object] | None = None) -> None:
+    def __init__(self, graph: Graph, *, variant: str | None = None, cached_neighbors: int | None = None, device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, devices: list[object] | None = None) -> None:
         """
-        variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can
+        variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012); None: direction where it can
         cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4
-        vertices_per_team, split_hubs, slice, join_adjacency: how edges are split over teams
         devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
         'host' or 'device'
         device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
-        access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
-        'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
-        verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
+        edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
+        (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
         Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
         other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
         """
@@ -639,17 +635,16 @@ class SsspResult:
         shape (vertices,); u32 weights: int64, -1 (UNREACHED_DISTANCE) where the source does not lead; f32 weights: float32, infinity
         """
 
-def sssp(graph: Graph, source: int, *, variant: str = 'near_far', delta: float | None = None, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_adjacency: bool | None = None) -> SsspResult:
+def sssp(graph: Graph, source: int, *, variant: str = 'near_far', delta: float | None = None, device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False) -> SsspResult:
     """
     Shortest paths over weights of 0 and more. Result: distance, entry k of the vertex graph.ids()[k], and run. InputError also names an
     edge whose weight is negative or no number.
 
-    variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open
-    distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_adjacency: how lists are given to teams
+    variant: 'near_far' (Davidson et al., IPDPS 2014); delta: how far beyond the least open distance is near (None: from the
+    weights)
     device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
-    access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
-    'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
-    verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
+    edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
+    (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
     Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
     other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
     """
@@ -659,14 +654,13 @@ class SsspSearch:
     Shortest paths from many sources: the state is made once. Holds the graph.
     """
 
-    def __init__(self, graph: Graph, *, variant: str = 'near_far', delta: float | None = None, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_adjacency: bool | None = None) -> None:
+    def __init__(self, graph: Graph, *, variant: str = 'near_far', delta: float | None = None, device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False) -> None:
         """
-        variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open
-        distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_adjacency: how lists are given to teams
+        variant: 'near_far' (Davidson et al., IPDPS 2014); delta: how far beyond the least open distance is near (None: from the
+        weights)
         device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
-        access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
-        'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
-        verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
+        edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
+        (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
         Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
         other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
         """
@@ -680,7 +674,7 @@ class SsspSearch:
         """As BfsResult.parent, of the last run; reads the edges once more."""
 
 class ComponentsPhase:
-    """A round of 'emogi', or a step of 'afforest'."""
+    """A step of 'afforest'."""
 
     @property
     def what(self) -> str: ...
@@ -749,18 +743,17 @@ class ComponentsResult:
     def label(self) -> numpy.typing.NDArray[numpy.int64]:
         """shape (vertices,); the smallest id of its component"""
 
-def components(graph: Graph, *, variant: str = 'afforest', first_neighbors: int = 2, seed: int = 1, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, slice: int = 1024, devices: list[object] | None = None) -> ComponentsResult:
+def components(graph: Graph, *, variant: str = 'afforest', first_neighbors: int = 2, seed: int = 1, device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, devices: list[object] | None = None) -> ComponentsResult:
     """
     Weak connected components (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018). Result: label, entry k of the vertex graph.ids()[k], and
     run.
 
-    variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbors, seed: afforest
+    variant: 'afforest'; first_neighbors, seed: of it
     devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
     'host' or 'device'
     device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
-    access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
-    'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
-    verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
+    edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
+    (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
     Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
     other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
     """
@@ -809,7 +802,7 @@ class PagerankRun:
 
     @property
     def l1_change(self) -> float:
-        """pull: of the last iteration; emogi: the residual that was left"""
+        """of the last iteration"""
 
     @property
     def edges(self) -> int:
@@ -847,23 +840,21 @@ class PagerankResult:
     def rank(self) -> numpy.typing.NDArray[numpy.float32]:
         """shape (vertices,); variant 'pull': shares that sum to 1"""
 
-def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int | None = None, dangling: str = 'redistribute', personalization: dict[int, float] | None = None, weighted: bool = False, device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', devices: list[object] | None = None) -> PagerankResult:
+def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int | None = None, dangling: str = 'redistribute', personalization: dict[int, float] | None = None, weighted: bool = False, device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, devices: list[object] | None = None) -> PagerankResult:
     """
     PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-edges, which are made
     where it has none.
 
-    variant: 'pull' (power iteration; the same bits each time on one device) or 'emogi' (residuals pushed; not normalized)
-    tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)
-    iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'
+    variant: 'pull' (power iteration; the same bits each time on one device)
+    tolerance: of the L1 change of an iteration (1e-4); iterations: exactly so many; dangling: 'redistribute' or 'drop'
     personal: ids and weights from 0: where it starts and jumps to, as NetworkX's personalization
     weighted: a vertex gives to its neighbors in proportion to the weights of the edges (pull, on one device); False: to all
     equally, whatever weights the graph has (NetworkX uses them unless weight=None); run.weighted reports it
     devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
     'host' or 'device'
     device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
-    access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', 'device',
-    'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB" (None: a tenth of the edges)
-    verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
+    edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
+    (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
     Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict each
     other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted.
     """
@@ -981,7 +972,7 @@ class Table:
 
     def hits(self, ids: tuple[int, int, int, bool]) -> dict[str, int]: ...
 
-def score(graph: Graph, *, by: str = 'expected', train: object = None, train_seed: int = 1, fanouts: Sequence[int] = (12, 12, 12), rule: str = 'all', batch_size: int = 1000, damping: float = 0.85, tolerance: float = 1e-06, iterations: int = 1000, presample: int = 8, device: object = 'cpu', access: str = 'aligned', edges: str | None = None) -> numpy.typing.NDArray[numpy.float32]:
+def score(graph: Graph, *, by: str = 'expected', train: object = None, train_seed: int = 1, fanouts: Sequence[int] = (12, 12, 12), rule: str = 'all', batch_size: int = 1000, damping: float = 0.85, tolerance: float = 1e-06, iterations: int = 1000, presample: int = 8, device: object = 'cpu', edges: str | None = None) -> numpy.typing.NDArray[numpy.float32]:
     """
     Which rows of a feature table a GNN training with neighbor sampling will read most: garner.tiered(features, scores=...) keeps the
     rows of the highest in GPU memory, Graph.reorder('score', scores=...) lays the nodes so. Shape (nodes,), float32; entry k belongs to the
@@ -992,7 +983,7 @@ def score(graph: Graph, *, by: str = 'expected', train: object = None, train_see
     train: ids of the training nodes, or a share of all as 0.1, random by train_seed
     fanouts, rule, batch_size: expected, sampled: neighbors sampled at each hop; 'all' (DGL) or 'last' (PyG) sample on; nodes a mini-batch
     presample: sampled: epochs beforehand; damping: rpr, wrpr; tolerance, iterations: rpr (a RuntimeWarning where it has not converged)
-    device, access, edges: as of garner.bfs
+    device, edges: as of garner.bfs
     Errors: UsageError, IdError for a training node that does not exist, InputError for an empty training set,
     OutOfMemory, DeviceError, Interrupted. Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).
     """
@@ -1176,7 +1167,7 @@ class BlockSampler:
     Source: GraphSAGE, NeurIPS 2017.
     """
 
-    def __init__(self, graph: Graph, fanouts: Sequence[int], *, side: str = 'in', times: object = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, device: object = 'cpu', access: str = 'aligned', adjacency: str | None = None, graph_cache: int | str | None = None, scores: object = None) -> None:
+    def __init__(self, graph: Graph, fanouts: Sequence[int], *, side: str = 'in', times: object = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, device: object = 'cpu', adjacency: str | None = None, graph_cache: int | str | None = None, scores: object = None) -> None:
         """
         fanouts: neighbors to sample per node at each hop, 0 none, -1 all
         side: 'in' samples the sources of a node's in-edges, 'out' the targets of its out-edges; the same for an undirected graph
@@ -1197,7 +1188,7 @@ class BlockSampler:
         """
 
     @staticmethod
-    def of_relations(num_nodes: Sequence[int], relations: Sequence[Relation], *, times: Sequence[object] | None = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, device: object = 'cpu', access: str = 'aligned', adjacency: str | None = None, graph_cache: int | str | None = None, scores: object = None) -> BlockSampler:
+    def of_relations(num_nodes: Sequence[int], relations: Sequence[Relation], *, times: Sequence[object] | None = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, device: object = 'cpu', adjacency: str | None = None, graph_cache: int | str | None = None, scores: object = None) -> BlockSampler:
         """
         For several types of nodes: how many there are of each, and the relations between them, as garner.Relation.
         times: an array, or None, for each type. The rest is as for one graph.
@@ -1241,7 +1232,7 @@ def sample_negatives(sources: object, num_sources: int, num_targets: int, *, num
     Errors: UsageError; InputError where a node has an edge to all others, so that none is left.
     """
 
-def _random_walks(graph: Graph, start: object, walk_length: int, *, p: float = 1, q: float = 1, seed: int = 1, side: str = 'out', edge_ids: bool = False, device: object = 'cpu', access: str = 'aligned', edges: str | None = None) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
+def _random_walks(graph: Graph, start: object, walk_length: int, *, p: float = 1, q: float = 1, seed: int = 1, side: str = 'out', edge_ids: bool = False, device: object = 'cpu', edges: str | None = None) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
     """garner.random_walk, of flat arrays."""
 
 class GraphPart:
@@ -1297,7 +1288,7 @@ class SplitSampler:
     the whole graph.
     """
 
-    def __init__(self, part: GraphPart, fanouts: Sequence[int], *, seed: int = 1, replace: bool = False, weighted: bool = False, labor: bool = False, edges: bool = True, edge_ids: bool = False, device: object = 'cpu', access: str = 'aligned', adjacency: str | None = None) -> None:
+    def __init__(self, part: GraphPart, fanouts: Sequence[int], *, seed: int = 1, replace: bool = False, weighted: bool = False, labor: bool = False, edges: bool = True, edge_ids: bool = False, device: object = 'cpu', adjacency: str | None = None) -> None:
         """
         As garner.BlockSampler, without the options that need more than the adjacency of one node.
         """
@@ -1412,7 +1403,7 @@ class Loader:
         fetched together; 0: 8 to 32,
         as an eighth of free memory has room for; in window_bytes a table (None: a quarter of what is free). multiprocessors: of the
         device, for remote rows; 0: all.
-        strategy: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows
+        strategy: 'automatic', 'window', 'tiered': how rows come. cache: of tables that stay in a file, which rows
         stay in memory a while: 'next-use', 'pinned' (by score).
         keep_times: for so many mini-batches report() has the times of each stage.
         rank, ranks: this one of several processes takes its share of the seeds, which must be the same in all; ranks='torchrun': as

@@ -114,14 +114,14 @@ def _edges_of(given: Any, weights: Any, num_nodes: int | None, undirected: bool 
 
 @takes_old_names
 def random_walk(graph: Graph, start: Any, walk_length: int, p: float = 1.0, q: float = 1.0, *, seed: int = 1, side: str = "out",
-                return_edge_indices: bool = False, device: Any = "cpu", access: str = "aligned", edges: str | None = None) -> Any:
+                return_edge_indices: bool = False, device: Any = "cpu", edges: str | None = None) -> Any:
     """Random walks over a graph, whose adjacency may lie in any tier: node2vec's (Grover and Leskovec, KDD 2016).
 
     start: positions of nodes among graph.ids(), or a bool each; a walk from each, in this order
     p, q: 0.001 to 1000. A step from v, where t was before, goes to t with a chance in proportion to 1 / p, to neighbors that lead to t to 1, to
     others to 1 / q; 1, 1: to each neighbor with the same chance. A walk stays at a node without neighbors.
     side: 'out': along edges; 'in': against them. seed: a walk is a function of it and of its position in start, the same on every device
-    device: walks: 'cpu', 'cuda', 'simulated'; access, edges: as of garner.bfs
+    device: walks: 'cpu', 'cuda', 'simulated'; edges: as of garner.bfs
     Result: shape (starts, walk_length + 1), int64; return_edge_indices (of a graph in natural order): also where each edge stands in csr()
     , shape (starts, walk_length), -1 where a walk stays.
     Errors: UsageError, IdError for a start that does not exist.
@@ -130,6 +130,6 @@ def random_walk(graph: Graph, start: Any, walk_length: int, p: float = 1.0, q: f
     if walk_length < 1:
         raise UsageError(f"walk_length={walk_length}: use 1 or more")
     nodes, edge = _garner._random_walks(graph, start, walk_length, p=p, q=q, seed=seed, side=side, edge_ids=bool(return_edge_indices), device=device,
-                                        access=access, edges=edges)
+                                        edges=edges)
     nodes = nodes.reshape(-1, walk_length + 1)
     return (nodes, edge.reshape(-1, walk_length)) if return_edge_indices else nodes

@@ -24,7 +24,7 @@ from .making import tiered
 from .tables import Tiered, kind_of, place_of
 
 loading_options = ("prefetch", "window", "strategy", "window_bytes", "cache", "multiprocessors", "keep_times")
-_choices = {"strategy": ("automatic", "window", "tiered", "zero_copy", "staged"), "cache": ("next-use", "pinned")}
+_choices = {"strategy": ("automatic", "window", "tiered"), "cache": ("next-use", "pinned")}
 _plain = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool}
 _said: set[str] = set()
 

@@ -59,7 +59,7 @@ class Draws:
 
     def __init__(self, graph: RemoteGraph, fanouts: Sequence[int], device: Any, options: dict[str, Any], said: str) -> None:
         self.graph, ranks = graph, graph.group
-        told = "".join(f", {name}={value!r}" for name, value in sorted(options.items()) if name not in ("access", "adjacency"))
+        told = "".join(f", {name}={value!r}" for name, value in sorted(options.items()) if name != "adjacency")
         made: tuple[SplitSampler, list[str]] = _made_alike(
             ranks, lambda: SplitSampler(graph.part, fanouts, device=device, **options), lambda _: f"fanouts {list(fanouts)}, {said}{told}")
         self.sampler = made[0]

@@ -85,8 +85,8 @@ block_options options_of(keywords& given) {
   given.take("edges", o.edges);
   given.take("edge_ids", o.edge_ids);
   given.take("induced", o.induced);
-  given.take("access", o.access);
   given.take("adjacency", o.adjacency);
+  if (o.adjacency == tier::managed) o.access = access_mode::paged;
   given.take_bytes("graph_cache", o.graph_cache);
   return o;
 }
@@ -137,8 +137,7 @@ py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const
 #define SAMPLER_OPTIONS                                                                                                             \
   "seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, labor: bool = "        \
   "False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, device: object = 'cpu', " \
-  "access: str = "                                                                                                                  \
-  "'aligned', adjacency: str | None = None, graph_cache: int | str | None = None, scores: object = None"
+  "adjacency: str | None = None, graph_cache: int | str | None = None, scores: object = None"
 #define SAMPLER_OPTIONS_TOLD                                                                                                             \
   "seed: the neighbors of a node are a function of seed, mini-batch, hop, relation, node and tree: the same for any number of threads\n" \
   "and on every device; rule: the nodes that sample at a hop: 'last' (those that the previous hop reached; PyG) or 'all' (DGL)\n"        \
@@ -443,8 +442,8 @@ void add_blocks(nb::module_& m) {
         given.take("side", side);
         given.take("edge_ids", o.edge_ids);
         given.take("device", o.device);
-        given.take("access", o.access);
         given.take("edges", o.edges);
+        if (o.edges == tier::managed) o.access = access_mode::paged;
         given.done();
         o.side = side_of(side);
         std::shared_ptr<graph_handle> const graph = g.use_in_lists(o.side == edge_direction::in);
@@ -454,7 +453,7 @@ void add_blocks(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("start"), nb::arg("walk_length"), nb::arg("options"),
       nb::sig("def _random_walks(graph: Graph, start: object, walk_length: int, *, p: float = 1, q: float = 1, seed: int = 1, side: str = "
-              "'out', edge_ids: bool = False, device: object = 'cpu', access: str = 'aligned', edges: str | None = None) -> "
+              "'out', edge_ids: bool = False, device: object = 'cpu', edges: str | None = None) -> "
               "tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]"),
       "garner.random_walk, of flat arrays.");
 }

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -180,10 +181,20 @@ void keywords::wrong(char const* name, nb::handle value) const {
   throw nb::type_error(message.c_str());
 }
 
+bool of_papers(std::string_view keyword, std::string_view value) {
+  static constexpr std::pair<std::string_view, std::string_view> all[] = {
+      {"access", ""},       {"l2_bytes", ""},   {"block_bytes", ""}, {"vertices_per_team", ""}, {"split_hubs", ""},
+      {"slice", ""},        {"join_lists", ""}, {"reads", ""},       {"join_adjacency", ""},    {"merge_reads", ""},
+      {"variant", "emogi"}, {"cache", "clock"}, {"cache", "window"}, {"strategy", "staged"},    {"strategy", "zero_copy"}};
+  return std::find(std::begin(all), std::end(all), std::pair(keyword, value)) != std::end(all);
+}
+
 void keywords::done() const {
   if (given_.size() == 0) return;
   std::string const name = nb::cast<std::string>(nb::object(given_.keys()[0]));
-  std::string const message = std::string(call_) + "() has no option '" + name + "'; help(garner." + call_ + ") lists them";
+  std::string const message = of_papers(name, "")
+                                  ? std::string(call_) + "(): option '" + name + in_lab
+                                  : std::string(call_) + "() has no option '" + name + "'; help(garner." + call_ + ") lists them";
   throw nb::type_error(message.c_str());
 }
 

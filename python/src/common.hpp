@@ -122,6 +122,10 @@ std::string told_memory(execution_device where);  // the device whose memory it 
 std::optional<std::uint32_t> from_environment(char const* name);
 std::optional<std::uint64_t> bytes_of(nb::handle amount);  // 4096, "8GiB", None
 
+// Whether only the papers' figures use a keyword, or a value of it: garner-lab has it.
+bool of_papers(std::string_view keyword, std::string_view value);
+inline constexpr char const* in_lab = "' belongs to garner-lab, which `make lab` builds from the sources";
+
 // Keyword options, taken one by one, by the names of before too (garner/_arguments.py); done() refuses what is left, which is a mistake of
 // the caller's.
 class keywords {
@@ -156,9 +160,6 @@ class keywords {
     if (!nb::isinstance<nb::list>(value) && !nb::isinstance<nb::tuple>(value)) wrong(name, value);
     for (nb::handle const one : value) into.push_back(place_of(one));
   }
-  void take(char const* name, access_mode& into) {
-    if (nb::object const value = find(name); value.is_valid()) into = parse_access(text(name, value));
-  }
   void take(char const* name, std::optional<tier>& into) {
     if (nb::object const value = find(name); value.is_valid() && !value.is_none()) into = parse_tier(text(name, value));
   }
@@ -168,6 +169,7 @@ class keywords {
     nb::object const value = find(name);
     if (!value.is_valid() || value.is_none()) return;
     auto const found = choices.find(text(name, value));
+    if (of_papers(name, text(name, value))) refuse(errc::usage, std::string(name) + " '" + text(name, value) + in_lab);
     if (found != choices.end()) {
       into = found->second;
       return;

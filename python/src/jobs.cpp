@@ -10,23 +10,18 @@ namespace garner::python {
 
 namespace {
 
-std::map<std::string, bfs_variant> const bfs_variants{
-    {"levels", bfs_variant::levels}, {"direction", bfs_variant::direction}, {"emogi", bfs_variant::emogi}};
-std::map<std::string, sssp_variant> const sssp_variants{{"near_far", sssp_variant::near_far}, {"emogi", sssp_variant::emogi}};
-std::map<std::string, components_variant> const components_variants{{"afforest", components_variant::afforest},
-                                                                    {"emogi", components_variant::emogi}};
-std::map<std::string, pagerank_variant> const pagerank_variants{{"pull", pagerank_variant::pull}, {"emogi", pagerank_variant::emogi}};
+std::map<std::string, bfs_variant> const bfs_variants{{"levels", bfs_variant::levels}, {"direction", bfs_variant::direction}};
+std::map<std::string, sssp_variant> const sssp_variants{{"near_far", sssp_variant::near_far}};
+std::map<std::string, components_variant> const components_variants{{"afforest", components_variant::afforest}};
+std::map<std::string, pagerank_variant> const pagerank_variants{{"pull", pagerank_variant::pull}};
 std::map<std::string, dangling_mass> const danglings{{"redistribute", dangling_mass::redistribute}, {"drop", dangling_mass::drop}};
 
 // Options that all algorithms share, and their help.
 template <class Options>
 void take_common(keywords& given, Options& o) {
   given.take("device", o.device);
-  given.take("access", o.access);
   given.take("edges", o.edges);
   given.take_bytes("graph_cache", o.graph_cache);
-  given.take_bytes("l2_bytes", o.tuning.l2_bytes);
-  given.take_bytes("block_bytes", o.tuning.block_bytes);
   given.take("verify", o.verify);
 }
 // Called after the last option is taken: refuses keywords that are left, and warns of a budget that has no effect.
@@ -41,17 +36,13 @@ void end_of(keywords& given, Options const& o) {
 #define SHARDS_TOLD                                                                                                                     \
   "devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges\n" \
   "'host' or 'device'\n"
-#define COMMON_OPTIONS                                                                                                               \
-  "device: object = 'cpu', access: str = 'aligned', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = " \
-  "False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB'"
-#define COMMON_TOLD                                                                                                                       \
-  "device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)\n"                \
-  "access: how a team reads the edges of a vertex: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: their memory tier: 'host', " \
-  "'device',\n"                                                                                                                           \
-  "'managed'; graph_cache: bytes of GPU memory for copies of remote data, as \"1GiB\" (None: a tenth of the edges)\n"                     \
-  "verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'\n"       \
-  "Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict "  \
-  "each\n"                                                                                                                                \
+#define COMMON_OPTIONS "device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False"
+#define COMMON_TOLD                                                                                                                      \
+  "device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)\n"               \
+  "edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as \"1GiB\"\n"     \
+  "(None: a tenth of the edges); verify: check the result, InternalError if it is wrong\n"                                               \
+  "Errors: InputError where the vertex does not exist or the graph lacks what the algorithm needs, UsageError where options contradict " \
+  "each\n"                                                                                                                               \
   "other or the graph does not lie where the algorithm would read it, OutOfMemory, DeviceError, Interrupted."
 
 bfs_options bfs_options_of(char const* call, nb::kwargs options) {
@@ -60,22 +51,14 @@ bfs_options bfs_options_of(char const* call, nb::kwargs options) {
   take_common(given, o);
   given.choose("variant", o.variant, bfs_variants);
   given.take("cached_neighbors", o.cached_neighbors);
-  given.take("vertices_per_team", o.tuning.vertices_per_team);
-  given.take("split_hubs", o.tuning.split_hubs);
-  given.take("slice", o.tuning.slice);
-  given.take("join_adjacency", o.tuning.join_lists);
   given.take("devices", o.devices);
   end_of(given, o);
   return o;
 }
-#define BFS_OPTIONS                                                                  \
-  "variant: str | None = None, cached_neighbors: int | None = None, " COMMON_OPTIONS \
-  ", vertices_per_team: int = 1, split_hubs: bool = True, slice: "                   \
-  "int = 1024, join_adjacency: bool | None = None" SHARDS_OPTION
-#define BFS_TOLD                                                                                                                      \
-  "variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can\n" \
-  "cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4\n"                                     \
-  "vertices_per_team, split_hubs, slice, join_adjacency: how edges are split over teams\n" SHARDS_TOLD COMMON_TOLD
+#define BFS_OPTIONS "variant: str | None = None, cached_neighbors: int | None = None, " COMMON_OPTIONS SHARDS_OPTION
+#define BFS_TOLD                                                                                          \
+  "variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012); None: direction where it can\n" \
+  "cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4\n" SHARDS_TOLD COMMON_TOLD
 
 sssp_options sssp_options_of(char const* call, nb::kwargs options) {
   sssp_options o;
@@ -83,21 +66,13 @@ sssp_options sssp_options_of(char const* call, nb::kwargs options) {
   take_common(given, o);
   given.choose("variant", o.variant, sssp_variants);
   given.take("delta", o.delta);
-  given.take("vertices_per_team", o.tuning.vertices_per_team);
-  given.take("split_hubs", o.tuning.split_hubs);
-  given.take("slice", o.tuning.slice);
-  given.take("join_adjacency", o.tuning.join_lists);
   end_of(given, o);
   return o;
 }
-#define SSSP_OPTIONS                                                       \
-  "variant: str = 'near_far', delta: float | None = None, " COMMON_OPTIONS \
-  ", vertices_per_team: int = 1, split_hubs: bool = True, "                \
-  "slice: int = 1024, join_adjacency: bool | None = None"
-#define SSSP_TOLD                                                                                                                     \
-  "variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open\n" \
-  "distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_adjacency: how lists are given to "          \
-  "teams\n" COMMON_TOLD
+#define SSSP_OPTIONS "variant: str = 'near_far', delta: float | None = None, " COMMON_OPTIONS
+#define SSSP_TOLD                                                                                                         \
+  "variant: 'near_far' (Davidson et al., IPDPS 2014); delta: how far beyond the least open distance is near (None: from " \
+  "the\nweights)\n" COMMON_TOLD
 
 struct bfs_out {
   bfs_run run;
@@ -202,7 +177,7 @@ void add_jobs(nb::module_& m) {
       .def_prop_ro(
           "requests", [](traffic const& t) { return std::vector<std::uint64_t>(t.requests.begin(), t.requests.end()); },
           "how many of 32, 64, 96 and 128 bytes")
-      .def_ro("pages", &traffic::pages, "of 4 KiB, moved by UVM (access 'paged')")
+      .def_ro("pages", &traffic::pages, "of 4 KiB, moved by UVM (edges 'managed')")
       .def_ro("bytes_useful", &traffic::bytes_useful)
       .def_prop_ro("bytes_link", &traffic::bytes_link)
       .def("__repr__", [](traffic const& t) { return "<garner.Traffic " + std::to_string(t.bytes_link()) + " bytes over the link>"; });
@@ -317,7 +292,7 @@ void add_jobs(nb::module_& m) {
           nb::sig("def distances(self) -> " DISTANCE_TYPE), "As SsspResult.distance, of the last run.")
       .def("parents", &held_search<sssp_solver>::parents, "As BfsResult.parent, of the last run; reads the edges once more.");
 
-  nb::class_<components_phase>(m, "ComponentsPhase", "A round of 'emogi', or a step of 'afforest'.")
+  nb::class_<components_phase>(m, "ComponentsPhase", "A step of 'afforest'.")
       .def_prop_ro("what",
                    [](components_phase const& p) {
                      static constexpr std::array names{"round", "first_neighbors", "remaining", "all"};
@@ -352,8 +327,6 @@ void add_jobs(nb::module_& m) {
         given.choose("variant", o.variant, components_variants);
         given.take("first_neighbors", o.first_neighbors);
         given.take("seed", o.seed);
-        given.take("vertices_per_team", o.tuning.vertices_per_team);
-        given.take("slice", o.tuning.slice);
         given.take("devices", o.devices);
         end_of(given, o);
         auto const held = g.use();
@@ -362,11 +335,11 @@ void add_jobs(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("options"),
       nb::sig("def components(graph: Graph, *, variant: str = 'afforest', first_neighbors: int = 2, seed: int = 1, " COMMON_OPTIONS
-              ", vertices_per_team: int = 1, slice: int = 1024" SHARDS_OPTION ") -> ComponentsResult"),
+                  SHARDS_OPTION ") -> ComponentsResult"),
       "Weak connected components (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018). Result: label, entry k of the vertex graph.ids()[k], and\n"
       "run.\n"
       "\n"
-      "variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbors, seed: afforest\n" SHARDS_TOLD COMMON_TOLD);
+      "variant: 'afforest'; first_neighbors, seed: of it\n" SHARDS_TOLD COMMON_TOLD);
 
   nb::class_<pagerank_round>(m, "PagerankRound", "One iteration.")
       .def_ro("vertices", &pagerank_round::vertices)
@@ -380,7 +353,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("converged", &pagerank_run::converged, "the tolerance was reached")
       .def_ro("weighted", &pagerank_run::weighted, "edges counted by their weights; False: all equally, whatever weights the graph has")
       .def_ro("rank_sum", &pagerank_run::rank_sum)
-      .def_ro("l1_change", &pagerank_run::l1_change, "pull: of the last iteration; emogi: the residual that was left")
+      .def_ro("l1_change", &pagerank_run::l1_change, "of the last iteration")
       .def_ro("edges", &pagerank_run::edges, "edges looked at")
       .def_ro("ms", &pagerank_run::ms)
       .def_ro("prepare_ms", &pagerank_run::prepare_ms, "of a first run: what came before its clock; of later ones 0")
@@ -425,9 +398,8 @@ void add_jobs(nb::module_& m) {
       "made\n"
       "where it has none.\n"
       "\n"
-      "variant: 'pull' (power iteration; the same bits each time on one device) or 'emogi' (residuals pushed; not normalized)\n"
-      "tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)\n"
-      "iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'\n"
+      "variant: 'pull' (power iteration; the same bits each time on one device)\n"
+      "tolerance: of the L1 change of an iteration (1e-4); iterations: exactly so many; dangling: 'redistribute' or 'drop'\n"
       "personal: ids and weights from 0: where it starts and jumps to, as NetworkX's personalization\n"
       "weighted: a vertex gives to its neighbors in proportion to the weights of the edges (pull, on one device); False: to all\n"
       "equally, whatever weights the graph has (NetworkX uses them unless weight=None); run.weighted reports it\n" SHARDS_TOLD COMMON_TOLD);

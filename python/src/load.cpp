@@ -142,14 +142,14 @@ nb::dlpack::dtype type_as(element e) {
 }  // namespace
 
 void take_loading(keywords& given, loader_options& into) {
-  std::string strategy(to_string(into.strategy)), cache(to_string(into.cache));
+  static std::map<std::string, load_strategy> const strategies{
+      {"automatic", load_strategy::automatic}, {"window", load_strategy::window}, {"tiered", load_strategy::tiered}};
+  static std::map<std::string, cache_policy> const policies{{"next-use", cache_policy::next_use}, {"pinned", cache_policy::pinned}};
   given.take("prefetch", into.prefetch);
   given.take("window", into.window);
-  given.take("strategy", strategy);
-  into.strategy = parse_load_strategy(strategy);
+  given.choose("strategy", into.strategy, strategies);
   given.take_bytes("window_bytes", into.window_bytes);
-  given.take("cache", cache);
-  into.cache = parse_cache_policy(cache);
+  given.choose("cache", into.cache, policies);
   given.take("multiprocessors", into.multiprocessors);
 }
 
@@ -392,7 +392,7 @@ void add_load(nb::module_& m) {
           "fetched together; 0: 8 to 32,\n"
           "as an eighth of free memory has room for; in window_bytes a table (None: a quarter of what is free). multiprocessors: of the\n"
           "device, for remote rows; 0: all.\n"
-          "strategy: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which "
+          "strategy: 'automatic', 'window', 'tiered': how rows come. cache: of tables that stay in a file, which "
           "rows\n"
           "stay in memory a while: 'next-use', 'pinned' (by score).\n"
           "keep_times: for so many mini-batches report() has the times of each stage.\n"

@@ -53,8 +53,8 @@ nb::object score(py_graph& g, nb::kwargs options) {
   given.take("iterations", o.most_iterations);
   given.take("presample", o.presample);
   given.take("device", o.device);
-  given.take("access", o.access);
   given.take("edges", o.edges);
+  if (o.edges == tier::managed) o.access = access_mode::paged;
   given.done();
   auto const held = g.use_in_lists(o.by == score_kind::sampled);
   if (needs_training(o.by) && train.is_none())
@@ -74,12 +74,11 @@ nb::object score(py_graph& g, nb::kwargs options) {
 void add_scores(nb::module_& m) {
   m.def(
       "score", &score, nb::arg("graph"), nb::arg("options"),
-      nb::sig(
-          "def score(graph: Graph, *, by: str = 'expected', train: object = None, train_seed: int = 1, fanouts: "
-          "collections.abc.Sequence[int] = (12, 12, 12), rule: str = 'all', batch_size: int = 1000, damping: float = 0.85, tolerance: "
-          "float = "
-          "1e-06, iterations: int = 1000, presample: int = 8, device: object = 'cpu', access: str = 'aligned', edges: str | None = None) "
-          "-> numpy.typing.NDArray[numpy.float32]"),
+      nb::sig("def score(graph: Graph, *, by: str = 'expected', train: object = None, train_seed: int = 1, fanouts: "
+              "collections.abc.Sequence[int] = (12, 12, 12), rule: str = 'all', batch_size: int = 1000, damping: float = 0.85, tolerance: "
+              "float = "
+              "1e-06, iterations: int = 1000, presample: int = 8, device: object = 'cpu', edges: str | None = None) "
+              "-> numpy.typing.NDArray[numpy.float32]"),
       "Which rows of a feature table a GNN training with neighbor sampling will read most: garner.tiered(features, scores=...) keeps the\n"
       "rows of the highest in GPU memory, Graph.reorder('score', scores=...) lays the nodes so. Shape (nodes,), float32; entry k belongs "
       "to "
@@ -94,7 +93,7 @@ void add_scores(nb::module_& m) {
       "mini-batch\n"
       "presample: sampled: epochs beforehand; damping: rpr, wrpr; tolerance, iterations: rpr (a RuntimeWarning where it has not "
       "converged)\n"
-      "device, access, edges: as of garner.bfs\n"
+      "device, edges: as of garner.bfs\n"
       "Errors: UsageError, IdError for a training node that does not exist, InputError for an empty training set,\n"
       "OutOfMemory, DeviceError, Interrupted. Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).");
 }

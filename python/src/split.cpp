@@ -116,7 +116,7 @@ void add_split(nb::module_& m) {
           nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, part: GraphPart, fanouts: collections.abc.Sequence[int], *, seed: int = 1, replace: bool = False, "
                   "weighted: bool = False, labor: bool = False, edges: bool = True, edge_ids: bool = False, device: object = 'cpu', "
-                  "access: str = 'aligned', "
+                  ""
                   "adjacency: str | None = None) -> None"),
           "As garner.BlockSampler, without the options that need more than the adjacency of one node.")
       .def(

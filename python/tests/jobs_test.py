@@ -87,33 +87,44 @@ class Jobs(unittest.TestCase):
         for undirected in (False, True):
             twin = depths(lists_of(*edges_of(), undirected), 5, 300)
             for where in places:
-                for access in ("strided", "merged", "aligned"):
-                    with self.subTest(undirected=undirected, where=where, access=access):
-                        r = garner.bfs(self.graph(where, undirected=undirected), 5, device=where, access=access, verify=True)
-                        np.testing.assert_array_equal(r.depth, twin)
-                        self.assertEqual((r.depth.dtype, r.parent.dtype), (np.int64, np.int64))
-                        reached = twin >= 0
-                        np.testing.assert_array_equal(r.parent == -1, ~reached)
-                        self.assertEqual({garner.UNREACHED, garner.NO_VERTEX, garner.UNREACHED_DISTANCE}, {-1})
-                        self.assertEqual(r.parent[5], 5)
-                        others = reached.copy()
-                        others[5] = False
-                        np.testing.assert_array_equal(twin[r.parent[others]] + 1, twin[others])
-                        self.assertEqual(r.run.reached, reached.sum())
-                        self.assertEqual(r.run.depth_max, twin[reached].max())
-                        self.assertTrue(r.run.verified)
-                        self.assertEqual(sum(level.frontier for level in r.run.levels), r.run.reached)
-                        self.assertEqual(r.run.link.bytes_link > 0, where != "host" and counts_requests)
+                with self.subTest(undirected=undirected, where=where):
+                    r = garner.bfs(self.graph(where, undirected=undirected), 5, device=where, verify=True)
+                    np.testing.assert_array_equal(r.depth, twin)
+                    self.assertEqual((r.depth.dtype, r.parent.dtype), (np.int64, np.int64))
+                    reached = twin >= 0
+                    np.testing.assert_array_equal(r.parent == -1, ~reached)
+                    self.assertEqual({garner.UNREACHED, garner.NO_VERTEX, garner.UNREACHED_DISTANCE}, {-1})
+                    self.assertEqual(r.parent[5], 5)
+                    others = reached.copy()
+                    others[5] = False
+                    np.testing.assert_array_equal(twin[r.parent[others]] + 1, twin[others])
+                    self.assertEqual(r.run.reached, reached.sum())
+                    self.assertEqual(r.run.depth_max, twin[reached].max())
+                    self.assertTrue(r.run.verified)
+                    self.assertEqual(sum(level.frontier for level in r.run.levels), r.run.reached)
+                    self.assertEqual(r.run.link.bytes_link > 0, where != "host" and counts_requests)
+
+    def test_managed_edges_are_read_by_pages(self):
+        g = self.graph("simulated", undirected=True)
+        for run in (lambda how: garner.bfs(g, 5, device="simulated", **how), lambda how: garner.components(g, device="simulated", **how)):
+            host, managed = run({}), run({"edges": "managed", "verify": True})
+            self.assertEqual((host.run.link.pages, host.run.edges), (0, managed.run.edges))
+            self.assertGreater(managed.run.link.pages, 0)
+        np.testing.assert_array_equal(garner.score(g, train=[1, 2], device="simulated", edges="managed"), garner.score(g, train=[1, 2]))
+        for how in ({}, {"device": "simulated", "adjacency": "managed"}):
+            sample = garner.BlockSampler(g, [4, 3], **how).sample([1, 2], 0)
+            ids = sample.of_type(0).ids if not how else ids
+            np.testing.assert_array_equal(sample.of_type(0).ids, ids)
+        np.testing.assert_array_equal(garner.random_walk(g, [1, 2], 5, device="simulated", edges="managed"), garner.random_walk(g, [1, 2], 5))
 
     def test_sssp(self):
         twin = distances(lists_of(*edges_of(), True), 5, 300)
         for where in places:
             g = self.graph(where, undirected=True)
-            for variant in ("near_far", "emogi"):
-                with self.subTest(where=where, variant=variant):
-                    r = garner.sssp(g, 5, device=where, variant=variant, verify=True)
-                    self.assertEqual(r.distance.dtype, np.int64)
-                    np.testing.assert_array_equal(r.distance, twin)
+            with self.subTest(where=where):
+                r = garner.sssp(g, 5, device=where, variant="near_far", verify=True)
+                self.assertEqual(r.distance.dtype, np.int64)
+                np.testing.assert_array_equal(r.distance, twin)
 
     def test_sssp_of_real_weights(self):
         for kind in (np.float32, np.float64):
@@ -168,7 +179,6 @@ class Jobs(unittest.TestCase):
                             self.assertEqual((r.run.weighted, "not weighted" in repr(r.run)), (weighted, not weighted))
         plain = garner.build([0, 1], [1, 2], in_edges=True)
         for wrong, words in ((lambda: garner.pagerank(plain, weighted=True), "has no weights; build it with weights"),
-                             (lambda: garner.pagerank(g, weighted=True, variant="emogi"), "for weights use pull"),
                              (lambda: garner.pagerank(g, weighted=True, devices=["host", "host"]), "do not run over 2 devices"),
                              (lambda: garner.pagerank(g, weighted="weight"), "weighted"),
                              (lambda: garner.pagerank(g, personalization={0: 0, 1: 0.0}), "are all 0"),
@@ -207,14 +217,14 @@ class Jobs(unittest.TestCase):
         for wrong, kind, words in [
                 (lambda: garner.bfs(g, 300), garner.InputError, "300 does not exist"),
                 (lambda: garner.bfs(g, 0, device="moon"), garner.UsageError, "use .cpu., .cuda., .cuda:N., N or .simulated."),
-                (lambda: garner.bfs(g, 0, variant="fast"), garner.UsageError, "direction, emogi, levels"),
-                (lambda: garner.bfs(g, 0, access="odd"), garner.UsageError, "aligned"),
+                (lambda: garner.bfs(g, 0, variant="fast"), garner.UsageError, "use one of direction, levels"),
+                (lambda: garner.bfs(g, 0, access="merged"), TypeError, "option 'access' belongs to garner-lab"),
                 (lambda: garner.bfs(g, 0, edges="file"), garner.UsageError, ""),
                 (lambda: garner.bfs(g, 0, graph_cache="8 apples"), garner.UsageError, "8GiB"),
                 (lambda: garner.bfs(g, 0, graph_cache=-1), garner.UsageError, "8GiB"),
                 (lambda: garner.bfs(g, 0, speed=1), TypeError, "no option 'speed'"),
-                (lambda: garner.bfs(g, 0, slice="x"), TypeError, "slice='x' is of the wrong type"),
-                (lambda: garner.bfs(g, 0, slice=33), garner.UsageError, "33"),
+                (lambda: garner.bfs(g, 0, cached_neighbors="x"), TypeError, "cached_neighbors='x' is of the wrong type"),
+                (lambda: garner.bfs(g, 0, cached_neighbors=33), garner.UsageError, "33"),
                 (lambda: garner.bfs(g, 300), IndexError, "300 does not exist"),
                 (lambda: garner.bfs(g, -1), garner.IdError, "source -1 does not exist"),
                 (lambda: garner.BfsSearch(g).run(-1), IndexError, "source -1 does not exist"),
@@ -233,7 +243,9 @@ class Jobs(unittest.TestCase):
                 (lambda: garner.generate("kron", "x"), TypeError, "scale='x' is not of type int"),
                 (lambda: garner.sssp(garner.build([0], [1]), 0), garner.InputError, r"no weights.*random_weights=\(1, 255\)"),
                 (lambda: garner.pagerank(g, personalization=[1]), TypeError, "personal"),
-                (lambda: garner.components(g, variant="x"), garner.UsageError, "afforest, emogi")]:
+                (lambda: garner.components(g, variant="x"), garner.UsageError, "use one of afforest"),
+                (lambda: garner.components(g, variant="emogi"), garner.UsageError, "variant 'emogi' belongs to garner-lab"),
+                (lambda: garner.pagerank(g, l2_bytes=1), TypeError, r"^pagerank\(\): option 'l2_bytes' belongs to garner-lab, which `make lab`")]:
             with self.assertRaisesRegex(kind, words):
                 wrong()
 

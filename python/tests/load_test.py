@@ -41,7 +41,7 @@ class Loaders(unittest.TestCase):
 
     def test_what_is_sampled_then_indexed(self):
         for place in ("host", "simulated"):
-            for options in ({}, {"shuffle": False, "drop_last": True}, {"strategy": "staged", "prefetch": 5}):
+            for options in ({}, {"shuffle": False, "drop_last": True}, {"strategy": "tiered", "prefetch": 5}):
                 with self.subTest(device=place, **options):
                     loader, one = self.loader(device=place, **options), garner.BlockSampler(self.g, [4, 3], edge_ids=True)
                     self.assertEqual((loader.batches, len(loader)), (7 + (not options.get("drop_last")),) * 2)
@@ -171,7 +171,8 @@ class Loaders(unittest.TestCase):
         for wrong, kind, words in [
                 (dict(seeds=[]), garner.InputError, "empty"), (dict(seeds=[1, 2, 1]), garner.InputError, "position 2 stands there twice"),
                 (dict(seeds=[1024]), garner.IdError, "1024 at position 0"), (dict(batch_size=0), garner.UsageError, "mini-batches of 0"),
-                (dict(strategy="quick"), garner.UsageError, "use automatic"), (dict(prefetch=65), garner.UsageError, "ahead"),
+                (dict(strategy="quick"), garner.UsageError, "use one of automatic, tiered, window"), (dict(strategy="staged"), garner.UsageError, "garner-lab"),
+                (dict(cache="clock"), garner.UsageError, "cache 'clock' belongs to garner-lab"), (dict(reads="kernels"), TypeError, "belongs to garner-lab"), (dict(prefetch=65), garner.UsageError, "ahead"),
                 (dict(rank=1), garner.UsageError, "ranks is not"), (dict(rank=2, ranks=2), garner.UsageError, "rank 2 of 2"),
                 (dict(workers=2), TypeError, "no option 'workers'"), (dict(times=[1]), garner.InputError, "1 times for 1000")]:
             with self.assertRaisesRegex(kind, words):

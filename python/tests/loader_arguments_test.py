@@ -146,7 +146,7 @@ CASES = {
         ("temporal", ("last", "first"), "temporal|times"), ("weighted", (True,), "weights"), ("weighted", ("x",), "weighted is"),
         ("side", ("up", 3), "up|side"), ("rule", ("x",), "'x'"), ("edge_ids", ("x",), "edge_ids is"), ("induced", (3,), "induced is"),
         ("edges", ("x",), "edges is"),
-        ("device", ("moon", "cuda:99"), "device is '(moon|cuda:99)'"), ("access", ("x",), "'x'"), ("adjacency", ("x",), "'x'"), ("graph_cache", ("x",), "'x'"), ("num_workers", (3,), r"garner.torch.loader\(\) has no keyword 'num_workers'"),
+        ("device", ("moon", "cuda:99"), "device is '(moon|cuda:99)'"), ("adjacency", ("x",), "'x'"), ("graph_cache", ("x",), "'x'"), ("num_workers", (3,), r"garner.torch.loader\(\) has no keyword 'num_workers'"),
         ("shufle", (True,), r"garner.torch.loader\(\) has no keyword 'shufle'; did you mean shuffle="),
         ("edge_id", (True,), r"no keyword 'edge_id'; did you mean edge_ids="),
     ],

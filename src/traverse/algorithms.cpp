@@ -40,6 +40,11 @@ std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vert
   return vertices;
 }
 
+// The default access of a tier: managed edges are read by pages.
+access_mode access_in(tier edges, access_mode set) {
+  return edges == tier::managed && set == access_mode::aligned ? access_mode::paged : set;
+}
+
 // Verifies that the edges are in the tier that the options name; by default the algorithm reads them in place.
 template <class Options>
 Options resolved(graph const& g, Options o) {
@@ -48,6 +53,7 @@ Options resolved(graph const& g, Options o) {
     at_one_place(o);
     if (!o.devices.empty()) return o;  // shards choose their own tiers
   }
+  if (o.edges) o.access = access_in(*o.edges, o.access);
   memory_block const& targets = g.out.targets;
   require_readable_at(g.name, targets, o.device);
   if (o.device.kind != device_kind::cuda || targets.bytes() == 0) return o;
@@ -55,6 +61,7 @@ Options resolved(graph const& g, Options o) {
   else if (*o.edges != targets.where())
     fail(errc::usage, "{}: its edges lie in tier {}, not {}; leave `edges` unset, or to_device() the graph to that tier", g.name,
          to_string(targets.where()), to_string(*o.edges));
+  o.access = access_in(*o.edges, o.access);
   require_combination(o.device, *o.edges, o.access);
   return o;
 }
