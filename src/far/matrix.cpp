@@ -12,8 +12,9 @@ void require_combination(execution_device where, tier edges, access_mode how) tr
   if (how == access_mode::bulk) fail(errc::usage, "access bulk is not for traversal; use strided, merged, aligned, paged or copied");
   bool const known =
       edges == tier::host || edges == tier::managed || edges == tier::file || (in_device_memory(edges) && where.kind == device_kind::cuda);
+  if (!known) fail(errc::usage, "{} does not go with tier {}; use tier host, managed or file there", to_string(where), to_string(edges));
   bool const fits = (how == access_mode::paged) == (edges == tier::managed) && (how != access_mode::copied || edges == tier::host);
-  if (known && fits) return;
+  if (fits) return;
   fail(errc::usage,
        "access {} does not go with tier {} on {}; strided, merged and aligned read tier host or file, and on a GPU device or peer; paged "
        "reads tier managed; copied reads tier host",
