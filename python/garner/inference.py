@@ -49,7 +49,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     out: None: the result, shape (nodes, width), is a tensor in host memory; a name that ends in .npy, or in .parquet (columns 'node', by id or by name, and
     'embedding' or 'class'): the result is that file, whole or not at all, and its name is returned
     classes: the position of the largest score of each node: int64, shape (nodes,)
-    Edges count alike: weights of the graph are not given to the layers
+    All edges count the same: the layers do not get the weights of the graph
     side: the neighbors are the sources of in-edges ('in'), or the targets of out-edges ('out'), as in training
     batch_size: nodes at once; None: as many as have about a million neighbors. device: None: that of the model's parameters
     memory_limit: most bytes of host memory for rows between layers, as "16GiB" (None: half of what is free); what exceeds it lies in files in `scratch`
@@ -71,7 +71,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     if len(rows) != n:
         raise UsageError(f"features: {len(rows)} rows for a graph of {n} nodes; give one row per node")
     if graph.info.weights != "none":
-        warn_once("garner.infer: the graph has edge weights, which are not given to the layers; build it with weights=False to say so")
+        warn_once("garner.infer: the graph has edge weights, which are not given to the layers; leave them out of the graph to silence this")
     of_model = next((str(p.device) for m in modules for p in m.parameters()), None)
     device = device_of(of_model if device is None else device, [rows])
     size = max(256, min(65536, (1 << 20) // (graph.info.num_edges // max(n, 1) + 1))) if batch_size is None else _checks.number(batch_size, "batch_size")
@@ -360,7 +360,7 @@ def _told(model: Any) -> list[Any]:
 
 
 def _seen(features: Any) -> Any:
-    """What tells features apart: of a file its name, size and time; of an array all of it; of a table of garner.tiered its shape and some rows."""
+    """What identifies features: of a file its name, size and time; of an array all of it; of a table of garner.tiered its shape and some rows."""
     if isinstance(features, (str, os.PathLike)):
         about = os.stat(features)
         return os.path.abspath(os.fspath(features)), about.st_size, about.st_mtime_ns
@@ -407,12 +407,12 @@ class _Checkpoint:
                 raise UsageError(f"{folder}: is not empty and holds no rows of garner.infer; give an empty folder, or a new one")
             self._write()
         else:
-            told = {}
-            with open(self.file(), encoding="utf-8") as noted, contextlib.suppress(ValueError):
-                told = json.load(noted)
-            if told.get("key") != self.key:
+            noted = {}
+            with open(self.file(), encoding="utf-8") as file, contextlib.suppress(ValueError):
+                noted = json.load(file)
+            if noted.get("key") != self.key:
                 raise UsageError(f"{folder}: holds the rows of another model, graph, features or options; give an empty folder, or empty this one")
-            self.position = told["layer"], told["rows"]
+            self.position = noted["layer"], noted["rows"]
 
     def file(self, layer: int | None = None) -> str:
         return os.path.join(self.folder, "position.json" if layer is None else f"layer{layer}.npy")
