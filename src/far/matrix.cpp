@@ -2,6 +2,7 @@
 
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "garner/memory.hpp"
 #include "memory/tiers.hpp"
 
 namespace garner {
