@@ -22,7 +22,7 @@ class py_graph {
   void replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work);
 
   std::optional<build_report> report;
-  nb::object names = nb::none();  // of renumbered ids
+  nb::object names = nb::none();        // of renumbered ids
   std::optional<shared_table> lies_in;  // whose memory its arrays are; a device reads them once that is mapped for it
 
  private:
