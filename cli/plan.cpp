@@ -115,8 +115,10 @@ json gather(plan_arguments const& a) {
   graph_info const& info = from.info();
   stored const kept = stored_in(from.header());
   if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
+  bool const named = !cli::chooses_tier(a.tier);
+  if (named) std::visit([&](auto& job) { job.edges = parse_tier(a.tier); }, o);
   require_runnable(a.file, info, o);
-  tier const edges = cli::chooses_tier(a.tier) ? automatic_tier(info, o, kept, allowed.device) : parse_tier(a.tier);
+  tier const edges = named ? parse_tier(a.tier) : automatic_tier(info, o, kept, allowed.device);
   std::visit([&](auto& job) { job.edges = edges; }, o);
   if (auto* const ranks = std::get_if<pagerank_options>(&o); ranks && !room_by_degree(info, *ranks, kept, allowed.device))
     ranks->by_degree = false;

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 import torch.utils.dlpack
 
-from . import _checks, hetero, links, pipeline
+from . import _checks, hetero, links, notebook, pipeline
 from ._arguments import keywords_of, renew, require_known, takes_old_names
 from ._garner import BlockSampler, Graph, HeteroGraph, SplitSampler
 from .errors import InputError, UsageError
@@ -124,6 +124,16 @@ class Loader(Generic[Batch]):
     def __len__(self) -> int:
         whole, rest = divmod(-(-self.seeds.numel() // self.ranks), self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
+
+    def _about(self) -> dict[str, Any]:
+        return {"mini-batches": len(self), "seeds": self.seeds.numel(), "batch_size": self.batch_size, "shuffle": self.shuffle,
+                "device": getattr(self.sampler, "device", "several ranks"), "epoch": self.epoch}
+
+    def __repr__(self) -> str:
+        return f"<garner.torch.Loader {', '.join(f'{name}={value}' for name, value in self._about().items())}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.table("garner.torch.loader", self._about())
 
     def __iter__(self) -> Iterator[Batch]:
         # All ranks need the same order, and over a split graph the same numbers; torch's generators may differ.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
 
-from . import _checks, _garner
+from . import _checks, _garner, notebook
 from ._arguments import has_old_names, takes_old_names
 from ._garner import GatherRun, Shared
 from .arrays import addressed, library_of, numpy
@@ -218,6 +218,10 @@ class Tiered(Generic[Rows]):
 
     def __repr__(self) -> str:
         return f"<garner.Tiered {tuple(self.shape)} {self._table.kind}: {self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.table("garner.Tiered", {"rows": len(self), "shape of a row": tuple(self.shape[1:]), "dtype": self._table.kind,
+                                                "where": self.summary()})
 
     @overload
     def __getitem__(self, ids: int | slice) -> Rows: ...

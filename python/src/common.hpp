@@ -32,6 +32,10 @@ namespace garner::python {
 
 namespace nb = nanobind;
 
+// What garner/notebook.py makes of an object.
+inline nb::str in_notebook(char const* function, nb::handle of) {
+  return nb::str(nb::module_::import_("garner.notebook").attr(function)(of));
+}
 void add_errors();
 void add_graphs(nb::module_& m);
 void add_writer(nb::module_& m);

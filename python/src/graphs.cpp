@@ -351,6 +351,7 @@ void py_graph::replace(char const* what, std::function<graph_handle(graph_handle
 
 void add_graphs(nb::module_& m) {
   nb::class_<graph_info>(m, "GraphInfo", "What one knows of a graph without its arrays.")
+      .def("__repr__", [](nb::handle_t<graph_info> i) { return in_notebook("described", i); })
       .def_ro("num_nodes", &graph_info::vertices)
       .def_ro("num_edges", &graph_info::edges, "stored: an undirected edge counts twice")
       .def_ro("id_bytes", &graph_info::id_bytes, "4 or 8: bytes of one entry of the edge list")
@@ -365,6 +366,7 @@ void add_graphs(nb::module_& m) {
       .def_ro("compressed", &graph_info::compressed, "targets and weights are compressed");
 
   nb::class_<build_report>(m, "BuildReport", "What happened on the way from edges to a graph.")
+      .def("__repr__", [](nb::handle_t<build_report> r) { return in_notebook("described", r); })
       .def_ro("edges_read", &build_report::edges_read)
       .def_ro("loops_dropped", &build_report::loops_dropped)
       .def_ro("loops_kept", &build_report::loops_kept)
@@ -385,6 +387,7 @@ void add_graphs(nb::module_& m) {
               "ids that garner.read_edges renumbered: entry k belongs to node k; else None")
       .def("__len__", [](py_graph const& g) { return g.use()->info().vertices; })
       .def("__repr__", &describe)
+      .def("_repr_html_", [](nb::handle_t<py_graph> g) { return in_notebook("of_graph", g); })
       .def(
           "ids",
           [](py_graph const& g) {

@@ -83,6 +83,7 @@ void add_hetero(nb::module_& m) {
       m, "HeteroGraph",
       "A graph of several types of nodes and edges, made by open_hetero. In the adjacency of an edge type (from, relation,\n"
       "to) row v is a node of type `to`, and holds its neighbors of type `from`, as a CSC of PyG.")
+      .def("_repr_html_", [](nb::handle_t<py_hetero> g) { return in_notebook("of_hetero", g); })
       .def_prop_ro(
           "name", [](py_hetero const& g) { return path_text(g.held->name()); }, nb::sig("def name(self) -> str"),
           "of its dataset file, as messages call it")

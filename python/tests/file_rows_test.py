@@ -93,7 +93,7 @@ class FileRows(unittest.TestCase):
                 self.assertEqual(told["file_bytes"], told["file_reads"] * 160)
                 self.assertGreater(told["file_reads"], 0)
                 self.assertGreaterEqual(told["window"], 8)
-        with self.assertRaisesRegex(garner.UsageError, "'clock' is not a known cache policy; use one of next-use, pinned"):
+        with self.assertRaisesRegex(garner.UsageError, "cache 'clock' belongs to garner-lab"):
             garner.Loader(garner.BlockSampler(g, [4]), seeds, [self.rows], cache="clock")
 
 

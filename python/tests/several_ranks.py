@@ -148,7 +148,7 @@ def finished(command, **how):
     for left in range(4, -1, -1):
         begun = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **how)
         try:
-            out, err = begun.communicate(timeout=90)
+            out, err = begun.communicate(timeout=180)
         except subprocess.TimeoutExpired:
             os.killpg(begun.pid, signal.SIGKILL)
             out, err = begun.communicate()

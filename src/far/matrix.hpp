@@ -17,6 +17,10 @@ class memory_block;
 
 // errc::usage where the edges of graph `name` lie in memory that this place cannot read; anybody can read none.
 void require_readable_at(std::string const& name, memory_block const& edges, execution_device where);
+// The default access of a tier: managed edges are read by pages.
+inline access_mode access_in(tier edges, access_mode set) {
+  return edges == tier::managed && set == access_mode::aligned ? access_mode::paged : set;
+}
 // The refusal, or nothing. `device`: the one that the edges lie on or (host, managed, peer) that reads them; `owner`: that they lie on.
 std::string why_not_readable_at(std::string const& name, tier edges, int device, int owner, execution_device where);
 

@@ -33,7 +33,7 @@ inline tier require_readable(graph const& g, execution_device where, access_mode
   bool const on_device = where.kind == device_kind::cuda;
   memory_block const& lists = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
   tier const t = edges.value_or(on_device && lists.bytes() ? lists.where() : default_tier(where, how));
-  require_combination(where, t, how);
+  require_combination(where, t, edges ? how : access_in(t, how));
   if (lists.bytes() == 0) return t;
   require_readable_at(g.name, lists, where);
   if (on_device && lists.where() != t)

@@ -40,11 +40,6 @@ std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vert
   return vertices;
 }
 
-// The default access of a tier: managed edges are read by pages.
-access_mode access_in(tier edges, access_mode set) {
-  return edges == tier::managed && set == access_mode::aligned ? access_mode::paged : set;
-}
-
 // Verifies that the edges are in the tier that the options name; by default the algorithm reads them in place.
 template <class Options>
 Options resolved(graph const& g, Options o) {
