@@ -109,7 +109,7 @@ class Jobs(unittest.TestCase):
         for run in (lambda how: garner.bfs(g, 5, device="simulated", **how), lambda how: garner.components(g, device="simulated", **how)):
             host, managed = run({}), run({"edges": "managed", "verify": True})
             self.assertEqual((host.run.link.pages, host.run.edges), (0, managed.run.edges))
-            self.assertGreater(managed.run.link.pages, 0)
+            self.assertEqual(managed.run.link.pages > 0, counts_requests)
         np.testing.assert_array_equal(garner.score(g, train=[1, 2], device="simulated", edges="managed"), garner.score(g, train=[1, 2]))
         for how in ({}, {"device": "simulated", "adjacency": "managed"}):
             sample = garner.BlockSampler(g, [4, 3], **how).sample([1, 2], 0)
