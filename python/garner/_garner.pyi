@@ -43,6 +43,8 @@ def limit_device_memory(device: int, bytes: int | str | None) -> None:
 class GraphInfo:
     """What one knows of a graph without its arrays."""
 
+    def __repr__(self) -> str: ...
+
     @property
     def num_nodes(self) -> int: ...
 
@@ -83,6 +85,8 @@ class GraphInfo:
 
 class BuildReport:
     """What happened on the way from edges to a graph."""
+
+    def __repr__(self) -> str: ...
 
     @property
     def edges_read(self) -> int: ...
@@ -136,6 +140,8 @@ class Graph:
     def __len__(self) -> int: ...
 
     def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str: ...
 
     def ids(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
         """All nodes by the user's ids, ascending. Shape: (nodes,), int64."""
@@ -346,6 +352,8 @@ class HeteroGraph:
     A graph of several types of nodes and edges, made by open_hetero. In the adjacency of an edge type (from, relation,
     to) row v is a node of type `to`, and holds its neighbors of type `from`, as a CSC of PyG.
     """
+
+    def _repr_html_(self) -> str: ...
 
     @property
     def name(self) -> str:
