@@ -64,9 +64,7 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
             warnings.warn(note, stacklevel=2)
         return None
     if isinstance(edges, (str, os.PathLike)) and os.path.isfile(edges) and not _ending(os.fspath(edges)):
-        info = _garner._convert(edges, to, **{**options, "undirected": undirected or None})
-        _unlink(_names_of(to))
-        return info
+        return _garner._convert(edges, to, **{**options, "undirected": undirected or None})
     table = _Table(edges, src, dst, weight, renumber)
     if not isinstance(to, str) or not to.endswith(".gnr"):
         raise UsageError(f"convert: writes a graph file, whose name ends in .gnr, and not {_checks.told(to)}")
@@ -78,8 +76,6 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     with _Names(names_file, _names_of(to), writer, table.kind) as written:
         info = writer.finish()
         written.publish(to)
-    if table.kind is None or names_file != _names_of(to):
-        _unlink(_names_of(to))
     return info
 
 
@@ -144,7 +140,9 @@ def has_names(graph_file: str) -> bool:
     """Whether the file of a graph has one of names, of this graph."""
     if not graph_file.endswith(".gnr") or not os.path.exists(graph_file) or not os.path.exists(_names_of(graph_file)):
         return False
-    known = _library("parquet").read_metadata(_names_of(graph_file)).metadata or {}
+    known: dict[bytes, bytes] = {}
+    with contextlib.suppress(_library().ArrowInvalid):  # damaged: of any graph
+        known = _library("parquet").read_metadata(_names_of(graph_file)).metadata or {}
     return bool(known.get(b"garner.graph", b"").decode() == _head_of(graph_file))
 
 
@@ -156,12 +154,6 @@ def _head_of(graph_file: str) -> str:
 
 def _names_of(graph_file: str) -> str:
     return graph_file.removesuffix(".gnr") + ".names.parquet"
-
-
-def _unlink(file: str) -> None:
-    """Names of an earlier graph are not those of a new one."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(file)
 
 
 def _library(module: str = "") -> Any:

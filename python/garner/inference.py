@@ -96,7 +96,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
             for batch in batches(rows, first) if first < n else ():
                 degrees.batch = batch
                 x = batch.x.to(torch.bfloat16) if narrow and batch.x.dtype == torch.float32 else batch.x  # as it was before a file
-                found = layer(x, batch.edge_index, batch.batch_size)
+                found = layer(x.clone() if into is None else x, batch.edge_index, batch.batch_size)  # layers may work in place
                 if into is None:
                     _require_one_hop(k, layer, x, batch, found)
                 found = found.argmax(-1) if last and classes else found

@@ -82,8 +82,9 @@ class Edges(unittest.TestCase):
         self.assertIsNone(garner.read_edges(pattern, src="user", dst="item").names)
         (self.folder / "g.names.parquet").write_bytes(b"of an earlier graph")
         garner.convert(pattern, self.folder / "g.gnr", src="user", dst="item")
-        with self.assertRaisesRegex(garner.FileError, "does not exist"):
+        with self.assertRaisesRegex(garner.FileError, "names of another graph"):
             garner.read_names(self.folder / "g.gnr")
+        self.assertEqual(garner.table(garner.open(self.folder / "g.gnr")).column("node").to_pylist()[:2], [0, 1])
 
     def test_tables_in_memory(self):
         twin = garner.build(self.source, self.target, self.weight.astype(np.float32) / 4)

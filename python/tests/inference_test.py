@@ -59,9 +59,21 @@ class Inference(unittest.TestCase):
             h = layers[4](layers[3](first(torch.relu(layers[0](self.x)), self.edge_index)))
             want = second(h, self.edge_index)
         torch.testing.assert_close(garner.infer(layers, self.graph, self.x, batch_size=64), want, rtol=1e-4, atol=1e-4)
+        in_place = [torch.neg_, torch.nn.ELU(inplace=True), pyg.SAGEConv(12, 4)]
+        with torch.no_grad():
+            want = in_place[2](torch.nn.functional.elu(-self.x), self.edge_index)
+        torch.testing.assert_close(garner.infer(in_place, self.graph, self.x.clone(), batch_size=64), want, rtol=1e-4, atol=1e-4)
         out = garner.infer(layers[:3], self.graph, self.x.numpy(), side="out", batch_size=64)
         with torch.no_grad():
             torch.testing.assert_close(out, first(torch.relu(layers[0](self.x)), self.edge_index.flip(0)), rtol=1e-4, atol=1e-4)
+
+    def test_on_a_device_whose_streams_run_late(self):
+        for model in (pyg.GraphSAGE(12, 16, 3, 5).eval(), pyg.GCN(12, 16, 2, 5).eval()):
+            with torch.no_grad():
+                want = model(self.x, self.edge_index)
+            for size in (33, 300):
+                found = garner.infer(model, self.graph, self.x, device="simulated", batch_size=size)
+                torch.testing.assert_close(found, want, rtol=1e-4, atol=1e-4)
 
     def test_features_of_every_kind_and_rows_between_layers_in_files(self):
         model = pyg.GraphSAGE(12, 16, 3, 5).eval()
