@@ -32,30 +32,30 @@ opening opening_of(bench_files const& f) {
   opening const all[] = {
       {!f.runs.empty(), "traversal",
        "<h1>Garner: traversal over far edges, measured</h1>\n<p>The figures of the dissertation's chapter on EMOGI (2.5 to 2.14), measured "
-       "by <code>garner bench traversal</code>. Every result was verified by its certificate; what was not is not drawn. The paper's "
+       "by <code>garner-lab traversal</code>. Every result was verified by its certificate; what was not is not drawn. The paper's "
        "values are those of its machine, a V100 on PCIe 3.</p>"},
       {!f.tierings.empty(), "data tiering",
        "<h1>Garner: data tiering, measured</h1>\n<p>The figures of the dissertation's chapter on data tiering (4.8, 4.10, 4.11), measured "
-       "by <code>garner bench tiering</code>. The paper's values are those of its graphs and its machine.</p>"},
+       "by <code>garner-lab tiering</code>. The paper's values are those of its graphs and its machine.</p>"},
       {!f.gathers.empty(), "gathers of rows",
        "<h1>Garner: gathers of rows, measured</h1>\n<p>The figures of the dissertation's chapter on unified tensors (3.10, 3.12, 3.13) and "
-       "Garner's own, measured by <code>garner bench gather</code>; of each way the rows were compared with the table first. The paper's "
+       "Garner's own, measured by <code>garner-lab gather</code>; of each way the rows were compared with the table first. The paper's "
        "values are those of its machines.</p>"},
       {!f.loads.empty(), "mini-batches",
        "<h1>Garner: mini-batches, measured</h1>\n<p>Mini-batches of a training whose graph and rows lie far, near, and far with some rows "
-       "kept, measured by <code>garner bench load</code>; of each setting the first were checked against graph and table. The paper's "
+       "kept, measured by <code>garner-lab load</code>; of each setting the first were checked against graph and table. The paper's "
        "values are those of its machines.</p>"},
       {!f.trainings.empty(), "trainings",
        "<h1>Garner: trainings, measured</h1>\n<p>Whole trainings whose graph and rows lie far, near, and far with some rows kept, by "
-       "<code>garner bench train</code>, which compared what each learned bit for bit, or by <code>garner train --json</code>. The paper's "
+       "<code>garner-lab train</code>, which compared what each learned bit for bit, or by <code>garner train --json</code>. The paper's "
        "values are those of its machines.</p>"},
       {!f.storages.empty(), "rows on storage",
        "<h1>Garner: rows on storage, measured</h1>\n<p>The figures of the GIDS paper (3, 8 to 17) on generated graphs, measured by "
-       "<code>garner bench storage</code>. Drives are simulated, in counted time, unless a row says file; every row that was looked at "
+       "<code>garner-lab storage</code>. Drives are simulated, in counted time, unless a row says file; every row that was looked at "
        "came right. The paper's values are those of its machine: an A100, up to four Intel Optane drives, 512 GB of host memory.</p>"},
       {!f.shards.empty(), "aggregation over shards",
        "<h1>Garner: aggregation over shards, measured</h1>\n<p>One aggregation over parts of a graph in every way, and models on it, "
-       "beside one place, measured by <code>garner bench shards</code>; what each gave was compared with f64 first.</p>"},
+       "beside one place, measured by <code>garner-lab shards</code>; what each gave was compared with f64 first.</p>"},
       {!f.accuracies.empty(), "accuracy",
        "<h1>Garner: accuracy with and without sampling, measured</h1>\n<p>Trainings on real graphs, whole, over shards and by "
        "mini-batches, by <code>tools/measure_sampling</code>: table 5 of the MGG paper.</p>"},
