@@ -134,28 +134,6 @@ void convert_files(convert_arguments& a, std::string const& in, std::string cons
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
-// A table of edges to a graph file.
-void convert_edges(convert_arguments& a) {
-  auto const start = std::chrono::steady_clock::now();
-  build_options& b = a.how.build;
-  for (auto const& [said, option] :
-       {std::pair(!a.from.empty(), "--from"), std::pair(!a.to.empty(), "--to"), std::pair(b.allow_empty, "--allow-empty"),
-        std::pair(!a.how.read.columns.empty(), "--columns"), std::pair(a.how.read.skip_lines != 0, "--skip-lines"),
-        std::pair(a.how.read.ignore_weights, "--ignore-weights"), std::pair(a.pack.compress, "--compress"),
-        std::pair(a.pack.cached_neighbors.has_value(), "--keep-cached-neighbors"), std::pair(!a.split.empty(), "--split")})
-    if (said) cli::fail(errc::usage, "{}: is a table of edges, whose columns --src, --dst and --weight name; leave out {}", a.in, option);
-  if (!a.out.ends_with(".gnr")) cli::fail(errc::usage, "{}: a table of edges becomes a graph file, whose name ends in .gnr", a.out);
-  if (a.undirected || a.directed) b.undirected = a.undirected;
-  if (a.compact || a.keep_ids) b.numbering = a.compact ? build_options::ids::compact : build_options::ids::keep;
-  b.random_weights = a.weights.parse();
-  cli::require_id_bytes(b.id_bytes);
-  cli::say("{} (table of edges) -> {} (gnr)\n", a.in, a.out);
-  cli::flush_out();
-  graph_info const info = a.table.convert(a.in, a.out, b, a.budgets.host, a.scratch);
-  cli::say("{}: {}; {:.2f} s\n", a.out, cli::describe(info),
-           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-}
-
 // "features, labels, train, valid, test": which files a type has.
 template <class... Files>
 std::string has(Files const&... files) {
@@ -166,6 +144,45 @@ std::string has(Files const&... files) {
       }(files),
       ...);
   return names.empty() ? "" : fmt::format(", with {}", fmt::join(names, ", "));
+}
+
+void say_dataset(std::string const& out, dataset_info const& made, double seconds) {
+  for (vertex_type const& t : made.types)
+    cli::say("{}: {} vertices{}\n", t.name, cli::grouped(t.count),
+             has(std::pair("features", t.features), std::pair("labels", t.labels), std::pair("times", t.times), std::pair("train", t.train),
+                 std::pair("valid", t.valid), std::pair("test", t.test), std::pair("names", t.names)));
+  std::uint64_t arcs = 0;
+  for (edge_type const& e : made.edges) {
+    cli::say("{} {} {}: {} edges{}\n", e.from, e.relation, e.to, cli::grouped(e.stored_edges),
+             has(std::pair("features", e.features), std::pair("times", e.times), std::pair("edge ids", e.edge_ids)));
+    arcs += e.stored_edges;
+  }
+  cli::say("{}: {} node types, {} edge types, {} edges; {:.2f} s\n", out, made.types.size(), made.edges.size(), cli::grouped(arcs),
+           seconds);
+}
+
+// A table of edges to a graph file, or tables of several types to a dataset file.
+void convert_edges(convert_arguments& a) {
+  auto const start = std::chrono::steady_clock::now();
+  build_options& b = a.how.build;
+  for (auto const& [said, option] :
+       {std::pair(!a.from.empty(), "--from"), std::pair(!a.to.empty(), "--to"), std::pair(b.allow_empty, "--allow-empty"),
+        std::pair(!a.how.read.columns.empty(), "--columns"), std::pair(a.how.read.skip_lines != 0, "--skip-lines"),
+        std::pair(a.how.read.ignore_weights, "--ignore-weights"), std::pair(a.pack.compress, "--compress"),
+        std::pair(a.pack.cached_neighbors.has_value(), "--keep-cached-neighbors"), std::pair(!a.split.empty(), "--split")})
+    if (said) cli::fail(errc::usage, "{}: is a table of edges, whose columns --src, --dst and --weight name; leave out {}", a.in, option);
+  if (!a.out.ends_with(".gnr") && !a.out.ends_with(".json"))
+    cli::fail(errc::usage, "{}: a table of edges becomes a graph file, whose name ends in .gnr, or a dataset file, in .json", a.out);
+  if (a.undirected || a.directed) b.undirected = a.undirected;
+  if (a.compact || a.keep_ids) b.numbering = a.compact ? build_options::ids::compact : build_options::ids::keep;
+  b.random_weights = a.weights.parse();
+  cli::require_id_bytes(b.id_bytes);
+  cli::say("{} (table of edges) -> {} ({})\n", a.in, a.out, a.out.ends_with(".gnr") ? "gnr" : "dataset file");
+  cli::flush_out();
+  std::optional<graph_info> const info = a.table.convert(a.in, a.out, b, a.budgets.host, a.scratch);
+  double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (info) cli::say("{}: {}; {:.2f} s\n", a.out, cli::describe(*info), seconds);
+  else say_dataset(a.out, read_dataset(a.out), seconds);
 }
 
 // The folder of a data set to a dataset file and its graph files.
@@ -183,18 +200,7 @@ void convert_folder(convert_arguments const& a) {
   cli::flush_out();
   hetero_report const r = convert_hetero(a.in, a.out, {a.undirected, a.pack.compress, b.id_bytes, a.split});
   for (auto const& note : r.notes) cli::say("note: {}\n", note);
-  for (vertex_type const& t : r.made.types)
-    cli::say("{}: {} vertices{}\n", t.name, cli::grouped(t.count),
-             has(std::pair("features", t.features), std::pair("labels", t.labels), std::pair("times", t.times), std::pair("train", t.train),
-                 std::pair("valid", t.valid), std::pair("test", t.test)));
-  std::uint64_t arcs = 0;
-  for (edge_type const& e : r.made.edges) {
-    cli::say("{} {} {}: {} edges{}\n", e.from, e.relation, e.to, cli::grouped(e.stored_edges),
-             has(std::pair("features", e.features), std::pair("times", e.times), std::pair("edge ids", e.edge_ids)));
-    arcs += e.stored_edges;
-  }
-  cli::say("{}: {} node types, {} edge types, {} edges; {:.2f} s\n", a.out, r.made.types.size(), r.made.edges.size(), cli::grouped(arcs),
-           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  say_dataset(a.out, r.made, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
 // A feature table: .npy to .gnt, and back.

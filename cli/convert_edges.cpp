@@ -70,17 +70,22 @@ void edge_arguments::add(verb& v) {
   v.add("--weight", weight);
   v.add("--renumber", renumber);
   v.add("--names", names);
+  v.add("--node-features", node_features);
+  v.add("--node-labels", node_labels);
 }
 
 bool edge_arguments::concern(std::string const& in) const {
   if (!src.empty() || !dst.empty() || !weight.empty() || renumber || !names.empty()) return true;
+  if (!node_features.empty() || !node_labels.empty() || in.ends_with(".yaml")) return true;
+  if (std::error_code none; std::filesystem::exists(in + "/metadata.yaml", none)) return true;
+  if (std::count(in.begin(), std::find(in.begin(), in.end(), '='), ':') == 2 && in.find('=') != in.npos) return true;
   if (in.find_first_of("*?[") != in.npos && !std::filesystem::exists(in)) return true;
   return std::ranges::any_of(std::array{".parquet", ".pq", ".arrow", ".feather", ".ipc"},
                              [&](char const* end) { return in.ends_with(end); });
 }
 
-graph_info edge_arguments::convert(std::string const& in, std::string const& out, build_options const& o, std::string const& memory_limit,
-                                   std::string const& scratch) const {
+std::optional<graph_info> edge_arguments::convert(std::string const& in, std::string const& out, build_options const& o,
+                                                  std::string const& memory_limit, std::string const& scratch) const {
   json given{{"edges", in},
              {"file", out},
              {"src", column(src, 0)},
@@ -96,6 +101,8 @@ graph_info edge_arguments::convert(std::string const& in, std::string const& out
   if (!weight.empty()) given["weight"] = column(weight, 0);
   if (renumber) given["renumber"] = true;
   if (!names.empty()) given["names"] = names;
+  if (!node_features.empty()) given["features"] = node_features;
+  if (!node_labels.empty()) given["labels"] = node_labels;
   if (!memory_limit.empty()) given["memory_limit"] = memory_limit;
   if (!scratch.empty()) given["scratch"] = scratch;
   if (auto const& w = o.random_weights) {
@@ -124,6 +131,7 @@ graph_info edge_arguments::convert(std::string const& in, std::string const& out
     for (std::size_t k; (k = said_there.find("renumber=True")) != said_there.npos;) said_there.replace(k, 13, "--renumber");
     fail(at == kinds.end() ? errc::internal : at->second, "{}", said_there);
   }
+  if (result.contains("dataset")) return {};
   graph_info info;
   info.vertices = result["num_nodes"], info.edges = result["num_edges"], info.id_bytes = result["id_bytes"];
   info.directed = result["directed"], info.in_edges = result["in_edges"];

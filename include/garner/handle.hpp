@@ -94,8 +94,27 @@ class graph_writer {
   void add(edge_array const& part);  // `vertices` of the largest part counts; see build_graph
   // `weights`: its weights; it has no edges. errc::usage if the columns differ in length.
   void add(name_column const& sources, name_column const& targets, edge_array const& weights = {});
-  graph_info finish(build_report* report = nullptr);
+  void rest();  // frees the memory of the edges so far, which wait in scratch files
+  // `vertices`: ids 0 to vertices - 1 exist.
+  graph_info finish(build_report* report = nullptr, std::uint64_t vertices = 0);
   std::uint64_t names() const;  // so far; those from `first` on, appended to `bytes`, and to `ends` where each ends
+  void read_names(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes);
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+// Names of one type of nodes, numbered from 0 in the order of first appearance; graph_writer does so for the columns of one table.
+class name_numbers {
+ public:
+  // `memory_limit`: bytes of memory at most; 0: half of what the budget has left. Otherwise as graph_writer.
+  name_numbers(std::filesystem::path const& scratch, std::string source, std::uint64_t memory_limit = 0);
+  ~name_numbers();
+  name_numbers(name_numbers&&) noexcept;
+  name_numbers& operator=(name_numbers&&) noexcept;
+  void number(name_column const& names, std::uint64_t* to);  // one number per row
+  std::uint64_t names() const;
   void read_names(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes);
 
  private:

@@ -23,6 +23,7 @@ struct vertex_type {
   std::uint64_t count = 0;
   // .npy files, if any. One row per node: features, labels, times (int64, one number). A list of nodes, as integers: splits.
   std::optional<std::filesystem::path> features = {}, labels = {}, times = {}, train = {}, valid = {}, test = {};
+  std::optional<std::filesystem::path> names = {};  // Parquet: column 'name', row k that of node k
 };
 
 struct edge_type {

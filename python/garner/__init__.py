@@ -17,10 +17,11 @@ from ._garner import *  # noqa: F401,F403  (what it holds stands in _garner.pyi)
 from . import _garner
 from ._arguments import renamed_here as _renamed_here, speak as _speak, warn_of as _warn_of
 from .checkup import Doctor as Doctor, DoctorCheck as DoctorCheck, doctor as doctor, warn_of_gpu as _warn_of_gpu
-from .edges import convert as convert, read_edges as read_edges, read_names as read_names
+from .edges import convert as convert, read_edges as read_edges
 from .graphs import build as build, random_walk as random_walk
 from .making import tiered as tiered, unified as unified
 from .models import Training as Training, predict as predict, read_model as read_model, train as train
+from .names import read_names as read_names
 from .results import table as table
 from .rows import Embedding as Embedding, embedding as embedding
 from .sharing import shared as shared

@@ -266,7 +266,23 @@ class _GraphWriter:
 
     def add_names(self, source: tuple[object, object, int, object], target: tuple[object, object, int, object], weights: object) -> None: ...
 
-    def finish(self) -> GraphInfo: ...
+    def rest(self) -> None: ...
+
+    def finish(self, num_nodes: int = 0) -> GraphInfo: ...
+
+    @property
+    def names(self) -> int: ...
+
+    def read_names(self, first: int, count: int) -> tuple[numpy.typing.NDArray[numpy.int64], bytes]: ...
+
+class _NameNumbers:
+    """
+    Numbers names in the order of their first appearance; see name_numbers in garner/handle.hpp.
+    """
+
+    def __init__(self, source: str, scratch: object, memory_limit: int) -> None: ...
+
+    def number(self, column: tuple[object, object, int, object]) -> numpy.typing.NDArray[numpy.int64]: ...
 
     @property
     def names(self) -> int: ...
@@ -307,6 +323,10 @@ class NodeType:
     @property
     def test(self) -> str | None:
         """an .npy of int64"""
+
+    @property
+    def names(self) -> str | None:
+        """the file of the names of its nodes, for garner.read_names"""
 
     def __repr__(self) -> str: ...
 

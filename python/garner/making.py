@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from . import _checks, _garner, pieces
+from . import _checks, _garner, pieces, sources
 from ._arguments import takes_old_names
 from ._garner import Shared, Unified
 from .arrays import is_torch, library_of, of_torch
@@ -64,7 +64,7 @@ def tiered(features: torch.Tensor, feature_cache: int | str | None = None, peer_
            timeout: float = 60, dtype: Any = None, host_cache: int | str | None = None,
            file_cache: int | str | None = None) -> Tiered[torch.Tensor]: ...
 @overload
-def tiered(features: npt.NDArray[Any] | str | bytes | os.PathLike[str] | Shared, feature_cache: int | str | None = None,
+def tiered(features: npt.NDArray[Any] | str | bytes | os.PathLike[str] | tuple[str, str] | Shared, feature_cache: int | str | None = None,
            peer_cache: int | str | None = None, peers: Sequence[int] | None = None, scores: Any = None, device: Any = None, scales: Any = None,
            group: str | None = None, timeout: float = 60, dtype: Any = None, host_cache: int | str | None = None,
            file_cache: int | str | None = None) -> Tiered[npt.NDArray[Any]]: ...
@@ -77,7 +77,7 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
     """A feature table whose hottest rows lie in GPU memory and the rest in host memory: features[ids] as before, at the speed of the link.
 
     features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy or .gnt file;
-    one that is not contiguous is copied, with a RuntimeWarning. f32, f16, bf16, i8, i64 and bytes are known; f16, bf16 and i8 can be
+    also .npz, .safetensors, .parquet (a column of lists of one length), and .pt or .pth of torch.save; of several arrays (file, name); one that is not contiguous is copied, with a RuntimeWarning. f32, f16, bf16, i8, i64 and bytes are known; f16, bf16 and i8 can be
     converted by a gather. Rows of other numbers come bit for bit, in their dtype. A file of other elements (void, text) comes as uint8,
     with a RuntimeWarning.
     dtype: what the elements are, whatever the array or file calls them: 'f32', 'f16', 'bf16', 'i8', 'i64' or 'u8', of as many bytes (or
@@ -98,6 +98,10 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
         raise UsageError("features are a tiered table already")
     if hasattr(features, "__fspath__"):
         features = os.fspath(features)
+    named = features if sources.reads(features) else None  # by which the table is pickled
+    if named is not None:
+        features, kind = sources.opened(named)
+        dtype = kind if dtype is None else dtype
     if features is None:
         raise TypeError("features=None; give a NumPy array, a tensor of numbers, or the name of an .npy file")
     if peers is not None:
@@ -126,7 +130,7 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
     table = _garner.Table(features, device, feature_cache, peer_cache, peers, scores, scales, group, timeout, dtype,
                           host_cache, file_cache)
     return _face(table, library_of(source), dict(
-        features=source, feature_cache=feature_cache, peer_cache=peer_cache, peers=peers, scores=scores, device=device, scales=scales,
+        features=source if named is None else named, feature_cache=feature_cache, peer_cache=peer_cache, peers=peers, scores=scores, device=device, scales=scales,
         group=group, timeout=timeout, dtype=dtype, host_cache=host_cache, file_cache=file_cache))
 
 

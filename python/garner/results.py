@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _checks
 from ._garner import BfsResult, ComponentsResult, Graph, PagerankResult, SsspResult
-from .edges import has_names, read_names
+from .names import has_names, read_names
 from .errors import KindError, UsageError
 
 # Arrays of a result with an entry per node, and whether the entries are nodes themselves (-1: none).

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
 
-from . import _checks, _garner, notebook
+from . import _checks, _garner, notebook, sources
 from ._arguments import has_old_names, takes_old_names
 from ._garner import GatherRun, Shared
 from .arrays import addressed, library_of, numpy
@@ -183,6 +183,8 @@ class Tiered(Generic[Rows]):
         features = made["features"]
         if isinstance(features, (str, bytes)):
             made["features"] = os.path.abspath(features)
+        elif sources.reads(features):
+            made["features"] = (os.path.abspath(features[0]), features[1])
         elif not isinstance(features, Shared):
             raise UsageError("a tiered table made of an array lies in this process alone and is neither pickled, saved nor sent: save the array "
                              "with numpy.save and make the table of the file's name, or of garner.shared(name, array); both go by name. A "
@@ -344,9 +346,10 @@ def _again(made: dict[str, Any], shape: tuple[int, ...], kind: str) -> Tiered[An
     """What a pickled Tiered becomes."""
     features = made["features"]
     if not isinstance(features, Shared):  # a shared table has looked itself
-        now = _garner.Table(features, "cpu", dtype=made["dtype"])  # its header alone is read
+        rows, dtype = sources.opened(features) if sources.reads(features) else (features, None)
+        now = _garner.Table(rows, "cpu", dtype=made["dtype"] or dtype)  # of a file its header alone is read
         if (now.shape, now.kind) != (shape, kind):
-            raise InputError(f"{os.fsdecode(features)}: is now {now.shape} {now.kind}, and was {shape} {kind} when the table was sent; make the "
+            raise InputError(f"{os.fsdecode(sources.file_of(features))}: is now {now.shape} {now.kind}, and was {shape} {kind} when the table was sent; make the "
                              "table and send it again")
     return cast("Tiered[Any]", makers["tiered"](**made))
 

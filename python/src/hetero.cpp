@@ -61,6 +61,7 @@ void add_hetero(nb::module_& m) {
       OPTIONAL_PATH(vertex_type, train, "an .npy of int64: training nodes")                                  //
       OPTIONAL_PATH(vertex_type, valid, "an .npy of int64")                                                  //
       OPTIONAL_PATH(vertex_type, test, "an .npy of int64")                                                   //
+      OPTIONAL_PATH(vertex_type, names, "the file of the names of its nodes, for garner.read_names")         //
       .def("__repr__", [](vertex_type const& t) { return "<garner.NodeType " + t.name + ": " + std::to_string(t.count) + " nodes>"; });
   nb::class_<edge_type>(m, "EdgeType",
                         "A type of edges: a triple of names, how many there are, and where their arrays lie (None: nowhere).")

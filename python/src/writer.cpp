@@ -39,6 +39,34 @@ struct given_names {
   }
 };
 
+// The offsets (count + 1) and the bytes of the names from `first` on.
+template <class From>
+nb::tuple names_of(From& from, std::uint64_t first, std::uint64_t count) {
+  std::vector<std::uint64_t> ends{0};
+  std::string bytes;
+  released([&] { return from.read_names(first, count, ends, bytes), 0; });
+  return nb::make_tuple(to_numpy(std::vector<std::int64_t>(ends.begin(), ends.end())), nb::bytes(bytes.data(), bytes.size()));
+}
+
+class py_names {
+ public:
+  py_names(std::string const& source, nb::object scratch, std::uint64_t memory_limit) {
+    std::string const in = path_of(scratch);
+    to_.emplace(released([&] { return name_numbers(in, source, memory_limit); }));
+  }
+  nb::object number(nb::tuple column) {
+    given_names const from(column);
+    std::vector<std::uint64_t> found(from.seen.rows);
+    released([&] { return to_->number(from.seen, found.data()), 0; });
+    return nb::cast(to_numpy(std::vector<std::int64_t>(found.begin(), found.end())));
+  }
+  std::uint64_t names() const { return to_->names(); }
+  nb::tuple read_names(std::uint64_t first, std::uint64_t count) { return names_of(*to_, first, count); }
+
+ private:
+  std::optional<name_numbers> to_;
+};
+
 class py_writer {
  public:
   py_writer(nb::object file, std::string const& source, nb::object scratch, nb::kwargs options) {
@@ -59,17 +87,14 @@ class py_writer {
     part_.take_weights(weights, from.seen.rows);
     released([&] { return to_->add(from.seen, to.seen, part_.seen(0)), 0; });
   }
-  graph_info finish() {
-    return released([&] { return to_->finish(); });
+  void rest() {
+    released([&] { return to_->rest(), 0; });
+  }
+  graph_info finish(std::uint64_t vertices) {
+    return released([&] { return to_->finish(nullptr, vertices); });
   }
   std::uint64_t names() const { return to_->names(); }
-  // The offsets (count + 1) and the bytes of the names from `first` on.
-  nb::tuple read_names(std::uint64_t first, std::uint64_t count) {
-    std::vector<std::uint64_t> ends{0};
-    std::string bytes;
-    released([&] { return to_->read_names(first, count, ends, bytes), 0; });
-    return nb::make_tuple(to_numpy(std::vector<std::int64_t>(ends.begin(), ends.end())), nb::bytes(bytes.data(), bytes.size()));
-  }
+  nb::tuple read_names(std::uint64_t first, std::uint64_t count) { return names_of(*to_, first, count); }
 
  private:
   std::optional<graph_writer> to_;
@@ -106,9 +131,17 @@ void add_writer(nb::module_& m) {
            nb::sig("def add_names(self, source: tuple[object, object, int, object], target: tuple[object, object, int, object], weights: "
                    "object) "
                    "-> None"))
-      .def("finish", &py_writer::finish)
+      .def("rest", &py_writer::rest)
+      .def("finish", &py_writer::finish, nb::arg("num_nodes") = 0)
       .def_prop_ro("names", &py_writer::names)
       .def("read_names", &py_writer::read_names, nb::arg("first"), nb::arg("count"),
+           nb::sig("def read_names(self, first: int, count: int) -> tuple[numpy.typing.NDArray[numpy.int64], bytes]"));
+  nb::class_<py_names>(m, "_NameNumbers", "Numbers names in the order of their first appearance; see name_numbers in garner/handle.hpp.")
+      .def(nb::init<std::string const&, nb::object, std::uint64_t>(), nb::arg("source"), nb::arg("scratch"), nb::arg("memory_limit"))
+      .def("number", &py_names::number, nb::arg("column"),
+           nb::sig("def number(self, column: tuple[object, object, int, object]) -> numpy.typing.NDArray[numpy.int64]"))
+      .def_prop_ro("names", &py_names::names)
+      .def("read_names", &py_names::read_names, nb::arg("first"), nb::arg("count"),
            nb::sig("def read_names(self, first: int, count: int) -> tuple[numpy.typing.NDArray[numpy.int64], bytes]"));
 }
 

@@ -194,7 +194,7 @@ class Edges(unittest.TestCase):
         self.assertEqual(list(garner.read_names(self.folder / "g.npy")), names)
         for arguments, code, words in (
                 ((pattern, out, "--src", "usr"), 1, "has no column 'usr'"), ((self.folder / "no-*.csv", out), 1, "no file fits"),
-                ((pattern, out, "--compress"), 2, "leave out --compress"), ((pattern, self.folder / "g.json"), 2, "ends in .gnr")):
+                ((pattern, out, "--compress"), 2, "leave out --compress"), ((pattern, self.folder / "g.el"), 2, "ends in .gnr")):
             done = run(*arguments)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(words, done.stderr)

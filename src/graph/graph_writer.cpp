@@ -59,18 +59,23 @@ void graph_writer::add(name_column const& sources, name_column const& targets, e
     }
     static_assert(sizeof(edge) == 2 * sizeof(std::uint64_t));
     m.numbered.resize(sources.rows);
-    if (sources.rows) m.names->number(sources, targets, &m.numbered[0].source);
+    if (sources.rows) m.names->number({&sources, &targets}, &m.numbered[0].source);
     edge_array part = weights;
     part.edges = m.numbered;
     m.take(list_of(part, m.edges));
   });
 }
 
-graph_info graph_writer::finish(build_report* report) {
+void graph_writer::rest() {
+  as_error([&] { impl_->to.rest(); });
+}
+
+graph_info graph_writer::finish(build_report* report, std::uint64_t vertices) {
   return as_error([&] {
     impl& m = *impl_;
     build_report mine;
     m.all.source = m.source;
+    m.all.vertices = std::max(m.all.vertices, vertices);
     if (m.names) m.all.vertices = m.names->count();
     else if (!m.to.any()) require_vertices(m.all, m.build.allow_empty);
     return m.to.finish(std::move(m.all), report ? *report : mine);
@@ -82,6 +87,25 @@ void graph_writer::read_names(std::uint64_t first, std::uint64_t count, std::vec
   as_error([&] {
     if (impl_->names) impl_->names->read(first, count, ends, bytes);
   });
+}
+
+struct name_numbers::impl {
+  scratch_folder folder;
+  name_table table;
+  impl(std::filesystem::path const& scratch, std::string source, std::uint64_t bytes)
+      : folder(scratch), table(folder, bytes ? bytes : host_budget().left() / 2, std::move(source)) {}
+};
+name_numbers::name_numbers(std::filesystem::path const& scratch, std::string source, std::uint64_t memory_limit)
+    : impl_(as_error([&] { return std::make_unique<impl>(scratch, std::move(source), memory_limit); })) {}
+name_numbers::~name_numbers() = default;
+name_numbers::name_numbers(name_numbers&&) noexcept = default;
+name_numbers& name_numbers::operator=(name_numbers&&) noexcept = default;
+void name_numbers::number(name_column const& names, std::uint64_t* to) {
+  as_error([&] { impl_->table.number({&names}, to); });
+}
+std::uint64_t name_numbers::names() const { return impl_->table.count(); }
+void name_numbers::read_names(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes) {
+  as_error([&] { impl_->table.read(first, count, ends, bytes); });
 }
 
 }  // namespace garner

@@ -39,8 +39,8 @@ struct document {
 
 // The optional files of each, by their keys.
 constexpr std::pair<char const*, optional_path vertex_type::*> vertex_files[] = {
-    {"features", &vertex_type::features}, {"labels", &vertex_type::labels}, {"times", &vertex_type::times},
-    {"train", &vertex_type::train},       {"valid", &vertex_type::valid},   {"test", &vertex_type::test}};
+    {"features", &vertex_type::features}, {"labels", &vertex_type::labels}, {"times", &vertex_type::times}, {"train", &vertex_type::train},
+    {"valid", &vertex_type::valid},       {"test", &vertex_type::test},     {"names", &vertex_type::names}};
 constexpr std::pair<char const*, optional_path edge_type::*> edge_files[] = {
     {"edge_ids", &edge_type::edge_ids}, {"times", &edge_type::times}, {"features", &edge_type::features}};
 
@@ -147,6 +147,10 @@ void check_files(dataset_info const& m, std::string const& file) {
     std::string const whose = "vertices '" + t.name + "'";
     for (auto const& [key, path] : vertex_files) {
       if (!(t.*path)) continue;
+      if (path == &vertex_type::names) {
+        if (!fs::exists(*t.names)) fail(errc::io, "{}: {}: {}: {}: does not exist; copy it there", file, whose, key, t.names->string());
+        continue;
+      }
       array_rules rules;
       rules.of = t.name;
       bool const split = path == &vertex_type::train || path == &vertex_type::valid || path == &vertex_type::test;
@@ -236,7 +240,7 @@ dataset_info parse_manifest(std::string_view text, fs::path const& path) {
     fail(errc::input, "{}: garner: is {}; this Garner reads dataset files of version {}", file, is, version);
   dataset_info m;
   for (field const& f : whole["vertices"].items()) {
-    f.object({"name", "count", "features", "labels", "times", "train", "valid", "test"});
+    f.object({"name", "count", "features", "labels", "times", "train", "valid", "test", "names"});
     vertex_type& t = m.types.emplace_back();
     t.name = f["name"].text();
     t.count = f["count"].count();

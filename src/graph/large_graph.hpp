@@ -58,6 +58,9 @@ class large_graph : public arc_sink {
 
   void expect(std::uint64_t scratch_bytes) { folder_.expect(scratch_bytes); }  // errc::io if the disk has less free space
   void take(edge_list& part) override;
+  void rest() {  // frees the memory of the edges so far
+    if (sorter_) sorter_->cut();
+  }
   bool any() const { return begun_; }  // edges were added
   // `said`: the list whose parts were added, without edges. Writes the graph file.
   graph_info finish(edge_list said, build_report& report);

@@ -92,32 +92,33 @@ void name_table::flush() {
   waiting_.clear(), waiting_ends_.clear();
 }
 
-void name_table::number(name_column const& source, name_column const& target, std::uint64_t* to) {
+void name_table::number(std::vector<name_column const*> const& columns, std::uint64_t* to) {
   thread_pool& pool = shared_pool();
-  name_column const* const columns[2] = {&source, &target};
-  std::vector<hashed> distinct[2], rows;
+  std::uint64_t const width = columns.size();
+  std::vector<std::vector<hashed>> distinct(width);
+  std::vector<hashed> rows;
   auto const hash = [](text t) {
     XXH128_hash_t const h = XXH3_128bits(t.data, t.bytes);
     return hashed{h.low64, static_cast<std::uint32_t>(h.high64)};
   };
-  for (int c : {0, 1})
+  for (std::uint64_t c = 0; c < width; ++c)
     if (columns[c]->codes) {
       distinct[c].resize(columns[c]->values);
       pool.run(columns[c]->values, 4096, [&](std::uint64_t k, std::uint64_t last) {
         for (; k < last; ++k) distinct[c][k] = hash(value_of(*columns[c], k));
       });
     }
-  std::uint64_t const all = source.rows;
+  std::uint64_t const all = columns[0]->rows;
   for (std::uint64_t first = 0; first < all; first += block) {
     check_interrupted();
-    std::uint64_t const n = 2 * std::min(block, all - first);
+    std::uint64_t const n = width * std::min(block, all - first);
     rows.resize(n);
     // Known names are found by all threads; what is new is inserted in the order of the rows.
     pool.run(n, 4096, [&](std::uint64_t begin, std::uint64_t end) {
       auto const fetch = [&](std::uint64_t i) {
-        std::uint64_t const row = first + i / 2;
-        name_column const& c = *columns[i % 2];
-        hashed const& h = rows[i] = c.codes ? distinct[i % 2][c.codes[row]] : hash(value_of(c, row));
+        std::uint64_t const row = first + i / width;
+        name_column const& c = *columns[i % width];
+        hashed const& h = rows[i] = c.codes ? distinct[i % width][c.codes[row]] : hash(value_of(c, row));
         part const& p = parts_[h.hash >> (64 - part_bits)];
         if (p.slots.size()) __builtin_prefetch(p.slots.data() + home(h.hash, p.slots.size()));
       };
@@ -125,14 +126,14 @@ void name_table::number(name_column const& source, name_column const& target, st
       for (std::uint64_t i = begin; i < end; ++i) {
         if (i + ahead < end) fetch(i + ahead);
         slot const* const s = find(rows[i]);
-        to[2 * first + i] = s ? s->number : 0;
+        to[width * first + i] = s ? s->number : 0;
       }
     });
     for (std::uint64_t i = 0; i < n; ++i) {
-      std::uint64_t& number = to[2 * first + i];
+      std::uint64_t& number = to[width * first + i];
       if (number == 0) {
-        name_column const& c = *columns[i % 2];
-        text const t = value_of(c, value_at(c, first + i / 2));
+        name_column const& c = *columns[i % width];
+        text const t = value_of(c, value_at(c, first + i / width));
         number = insert(rows[i], t.data, t.bytes);
       }
       --number;

@@ -18,8 +18,8 @@ class name_table {
  public:
   // `bytes`: of memory at most. `source`: of the names, for messages.
   name_table(scratch_folder& folder, std::uint64_t bytes, std::string source);
-  // Numbers the names of row k of both columns, source first: `to` has two numbers per row.
-  void number(name_column const& source, name_column const& target, std::uint64_t* to);
+  // Numbers the names of row k of all columns, in their order: `to` has as many numbers per row. The columns are of one length.
+  void number(std::vector<name_column const*> const& columns, std::uint64_t* to);
   std::uint64_t count() const { return count_; }
   // The names from `first` on: appended to `bytes`, and where each ends to `ends`. errc::io.
   void read(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes);

@@ -40,6 +40,7 @@ TEST_F(writer, edges_in_parts_become_the_graph_of_all_edges) {
       for (std::size_t first = 0, n = 1; first < all.size(); first += n, n = n * 3 + 1) {
         std::size_t const count = std::min(n, all.size() - first);
         to.add({std::span(all).subspan(first, count), {}, std::span(weights).subspan(first, count), 0});
+        if (first > 20000) to.rest();
       }
       EXPECT_FALSE(std::filesystem::exists(folder / "parts.gnr"));
       build_report report;
@@ -168,6 +169,28 @@ TEST_F(writer, refuses_what_cannot_be) {
   EXPECT_THAT(why, HasSubstr("many names: "));
   EXPECT_THAT(why, HasSubstr("512.0 KiB are allowed"));
   EXPECT_EQ(files(), 0) << "nothing is left";
+}
+
+TEST_F(writer, vertices_without_edges_are_counted_at_the_end) {
+  graph_writer to(folder / "g.gnr", "some edges", {}, {});
+  std::vector<edge> const one{{3, 5}};
+  to.add({one, {}, {}, 0});
+  EXPECT_EQ(to.finish(nullptr, 9).vertices, 9u);
+  EXPECT_EQ(graph_writer(folder / "empty.gnr", "no edges", {}, {}).finish(nullptr, 7).vertices, 7u);
+}
+
+TEST_F(writer, names_of_one_column_are_numbered_as_they_first_appear) {
+  name_numbers numbers(folder, "some names");
+  std::string const text = "annbobann";
+  std::vector<std::uint64_t> to(3), ends;
+  numbers.number({text.data(), nullptr, 8, 3, 3, 3}, to.data());
+  EXPECT_THAT(to, ::testing::ElementsAre(0, 1, 0));
+  numbers.number({text.data() + 3, nullptr, 8, 3, 1, 1}, to.data());
+  EXPECT_EQ(to[0], 1u);
+  std::string bytes;
+  numbers.read_names(0, numbers.names(), ends, bytes);
+  EXPECT_EQ(bytes, "annbob");
+  EXPECT_THAT(ends, ::testing::ElementsAre(3, 6));
 }
 
 }  // namespace

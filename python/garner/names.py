@@ -1,0 +1,124 @@
+"""The names of nodes, in a file next to that of the graph: row k is that of node k."""
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import _checks
+from .errors import FileError, KindError, UsageError
+from .tabular import library
+
+_written = 1 << 20  # names at once
+
+
+def read_names(file: Any) -> Any:
+    """The names that garner.convert wrote, row k that of node k: shape (nodes,), int64 of numbers, else objects (str or bytes).
+
+    file: the graph file, or the file of its names; a dataset file: a dict by node type, of those that have names. Errors: FileError if it does not exist.
+    """
+    if not isinstance(file, (str, os.PathLike)):
+        raise KindError(f"read_names: file={_checks.told(file)}; give the graph file, or that of its names")
+    path = os.fspath(file)
+    if path.endswith(".json"):
+        with open(path, encoding="utf-8") as text:
+            return {t["name"]: read_names(os.path.join(os.path.dirname(path), t["names"])) for t in json.load(text)["vertices"] if "names" in t}
+    graph = path if path.endswith(".gnr") else None
+    path = names_of(path) if graph else path
+    if not os.path.exists(path):
+        raise FileError(f"{path}: does not exist; garner.convert writes it where ids are renumbered")
+    if path.endswith(".npy"):
+        return np.load(path)
+    _checks.installed("garner.read_names", "pyarrow")
+    if graph and not has_names(graph):
+        raise FileError(f"{path}: holds the names of another graph than {graph}, which was written again; remove it, or convert the table again")
+    return library("parquet").read_table(path, columns=["name"]).column("name").to_numpy()
+
+
+def has_names(graph_file: str) -> bool:
+    """Whether the file of a graph has one of names, of this graph."""
+    if not graph_file.endswith(".gnr") or not os.path.exists(graph_file) or not os.path.exists(names_of(graph_file)):
+        return False
+    known: dict[bytes, bytes] = {}
+    with contextlib.suppress(library().ArrowInvalid):  # damaged: of any graph
+        known = library("parquet").read_metadata(names_of(graph_file)).metadata or {}
+    return bool(known.get(b"garner.graph", b"").decode() == _head_of(graph_file))
+
+
+def _head_of(graph_file: str) -> str:
+    """A digest of the header of a graph file, which has the checksums of all of it."""
+    with open(graph_file, "rb") as file:
+        return hashlib.sha256(file.read(4096)).hexdigest()
+
+
+def names_of(graph_file: str) -> str:
+    return graph_file.removesuffix(".gnr") + ".names.parquet"
+
+
+class NamesFile:
+    """The file of the names: written under another name, and renamed once the graph is whole."""
+
+    def __init__(self, file: str, default: str, writer: Any, kind: Any) -> None:
+        self.file, self.default, self.writer, self.kind, self.part = file, default, writer, kind, ""
+        self.to: Any = None
+
+    def __enter__(self) -> NamesFile:
+        if self.kind is None:
+            if self.file != self.default:
+                raise UsageError(f"names={self.file!r}: these ids are numbers and stay as they are; leave it out, or use renumber=True")
+            return self
+        if os.path.isdir(self.file):
+            raise FileError(f"{self.file}: is a folder; name a file")
+        self.part = f"{self.file}.part-{os.getpid()}"
+        try:
+            pa, pq = library(), library("parquet")
+            if self.file.endswith(".npy"):
+                if not pa.types.is_integer(self.kind):
+                    raise UsageError(f"names={self.file!r}: an .npy holds names that are numbers, and these are {self.kind}; use a name that ends in .parquet")
+                with open(self.part, "wb") as out:
+                    np.save(out, np.concatenate([part.to_numpy() for part in self._parts()]))
+            else:
+
+                schema = pa.schema([pa.field("name", self.kind, nullable=False)])
+                self.to = pq.ParquetWriter(self.part, schema)
+                for part in self._parts():
+                    self.to.write_table(pa.table([part], schema=schema))
+        except OSError as e:
+            self.__exit__()
+            raise FileError(f"{self.file}: cannot be written: {e.strerror or e}") from None
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _parts(self) -> Iterator[Any]:
+        pa = library()
+
+        for first in range(0, self.writer.names, _written):
+            offsets, data = self.writer.read_names(first, min(_written, self.writer.names - first))
+            if pa.types.is_integer(self.kind) or pa.types.is_fixed_size_binary(self.kind):
+                yield pa.Array.from_buffers(self.kind, len(offsets) - 1, [None, pa.py_buffer(data)])
+            else:
+                large = pa.large_string() if pa.types.is_string(self.kind) else pa.large_binary()
+                yield pa.Array.from_buffers(large, len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)]).cast(self.kind)
+
+    def publish(self, graph_file: str | None) -> None:
+        if self.part:
+            if self.to is not None:
+                if graph_file:
+                    self.to.add_key_value_metadata({"garner.graph": _head_of(graph_file)})
+                self.to.close()
+            os.replace(self.part, self.file)
+            self.part = ""
+
+    def __exit__(self, *_: Any) -> None:
+        if self.part:
+            if self.to is not None:
+                self.to.close()
+            with contextlib.suppress(OSError):
+                os.unlink(self.part)

@@ -1,0 +1,339 @@
+"""Tables of columns in batches: files of Parquet, Arrow, CSV and TSV, standard input, and what has __arrow_c_stream__. pyarrow reads them."""
+from __future__ import annotations
+
+import contextlib
+import glob
+import importlib
+import io
+import os
+import queue
+import re
+import threading
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _checks
+from .errors import FileError, IdError, InputError, KindError, UsageError
+
+_rows = 1 << 17  # of a batch
+_tables = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".csv": "csv", ".tsv": "csv"}
+
+
+def library(module: str = "") -> Any:
+    """pyarrow, or a module of it, at its first use: no import of garner waits for it."""
+    return importlib.import_module("pyarrow" + ("." + module if module else ""))
+
+
+class Table:
+    """Columns of a table of edges, in batches."""
+
+    def __init__(self, edges: Any, src: str | int, dst: str | int | None, weight: str | int | None, renumber: bool | None) -> None:
+        _checks.installed("garner.convert", "pyarrow")
+        self.columns, self.renumber = (src, dst, weight), renumber
+        self.kind: Any = None  # of the names: a type of pyarrow; None: ids are numbers
+        self.types: dict[str, tuple[str, str]] = {}  # of the first part: each column's type, and where
+        if isinstance(edges, (str, bytes, os.PathLike)):
+            self.parts = files(edges)
+        elif isinstance(edges, (list, tuple)) and edges and all(isinstance(one, (str, bytes, os.PathLike)) for one in edges):
+            self.parts = [file for one in edges for file in files(one)]
+        else:
+            self.parts = [edges]
+        self.name = str(self.parts[0]) if isinstance(self.parts[0], str) else f"a {type(edges).__name__}"
+
+    def give(self, writer: Any) -> None:
+        """All batches to the writer, each while the next one is read."""
+        ready: queue.Queue[Any] = queue.Queue(1)
+        ended = threading.Event()
+
+        def put(what: Any) -> None:
+            while not ended.is_set():
+                with contextlib.suppress(queue.Full):
+                    return ready.put(what, timeout=0.1)
+
+        def read() -> None:
+            try:
+                with contextlib.closing(self.batches()) as batches:
+                    for batch in batches:
+                        put(batch)
+                        if ended.is_set():
+                            return
+                put(None)
+            except BaseException as e:
+                put(e)
+
+        threading.Thread(target=read, daemon=True).start()  # a read of a pipe may never end
+        try:
+            while (now := ready.get()) is not None:
+                if isinstance(now, BaseException):
+                    raise now
+                where, first, columns = now
+                try:
+                    self._add(writer, first, columns)
+                except (InputError, UsageError) as e:
+                    raise type(e)(f"{where}: {e}") from None
+        finally:
+            ended.set()
+
+    def batches(self) -> Generator[tuple[str, int, list[Any]], None, None]:
+        """Where, the first row, and the columns of each batch."""
+        pa = library()
+
+        for part in self.parts:
+            where = part if isinstance(part, str) else self.name
+            first = 0
+            try:
+                for names, batch in _read(part, self.columns, self.renumber):
+                    whole = batch.schema.names == names  # else of Parquet, the columns that are wanted
+                    chosen = [(_position(where, names, one), role) for one, role in zip(self.columns, ("src", "dst", "weight")) if one is not None]
+                    for at in range(0, batch.num_rows, _rows):
+                        columns = [_decoded(batch.column(k if whole else names[k]).slice(at, _rows)) for k, _ in chosen]
+                        for (k, role), column in zip(chosen, columns):
+                            self._check(where, first + at, names[k], role, column)
+                        yield where, first + at, columns
+                    first += batch.num_rows
+            except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError) as e:
+                hint = "; renumber=True reads ids as text" if "conversion error to int" in str(e) else ""
+                raise InputError(f"{where}: pyarrow cannot read it: {' '.join(str(e).split())}{hint}") from None
+            except OSError as e:
+                raise FileError(f"{where}: {e.strerror or ' '.join(str(e).split())}") from None
+
+    def _check(self, where: str, first: int, name: str, role: str, column: Any) -> None:
+        was, there = self.types.setdefault(role, (_kind(column.type), where))
+        if was != _kind(column.type) and not (role == "weight" and {was, _kind(column.type)} == {"whole numbers", "floats"}):
+            raise InputError(f"{where}: column '{name}' is {column.type}, and in {there} it is {was}; all parts have the same columns")
+        if column.null_count:
+            raise InputError(f"{where}: row {first + column.is_null().index(True).as_py()}: '{name}' is null; leave such rows out")
+
+    def _add(self, writer: Any, first: int, columns: list[Any]) -> None:
+        pa = library()
+
+        source, target = (plain(one) for one in columns[:2])
+        weights = None if len(columns) == 2 else numbers(columns[2], "weights", "numbers")
+        renumber = self.renumber
+        if renumber is None:
+            renumber = not (pa.types.is_integer(source.type) and pa.types.is_integer(target.type))
+        if not renumber:
+            writer.add(*(ids_of(one, role, first) for one, role in ((source, "src"), (target, "dst"))), weights)
+            return
+        kinds = [name_type(one.type.value_type if pa.types.is_dictionary(one.type) else one.type) for one in (source, target)]
+        for role, kind, column in zip(("src", "dst"), kinds, columns):
+            if kind is None:
+                raise KindError(f"{role} is {column.type}; ids are whole numbers, strings, bytes or UUIDs")
+        if kinds[0] != kinds[1]:
+            raise KindError(f"src is {kinds[0]} and dst is {kinds[1]}; both name nodes of one graph: cast one of them; of CSV renumber=True reads both as text")
+        if self.kind not in (None, kinds[0]):
+            raise InputError(f"ids are {kinds[0]}, and {self.kind} in earlier parts; cast one of them")
+        self.kind = kinds[0]
+        writer.add_names(laid_out(source, kinds[0]), laid_out(target, kinds[0]), weights)
+
+
+def files(given: Any) -> list[str]:
+    """The files that a name, a pattern or a folder stands for, in the order of their names."""
+    name = os.fsdecode(given)
+    if name == "-":
+        return ["-"]
+    if os.path.isdir(name):
+        found = sorted(str(one) for one in Path(name).iterdir() if ending(one.name) and not one.name.startswith((".", "_")))
+        if not found:
+            raise FileError(f"{name}: has no file that ends in {', '.join(_tables)}; name the files")
+        return found
+    if not os.path.exists(name) and glob.has_magic(name):
+        found = sorted(glob.glob(name, recursive=True))
+        if not found:
+            raise FileError(f"{name}: no file fits this pattern")
+        return found
+    if not os.path.exists(name):
+        raise FileError(f"{name}: does not exist")
+    return [name]
+
+
+def ending(name: str) -> str:
+    plain = name[:name.rfind(".")] if name.endswith((".gz", ".zst", ".bz2", ".lz4")) else name
+    return _tables.get(os.path.splitext(plain)[1].lower(), "")
+
+
+def _read(part: Any, columns: tuple[Any, ...], renumber: bool | None) -> Iterator[tuple[list[str], Any]]:
+    """The names of all columns of one file or table, with each of its record batches."""
+    pa = library()
+
+    if not isinstance(part, str):
+        if not hasattr(part, "__arrow_c_stream__") and hasattr(part, "to_arrow"):  # of cuDF
+            part = part.to_arrow()
+        if not hasattr(part, "__arrow_c_stream__"):
+            raise KindError(f"edges is {_checks.told(part)}; give files, or a table of pyarrow, pandas or Polars")
+        yield from ((batch.schema.names, batch) for batch in pa.RecordBatchReader.from_stream(part))
+        return
+    kind = "csv" if part == "-" else ending(part)
+    if kind == "parquet":
+        pq = library("parquet")
+
+        schema = pq.read_schema(part)
+        wanted = [schema.names[_position(part, schema.names, one)] for one in columns if one is not None]
+        for name in wanted:
+            _position(part, schema.names, name)  # once
+        with pq.ParquetFile(part) as file:
+            yield from ((schema.names, batch) for batch in file.iter_batches(_rows, columns=wanted))
+    elif kind == "arrow":
+        with pa.memory_map(part) as mapped:
+            if mapped.read(6) == b"ARROW1":
+                file = pa.ipc.open_file(mapped)
+                yield from ((file.schema.names, file.get_batch(k)) for k in range(file.num_record_batches))
+            else:
+                mapped.seek(0)
+                yield from ((batch.schema.names, batch) for batch in pa.ipc.open_stream(mapped))
+    elif kind == "csv":
+        yield from _read_csv(part, columns, renumber)
+    else:
+        raise UsageError(f"{part}: is not a table by its ending; {', '.join(_tables)} are read here, other formats by garner.read")
+
+
+def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None) -> Iterator[tuple[list[str], Any]]:
+    pa, csv = library(), library("csv")
+    delimiter = "\t" if ".tsv" in os.path.basename(part) else ","
+    with pa.PythonFile(io.FileIO(0, closefd=False), "r") if part == "-" else pa.input_stream(part) as stream:
+        head = b""
+        while not re.search(rb"[\r\n]", head) and (more := stream.read(1 << 16)):
+            head = (head + more).lstrip(b"\r\n")
+        fields = [field.strip().strip('"') for field in re.split(rb"[\r\n]", head, maxsplit=1)[0].decode("utf-8-sig", "replace").split(delimiter)]
+        # A first line of numbers where src and dst are positions: the file has no header.
+        ends = [one for one in columns[:2] if isinstance(one, int) and 0 <= one < len(fields)]
+        bare = len(ends) == 2 and all(fields[one].lstrip("-").isdigit() for one in ends)
+        if not head or not (bare or re.search(rb"[\r\n]", head)):
+            return  # nothing, or a header alone
+        names = [f"f{k}" for k in range(len(fields))] if bare else fields
+        chosen = [None if one is None else names[_position(part, names, one)] for one in columns]
+        types = {name: pa.float64() for name in chosen[2:] if name} | ({name: pa.string() for name in chosen[:2] if name} if renumber else {})
+        with csv.open_csv(pa.PythonFile(_Rest(head, stream), "r"), csv.ReadOptions(block_size=4 << 20, autogenerate_column_names=bare),
+                          csv.ParseOptions(delimiter=delimiter), csv.ConvertOptions(column_types=types)) as reader:
+            for batch in reader:
+                if chosen[2] and batch.num_rows:
+                    at = names.index(chosen[2])
+                    weights = batch.column(at).to_numpy(zero_copy_only=False)
+                    if np.all((weights == np.floor(weights)) & (np.abs(weights) < 2**53)):  # none is null then
+                        batch = batch.set_column(at, chosen[2], pa.array(weights.astype(np.int64)))
+                yield names, batch
+
+
+class _Rest:
+    """A stream whose beginning was read already."""
+    closed = False
+
+    def __init__(self, head: bytes, stream: Any) -> None:
+        self.head, self.stream = head, stream
+
+    def read(self, size: int = -1) -> bytes:
+        if not self.head:
+            return bytes(self.stream.read(size))
+        size = len(self.head) if size < 0 else size
+        now, self.head = self.head[:size], self.head[size:]
+        return now
+
+    def close(self) -> None:
+        pass
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+
+def _position(where: str, names: list[str], column: str | int) -> int:
+    if isinstance(column, str):
+        if names.count(column) == 1:
+            return names.index(column)
+        raise InputError(f"{where}: has {'two columns' if column in names else 'no column'} '{column}'; its columns are {', '.join(names)}")
+    if not isinstance(column, (int, np.integer)) or isinstance(column, bool):
+        raise KindError(f"column {_checks.told(column)}: name it, or give its position from 0")
+    if not 0 <= column < len(names):
+        raise InputError(f"{where}: has no column {column}; its columns are {', '.join(names)}")
+    return int(column)
+
+
+def _decoded(column: Any) -> Any:
+    """A dictionary only where its values are fewer than the rows, and none of them is null."""
+    pa = library()
+    if not pa.types.is_dictionary(column.type) or (not column.dictionary.null_count and len(column.dictionary) <= len(column)):
+        return column
+    kind = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}.get(str(column.type.value_type), column.type.value_type)
+    return column.dictionary.cast(kind).take(column.indices)
+
+
+def _is_text(kind: Any) -> bool:
+    pa = library()
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _kind(kind: Any) -> str:
+    """The type, of a dictionary that of its values; widths of offsets and numbers do not count."""
+    pa = library()
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return "whole numbers" if pa.types.is_integer(kind) else "floats" if pa.types.is_floating(kind) else str(name_type(kind) or kind)
+
+
+def name_type(kind: Any) -> Any:
+    """The type of a file of such names, or None."""
+    pa = library()
+
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    if pa.types.is_uint64(kind):
+        return pa.uint64()
+    if pa.types.is_integer(kind):
+        return pa.int64()
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view":
+        return pa.string()
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.binary(kind.byte_width)
+    return pa.binary() if _is_text(kind) or str(kind) == "binary_view" else None
+
+
+def plain(column: Any) -> Any:
+    return column.storage if hasattr(column, "storage") else column
+
+
+def numbers(column: Any, role: str, wanted: str) -> Any:
+    pa = library()
+
+    column = plain(column)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if not (pa.types.is_integer(column.type) or (role == "weights" and pa.types.is_floating(column.type))):
+        raise KindError(f"{role} is {column.type}; use {wanted}")
+    found = column.to_numpy(zero_copy_only=False)
+    return found.astype(np.float32) if found.dtype == np.float16 else found
+
+
+def ids_of(column: Any, role: str, first: int) -> Any:
+    found = numbers(column, role, "whole numbers from 0, or renumber=True")
+    if found.dtype.kind == "i" and found.size and found.min() < 0:
+        raise IdError(f"row {first + int(np.argmax(found < 0))}: {role} is {found[found < 0][0]}; ids are 0 or more, and renumber=True takes any")
+    return found
+
+
+def laid_out(column: Any, kind: Any) -> tuple[Any, Any, int, Any]:
+    """Bytes, offsets or None, width and codes or None of a column of names, as _GraphWriter.add_names takes them."""
+    pa = library()
+
+    codes = None
+    if pa.types.is_dictionary(column.type):
+        codes = column.indices.to_numpy(zero_copy_only=False).astype(np.uint32)
+        column = column.dictionary
+    if pa.types.is_integer(kind):
+        return column.cast(kind).to_numpy(zero_copy_only=False).view(np.uint8), None, 8, codes
+    if pa.types.is_fixed_size_binary(kind):
+        width = kind.byte_width
+        return np.frombuffer(column.buffers()[1], np.uint8)[column.offset * width:(column.offset + len(column)) * width], None, width, codes
+    column = column.cast(pa.large_string() if pa.types.is_string(kind) else pa.large_binary())
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int64)[column.offset:column.offset + len(column) + 1]
+    return np.frombuffer(data or b"", np.uint8), ends, 0, codes
