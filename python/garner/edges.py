@@ -29,7 +29,7 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
         garner.convert({("user", "buys", "item"): "buys/*.parquet", ("user", "likes", "user"): "likes/*.parquet"}, "shop.json")
 
     edges: files (.parquet, .arrow, .feather, .csv or .tsv, also .gz and .zst of text), a pattern such as 'edges/*.parquet', a folder of such files, a list
-    of those, '-' for CSV on standard input; or a table in memory: of pyarrow, pandas, Polars, anything with __arrow_c_stream__
+    of those, '-' for CSV or TSV on standard input, also .gz or .zst; or a table in memory: of pyarrow, pandas, Polars, anything with __arrow_c_stream__
     Else a file of another format, by its ending (as garner.read takes them); a graph of cuGraph, DGL, NetworkX, PyG, SciPy, or what garner.build takes
     If `file` ends in .json: a dict of tables by (from, relation, to), whose ids are of each node type's own; HeteroData and Data of PyG, DGL's graphs,
     GraphBolt's; the folder of a data set (OGB, MAG240M, IGB, GraphBolt with its metadata.yaml)

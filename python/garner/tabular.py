@@ -192,12 +192,13 @@ def _read(part: Any, columns: tuple[Any, ...], renumber: bool | None) -> Iterato
 
 def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None) -> Iterator[tuple[list[str], Any]]:
     pa, csv = library(), library("csv")
-    delimiter = "\t" if ".tsv" in os.path.basename(part) else ","
-    with pa.PythonFile(io.FileIO(0, closefd=False), "r") if part == "-" else pa.input_stream(part) as stream:
+    with _standard_input() if part == "-" else pa.input_stream(part) as stream:
         head = b""
         while not re.search(rb"[\r\n]", head) and (more := stream.read(1 << 16)):
             head = (head + more).lstrip(b"\r\n")
-        fields = [field.strip().strip('"') for field in re.split(rb"[\r\n]", head, maxsplit=1)[0].decode("utf-8-sig", "replace").split(delimiter)]
+        first = re.split(rb"[\r\n]", head, maxsplit=1)[0]
+        delimiter = "\t" if ".tsv" in os.path.basename(part) or (part == "-" and b"\t" in first and b"," not in first) else ","
+        fields = [field.strip().strip('"') for field in first.decode("utf-8-sig", "replace").split(delimiter)]
         # A first line of numbers where src and dst are positions: the file has no header.
         ends = [one for one in columns[:2] if isinstance(one, int) and 0 <= one < len(fields)]
         bare = len(ends) == 2 and all(fields[one].lstrip("-").isdigit() for one in ends)
@@ -215,6 +216,18 @@ def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None) -> Ite
                     if np.all((weights == np.floor(weights)) & (np.abs(weights) < 2**53)):  # none is null then
                         batch = batch.set_column(at, chosen[2], pa.array(weights.astype(np.int64)))
                 yield names, batch
+
+
+def _standard_input() -> Any:
+    """Its first bytes tell whether it is compressed."""
+    pa = library()
+    stream = io.FileIO(0, closefd=False)
+    head = b""
+    while len(head) < 4 and (more := stream.read(4 - len(head))):
+        head += more
+    plain = pa.PythonFile(_Rest(head, stream), "r")
+    kind = "gzip" if head[:2] == b"\x1f\x8b" else "zstd" if head == b"\x28\xb5\x2f\xfd" else None
+    return pa.CompressedInputStream(plain, kind) if kind else plain
 
 
 class _Rest:

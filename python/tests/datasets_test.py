@@ -241,11 +241,15 @@ class Foreign(Case):
         back = self.same(self.folder / "both.json", {writes: self.edges[writes], ("paper", "rev_writes", "author"): self.edges[writes][::-1]})
         rev = next(e for e in back.edge_types if e.key[1] == "rev_writes")
         np.testing.assert_array_equal(back.adjacency(rev.key).csr()[1][:], self.edges[writes][1][np.load(rev.edge_ids)])
-        one = Data(edge_index=torch.from_numpy(self.edges[cites]), x=data["paper"].x, y=data["paper"].y)
+        one = Data(edge_index=torch.from_numpy(self.edges[cites]), edge_attr=torch.arange(500), time=None, x=data["paper"].x, y=data["paper"].y)
         garner.convert(one, self.folder / "one.json", undirected=True)
         loops = self.edges[cites][0] == self.edges[cites][1]
         graph = self.same(self.folder / "one.json", {("node", "to", "node"): np.concatenate([self.edges[cites], self.edges[cites][::-1, ~loops]], 1)})
         np.testing.assert_array_equal(np.load(graph.node_types[0].labels), self.y)
+        of = graph.edge_types[0]
+        offsets, sources, _ = graph.adjacency(of.key).csr()
+        ends = self.edges[cites][:, np.load(of.features)[np.load(of.edge_ids)]]  # of the edge of each entry, in either direction
+        np.testing.assert_array_equal(np.sort(ends, 0), np.sort(np.stack([sources, np.repeat(np.arange(90), np.diff(offsets)[:90])]), 0))
         self.assertEqual(garner.convert(one, self.folder / "one.gnr").num_nodes, 90)
         with self.assertRaisesRegex(garner.UsageError, "several types"):
             garner.convert(data, self.folder / "bad.gnr")

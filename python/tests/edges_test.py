@@ -103,8 +103,15 @@ class Edges(unittest.TestCase):
         (self.folder / "bare.csv").write_text(lines)
         self.same(garner.read_edges(self.folder / "bare.csv"), twin)
         code = f"import garner; garner.convert('-', {str(self.folder / 'pipe.gnr')!r})"
-        subprocess.run([sys.executable, "-c", code], input=lines.encode(), check=True)
-        self.same(garner.open(self.folder / "pipe.gnr"), twin)
+        tabs = ("from\tto\n" + lines.replace(",", "\t")).encode()
+        for given in (lines.encode(), tabs, gzip.compress(tabs), gzip.compress(lines[:500].encode()) + gzip.compress(lines[500:].encode()),
+                      pa.compress(tabs, "zstd", asbytes=True)):
+            (self.folder / "pipe.gnr").unlink(missing_ok=True)
+            subprocess.run([sys.executable, "-c", code], input=given, check=True)
+            self.same(garner.open(self.folder / "pipe.gnr"), twin)
+        cut = subprocess.run([sys.executable, "-c", code.replace("pipe", "cut")], input=gzip.compress(tabs)[:-2000], capture_output=True)
+        self.assertRegex(cut.stderr.decode().splitlines()[-1], r"garner.*(InputError|FileError): -: ")
+        self.assertEqual([one.name for one in self.folder.iterdir() if one.name.startswith("cut")], [])
 
     def test_files_of_other_formats_and_folders(self):
         twin = garner.build(self.source, self.target)
