@@ -167,16 +167,29 @@ class Tables(Case):
         self.refused(garner.InputError, ["'item' has string in other tables"],
                      {**named, ("item", "of", "shop"): pa.table({"a": [1], "b": [2]}).cast(pa.schema([("a", pa.int64()), ("b", pa.int64())]))}, renumber=True)
         self.refused(garner.InputError, ["'item' has names"], {**named, ("item", "of", "shop"): pa.table({"a": [1], "b": [2]})})
+        for most in (1, 20_000, 200_000):  # bytes of a file: as a full disk
+            code = f"""
+import garner, numpy, os, pyarrow, resource
+resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))
+edges = pyarrow.table({{"a": ["n%d" % k for k in range(20_000)], "b": ["m%d" % k for k in range(20_000)]}})
+for to, given in (("full.json", {{("user", "to", "item"): edges}}), ("full.gnr", edges)):
+    try:
+        garner.convert(given, os.path.join({str(self.folder)!r}, to))
+        print("done")
+    except garner.FileError as e:
+        print(len(str(e).splitlines()), str(e))
+"""
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for line in done.stdout.splitlines():
+                self.assertRegex(line, "^1 .*(full|names of|Table)")
+            self.assertEqual(len(done.stdout.splitlines()), 2)
+            self.assertEqual([one.name for one in self.folder.iterdir() if one.name.startswith("full")], [])
         (self.folder / "there.garner").mkdir()
         with self.assertRaisesRegex(garner.UsageError, "is there already"):
             garner.convert({("user", "to", "item"): good}, self.folder / "there.json")
         with self.assertRaisesRegex(garner.UsageError, "ends in .json"):
             garner.convert({("user", "to", "item"): good}, self.folder / "bad.gnr")
-
-
-class Store(dict):
-    """As PyG's: attributes are entries."""
-    __getattr__ = dict.get
 
 
 class DglGraph:
