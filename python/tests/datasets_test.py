@@ -215,6 +215,38 @@ class Frame:
 
 
 class Foreign(Case):
+    def test_igb_of_raw_bytes(self):
+        root, rng = self.folder / "full" / "processed", np.random.default_rng(6)
+        x, y = rng.random((90, 1024), "float32"), self.y.astype("float32")
+        for key, ends in self.edges.items():
+            (root / "__".join(key)).mkdir(parents=True)
+            np.save(root / "__".join(key) / "edge_index.npy", ends.T)
+        for name in self.counts:
+            (root / name).mkdir()
+        np.save(root / "author" / "node_feat.npy", self.x["author"])
+        x.tofile(root / "paper" / "node_feat.npy")
+        y.tofile(root / "paper" / "node_label_19.npy")
+        with self.assertWarnsRegex(Warning, "node_feat.npy: has no header of NumPy; it is read as raw float32, 1024 per node"):
+            garner.convert(self.folder / "full", self.folder / "igb.json")
+        graph = self.same(self.folder / "igb.json")
+        paper = next(t for t in graph.node_types if t.name == "paper")
+        self.assertEqual((paper.count, os.path.getsize(paper.features) < 500), (90, True))  # the rows stay where they are
+        np.testing.assert_array_equal(np.load(paper.labels), y)
+        ids = np.array([89, 0, 7])
+        for options in ({}, {"host_cache": "80KiB"}):
+            np.testing.assert_array_equal(np.asarray(garner.tiered(paper.features, device="cpu", **options)[ids]), x[ids])
+        with open(root / "paper" / "node_feat.npy", "ab") as more:
+            more.write(b"1234")
+        with self.assertRaisesRegex(garner.InputError, "igb.json: .*longer than its header says"):
+            garner.open_hetero(self.folder / "igb.json")
+        with self.assertRaises(garner.InputError):
+            garner.convert(self.folder / "full", self.folder / "bad.json")
+        for text, words in (("garner raw 2\n<f4 1 2\nx\n", "does not begin"), ("garner raw 1\n<f4 -1 2\nx\n", "no type"), ("garner raw 1\n<f4 1 2\n", "three lines"),
+                            ("garner raw 1\n<f4 99 99\nigb.json\n", "shorter than"), ("x" * 9000, "longer than 8192"), ("garner raw 1\n" + "'" * 3 + " 1 2\nx\n", "no type")):
+            (self.folder / "r.raw").write_text(text)
+            with self.assertRaisesRegex(garner.InputError, words):
+                garner.tiered(self.folder / "r.raw", device="cpu")
+
     def test_dgl(self):
         nodes = {name: {"feat": x} for name, x in self.x.items()}
         nodes["paper"].update(label=self.y, train_mask=self.chosen)

@@ -95,7 +95,8 @@ row_array open_rows(std::filesystem::path const& path, std::optional<element> as
   }
   npy_file const file(path);
   row_array table = described(file, as);
-  table.file = plain_stored_rows(file.name(), open_drives({path.string()}, o.direct), o, file.head_bytes(), table.rows, table.row_bytes());
+  table.file =
+      plain_stored_rows(file.name(), open_drives({file.data_file()}, o.direct), o, file.head_bytes(), table.rows, table.row_bytes());
   return table;
 } catch (...) {
   rethrow_as_error();

@@ -58,8 +58,7 @@ struct rows_of_file {
 rows_of_file source_of(std::filesystem::path const& in) {
   if (!is_row_file(in)) {
     auto file = std::make_shared<npy_file>(in);
-    rows_of_file s{file.get(), std::string(file->head_bytes(), '\0'), {}, file};
-    file->read(s.head.data(), s.head.size(), 0);
+    rows_of_file s{file.get(), file->head(), {}, file};
     s.read = [file](std::uint64_t first, std::uint64_t n, std::byte* to) {
       file->read(to, n * file->row_bytes(), file->head_bytes() + first * file->row_bytes());
     };

@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <sstream>
 #include <string_view>
 
 #include "core/fail.hpp"
+#include "files/npy_head.hpp"
 
 namespace garner {
 
@@ -95,6 +97,8 @@ struct npy_layout::header {
 
 namespace {
 
+constexpr std::uint64_t most_of_raw = 8192;
+
 // Bytes of an element: the digits behind byte order and kind; of text (U) four times as many.
 std::uint64_t bytes_of_type(std::string const& file, std::string_view descr) {
   if (descr == "bfloat16") return 2;  // as some writers call it; numpy.save writes <V2
@@ -113,9 +117,54 @@ std::uint64_t bytes_of_type(std::string const& file, std::string_view descr) {
 
 }  // namespace
 
-npy_file::npy_file(std::filesystem::path const& file, order allowed) : npy_layout(file.string()), file_(file) {
+raw_rows raw_rows::parse(std::string const& text, std::filesystem::path const& from) {
+  auto const bad = [&](char const* what) {
+    fail(errc::input, "{}: {}; it is three lines: 'garner raw 1', '<f4 ROWS WIDTH', and the file of the rows", from.string(), what);
+  };
+  if (text.size() > most_of_raw) bad("is longer than 8192 bytes");
+  std::istringstream lines(text);
+  std::string first, shape, file, more;
+  std::getline(lines, first), std::getline(lines, shape), std::getline(lines, file);
+  if (first != "garner raw 1") bad("does not begin with 'garner raw 1'");
+  if (file.empty() || std::getline(lines, more)) bad("does not have three lines");
+  raw_rows found;
+  std::istringstream words(shape);
+  if (!(words >> found.type >> found.rows >> found.width) || words >> more || found.width == 0 || found.type.size() > 8 ||
+      shape.find('-') != shape.npos || found.type.find_first_of("'\"") != std::string::npos)
+    bad("has no type, rows and width in its second line");
+  found.file = std::filesystem::absolute(from).parent_path() / file;
+  return found;
+}
+std::string raw_rows::text() const { return fmt::format("garner raw 1\n{} {} {}\n{}\n", type, rows, width, file.string()); }
+
+namespace {
+std::optional<raw_rows> described(std::filesystem::path const& file) {
+  if (file.extension() != ".raw") return {};
+  input_file const in(file);
+  std::string text(std::min<std::uint64_t>(in.size(), most_of_raw + 1), '\0');
+  in.read(text.data(), text.size(), 0);
+  return raw_rows::parse(text, file);
+}
+}  // namespace
+
+npy_file::npy_file(std::filesystem::path const& file, order allowed) : npy_file(file, described(file), allowed) {}
+npy_file::npy_file(std::filesystem::path const& file, std::optional<raw_rows> const& raw, order allowed)
+    : npy_layout(file.string()), file_(raw ? raw->file : file), made_head_(raw ? npy_head(raw->type, raw->rows, raw->width) : "") {
   parse(
-      file_.size(), [this](void* to, std::uint64_t n, std::uint64_t at) { read(to, n, at); }, allowed);
+      made_head_.size() + file_.size(),
+      [this](void* to, std::uint64_t n, std::uint64_t at) {
+        if (made_head_.empty()) return read(to, n, at);
+        if (n > made_head_.size() || at > made_head_.size() - n) fail(errc::input, "{}: its file is empty", name_);
+        std::memcpy(to, made_head_.data() + at, n);
+      },
+      allowed);
+  if (raw) without_head();
+}
+std::string npy_file::head() const {
+  if (!made_head_.empty()) return made_head_;
+  std::string found(head_bytes(), '\0');
+  read(found.data(), found.size(), 0);
+  return found;
 }
 
 std::shared_ptr<void const> npy_file::map() const {

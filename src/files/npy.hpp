@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,7 @@ class npy_layout {
 
  protected:
   explicit npy_layout(std::string name) : name_(std::move(name)) {}
+  void without_head() { head_ = 0; }  // the data begin the file
   void parse(std::uint64_t size, reader const& read, order allowed);
   std::string name_;
 
@@ -48,17 +50,31 @@ class npy_layout {
   bool by_columns_ = false;
 };
 
+// What such a header says of a file that has none (raw bytes): a text of three lines, whose name ends in .raw. "garner raw 1"; type, rows
+// and width, as "<f4 100 1024"; the file of the bytes, absolute or from the folder of the text.
+struct raw_rows {
+  std::string type;
+  std::uint64_t rows = 0, width = 0;
+  std::filesystem::path file;
+  static raw_rows parse(std::string const& text, std::filesystem::path const& from);  // errc::input names what is wrong
+  std::string text() const;
+};
+
 class npy_file : public npy_layout {
  public:
-  explicit npy_file(std::filesystem::path const& file, order allowed = order::by_rows);
+  explicit npy_file(std::filesystem::path const& file, order allowed = order::by_rows);  // .npy or .raw
 
+  std::string head() const;                                      // of the .npy file with these data
+  std::string const& data_file() const { return file_.name(); }  // that holds the data, from head_bytes() on
   void read(void* to, std::uint64_t n, std::uint64_t at) const { file_.read(to, n, at); }
   // The whole file in memory, its pages read on demand, until the last copy of the pointer is destroyed. If another process truncates the
   // file meanwhile, a read beyond its end kills this one (SIGBUS).
   std::shared_ptr<void const> map() const;
 
  private:
+  npy_file(std::filesystem::path const& file, std::optional<raw_rows> const& raw, order allowed);
   input_file file_;
+  std::string made_head_;  // of raw bytes
 };
 
 }  // namespace garner

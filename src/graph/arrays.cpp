@@ -1,6 +1,7 @@
 #include "graph/arrays.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <limits>
 
 #include "core/fail.hpp"
+#include "core/input_file.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
 #include "files/npy_head.hpp"
@@ -187,6 +189,15 @@ void write_whole(npy_layout const& a, std::function<void(void*, std::uint64_t)> 
 
 }  // namespace
 
+bool is_raw(std::filesystem::path const& file) {
+  if (file.extension() != ".npy") return false;
+  input_file const in(file);
+  std::array<char, 6> first{};
+  if (in.size() < 2 * first.size()) return false;
+  in.read(first.data(), first.size(), 0);
+  return std::memcmp(first.data(), "\x93NUMPY", first.size()) != 0;
+}
+
 void check_array(std::filesystem::path const& npy, array_rules const& rules, bool values) {
   npy_file const file(npy);
   check_rows(file.name(), file.rows(), rules);
@@ -228,6 +239,34 @@ std::filesystem::path as_npy(array_source const& from, array_rules const& rules,
     if (rules.whole || (rules.kind_as_found && all_whole(from.file))) write_text<std::int64_t>(from.file, rules, "<i8", written);
     else write_text<float>(from.file, rules, "<f4", written);
     return written;
+  }
+  if (rules.rows && !rules.whole && is_raw(from.file)) {
+    input_file const in(from.file);
+    raw_rows const raw{"<f4", *rules.rows, igb_width, std::filesystem::absolute(from.file)};
+    if (raw.rows && in.size() == raw.rows * igb_width * 4) {
+      std::filesystem::path const made = std::filesystem::path(written).replace_extension(".raw");
+      pending_file out(made);
+      out.write(raw.text());
+      out.commit();
+      return made;
+    }
+    if (in.size() == raw.rows * 4) {
+      pending_file out(written);
+      out.write(npy_head("<f4", raw.rows));
+      std::vector<char> part(std::min<std::uint64_t>(part_bytes, in.size()));
+      for (std::uint64_t at = 0, n; at < in.size(); at += n) {
+        n = std::min<std::uint64_t>(part.size(), in.size() - at);
+        in.read(part.data(), n, at);
+        out.write(part.data(), n);
+      }
+      out.commit();
+      return written;
+    }
+    fail(errc::input,
+         "{}: has no header of NumPy and {} bytes; raw float32 of {} rows takes {} bytes ({} features each) or {} (a label each); write it "
+         "with "
+         "numpy.save",
+         from.file.string(), in.size(), raw.rows, raw.rows * igb_width * 4, igb_width, raw.rows * 4);
   }
   npy_file const file(from.file);
   check_rows(file.name(), file.rows(), rules);

@@ -30,6 +30,10 @@ struct array_rules {
 // The file that holds the array as .npy: the source itself if it qualifies, else `written`, which is created.
 std::filesystem::path as_npy(array_source const& from, array_rules const& rules, std::filesystem::path const& written);
 
+// Whether it is raw float32 with the ending .npy, as the largest IGB has them: rows of igb_width features, or one label each.
+bool is_raw(std::filesystem::path const& file);
+inline constexpr std::uint64_t igb_width = 1024;
+
 // All numbers of a single-column array, validated by the same rules.
 std::vector<std::int64_t> whole_numbers(array_source const& from, array_rules rules);
 

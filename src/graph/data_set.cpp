@@ -254,8 +254,13 @@ data_set processed_folders(fs::path const& root, fs::path const& processed, std:
     t.labels = find_array(folder, {"node_label", "node-label", "node_label_19", "node_label_2K"});
     if (t.labels && t.labels->file.stem() == "node_label_19" && is_file(folder / "node_label_2K.npy"))
       d.notes.push_back(fmt::format("{}: the labels of 19 classes are taken; node_label_2K.npy exists as well", folder.string()));
-    for (found const& of : {t.features, t.labels})
-      if (!t.count && of && of->file.extension() == ".npy") t.count = npy_file(of->file).rows();
+    for (auto const& [of, width] : {std::pair(t.features, igb_width), std::pair(t.labels, std::uint64_t{1})}) {
+      if (!of || of->file.extension() != ".npy") continue;
+      bool const raw = is_raw(of->file);
+      if (raw)
+        d.notes.push_back(fmt::format("{}: has no header of NumPy; it is read as raw float32, {} per node", of->file.string(), width));
+      if (!t.count) t.count = raw ? fs::file_size(of->file) / (4 * width) : npy_file(of->file).rows();
+    }
     take_splits(t, {splits.empty() ? splits : splits / t.name, folder, splits});
   }
   if (is_file(root / "split_dict.pt") && std::none_of(d.types.begin(), d.types.end(), [](auto const& t) { return t.train.has_value(); }))
