@@ -40,6 +40,7 @@ struct graph_info {
   std::uint64_t id_base = 0;                   // without a table: user id = internal id + id_base
   vertex_order order = vertex_order::natural;  // any other order implies a table
   bool compressed = false;                     // targets and weights are compressed, in blocks that a team decodes while reading
+  std::uint64_t names_digest = 0;              // of the names in NAME.names.parquet; 0: its vertices have none
 };
 
 // Options for building a graph from an edge list. `garner convert` prints the defaults.

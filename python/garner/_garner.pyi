@@ -83,6 +83,10 @@ class GraphInfo:
     def compressed(self) -> bool:
         """targets and weights are compressed"""
 
+    @property
+    def names_digest(self) -> int:
+        """of the names of its nodes, for garner.read_names; 0: they have none"""
+
 class BuildReport:
     """What happened on the way from edges to a graph."""
 

@@ -264,7 +264,7 @@ class _Type:
             return None
         file = folder / (self.name + ".names.parquet")
         with NamesFile(file, file, self.numbers, self.kind) as written:
-            written.publish(None)
+            written.publish()
         return file
 
 

@@ -74,7 +74,7 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     table.give(writer)
     with NamesFile(names_file, names_of(to), writer, table.kind) as written:
         info = writer.finish()
-        written.publish(to)
+        written.publish(info.names_digest)
     return info
 
 

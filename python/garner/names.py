@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from .errors import FileError, KindError, UsageError
 from .tabular import library
 
 _written = 1 << 20  # names at once
+_key = b"garner.names"  # of Parquet's metadata: the digest that the graph file has too
 
 
 def read_names(file: Any) -> Any:
@@ -47,13 +47,24 @@ def has_names(graph_file: str) -> bool:
     known: dict[bytes, bytes] = {}
     with contextlib.suppress(library().ArrowInvalid):  # damaged: of any graph
         known = library("parquet").read_metadata(names_of(graph_file)).metadata or {}
-    return bool(known.get(b"garner.graph", b"").decode() == _head_of(graph_file))
-
-
-def _head_of(graph_file: str) -> str:
-    """A digest of the header of a graph file, which has the checksums of all of it."""
     with open(graph_file, "rb") as file:
-        return hashlib.sha256(file.read(4096)).hexdigest()
+        head = file.read(120)  # docs/reference/file-formats.md
+    return head[112:120] != bytes(8) and known.get(_key) == head[112:120].hex().encode()
+
+
+def write(graph_file: str, names: Any, digest: int) -> None:
+    """The names of a graph in memory, for the file that it was saved to."""
+    pa: Any = library()
+    part = f"{names_of(graph_file)}.part-{os.getpid()}"
+    try:
+        table = pa.table({"name": pa.array(names)}).replace_schema_metadata({_key: digest.to_bytes(8, "little").hex()})
+        library("parquet").write_table(table, part)
+        os.replace(part, names_of(graph_file))
+    except OSError as e:
+        raise FileError(f"{names_of(graph_file)}: cannot be written: {e.strerror or e}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
 
 
 def names_of(graph_file: str) -> str:
@@ -107,11 +118,11 @@ class NamesFile:
                 large = pa.large_string() if pa.types.is_string(self.kind) else pa.large_binary()
                 yield pa.Array.from_buffers(large, len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)]).cast(self.kind)
 
-    def publish(self, graph_file: str | None) -> None:
+    def publish(self, digest: int = 0) -> None:
         if self.part:
             if self.to is not None:
-                if graph_file:
-                    self.to.add_key_value_metadata({"garner.graph": _head_of(graph_file)})
+                if digest:
+                    self.to.add_key_value_metadata({_key: digest.to_bytes(8, "little").hex()})
                 self.to.close()
             os.replace(self.part, self.file)
             self.part = ""

@@ -26,6 +26,8 @@ def node_column(graph: Graph, names: Any = None) -> Any:
     names = graph.names if names is None else names
     if names is None and has_names(graph.name):
         names = read_names(graph.name)
+        if len(ids) and int(ids[-1]) < len(names):  # nodes without edges may have been left out
+            return pa.array(names[ids])
     if names is None:
         return pa.array(ids)
     if len(names) != len(ids) or (len(ids) and int(ids[-1]) != len(ids) - 1):

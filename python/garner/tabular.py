@@ -219,7 +219,7 @@ def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None) -> Ite
 
 
 def _standard_input() -> Any:
-    """Its first bytes tell whether it is compressed."""
+    """Decompressed, where its first bytes are those of gzip or zstd."""
     pa = library()
     stream = io.FileIO(0, closefd=False)
     head = b""

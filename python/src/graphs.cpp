@@ -363,7 +363,8 @@ void add_graphs(nb::module_& m) {
       .def_ro("id_base", &graph_info::id_base, "user id = internal id + id_base, unless there is a table")
       .def_prop_ro(
           "order", [](graph_info const& i) { return name_in(orders, i.order); }, "'natural', 'degree', 'bfs', 'random' or 'score'")
-      .def_ro("compressed", &graph_info::compressed, "targets and weights are compressed");
+      .def_ro("compressed", &graph_info::compressed, "targets and weights are compressed")
+      .def_ro("names_digest", &graph_info::names_digest, "of the names of its nodes, for garner.read_names; 0: they have none");
 
   nb::class_<build_report>(m, "BuildReport", "What happened on the way from edges to a graph.")
       .def("__repr__", [](nb::handle_t<build_report> r) { return in_notebook("described", r); })
@@ -415,7 +416,10 @@ void add_graphs(nb::module_& m) {
           [](py_graph const& g, nb::object file) {
             std::string const path = path_of(file);
             auto const held = g.use();
-            return released([&] { return save_graph(*held, path); });
+            std::vector<std::string> const lost = released([&] { return save_graph(*held, path); });
+            if (!g.names.is_none() && held->info().names_digest && path.ends_with(".gnr"))
+              nb::module_::import_("garner.names").attr("write")(path, g.names, held->info().names_digest);
+            return lost;
           },
           nb::arg("file"), nb::sig("def save(self, file: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> list[str]"),
           "Writes the graph, whole or not at all: a graph file (.gnr) keeps everything, other endings are those of `garner convert`.\n"

@@ -209,6 +209,41 @@ class Edges(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("/no/python has none; install it with: pip install garner-graph pyarrow", done.stderr)
 
+    def test_names_follow_their_graph(self):
+        source, target = ([f"user {u * 7919}" for u in one] for one in (self.source, self.target))
+        ends, names = numbered(source, target)
+        table = pa.table({"a": source, "b": target})
+        garner.convert(table, self.folder / "g.gnr")
+        graph = garner.open(self.folder / "g.gnr")
+        self.assertNotEqual(graph.info.names_digest, 0)
+
+        def follow(name, graph=None):
+            self.assertEqual(list(garner.read_names(self.folder / name)), names, name)
+            depth = garner.table(garner.open(self.folder / name), garner.bfs(garner.open(self.folder / name), 0)).to_pydict()
+            self.assertEqual(dict(zip(depth["node"], depth["depth"])), self.depth)
+        self.depth = dict(zip(names, garner.bfs(garner.build(*ends), 0).depth.tolist()))
+        graph.save(self.folder / "saved.gnr")
+        graph.reorder("degree")
+        graph.save(self.folder / "reordered.gnr")
+        garner.convert(self.folder / "g.gnr", self.folder / "again.gnr", in_edges=True)
+        garner.read_edges(table).save(self.folder / "held.gnr")
+        for name in ("saved", "reordered", "again", "held"):
+            follow(f"{name}.gnr")
+        if program := os.environ.get("GARNER_PROGRAM"):
+            for arguments in (("convert", "g.gnr", "small.gnr", "--compress"), ("reorder", "g.gnr", "bfs.gnr", "--by", "bfs"), ("convert", "small.gnr", "wide.gnr")):
+                subprocess.run([program, *arguments], check=True, capture_output=True, cwd=self.folder)
+                follow(arguments[2])
+        garner.build(*ends).save(self.folder / "saved.gnr")
+        with self.assertRaisesRegex(garner.FileError, "names of another graph"):
+            garner.read_names(self.folder / "saved.gnr")
+        other = pa.table({"a": source[::-1], "b": target[::-1]})
+        garner.convert(other, self.folder / "other.gnr")
+        os.replace(self.folder / "other.names.parquet", self.folder / "g.names.parquet")
+        garner.open(self.folder / "g.gnr").save(self.folder / "last.gnr")
+        for name in ("g", "last"):
+            with self.assertRaisesRegex(garner.FileError, "names of another graph"):
+                garner.read_names(self.folder / f"{name}.gnr")
+
     def test_what_is_wrong_is_said_with_its_place(self):
         good = self.write("parquet", self.table(), "good")
         def refused(kind, words, edges, **options):

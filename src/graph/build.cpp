@@ -418,6 +418,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   });
   std::string const name = e.source;
   std::uint64_t const base = e.id_base;
+  std::uint64_t const names = e.names_digest;
   bool const listed_twice = mirror && e.mirrored;
   if (listed && maps) user = std::move(e.ids);
   e = {};
@@ -425,6 +426,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   if (undirected && !mirror) report.duplicates_dropped = 0;
   if (listed_twice) count_listed_twice(report, g.info.edges, loops_in_file, options);
   g.name = name;
+  g.info.names_digest = names;
   if (maps) {
     g.info.id_map = true;
     g.ids = buffer<std::uint64_t>(tier::host, user.size(), -1, "id map");

@@ -13,6 +13,7 @@
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
+#include "core/input_file.hpp"
 #include "core/primitives.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
@@ -336,6 +337,28 @@ void check_container(std::filesystem::path const& file) {
   if (reader.header.info.in_edges) reader.read_lists(true, how, false);
 }
 
+namespace {
+
+// The file of the names: digests bind the two, whatever order or compression the graph has.
+std::filesystem::path names_of(std::filesystem::path graph_file) { return graph_file.replace_extension(".names.parquet"); }
+
+void copy_names(std::filesystem::path const& from, std::filesystem::path const& to) {
+  std::error_code none;
+  if (from.extension() != ".gnr" || !std::filesystem::exists(names_of(from), none)) return;
+  if (std::filesystem::equivalent(names_of(from), names_of(to), none)) return;
+  input_file const in(names_of(from));
+  pending_file out(names_of(to));
+  std::vector<char> part(std::min<std::uint64_t>(in.size(), 1u << 20));
+  for (std::uint64_t at = 0; at < in.size(); at += part.size()) {
+    std::uint64_t const n = std::min<std::uint64_t>(part.size(), in.size() - at);
+    in.read(part.data(), n, at);
+    out.write(part.data(), n);
+  }
+  out.commit();
+}
+
+}  // namespace
+
 void save_graph(graph const& g, std::filesystem::path const& file) {
   g.require_in_memory();
   phase const timed{"container.save"};
@@ -384,7 +407,9 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
   }
   raw_header const raw = header_of(g.info, words, g.cached_per_vertex, sections);
   out.write_at(0, &raw, sizeof raw);
-  out.commit();
+  out.flush();
+  if (g.info.names_digest) copy_names(g.name, file);
+  out.publish();
 }
 
 }  // namespace garner

@@ -100,6 +100,7 @@ raw_header header_of(graph_info const& info, packed_words const& words, std::uin
   raw.order = static_cast<std::uint32_t>(info.order);
   raw.words = words;
   raw.cached_neighbors = cached_neighbors;
+  raw.names_digest = info.names_digest;
   raw.sections = static_cast<std::uint32_t>(sections.size());
   raw.id_base = info.id_map ? 0 : info.id_base;
   for (std::size_t i = 0; i < sections.size(); ++i) {
@@ -187,7 +188,8 @@ container_header parse(container_file const& file) {
                  id_map,
                  raw.id_base,
                  static_cast<vertex_order>(reordered ? raw.order : 0),
-                 packed};
+                 packed,
+                 raw.names_digest};
   header.words = raw.words;
   header.cached_neighbors = static_cast<std::uint32_t>(raw.cached_neighbors);
   header.version = raw.version;

@@ -60,7 +60,7 @@ struct raw_header {
   std::uint64_t id_base;
   std::uint32_t order, reserved0;
   packed_words words;
-  std::uint64_t cached_neighbors, reserved[2];
+  std::uint64_t cached_neighbors, names_digest, reserved;
   raw_section table[max_sections];
   std::uint64_t unused[7], checksum;
 };

@@ -59,6 +59,7 @@ edge_list arcs_of(graph const& g, bool renumber) {
   e.vertices = users ? 0 : g.info.vertices;
   e.id_base = g.ids.empty() ? g.info.id_base : 0;
   e.source = g.name;
+  e.names_digest = g.info.names_digest;
   with_id_type(g.info, [&](auto id) {
     auto const* const targets = static_cast<decltype(id) const*>(g.out.targets.data());
     shared_pool().run(g.info.vertices, 4096, [&](std::uint64_t v, std::uint64_t last) {

@@ -32,6 +32,7 @@ struct edge_list {
   std::uint64_t id_base = 0;                    // user id = internal id + id_base (1 for Matrix Market and DIMACS)
   std::vector<std::uint64_t> ids;               // if the format lists its vertices: their user ids; then edges index this list
   std::string source;                           // the file's name, for messages
+  std::uint64_t names_digest = 0;               // of graph_info
 };
 
 // Receives the edges of a list in parts, when the whole list should not be in memory.

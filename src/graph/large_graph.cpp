@@ -297,6 +297,7 @@ graph_info large_graph::finish(edge_list said, build_report& report) {
   info.id_map = maps;
   info.id_base = maps ? 0 : said.id_base + first_id;
   info.compressed = how_.compress;
+  info.names_digest = said.names_digest;
   if (how_.compress) info.id_bytes = 4;
   counts_.name = name_;
   report.bytes_needed = bytes_;

@@ -79,6 +79,7 @@ std::uint32_t name_table::insert(hashed const& h, char const* name, std::uint64_
   if (s.number) return s.number;
   if (count_ == most_names) fail(errc::input, "{}: more than {} names; node ids end there", source_, most_names);
   s = {h.hash, h.check, static_cast<std::uint32_t>(++count_)};
+  digest_ = (digest_ ^ h.hash) * 0x9e3779b97f4a7c15ull + (digest_ >> 32);
   ++p.used;
   waiting_.append(name, bytes);
   waiting_ends_.push_back(bytes_ += bytes);
@@ -140,6 +141,8 @@ void name_table::number(std::vector<name_column const*> const& columns, std::uin
     }
   }
 }
+
+std::uint64_t name_table::digest() const { return (digest_ ^ count_) ? digest_ ^ count_ : 1; }
 
 void name_table::read(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes) {
   flush();

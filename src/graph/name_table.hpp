@@ -21,6 +21,7 @@ class name_table {
   // Numbers the names of row k of all columns, in their order: `to` has as many numbers per row. The columns are of one length.
   void number(std::vector<name_column const*> const& columns, std::uint64_t* to);
   std::uint64_t count() const { return count_; }
+  std::uint64_t digest() const;  // of all names in the order of their numbers; not 0
   // The names from `first` on: appended to `bytes`, and where each ends to `ends`. errc::io.
   void read(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes);
 
@@ -49,6 +50,7 @@ class name_table {
   std::string source_, waiting_;
   std::vector<std::uint64_t> waiting_ends_;
   std::vector<part> parts_;
+  std::uint64_t digest_ = 0;  // of the names so far
 };
 
 }  // namespace garner

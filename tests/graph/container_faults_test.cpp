@@ -100,7 +100,7 @@ TEST_F(container, each_wrong_field_of_the_header_has_its_message) {
       {56, 8, huge, "byte 56: the first id 18446744073709551615 does not go with so many vertices"},
       {72, 1, 1, "byte 72: 1 words of codes do not go with the flags"},
       {104, 1, 1, "byte 104: 1 cached neighbors per vertex do not go with the flags"},
-      {112, 1, 1, "byte 112: a reserved byte is 0x1"},
+      {120, 1, 1, "byte 120: a reserved byte is 0x1"},
       {127, 1, 1, "byte 127: a reserved byte"},
       {128, 4, 2, "byte 128: section 0 ('out offsets'): kind 2 where"},
       {132, 4, 4, "byte 132: section 0 ('out offsets'): element bytes 4 where the counts require 8"},
