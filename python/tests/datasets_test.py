@@ -1,5 +1,5 @@
 """Dataset files of several tables and of other libraries' graphs: each is compared with the arrays that it was made of."""
-import json
+import gzip
 import os
 import pathlib
 import subprocess
@@ -246,6 +246,37 @@ class Foreign(Case):
             (self.folder / "r.raw").write_text(text)
             with self.assertRaisesRegex(garner.InputError, words):
                 garner.tiered(self.folder / "r.raw", device="cpu")
+
+    @unittest.skipUnless(pa, "needs pyarrow")
+    def test_a_directed_folder_a_table_and_a_graph_file_are_sampled_along_the_same_edges(self):
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            self.skipTest("needs torch")
+        raw, ends = self.folder / "ogb" / "raw", np.unique(self.edges[cites], axis=1)
+        ends = ends[:, ends[0] != ends[1]]
+        raw.mkdir(parents=True)
+        with gzip.open(raw / "edge.csv.gz", "wt") as to:
+            np.savetxt(to, ends.T, "%d", ",")
+        with gzip.open(raw / "num-node-list.csv.gz", "wt") as to:
+            to.write("90\n")
+        table = pa.table({"src": ends[0], "dst": ends[1]})
+        garner.convert(self.folder / "ogb", self.folder / "ogb.json")
+        garner.convert(table, self.folder / "table.json", features={"node": self.x["paper"]})
+        garner.convert(table, self.folder / "g.gnr")
+        key, x = ("node", "to", "node"), self.x["paper"]
+
+        def sampled(graph, several):
+            loader = garner.torch.loader(graph, [-1], ("node", np.arange(90)) if several else np.arange(90), x={"node": x} if several else x, batch_size=13, device="cpu")
+            found = set()
+            for batch in loader:
+                ids, edges = (batch.n_id["node"], batch.edge_index[key]) if several else (batch.n_id, batch.edge_index)
+                found |= set(zip(ids[edges[0]].tolist(), ids[edges[1]].tolist()))
+            return found
+        wanted = set(zip(*ends.tolist()))
+        for given, several in ((garner.open_hetero(self.folder / "ogb.json"), True), (garner.open_hetero(self.folder / "table.json"), True),
+                               (garner.open(self.folder / "g.gnr"), False)):
+            self.assertEqual(sampled(given, several), wanted, given)
 
     def test_dgl(self):
         nodes = {name: {"feat": x} for name, x in self.x.items()}
