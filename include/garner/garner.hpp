@@ -18,6 +18,7 @@
 #include "garner/load.hpp"        // loader, mini_batch: sampled and gathered ahead of use
 #include "garner/memory.hpp"      // host_memory, memory_use: what the host has, what Garner may take and takes
 #include "garner/progress.hpp"    // set_progress_listener; phases and counters
+#include "garner/put_rows.hpp"    // put_rows: rows of a file replaced where they stand, old or new on a crash too
 #include "garner/sample.hpp"      // scores, pick_training_set, record_trace, permute_table: predicted row accesses of a training
 #include "garner/shards.hpp"      // shard_options, split_report, graph_part, split_sampler: a graph split over devices or processes
 #include "garner/shared.hpp"      // shared_table: one host table for several processes

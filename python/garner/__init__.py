@@ -19,7 +19,7 @@ from ._arguments import renamed_here as _renamed_here, speak as _speak, warn_of 
 from .checkup import Doctor as Doctor, DoctorCheck as DoctorCheck, doctor as doctor, warn_of_gpu as _warn_of_gpu
 from .edges import convert as convert, read_edges as read_edges
 from .graphs import build as build, random_walk as random_walk
-from .making import tiered as tiered, unified as unified
+from .making import put_rows as put_rows, tiered as tiered, unified as unified
 from .models import Training as Training, predict as predict, read_model as read_model, train as train
 from .names import read_names as read_names
 from .results import table as table

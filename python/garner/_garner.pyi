@@ -1004,6 +1004,8 @@ class Table:
 
     def hits(self, ids: tuple[int, int, int, bool]) -> dict[str, int]: ...
 
+def _put_rows(file: str | os.PathLike[str], ids: numpy.typing.NDArray[numpy.int64], rows: numpy.typing.NDArray[numpy.uint8]) -> None: ...
+
 def score(graph: Graph, *, by: str = 'expected', train: object = None, train_seed: int = 1, fanouts: Sequence[int] = (12, 12, 12), rule: str = 'all', batch_size: int = 1000, damping: float = 0.85, tolerance: float = 1e-06, iterations: int = 1000, presample: int = 8, device: object = 'cpu', edges: str | None = None) -> numpy.typing.NDArray[numpy.float32]:
     """
     Which rows of a feature table a GNN training with neighbor sampling will read most: garner.tiered(features, scores=...) keeps the

@@ -134,6 +134,28 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
         group=group, timeout=timeout, dtype=dtype, host_cache=host_cache, file_cache=file_cache))
 
 
+def put_rows(file: str | os.PathLike[str], ids: Any, rows: Any) -> None:
+    """Replaces rows of an .npy or .gnt file where they stand, checksums too: rows[k] becomes row ids[k]; of equal ids the last counts.
+
+    ids: whole numbers, shape (n,); rows: shape (n, ...), of the file's own dtype. Each row is old or new, on a crash too (a journal beside the
+    file is finished by the next to open it). Tables that are open refuse to read the file from here on (InputError): make them again.
+    Errors: IdError for an id that the file lacks, UsageError for rows of another shape or dtype; then nothing has changed.
+    """
+    table = _garner.Table(os.fspath(file), "cpu")
+    where = np.ascontiguousarray(_checks.host(ids, "ids", "whole numbers"))
+    if where.dtype.kind not in "iu" or where.ndim != 1:
+        raise UsageError(f"ids: {where.dtype} of shape {where.shape}; give whole numbers of shape (n,)")
+    if is_torch(rows) and str(rows.dtype) == "torch.bfloat16":
+        values, kind = rows.detach().cpu().contiguous().view(of_torch().torch.int16).numpy(), "bfloat16"
+    else:
+        values = np.ascontiguousarray(_checks.host(rows, "rows"))
+        kind = values.dtype.name
+    if (kind, values.shape) != (table.kind, (len(where), *table.shape[1:])):
+        raise UsageError(f"rows: {kind} of shape {values.shape}; {os.fspath(file)} takes {table.kind} of shape {(len(where), *table.shape[1:])}")
+    del table
+    _garner._put_rows(file, where.astype(np.int64), values.reshape(-1).view(np.uint8))
+
+
 def _face(table: _garner.Table, library: Any, made: dict[str, Any]) -> Tiered[Any]:
     """A Tiered over it: where torch is imported one that is a torch.Tensor too, so that torch's functions see its rows."""
     if "torch" in sys.modules:

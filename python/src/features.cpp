@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "features.hpp"
+#include "garner/put_rows.hpp"
 #include "graphs.hpp"
 #include "shared.hpp"
 
@@ -342,6 +343,22 @@ void add_features(nb::module_& m) {
       .def(
           "hits", [](py_table const& t, id_address const& ids) { return by_tier(released([&] { return t.tensor.hits(ids_at(ids)); })); },
           nb::arg("ids"));
+
+  m.def(
+      "_put_rows",
+      [](nb::handle file, nb::ndarray<std::int64_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu> const& ids,
+         nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu> const& rows) {
+        std::string const path = path_of(file);
+        std::span<std::int64_t const> const of(ids.data(), ids.size());
+        auto const bytes = std::as_bytes(std::span(rows.data(), rows.size()));
+        released([&] {
+          put_rows(path, of, bytes);
+          return 0;
+        });
+      },
+      nb::arg("file"), nb::arg("ids"), nb::arg("rows"),
+      nb::sig("def _put_rows(file: str | os.PathLike[str], ids: numpy.typing.NDArray[numpy.int64], rows: "
+              "numpy.typing.NDArray[numpy.uint8]) -> None"));
 }
 
 }  // namespace garner::python

@@ -46,6 +46,27 @@ class FileRows(unittest.TestCase):
         np.testing.assert_array_equal(t[ids], self.rows[ids])
 
     @unittest.skipUnless(program and os.path.exists(program), "needs the program, in GARNER_PROGRAM")
+    def test_rows_of_files_change_where_they_stand(self):
+        rng = np.random.default_rng(3)
+        old, new = rng.random((200, 7), "float32"), rng.random((3, 7), "float32")
+        npy, gnt = self.at / "put.npy", self.at / "put.gnt"
+        np.save(npy, old)
+        subprocess.run([program, "convert", npy, gnt], check=True, capture_output=True)
+        expected = old.copy()
+        expected[[5, 199, 0]] = new
+        for file in (npy, gnt):
+            open_before = garner.tiered(file, host_cache=2048, file_cache=1024, device="cpu")
+            garner.put_rows(file, np.array([5, 199, 0], np.int32), new)
+            np.testing.assert_array_equal(garner.tiered(file, device="cpu").numpy(), expected)
+            with self.assertRaisesRegex(garner.InputError, "was written to since it was opened"):
+                open_before.numpy()
+            with self.assertRaisesRegex(garner.IdError, "id 200 at position 1"):
+                garner.put_rows(file, [1, 200], new[:2])
+            with self.assertRaisesRegex(garner.UsageError, "takes float32 of shape"):
+                garner.put_rows(file, [1], new[:1].astype("float64"))
+            np.testing.assert_array_equal(garner.tiered(file, device="cpu").numpy(), expected)
+
+    @unittest.skipUnless(program and os.path.exists(program), "needs the program, in GARNER_PROGRAM")
     def test_a_row_file_stays_where_it_is(self):
         subprocess.run([program, "convert", self.at / "rows.npy", self.at / "rows.gnt"], check=True, capture_output=True)
         t = garner.tiered(self.at / "rows.gnt", device="cpu", host_cache="16KiB")

@@ -7,6 +7,7 @@
 #include "core/progress.hpp"
 #include "core/thread_pool.hpp"
 #include "features/common_rows.hpp"
+#include "features/put_rows.hpp"
 #include "features/row_file.hpp"
 #include "features/stored_rows.hpp"
 #include "files/npy.hpp"
@@ -70,6 +71,7 @@ row_array described(npy_layout const& file, std::optional<element> as) {
 
 row_array map_rows(std::filesystem::path const& path, std::optional<element> as) try {
   if (is_row_file(path)) return read_rows(path, as);
+  finish_puts(path, false);
   npy_file const file(path);
   row_array table = described(file, as);
   if (file.head_bytes() % std::max<std::uint64_t>(bytes_of(table.kind), table.type_bytes))  // as no writer of NumPy's lays it
@@ -93,6 +95,7 @@ row_array open_rows(std::filesystem::path const& path, std::optional<element> as
     table.file = paged_stored_rows(path.string(), file);
     return table;
   }
+  finish_puts(path, false);
   npy_file const file(path);
   row_array table = described(file, as);
   table.file =
@@ -119,6 +122,7 @@ row_array rows_into(std::filesystem::path const& path, std::optional<element> as
     table.data = memory.get(), table.owner = memory;
     return table;
   }
+  finish_puts(path, false);
   npy_file const file(path);
   row_array table = described(file, as);
   std::uint64_t const bytes = table.rows * file.row_bytes(), at = file.head_bytes();

@@ -9,6 +9,7 @@
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
+#include "features/put_rows.hpp"
 
 namespace garner {
 
@@ -81,7 +82,9 @@ rows_of_file source_of(std::filesystem::path const& in) {
 }  // namespace
 
 row_file::row_file(std::filesystem::path const& file, reader_options const& options, page_file::opener const& open)
-    : pages_(file, options, open), layout_(layout_of(pages_, file.string())), places_(layout_->row_bytes(), pages_.page_bytes()) {}
+    : pages_((finish_puts(file, true), file), options, open),
+      layout_(layout_of(pages_, file.string())),
+      places_(layout_->row_bytes(), pages_.page_bytes()) {}
 
 bool is_row_file(std::filesystem::path const& file) try {
   input_file const in(file);
