@@ -137,7 +137,7 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
 def put_rows(file: str | os.PathLike[str], ids: Any, rows: Any) -> None:
     """Replaces rows of an .npy or .gnt file where they stand, checksums too: rows[k] becomes row ids[k]; of equal ids the last counts.
 
-    ids: whole numbers, shape (n,); rows: shape (n, ...), of the file's own dtype. Each row is old or new, on a crash too (a journal beside the
+    ids: whole numbers, shape (n,); rows: shape (n, ...), of the file's own dtype. Each row is old or new, on a crash too (a journal next to the
     file is finished by the next to open it). Tables that are open refuse to read the file from here on (InputError): make them again.
     Errors: IdError for an id that the file lacks, UsageError for rows of another shape or dtype; then nothing has changed.
     """

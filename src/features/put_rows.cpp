@@ -1,4 +1,4 @@
-// See garner/put_rows.hpp. Of a feature file, whole pages are written, with their checksums and the heads that hold these.
+// See garner/put_rows.hpp. In a feature file whole pages are written, with their checksums and the heads that hold these.
 #include "garner/put_rows.hpp"
 
 #include <algorithm>

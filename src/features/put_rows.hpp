@@ -4,7 +4,7 @@
 
 namespace garner {
 
-// Finishes it, where a journal lies beside the file. `pages`: it is a feature file.
+// Finishes it, where a journal lies next to the file. `pages`: it is a feature file.
 void finish_puts(std::filesystem::path const& file, bool pages);
 
 }  // namespace garner

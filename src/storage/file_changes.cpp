@@ -61,7 +61,7 @@ class opened {
 
  private:
   [[noreturn]] void refuse() const {
-    fail(errc::io, "{}: writing rows failed: {}; the journal beside the table has all of them, and the next to open it writes them", name_,
+    fail(errc::io, "{}: writing rows failed: {}; the journal next to the table has all of them, and the next to open it writes them", name_,
          std::strerror(errno));
   }
   std::string name_;

@@ -1,4 +1,4 @@
-// Changes of files in place, all or none of them, on a crash too: a journal beside the file names every byte that is written; it appears
+// Changes of files in place, all or none of them, on a crash too: a journal next to the file names every byte that is written; it appears
 // whole, by a rename, before the first byte changes, and goes when all have reached the disk. A journal that a crash left is applied when
 // the file is opened next.
 // Invariant: a change lies within its file. A journal is applied to the files of which it was written alone (`id`).
@@ -19,11 +19,11 @@ struct file_change {
 using file_id = std::array<std::uint8_t, 16>;
 
 std::string journal_of(std::filesystem::path const& file);
-// `file`: beside it lies the journal. The disk has all of the changes when this returns. errc::io: none was made, where it was not the
+// `file`: the journal lies next to it. The disk has all of the changes when this returns. errc::io: none was made, where it was not the
 // disk that failed.
 void change_files(std::filesystem::path const& file, std::vector<std::string> const& files, file_id const& id,
                   std::vector<file_change> const& changes);
-// What a journal beside `file` says is done, if there is one; waits for a process that is writing it. `of`: the files, and their id.
+// What a journal next to `file` says is done, if there is one; waits for a process that is writing it. `of`: the files, and their id.
 struct changed_files {
   std::vector<std::string> files;
   file_id id{};
