@@ -180,13 +180,6 @@ planned_split plan_shards(training_question q, shard_options const& o, graph_sou
   std::vector<shard_pass> const passes = costs_of(passes_of(q.model, q.input_dropout));
   shard_rates const rates = known_rates(places[0]);
   split.strategies = ways_of(of, o, q.load.weighted, passes, rates, several);
-  if (o.sums == shard_reduction::fast) return split;
-  shard_options quick = o;  // mgg is reported too
-  quick.sums = shard_reduction::fast;
-  for (shard_decision::considered const& w : ways_of(of, quick, q.load.weighted, passes, rates, false))
-    if (w.strategy == shard_strategy::mgg) split.strategies.push_back(w);
-  std::stable_sort(split.strategies.begin(), split.strategies.end(),
-                   [](auto const& a, auto const& b) { return a.predicted_ms < b.predicted_ms; });
   return split;
 }
 // Whether what shards share is copied, and lies near then: between processes, and where a library brings it.

@@ -242,9 +242,8 @@ class training {
 };
 
 // The fastest strategy for training over shards, one on each of `places`: predicted from the graph, then measured by the aggregations of
-// a few epochs if several are within 2x of the best. With deterministic reduction only strategies of equal results compete; else all. If
-// `places` are several devices, one shard on the first device may win, unless it does not fit (`one_fits`). errc::usage as for
-// shard_options and split_report().
+// a few epochs if several are within 2x of the best. If `places` are several devices, one
+// shard on the first device may win, unless it does not fit (`one_fits`). errc::usage as for shard_options and split_report().
 shard_decision decide_shards(model_options const& model, graph_handle const& g, training_options const& options, shard_options const& asked,
                              std::vector<execution_device> const& places, bool one_fits = true);
 // The same between processes that pass the same name: all make this call with their own shard and device, and get the same strategies.

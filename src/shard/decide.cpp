@@ -154,8 +154,6 @@ std::vector<shard_decision::considered> ways_of(shard_sizes const& g, shard_opti
     return all;
   }
   consider(g, shard_strategy::bulk), consider(g, shard_strategy::collective);
-  if (asked.sums == shard_reduction::fast && asked.wire == element::f32 && !asked.remote_adjacency && !asked.compressed_adjacency)
-    consider(g, shard_strategy::mgg);
   if (may_take_one) {
     shard_sizes::part whole{g.vertices, 0, 0, 0};
     for (shard_sizes::part const& p : g.parts) whole.edges += p.edges;

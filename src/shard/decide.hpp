@@ -66,8 +66,7 @@ struct shard_pass {
 };
 shard_cost cost_of_epoch(shard_sizes const& g, shard_setting s, std::vector<shard_pass> const& passes, shard_rates const& rates);
 
-// Candidate strategies, the fastest first: all on n shards, and one device alone if allowed. With deterministic sums, mgg is
-// excluded.
+// Candidate strategies, the fastest first: all but mgg, the paper's, on n shards, and one device alone if allowed.
 std::vector<shard_decision::considered> ways_of(shard_sizes const& g, shard_options const& asked, bool weighted,
                                                 std::vector<shard_pass> const& passes, shard_rates const& rates, bool may_take_one);
 // How many of these are worth measuring: those that are predicted within twice the best, three at the most; 1: none is.
