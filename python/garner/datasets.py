@@ -192,7 +192,7 @@ def of_tables(given: Mapping[Any, Any], file: str, features: Mapping[str, Any] |
                                                      **{**options, "numbering": "keep", "keep_loops": options["keep_loops"] or key[0] != key[2]},
                                                      undirected=undirected and key[0] == key[2], memory_limit=memory_limit)
             read.to = [writers[kind] for kind in targets]
-            read.give(writers[key])
+            read.write_to(writers[key])
             for writer in read.to:
                 writer.rest()
         nodes = {name: Nodes(one.count(), {what: given[name] for what, given in rows.items() if name in given}) for name, one in types.items()}

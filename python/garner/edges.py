@@ -71,7 +71,7 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     if not names_file.endswith((".parquet", ".npy")):
         raise UsageError(f"names={names_file!r}: use a name that ends in .parquet or .npy")
     writer = _garner._GraphWriter(to, table.name, scratch, **options)
-    table.give(writer)
+    table.write_to(writer)
     with NamesFile(names_file, names_of(to), writer, table.kind) as written:
         info = writer.finish()
         written.publish(info.names_digest)

@@ -43,7 +43,7 @@ class Table:
             self.parts = [edges]
         self.name = str(self.parts[0]) if isinstance(self.parts[0], str) else f"a {type(edges).__name__}"
 
-    def give(self, writer: Any) -> None:
+    def write_to(self, writer: Any) -> None:
         """All batches to the writer, each while the next one is read."""
         ready: queue.Queue[Any] = queue.Queue(1)
         ended = threading.Event()
