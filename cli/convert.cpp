@@ -151,13 +151,13 @@ void say_dataset(std::string const& out, dataset_info const& made, double second
     cli::say("{}: {} vertices{}\n", t.name, cli::grouped(t.count),
              has(std::pair("features", t.features), std::pair("labels", t.labels), std::pair("times", t.times), std::pair("train", t.train),
                  std::pair("valid", t.valid), std::pair("test", t.test), std::pair("names", t.names)));
-  std::uint64_t arcs = 0;
+  std::uint64_t stored = 0;
   for (edge_type const& e : made.edges) {
     cli::say("{} {} {}: {} edges{}\n", e.from, e.relation, e.to, cli::grouped(e.stored_edges),
              has(std::pair("features", e.features), std::pair("times", e.times), std::pair("edge ids", e.edge_ids)));
-    arcs += e.stored_edges;
+    stored += e.stored_edges;
   }
-  cli::say("{}: {} node types, {} edge types, {} edges; {:.2f} s\n", out, made.types.size(), made.edges.size(), cli::grouped(arcs),
+  cli::say("{}: {} node types, {} edge types, {} edges; {:.2f} s\n", out, made.types.size(), made.edges.size(), cli::grouped(stored),
            seconds);
 }
 

@@ -77,8 +77,8 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
     """A feature table whose hottest rows lie in GPU memory and the rest in host memory: features[ids] as before, at the speed of the link.
 
     features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy or .gnt file;
-    also .npz, .safetensors, .parquet (a column of lists of one length), and .pt or .pth of torch.save; of several arrays (file, name); one that is not contiguous is copied, with a RuntimeWarning. f32, f16, bf16, i8, i64 and bytes are known; f16, bf16 and i8 can be
-    converted by a gather. Rows of other numbers come bit for bit, in their dtype. A file of other elements (void, text) comes as uint8,
+    also .npz, .safetensors, .parquet (a column of lists of one length), and .pt or .pth of torch.save; of several arrays (file, name); one that is not
+    contiguous is copied, with a RuntimeWarning. f32, f16, bf16, i8, i64 and bytes are known; f16, bf16 and i8 can be converted by a gather. Rows of other numbers come bit for bit, in their dtype. A file of other elements (void, text) comes as uint8,
     with a RuntimeWarning.
     dtype: what the elements are, whatever the array or file calls them: 'f32', 'f16', 'bf16', 'i8', 'i64' or 'u8', of as many bytes (or
     from or to bytes); nothing is converted. NumPy's files have no name for bfloat16 (ml_dtypes writes '<V2'): use 'bf16'.

@@ -94,7 +94,6 @@ class NamesFile:
                 with open(self.part, "wb") as out:
                     np.save(out, np.concatenate([part.to_numpy() for part in self._parts()]))
             else:
-
                 schema = pa.schema([pa.field("name", self.kind, nullable=False)])
                 self.to = pq.ParquetWriter(self.part, schema)
                 for part in self._parts():
@@ -109,7 +108,6 @@ class NamesFile:
 
     def _parts(self) -> Iterator[Any]:
         pa = library()
-
         for first in range(0, self.writer.names, _written):
             offsets, data = self.writer.read_names(first, min(_written, self.writer.names - first))
             if pa.types.is_integer(self.kind) or pa.types.is_fixed_size_binary(self.kind):

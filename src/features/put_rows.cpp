@@ -116,8 +116,7 @@ void put_pages(row_file& rows, std::filesystem::path const& file, rows_to_put so
     own.sums_checksum = ::XXH3_64bits(all.data(), all.size() * 4);
     changes.push_back({k, 0, own.written()});
   }
-  pages.files().require_unchanged();
-  change_files(file, pages.stripes(), head.id, changes);
+  change_files(file, pages.stripes(), head.id, changes, [&] { pages.files().require_unchanged(); });
 }
 
 }  // namespace

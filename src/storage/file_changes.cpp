@@ -104,9 +104,13 @@ std::vector<opened> open_all(std::vector<std::string> const& names) {
 std::string journal_of(std::filesystem::path const& file) { return file.string() + ".put"; }
 
 void change_files(std::filesystem::path const& file, std::vector<std::string> const& names, file_id const& id,
-                  std::vector<file_change> const& changes) {
+                  std::vector<file_change> const& changes, std::function<void()> const& require_current) {
   opened const first(file.string());
   first.lock();
+  struct ::stat there {};
+  if (::stat(journal_of(file).c_str(), &there) == 0)  // of a process that ended meanwhile
+    fail(errc::input, "{}: another process began to write rows and ended; put them again, which finishes its write first", file.string());
+  require_current();
   std::vector<opened> const files = open_all(names);
   require_within(files, changes, file.string());
   std::string text;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,10 @@ using file_id = std::array<std::uint8_t, 16>;
 
 std::string journal_of(std::filesystem::path const& file);
 // `file`: the journal lies next to it. The disk has all of the changes when this returns. errc::io: none was made, where it was not the
-// disk that failed.
-void change_files(std::filesystem::path const& file, std::vector<std::string> const& files, file_id const& id,
-                  std::vector<file_change> const& changes);
+// disk that failed. `require_current`: called once no other process writes; it throws if what the changes were made from is no longer so.
+void change_files(
+    std::filesystem::path const& file, std::vector<std::string> const& files, file_id const& id, std::vector<file_change> const& changes,
+    std::function<void()> const& require_current = [] {});
 // What a journal next to `file` says is done, if there is one; waits for a process that is writing it. `of`: the files, and their id.
 struct changed_files {
   std::vector<std::string> files;

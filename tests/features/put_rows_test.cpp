@@ -1,7 +1,10 @@
 // Rows that are put into files: they, and no others, change; on a crash between any two writes the file has all of the old or the new.
 #include "garner/put_rows.hpp"
 
+#include <fstream>
+
 #include "child.hpp"
+#include "core/fail.hpp"
 #include "features/file_tables.hpp"
 #include "garner/convert.hpp"
 #include "refused.hpp"
@@ -118,6 +121,20 @@ TEST(put_rows, refuse_the_journal_of_another_table) {
   std::string const plain = folder.numbered(width, n);
   convert_rows(plain, file);
   EXPECT_TRUE(refused(errc::input, "is not of this table", [&] { read_rows(file); }));
+}
+
+// What another process wrote between this one's reading and its turn to write is not written over.
+TEST(put_rows, are_refused_where_another_process_wrote_meanwhile) {
+  a_folder const folder;
+  std::string const file = made(folder, "npy");
+  changed_files const own = itself_alone(file);
+  auto const change = [&](auto const& require) { change_files(file, own.files, own.id, {{0, 200, "new"}}, require); };
+  EXPECT_TRUE(refused(errc::input, "since it was opened", [&] { change([] { fail(errc::input, "written to since it was opened"); }); }));
+  EXPECT_EQ(now(file), expected(false));
+  EXPECT_FALSE(std::filesystem::exists(journal_of(file)));
+  std::ofstream(journal_of(file)) << "of another";
+  EXPECT_TRUE(refused(errc::input, "another process began to write rows", [&] { change([] {}); }));
+  EXPECT_EQ(std::filesystem::file_size(journal_of(file)), 10u);
 }
 
 }  // namespace
