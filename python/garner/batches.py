@@ -96,8 +96,7 @@ class Loader(Generic[Batch]):
     _report: dict[str, Any] = {}
 
     def __init__(self, make_sampler: Callable[[], BlockSampler] | None, seeds: torch.Tensor, x: dict[Any, Any], y: dict[Any, Any], batch_size: int,
-                 shuffle: bool, drop_last: bool,
-                 seed: int | None, seed_times: torch.Tensor | None, rank: int, ranks: int, loading: dict[str, Any] | None = None,
+                 shuffle: bool, drop_last: bool, seed: int | None, seed_times: torch.Tensor | None, rank: int, ranks: int, loading: dict[str, Any] | None = None,
                  cache: Budget | None = None, num_nodes: Mapping[Any, int] = {}, relations: Sequence[Any] = (None,), seed_type: Any = None,
                  of_links: links.Links | None = None, edge_attr: dict[Any, Any] = {}, edge_numbers: Mapping[Any, Any] = {}) -> None:
         """make_sampler: None: of a graph that is split over ranks, whose `draws` whoever makes it sets. x, y, num_nodes: by type, None where there is
@@ -258,7 +257,6 @@ class Loader(Generic[Batch]):
         if self._tables is not None and self._tables_of == key:
             return self._tables
         self._tables = self._idle = None  # their memory is for those that come
-
         counts: list[Any] = []
 
         def scores(field: Field) -> Any:
@@ -547,7 +545,6 @@ def _over_ranks(graph: RemoteGraph, fanouts: list[int], device: Any, options: di
     window_alone(made.loading)
     if not 1 <= made.window <= most_together:
         raise UsageError(f"loading: a window of {made.window} mini-batches; use 1 to {most_together}")
-    said = f"{len(made)} mini-batches of {made.batch_size}, seed {made.seed}, windows of {made.window}"
-    made.draws = Draws(graph, fanouts, device, options, said)
+    made.draws = Draws(graph, fanouts, device, options, f"{len(made)} mini-batches of {made.batch_size}, seed {made.seed}, windows of {made.window}")
     made.sampler = made.draws.sampler
     return made
