@@ -64,9 +64,8 @@ void run_demo(settings const& s) {
              cli::grouped(made.info().vertices), cli::grouped(made.info().edges),
              cli::format_bytes(made.info().edges * made.info().id_bytes), file.path.string());
   }
-  build_info const build = describe_build();
-  if (gpu) cli::say("cuda:0: {}.\n", build.devices[0].name);
-  else cli::say("No GPU here: {}.\n", build.no_device);
+  if (gpu) cli::say("cuda:0: {}.\n", link_of(0).device);
+  else cli::say("No GPU here: {}.\n", describe_build().no_device);
   cli::say("BFS, every run verified; ms is the median of five (managed: one, cold).\n\n{:<9} {:<10} {:>6} {:>8} {:>7}  {:>9} {:>6}\n",
            "device", "edges in", "levels", "ms", "GTEPS", "remote MB", "% link");
   double const link_gbs = gpu ? link_of(0).zero_copy_gbs : 0;
@@ -76,7 +75,6 @@ void run_demo(settings const& s) {
   for (auto const& [where, edges] : runs) {
     bfs_options o;
     o.device = where, o.edges = edges, o.verify = true;
-    if (edges == tier::managed) o.access = access_mode::paged;
     open_options open;
     open.device = where, open.edges = edges;
     graph_handle const g = open_graph(file.path, open);
