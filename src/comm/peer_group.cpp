@@ -237,7 +237,6 @@ bool peer_group::rendezvous::join(descriptor d) {
 peer_group::peer_group(std::string const& name, terms const& t) {
   if (t.members == 0 || t.members > most_members || t.mine >= t.members)
     fail(errc::usage, "member {} of a group of {}; at most {} are, counted from 0", t.mine, t.members, most_members);
-  if (t.device >= 0) device::require(t.device);
   auto m = std::make_unique<rendezvous>(name, t);
   while (true) {
     check_interrupted();
@@ -247,6 +246,7 @@ peer_group::peer_group(std::string const& name, terms const& t) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   rendezvous_ = std::move(m);
+  if (t.device >= 0) device::require(t.device);  // as a member, so that the others learn of its end and do not wait for it
 }
 
 void peer_group::rendezvous::wait_for(state wanted, bool with_end) const {

@@ -317,7 +317,9 @@ TEST_F(peer_groups, a_child_by_fork_does_not_let_go) {
 
 TEST_F(peer_groups, without_a_gpu_have_no_parts_on_one) {
   if (device::count() > 0) GTEST_SKIP() << "this machine has a GPU";
+  peer_group g(name_, terms(2, 1));
   refused({2, 0, 0, "a test", 60}, errc::device);
+  EXPECT_THAT(error_of([&] { g.least_of({1, 1, 1}); }), HasSubstr("has ended"));  // at once, not when its time is over
 }
 
 }  // namespace
