@@ -16,7 +16,7 @@ using json = cli::ordered_json;
 struct bfs_arguments : cli::search_arguments {
   std::string variant;
   bool no_queue = false;
-  bfs_options how;
+  bfs_asked how;
 };
 
 json to_json(bfs_run const& r, job_ground const& at) {
@@ -79,7 +79,7 @@ void say_summary(std::vector<bfs_run> const& runs, job_ground const& at) {
 }
 
 void search(bfs_arguments& a) {
-  bfs_options& o = a.how;
+  bfs_asked& o = a.how;
   if (!a.variant.empty()) o.variant = parse_bfs_variant(a.variant);
   if (o.cached_neighbors.value_or(0) > 4) cli::fail(errc::usage, "--cached-neighbors {}: use 0 to 4", *o.cached_neighbors);
   a.apply(o);

@@ -18,7 +18,7 @@ using json = cli::ordered_json;
 struct components_arguments : cli::job_arguments {
   std::string variant = "afforest";
   std::uint64_t trials = 1;
-  components_options how;
+  components_asked how;
 };
 
 char const* name_of(components_phase::kind what) {
@@ -67,7 +67,7 @@ void say_run(components_run const& r, job_ground const& at) {
 }
 
 void find(components_arguments& a) {
-  components_options& o = a.how;
+  components_asked& o = a.how;
   if (a.variant == "emogi") o.variant = components_variant::emogi;
   if (a.trials == 0) cli::fail(errc::usage, "--trials 0: use 1 or more");
   cli::check_vertices_per_team(o.tuning.vertices_per_team);

@@ -1,6 +1,7 @@
 #include "models.hpp"
 
 #include "comm/rank_group.hpp"
+#include "shard/parts.hpp"
 
 namespace garner::cli {
 
@@ -23,8 +24,8 @@ void shard_arguments::add(verb& v, bool trains) {
   v.add("--mgg", mgg);
   if (trains) v.add("--shard-timeout", wait);
 }
-shard_options shard_arguments::options(std::uint32_t n) const {
-  shard_options o;
+shard_asked shard_arguments::options(std::uint32_t n) const {
+  shard_asked o;
   o.shards = n, o.remote_adjacency = remote_adjacency;
   if (!decides()) o.strategy = parse_shard_strategy(*strategy);
   if (!(late_seconds() > 0)) fail(errc::usage, "--shard-timeout {}: use seconds, more than 0", *wait);

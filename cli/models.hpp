@@ -8,6 +8,9 @@
 #include "garner/shards.hpp"
 #include "load_options.hpp"
 
+namespace garner {
+struct shard_asked;  // shard/parts.hpp
+}
 namespace garner::cli {
 
 // --norm and --residual; norm automatic: what suits the kind, and without --residual the number of training nodes (suit_layers).
@@ -23,7 +26,7 @@ struct shard_arguments {
   void add(verb& v, bool trains);
   bool packs_lists() const { return lists == "compressed"; }
   bool decides() const { return !strategy || *strategy == "auto"; }  // which way is decided by measuring
-  shard_options options(std::uint32_t n) const;
+  shard_asked options(std::uint32_t n) const;
   void refuse_all(char const* why) const;  // errc::usage names one that is set, except --shards
   double late_seconds() const { return wait.value_or(300); }
 };

@@ -22,7 +22,7 @@ using json = cli::ordered_json;
 struct pagerank_arguments : cli::job_arguments {
   std::string variant = "pull", dangling, personal, by_degree;
   bool rounds = false;
-  pagerank_options how;
+  pagerank_asked how;
 };
 
 // "ID" or "ID WEIGHT" a line; blank lines and what follows a # are passed over.
@@ -104,7 +104,7 @@ void say_rounds(pagerank_run const& r, bool pulls, job_ground const& at) {
 }
 
 void rank_vertices(pagerank_arguments& a) {
-  pagerank_options& o = a.how;
+  pagerank_asked& o = a.how;
   o.variant = parse_pagerank_variant(a.variant);
   bool const pulls = o.variant == pagerank_variant::pull;
   if (!pulls && !a.dangling.empty())

@@ -46,7 +46,8 @@ cli::bytes_needed allowed_by(cli::budget_arguments const& budgets, execution_dev
 }
 
 json gather_load(plan_arguments const& a) {
-  for (auto const& [said, option] : {std::pair{!a.variant.empty(), "--variant"}, std::pair{a.iterations.has_value(), "--iterations"}})
+  for (auto const& [said, option] : {std::pair{!a.variant.empty(), "--variant"}, std::pair{a.iterations.has_value(), "--iterations"},
+                                     std::pair{!a.access.empty(), "--access"}})
     if (said) cli::fail(errc::usage, "{} goes with other algorithms than {}; leave it out", option, a.job);
   if (a.job == "load") a.train.require_unset(a.job);
   execution_device where = parse_device(a.place);
@@ -59,7 +60,7 @@ json gather_load(plan_arguments const& a) {
     allowed.device = std::min(allowed.device, allowed_by(a.budgets, {device_kind::cuda, static_cast<int>(d)}).device);
   cli::plan_load_arguments load = a.load;
   if (!a.device_cache.empty()) load.keep_lists = a.device_cache;
-  return cli::plan_of_load(load, a.job == "train" ? &a.train : nullptr, a.file, where, a.tier, a.access, allowed.host, allowed.device);
+  return cli::plan_of_load(load, a.job == "train" ? &a.train : nullptr, a.file, where, a.tier, allowed.host, allowed.device);
 }
 
 // With several devices the shards' entries replace those of one; all edges are in host memory, even if each shard has its own.
@@ -85,7 +86,7 @@ void tell_parts(job_plan& p, std::vector<job_part> const& parts, graph_info cons
 json gather(plan_arguments const& a) {
   job_options o = default_options(parse_job(a.job));
   bool const spreads = kind_of(o) != job_kind::sssp;
-  auto* const ranked = std::get_if<pagerank_options>(&o);
+  auto* const ranked = std::get_if<pagerank_asked>(&o);
   a.load.require_unset(a.job, ranked), a.train.require_unset(a.job, !spreads);
   if (ranked) ranked->weighted = a.load.weighted;
   if (!a.variant.empty()) set_variant(o, a.variant);
@@ -106,7 +107,7 @@ json gather(plan_arguments const& a) {
   if (a.iterations) {
     if (kind_of(o) != job_kind::pagerank) cli::fail(errc::usage, "--iterations goes with --algorithm pagerank; leave it out");
     if (*a.iterations == 0) cli::fail(errc::usage, "--iterations 0: use 1 or more");
-    std::get<pagerank_options>(o).iterations = a.iterations;
+    std::get<pagerank_asked>(o).iterations = a.iterations;
   }
   cli::bytes_needed allowed = allowed_by(a.budgets, where);
   for (execution_device const& other : places) allowed.device = std::min(allowed.device, allowed_by(a.budgets, other).device);
@@ -114,13 +115,13 @@ json gather(plan_arguments const& a) {
   if (pulls_in_lists(o)) from.want_in_lists();
   graph_info const& info = from.info();
   stored const kept = stored_in(from.header());
-  if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
+  if (auto* const bfs = std::get_if<bfs_asked>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
   bool const named = !cli::chooses_tier(a.tier);
   if (named) std::visit([&](auto& job) { job.edges = parse_tier(a.tier); }, o);
   require_runnable(a.file, info, o);
   tier const edges = named ? parse_tier(a.tier) : automatic_tier(info, o, kept, allowed.device);
   std::visit([&](auto& job) { job.edges = edges; }, o);
-  if (auto* const ranks = std::get_if<pagerank_options>(&o); ranks && !room_by_degree(info, *ranks, kept, allowed.device))
+  if (auto* const ranks = std::get_if<pagerank_asked>(&o); ranks && !room_by_degree(info, *ranks, kept, allowed.device))
     ranks->by_degree = false;
   auto const planned = [&](std::uint64_t const* offsets) {
     job_plan p = make_plan(info, o, kept, offsets, offsets);

@@ -93,15 +93,15 @@ planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const
   g.inputs = rows.row_bytes / 4;
   if (train && !a.features.empty()) g.inputs = a.open_table(a.features, {}).width;
   if (train) g.q.given_bytes = g.inputs * 4;
-  g.lists_in = default_tier(where, a.how());
+  g.lists_in = tier::host;
   if (!chooses_tier(a.tier)) {
     g.lists_in = parse_tier(a.tier);
-  } else if (on_device && a.how() == access_mode::aligned) {
+  } else if (on_device) {
     g.q.lists_far = false;  // as it would be there
     std::uint64_t const all = lists + offsets + near_bytes(g.q);
     if (device_allowed != unlimited_bytes && all < device_allowed - device_allowed / 16) g.lists_in = tier::device;
   }
-  require_combination(where, g.lists_in, a.how());
+  require_combination(where, g.lists_in, access_in(g.lists_in));
   g.q.lists_far = where.kind != device_kind::cpu && !in_device_memory(g.lists_in);
   if (train && train->split) {
     g.parts = parts_in(*train->split, a.file, info.vertices);
@@ -160,7 +160,6 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
   }
   g.types = types_of(m, a.file, target, std::move(widths), side);
 
-  access_mode const access = a.how();
   bool const in_edges = side == edge_direction::out || (train && train->full);
   std::vector<graph_source> sources;
   std::vector<buffer<std::uint64_t>> out, in;
@@ -176,12 +175,12 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
     how.weights = a.weighted, how.in_edges = in_edges;
     std::uint64_t const bytes = list_bytes(from.header(), how), at = (info.vertices + 1) * 8 * (in_edges && info.directed ? 2 : 1);
     // Each part that still fits is local, as open_graph decides.
-    tier where_it_lies = chooses_tier(a.tier) ? default_tier(where, access) : parse_tier(a.tier);
+    tier where_it_lies = chooses_tier(a.tier) ? tier::host : parse_tier(a.tier);
     if (chooses_tier(a.tier) && on_device && device_allowed != unlimited_bytes) {
       std::uint64_t const free = device_allowed - std::min(device_allowed, near);
       if (bytes + state_allowance(info) <= free - free / 16) where_it_lies = tier::device;
     }
-    require_combination(where, where_it_lies, access);
+    require_combination(where, where_it_lies, access_in(where_it_lies));
     if (!on_device && where_it_lies != tier::file) where_it_lies = tier::host;
     near += (on_device ? at : 0) + (where_it_lies == tier::device ? bytes : 0), offsets += at, g.edges += info.edges;
     if (from.makes_in_lists()) making = std::max(making, from.making_bytes(on_device));

@@ -143,7 +143,7 @@ struct planned_split {
   std::vector<shard_decision::considered> strategies;  // predicted as if edges led anywhere
   std::uint64_t list_bytes = 0;                        // of all, both directions
 };
-planned_split plan_shards(training_question q, shard_options const& o, graph_source const& from, std::string const& file, bool in,
+planned_split plan_shards(training_question q, shard_asked const& o, graph_source const& from, std::string const& file, bool in,
                           std::vector<execution_device> const& places) {
   std::uint64_t const n = q.load.info.vertices, edges = q.load.info.edges;
   buffer<std::uint64_t> const known = from.offsets(in && q.load.info.directed, true);
@@ -201,7 +201,7 @@ std::vector<load_array> sum_of(std::vector<planned_shard> const& shards) {
 }
 }  // namespace
 
-void require_whole(training_question q, shard_options const* split, graph_source const& from, std::string const& file, bool in,
+void require_whole(training_question q, shard_asked const* split, graph_source const& from, std::string const& file, bool in,
                    std::vector<execution_device> const& places, std::optional<std::uint32_t> process) {
   double most = 0;  // bytes at a place
   bool const on_device = places[0].kind == device_kind::cuda;
@@ -229,9 +229,9 @@ void require_whole(training_question q, shard_options const* split, graph_source
 }
 
 json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, execution_device where,
-                  std::string const& tier_said, std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed) {
+                  std::string const& tier_said, std::uint64_t host_allowed, std::uint64_t device_allowed) {
   load_arguments a;
-  a.file = file, a.access = access, a.tier = tier_said, a.place = to_string(where);
+  a.file = file, a.tier = tier_said, a.place = to_string(where);
   auto const take = [](auto& to, auto const& said) {
     if (said) to = static_cast<std::remove_reference_t<decltype(to)>>(*said);
   };
@@ -292,7 +292,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
       graph_source from(file);
       bool const in = a.lists() == edge_direction::in;
       if (a.wants_in_lists()) from.want_in_lists();
-      shard_options const into = split_into.options(static_cast<std::uint32_t>(places.size()));
+      shard_asked const into = split_into.options(static_cast<std::uint32_t>(places.size()));
       training_question q = question_of(*train, places, g, allowed);
       q.shard_windows = windows_near(into, on_device, false);
       split_up = plan_shards(q, into, from, file, in, places);
@@ -357,7 +357,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
            {"device", to_string(where)},
            {"tier", to_string(g.lists_in)},
            {"tier_chosen", chooses_tier(tier_said)},
-           {"access", to_string(a.how())},
+           {"access", a.access()},
            {"fanouts", learns && train->full ? json() : json(q.fanouts)},
            {"rule", a.rule},
            {"batch", a.batch},

@@ -41,11 +41,11 @@ std::uint64_t near_bytes(load_question const& q);  // its local memory, cached r
 // errc::memory, before adjacency is read, if full-graph training, or training by these shards, cannot fit in any case: without the spare
 // memory that a plan leaves for growth, and as if no shard needed rows of others. `q`: of full-graph steps. `process`: shards are
 // processes, and this is that one; devices have one each.
-void require_whole(training_question q, shard_options const* split, graph_source const& from, std::string const& file, bool in,
+void require_whole(training_question q, shard_asked const* split, graph_source const& from, std::string const& file, bool in,
                    std::vector<execution_device> const& places, std::optional<std::uint32_t> process = {});
 // `allowed`: host and device memory, in bytes, of each device. `train`: of a training, null: of mini-batches alone.
 nlohmann::ordered_json plan_of_load(plan_load_arguments const& a, plan_train_arguments const* train, std::string const& file,
-                                    execution_device where, std::string const& tier, std::string const& access, std::uint64_t host_allowed,
+                                    execution_device where, std::string const& tier, std::uint64_t host_allowed,
                                     std::uint64_t device_allowed);
 void print_plan_of_load(nlohmann::ordered_json const& all);
 

@@ -4,6 +4,7 @@
 
 #include "command/common.hpp"
 #include "command/sample_options.hpp"
+#include "graph/handle.hpp"
 #include "sample/score.hpp"
 #include "traverse/results.hpp"
 #include "verbs.hpp"
@@ -24,7 +25,6 @@ void score_file(score_arguments& a) {
   score_options o;
   o.by = parse_score(a.by);
   o.device = a.where();
-  o.access = a.how();
   o.damping = a.damping;
   o.tolerance = a.tolerance;
   o.sampling = a.sampling();
@@ -44,8 +44,8 @@ void score_file(score_arguments& a) {
 
   std::vector<std::uint64_t> order = rows_by_score(r.score);
   order.resize(std::min<std::size_t>(order.size(), 10));
-  std::vector<std::uint64_t> const ids = g.info().id_map ? g.ids() : std::vector<std::uint64_t>{};
-  auto const user = [&](std::uint64_t rank) { return ids.empty() ? rank + g.info().id_base : ids[rank]; };
+  graph const& inside = graph_access::of(g);
+  auto const user = [&](std::uint64_t rank) { return inside.user_id(inside.at_rank(rank)); };
   bool const simulated = o.device.kind == device_kind::simulated;
   if (a.json) {
     json all{{"file", a.file},
@@ -53,7 +53,7 @@ void score_file(score_arguments& a) {
              {"edges", info.edges},
              {"in_edges_built_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
              {"device", to_string(o.device)},
-             {"access", to_string(o.access)},
+             {"access", a.access()},
              {"tier", to_string(*o.edges)},
              {"by", to_string(o.by)},
              {"training_nodes", trains ? json(o.train.size()) : json(nullptr)},

@@ -17,7 +17,7 @@ using json = cli::ordered_json;
 
 struct sssp_arguments : cli::search_arguments {
   std::string variant = "near-far";
-  sssp_options how;
+  sssp_asked how;
 };
 
 char const* name_of(sssp_variant v) { return v == sssp_variant::emogi ? "emogi" : "near-far"; }
@@ -85,7 +85,7 @@ void write_distances(sssp_job& job, job_ground const& at, result_target const& t
 }
 
 void search(sssp_arguments& a) {
-  sssp_options& o = a.how;
+  sssp_asked& o = a.how;
   o.variant = parse_variant(a.variant);
   bool const near_far = o.variant == sssp_variant::near_far;
   if (o.delta && !(*o.delta > 0)) cli::fail(errc::usage, "--delta {}: use a number above 0", *o.delta);

@@ -52,14 +52,14 @@ std::uint32_t join_ranks(cli::train_arguments& a, std::vector<execution_device> 
   if (a.sharded(places.size())) {
     bool const on_device = places[0].kind == device_kind::cuda;
     a.split_into.remote_adjacency = on_device && !cli::chooses_tier(a.tier) && parse_tier(a.tier) == tier::host;
-    shard_options o = a.split_into.options(all_ranks);
-    if (shard_options before = o; !a.group.empty() && a.split_into.decides() && !a.resume.empty()) {
+    shard_asked o = a.split_into.options(all_ranks);
+    if (shard_asked before = o; !a.group.empty() && a.split_into.decides() && !a.resume.empty()) {
       resume_split(a.resume, before);
       if (before.shards == o.shards) o = before;  // the way that it began with
     }
     double const late = a.split_into.late_seconds();
     t.shards = a.group.empty()
-                   ? shards_of_threads(o, late)
+                   ? std::make_shared<shard_group>(o, late)
                    : std::make_shared<shard_group>(o, a.group, t.rank, late, a.measures_ways() ? ", its strategy measured first" : "");
     if (!a.group.empty()) a.together = t.shards->threads();
   } else if (!a.group.empty()) {
@@ -283,7 +283,7 @@ void train_file(cli::train_arguments& a) {
     q.input_dropout = a.input_dropout.value_or(input_dropout_of(m, a.dropout.value_or(0.5)));
     q.training = static_cast<double>(training_vertices);
     if (places.size() > 1 && places[1] != where) q.gradients = training_question::exchange::peers;
-    shard_options const asked = a.split_into.options(all_ranks);
+    shard_asked const asked = a.split_into.options(all_ranks);
     cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, t.side == edge_direction::in, places,
                        a.group.empty() ? std::nullopt : std::optional(t.rank));
     if (places.size() > 1) a.one_fits = fits_one(q, from, a.file, t.side == edge_direction::in, where);

@@ -93,7 +93,7 @@ struct bench_job {
   std::vector<mgg_tuning> shapes = {};  // differ in dist and wpb; empty: the strategy's own
 };
 
-std::string words_of(shard_options const& o, bool managed) {
+std::string words_of(shard_asked const& o, bool managed) {
   return fmt::format("{} shards, {} {} {} {}-{}-{}", o.shards, managed ? "uvm" : to_string(o.strategy), to_string(o.sums),
                      to_string(o.wire), o.tuning.ps, o.tuning.dist, o.tuning.wpb);
 }
@@ -106,7 +106,7 @@ struct taken {
   std::vector<std::uint64_t> rows;  // received, per shard
   shard_link link;                  // of the first shard
 };
-taken run(subject const& s, shards_bench_options const& o, shard_options const& how, bench_job const& job) {
+taken run(subject const& s, shards_bench_options const& o, shard_asked const& how, bench_job const& job) {
   shard_parts const parts(s.lists().pulled().offsets, s.lists().vertices(), how, "a graph of the run");
   shard_group group(how, 3600);
   rank_group& threads = *group.threads();
@@ -156,7 +156,7 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
         std::vector<float> here(numbers);
         x.copy(here.data(), rows[1].data(), numbers * sizeof(float));
         x.wait();
-        shard_options words = how;
+        shard_asked words = how;
         words.tuning = shape;
         s.check(here, first, count, job.width,
                 how.wire == element::f32   ? 2e-5
@@ -198,7 +198,7 @@ by_link remote_edges_of(subject const& s, shard_report const& r) {
 
 // The bytes of a forward pass: those of its aggregations, plus what GEMMs before the first or after the last of them read and write.
 // The aggregation's bytes already include those between it and a GEMM, and an activation needs none of its own.
-double floor_of_forward(shard_sizes const& g, shard_options const& how, bench_model const& m, std::vector<std::uint64_t> const& columns,
+double floor_of_forward(shard_sizes const& g, shard_asked const& how, bench_model const& m, std::vector<std::uint64_t> const& columns,
                         shard_rates const& rates) {
   double ms = 0;
   for (std::uint64_t const c : columns) ms += cost_of(g, {how.strategy, how.sums, how.tuning, c, 4, false, false}, rates).floor_ms;
@@ -228,7 +228,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
   if (o.width < 1 || o.width > 4096) fail(errc::usage, "--width {}: use 1 to 4096", o.width);
   if (o.trials < 1 || o.trials > 1000) fail(errc::usage, "--trials {}: use 1 to 1000", o.trials);
   auto const n = static_cast<std::uint32_t>(o.places.size());
-  shard_options first;
+  shard_asked first;
   first.shards = n, first.provider = o.provider;
   check_shard_options(first);
   for (std::string const& name : o.graphs)
@@ -259,12 +259,12 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
         o.places[0].kind == device_kind::cuda && (o.provider == shard_provider::automatic || o.provider == shard_provider::peer);
     shard_sizes split(r, several && in_place), whole(g.info().vertices, {{g.info().vertices, g.info().edges, 0, 0}});
     split.one_place = !several;
-    auto const sizes_of = [&](shard_options const& how) -> shard_sizes const& { return how.shards == 1 ? whole : split; };
+    auto const sizes_of = [&](shard_asked const& how) -> shard_sizes const& { return how.shards == 1 ? whole : split; };
     auto const brought = [&](std::uint32_t reader, std::uint32_t owner) {  // by bulk
       bool const may_be_whole = in_place && o.places[reader].index != o.places[owner].index;
       return rows_that_come(r.parts[reader].rows[owner], r.parts[owner].vertices, may_be_whole);
     };
-    auto const row_of = [&](char const* study, shard_options const& how, bench_job const& job, taken const& t, std::size_t shape) {
+    auto const row_of = [&](char const* study, shard_asked const& how, bench_job const& job, taken const& t, std::size_t shape) {
       if (how.shards > 1) f.over = fmt::format("{}: {}", to_string(t.link.provider), t.link.about);
       shard_row row;
       row.graph = name, row.study = study, row.how = how, row.managed = job.managed, row.ms = t.ms[shape];
@@ -294,7 +294,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       if (told) told(f, f.rows.back());
     };
     std::optional<double> one;
-    auto const take = [&](shard_options const& how, mgg_search const& search = {}, bool managed = false) {
+    auto const take = [&](shard_asked const& how, mgg_search const& search = {}, bool managed = false) {
       check_interrupted();
       bench_job const job{o.width, 1, managed, {}};
       taken const t = run(s, o, how, job);
@@ -302,8 +302,8 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       for (mgg_step const& step : search.steps) row.steps.push_back({step.shape, step.ms});
       tell(std::move(row), one);
     };
-    shard_options const alone;
-    shard_options mgg = first;
+    shard_asked const alone;
+    shard_asked mgg = first;
     mgg.strategy = shard_strategy::mgg, mgg.sums = shard_reduction::fast;
     auto const managed = [&](std::uint64_t width) {  // two arrays
       std::string const why = o.provider == shard_provider::automatic || o.provider == shard_provider::peer
@@ -315,7 +315,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     if (wants("ways")) {
       take(alone);
       if (n == 1) return;
-      shard_options how = first;
+      shard_asked how = first;
       take(how);
       how.sums = shard_reduction::fast;
       take(how);
@@ -330,11 +330,11 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       if (!one) take(alone);
       mgg_search const found = search_mgg(o.width, a100_shared_bytes, [&](mgg_tuning const& shape) {
         check_interrupted();
-        shard_options at = mgg;
+        shard_asked at = mgg;
         at.tuning = shape;
         return run(s, o, at, {o.width, 1, false, {}}).ms[0];
       });
-      shard_options how = mgg;
+      shard_asked how = mgg;
       how.tuning = found.best.shape;
       take(how, found);
     }
@@ -343,7 +343,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       for (bench_model const& m :
            {bench_model{model_kind::gcn, inputs, 16, classes, 2}, bench_model{model_kind::gin, inputs, 64, classes, 5}}) {
         std::optional<double> of_one, forward_of_one;
-        auto const take_model = [&](shard_options const& how, bool in_managed) {
+        auto const take_model = [&](shard_asked const& how, bool in_managed) {
           check_interrupted();
           bench_job const job{m.hidden, m.layers, in_managed, {}};
           shard_row row = row_of(m.kind == model_kind::gcn ? "gcn" : "gin", how, job, run(s, o, how, job), 0);
@@ -354,13 +354,13 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
           if (!in_managed) row.forward->floor_ms = floor_of_forward(sizes_of(how), how, m, t.columns, f.rates);
           tell(std::move(row), of_one);
         };
-        for (shard_options const& how : {alone, first, mgg}) take_model(how, false);
+        for (shard_asked const& how : {alone, first, mgg}) take_model(how, false);
         if (managed(std::max(m.inputs, m.hidden))) take_model(mgg, true);
       }
     }
     if (wants("ablation")) {  // two warps per block, as in the paper; the first is the unmodified kernel
       std::optional<double> whole_way;
-      shard_options how = mgg;
+      shard_asked how = mgg;
       how.tuning = {16, 1, 2};
       bench_job const job{o.width, 1, false, {}};
       auto const with = [&](bool whole_lists, bool apart, bool plain_reads = false) {
@@ -374,7 +374,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     std::optional<double> first_shape;
     auto const sweep = [&](std::vector<mgg_tuning> const& shapes) {
       check_interrupted();
-      shard_options how = mgg;
+      shard_asked how = mgg;
       how.tuning = shapes[0];
       bench_job const job{o.width, 1, false, shapes};
       taken const t = run(s, o, how, job);

@@ -44,7 +44,7 @@ struct shard_forward {
 struct shard_row {
   std::string graph;
   std::string study = "ways";  // or gcn, gin: all aggregations of a model; ablation, sweep
-  shard_options how;
+  shard_asked how;
   bool managed = false;  // rows of all shards in managed memory (UVM), read as by mgg
   double ms = 0;
   std::optional<double> against_one;              // its time over that of one device

@@ -219,11 +219,11 @@ void run_of_sources(traversal_setting const& s, Options const& how, Touched cons
     s.add(r, s.model_pages ? touched(job) : r.link);
   }
 }
-void run_job(traversal_setting const& s, bfs_options const& how) {
+void run_job(traversal_setting const& s, bfs_asked const& how) {
   run_of_sources<bfs_job>(
       s, how, [&](bfs_job& job) { return s.pages([depths = job.depths()](std::uint64_t v) { return depths[v] != unreached; }); });
 }
-void run_job(traversal_setting const& s, sssp_options const& how) {
+void run_job(traversal_setting const& s, sssp_asked const& how) {
   run_of_sources<sssp_job>(s, how, [&](sssp_job& job) {
     if (s.g.info.weights == weight_kind::u32) return s.pages([d = job.distances()](std::uint64_t v) { return d[v] != ~std::uint64_t{0}; });
     return s.pages([d = job.real_distances()](std::uint64_t v) { return d[v] < std::numeric_limits<float>::infinity(); });
@@ -243,8 +243,8 @@ void run_of_all(traversal_setting const& s, Options const& how) {
     s.add(r, s.model_pages ? all : r.link);
   }
 }
-void run_job(traversal_setting const& s, components_options const& how) { run_of_all<components_job>(s, how); }
-void run_job(traversal_setting const& s, pagerank_options how) {
+void run_job(traversal_setting const& s, components_asked const& how) { run_of_all<components_job>(s, how); }
+void run_job(traversal_setting const& s, pagerank_asked how) {
   how.iterations = s.o.iterations;
   run_of_all<pagerank_job>(s, how);
 }

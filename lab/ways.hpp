@@ -7,10 +7,7 @@
 #include <span>
 #include <string>
 
-#include "garner/bfs.hpp"
-#include "garner/components.hpp"
-#include "garner/pagerank.hpp"
-#include "garner/sssp.hpp"
+#include "traverse/asked.hpp"
 
 namespace garner::lab {
 
@@ -25,10 +22,10 @@ struct strategy {
   bool near = false;      // the edges lie in device memory: only on a GPU, and only with the graph's own id width
 };
 
-std::span<strategy<bfs_options> const> bfs_ways();
-std::span<strategy<sssp_options> const> sssp_ways();
-std::span<strategy<components_options> const> components_ways();
-std::span<strategy<pagerank_options> const> pagerank_ways();
+std::span<strategy<bfs_asked> const> bfs_ways();
+std::span<strategy<sssp_asked> const> sssp_ways();
+std::span<strategy<components_asked> const> components_ways();
+std::span<strategy<pagerank_asked> const> pagerank_ways();
 
 // Calls f(way) for each strategy of an algorithm, in the order of its table; does nothing for an unknown name.
 template <class F>

@@ -65,10 +65,6 @@ struct weight_arguments {
   std::optional<build_options::weight_options> parse() const;  // errc::usage if a range is not one
 };
 
-// How adjacency is read: as --access of the papers says, else as the tier allows.
-inline access_mode access_of(std::string const& said, std::string const& tier) {
-  return !said.empty() ? parse_access(said) : tier == "managed" ? access_mode::paged : access_mode::aligned;
-}
 void require_id_bytes(std::uint32_t id_bytes);  // 0 (unset), 4 or 8
 
 // --memory-limit, --device-memory

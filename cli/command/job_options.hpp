@@ -20,6 +20,11 @@ namespace garner::cli {
 
 using ordered_json = nlohmann::ordered_json;
 
+// How adjacency is read: as --access of the papers says, else as the tier allows.
+inline access_mode access_of(std::string const& said, std::string const& tier) {
+  return !said.empty() ? parse_access(said) : tier == "managed" ? access_mode::paged : access_mode::aligned;
+}
+
 // Whether requests cross a link, and whether they took the time that was measured.
 struct link_shown {
   bool crosses, timed;
@@ -140,7 +145,7 @@ struct job_arguments {
     graph_info const& info = from.info();
     stored const in_file = stored_in(from.header());
     if (!o.edges) o.edges = automatic_tier(info, o, in_file, device_bytes_at(o.device));
-    if constexpr (std::is_same_v<Options, pagerank_options>)
+    if constexpr (std::is_same_v<Options, pagerank_asked>)
       if (!o.by_degree && !room_by_degree(info, o, in_file, device_bytes_at(o.device))) o.by_degree = false;
     job_ground ground{file, info, in_file, o.device, *o.edges, o.access, o.tuning.l2_bytes, needs, !no_check, chooses_tier(), 0, {}};
     if (needs.in_edges) ground.making_bytes = from.making_bytes(ground.on_device());

@@ -59,7 +59,6 @@ block_options loading_arguments::blocks() const {
   o.seed = seed;
   o.rule = parse_hop_rule(rule);
   o.replace = replace, o.disjoint = disjoint, o.weighted = weighted, o.labor = labor, o.edge_ids = edge_ids;
-  o.access = how();
   return o;
 }
 std::uint64_t loading_arguments::kept_list_bytes(std::uint64_t all) const {
@@ -84,7 +83,6 @@ std::vector<float> loading_arguments::scores_of(graph_handle const& g, training_
   }
   score_options o;
   o.device = where();
-  o.access = how();
   o.sampling.fanouts.clear();
   for (std::int64_t const f : fanouts())
     o.sampling.fanouts.push_back(f < 0 ? 1024u : static_cast<std::uint32_t>(std::min<std::int64_t>(f, 1024)));
@@ -101,7 +99,6 @@ void loading_arguments::check() const {
   fanouts();
   lists();
   blocks();
-  require_in_place(how());
   kept_list_bytes(1);
   if (!score.ends_with(".npy")) parse_score(score);
   if (batch < 1 || batch > 1u << 24) fail(errc::usage, "--batch {}: use 1 to 16,777,216 training nodes", batch);
@@ -177,7 +174,7 @@ void say_sampling(graph_source const& from, loading_arguments const& a, garner::
   say("graph   {}: {}\n", a.file, describe(from.info()));
   if (from.makes_in_lists())
     say("in-edges: not in the file; built in {:.1f} ms (garner convert --in-edges stores them)\n", from.making_ms());
-  say("device  {}; adjacency in tier {}, access {}\n", to_string(a.where()), to_string(edges), to_string(a.how()));
+  say("device  {}; adjacency in tier {}, access {}\n", to_string(a.where()), to_string(edges), a.access());
   say("sampler {}\n", sampling_words(a));
   say("seeds   {}{}, mini-batches of {}: {} per epoch\n", grouped(t.positions.size()),
       t.drawn_from ? fmt::format(" of {} nodes with neighbors", grouped(t.drawn_from)) : "", grouped(a.batch), grouped(batches));
@@ -192,7 +189,7 @@ nlohmann::ordered_json sampling_json(graph_source const& from, loading_arguments
           {"in_edges_built_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
           {"device", to_string(a.where())},
           {"tier", to_string(edges)},
-          {"access", to_string(a.how())},
+          {"access", a.access()},
           {"fanouts", a.fanouts()},
           {"rule", a.rule},
           {"side", a.side},

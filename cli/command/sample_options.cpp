@@ -19,7 +19,6 @@ namespace garner::cli {
 void sample_arguments::add_file(verb& v) { v.add("FILE", file).required(); }
 void sample_arguments::add_place(verb& v) {
   v.add("--device", place);
-  v.add("--access", access, "strided, merged, aligned, paged").among("strided merged aligned paged");
   v.add("--tier", tier);
 }
 void sample_arguments::add_training(verb& v, bool with_seed) {
@@ -41,7 +40,7 @@ void sample_arguments::add_rest(verb& v) {
 garner::tier sample_arguments::edges(std::uint64_t near_bytes) const {
   if (!chooses_tier(tier)) return parse_tier(tier);
   std::uint64_t const free = device_bytes_at(where());
-  return how() == access_mode::aligned && near_bytes < free - free / 16 ? garner::tier::device : default_tier(where(), how());
+  return near_bytes < free - free / 16 ? garner::tier::device : garner::tier::host;
 }
 
 sample_options sample_arguments::sampling() const {
@@ -62,10 +61,10 @@ std::uint64_t sample_arguments::most_training(std::uint64_t vertices) const {
 
 graph_handle sample_arguments::load(graph_source& from, std::optional<garner::tier>& chosen, bool in_edges, std::uint64_t state,
                                     more const& also) const {
-  require_in_place(how());
   garner::execution_device const here = where();
   bool const on_device = here.kind == device_kind::cuda;
-  require_combination(here, edges(~std::uint64_t{0}), how());
+  garner::tier const first = edges(~std::uint64_t{0});
+  require_combination(here, first, access_in(first));
   container_header const& header = from.header();
   stored const kept = stored_in(header);
   std::uint64_t const weights = also.weights ? weight_bytes(header.info, kept) : 0;

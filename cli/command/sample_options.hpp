@@ -12,7 +12,7 @@
 namespace garner::cli {
 
 struct sample_arguments {
-  std::string file, place = "cpu", access, tier, fanout = "12,12,12", rule = "all", train = "1%";
+  std::string file, place = "cpu", tier, fanout = "12,12,12", rule = "all", train = "1%";
   std::uint64_t batch = 1000, seed = 1, presample = 8;
   bool json = false, no_check = false;
   budget_arguments budgets;
@@ -25,7 +25,7 @@ struct sample_arguments {
   void add_rest(verb& v);
 
   garner::execution_device where() const { return parse_device(place); }
-  access_mode how() const { return access_of(access, tier); }
+  char const* access() const { return tier == "managed" ? "paged" : "aligned"; }
   garner::tier edges(std::uint64_t near_bytes) const;  // `near_bytes`: what a device must have room for, where the tier is chosen
   sample_options sampling() const;                     // errc::usage where one is out of range
 

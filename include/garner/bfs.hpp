@@ -8,7 +8,6 @@
 #include "garner/device.hpp"
 #include "garner/shards.hpp"
 #include "garner/traffic.hpp"
-#include "garner/tuning.hpp"
 
 namespace garner {
 
@@ -25,16 +24,14 @@ bfs_variant parse_bfs_variant(std::string_view text);  // errc::usage names the 
 
 struct bfs_options {
   execution_device device;
-  std::optional<bfs_variant> variant;  // unset: direction if the graph supports it and access is aligned or merged, else levels
+  std::optional<bfs_variant> variant;  // unset: direction if the graph supports it, else levels
   // Bytes of remote data cached on the device: block directories of compressed adjacency, cached neighbors, the first edges, in this
   // order. Unset: 10 % of the uncompressed edge list. The CPU caches nothing.
   std::optional<std::uint64_t> graph_cache;
   std::optional<std::uint32_t> cached_neighbors;  // direction: in-neighbors per vertex cached and tested first, at most 4; unset: as the
                                                   // budget allows; 3 plus the hubs if 4 fit (4: the best of each class u % 4)
-  access_mode access = access_mode::aligned;
-  std::optional<tier> edges;  // the memory tier of the edge list; unset: where the graph has it
-  bool verify = false;        // check the result of each run by an independent verifier; errc::internal if it is wrong
-  traversal_tuning tuning;
+  std::optional<tier> edges;                      // the memory tier of the edge list; unset: where the graph has it
+  bool verify = false;                            // check the result of each run by an independent verifier; errc::internal if it is wrong
   // One shard of the vertices on each of these devices, instead of `device`: all of one kind; GPUs need peer access to each other. The
   // graph lies in host memory that the devices read; `edges`: host, or device: each shard copies its own adjacency. Budgets are per shard.
   std::vector<execution_device> devices;

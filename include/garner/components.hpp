@@ -7,7 +7,6 @@
 #include "garner/device.hpp"
 #include "garner/shards.hpp"
 #include "garner/traffic.hpp"
-#include "garner/tuning.hpp"
 
 namespace garner {
 
@@ -19,15 +18,13 @@ enum class components_variant {
 struct components_options {
   execution_device device;
   components_variant variant = components_variant::afforest;
-  access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // the memory tier of the edge list; unset: where the graph has it
   // Bytes of remote data cached on the device: block directories of compressed adjacency, the best neighbors per vertex (afforest), the
   // first edges, in this order. Unset: 10 % of the uncompressed edge list. The CPU and emogi cache nothing.
   std::optional<std::uint64_t> graph_cache;
-  std::uint32_t first_neighbors = 2;  // afforest: neighbors per vertex linked before the search for the largest component; at most 64
-  std::uint64_t seed = 1;             // afforest: for the sample that finds the largest component; the result does not depend on it
-  bool verify = false;                // check the result of each run by an independent verifier; errc::internal if it is wrong
-  traversal_tuning tuning;
+  std::uint32_t first_neighbors = 2;      // afforest: neighbors per vertex linked before the search for the largest component; at most 64
+  std::uint64_t seed = 1;                 // afforest: for the sample that finds the largest component; the result does not depend on it
+  bool verify = false;                    // check the result of each run by an independent verifier; errc::internal if it is wrong
   std::vector<execution_device> devices;  // as in bfs_options; afforest only
 };
 

@@ -25,4 +25,3 @@
 #include "garner/stream.hpp"      // stream_ref: the caller's CUDA stream
 #include "garner/subgraph.hpp"    // block_sampler, sampled_subgraph: mini-batches by neighbor sampling
 #include "garner/traffic.hpp"     // traffic: requests by size, amplification, overfetch
-#include "garner/tuning.hpp"      // settings for measurements, of the papers' programs

@@ -8,7 +8,6 @@
 #include "garner/device.hpp"
 #include "garner/shards.hpp"
 #include "garner/traffic.hpp"
-#include "garner/tuning.hpp"
 
 namespace garner {
 
@@ -29,7 +28,6 @@ dangling_mass parse_dangling(std::string_view text);
 
 struct pagerank_options {
   execution_device device;
-  access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // the memory tier of the edge list; unset: where the graph has it
   // Bytes of remote data cached on the device: block directories of compressed adjacency, the first edges. Unset: 10 % of the uncompressed
   // edge list. The CPU and emogi cache nothing.
@@ -49,8 +47,7 @@ struct pagerank_options {
   // Unset: if the adjacency lies in GPU memory, degrees are skewed, the iterations are likely to amortize the copy, and memory suffices. On
   // a GPU it needs adjacency in GPU memory.
   std::optional<bool> by_degree;
-  bool verify = false;  // check the result of each run by an independent verifier; errc::internal if it is wrong
-  traversal_tuning tuning;
+  bool verify = false;                    // check the result of each run by an independent verifier; errc::internal if it is wrong
   std::vector<execution_device> devices;  // as in bfs_options; pull only. Ranks are the same bits for any number of shards
 };
 

@@ -50,7 +50,6 @@ constexpr bool needs_training(score_kind k) { return k != score_kind::degree && 
 constexpr bool needs_sampling(score_kind k) { return k == score_kind::expected || k == score_kind::sampled; }
 struct score_options {
   execution_device device;
-  access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // the memory tier of the edges; unset: where they are
   score_kind by = score_kind::expected;
   double damping = 0.85;                 // both PageRanks
@@ -86,7 +85,6 @@ std::vector<std::uint32_t> parse_fanouts(std::string_view text);  // "12,12,12";
 // --- traces ---
 struct trace_options {
   execution_device device;
-  access_mode access = access_mode::aligned;
   std::optional<tier> edges;
   vertex_set train;
   sample_options sampling;

@@ -19,7 +19,6 @@
 #include "garner/handle.hpp"
 #include "garner/subgraph.hpp"
 #include "garner/traffic.hpp"
-#include "garner/tuning.hpp"
 
 namespace garner {
 
@@ -76,7 +75,6 @@ struct shard_options {
   shard_balance balance = shard_balance::edges;
   shard_reduction sums = shard_reduction::deterministic;
   shard_strategy strategy = shard_strategy::bulk;  // mgg uses atomics: its sums have no fixed order
-  mgg_tuning tuning = {};
   // Adjacency stays in host memory and is streamed in every aggregation, for a part larger than its device. Not for mgg.
   bool remote_adjacency = false;
   // Adjacency is compressed, in device memory or (remote_adjacency) host memory, and decoded chunk by chunk in every aggregation: for a

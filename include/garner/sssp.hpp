@@ -6,7 +6,6 @@
 
 #include "garner/device.hpp"
 #include "garner/traffic.hpp"
-#include "garner/tuning.hpp"
 
 namespace garner {
 
@@ -18,14 +17,12 @@ enum class sssp_variant {
 struct sssp_options {
   execution_device device;
   sssp_variant variant = sssp_variant::near_far;
-  access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // the memory tier of edge list and weights; unset: where the graph has them
   // Bytes of remote data cached on the device: block directories of compressed adjacency and weights, then the shortest lists with
   // their weights (compressed: the first edges). Unset: 10 % of the uncompressed edge list. The CPU and emogi cache nothing.
   std::optional<std::uint64_t> graph_cache;
   std::optional<double> delta;  // near_far: width of the near pile beyond the least open distance; unset: from the weights, then adapted
   bool verify = false;          // check the result of each run by an independent verifier; errc::internal if it is wrong
-  traversal_tuning tuning;
 };
 
 struct sssp_round {

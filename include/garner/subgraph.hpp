@@ -39,8 +39,7 @@ struct block_options {
   bool edge_ids = false;                  // also the index of each edge in the sampled adjacency, as adjacency_of() returns it
   bool inner_edge_ids = false;            // the index in internal order instead, for Garner's own modules
   bool induced = false;                   // returns all edges among the sampled nodes instead of the sampled edges
-  access_mode access = access_mode::aligned;
-  std::optional<tier> adjacency;  // the memory tier of the adjacency; unset: where it is
+  std::optional<tier> adjacency;          // the memory tier of the adjacency; unset: where it is
   // Bytes of remote adjacency cached in GPU memory. Unset: none. `scores` selects the nodes sampled from most often: one predicted access
   // frequency per node, as scores() returns it, in the order of ids() (with several types: sampled_type's). The lookup table costs another
   // 8 bytes per node. Without scores the first nodes are cached, which suits a graph ordered by degree or score (reorder_graph).
@@ -171,7 +170,6 @@ vertex_pairs sample_negatives(std::uint64_t number, std::span<std::int64_t const
 // if t is a neighbor of x, else of 1 / q. With p = q = 1 all edges are equally likely.
 struct random_walk_options {
   execution_device device;
-  access_mode access = access_mode::aligned;
   std::optional<tier> edges;                  // the memory tier of the edges; unset: where they are
   edge_direction side = edge_direction::out;  // a step follows an edge (out) or goes against it (in)
   double p = 1, q = 1;                        // 0.001 to 1,000

@@ -26,7 +26,6 @@ struct trace_arguments : cli::sample_arguments {
 void trace_file(trace_arguments& a) {
   trace_options o;
   o.device = a.where();
-  o.access = a.how();
   o.sampling = a.sampling();
   o.epochs = a.epochs;
   o.keep_rows = a.rows;

@@ -58,10 +58,10 @@ counted count(graph const& g, job_options const& options, std::uint64_t source) 
     else if constexpr (requires { run.phases; }) c.steps = steps_of(run.phases);
     else c.steps = steps_of(run.rounds);
   };
-  if (auto const* const o = std::get_if<bfs_options>(&options)) note(*o, bfs_job(g, *o).run(source));
-  else if (auto const* const o = std::get_if<sssp_options>(&options)) note(*o, sssp_job(g, *o).run(source));
-  else if (auto const* const o = std::get_if<components_options>(&options)) note(*o, components_job(g, *o).run());
-  else if (auto const* const o = std::get_if<pagerank_options>(&options)) note(*o, pagerank_job(g, *o).run());
+  if (auto const* const o = std::get_if<bfs_asked>(&options)) note(*o, bfs_job(g, *o).run(source));
+  else if (auto const* const o = std::get_if<sssp_asked>(&options)) note(*o, sssp_job(g, *o).run(source));
+  else if (auto const* const o = std::get_if<components_asked>(&options)) note(*o, components_job(g, *o).run());
+  else if (auto const* const o = std::get_if<pagerank_asked>(&options)) note(*o, pagerank_job(g, *o).run());
   return c;
 }
 
@@ -124,8 +124,8 @@ json count_all(traffic_arguments const& a) {
   std::uint64_t const l2 = parse_bytes(a.l2);
   std::visit([&](auto& job) { job.device = where, job.tuning.l2_bytes = l2, job.graph_cache = parse_bytes(a.device_cache); }, o);
   // The same algorithm in every mode: BFS changes direction only if that variant is set.
-  if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_variant::levels;
-  if (auto* const p = std::get_if<pagerank_options>(&o)) {
+  if (auto* const bfs = std::get_if<bfs_asked>(&o); bfs && !bfs->variant) bfs->variant = bfs_variant::levels;
+  if (auto* const p = std::get_if<pagerank_asked>(&o)) {
     // Every iteration of pull reads the same; rounds of emogi differ, so all of them count.
     p->iterations = a.iterations;
     if (!a.iterations && p->variant == pagerank_variant::pull) p->iterations = 1;
@@ -177,7 +177,7 @@ json count_all(traffic_arguments const& a) {
            {"in_edges_built_ms", from.makes_in_lists() ? json(from.making_ms()) : json()},
            {"data_bytes", data_bytes},
            {"runs", json::array()}};
-  if (auto const* const r = std::get_if<pagerank_options>(&o); r && r->iterations) all["iterations"] = *r->iterations;
+  if (auto const* const r = std::get_if<pagerank_asked>(&o); r && r->iterations) all["iterations"] = *r->iterations;
   if (!here) all["not_here"] = cli::why_no_link(where);
   progress bar("tracing", modes.size());
   for (access_mode const how : modes) {

@@ -86,7 +86,6 @@ block_options options_of(keywords& given) {
   given.take("edge_ids", o.edge_ids);
   given.take("induced", o.induced);
   given.take("adjacency", o.adjacency);
-  if (o.adjacency == tier::managed) o.access = access_mode::paged;
   given.take_bytes("graph_cache", o.graph_cache);
   return o;
 }
@@ -443,7 +442,6 @@ void add_blocks(nb::module_& m) {
         given.take("edge_ids", o.edge_ids);
         given.take("device", o.device);
         given.take("edges", o.edges);
-        if (o.edges == tier::managed) o.access = access_mode::paged;
         given.done();
         o.side = side_of(side);
         std::shared_ptr<graph_handle> const graph = g.use_in_lists(o.side == edge_direction::in);

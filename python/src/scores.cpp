@@ -54,7 +54,6 @@ nb::object score(py_graph& g, nb::kwargs options) {
   given.take("presample", o.presample);
   given.take("device", o.device);
   given.take("edges", o.edges);
-  if (o.edges == tier::managed) o.access = access_mode::paged;
   given.done();
   auto const held = g.use_in_lists(o.by == score_kind::sampled);
   if (needs_training(o.by) && train.is_none())

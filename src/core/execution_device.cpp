@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "core/access.hpp"
 #include "core/words.hpp"
 
 namespace garner {

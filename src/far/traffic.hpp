@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/access.hpp"
 #include "core/executor.hpp"
 #include "core/mark.hpp"
 #include "garner/link.hpp"

@@ -9,6 +9,7 @@
 #include "garner/shards.hpp"
 #include "load/plan.hpp"
 #include "nn/infer/plan.hpp"
+#include "shard/parts.hpp"
 
 namespace garner {
 
@@ -30,7 +31,7 @@ struct training_question {
     std::uint32_t blocks = 1;                         // of its gradients
     double largest_block = 0;                         // vertices; where rows come by tier
     bool evaluates = false;                           // the first: scores of all
-    shard_options how = {};
+    shard_asked how = {};
   };
   std::optional<part> shard = {};
   bool shard_windows = false;         // shared data of shards is copied into staging buffers on the device (shard/rows.cpp)

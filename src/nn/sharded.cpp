@@ -147,10 +147,10 @@ struct finish_row {
 sharded_edges::sharded_edges(shard_group& group, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
                              aggregation how)
     : sharded_edges(&group, group.options(), shard, x, g, parts, how) {}
-sharded_edges::sharded_edges(shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
+sharded_edges::sharded_edges(shard_asked const& options, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
                              aggregation how)
     : sharded_edges(nullptr, options, shard, x, g, parts, how) {}
-sharded_edges::sharded_edges(shard_group* group, shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g,
+sharded_edges::sharded_edges(shard_group* group, shard_asked const& options, std::uint32_t shard, executor& x, whole_graph const& g,
                              shard_parts const& parts, aggregation how)
     : group_(group),
       shard_(shard),

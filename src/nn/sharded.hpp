@@ -24,7 +24,7 @@ class sharded_edges final : public aggregation_over<float> {
   // All must outlive it but `g`, which is read here; without its transpose for forward() alone.
   sharded_edges(shard_group& group, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts, aggregation how);
   // For a shard without a group in this process: the caller provides remote rows, and begin() and finish() are one call.
-  sharded_edges(shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
+  sharded_edges(shard_asked const& options, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
                 aggregation how);
 
   void forward(executor& x, row_block<float const> in, row_block<float> out, std::uint64_t columns, row_block<float const> self) override;
@@ -76,13 +76,13 @@ class sharded_edges final : public aggregation_over<float> {
     std::uint64_t columns;
     bool add;
   };
-  sharded_edges(shard_group* group, shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g,
+  sharded_edges(shard_group* group, shard_asked const& options, std::uint32_t shard, executor& x, whole_graph const& g,
                 shard_parts const& parts, aggregation how);
   void take(executor& x, direction& to, whole_graph::lists const& lists, whole_graph const& g);
   std::vector<bool> whole_from(executor const& x) const;  // by owner: whether all its rows may come (rows_that_come())
   buffer<float> degrees_of(executor& x, whole_graph const& g, std::vector<std::uint64_t> const& vertices) const;
   void normalise(executor& x);
-  shard_options const& options() const { return group_ ? group_->options() : own_options_; }
+  shard_asked const& options() const { return group_ ? group_->options() : own_options_; }
   // `multiplied`: rows times what the other end of an edge multiplies them by.
   row_block<float const> as_read(executor& x, bool back, row_block<float const> in, std::uint64_t columns);
   sums sums_of(bool back, row_block<float const> in, row_block<float const> multiplied, row_block<float> out, std::uint64_t columns,
@@ -118,7 +118,7 @@ class sharded_edges final : public aggregation_over<float> {
   shard_group* group_;  // null: the caller brings rows
   std::uint32_t shard_;
   shard_parts parts_;
-  shard_options own_options_;  // without a group
+  shard_asked own_options_;  // without a group
   aggregation how_;
   std::uint64_t rows_;
   executor far_;

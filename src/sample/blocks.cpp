@@ -10,6 +10,7 @@
 #include "graph/handle.hpp"
 #include "memory/budget.hpp"
 #include "sample/hop.hpp"
+#include "sample/lists.hpp"
 #include "sample/sampler_buffers.hpp"
 #include "sample/sampler_lists.hpp"
 #include "sample/split_stages.hpp"
@@ -30,7 +31,7 @@ struct block_sampler::parts::impl {
   wait_at_end settled{x};
 
   impl(execution_device where, std::vector<sampled_type> const& types, std::vector<inner_relation> relations, block_options const& options)
-      : model(options.access),
+      : model(access_to(options.adjacency)),
         x(executor(where, &model), executor::urgent{}),  // runs alongside a model: few blocks, which wait for the link
         o(options),
         beyond(places_beyond(x.on_device(), x.on_device() ? most_on_device(x.device()) : 0)),

@@ -167,7 +167,8 @@ void hop_stages::choose(hop_of_relation const& s, item_count drawing) {
   sampler_lists::of_relation const& rel = lists_.relations[s.relation];
   if (o_.weighted) choose_by(s, drawing, by_weight{rel.template view<Id>().weights, rel.of.g->info.weights == weight_kind::f32});
   else if (o_.labor)
-    for_each_item<32>(x_, drawing, draw_by<by_neighbor_alone<Id>>{s, {rel.template view<Id>().targets}, nullptr}, o_.access, true);
+    for_each_item<32>(x_, drawing, draw_by<by_neighbor_alone<Id>>{s, {rel.template view<Id>().targets}, nullptr}, access_mode::aligned,
+                      true);
   else if (rel.looks) with_times<Id>(s, [&](auto const& by) { choose_by(s, drawing, by); });
   else
     with_entries<Id>(s, [&](auto const& entries) {
@@ -181,7 +182,7 @@ void hop_stages::choose_by(hop_of_relation const& s, item_count drawing, By cons
   std::int64_t const* const limit = o_.temporal ? b_.tree_time.data() : nullptr;
   if constexpr (By::arrives)
     if (!o_.replace) for_each_item<1>(x_, drawing, try_entries{unsifted, by, lists_.relations[s.relation].largest.data()});
-  for_each_item<32>(x_, drawing, draw_by<By>{unsifted, by, limit}, o_.access, true);
+  for_each_item<32>(x_, drawing, draw_by<By>{unsifted, by, limit}, access_mode::aligned, true);
   if (By::arrives && o_.replace) for_each_item<1>(x_, drawing, draw_again{unsifted});
   item_count const looked_at = b_.counted(counter_map::looked_at, b_.room.items);
   for_each_item<1>(x_, looked_at, allowed<By>{unsifted, by, limit}, access_mode::merged);
@@ -292,12 +293,12 @@ template <class Id, bool Packed>
 void hop_stages::list_all(hop_of_relation const& s, csr_view<Id> const& v) {
   item_count const drawing = b_.drawing_for(s.to, 1);
   std::uint64_t *const keys = b_.keys.data(), *const cursor = b_.spare_keys.data();
-  for_each_item<32>(x_, drawing, tally_induced<Id, Packed>{s, v}, o_.access, true);
+  for_each_item<32>(x_, drawing, tally_induced<Id, Packed>{s, v}, access_mode::aligned, true);
   scan(x_, s.drawn, s.at, drawing);
   for_each_item<1>(x_, s.batches, open_edges{s, false, true});
   for_each_item<1>(x_, drawing, copy_values{s.at, cursor});
   x_.fill(keys, 0xff, b_.room.items * sizeof(std::uint64_t));
-  for_each_item<32>(x_, drawing, list_induced<Id, Packed>{s, v, keys, cursor}, o_.access, true);
+  for_each_item<32>(x_, drawing, list_induced<Id, Packed>{s, v, keys, cursor}, access_mode::aligned, true);
   std::uint64_t const* const order = sort(x_, {keys, b_.room.items}, {cursor, b_.room.items}).data();
   for_each_item<1>(x_, b_.items(), take_induced{s, order});
 }

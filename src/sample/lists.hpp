@@ -14,17 +14,13 @@
 
 namespace garner {
 
-// errc::usage where lists cannot be read in place; can be checked before there is a graph.
-inline void require_in_place(access_mode how) {
-  if (how == access_mode::copied || how == access_mode::bulk)
-    fail(errc::usage, "access {}: scores and samples read lists strided, merged, aligned or paged", to_string(how));
-}
-// errc::usage where the edges cannot be read at this place in this way.
-inline tier require_readable(graph const& g, execution_device where, access_mode how, std::optional<tier> edges, bool reads_files = false) {
-  require_in_place(how);
+// How lists are read: scores and samples set no other way.
+inline access_mode access_to(std::optional<tier> edges) { return access_in(edges.value_or(tier::host)); }
+// errc::usage where the edges cannot be read at this place.
+inline tier require_readable(graph const& g, execution_device where, std::optional<tier> edges, bool reads_files = false) {
   if (!reads_files) g.require_in_memory();
   if (g.in_file) {
-    require_combination(where, tier::file, how);
+    require_combination(where, tier::file, access_mode::aligned);
     if (edges.value_or(tier::file) != tier::file)
       fail(errc::usage, "{}: its lists were left in their file, not in tier {}", g.name, to_string(*edges));
     return tier::file;
@@ -32,8 +28,8 @@ inline tier require_readable(graph const& g, execution_device where, access_mode
   if (edges == tier::file) fail(errc::usage, "{}: its lists do not lie in their file; open it with tier file", g.name);
   bool const on_device = where.kind == device_kind::cuda;
   memory_block const& lists = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
-  tier const t = edges.value_or(on_device && lists.bytes() ? lists.where() : default_tier(where, how));
-  require_combination(where, t, edges ? how : access_in(t, how));
+  tier const t = edges.value_or(on_device && lists.bytes() ? lists.where() : tier::host);
+  require_combination(where, t, access_in(t));
   if (lists.bytes() == 0) return t;
   require_readable_at(g.name, lists, where);
   if (on_device && lists.where() != t)

@@ -22,9 +22,9 @@ struct add_one {
   }
 };
 
-block_options as_blocks(access_mode access, sample_options const& o) {
+block_options as_blocks(std::optional<tier> edges, sample_options const& o) {
   block_options b;
-  b.seed = o.seed, b.rule = o.rule, b.edges = false, b.access = access;
+  b.seed = o.seed, b.rule = o.rule, b.edges = false, b.adjacency = edges;
   return b;
 }
 
@@ -34,9 +34,9 @@ struct neighbor_sampler::impl {
   block_sampler::parts sampler;
   sampled_subgraph drawn;
   std::uint64_t edges = 0;
-  impl(graph const& g, execution_device where, access_mode how, sample_options const& o)
-      : sampler(where, {{g.info.vertices, {}}}, {{&g, &pulled_lists(g), 0, 0, {o.fanouts.begin(), o.fanouts.end()}, {}}}, as_blocks(how, o),
-                false) {}
+  impl(graph const& g, execution_device where, std::optional<tier> lists_in, sample_options const& o)
+      : sampler(where, {{g.info.vertices, {}}}, {{&g, &pulled_lists(g), 0, 0, {o.fanouts.begin(), o.fanouts.end()}, {}}},
+                as_blocks(lists_in, o), false) {}
 };
 
 std::uint64_t sampling_bytes(graph_info const& info, execution_device where, sample_options const& o, std::uint64_t train) {
@@ -53,13 +53,12 @@ std::uint64_t sampling_bytes(graph_info const& info, execution_device where, sam
   return n * 4 + train * 48 + (device ? (n + 1) * 16 : 0) + (items * (36 + (device ? 24 : 0)) + rows * 20) / 4 * 5 + 4096;
 }
 
-neighbor_sampler::neighbor_sampler(graph const& g, execution_device where, access_mode access, std::optional<tier> edges,
-                                   sample_options const& options) {
+neighbor_sampler::neighbor_sampler(graph const& g, execution_device where, std::optional<tier> edges, sample_options const& options) {
   check_sampling(options);
   pulled_lists(g);
-  require_readable(g, where, access, edges, true);
+  require_readable(g, where, edges, true);
   if (where.kind == device_kind::cuda) self_test(where.index);
-  impl_ = std::make_unique<impl>(g, where, access, options);
+  impl_ = std::make_unique<impl>(g, where, edges, options);
 }
 neighbor_sampler::~neighbor_sampler() = default;
 neighbor_sampler::neighbor_sampler(neighbor_sampler&&) noexcept = default;

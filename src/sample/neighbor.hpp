@@ -18,7 +18,7 @@ std::uint64_t sampling_bytes(graph_info const& info, execution_device where, sam
 class neighbor_sampler {
  public:
   // errc::usage for options out of range or edges that cannot be read there, errc::input where a directed graph lacks in-edges.
-  neighbor_sampler(graph const& g, execution_device where, access_mode access, std::optional<tier> edges, sample_options const& options);
+  neighbor_sampler(graph const& g, execution_device where, std::optional<tier> edges, sample_options const& options);
   ~neighbor_sampler();
   neighbor_sampler(neighbor_sampler&&) noexcept;
 

@@ -19,7 +19,6 @@ void require_options(block_options const& o) {
                       : "temporal");
   if (o.induced && (o.disjoint || o.temporal))
     fail(errc::usage, "the induced subgraph of disjoint trees is not defined; choose one of the two");
-  require_in_place(o.access);
 }
 
 namespace {
@@ -102,7 +101,7 @@ block_sampler::block_sampler(execution_device where, std::vector<sampled_type> t
       if (!one && g.by_id.bytes())
         fail(errc::usage, "{}: its vertices were reordered; graphs of several relations keep their natural order", g.name);
       edge_lists const* const lists = &lists_of_side(g, r.side);
-      require_readable(g, where, options.access, options.adjacency, true);
+      require_readable(g, where, options.adjacency, true);
       if (one && g.by_id.bytes() && to != g.info.vertices)
         fail(errc::usage, "{}: has {} vertices in another order, and its type has {}; use as many, or keep the natural order", g.name,
              g.info.vertices, to);

@@ -144,7 +144,8 @@ sampler_lists::sampler_lists(executor& x, std::vector<sampled_type> const& of_ty
       x.fill(p.largest.data(), 0, p.largest.bytes());
       with_id_type(r.g->info, [&](auto id) {
         drawing::by_weight const by{p.view<decltype(id)>().weights, r.g->info.weights == weight_kind::f32};
-        for_each_item<32>(x, r.g->info.vertices, drawing::largest_weight{p.lists.offsets(), by, p.largest.data()}, o.access, true);
+        for_each_item<32>(x, r.g->info.vertices, drawing::largest_weight{p.lists.offsets(), by, p.largest.data()}, access_mode::aligned,
+                          true);
       });
     }
     p.times = readable(x, r.times, p.pinned_times), p.places = readable(x, r.places, p.pinned_places);

@@ -222,7 +222,7 @@ class rounds {
   rounds(graph const& g, score_options const& o)
       : g_(g),
         o_(o),
-        model_(o.access),
+        model_(access_to(o.edges)),
         x(o.device, &model_),
         n(g.info.vertices),
         lists_(near_lists(x, g, g.out)),
@@ -355,7 +355,7 @@ class rounds {
     sample_options s = o_.sampling;
     s.seed = presampling_seed;
     r.score = fetched(score);
-    neighbor_sampler sampler(g_, o_.device, o_.access, o_.edges, s);
+    neighbor_sampler sampler(g_, o_.device, o_.edges, s);
     auto const counts = near<std::uint32_t>("counts of rows");
     x.fill(counts.data(), 0, counts.bytes());
     x.wait();
@@ -390,8 +390,7 @@ class rounds {
   void each_list(std::uint64_t items, Body const& body, Range const& range) {
     auto const run = [&](std::uint64_t first, std::uint64_t last, Body const& of) {
       beginning_at<Body> const some{of, first};
-      if (o_.access == access_mode::strided) for_each_item<1>(x, last - first, some, o_.access);
-      else for_each_item<32>(x, last - first, some, o_.access);
+      for_each_item<32>(x, last - first, some);
     };
     if (!windows_) return run(0, items, body);
     windows_->each(g_.out, {true, false, true}, items, range, [&](list_window const& w) {
@@ -454,7 +453,7 @@ score_result score_vertices(graph const& g, score_options const& o, std::vector<
   phase const timed{"sample.score"};
   require_scorable(g.name, g.info, o);
   score_options how = o;
-  how.edges = require_readable(g, o.device, o.access, o.edges, true);
+  how.edges = require_readable(g, o.device, o.edges, true);
   if (o.device.kind == device_kind::cuda) self_test(o.device.index);
   score_result r;
   if (g.info.vertices == 0) return r;

@@ -290,7 +290,7 @@ split_sampler::split_sampler(execution_device where, graph_part const& part, std
         require_fanouts(fanouts, fanouts.size());
         graph_part::parts const& of = there(part.inside());
         graph const& lists = graph_access::of(of.lists);
-        require_readable(lists, where, options.access, options.adjacency);
+        require_readable(lists, where, options.adjacency);
         if (options.weighted && lists.info.weights == weight_kind::none && lists.info.edges)
           fail(errc::input, "{}: sampling by weights, and this part has none; make it with weights", lists.name);
         if (where.kind == device_kind::cuda) self_test(where.index);

@@ -63,7 +63,7 @@ void require_recordable(std::string const& name, graph_info const& info, trace_o
 access_trace record(graph const& g, trace_options const& o, std::vector<std::uint64_t> const& train) {
   phase const timed{"sample.trace"};
   require_recordable(g.name, g.info, o);
-  neighbor_sampler sampler(g, o.device, o.access, o.edges, o.sampling);
+  neighbor_sampler sampler(g, o.device, o.edges, o.sampling);
   executor& x = sampler.at();
   std::uint64_t const n = g.info.vertices, a_epoch = (train.size() + o.sampling.batch - 1) / o.sampling.batch;
   access_trace t;

@@ -79,7 +79,7 @@ void run(executor& x, graph const& g, edge_lists const& lists, random_walk_optio
   bool const second = o.p != 1 || o.q != 1;
   auto const go = [&](auto packed) {
     walk<Id, decltype(packed)::value> const body{view, nodes, edges, o.seed, length, second, chance(1 / o.p), chance(1), chance(1 / o.q)};
-    if (second) for_each_item<32>(x, count, body, o.access, true);
+    if (second) for_each_item<32>(x, count, body, access_mode::aligned, true);
     else for_each_item<1>(x, count, body, access_mode::merged);
   };
   if (!view.targets.packed) go(std::false_type{});
@@ -98,7 +98,7 @@ random_walks walk_randomly(graph_handle const& handle, std::span<std::int64_t co
       if (!(value >= 0.001 && value <= 1000)) fail(errc::usage, "random walks with {} = {}: use a number from 0.001 to 1,000", name, value);
     if (length < 1 || length > 1u << 20) fail(errc::usage, "random walks of {} steps; use 1 to 1,048,576", length);
     edge_lists const& lists = lists_of_side(g, o.side);
-    require_readable(g, o.device, o.access, o.edges);
+    require_readable(g, o.device, o.edges);
     if (o.edge_ids && g.by_id.bytes())
       fail(errc::usage, "{}: the vertices of this graph were reordered, and walks name edges of a graph in natural order alone", g.name);
     for (std::size_t i = 0; i < starts.size(); ++i)
@@ -112,7 +112,7 @@ random_walks walk_randomly(graph_handle const& handle, std::span<std::int64_t co
     made.edges.resize(o.edge_ids ? count * length : 0);
     for (std::uint64_t i = 0; i < count; ++i)
       made.nodes[i * stride] = static_cast<std::int64_t>(g.at_rank(static_cast<std::uint64_t>(starts[i])));
-    traffic_model model(o.access);
+    traffic_model model(access_to(o.edges));
     executor x(o.device, &model);
     buffer<std::int64_t> nodes(x.near(), made.nodes.size(), x.device(), "nodes of random walks");
     buffer<std::int64_t> edges(x.near(), made.edges.size(), x.device(), "edges of random walks");

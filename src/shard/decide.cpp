@@ -138,7 +138,7 @@ std::vector<shard_decision::considered> ways_of(shard_sizes const& g, shard_opti
   auto const consider = [&](shard_sizes const& of, shard_strategy strategy) {
     shard_setting const s{strategy,
                           asked.sums,
-                          asked.tuning,
+                          {},
                           0,
                           asked.wire == element::f32 ? 4u : 2u,
                           weighted,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "garner/shards.hpp"
+#include "shard/parts.hpp"
 
 namespace garner {
 

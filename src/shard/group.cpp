@@ -15,11 +15,11 @@
 namespace garner {
 
 namespace {
-shard_options const& checked(shard_options const& o) {
+shard_asked const& checked(shard_asked const& o) {
   check_shard_options(o);
   return o;
 }
-std::string told(shard_options const& o) {
+std::string told(shard_asked const& o) {
   return fmt::format("shards of the build {}: way {}, {} sums, equal {}, rows of {}, over {}", build_id(), to_string(o.strategy),
                      o.strategy == shard_strategy::mgg ? "no" : to_string(o.sums), to_string(o.balance), to_string(o.wire),
                      to_string(o.provider));
@@ -89,9 +89,9 @@ void on_shards(shard_group& g, std::function<void(std::uint32_t)> const& f) {
   if (first) std::rethrow_exception(first);
 }
 
-shard_group::shard_group(shard_options const& o, double timeout_seconds)
+shard_group::shard_group(shard_asked const& o, double timeout_seconds)
     : options_(checked(o)), threads_(rank_group::of_threads(o.shards, timeout_seconds, timeout_seconds)) {}
-shard_group::shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double timeout_seconds,
+shard_group::shard_group(shard_asked const& o, std::string const& name, std::uint32_t shard, double timeout_seconds,
                          std::string const& also)
     : options_(checked(o)), threads_(rank_group::of_processes(name, shard, o.shards, timeout_seconds, timeout_seconds, told(o) + also)) {}
 

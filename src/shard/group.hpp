@@ -15,6 +15,7 @@
 #include "comm/rank_group.hpp"
 #include "core/event.hpp"
 #include "core/executor.hpp"
+#include "shard/parts.hpp"
 #include "shard/row_access.hpp"
 
 namespace garner {
@@ -23,12 +24,12 @@ class pass_token;  // shard/recording.hpp
 
 class shard_group {
  public:
-  explicit shard_group(shard_options const& o, double timeout_seconds = 300);
+  explicit shard_group(shard_asked const& o, double timeout_seconds = 300);
   // This process is that shard. `timeout_seconds`: for all to join, and for each at every barrier: a later one is named, and all end.
   // `also`: further parameters that must be equal for all processes.
-  shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double timeout_seconds = 60,
+  shard_group(shard_asked const& o, std::string const& name, std::uint32_t shard, double timeout_seconds = 60,
               std::string const& also = "");
-  shard_options const& options() const { return options_; }
+  shard_asked const& options() const { return options_; }
   std::shared_ptr<rank_group> const& threads() const { return threads_; }  // or processes
   bool of_processes() const { return threads_->only().has_value(); }
   void take_way(shard_strategy w) { options_.strategy = w; }  // by all, before lists are cut
@@ -73,7 +74,7 @@ class shard_group {
     shard_link link;
     pass_token* token = nullptr;
   };
-  shard_options options_;
+  shard_asked options_;
   std::shared_ptr<rank_group> threads_;
   std::array<member, shard_parts::most> members_;
   std::vector<std::string> devices_;  // of the shards, by bus address

@@ -6,7 +6,7 @@
 
 namespace garner {
 
-void check_shard_options(shard_options const& o, std::uint32_t most_shards) {
+void check_shard_options(shard_asked const& o, std::uint32_t most_shards) {
   auto const range = [](char const* what, std::uint32_t value, std::uint32_t most) {
     if (value < 1 || value > most) fail(errc::usage, "{} {}: use 1 to {}", value, what, most);
   };

@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "garner/shards.hpp"
@@ -37,10 +38,25 @@ class shard_parts {
   std::vector<std::uint32_t> first_block_;  // of each shard; the last: all blocks
 };
 
+// MGG's kernel (shard_strategy::mgg): neighbors per partition, pairs of a local and a remote partition per warp, warps per block.
+struct mgg_tuning {
+  std::uint32_t ps = 16, dist = 1, wpb = 4;
+  // Settings to measure parts of it. The paper's figure 9: lists are not split, whatever `ps` is; local and remote partitions use different
+  // warps.
+  bool whole_lists = false, apart = false;
+  bool plain_reads = false;  // read remote rows synchronously; false: overlap them by asynchronous copies
+  bool operator==(mgg_tuning const&) const = default;
+};
 struct mgg_limits {
   static constexpr std::uint32_t ps = 32, dist = 16, wpb = 16;  // at the most: the paper's ranges
 };
+// Options of the contract, and the shape of MGG's kernel, which garner-lab alone sets. Passed as shard_options it would be lost.
+struct shard_asked : shard_options {
+  mgg_tuning tuning = {};
+  shard_asked() = default;
+  shard_asked(shard_options o) : shard_options(std::move(o)) {}
+};
 // errc::usage names the option that is out of range.
-void check_shard_options(shard_options const& o, std::uint32_t most_shards = shard_parts::most);
+void check_shard_options(shard_asked const& o, std::uint32_t most_shards = shard_parts::most);
 
 }  // namespace garner

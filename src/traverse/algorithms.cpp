@@ -42,7 +42,8 @@ std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vert
 
 // Verifies that the edges are in the tier that the options name; by default the algorithm reads them in place.
 template <class Options>
-Options resolved(graph const& g, Options o) {
+asked_of<Options> resolved(graph const& g, Options const& options) {
+  asked_of<Options> o(options);
   if (g.in_file && !o.edges) o.edges = tier::file;
   if constexpr (requires { o.devices; }) {
     at_one_place(o);

@@ -75,20 +75,20 @@ struct newly_visited {
   }
 };
 
-frontier_options frontier_of(bfs_options const& o) {
+frontier_options frontier_of(bfs_asked const& o) {
   bool const paper = o.variant == bfs_variant::emogi;
   bool const join = !paper && o.tuning.join_lists.value_or(o.access == access_mode::aligned && o.tuning.vertices_per_team == 1);
   return {o.access, o.tuning.split_hubs && !paper, join, o.tuning.slice, o.tuning.vertices_per_team, o.tuning.block_bytes};
 }
 
 // Excludes the paper's program, which treats all levels the same, and two explicit options: one lane per list, several lists per team.
-bool queues_small(bfs_options const& o) {
+bool queues_small(bfs_asked const& o) {
   return o.edges != tier::file && o.tuning.queue_small && o.variant != bfs_variant::emogi && o.tuning.vertices_per_team == 1 &&
          (o.access == access_mode::aligned || o.access == access_mode::merged);
 }
 
 // The paper's program has no device cache. Top-down levels do not use cached neighbors: for them the first edges are as good as any.
-std::optional<std::uint64_t> copies_of(bfs_options const& o) { return o.variant == bfs_variant::emogi ? std::uint64_t{0} : o.graph_cache; }
+std::optional<std::uint64_t> copies_of(bfs_asked const& o) { return o.variant == bfs_variant::emogi ? std::uint64_t{0} : o.graph_cache; }
 
 }  // namespace
 
@@ -107,7 +107,7 @@ struct bfs_job::impl {
 
 template <class Id>
 struct bfs_job::impl::over : bfs_job::impl {
-  bfs_options options;
+  bfs_asked options;
   bool const turns = options.variant == bfs_variant::direction;
   shard_seat at;
   job_setting job;
@@ -125,7 +125,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   shard_run had;
   wait_at_end settled{x};
 
-  over(shard_seat seat, bfs_options const& o)
+  over(shard_seat seat, bfs_asked const& o)
       : options(o),
         at(std::move(seat)),
         job(at.lists(), o.device, o.access, o.edges, o.tuning.l2_bytes, copies_of(o), false, at.alone() ? nullptr : &at),
@@ -329,10 +329,10 @@ struct bfs_job::impl::over : bfs_job::impl {
 // BFS over several shards. The certificate covers the whole result and is computed on the first shard's device.
 template <class Id>
 struct bfs_job::impl::spread : bfs_job::impl {
-  bfs_options options;
+  bfs_asked options;
   spread_job<over<Id>> all;
 
-  spread(graph const& g, bfs_options const& o) : options(o), all(g, o, shard_grain, false) {}
+  spread(graph const& g, bfs_asked const& o) : options(o), all(g, o, shard_grain, false) {}
   bfs_run run(std::uint64_t user_source) override {
     graph const& g = all.first().at.whole();
     g.internal_id(user_source);  // reports an invalid id before any thread starts
@@ -356,9 +356,9 @@ struct bfs_job::impl::spread : bfs_job::impl {
   }
 };
 
-bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
+bfs_job::bfs_job(graph const& g, bfs_asked const& asked) {
   auto const start = steady::now();
-  bfs_options o = asked;
+  bfs_asked o = asked;
   if (g.in_file && !o.edges) o.edges = tier::file;
   at_one_place(o);
   require_runnable(g.name, g.info, o);
@@ -370,7 +370,7 @@ bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
   });
   prepare_ms_ = ms_since(start);
 }
-void bfs_job::require_runnable(std::string const& name, graph_info const& info, bfs_options const& o) {
+void bfs_job::require_runnable(std::string const& name, graph_info const& info, bfs_asked const& o) {
   require_tuning(o.tuning);
   require_spread(name, info, o.devices, o.edges, o.access);
   if (o.devices.size() > 1 && o.variant == bfs_variant::emogi)
@@ -393,7 +393,7 @@ void bfs_job::require_runnable(std::string const& name, graph_info const& info, 
          "{}: bottom-up levels of a directed graph need its in-edges; add them with `garner convert --in-edges`, or use variant levels",
          name);
 }
-bfs_variant bfs_job::default_variant(graph_info const& info, bfs_options const& o) {
+bfs_variant bfs_job::default_variant(graph_info const& info, bfs_asked const& o) {
   bool const can = !info.directed || (info.in_edges && o.edges != tier::file),
              remote_adjacency = o.access == access_mode::aligned || o.access == access_mode::merged;
   return can && remote_adjacency ? bfs_variant::direction : bfs_variant::levels;
@@ -411,7 +411,7 @@ bfs_run bfs_job::run(std::uint64_t source) {
 std::vector<std::uint32_t> bfs_job::depths() { return impl_->depths(); }
 std::vector<std::uint64_t> bfs_job::parents() { return impl_->parents(); }
 
-std::uint64_t bfs_job::state_bytes(graph_info const& info, bfs_options const& o) {
+std::uint64_t bfs_job::state_bytes(graph_info const& info, bfs_asked const& o) {
   bool const direction = o.variant.value_or(default_variant(info, o)) == bfs_variant::direction;
   std::uint64_t const offsets = o.device.kind == device_kind::cuda ? (info.vertices + 1) * (direction && info.directed ? 16 : 8) : 0;
   std::uint64_t const frontier_bytes =

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/executor.hpp"
-#include "garner/bfs.hpp"
 #include "graph/graph.hpp"
+#include "traverse/asked.hpp"
 
 namespace garner {
 
@@ -44,7 +44,7 @@ struct bfs_turns {
 // be in the tier that the options specify.
 class bfs_job {
  public:
-  bfs_job(graph const& g, bfs_options const& options);
+  bfs_job(graph const& g, bfs_asked const& options);
   ~bfs_job();
   bfs_job(bfs_job&&) noexcept;
 
@@ -59,9 +59,9 @@ class bfs_job {
 
   // Validates options before the graph, `name`, is loaded. Throws errc::usage if options are incompatible, errc::input if the graph lacks
   // what they require.
-  static void require_runnable(std::string const& name, graph_info const& info, bfs_options const& options);
-  static std::uint64_t state_bytes(graph_info const& info, bfs_options const& options);  // local memory, without the device cache
-  static bfs_variant default_variant(graph_info const& info, bfs_options const& options);
+  static void require_runnable(std::string const& name, graph_info const& info, bfs_asked const& options);
+  static std::uint64_t state_bytes(graph_info const& info, bfs_asked const& options);  // local memory, without the device cache
+  static bfs_variant default_variant(graph_info const& info, bfs_asked const& options);
 
  private:
   struct impl;

@@ -27,7 +27,7 @@ inline std::uint64_t bytes_by_degree(graph_info const& info) {
   return info.vertices * 4 + std::max(info.edges * 4, info.vertices * 2 * (8 + 4));
 }
 // Upper bound on iterations: a step changes the ranks by at most damping times the previous change, the first by 2.
-inline std::uint64_t iterations_at_most(pagerank_options const& o) {
+inline std::uint64_t iterations_at_most(pagerank_asked const& o) {
   if (o.iterations) return *o.iterations;
   double const tolerance = o.tolerance.value_or(1e-4);
   if (tolerance >= 2 || o.damping <= 0) return 1;
@@ -72,7 +72,7 @@ struct copy_as_places {
 }  // namespace detail
 
 // Whether to copy, for a run on one device.
-inline bool copies_by_degree(job_setting& job, pagerank_options const& o) {
+inline bool copies_by_degree(job_setting& job, pagerank_asked const& o) {
   graph_info const& info = job.g.info;
   executor& x = job.x;
   if (o.by_degree.value_or(false) && (job.windows || (x.on_device() && !job.all_near())))

@@ -104,7 +104,7 @@ void packed_beside::make(graph const& g, std::uint64_t first, std::uint64_t coun
 }
 
 std::uint32_t cached_neighbors_worth_keeping(graph_info const& info, packed_words const& words) {
-  bfs_options search;
+  bfs_asked search;
   search.device = {device_kind::cuda, 0};
   search.access = access_mode::aligned;
   search.variant = bfs_variant::direction;

@@ -59,9 +59,9 @@ struct flag_others {
   }
 };
 
-bool is_emogi(components_options const& o) { return o.variant == components_variant::emogi; }
+bool is_emogi(components_asked const& o) { return o.variant == components_variant::emogi; }
 
-frontier_options frontier_of(components_options const& o) {
+frontier_options frontier_of(components_asked const& o) {
   // Joining lists does not help a CPU thread, and would need a search for the owner of each edge.
   bool const join =
       !is_emogi(o) && o.access == access_mode::aligned && o.tuning.vertices_per_team == 1 && o.device.kind != device_kind::cpu;
@@ -83,7 +83,7 @@ struct components_job::impl {
 
 template <class Id>
 struct components_job::impl::over : components_job::impl {
-  components_options options;
+  components_asked options;
   shard_seat at;
   job_setting job;
   executor& x = job.x;
@@ -104,7 +104,7 @@ struct components_job::impl::over : components_job::impl {
   std::uint64_t had_before = 0;
   wait_at_end settled{x};
 
-  over(shard_seat seat, components_options const& o)
+  over(shard_seat seat, components_asked const& o)
       : options(o),
         at(std::move(seat)),
         job(at.lists(), o.device, o.access, o.edges, o.tuning.l2_bytes, is_emogi(o) ? std::uint64_t{0} : o.graph_cache, false,
@@ -361,7 +361,7 @@ template <class Id>
 struct components_job::impl::spread : components_job::impl {
   spread_job<over<Id>> all;
 
-  spread(graph const& g, components_options const& o) : all(g, o, shard_grain, false) {}
+  spread(graph const& g, components_asked const& o) : all(g, o, shard_grain, false) {}
   components_run run() override {
     components_run r = all.run();
     over<Id>& one = all.first();
@@ -383,9 +383,9 @@ first_reads measure_first_reads(executor& x, graph_info const& info, std::uint64
   return {all.vertices, all.edges, frontier<std::uint32_t>::in_closed_form(all)};
 }
 
-components_job::components_job(graph const& g, components_options const& asked) {
+components_job::components_job(graph const& g, components_asked const& asked) {
   auto const start = steady::now();
-  components_options o = asked;
+  components_asked o = asked;
   at_one_place(o);
   require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) {
@@ -395,7 +395,7 @@ components_job::components_job(graph const& g, components_options const& asked) 
   });
   prepare_ms_ = ms_since(start);
 }
-void components_job::require_runnable(std::string const& name, graph_info const& info, components_options const& o) {
+void components_job::require_runnable(std::string const& name, graph_info const& info, components_asked const& o) {
   require_spread(name, info, o.devices, o.edges, o.access);
   if (o.devices.size() > 1 && is_emogi(o))
     fail(errc::usage, "variant emogi is the paper's program, for one device; over {} devices use afforest", o.devices.size());
@@ -414,7 +414,7 @@ components_run components_job::run() {
 }
 std::vector<std::uint64_t> components_job::labels() { return impl_->labels(); }
 
-std::uint64_t components_job::state_bytes(graph_info const& info, components_options const& o) {
+std::uint64_t components_job::state_bytes(graph_info const& info, components_asked const& o) {
   std::uint64_t const offsets = o.device.kind == device_kind::cuda ? (info.vertices + 1) * 8 : 0;
   std::uint64_t const frontier_bytes =
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/executor.hpp"
-#include "garner/components.hpp"
 #include "graph/graph.hpp"
+#include "traverse/asked.hpp"
 
 namespace garner {
 
@@ -17,7 +17,7 @@ struct job_setting;
 // does not fit. The graph must outlive this object, and its edges must be in the tier that the options specify.
 class components_job {
  public:
-  components_job(graph const& g, components_options const& options);
+  components_job(graph const& g, components_asked const& options);
   ~components_job();
   components_job(components_job&&) noexcept;
 
@@ -25,8 +25,8 @@ class components_job {
   job_setting const& setting() const;   // the device cache, and the cost of building it
   std::vector<std::uint64_t> labels();  // of the last run: internal ids, by internal id
 
-  static void require_runnable(std::string const& name, graph_info const& info, components_options const& options);  // see bfs_job
-  static std::uint64_t state_bytes(graph_info const& info, components_options const& options);                       // local memory
+  static void require_runnable(std::string const& name, graph_info const& info, components_asked const& options);  // see bfs_job
+  static std::uint64_t state_bytes(graph_info const& info, components_asked const& options);                       // local memory
 
  private:
   struct impl;

@@ -10,10 +10,10 @@
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
 #include "far/traffic.hpp"
-#include "garner/tuning.hpp"
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"
 #include "memory/buffer.hpp"
+#include "traverse/asked.hpp"
 #include "traverse/copied.hpp"
 
 namespace garner {
@@ -306,7 +306,7 @@ class frontier {
   static void require_pieces(graph_info const& info, frontier_options const& o) {
     constexpr std::uint64_t most = frontier_item<Id>::most_pieces;
     if (o.split && info.edges / o.slice >= most)
-      fail(errc::usage, "slice {}: too small for {} edges; use {} or more", o.slice, info.edges, info.edges / most / 32 * 32 + 64);
+      fail(errc::usage, "{} stored edges: a traversal takes fewer than {}; use a part of the graph", info.edges, most * o.slice);
   }
   // `costs` of an edge count on the device, if edges cross the link. `home`: host-readable adjacency, for access copied.
   frontier(executor& x, graph_info const& info, std::uint64_t const* offsets, frontier_options const& options, arc_costs const& costs,

@@ -34,7 +34,7 @@ namespace {
 constexpr std::uint64_t most_iterations = 1000;
 
 std::uint64_t blocks_of(std::uint64_t vertices) { return (vertices + rank_block - 1) / rank_block; }
-frontier_options cut_options(pagerank_options const& o) {
+frontier_options cut_options(pagerank_asked const& o) {
   frontier_options f;
   f.access = o.access;
   f.slice = rank_slice;
@@ -65,7 +65,7 @@ struct pagerank_job::impl {
 };
 
 struct pagerank_job::impl::over : pagerank_job::impl {
-  pagerank_options options;
+  pagerank_asked options;
   shard_seat at;
   job_setting job;
   executor& x = job.x;
@@ -74,7 +74,7 @@ struct pagerank_job::impl::over : pagerank_job::impl {
   buffer<totals> of_block, all;  // of all blocks
   shard_run had;
 
-  over(shard_seat seat, pagerank_options const& o)
+  over(shard_seat seat, pagerank_asked const& o)
       : options(o),
         at(std::move(seat)),
         job(at.lists(), o.device, o.access, o.edges, o.tuning.l2_bytes,
@@ -151,7 +151,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
   } theirs;  // of each shard's own
   wait_at_end settled{x};
 
-  pull(shard_seat seat, pagerank_options const& o)
+  pull(shard_seat seat, pagerank_asked const& o)
       : over(std::move(seat), o),
         cut(cut_options(o), job.g.info.id_bytes),
         given(x.near(), o.weighted ? 0 : at.vertices(), x.device(), "ranks"),
@@ -309,10 +309,10 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
 // With several shards. The certificate covers the whole result, on the first shard's device.
 template <class Id>
 struct pagerank_job::impl::spread : pagerank_job::impl {
-  pagerank_options options;
+  pagerank_asked options;
   spread_job<pull<Id>> all;
 
-  spread(graph const& g, pagerank_options const& o) : options(o), all(g, o, rank_block, true) {}
+  spread(graph const& g, pagerank_asked const& o) : options(o), all(g, o, rank_block, true) {}
   job_setting const& setting() const override { return all.first().job; }
   std::vector<float> ranks() override {
     return all.gathered([](pull<Id>& one) { return one.ranks(); });
@@ -337,7 +337,7 @@ template <class Id>
 struct pagerank_job::impl::push : pagerank_job::impl::over {
   residual_push<Id> pushes;
 
-  push(shard_seat seat, pagerank_options const& o) : over(std::move(seat), o), pushes(job, options, cut_options(o)) {}
+  push(shard_seat seat, pagerank_asked const& o) : over(std::move(seat), o), pushes(job, options, cut_options(o)) {}
   void iterate(pagerank_run& r, steady::time_point before) override {
     pushes.run(
         r, rank.data(), of_block.data(),
@@ -349,9 +349,9 @@ struct pagerank_job::impl::push : pagerank_job::impl::over {
   void check(pagerank_run const& r) override { pushes.check(r, rank.data()); }
 };
 
-pagerank_job::pagerank_job(graph const& g, pagerank_options const& asked) {
+pagerank_job::pagerank_job(graph const& g, pagerank_asked const& asked) {
   auto const start = steady::now();
-  pagerank_options o = asked;
+  pagerank_asked o = asked;
   at_one_place(o);
   require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) {
@@ -362,7 +362,7 @@ pagerank_job::pagerank_job(graph const& g, pagerank_options const& asked) {
   });
   prepare_ms_ = ms_since(start);
 }
-void pagerank_job::require_runnable(std::string const& name, graph_info const& info, pagerank_options const& o) {
+void pagerank_job::require_runnable(std::string const& name, graph_info const& info, pagerank_asked const& o) {
   bool const pulls = o.variant == pagerank_variant::pull;
   require_spread(name, info, o.devices, o.edges, o.access);
   if (o.devices.size() > 1 && !pulls)
@@ -404,13 +404,13 @@ pagerank_run pagerank_job::run() {
 }
 std::vector<float> pagerank_job::ranks() { return impl_->ranks(); }
 
-bool pagerank_job::may_copy_by_degree(graph_info const& info, pagerank_options const& o) {
+bool pagerank_job::may_copy_by_degree(graph_info const& info, pagerank_asked const& o) {
   if (o.by_degree) return *o.by_degree;
   bool const near = o.device.kind == device_kind::cuda && o.edges.value_or(default_tier(o.device, o.access)) == tier::device;
   return near && o.variant == pagerank_variant::pull && !info.compressed && info.id_bytes == 4 && info.edges &&
          info.order != vertex_order::degree && iterations_at_most(o) >= least_iterations_by_degree;
 }
-std::uint64_t pagerank_job::state_bytes(graph_info const& info, pagerank_options const& o) {
+std::uint64_t pagerank_job::state_bytes(graph_info const& info, pagerank_asked const& o) {
   bool const on_device = o.device.kind == device_kind::cuda, pulls = o.variant == pagerank_variant::pull;
   std::uint64_t const offsets = on_device ? (info.vertices + 1) * 8 * (pulls && info.in_edges ? 2 : 1) : 0;
   std::uint64_t const both = info.vertices * 12 + (blocks_of(info.vertices) + 1) * sizeof(totals) + offsets;

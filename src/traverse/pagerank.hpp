@@ -7,8 +7,8 @@
 
 #include "core/executor.hpp"
 #include "garner/algorithms.hpp"
-#include "garner/pagerank.hpp"
 #include "graph/graph.hpp"
+#include "traverse/asked.hpp"
 
 namespace garner {
 
@@ -22,7 +22,7 @@ class pagerank_job {
  public:
   static constexpr std::uint64_t shard_grain = 2048;  // parts begin with a block of vertices that is reduced together
 
-  pagerank_job(graph const& g, pagerank_options const& options);
+  pagerank_job(graph const& g, pagerank_asked const& options);
   ~pagerank_job();
   pagerank_job(pagerank_job&&) noexcept;
 
@@ -30,11 +30,11 @@ class pagerank_job {
   pagerank_run run();
   std::vector<float> ranks();  // of the last run, by internal id
 
-  static void require_runnable(std::string const& name, graph_info const& info, pagerank_options const& options);  // see bfs_job
+  static void require_runnable(std::string const& name, graph_info const& info, pagerank_asked const& options);  // see bfs_job
   // Peak local memory, including the copy by degree if it is possible.
-  static std::uint64_t state_bytes(graph_info const& info, pagerank_options const& options);
+  static std::uint64_t state_bytes(graph_info const& info, pagerank_asked const& options);
   // Whether adjacency is copied by degree, as far as the header shows; by default degrees and free memory matter as well.
-  static bool may_copy_by_degree(graph_info const& info, pagerank_options const& options);
+  static bool may_copy_by_degree(graph_info const& info, pagerank_asked const& options);
 
  private:
   struct impl;

@@ -67,7 +67,7 @@ struct sum_values {
 template <class Id>
 class residual_push {
  public:
-  residual_push(job_setting& job, pagerank_options const& o, frontier_options const& cut)
+  residual_push(job_setting& job, pagerank_asked const& o, frontier_options const& cut)
       : job_(job),
         options_(o),
         residual_(x_.near(), n_, x_.device(), "residuals"),
@@ -116,7 +116,7 @@ class residual_push {
   float tolerance() const { return static_cast<float>(options_.tolerance.value_or(0.001)); }
 
   job_setting& job_;
-  pagerank_options const& options_;
+  pagerank_asked const& options_;
   executor& x_ = job_.x;
   std::uint64_t const n_ = job_.g.info.vertices;
   buffer<float> residual_, delta_;

@@ -134,7 +134,7 @@ class lists {
   bool weighted_;
 };
 
-void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists const& out) {
+void plan_bfs(job_plan& p, graph_info const& info, bfs_asked const& o, lists const& out) {
   p.per = "run";
   p.iterations_known = true;
   bool const turns = o.variant == bfs_variant::direction;
@@ -178,7 +178,7 @@ crossing all_weights(graph_info const& info, access_mode how, char const* what) 
   return {bound::exactly, what, weights, 1, true};
 }
 
-void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists const& out) {
+void plan_sssp(job_plan& p, graph_info const& info, sssp_asked const& o, lists const& out) {
   p.per = "run";
   p.iterations_known = true;
   bool const leaves = info.directed || o.variant == sssp_variant::emogi;  // lists of one edge are not read otherwise
@@ -187,7 +187,7 @@ void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists
   p.crossings.push_back(all_weights(info, o.access, "all weights, to check them"));
 }
 
-void plan_components(job_plan& p, graph_info const& info, components_options const& o, lists const& out, std::uint64_t const* offsets) {
+void plan_components(job_plan& p, graph_info const& info, components_asked const& o, lists const& out, std::uint64_t const* offsets) {
   if (o.variant == components_variant::emogi) {
     p.per = "round";
     p.crossings.push_back({bound::at_most, "the lists of active vertices; in the first round all", out.each(), std::nullopt});
@@ -223,7 +223,7 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
   p.crossings.push_back({bound::at_most, "the lists outside the largest component", out.each(o.first_neighbors)});
 }
 
-void plan_pagerank(job_plan& p, graph_info const& info, pagerank_options const& o, lists const& in) {
+void plan_pagerank(job_plan& p, graph_info const& info, pagerank_asked const& o, lists const& in) {
   bool const pulls = o.variant == pagerank_variant::pull;
   p.per = pulls ? "iteration" : "round";
   p.iterations = o.iterations.value_or(1);
@@ -283,9 +283,9 @@ namespace {
 // Whether the algorithm, over adjacency in a file, uses stored cached neighbors.
 bool asks_file_neighbors(graph_info const& info, job_options const& o, stored const& s) {
   if (setting_of(o).edges != tier::file || !s.cached_neighbors || info.directed) return false;
-  if (auto const* const bfs = std::get_if<bfs_options>(&o))
+  if (auto const* const bfs = std::get_if<bfs_asked>(&o))
     return bfs->variant.value_or(bfs_job::default_variant(info, *bfs)) == bfs_variant::direction && bfs->cached_neighbors.value_or(1);
-  auto const* const c = std::get_if<components_options>(&o);
+  auto const* const c = std::get_if<components_asked>(&o);
   return c && c->variant == components_variant::afforest && c->first_neighbors && c->access != access_mode::copied;
 }
 // ... and whether the host budget can hold them.
@@ -329,11 +329,11 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
     for (int k = 0; k < (weighted ? 2 : 1) * (in ? 2 : 1); ++k)
       take(weighted && k % 2 ? "the directory of compressed weights" : "the directory of compressed adjacency", directory_bytes(info), 0);
   if (kind_of(o) == job_kind::bfs && variant == "direction" && !in_file)
-    take_cached_neighbors(std::get<bfs_options>(o).cached_neighbors.value_or(cached_neighbors_within(info, s.cached_neighbors, left)),
-                          std::get<bfs_options>(o).cached_neighbors.has_value());
+    take_cached_neighbors(std::get<bfs_asked>(o).cached_neighbors.value_or(cached_neighbors_within(info, s.cached_neighbors, left)),
+                          std::get<bfs_asked>(o).cached_neighbors.has_value());
   if (now.where.kind == device_kind::cuda && has_file_neighbors(info, o, s)) take_cached_neighbors(s.cached_neighbors, true);
   if (far && kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied)
-    if (std::uint32_t const enough = std::get<components_options>(o).first_neighbors)
+    if (std::uint32_t const enough = std::get<components_asked>(o).first_neighbors)
       take_cached_neighbors(cached_neighbors_within(info, s.cached_neighbors, left, enough), true);
   std::uint64_t const codes = (target_bytes(info, s, in && kind_of(o) == job_kind::pagerank) + (weighted ? weight_bytes(info, s, in) : 0)) -
                               (info.compressed ? directory_bytes(info) * (weighted ? 2 : 1) : 0);
@@ -359,9 +359,9 @@ std::uint64_t copied_home_bytes(graph_info const& info, job_options const& o) {
   f.split = variant_of(o) != "emogi";
   std::visit([&](auto const& job) { f.access = job.access, f.block_bytes = job.tuning.block_bytes; }, o);
   auto const walk = [&](auto const& job) { f.slice = job.tuning.slice, f.vertices_per_team = job.tuning.vertices_per_team; };
-  if (auto const* const bfs = std::get_if<bfs_options>(&o)) walk(*bfs), f.split &= bfs->tuning.split_hubs;
-  if (auto const* const sssp = std::get_if<sssp_options>(&o)) walk(*sssp), f.split &= sssp->tuning.split_hubs;
-  if (auto const* const components = std::get_if<components_options>(&o)) walk(*components);
+  if (auto const* const bfs = std::get_if<bfs_asked>(&o)) walk(*bfs), f.split &= bfs->tuning.split_hubs;
+  if (auto const* const sssp = std::get_if<sssp_asked>(&o)) walk(*sssp), f.split &= sssp->tuning.split_hubs;
+  if (auto const* const components = std::get_if<components_asked>(&o)) walk(*components);
   return with_id_type(info, [&](auto id) { return frontier<decltype(id)>::home_bytes(info, f, kind_of(o) == job_kind::sssp); });
 }
 
@@ -379,7 +379,7 @@ std::uint64_t bytes_of_file_neighbors(graph_info const& info, job_options const&
 job_plan make_plan(graph_info const& info, job_options const& asked, stored const& s_, std::uint64_t const* offsets,
                    std::uint64_t const* in_offsets) {
   job_options o = asked;
-  if (auto* bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
+  if (auto* bfs = std::get_if<bfs_asked>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
   job_plan p;
   setting const s = setting_of(o);
   job_kind const kind = kind_of(o);
@@ -421,23 +421,23 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
                   s.access, weighted);
   switch (kind) {
     case job_kind::bfs:
-      plan_bfs(p, info, std::get<bfs_options>(o), all);
+      plan_bfs(p, info, std::get<bfs_asked>(o), all);
       break;
     case job_kind::sssp:
-      plan_sssp(p, info, std::get<sssp_options>(o), all);
+      plan_sssp(p, info, std::get<sssp_asked>(o), all);
       break;
     case job_kind::components:
-      plan_components(p, info, std::get<components_options>(o), all, read);
+      plan_components(p, info, std::get<components_asked>(o), all, read);
       break;
     case job_kind::pagerank:
-      plan_pagerank(p, info, std::get<pagerank_options>(o), all);
+      plan_pagerank(p, info, std::get<pagerank_asked>(o), all);
   }
   if (far == tier::file) plan_file(p, info, o, all.bytes(), has_file_neighbors(info, o, s_));
   if (s.where.kind == device_kind::cpu || in_device_memory(far)) p.crossings.clear(), p.levels_at_most.reset();  // no link traffic
   return p;
 }
 
-bool room_by_degree(graph_info const& info, pagerank_options const& o, stored const& s, std::uint64_t device_bytes) {
+bool room_by_degree(graph_info const& info, pagerank_asked const& o, stored const& s, std::uint64_t device_bytes) {
   if (device_bytes == budget::unlimited || !pagerank_job::may_copy_by_degree(info, o)) return true;
   return make_plan(info, o, s).device_bytes() <= device_bytes - device_bytes / 16;
 }
@@ -504,7 +504,7 @@ tier automatic_tier(graph_info const& info, job_options const& asked, stored con
   access_mode access{};
   std::visit([&](auto& job) { where = job.device, access = job.access, job.edges = tier::device, job.graph_cache = 0; }, o);
   // An optional copy must not displace the adjacency.
-  if (auto* const ranks = std::get_if<pagerank_options>(&o)) ranks->by_degree = ranks->by_degree.value_or(false);
+  if (auto* const ranks = std::get_if<pagerank_asked>(&o)) ranks->by_degree = ranks->by_degree.value_or(false);
   tier const otherwise = default_tier(where, access);
   if (where.kind != device_kind::cuda || access != access_mode::aligned || variant_of(asked) == "emogi") return otherwise;
   if (device_bytes == budget::unlimited) return otherwise;  // unknown

@@ -10,13 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include "garner/bfs.hpp"
-#include "garner/components.hpp"
 #include "garner/graph.hpp"
-#include "garner/pagerank.hpp"
-#include "garner/sssp.hpp"
 #include "garner/traffic.hpp"
 #include "graph/container.hpp"
+#include "traverse/asked.hpp"
 
 namespace garner {
 
@@ -27,7 +24,7 @@ std::string_view to_string(job_kind kind);
 job_kind parse_job(std::string_view text);  // errc::usage lists the choices
 
 // The algorithm's own options; the alternatives are in the order of job_kind.
-using job_options = std::variant<bfs_options, sssp_options, components_options, pagerank_options>;
+using job_options = std::variant<bfs_asked, sssp_asked, components_asked, pagerank_asked>;
 job_options default_options(job_kind kind);
 inline job_kind kind_of(job_options const& o) { return static_cast<job_kind>(o.index()); }
 void set_variant(job_options& o, std::string_view name);  // errc::usage lists the choices
@@ -135,7 +132,7 @@ std::vector<execution_device> shards_of(job_options const& o);
 // run reproduces the paper (its variant, or an access mode other than aligned), default_tier.
 tier automatic_tier(graph_info const& info, job_options const& o, stored const& s, std::uint64_t device_bytes);
 // Whether the optional copy of the adjacency by degree, which PageRank may make by default, fits too.
-bool room_by_degree(graph_info const& info, pagerank_options const& o, stored const& s, std::uint64_t device_bytes);
+bool room_by_degree(graph_info const& info, pagerank_asked const& o, stored const& s, std::uint64_t device_bytes);
 // Whether the algorithm reads in-edges that are stored separately.
 bool reads_in_lists(graph_info const& info, job_options const& o);
 

@@ -161,7 +161,7 @@ struct look_far {
   }
 };
 
-frontier_options frontier_of(sssp_options const& o) {
+frontier_options frontier_of(sssp_asked const& o) {
   return {o.access,
           o.tuning.split_hubs && o.variant != sssp_variant::emogi,
           sssp_job::joins_lists(o),
@@ -187,7 +187,7 @@ struct sssp_job::impl {
 template <class Id, class Measure>
 struct sssp_job::impl::over : sssp_job::impl {
   using word = typename Measure::word;
-  sssp_options options;
+  sssp_asked options;
   job_setting job;
   executor& x = job.x;
   std::uint64_t source = 0;
@@ -204,7 +204,7 @@ struct sssp_job::impl::over : sssp_job::impl {
   near_width width{{}, {}, {}, false};
   wait_at_end settled{x};
 
-  over(graph const& g, sssp_options const& o)
+  over(graph const& g, sssp_asked const& o)
       : options(o),
         job(g, o.device, o.access, o.edges, o.tuning.l2_bytes, o.variant == sssp_variant::emogi ? std::uint64_t{0} : o.graph_cache, true),
         near(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "near pile"),
@@ -373,7 +373,7 @@ struct sssp_job::impl::over : sssp_job::impl {
   }
 };
 
-sssp_job::sssp_job(graph const& g, sssp_options const& o) {
+sssp_job::sssp_job(graph const& g, sssp_asked const& o) {
   auto const start = steady::now();
   require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) {
@@ -383,7 +383,7 @@ sssp_job::sssp_job(graph const& g, sssp_options const& o) {
   });
   prepare_ms_ = ms_since(start);
 }
-void sssp_job::require_runnable(std::string const& name, graph_info const& info, sssp_options const& o) {
+void sssp_job::require_runnable(std::string const& name, graph_info const& info, sssp_asked const& o) {
   require_tuning(o.tuning);
   if (o.delta && !(*o.delta > 0 && std::isfinite(*o.delta))) fail(errc::usage, "delta {}: use a number above 0", *o.delta);
   if (o.variant == sssp_variant::emogi && (o.delta || o.tuning.join_lists.value_or(false)))
@@ -407,12 +407,12 @@ std::vector<float> sssp_job::real_distances() { return impl_->real_distances(); 
 std::vector<std::uint64_t> sssp_job::parents() { return impl_->parents(); }
 double sssp_job::delta() const { return impl_->delta; }
 
-bool sssp_job::joins_lists(sssp_options const& o) {
+bool sssp_job::joins_lists(sssp_asked const& o) {
   return o.tuning.join_lists.value_or(o.variant != sssp_variant::emogi && o.device.kind != device_kind::cpu &&
                                       o.access == access_mode::aligned && o.tuning.vertices_per_team == 1);
 }
 
-std::uint64_t sssp_job::state_bytes(graph_info const& info, sssp_options const& o) {
+std::uint64_t sssp_job::state_bytes(graph_info const& info, sssp_asked const& o) {
   std::uint64_t const offsets = o.device.kind == device_kind::cuda ? (info.vertices + 1) * 8 : 0;
   std::uint64_t const frontier_bytes =
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o), true); });

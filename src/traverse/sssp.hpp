@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/executor.hpp"
-#include "garner/sssp.hpp"
 #include "graph/graph.hpp"
+#include "traverse/asked.hpp"
 
 namespace garner {
 
@@ -17,7 +17,7 @@ struct job_setting;
 // or reports missing weights, or f32 weights so large that a path could sum to infinity.
 class sssp_job {
  public:
-  sssp_job(graph const& g, sssp_options const& options);
+  sssp_job(graph const& g, sssp_asked const& options);
   ~sssp_job();
   sssp_job(sssp_job&&) noexcept;
 
@@ -31,10 +31,10 @@ class sssp_job {
   // edges.
   std::vector<std::uint64_t> parents();
 
-  double delta() const;                          // of near_far: as set, or its initial value
-  static bool joins_lists(sssp_options const&);  // as set or chosen
-  static void require_runnable(std::string const& name, graph_info const& info, sssp_options const& options);  // see bfs_job
-  static std::uint64_t state_bytes(graph_info const& info, sssp_options const& options);                       // local memory
+  double delta() const;                        // of near_far: as set, or its initial value
+  static bool joins_lists(sssp_asked const&);  // as set or chosen
+  static void require_runnable(std::string const& name, graph_info const& info, sssp_asked const& options);  // see bfs_job
+  static std::uint64_t state_bytes(graph_info const& info, sssp_asked const& options);                       // local memory
 
  private:
   struct impl;

@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 
+#include "core/access.hpp"
 #include "core/exec.hpp"
 #include "core/executor.hpp"
 #include "graph/graph.hpp"

@@ -1,5 +1,6 @@
 // The certificate of connected components, checked in parallel on the labels' device, with remote reads for remote edges.
 #pragma once
+#include "core/access.hpp"
 #include "core/executor.hpp"
 #include "graph/graph.hpp"
 

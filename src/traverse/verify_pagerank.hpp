@@ -3,6 +3,7 @@
 #pragma once
 #include <limits>
 
+#include "core/access.hpp"
 #include "core/executor.hpp"
 #include "graph/graph.hpp"
 

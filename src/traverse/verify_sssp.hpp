@@ -1,5 +1,6 @@
 // The certificate of shortest paths: checks a result against the graph itself, in parallel, on the device that produced it.
 #pragma once
+#include "core/access.hpp"
 #include "core/executor.hpp"
 #include "graph/graph.hpp"
 #include "traverse/distance.hpp"

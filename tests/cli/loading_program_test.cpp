@@ -168,7 +168,7 @@ TEST(loading_program, refuses) {
     says(verb + "--weighted", 1, "has no weights");
     says(verb + "--epochs 0", 2, "--epochs 0");
     says(verb + "--batches 0", 2, "--batches 0");
-    says(verb + "--access copied", 2, "belongs to garner-lab");
+    says(verb + "--access copied", 2, "--access");
     says(verb + "--tier device", 2, "device");
     says(verb + "--memory-limit 4KiB", 1, "needs about");
   }

@@ -253,7 +253,6 @@ TEST(options, of_the_papers_belong_to_garner_lab) {
                                    {"sssp kron:8 --no-split", "--no-split"},
                                    {"pagerank kron:8 --variant emogi", "--variant emogi"},
                                    {"plan kron:8 --algorithm components --device cpu --variant=emogi", "--variant emogi"},
-                                   {"sample kron:8 --access strided", "--access"},
                                    {"load kron:8 --width 4 --strategy staged", "--strategy staged"},
                                    {"load kron:8 --width 4 --way zero_copy", "--strategy zero_copy"},
                                    {"load kron:8 --width 4 --cache-policy clock", "--cache-policy clock"},

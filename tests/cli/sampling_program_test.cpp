@@ -121,7 +121,7 @@ TEST(sampling_program, refuses) {
   spoilt[spoilt.size() / 2] = static_cast<char>(spoilt[spoilt.size() / 2] ^ 1);
   at.write("spoilt.gnr", spoilt);
   says("garner score spoilt.gnr", 1, "checksum");
-  says("garner score spoilt.gnr --access copied", 2, "belongs to garner-lab");
+  says("garner score spoilt.gnr --access copied", 2, "--access");
   says("garner score spoilt.gnr --by sampled --presample 0", 2, "0 epochs");
   says("garner score spoilt.gnr --by rpr --damping 2", 2, "damping");
   says("garner score spoilt.gnr --train 200%", 2, "--train");

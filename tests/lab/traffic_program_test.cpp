@@ -175,7 +175,7 @@ TEST(trace_program, refuses) {
   says("garner-lab trace k.gnr -o k.gnr", 2, "the graph itself");
   says("garner-lab trace k.gnr --train 100% --memory-limit 120KiB", 1, "k.gnr: needs about");
   says("garner-lab trace spoilt.gnr --epochs 0", 2, "epochs");
-  says("garner-lab trace spoilt.gnr --access copied", 2, "copied");
+  says("garner-lab trace spoilt.gnr --access copied", 2, "--access");
 }
 
 }  // namespace

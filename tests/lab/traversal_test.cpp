@@ -150,7 +150,7 @@ TEST(traversal, measures_packed_lists_and_other_orders) {
           if (j.job != "bfs" || kind != device_kind::simulated) continue;
           std::uint64_t pages = 0;  // as counted by a trace, from blocks if compressed
           for (std::uint64_t const source : pick_sources(g, o.sources, o.seed)) {
-            bfs_options b;
+            bfs_asked b;
             b.device = o.where;
             b.access = access_mode::paged;
             b.variant = bfs_variant::emogi;
@@ -204,7 +204,7 @@ TEST(traversal, pages_are_those_of_a_fresh_trace) {
   graph const g = generate(x, how, report);
   std::uint64_t pages = 0;
   for (std::uint64_t const source : pick_sources(g, 2, 1)) {
-    bfs_options b;
+    bfs_asked b;
     b.device = o.where;
     b.access = access_mode::paged;
     pages += bfs_job(g, b).run(source).link.pages;

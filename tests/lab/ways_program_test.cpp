@@ -175,8 +175,8 @@ TEST(ways_program, what_contradicts_itself_is_refused_before_loading) {
            {"pagerank spoilt.gnr --variant emogi --dangling drop", "--dangling"},
            {"pagerank spoilt.gnr --variant emogi --personalization p.txt", "--personalization"},
            {"pagerank spoilt.gnr --variant emogi --weighted", "pull"},
-           {"load spoilt.gnr --width 3 --access copied", "copied"},
-           {"score spoilt.gnr --access copied", "copied"},
+           {"load spoilt.gnr --width 3 --access copied", "--access"},
+           {"score spoilt.gnr --access copied", "--access"},
            {"load spoilt.gnr --width 3 --strategy fast", "automatic, window, tiered, zero_copy or staged"}})
     refused(at, line, what);
   write_communities(at);

@@ -63,7 +63,7 @@ struct twin {
 // All shards' rows after one call, in order. The rows have `gap` floats of padding.
 struct shards_of {
   graph_handle const& g;
-  shard_options o;
+  shard_asked o;
   execution_device where;
   bool weighted = false;
   std::uint64_t vertices = g.info().vertices;
@@ -120,7 +120,7 @@ TEST_P(sharded_at, every_way_gives_what_plain_sums_give) {
     for (std::uint32_t const shards : {1u, 2u, 3u, 4u, 8u})
       for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg})
         for (aggregation const how : {aggregation::sum, aggregation::mean, aggregation::gcn}) {
-          shard_options o;
+          shard_asked o;
           o.shards = shards, o.strategy = strategy;
           o.sums = shards == 3 ? shard_reduction::fast : shard_reduction::deterministic;
           if (shards == 4) o.provider = shard_provider::host;
@@ -151,7 +151,7 @@ TEST_P(sharded_at, mgg_without_a_part_of_it_gives_the_same_sums) {
       std::vector<double> const plain = twin{g, aggregation::mean, weighted}.times(rows, columns, false, nullptr);
       for (std::uint32_t const ps : {4u, 20u})  // fewer, and more than one step
         for (int what = 0; what < 8; ++what) {
-          shard_options o;
+          shard_asked o;
           o.shards = 3, o.strategy = shard_strategy::mgg, o.sums = shard_reduction::fast;
           o.tuning = {ps, 2, 2, (what & 1) != 0, (what & 2) != 0, (what & 4) != 0};
           shards_of of{g, o, where(), weighted};
@@ -170,7 +170,7 @@ TEST_P(sharded_at, rows_that_others_read_in_another_tier_give_the_same_sums) {
   for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::mgg})
     for (aggregation const how : {aggregation::sum, aggregation::gcn})
       for (bool const back : {false, true}) {
-        shard_options o;
+        shard_asked o;
         o.shards = 3, o.strategy = strategy, o.sums = shard_reduction::fast;
         shards_of near{g, o, where()}, there{g, o, where()};
         there.share_in = tier::host;
@@ -190,7 +190,7 @@ TEST_P(sharded_at, lists_in_host_memory_give_the_same_bits) {
     for (std::uint32_t const shards : {1u, 3u})
       for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective})
         for (bool const back : {false, true}) {
-          shard_options o;
+          shard_asked o;
           o.shards = shards, o.strategy = strategy;
           std::vector<float> const near = shards_of{g, o, where(), true}.run(aggregation::gcn, rows, columns, back, nullptr);
           o.remote_adjacency = true, o.list_window = 512;  // many chunks
@@ -198,7 +198,7 @@ TEST_P(sharded_at, lists_in_host_memory_give_the_same_bits) {
               << undirected << shards << to_string(strategy) << back;
         }
   }
-  shard_options o;
+  shard_asked o;
   o.shards = 2, o.remote_adjacency = true, o.strategy = shard_strategy::mgg;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("adjacency in host memory and mgg"));
   o.strategy = shard_strategy::bulk, o.list_window = 511;
@@ -214,7 +214,7 @@ TEST_P(sharded_at, packed_lists_give_the_same_bits) {
       for (shard_reduction const sums : {shard_reduction::deterministic, shard_reduction::fast})
         for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective})
           for (bool const back : {false, true}) {
-            shard_options o;
+            shard_asked o;
             o.shards = shards, o.strategy = strategy, o.sums = sums;
             bool const weighted = shards != 2;
             std::vector<float> const plain = shards_of{g, o, where(), weighted}.run(aggregation::gcn, rows, columns, back, nullptr);
@@ -227,7 +227,7 @@ TEST_P(sharded_at, packed_lists_give_the_same_bits) {
               }
           }
   }
-  shard_options o;
+  shard_asked o;
   o.shards = 2, o.compressed_adjacency = true, o.strategy = shard_strategy::mgg;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("compressed adjacency and mgg"));
   o.strategy = shard_strategy::bulk, o.list_window = 1u << 30;
@@ -241,7 +241,7 @@ TEST_P(sharded_at, backward_adds_to_what_is_there) {
   for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg})
     for (std::uint32_t const shards : {2u, 3u})
       for (shard_reduction const sums : {shard_reduction::deterministic, shard_reduction::fast}) {
-        shard_options o;
+        shard_asked o;
         o.shards = shards, o.strategy = strategy, o.sums = sums;
         std::vector<double> expected = twin{g, aggregation::mean, false}.times(rows, columns, true, nullptr);
         for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += static_cast<double>(before[i]);
@@ -261,7 +261,7 @@ TEST_P(sharded_at, rows_of_16_bits_are_those_of_others_rounded) {
       for (element const wire : {element::bf16, element::f16})
         for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective})
           for (std::uint32_t const shards : {1u, 3u}) {
-            shard_options o;
+            shard_asked o;
             o.shards = shards, o.strategy = strategy, o.wire = wire;
             shard_parts const parts(lists.offsets, n, o, "g");
             std::vector<double> expected(n * columns), back(before.begin(), before.end());
@@ -297,7 +297,7 @@ TEST_P(sharded_at, exact_sums_have_the_same_bits_with_any_number_of_shards) {
       std::vector<float> one;
       for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective})
         for (std::uint32_t const shards : {1u, 2u, 3u, 4u, 8u, 16u}) {
-          shard_options o;
+          shard_asked o;
           o.shards = shards, o.strategy = strategy, o.provider = shards == 3 ? shard_provider::host : shard_provider::automatic;
           std::vector<float> const found = shards_of{g, o, where(), true}.run(aggregation::gcn, rows, columns, back, nullptr, nullptr, 1);
           if (one.empty()) one = found;
@@ -309,7 +309,7 @@ TEST_P(sharded_at, exact_sums_have_the_same_bits_with_any_number_of_shards) {
 
 TEST(sharded, rows_cross_once_in_bulk_once_an_edge_by_mgg_and_all_collectively) {
   graph_handle const g = graph_with_hub(900, true, false);
-  shard_options o;
+  shard_asked o;
   o.shards = 4;
   shard_report const r = split_report(g, edge_direction::in, o);
   std::vector<float> const rows = some_rows(900, 1, 1);
@@ -327,7 +327,7 @@ TEST(sharded, rows_cross_once_in_bulk_once_an_edge_by_mgg_and_all_collectively) 
 
 TEST(sharded, rows_that_never_change_come_once) {
   graph_handle const g = graph_with_hub(900, false, false);
-  shard_options o;
+  shard_asked o;
   o.shards = 3;
   shard_report const r = split_report(g, edge_direction::in, o);
   shard_group group(o);
@@ -362,7 +362,7 @@ TEST(sharded, parts_without_vertices_or_edges_take_part) {
   std::vector<double> const expected = twin{g, aggregation::mean, false}.times(rows, 3, false, nullptr);
   for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg})
     for (shard_balance const balance : {shard_balance::edges, shard_balance::vertices}) {
-      shard_options o;
+      shard_asked o;
       o.shards = 16, o.strategy = strategy, o.balance = balance;
       expect_near(shards_of{g, o, {}}.run(aggregation::mean, rows, 3, false, nullptr), expected, "parts without anything");
     }
@@ -370,7 +370,7 @@ TEST(sharded, parts_without_vertices_or_edges_take_part) {
 
 TEST(sharded, a_shard_that_fails_is_named_by_all_others) {
   graph_handle const g = graph_with_hub(200, true, false);
-  shard_options o;
+  shard_asked o;
   o.shards = 3;
   shard_group group(o);
   auto const threw = on_shards(group, {}, [&](std::uint32_t s, executor& x) {

@@ -264,7 +264,6 @@ TEST(blocks, refuse_options_that_contradict_each_other) {
             std::string::npos);
   EXPECT_NE(refused([](auto& o) { o.labor = o.weighted = true; }).find("with weighted"), std::string::npos);
   EXPECT_NE(refused([](auto& o) { o.labor = true, o.temporal = temporal_rule::last; }).find("with temporal"), std::string::npos);
-  EXPECT_NE(refused([](auto& o) { o.access = access_mode::bulk; }).find("bulk"), std::string::npos);
   EXPECT_NE(refused([](auto&) {}, {}).find("0 hops"), std::string::npos);
   EXPECT_NE(refused([](auto&) {}, {-2}).find("fanout -2"), std::string::npos);
   std::vector<arc> const arcs{{0, 1}, {1, 2}};

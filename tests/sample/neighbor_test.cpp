@@ -43,7 +43,7 @@ std::vector<std::set<std::uint64_t>> in_neighbors(graph const& g) {
 
 std::vector<std::uint64_t> rows_of(graph const& g, execution_device where, sample_options const& o, std::vector<std::uint64_t> const& train,
                                    std::uint64_t number = 0) {
-  neighbor_sampler s(g, where, access_mode::aligned, std::nullopt, o);
+  neighbor_sampler s(g, where, std::nullopt, o);
   auto const near = near_values(s.at(), train, "a test");
   std::uint64_t const n = s.sample(number, near.data(), train.size());
   return host_copy(s.at(), s.rows(), n);
@@ -101,7 +101,7 @@ TEST_P(sampler_at, forgets_the_mini_batch_before) {
   graph_handle const h = brought(random_graph(true), where());
   sample_options o;
   o.fanouts = {4, 4};
-  neighbor_sampler s(graph_access::of(h), where(), access_mode::aligned, std::nullopt, o);
+  neighbor_sampler s(graph_access::of(h), where(), std::nullopt, o);
   for (std::uint64_t b = 0; b < 20; ++b) {
     std::vector<std::uint64_t> const train = {b * 13, b * 13 + 1, b * 29 + 700};
     auto const near = near_values(s.at(), train, "a test");
@@ -140,7 +140,7 @@ TEST_P(sampler_at, draws_uniformly) {
   graph_handle const h = brought(make_graph(arcs, true), where());
   sample_options o;
   o.fanouts = {fanout};
-  neighbor_sampler s(graph_access::of(h), where(), access_mode::aligned, std::nullopt, o);
+  neighbor_sampler s(graph_access::of(h), where(), std::nullopt, o);
   auto const near = near_values(s.at(), std::vector<std::uint64_t>{0}, "a test");
   std::vector<double> seen(spokes + 1);
   std::map<std::pair<std::uint64_t, std::uint64_t>, double> pairs;
@@ -170,15 +170,15 @@ TEST_P(sampler_at, draws_uniformly) {
 TEST(sampler, wants_in_lists_of_a_directed_graph) {
   graph const g = make_graph({{0, 1}, {1, 2}});
   errc code{};
-  EXPECT_TRUE(refused(errc::input, "--in-edges", [&] { neighbor_sampler(g, {}, access_mode::aligned, std::nullopt, {}); }));
+  EXPECT_TRUE(refused(errc::input, "--in-edges", [&] { neighbor_sampler(g, {}, std::nullopt, {}); }));
   sample_options o;
   o.fanouts = {12, 1025};
-  EXPECT_TRUE(refused(errc::usage, "fanout 1025", [&] { neighbor_sampler(g, {}, access_mode::aligned, std::nullopt, o); }));
+  EXPECT_TRUE(refused(errc::usage, "fanout 1025", [&] { neighbor_sampler(g, {}, std::nullopt, o); }));
   o.fanouts.assign(7, 2);
-  EXPECT_NE(error_of([&] { neighbor_sampler(g, {}, access_mode::aligned, std::nullopt, o); }, &code).find("7 hops"), std::string::npos);
+  EXPECT_NE(error_of([&] { neighbor_sampler(g, {}, std::nullopt, o); }, &code).find("7 hops"), std::string::npos);
   o = {};
   o.batch = 0;
-  EXPECT_TRUE(refused(errc::usage, [&] { neighbor_sampler(g, {}, access_mode::aligned, std::nullopt, o); }));
+  EXPECT_TRUE(refused(errc::usage, [&] { neighbor_sampler(g, {}, std::nullopt, o); }));
 }
 
 // A mini-batch reads exactly one sector per sample, so a simulated run gives the link traffic.
@@ -187,7 +187,7 @@ TEST(sampler, counts_its_requests_when_simulated) {
   graph const g = random_graph(true);
   sample_options o;
   o.fanouts = {3};
-  neighbor_sampler s(g, {device_kind::simulated, 0}, access_mode::aligned, std::nullopt, o);
+  neighbor_sampler s(g, {device_kind::simulated, 0}, std::nullopt, o);
   auto const near = near_values(s.at(), std::vector<std::uint64_t>{9}, "a test");
   s.sample(0, near.data(), 1);
   traffic const t = s.take_traffic();

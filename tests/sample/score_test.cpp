@@ -1,4 +1,4 @@
-// Scores on every device, access and id width, uncompressed and compressed, against serial f64 references that push along in-edges.
+// Scores on every device and id width, uncompressed and compressed, against serial f64 references that push along in-edges.
 #include "sample/score.hpp"
 #include "graph/handle.hpp"
 
@@ -114,45 +114,43 @@ vertex_set some_vertices(graph const& g, std::uint64_t count) {
 }
 std::vector<std::uint64_t> inside(graph const& g, vertex_set const& train) { return training_ids(g, train); }
 
-TEST_P(scores_at, equal_their_serial_twins_in_each_access_and_id_width) {
+TEST_P(scores_at, equal_their_serial_twins_in_each_id_width) {
   for (bool const undirected : {false, true})
-    for (std::uint32_t const id_bytes : {4u, 8u})
-      for (access_mode const access : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
-        graph const g = random_graph(1 + id_bytes / 8, undirected, id_bytes);
-        graph_handle const h = brought(random_graph(1 + id_bytes / 8, undirected, id_bytes), where());
-        score_options o;
-        o.device = where();
-        o.access = access;
-        o.train = some_vertices(g, 300);
-        o.sampling.batch = 70;
-        o.by = score_kind::degree;
-        std::vector<double> degree(g.info.vertices);
-        for (std::size_t v = 0; v < degree.size(); ++v) degree[v] = static_cast<double>(g.out.offsets[v + 1] - g.out.offsets[v]);
-        expect_near(scores(h, o).score, degree, 0, 0);
+    for (std::uint32_t const id_bytes : {4u, 8u}) {
+      graph const g = random_graph(1 + id_bytes / 8, undirected, id_bytes);
+      graph_handle const h = brought(random_graph(1 + id_bytes / 8, undirected, id_bytes), where());
+      score_options o;
+      o.device = where();
+      o.train = some_vertices(g, 300);
+      o.sampling.batch = 70;
+      o.by = score_kind::degree;
+      std::vector<double> degree(g.info.vertices);
+      for (std::size_t v = 0; v < degree.size(); ++v) degree[v] = static_cast<double>(g.out.offsets[v + 1] - g.out.offsets[v]);
+      expect_near(scores(h, o).score, degree, 0, 0);
 
-        double const n = static_cast<double>(g.info.vertices);
-        o.by = score_kind::reverse_pagerank;
-        score_result const r = scores(h, o);
-        EXPECT_TRUE(r.converged);
-        EXPECT_LE(r.l1_change, 1e-6);
-        expect_near(r.score, serial_rank(g, std::vector<double>(g.info.vertices, 1 / n), 300), 1e-4, 1e-9);
+      double const n = static_cast<double>(g.info.vertices);
+      o.by = score_kind::reverse_pagerank;
+      score_result const r = scores(h, o);
+      EXPECT_TRUE(r.converged);
+      EXPECT_LE(r.l1_change, 1e-6);
+      expect_near(r.score, serial_rank(g, std::vector<double>(g.info.vertices, 1 / n), 300), 1e-4, 1e-9);
 
-        o.by = score_kind::weighted_reverse_pagerank;
-        std::vector<double> start(g.info.vertices, 1 / n);
-        for (std::uint64_t v : inside(g, o.train)) start[v] *= n / static_cast<double>(o.train.size());
-        score_result const w = scores(h, o);
-        EXPECT_EQ(w.iterations, 5u);
-        expect_near(w.score, serial_rank(g, start, 5), 1e-5, 1e-9);
+      o.by = score_kind::weighted_reverse_pagerank;
+      std::vector<double> start(g.info.vertices, 1 / n);
+      for (std::uint64_t v : inside(g, o.train)) start[v] *= n / static_cast<double>(o.train.size());
+      score_result const w = scores(h, o);
+      EXPECT_EQ(w.iterations, 5u);
+      expect_near(w.score, serial_rank(g, start, 5), 1e-5, 1e-9);
 
-        for (hop_rule const rule : {hop_rule::all, hop_rule::last}) {
-          o.by = score_kind::expected;
-          o.sampling.rule = rule;
-          for (std::vector<std::uint32_t> const& fanouts : std::vector<std::vector<std::uint32_t>>{{7, 5, 3}, {4, 0, 3}, {0}}) {
-            o.sampling.fanouts = fanouts;
-            expect_near(scores(h, o).score, serial_expected(g, o.sampling, inside(g, o.train)), 1e-4, 1e-5);
-          }
+      for (hop_rule const rule : {hop_rule::all, hop_rule::last}) {
+        o.by = score_kind::expected;
+        o.sampling.rule = rule;
+        for (std::vector<std::uint32_t> const& fanouts : std::vector<std::vector<std::uint32_t>>{{7, 5, 3}, {4, 0, 3}, {0}}) {
+          o.sampling.fanouts = fanouts;
+          expect_near(scores(h, o).score, serial_expected(g, o.sampling, inside(g, o.train)), 1e-4, 1e-5);
         }
       }
+    }
 }
 
 TEST_P(scores_at, are_the_same_from_packed_lists_and_without_in_lists) {

@@ -353,26 +353,25 @@ TEST(contract, edges_lie_on_a_peer_of_device) {
   near.device = where, near.edges = tier::peer;
   graph_handle const home = open_graph(file), loaded = open_graph(file, near), brought = to_device(open_graph(file), where, tier::peer);
   std::filesystem::remove(file);
-  for (graph_handle const* g : {&loaded, &brought})
-    for (access_mode how : {access_mode::aligned, access_mode::merged, access_mode::strided}) {
-      SCOPED_TRACE(std::string(to_string(how)) + (g == &brought ? ", brought" : ", loaded"));
-      auto const at = [&](auto o) {
-        o.device = where, o.access = how;
-        return o;
-      };
-      EXPECT_EQ(bfs(*g, 5, at(bfs_options{})).depth, bfs(home, 5).depth);
-      EXPECT_EQ(sssp(*g, 5, at(sssp_options{})).distance, sssp(home, 5).distance);
-      EXPECT_EQ(components(*g, at(components_options{})).label, components(home).label);
-      auto const here = pagerank(*g, at(pagerank_options{})).rank, want = pagerank(home).rank;
-      for (std::size_t k = 0; k < want.size(); ++k) ASSERT_NEAR(here[k], want[k], 1e-6);
-      score_options s, h;
-      s.train = h.train = {1, 2, 3, 500};
-      auto const score = scores(*g, at(s)).score, expected = scores(home, h).score;
-      for (std::size_t k = 0; k < expected.size(); ++k) ASSERT_NEAR(score[k], expected[k], 1e-4 * (1 + expected[k]));
-      // The card that holds them: the owner's, not the reader's.
-      EXPECT_TRUE(refused(errc::usage, "are on device 1, for device 0 to read", [&] { bfs(*g, 5); }));
-      EXPECT_NE(error_of([&] { scores(*g, h); }).find("are on device 1, for device 0 to read"), std::string::npos);
-    }
+  for (graph_handle const* g : {&loaded, &brought}) {
+    SCOPED_TRACE(g == &brought ? "brought" : "loaded");
+    auto const at = [&](auto o) {
+      o.device = where;
+      return o;
+    };
+    EXPECT_EQ(bfs(*g, 5, at(bfs_options{})).depth, bfs(home, 5).depth);
+    EXPECT_EQ(sssp(*g, 5, at(sssp_options{})).distance, sssp(home, 5).distance);
+    EXPECT_EQ(components(*g, at(components_options{})).label, components(home).label);
+    auto const here = pagerank(*g, at(pagerank_options{})).rank, want = pagerank(home).rank;
+    for (std::size_t k = 0; k < want.size(); ++k) ASSERT_NEAR(here[k], want[k], 1e-6);
+    score_options s, h;
+    s.train = h.train = {1, 2, 3, 500};
+    auto const score = scores(*g, at(s)).score, expected = scores(home, h).score;
+    for (std::size_t k = 0; k < expected.size(); ++k) ASSERT_NEAR(score[k], expected[k], 1e-4 * (1 + expected[k]));
+    // The card that holds them: the owner's, not the reader's.
+    EXPECT_TRUE(refused(errc::usage, "are on device 1, for device 0 to read", [&] { bfs(*g, 5); }));
+    EXPECT_NE(error_of([&] { scores(*g, h); }).find("are on device 1, for device 0 to read"), std::string::npos);
+  }
 }
 
 TEST(contract, a_handle_moves) {

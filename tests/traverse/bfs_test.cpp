@@ -35,7 +35,7 @@ graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes) 
 }
 
 // The graph with its edges in the memory for this device, access and tier.
-graph placed(graph g, bfs_options const& o) {
+graph placed(graph g, bfs_asked const& o) {
   tier const t = o.edges.value_or(default_tier(o.device, o.access));
   if (o.device.kind != device_kind::cuda) return g;
   memory_block moved(t, g.out.targets.bytes(), o.device.index, "edges");
@@ -66,7 +66,7 @@ TEST_P(bfs, every_access_tier_and_id_width_against_the_serial_twin) {
       graph const original = random_graph(seed, seed % 2 == 0, id_bytes);
       for (std::uint32_t per_team : {1u, 8u})
         for (auto const& [split, join] : {std::pair{true, false}, {false, false}, {true, true}, {false, true}})
-          for (bfs_options o : every_access_and_tier<bfs_options>(where())) {
+          for (bfs_asked o : every_access_and_tier<bfs_asked>(where())) {
             o.tuning.vertices_per_team = per_team;
             o.tuning.split_hubs = split;
             o.tuning.join_lists = join;
@@ -86,7 +86,7 @@ TEST_P(bfs, every_access_tier_and_id_width_against_the_serial_twin) {
 }
 
 TEST_P(bfs, parents_counts_and_levels) {
-  bfs_options o;
+  bfs_asked o;
   o.device = where();
   o.variant = bfs_variant::levels;
   o.graph_cache = 0;
@@ -134,7 +134,7 @@ TEST_P(bfs, parents_counts_and_levels) {
 }
 
 TEST_P(bfs, a_long_path_and_a_star) {
-  auto o = verified<bfs_options>(where());
+  auto o = verified<bfs_asked>(where());
   std::vector<arc> path, star;
   for (std::uint64_t v = 0; v < 700; ++v) path.push_back({v, v + 1});  // more levels than counter slots
   for (std::uint64_t v = 1; v < 5000; ++v) star.push_back({0, v});
@@ -170,7 +170,7 @@ TEST_P(bfs, levels_of_few_vertices_through_a_queue_and_out_of_it) {
       for (bfs_variant const variant : {bfs_variant::levels, bfs_variant::direction})
         for (bool const queue : {true, false}) {
           if (!undirected && variant == bfs_variant::direction) continue;
-          bfs_options o;
+          bfs_asked o;
           o.device = where();
           o.variant = variant;
           o.tuning.queue_small = queue;
@@ -210,7 +210,7 @@ TEST_P(bfs, levels_of_few_vertices_through_a_queue_and_out_of_it) {
 }
 
 TEST_P(bfs, small_and_empty_graphs) {
-  auto o = verified<bfs_options>(where());
+  auto o = verified<bfs_asked>(where());
   graph const none = placed(make_graph({}), o);
   bfs_job empty(none, o);
   EXPECT_NE(error_of([&] { empty.run(0); }).find("0"), std::string::npos);
@@ -239,7 +239,7 @@ TEST_P(bfs, both_directions_against_the_serial_twin) {
       bool const undirected = seed % 2 == 0;
       graph const original = make_graph(arcs, undirected, n, b);
       for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
-        bfs_options o;
+        bfs_asked o;
         o.device = where();
         o.access = how;
         o.cached_neighbors = static_cast<std::uint32_t>(seed % 3);
@@ -260,7 +260,7 @@ TEST_P(bfs, both_directions_against_the_serial_twin) {
 }
 
 TEST_P(bfs, bottom_up_needs_in_lists) {
-  bfs_options o;
+  bfs_asked o;
   o.device = where();
   graph const g = placed(make_graph({{0, 1}}), o);
   o.variant = bfs_variant::direction;
@@ -272,7 +272,7 @@ GARNER_AT_EVERY_PLACE(bfs);
 TEST_P(bfs, the_certificate_finds_what_is_wrong) {
   executor x(where());
   graph const original = make_graph({{0, 1}, {1, 2}, {2, 3}, {0, 4}, {4, 2}}, true, 7);
-  bfs_options o;
+  bfs_asked o;
   o.device = where();
   graph const g = placed(on_host_of(original), o);
   auto const offsets = near_copy(x, std::vector<std::uint64_t>(original.out.offsets.begin(), original.out.offsets.end()));
@@ -308,7 +308,7 @@ TEST_P(bfs, the_certificate_finds_what_is_wrong) {
 TEST(bfs_traffic, traced_requests_are_those_of_each_level_s_lists) {
   GARNER_NEEDS_COUNTS();
   graph const g = random_graph(3, true, 4);
-  bfs_options o;
+  bfs_asked o;
   o.device = {device_kind::simulated, 0};
   for (access_mode how : {access_mode::merged, access_mode::aligned}) {
     o.access = how;
@@ -334,7 +334,7 @@ TEST(bfs_traffic, traced_requests_are_those_of_each_level_s_lists) {
 TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
   GARNER_NEEDS_COUNTS();
   graph const g = generated(generator::kron, 12);
-  bfs_options o;
+  bfs_asked o;
   o.device = {device_kind::simulated, 0};
   o.variant = bfs_variant::levels;
   std::uint64_t count[3];
@@ -349,7 +349,7 @@ TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
 TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
   GARNER_NEEDS_COUNTS();
   graph const g = generated(generator::uniform, 12);
-  bfs_options o;
+  bfs_asked o;
   o.device = {device_kind::simulated, 0};
   o.verify = true;
   o.variant = bfs_variant::levels;
@@ -368,7 +368,7 @@ TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
 TEST(bfs_traffic, turning_round_asks_for_a_part_of_the_edges) {
   GARNER_NEEDS_COUNTS();
   graph const g = generated(generator::kron, 13);
-  bfs_options o;
+  bfs_asked o;
   o.device = {device_kind::simulated, 0};
   std::uint64_t const source = pick_sources(g, 1, 1)[0];
   o.variant = bfs_variant::levels;
@@ -396,7 +396,7 @@ TEST(bfs_sources, have_edges_and_follow_the_seed) {
 
 TEST(bfs_options, are_checked) {
   graph const g = make_graph({{0, 1}});
-  bfs_options o;
+  bfs_asked o;
   o.tuning.slice = 33;
   EXPECT_NE(error_of([&] { bfs_job(g, o); }).find("multiple of 32"), std::string::npos);
   o = {};

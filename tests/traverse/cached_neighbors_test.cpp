@@ -80,7 +80,7 @@ TEST_P(cached_neighbors_at, depths_are_exact_asked_both_ways) {
         auto const want = serial_depths(g, source);
         if (packed) pack(g);
         map(g, where());
-        bfs_options o;
+        bfs_asked o;
         o.device = where();
         o.variant = bfs_variant::direction;
         o.verify = true;
@@ -100,7 +100,7 @@ TEST_P(cached_neighbors_at, of_the_file_serve_components) {
     for (std::uint32_t h : {1u, 2u, 4u}) {
       SCOPED_TRACE(fmt::format("{} ids {}", h, id_bytes));
       graph g = generated(generator::uniform, 12, id_bytes);
-      components_options o;
+      components_asked o;
       keep_cached_neighbors(g, {device_kind::cpu, 0}, h);
       map(g, where());
       o.device = where();
@@ -122,7 +122,7 @@ TEST(cached_neighbors, asked_both_ways_leave_what_the_twin_says) {
     SCOPED_TRACE(h);
     graph g = generated(generator::uniform, 17);
     keep_cached_neighbors(g, {device_kind::cpu, 0}, h);
-    bfs_options o;
+    bfs_asked o;
     o.device = {device_kind::simulated, 0};
     o.variant = bfs_variant::direction;
     o.cached_neighbors = h;
@@ -182,7 +182,7 @@ TEST(cached_neighbors, four_are_the_best_of_each_class) {
 TEST(cached_neighbors, are_three_beside_hubs_and_four_elsewhere) {
   for (generator kind : {generator::uniform, generator::kron}) {
     graph g = generated(kind, 12);
-    bfs_options o;
+    bfs_asked o;
     o.device = {device_kind::simulated, 0};
     o.variant = bfs_variant::direction;
     o.graph_cache = g.info.vertices * 12;
@@ -201,7 +201,7 @@ TEST(cached_neighbors, are_three_beside_hubs_and_four_elsewhere) {
 TEST(cached_neighbors, ask_once_whether_degrees_are_alike) {
   for (generator kind : {generator::uniform, generator::kron}) {
     graph const g = generated(kind, 10);
-    bfs_options o;
+    bfs_asked o;
     o.device = {device_kind::simulated, 0};
     o.variant = bfs_variant::direction;
     o.graph_cache = g.info.vertices * 12;

@@ -73,7 +73,7 @@ TEST_P(components, every_access_tier_id_width_and_variant_against_the_serial_twi
       ASSERT_GT(count, 1u);
       for (variant kind : {variant::afforest, variant::emogi})
         for (std::uint32_t per_team : {1u, 8u})
-          for (components_options o : every_access_and_tier<components_options>(where())) {
+          for (components_asked o : every_access_and_tier<components_asked>(where())) {
             o.variant = kind;
             o.tuning.vertices_per_team = per_team;
             o.tuning.slice = 64;
@@ -99,7 +99,7 @@ TEST_P(components, any_number_of_first_neighbors_and_any_sample) {
     auto const want = serial_labels(original);
     for (std::uint32_t first : {0u, 1u, 2u, 3u, 64u})
       for (std::uint64_t seed : {1u, 2u}) {
-        components_options o;
+        components_asked o;
         o.device = where();
         o.graph_cache = 0;
         o.first_neighbors = first;
@@ -136,7 +136,7 @@ TEST_P(components, of_a_directed_graph_are_weak) {
   into.push_back({900, 901});
   graph const original = make_graph(into, false, 1000);
   for (variant kind : {variant::afforest, variant::emogi}) {
-    auto o = verified<components_options>(where(), kind);
+    auto o = verified<components_asked>(where(), kind);
     graph const g = placed(original, o);
     components_job job(g, o);
     components_run const r = job.run();
@@ -157,7 +157,7 @@ TEST_P(components, a_path_whichever_way_it_is_numbered_and_a_star) {
   for (auto const& arcs : {up, shuffled, star})
     for (bool undirected : {true, false})
       for (variant kind : {variant::afforest, variant::emogi}) {
-        auto o = verified<components_options>(where(), kind);
+        auto o = verified<components_asked>(where(), kind);
         graph const g = placed(make_graph(arcs, undirected), o);
         components_job job(g, o);
         components_run const r = job.run();
@@ -179,7 +179,7 @@ TEST_P(components, of_generated_graphs) {
       build_report report;
       graph const original = generate(here, gen, report);
       auto const want = serial_labels(original);
-      auto o = verified<components_options>(where(), how);
+      auto o = verified<components_asked>(where(), how);
       graph const g = placed(original, o);
       components_job job(g, o);
       components_run const r = job.run();
@@ -190,7 +190,7 @@ TEST_P(components, of_generated_graphs) {
 
 TEST_P(components, small_and_empty_graphs) {
   for (variant kind : {variant::afforest, variant::emogi}) {
-    auto o = verified<components_options>(where(), kind);
+    auto o = verified<components_asked>(where(), kind);
     graph const none = placed(make_graph({}), o);
     components_job empty(none, o);
     components_run r = empty.run();
@@ -223,7 +223,7 @@ TEST_P(components, small_and_empty_graphs) {
 
 TEST_P(components, tells_of_the_link_what_a_trace_counts) {
   graph const original = random_graph(6, true, 4);
-  components_options o;
+  components_asked o;
   o.device = where();
   graph const g = placed(original, o);
   components_run const here = components_job(g, o).run();
@@ -246,7 +246,7 @@ GARNER_AT_EVERY_PLACE(components);
 TEST_P(components, the_certificate_finds_what_is_wrong) {
   executor x(where());
   graph const original = make_graph({{0, 1}, {1, 2}, {3, 4}, {4, 5}}, true, 8);
-  components_options o;
+  components_asked o;
   o.device = where();
   graph const g = placed(original, o);
   auto const offsets = near_copy(x, std::vector<std::uint64_t>(original.out.offsets.begin(), original.out.offsets.end()));
@@ -275,7 +275,7 @@ TEST_P(components, the_certificate_finds_what_is_wrong) {
 TEST(components_traffic, of_the_first_neighbors_is_simulated) {
   GARNER_NEEDS_COUNTS();
   graph const g = random_graph(3, true, 4);
-  components_options o;
+  components_asked o;
   o.device = {device_kind::simulated, 0};
   o.graph_cache = 0;
   o.first_neighbors = 2;
@@ -317,7 +317,7 @@ TEST(components_traffic, of_the_first_neighbors_is_simulated) {
 TEST(components_traffic, of_a_round_is_that_of_all_lists) {
   GARNER_NEEDS_COUNTS();
   graph const g = random_graph(3, true, 4);
-  components_options o;
+  components_asked o;
   o.device = {device_kind::simulated, 0};
   o.variant = variant::emogi;
   for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
@@ -333,7 +333,7 @@ TEST(components_traffic, of_a_round_is_that_of_all_lists) {
 TEST(components_traffic, afforest_looks_at_few_edges_and_asks_for_less) {
   GARNER_NEEDS_COUNTS();
   graph const g = generated(generator::kron, 14);
-  components_options o;
+  components_asked o;
   o.device = {device_kind::simulated, 0};
   o.verify = true;
   components_run const ours = components_job(g, o).run();
@@ -348,7 +348,7 @@ TEST(components_traffic, afforest_looks_at_few_edges_and_asks_for_less) {
 
 TEST(components_options, are_checked) {
   graph const g = make_graph({{0, 1}});
-  components_options o;
+  components_asked o;
   o.tuning.slice = 33;
   EXPECT_NE(error_of([&] { components_job(g, o); }).find("multiple of 32"), std::string::npos);
   o = {};

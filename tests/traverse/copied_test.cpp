@@ -76,7 +76,7 @@ Options like(Options o) {
 }
 
 TEST_P(copied, bfs) {
-  each_way<bfs_options>(weight_kind::none, [&](graph const& g, bfs_options o) {
+  each_way<bfs_asked>(weight_kind::none, [&](graph const& g, bfs_asked o) {
     for (bfs_variant v : {bfs_variant::levels, bfs_variant::emogi})
       for (std::uint32_t per_team : {1u, 3u}) {
         o.variant = v;
@@ -101,7 +101,7 @@ TEST_P(copied, bfs) {
 
 TEST_P(copied, sssp) {
   for (weight_kind kind : {weight_kind::u32, weight_kind::f32})
-    each_way<sssp_options>(kind, [&](graph const& g, sssp_options o) {
+    each_way<sssp_asked>(kind, [&](graph const& g, sssp_asked o) {
       for (sssp_variant v : {sssp_variant::near_far, sssp_variant::emogi}) {
         o.variant = v;
         o.tuning.slice = 64;
@@ -120,7 +120,7 @@ TEST_P(copied, sssp) {
 }
 
 TEST_P(copied, components) {
-  each_way<components_options>(weight_kind::none, [&](graph const& g, components_options o) {
+  each_way<components_asked>(weight_kind::none, [&](graph const& g, components_asked o) {
     for (components_variant v : {components_variant::afforest, components_variant::emogi}) {
       o.variant = v;
       o.tuning.slice = 64;
@@ -137,7 +137,7 @@ TEST_P(copied, components) {
 }
 
 TEST_P(copied, pagerank) {
-  each_way<pagerank_options>(weight_kind::none, [&](graph const& g, pagerank_options o) {
+  each_way<pagerank_asked>(weight_kind::none, [&](graph const& g, pagerank_asked o) {
     o.variant = pagerank_variant::emogi;
     pagerank_job job(g, o), want(g, like(o));
     pagerank_run const r = job.run();
@@ -156,7 +156,7 @@ TEST_P(copied, pagerank) {
 TEST_P(copied, small_graphs) {
   graph const lonely = make_graph({}, true, 3), loop = make_graph({{0, 1}}, true, 2);
   if (where().kind == device_kind::cuda) return;  // their edges are not mapped
-  bfs_options o;
+  bfs_asked o;
   o.device = where();
   o.access = access_mode::copied;
   bfs_job none(lonely, o), one(loop, o);
@@ -167,7 +167,7 @@ TEST_P(copied, small_graphs) {
 // A cache cannot hold newly compacted lists.
 TEST(copied_simulated, an_l2_does_not_matter) {
   graph const g = random_graph(1, 4, true, weight_kind::none);
-  bfs_options o;
+  bfs_asked o;
   o.device = {device_kind::simulated, 0};
   o.access = access_mode::copied;
   o.tuning.block_bytes = 1024;
@@ -184,12 +184,12 @@ TEST(copied_usage, what_does_not_go) {
     EXPECT_EQ(code, errc::usage) << text;
     return text;
   };
-  bfs_options b;
+  bfs_asked b;
   b.access = access_mode::copied;
   EXPECT_EQ(bfs_job::default_variant(g.info, b), bfs_variant::levels);
   b.variant = bfs_variant::direction;
   EXPECT_NE(refusal([&] { bfs_job(g, b); }).find("use variant levels"), std::string::npos);
-  pagerank_options p;
+  pagerank_asked p;
   p.access = access_mode::copied;
   EXPECT_NE(refusal([&] { pagerank_job(g, p); }).find("use variant emogi"), std::string::npos);
   b.variant = bfs_variant::levels;

@@ -74,7 +74,7 @@ TEST_P(device_cache, bfs) {
     each_way(undirected, weight_kind::none, [&](graph const& g, std::uint64_t seed, access_mode how, std::uint64_t budget) {
       std::vector<std::uint32_t> const want = serial_depths(random_graph(seed, 4, undirected, weight_kind::none), 5);
       for (bfs_variant v : {bfs_variant::levels, bfs_variant::direction, bfs_variant::emogi}) {
-        bfs_job job(g, options<bfs_options>(how, budget, v));
+        bfs_job job(g, options<bfs_asked>(how, budget, v));
         EXPECT_TRUE(job.run(5).verified);
         ASSERT_EQ(job.depths(), want);
         if (v != bfs_variant::emogi) fits(job.setting(), budget);
@@ -88,12 +88,12 @@ TEST_P(device_cache, sssp) {
 }
 void device_cache::shortest_paths(bool undirected, weight_kind kind) {
   each_way(undirected, kind, [&](graph const& g, std::uint64_t seed, access_mode how, std::uint64_t budget) {
-    sssp_options plain;
+    sssp_asked plain;
     graph const twin = random_graph(seed, 4, undirected, kind);
     sssp_job want(twin, plain);
     want.run(5);
     for (sssp_variant v : {sssp_variant::near_far, sssp_variant::emogi}) {
-      sssp_job job(g, options<sssp_options>(how, budget, v));
+      sssp_job job(g, options<sssp_asked>(how, budget, v));
       EXPECT_TRUE(job.run(5).verified);
       if (kind == weight_kind::u32) ASSERT_EQ(job.distances(), want.distances());
       else ASSERT_EQ(job.real_distances(), want.real_distances());
@@ -115,7 +115,7 @@ TEST(short_lists, leave_the_long_ones_far) {
   };
   std::uint64_t const places = ((g.info.vertices + 31) / 32 + 1) * 8;
   auto const run = [&](std::uint64_t budget) {
-    sssp_options o;
+    sssp_asked o;
     o.device = {device_kind::simulated, 0};
     o.graph_cache = budget;
     sssp_job job(g, o);
@@ -146,12 +146,12 @@ TEST_P(device_cache, components) {
   for (bool undirected : {true, false})
     each_way(undirected, weight_kind::none, [&](graph const& g, std::uint64_t seed, access_mode how, std::uint64_t budget) {
       graph const twin = random_graph(seed, 4, undirected, weight_kind::none);
-      components_options plain;
+      components_asked plain;
       plain.variant = components_variant::emogi;
       components_job want(twin, plain);
       want.run();
       for (components_variant v : {components_variant::afforest, components_variant::emogi}) {
-        components_job job(g, options<components_options>(how, budget, v));
+        components_job job(g, options<components_asked>(how, budget, v));
         EXPECT_TRUE(job.run().verified);
         ASSERT_EQ(job.labels(), want.labels());
         if (v != components_variant::emogi) fits(job.setting(), budget);
@@ -164,7 +164,7 @@ TEST_P(device_cache, pagerank) {
     each_way(undirected, weight_kind::none, [&](graph const& g, std::uint64_t seed, access_mode how, std::uint64_t budget) {
       graph const twin = random_graph(seed, 4, undirected, weight_kind::none);
       for (pagerank_variant v : {pagerank_variant::pull, pagerank_variant::emogi}) {
-        pagerank_options o;
+        pagerank_asked o;
         o.variant = v;
         if (v == pagerank_variant::pull) o.iterations = 8;
         pagerank_job plain(twin, o);

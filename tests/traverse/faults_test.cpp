@@ -52,10 +52,13 @@ auto with(void (*set)(Options&)) {
 std::vector<task> const jobs = {
     {"bfs levels", with<bfs_options>([](auto& o) { o.variant = bfs_variant::levels; })},
     {"bfs direction", with<bfs_options>([](auto& o) { o.variant = bfs_variant::direction, o.cached_neighbors = 2, o.verify = true; })},
-    {"bfs copied", with<bfs_options>([](auto& o) {
-       o.variant = bfs_variant::levels;
-       if (o.device.kind != device_kind::cpu) o.access = access_mode::copied;
-     })},
+    {"bfs copied",
+     [](graph_handle const& g, execution_device where) -> std::uint64_t {
+       bfs_asked o;
+       o.device = where, o.variant = bfs_variant::levels;
+       if (where.kind != device_kind::cpu) o.access = access_mode::copied;
+       return as_error([&] { return bfs_job(graph_access::of(g), o).run(source_of(g)).depth_sum; });
+     }},
     {"sssp", with<sssp_options>([](auto& o) { o.verify = true; })},
     {"sssp emogi", with<sssp_options>([](auto& o) { o.variant = sssp_variant::emogi; })},
     {"components", with<components_options>([](auto& o) { o.verify = true; })},

@@ -26,7 +26,7 @@ struct sparing : file_tier_at {
   static graph kron(unsigned scale) { return generated(generator::kron, scale); }
   // Reads of one verified search.
   bfs_run searched(graph const& far, graph const& near, std::uint64_t source, std::optional<std::uint32_t> cached = {}) {
-    bfs_options o = options<bfs_options>(), at_home = o;
+    bfs_asked o = options<bfs_asked>(), at_home = o;
     o.cached_neighbors = cached;
     o.graph_cache = at_home.graph_cache = kept_near;
     bfs_job job(far, o), twin(near, at_home);
@@ -56,7 +56,7 @@ TEST_P(sparing, best_neighbors_of_the_file_are_asked_first) {
         of_all[0] += with.file.bytes_read, of_all[1] += without.file.bytes_read;
       }
       EXPECT_LT(of_all[0], of_all[1] / 2);
-      components_options c = options<components_options>();
+      components_asked c = options<components_asked>();
       c.graph_cache = kept_near;
       components_job job(far, c), twin(near, c);
       components_run const r = job.run();
@@ -64,7 +64,7 @@ TEST_P(sparing, best_neighbors_of_the_file_are_asked_first) {
       EXPECT_TRUE(r.verified);
       EXPECT_EQ(job.labels(), twin.labels());
       EXPECT_LT(r.file.bytes_read, far.out.stored_targets.bytes / 8);  // the reads without neighbors in the file
-      bfs_options wrong = options<bfs_options>();
+      bfs_asked wrong = options<bfs_asked>();
       wrong.cached_neighbors = 2;
       errc code{};
       EXPECT_NE(error_of([&] { bfs_job(far, wrong); }, &code).find(fmt::format("those that it keeps, {}", cached)), std::string::npos);
@@ -107,7 +107,7 @@ TEST_P(sparing, lists_that_stay_open_are_read_once) {
   build_report report;
   std::string const file = saved(build_graph(std::move(e), {}, report));
   graph const near = load(file, where(), tier::host), far = load(file, where(), tier::file, small_window);
-  bfs_options o = options<bfs_options>();
+  bfs_asked o = options<bfs_asked>();
   bfs_job job(far, o), twin(near, o);
   twin.run(0);
   for (bool roomy : {true, false}) {
@@ -134,7 +134,7 @@ TEST_F(file_tier, blocks_of_the_drive) {
     like.direct = true, like.offset_align = align;
     graph const far = load(file, {}, tier::file, small_window, simulate({holding(file, like)}));
     EXPECT_EQ(far.in_file->block(), align);
-    bfs_options o;
+    bfs_asked o;
     o.variant = bfs_variant::levels;
     bfs_job job(far, o), twin(near, o);
     for (std::uint64_t source : {7u, 3000u}) {
@@ -218,7 +218,7 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
           container_header const h = read_header(file);
           for (job_kind of : {job_kind::bfs, job_kind::components, job_kind::pagerank, job_kind::sssp}) {
             job_options o = default_options(of);
-            if (auto* const ranks = std::get_if<pagerank_options>(&o)) ranks->weighted = kind != weight_kind::none;
+            if (auto* const ranks = std::get_if<pagerank_asked>(&o)) ranks->weighted = kind != weight_kind::none;
             if (reads_weights(o) != (kind != weight_kind::none)) continue;
             std::visit([](auto& job) { job.edges = tier::file; }, o);
             SCOPED_TRACE(fmt::format("{} compressed {} undirected {} left {}", to_string(of), packed, undirected, more));
@@ -248,9 +248,9 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
                       any_read = job.run(source...).file.requests > 0;
                       taken = host.used();
                     };
-                    if constexpr (std::is_same_v<Options, bfs_options>) run(bfs_job(far, options), 5);
-                    else if constexpr (std::is_same_v<Options, sssp_options>) run(sssp_job(far, options), 5);
-                    else if constexpr (std::is_same_v<Options, components_options>) run(components_job(far, options));
+                    if constexpr (std::is_same_v<Options, bfs_asked>) run(bfs_job(far, options), 5);
+                    else if constexpr (std::is_same_v<Options, sssp_asked>) run(sssp_job(far, options), 5);
+                    else if constexpr (std::is_same_v<Options, components_asked>) run(components_job(far, options));
                     else run(pagerank_job(far, options));
                   },
                   o);

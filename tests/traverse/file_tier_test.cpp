@@ -22,7 +22,7 @@ TEST_P(file_tier_at, bfs) {
   each_graph(weight_kind::none, [&](graph const& near, graph const& far) {
     for (access_mode how : {access_mode::aligned, access_mode::merged, access_mode::strided})
       for (bfs_variant v : {bfs_variant::levels, bfs_variant::direction, bfs_variant::emogi}) {
-        bfs_options o = options<bfs_options>();
+        bfs_asked o = options<bfs_asked>();
         o.access = how, o.variant = v;
         o.tuning.queue_small = false;
         if (v == bfs_variant::direction && (near.info.directed || how == access_mode::strided)) continue;
@@ -55,7 +55,7 @@ TEST_P(file_tier_at, components) {
   each_graph(weight_kind::none, [&](graph const& near, graph const& far) {
     for (access_mode how : {access_mode::aligned, access_mode::strided})
       for (components_variant v : {components_variant::afforest, components_variant::emogi}) {
-        components_options o = options<components_options>();
+        components_asked o = options<components_asked>();
         o.access = how, o.variant = v;
         if (v == components_variant::emogi && is_small(far)) continue;
         components_job twin(near, o), job(far, o);
@@ -73,7 +73,7 @@ TEST_P(file_tier_at, pagerank) {
   each_graph(weight_kind::none, [&](graph const& near, graph const& far) {
     for (access_mode how : {access_mode::aligned, access_mode::strided})
       for (pagerank_variant v : {pagerank_variant::pull, pagerank_variant::emogi}) {
-        pagerank_options o = options<pagerank_options>();
+        pagerank_asked o = options<pagerank_asked>();
         o.access = how, o.variant = v;
         if (v == pagerank_variant::emogi && is_small(far)) continue;
         pagerank_job twin(near, o), job(far, o);
@@ -102,7 +102,7 @@ TEST_P(file_tier_at, weighted_pagerank) {
   for (weight_kind kind : {weight_kind::u32, weight_kind::f32})
     each_graph(kind, [&](graph const& near, graph const& far) {
       for (access_mode how : {access_mode::aligned, access_mode::strided}) {
-        pagerank_options o = options<pagerank_options>();
+        pagerank_asked o = options<pagerank_asked>();
         o.access = how, o.weighted = true, o.iterations = 5;
         pagerank_job twin(near, o), job(far, o);
         pagerank_run const a = twin.run(), b = job.run();
@@ -123,7 +123,7 @@ TEST_P(file_tier_at, sssp) {
     each_graph(kind, [&](graph const& near, graph const& far) {
       for (access_mode how : {access_mode::aligned, access_mode::strided})
         for (sssp_variant v : {sssp_variant::near_far, sssp_variant::emogi}) {
-          sssp_options o = options<sssp_options>();
+          sssp_asked o = options<sssp_asked>();
           o.access = how, o.variant = v;
           if (v == sssp_variant::emogi && is_small(far)) continue;
           sssp_job twin(near, o), job(far, o);
@@ -143,7 +143,7 @@ TEST_F(file_tier, small_graphs_and_graphs_in_another_order) {
     graph g = generated(kind, 12);
     std::string const file = saved(g);
     graph const near = load(file, {}, tier::host), far = load(file, {}, tier::file, small_window);
-    bfs_options o;
+    bfs_asked o;
     o.verify = true;
     bfs_job twin(near, o), job(far, o);
     for (std::uint64_t source : pick_sources(near, 4, 3)) {
@@ -159,13 +159,13 @@ TEST_F(file_tier, a_graph_without_arcs_and_one_vertex) {
   for (graph const& g : {make_graph({}, true, 1), make_graph({}, true, 40), make_graph({{0, 1}}, true)}) {
     std::string const file = saved(g);
     graph const far = load(file, {}, tier::file);
-    bfs_options o;
+    bfs_asked o;
     o.verify = true;
     EXPECT_EQ(bfs_job(far, o).run(0).reached, g.info.edges ? 2u : 1u);
-    components_options c;
+    components_asked c;
     c.verify = true;
     EXPECT_EQ(components_job(far, c).run().components, g.info.vertices - g.info.edges / 2);
-    pagerank_options p;
+    pagerank_asked p;
     p.verify = true;
     EXPECT_TRUE(pagerank_job(far, p).run().converged);
   }
@@ -176,7 +176,7 @@ TEST_F(file_tier, what_does_not_go_together_is_said) {
   std::string const file = saved(g);
   graph const near = load(file, {}, tier::host), far = load(file, {}, tier::file);
   errc code{};
-  bfs_options o;
+  bfs_asked o;
   o.variant = bfs_variant::direction;
   EXPECT_NE(error_of([&] { bfs_job(far, o); }, &code).find("use variant levels"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
@@ -188,7 +188,7 @@ TEST_F(file_tier, what_does_not_go_together_is_said) {
   o.edges = {}, o.access = access_mode::copied;
   EXPECT_NE(error_of([&] { bfs_job(far, o); }).find("does not go with tier file"), std::string::npos);
   EXPECT_NE(error_of([&] { far.view<std::uint32_t>(far.out); }).find("open it with tier host"), std::string::npos);
-  pagerank_options p;
+  pagerank_asked p;
   p.by_degree = true;
   EXPECT_NE(error_of([&] { pagerank_job(far, p); }).find("by_degree"), std::string::npos);
   o = {};
@@ -199,7 +199,7 @@ TEST_F(file_tier, what_does_not_go_together_is_said) {
 TEST_F(file_tier, a_list_that_is_not_cut_and_larger_than_a_window) {
   graph const g = random_graph(4, 8, true, weight_kind::none);
   graph const far = load(saved(g), {}, tier::file, 16 << 10);
-  bfs_options o;
+  bfs_asked o;
   o.variant = bfs_variant::emogi;
   errc code{};
   bfs_job job(far, o);
@@ -218,7 +218,7 @@ TEST_F(file_tier, windows_keep_to_the_host_budget) {
   build_report report;
   std::string const file = saved(generate(x, made, report));
   graph const far = load(file, {}, tier::file);
-  pagerank_options o;
+  pagerank_asked o;
   o.verify = true;
   budget& host = host_budget();
   std::uint64_t const was = host.limit(), state = pagerank_job::state_bytes(far.info, o);

@@ -42,7 +42,7 @@ graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes, 
   return make_graph(arcs, undirected, n, o);
 }
 
-std::vector<double> jumps_of(graph const& g, pagerank_options const& o) {
+std::vector<double> jumps_of(graph const& g, pagerank_asked const& o) {
   std::uint64_t const n = g.info.vertices;
   if (o.personalization.empty()) return std::vector<double>(n, 1.0 / static_cast<double>(n));
   std::vector<double> jump(n);
@@ -85,7 +85,7 @@ struct serial_ranks {
   double change = 0;
   std::uint64_t iterations = 0;
 };
-serial_ranks serial_pull(graph const& g, pagerank_options const& o, std::uint64_t iterations, double tolerance = 0) {
+serial_ranks serial_pull(graph const& g, pagerank_asked const& o, std::uint64_t iterations, double tolerance = 0) {
   std::uint64_t const n = g.info.vertices;
   std::vector<double> const jump = jumps_of(g, o);
   serial_ranks r{jump, 0, 0};
@@ -139,7 +139,7 @@ TEST_P(pagerank, pull_with_every_access_tier_and_id_width_against_the_serial_twi
   for (std::uint32_t id_bytes : {4u, 8u})
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       graph const original = random_graph(seed, seed % 2 == 0, id_bytes, seed < 2 ? 30'000 : 0);
-      for (pagerank_options o : every_access_and_tier<pagerank_options>(where()))
+      for (pagerank_asked o : every_access_and_tier<pagerank_asked>(where()))
         for (dangling_mass dangling : {dangling_mass::redistribute, dangling_mass::drop}) {
           o.dangling = dangling;
           o.iterations = 7;
@@ -160,7 +160,7 @@ TEST_P(pagerank, pull_with_every_access_tier_and_id_width_against_the_serial_twi
           EXPECT_EQ(job.ranks(), ranks) << "the same bits again";
           if (id_bytes != 4 || (where().kind == device_kind::cuda && o.edges != tier::device)) continue;
           for (bool by_degree : {true, false}) {
-            pagerank_options how = o;
+            pagerank_asked how = o;
             how.by_degree = by_degree;
             pagerank_job again(g, how);
             auto const& parts = again.setting().device_cache;
@@ -182,7 +182,7 @@ TEST_P(pagerank, weighted_against_the_serial_twin) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       graph original = random_graph(seed, seed % 2 == 0, id_bytes, seed < 2 ? 30'000 : 0);
       put_weights(original, weights[seed].kind, weights[seed].scale);
-      for (pagerank_options o : every_access_and_tier<pagerank_options>(where())) {
+      for (pagerank_asked o : every_access_and_tier<pagerank_asked>(where())) {
         o.iterations = 7;
         o.weighted = true;
         o.verify = true;
@@ -218,7 +218,7 @@ TEST_P(pagerank, emogi_with_every_access_tier_and_id_width_against_the_serial_tw
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       graph const original = random_graph(seed, seed % 2 == 0, id_bytes, seed < 2 ? 30'000 : 0);
       std::vector<double> const want = serial_push(original, 0.85);
-      for (pagerank_options o : every_access_and_tier<pagerank_options>(where()))
+      for (pagerank_asked o : every_access_and_tier<pagerank_asked>(where()))
         for (double tolerance : {1e-3, 1e-5}) {
           o.variant = pagerank_variant::emogi;
           o.tolerance = tolerance;
@@ -243,7 +243,7 @@ TEST_P(pagerank, emogi_with_every_access_tier_and_id_width_against_the_serial_tw
 TEST_P(pagerank, stops_at_the_tolerance_or_the_count) {
   graph const original = random_graph(4, true, 4);
   for (double tolerance : {1e-2, 1e-4, 1e-6}) {
-    pagerank_options o;
+    pagerank_asked o;
     o.device = where();
     o.tolerance = tolerance;
     o.verify = true;
@@ -266,7 +266,7 @@ TEST_P(pagerank, stops_at_the_tolerance_or_the_count) {
 TEST_P(pagerank, personal_start) {
   graph const original = random_graph(2, true, 4), directed = random_graph(3, false, 4);
   for (graph const* from : {&original, &directed}) {
-    pagerank_options o;
+    pagerank_asked o;
     o.device = where();
     o.iterations = 10;
     o.damping = 0.6;
@@ -292,7 +292,7 @@ TEST_P(pagerank, personal_start) {
 }
 
 TEST_P(pagerank, small_and_empty_graphs) {
-  auto o = verified<pagerank_options>(where());
+  auto o = verified<pagerank_asked>(where());
   build_options loops;
   loops.keep_loops = loops.in_edges = true;
   for (pagerank_variant variant : {pagerank_variant::pull, pagerank_variant::emogi}) {
@@ -328,7 +328,7 @@ TEST_P(pagerank, the_certificate_finds_what_is_wrong) {
   executor x(where());
   graph original = random_graph(2, true, 4);
   put_weights(original, weight_kind::f32, 0.7f);
-  pagerank_options o;
+  pagerank_asked o;
   o.device = where();
   graph const g = placed(original, o);
   auto const offsets = near_copy(x, std::vector<std::uint64_t>(original.out.offsets.begin(), original.out.offsets.end()));
@@ -385,7 +385,7 @@ TEST(pagerank_traffic, a_simulated_push_is_that_of_all_lists) {
   for (std::uint32_t id_bytes : {4u, 8u}) {
     graph const g = random_graph(1, true, id_bytes, 30'000);
     for (access_mode how : {access_mode::merged, access_mode::aligned}) {
-      pagerank_options o;
+      pagerank_asked o;
       o.device = {device_kind::simulated, 0};
       o.graph_cache = 0;
       o.access = how;
@@ -404,7 +404,7 @@ TEST(pagerank_traffic, a_simulated_push_is_that_of_all_lists) {
 
 TEST(pagerank_places, agree) {
   graph const g = generated(generator::kron, 12);
-  pagerank_options o;
+  pagerank_asked o;
   o.iterations = 15;
   pagerank_job host(g, o);
   o.device = {device_kind::simulated, 0};
@@ -430,7 +430,7 @@ TEST(pagerank_top, is_in_order_and_by_user_ids) {
 TEST(pagerank_options, a_copy_by_degree_must_pay) {
   graph_info info;
   info.vertices = 1 << 20, info.edges = 1 << 25;
-  pagerank_options o;
+  pagerank_asked o;
   EXPECT_FALSE(pagerank_job::may_copy_by_degree(info, o)) << "at the host";
   o.device = {device_kind::cuda, 0};
   EXPECT_FALSE(pagerank_job::may_copy_by_degree(info, o)) << "far lists";
@@ -456,7 +456,7 @@ TEST(pagerank_options, a_copy_by_degree_must_pay) {
 
 TEST(pagerank_options, are_checked) {
   graph const g = make_graph({{0, 1}}), both = make_graph({{0, 1}}, true);
-  pagerank_options o;
+  pagerank_asked o;
   EXPECT_TRUE(refused(errc::input, "garner convert --in-edges", [&] { pagerank_job(g, o); }));
   for (double damping : {-0.1, 1.0, std::nan("")}) {
     o.damping = damping;

@@ -38,7 +38,7 @@ std::vector<job_options> every_job() {
       EXPECT_EQ(variant_of(o), v);
       all.push_back(o);
     }
-  pagerank_options weighted;
+  pagerank_asked weighted;
   weighted.weighted = true;
   all.emplace_back(weighted);
   return all;
@@ -49,7 +49,7 @@ void at(job_options& o, execution_device where, access_mode how = access_mode::a
 
 // By degree, a copy that is skipped if memory is short.
 void without_copy(job_options& o) {
-  if (auto* const ranks = std::get_if<pagerank_options>(&o)) ranks->by_degree = false;
+  if (auto* const ranks = std::get_if<pagerank_asked>(&o)) ranks->by_degree = false;
 }
 
 bool goes_by_frontiers(job_options const& o) { return variant_of(o) != "direction" && variant_of(o) != "pull"; }
@@ -59,19 +59,19 @@ template <class F>
 void with_run(graph const& g, job_options const& options, F f) {
   switch (kind_of(options)) {
     case job_kind::bfs: {
-      bfs_job job(g, std::get<bfs_options>(options));
+      bfs_job job(g, std::get<bfs_asked>(options));
       return f(job.run(pick_sources(g, 1, 1).at(0)));
     }
     case job_kind::sssp: {
-      sssp_job job(g, std::get<sssp_options>(options));
+      sssp_job job(g, std::get<sssp_asked>(options));
       return f(job.run(pick_sources(g, 1, 1).at(0)));
     }
     case job_kind::components: {
-      components_job job(g, std::get<components_options>(options));
+      components_job job(g, std::get<components_asked>(options));
       return f(job.run());
     }
     case job_kind::pagerank: {
-      pagerank_job job(g, std::get<pagerank_options>(options));
+      pagerank_job job(g, std::get<pagerank_asked>(options));
       return f(job.run());
     }
   }
@@ -90,7 +90,7 @@ TEST_P(plan_at, memory_is_what_the_job_takes) {
       SCOPED_TRACE(fmt::format("{} {} {}", to_string(kind_of(o)), variant_of(o), id_bytes));
       at(o, where(), how);
       // The copy by degree of local adjacency; a device's lies in host memory here.
-      if (auto* const ranks = std::get_if<pagerank_options>(&o); ranks && variant_of(o) == "pull" && id_bytes == 4)
+      if (auto* const ranks = std::get_if<pagerank_asked>(&o); ranks && variant_of(o) == "pull" && id_bytes == 4)
         ranks->by_degree = where().kind != device_kind::cuda;
       std::uint64_t const host_before = host_budget().used();
       bool const weighted = reads_weights(o);
@@ -139,7 +139,7 @@ TEST(plan, tiers_of_a_device) {
   info.vertices = 1000;
   info.edges = 5000;
   job_options o = default_options(job_kind::bfs);
-  auto& bfs = std::get<bfs_options>(o);
+  auto& bfs = std::get<bfs_asked>(o);
   bfs.device = {device_kind::cuda, 0};
   bfs.graph_cache = 0;
   EXPECT_EQ(make_plan(info, o).host_bytes(), 1001 * 8 + 5000 * 4u);
@@ -207,7 +207,7 @@ TEST(plan, the_allowance_for_state_holds_every_job) {
 // A first search pays for finding the best neighbors, unless the file has them.
 TEST(plan, one_search_is_cheaper_by_levels) {
   graph const g = kron(12);
-  bfs_options o;
+  bfs_asked o;
   o.device = {device_kind::simulated, 0};
   job_plan const made = make_plan(g.info, o, {}, g.out.offsets.data());
   EXPECT_TRUE(made.levels_cheaper_once());
@@ -230,7 +230,7 @@ TEST(plan, what_crosses_is_what_a_simulated_run_asks_for) {
         SCOPED_TRACE(fmt::format("{} {} {} {}", to_string(kind_of(o)), variant_of(o), to_string(how), id_bytes));
         at(o, {device_kind::simulated, 0}, how);
         std::visit([](auto& job) { job.graph_cache = 0; }, o);
-        if (auto* const p = std::get_if<pagerank_options>(&o)) p->iterations = 2;
+        if (auto* const p = std::get_if<pagerank_asked>(&o)) p->iterations = 2;
         graph const g = kron(11, id_bytes, reads_weights(o) ? weight_kind::u32 : weight_kind::none);
         job_plan const p = make_plan(g.info, o, {}, g.out.offsets.data());
         EXPECT_EQ(p.from_offsets, how != access_mode::paged);
@@ -265,7 +265,7 @@ TEST(plan, what_crosses_is_what_a_simulated_run_asks_for) {
 TEST(plan, estimates_a_search_that_turns_round) {
   graph const g = kron(12);
   job_options o = default_options(job_kind::bfs);
-  auto& bfs = std::get<bfs_options>(o);
+  auto& bfs = std::get<bfs_asked>(o);
   bfs.device = {device_kind::simulated, 0};
   auto const planned = [&](stored const& s = {}) { return make_plan(g.info, o, s, g.out.offsets.data()); };
   auto const how = [](job_plan const& p) { return p.crossings.at(0).how; };
@@ -306,7 +306,7 @@ TEST(plan, estimates_a_search_that_turns_round) {
 TEST(plan, a_copy_by_degree_keeps_nothing_out) {
   graph_info info;
   info.vertices = 1 << 20, info.edges = 1 << 25;
-  pagerank_options o;
+  pagerank_asked o;
   o.device = {device_kind::cuda, 0};
   o.edges = tier::device;
   std::uint64_t const with = make_plan(info, o).device_bytes(), room = with + with / 15 + 1;
@@ -332,7 +332,7 @@ TEST(plan, without_offsets_it_is_one_long_list) {
   EXPECT_EQ(rough.bytes_link(), (target_bytes(g.info, {}) + 31) / 32 * 32);
   EXPECT_GT(fine.bytes_link(), rough.bytes_link());
   EXPECT_FALSE(fine.iterations_known);
-  std::get<pagerank_options>(o).iterations = 7;
+  std::get<pagerank_asked>(o).iterations = 7;
   EXPECT_EQ(make_plan(g.info, o, {}, g.out.offsets.data()).bytes_link(), 7 * fine.bytes_link());
   link_rates const link = link_rates::of(51);
   EXPECT_NEAR(make_plan(g.info, o, {}, g.out.offsets.data()).ms(link), 7 * fine.ms(link), 1e-9);

@@ -23,7 +23,7 @@ degree_classes degrees_of(graph const& g) {
 
 // The median of the requests of searches from many sources.
 double searched(graph const& g, std::uint32_t cached_neighbors) {
-  bfs_options o;
+  bfs_asked o;
   o.device = {device_kind::simulated, 0};
   o.variant = bfs_variant::direction;
   o.cached_neighbors = cached_neighbors;

@@ -78,7 +78,7 @@ TEST_P(spread, searches_are_those_of_one_place) {
     for (bfs_variant const variant : {bfs_variant::levels, bfs_variant::direction})
       for (access_mode const how : {access_mode::aligned, access_mode::merged, access_mode::strided}) {
         if (how != access_mode::aligned && n != 3) continue;
-        bfs_options o;
+        bfs_asked o;
         o.variant = variant, o.access = how, o.verify = true, o.edges = t;
         o.devices = shards_at(where(), n);
         bfs_job job(g, o);
@@ -109,7 +109,7 @@ TEST_P(spread, searches_are_those_of_one_place) {
 
 TEST_P(spread, parents_are_those_of_shortest_paths_and_nothing_is_stale_after_another_search) {
   graph const g = readable(sample_graph(7, true, false), where());
-  bfs_options o;
+  bfs_asked o;
   o.devices = shards_at(where(), 4), o.verify = true;
   bfs_job job(g, o);
   for (std::uint64_t const source : {std::uint64_t{1}, std::uint64_t{15'000}, std::uint64_t{1}}) {
@@ -132,7 +132,7 @@ TEST_P(spread, components_are_those_of_one_place) {
     for (std::uint32_t const first : {2u, 0u})
       for (auto const budget : {std::optional<std::uint64_t>{}, std::optional<std::uint64_t>{0}, std::optional<std::uint64_t>{1u << 20}}) {
         if ((first == 0 || budget != std::uint64_t{1u << 20}) && n != 3) continue;
-        components_options o;
+        components_asked o;
         o.first_neighbors = first, o.verify = true, o.edges = t, o.graph_cache = budget;
         o.devices = shards_at(where(), n);
         components_job job(g, o);
@@ -162,7 +162,7 @@ TEST_P(spread, components_that_no_part_sees_alone) {
     }
     for (bool undirected : {true, false}) {
       graph const g = readable(make_graph(arcs, undirected, n), where());
-      components_options o;
+      components_asked o;
       o.verify = true;
       o.device = where();
       components_job one(g, o);
@@ -180,7 +180,7 @@ TEST_P(spread, ranks_are_the_bits_of_one_place) {
     for (bool personal : {false, true})
       for (access_mode const how : {access_mode::aligned, access_mode::strided}) {
         if (how != access_mode::aligned && n != 3) continue;
-        pagerank_options o;
+        pagerank_asked o;
         o.verify = true, o.edges = t, o.access = how;
         if (personal) o.personalization = {{3, 1.0}, {19'999, 2.5}}, o.dangling = dangling_mass::drop, o.iterations = 6;
         o.devices = shards_at(where(), n);
@@ -209,14 +209,14 @@ TEST(spread_devices, two_give_what_one_gives) {
   for (bool packs : {false, true}) {
     graph const g = readable(sample_graph(9, true, packs, 4, 300'000), both[0]);
     for (tier const t : {tier::host, tier::device}) {
-      bfs_options b;
+      bfs_asked b;
       b.devices = both, b.edges = t, b.verify = true;
       bfs_job search(g, b);
       for (std::uint64_t const source : {1u, 75'003u, 200'000u}) EXPECT_TRUE(search.run(source).verified);
-      components_options c;
+      components_asked c;
       c.devices = both, c.edges = t, c.verify = true;
       EXPECT_TRUE(components_job(g, c).run().verified);
-      pagerank_options p;
+      pagerank_asked p;
       p.device = both[0], p.iterations = 5;
       pagerank_job one(g, p);
       one.run();
@@ -233,7 +233,7 @@ TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
   GARNER_NEEDS_COUNTS();
   graph const g = sample_graph(5, true, false);
   execution_device const where{device_kind::simulated, 0};
-  pagerank_options o;
+  pagerank_asked o;
   o.device = where, o.iterations = 3, o.graph_cache = 0;
   traffic const one = pagerank_job(g, o).run().link;
   o.devices = shards_at(where, 3);
@@ -250,7 +250,7 @@ TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
   // Each reads the values of the two others, and their blocks' sums of 32 bytes.
   EXPECT_EQ(r.rounds[0].bytes_exchanged, 2 * (g.info.vertices * 4 + (g.info.vertices + 2047) / 2048 * 32));
 
-  bfs_options b;
+  bfs_asked b;
   b.device = where, b.variant = bfs_variant::levels, b.graph_cache = 0, b.tuning.queue_small = false;
   traffic const search = bfs_job(g, b).run(1).link;
   b.devices = shards_at(where, 4);
@@ -262,50 +262,50 @@ TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
 TEST(spread_errors, what_does_not_go_together_is_said) {
   graph const g = sample_graph(5, true, false);
   auto const of_bfs = [&](auto change) {
-    bfs_options o;
+    bfs_asked o;
     o.devices = shards_at({}, 2);
     change(o);
     return error_of([&] { bfs_job(g, o).run(0); });
   };
-  EXPECT_EQ(of_bfs([](bfs_options& o) { o.devices.resize(17); }), "17 shards: use 1 to 16");
-  EXPECT_EQ(of_bfs([](bfs_options& o) { o.devices[1].kind = device_kind::simulated; }),
+  EXPECT_EQ(of_bfs([](bfs_asked& o) { o.devices.resize(17); }), "17 shards: use 1 to 16");
+  EXPECT_EQ(of_bfs([](bfs_asked& o) { o.devices[1].kind = device_kind::simulated; }),
             "a shard at cpu and one at simulated: give all shards devices of one kind");
-  EXPECT_EQ(of_bfs([](bfs_options& o) { o.variant = bfs_variant::emogi; }),
+  EXPECT_EQ(of_bfs([](bfs_asked& o) { o.variant = bfs_variant::emogi; }),
             "variant emogi is the paper's program, for one device; over 2 devices use levels or direction");
-  EXPECT_EQ(of_bfs([](bfs_options& o) { o.access = access_mode::copied, o.variant = bfs_variant::levels; }),
+  EXPECT_EQ(of_bfs([](bfs_asked& o) { o.access = access_mode::copied, o.variant = bfs_variant::levels; }),
             "access copied over 2 shards: use strided, merged or aligned");
   EXPECT_NE(
-      of_bfs([](bfs_options& o) { o.edges = tier::managed, o.access = access_mode::paged; }).find("edges in tier managed over 2 shards"),
+      of_bfs([](bfs_asked& o) { o.edges = tier::managed, o.access = access_mode::paged; }).find("edges in tier managed over 2 shards"),
       std::string::npos);
-  EXPECT_NE(of_bfs([](bfs_options& o) { o.edges = tier::file; }).find("edges in tier file over 2 shards"), std::string::npos);
-  EXPECT_EQ(of_bfs([](bfs_options& o) { o.cached_neighbors = 4; }), "4 cached neighbors per vertex over 2 shards: use 0 to 3");
-  components_options c;
+  EXPECT_NE(of_bfs([](bfs_asked& o) { o.edges = tier::file; }).find("edges in tier file over 2 shards"), std::string::npos);
+  EXPECT_EQ(of_bfs([](bfs_asked& o) { o.cached_neighbors = 4; }), "4 cached neighbors per vertex over 2 shards: use 0 to 3");
+  components_asked c;
   c.devices = shards_at({}, 2), c.variant = components_variant::emogi;
   EXPECT_EQ(error_of([&] { components_job job(g, c); }),
             "variant emogi is the paper's program, for one device; over 2 devices use afforest");
-  pagerank_options p;
+  pagerank_asked p;
   p.devices = shards_at({}, 2), p.variant = pagerank_variant::emogi;
   EXPECT_EQ(error_of([&] { pagerank_job job(g, p); }), "variant emogi is the paper's program, for one device; over 2 devices use pull");
   p.variant = pagerank_variant::pull, p.by_degree = true;
   EXPECT_EQ(error_of([&] { pagerank_job job(g, p); }), "by_degree over 2 shards is not there; leave it out");
   graph const small = make_graph({{0, 1}, {1, 2}}, true, 3);
-  bfs_options b;
+  bfs_asked b;
   b.devices = shards_at({}, 4);
   EXPECT_NE(error_of([&] { bfs_job job(small, b); }).find("4 shards, and "), std::string::npos);
 }
 
 TEST(spread_errors, shards_without_edges_or_vertices_work) {
   graph const few = make_graph({{0, 1}, {1, 2}, {5, 6}}, true, 40);  // two words of 32 vertices for eight shards
-  bfs_options b;
+  bfs_asked b;
   b.devices = shards_at({}, 8), b.verify = true;
   bfs_job search(few, b);
   EXPECT_EQ(search.run(0).reached, 3u);
   EXPECT_EQ(search.depths(), serial_depths(few, 0));
   EXPECT_EQ(search.run(39).reached, 1u);
-  components_options c;
+  components_asked c;
   c.devices = b.devices, c.verify = true;
   EXPECT_EQ(components_job(few, c).run().components, 37u);
-  pagerank_options p;
+  pagerank_asked p;
   p.devices = b.devices, p.verify = true;
   EXPECT_TRUE(pagerank_job(few, p).run().converged);
   graph const none = make_graph({}, true, 10);
@@ -353,7 +353,7 @@ TEST(spread_errors, nobody_waits_for_a_shard_that_has_ended) {
 
 TEST(spread_errors, a_job_goes_on_after_a_run_that_was_refused) {
   graph const g = sample_graph(5, true, false);
-  bfs_options o;
+  bfs_asked o;
   o.devices = shards_at({}, 3);
   bfs_job job(g, o);
   EXPECT_NE(error_of([&] { job.run(1'000'000); }).find("1000000"), std::string::npos);
@@ -374,17 +374,17 @@ TEST(spread_plan, bytes_are_those_that_the_budget_counts) {
     EXPECT_LE(taken, planned + 100'000);
     EXPECT_GE(taken, planned / 10 * 8);
   };
-  bfs_options b;
+  bfs_asked b;
   b.devices = shards_at({device_kind::simulated, 0}, 4), b.variant = bfs_variant::levels;
-  holds(b, [&](bfs_options const& o) { return std::make_unique<bfs_job>(g, o); });
+  holds(b, [&](bfs_asked const& o) { return std::make_unique<bfs_job>(g, o); });
   b.variant = bfs_variant::direction;
-  holds(b, [&](bfs_options const& o) { return std::make_unique<bfs_job>(g, o); });
-  components_options c;
+  holds(b, [&](bfs_asked const& o) { return std::make_unique<bfs_job>(g, o); });
+  components_asked c;
   c.devices = b.devices;
-  holds(c, [&](components_options const& o) { return std::make_unique<components_job>(g, o); });
-  pagerank_options p;
+  holds(c, [&](components_asked const& o) { return std::make_unique<components_job>(g, o); });
+  pagerank_asked p;
   p.devices = b.devices;
-  holds(p, [&](pagerank_options const& o) { return std::make_unique<pagerank_job>(g, o); });
+  holds(p, [&](pagerank_asked const& o) { return std::make_unique<pagerank_job>(g, o); });
 }
 
 // Remote parts of the compressed directory and of lists begin at groups of blocks: a graph with several.
@@ -396,11 +396,11 @@ TEST(spread_parts, lists_that_begin_in_a_later_group_of_blocks) {
     graph g = make_graph(arcs, true, n);
     if (packs) pack(g);
     for (device_kind const kind : {device_kind::cpu, device_kind::simulated}) {
-      bfs_options o;
+      bfs_asked o;
       o.devices = shards_at({kind, 0}, 5), o.verify = true;
       bfs_job search(g, o);
       EXPECT_EQ(search.run(7).reached, n);
-      pagerank_options p;
+      pagerank_asked p;
       p.iterations = 2;
       p.device = {kind, 0};
       pagerank_job one(g, p);

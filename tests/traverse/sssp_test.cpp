@@ -133,7 +133,7 @@ TEST_P(sssp, every_access_tier_id_width_weight_and_variant_against_dijkstra) {
       for (std::uint64_t seed = 0; seed < 4; ++seed) {
         graph const original = random_graph(seed, id_bytes, kind);
         for (shape const& s : shapes)
-          for (sssp_options o : every_access_and_tier<sssp_options>(where())) {
+          for (sssp_asked o : every_access_and_tier<sssp_asked>(where())) {
             o.variant = s.variant;
             o.delta = s.delta;
             o.tuning.vertices_per_team = s.per_team;
@@ -159,7 +159,7 @@ TEST_P(sssp, every_access_tier_id_width_weight_and_variant_against_dijkstra) {
 }
 
 TEST_P(sssp, sums_rounds_and_parents) {
-  sssp_options o;
+  sssp_asked o;
   o.device = where();
   o.graph_cache = 0;
   for (std::uint64_t seed : {1u, 2u, 3u})
@@ -207,7 +207,7 @@ TEST_P(sssp, sums_rounds_and_parents) {
 }
 
 TEST_P(sssp, a_long_path_whose_sums_need_64_bits_and_a_star) {
-  auto o = verified<sssp_options>(where());
+  auto o = verified<sssp_asked>(where());
   std::vector<arc> path, star;
   std::vector<std::uint32_t> heavy, light;
   for (std::uint64_t v = 0; v < 700; ++v) path.push_back({v, v + 1}), heavy.push_back(0xffffffffu);
@@ -223,7 +223,7 @@ TEST_P(sssp, a_long_path_whose_sums_need_64_bits_and_a_star) {
 }
 
 TEST_P(sssp, sums_just_within_and_beyond_32_bits) {
-  auto o = verified<sssp_options>(where());
+  auto o = verified<sssp_asked>(where());
   for (std::uint64_t length : {255u, 256u, 300u}) {
     std::vector<arc> path;
     for (std::uint64_t v = 0; v < length; ++v) path.push_back({v, v + 1});
@@ -248,7 +248,7 @@ TEST_P(sssp, sums_just_within_and_beyond_32_bits) {
 }
 
 TEST_P(sssp, small_and_empty_graphs_loops_and_duplicates) {
-  auto o = verified<sssp_options>(where());
+  auto o = verified<sssp_asked>(where());
   graph const none = placed(weighted({}, {}, false, 0), o);
   sssp_job empty(none, o);
   EXPECT_NE(error_of([&] { empty.run(0); }).find("0"), std::string::npos);
@@ -271,7 +271,7 @@ TEST_P(sssp, small_and_empty_graphs_loops_and_duplicates) {
 }
 
 TEST_P(sssp, weights_that_are_no_lengths_are_named) {
-  sssp_options o;
+  sssp_asked o;
   o.device = where();
   std::vector<arc> const arcs{{0, 1}, {1, 2}, {2, 3}, {3, 0}};
   float const infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
@@ -295,7 +295,7 @@ GARNER_AT_EVERY_PLACE(sssp);
 // Tests the certificate: every way to corrupt a right result must be detected.
 TEST_P(sssp, the_certificate_finds_what_is_wrong) {
   executor x(where());
-  sssp_options o;
+  sssp_asked o;
   o.device = where();
   // 0 -5- 1 -0- 2 -4- 3, 0 -9- 3 and, isolated from them, 4 -0- 5.
   graph const original = weighted({{0, 1}, {1, 2}, {2, 3}, {0, 3}, {4, 5}}, {5, 0, 4, 9, 0}, true, 6), g = placed(original, o);
@@ -321,7 +321,7 @@ TEST_P(sssp, the_certificate_finds_what_is_wrong) {
   EXPECT_NE(verdict({0, none, none, none, none, none}).find("vertex 1: an edge"), std::string::npos);
 }
 TEST_P(sssp, the_certificate_goes_by_f32_sums) {
-  auto o = verified<sssp_options>(where());
+  auto o = verified<sssp_asked>(where());
   // 1e-3 does not change 1e6 in f32: a plateau of edges with non-zero weights and no effect.
   graph const g = placed(weighted_f32({{0, 1}, {1, 2}, {2, 3}}, {1e6f, 1e-3f, 1e-3f}, true, 4), o);
   sssp_job job(g, o);
@@ -337,7 +337,7 @@ TEST(sssp_traffic, of_the_first_round_is_the_closed_form) {
     for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned})
       for (std::uint64_t source = 0; source < 60; ++source) {
         graph const g = random_graph(2, id_bytes, weight_kind::u32);
-        sssp_options o;
+        sssp_asked o;
         o.device = {device_kind::simulated, 0};
         o.access = how;
         o.variant = sssp_variant::emogi;
@@ -354,7 +354,7 @@ TEST(sssp_traffic, near_far_reads_less_than_bellman_ford) {
   gen.scale = 12;
   gen.build.random_weights = build_options::weight_options{};
   graph const g = generated(gen);
-  sssp_options o;
+  sssp_asked o;
   o.device = {device_kind::simulated, 0};
   std::uint64_t const source = pick_sources(g, 1, 1)[0];
   sssp_run const near_far = sssp_job(g, o).run(source);
@@ -368,11 +368,11 @@ TEST(sssp_traffic, near_far_reads_less_than_bellman_ford) {
 TEST(sssp_options, are_checked) {
   graph const g = weighted({{0, 1}}, {1}, false, 2);
   for (double const delta : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
-    sssp_options o;
+    sssp_asked o;
     o.delta = delta;
     EXPECT_NE(error_of([&] { sssp_job(g, o); }).find("above 0"), std::string::npos);
   }
-  sssp_options o;
+  sssp_asked o;
   o.tuning.slice = 33;
   EXPECT_NE(error_of([&] { sssp_job(g, o); }).find("multiple of 32"), std::string::npos);
   o = {};

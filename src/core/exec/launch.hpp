@@ -11,6 +11,7 @@
 #if defined(__CUDACC__)
 #include "core/exec/current_device.hpp"
 #endif
+#include "core/access.hpp"
 #include "core/device.hpp"
 #include "core/exec/team.hpp"
 #include "core/executor.hpp"

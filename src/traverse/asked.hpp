@@ -1,8 +1,16 @@
-// Settings for measurements: those that reproduce the papers' programs, or isolate one of Garner's optimizations. The defaults are the
-// fastest.
+// Options of a traversal with settings that garner-lab and tests alone change: they reproduce the papers' programs or isolate one of
+// Garner's optimizations. The defaults are the fastest. Passed as the options of the contract an asked_of would lose its settings without
+// an error, so the library's own code takes asked_of throughout.
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <utility>
+
+#include "core/access.hpp"
+#include "garner/bfs.hpp"
+#include "garner/components.hpp"
+#include "garner/pagerank.hpp"
+#include "garner/sssp.hpp"
 
 namespace garner {
 
@@ -19,14 +27,16 @@ struct traversal_tuning {
   std::uint64_t l2_bytes = 0;             // simulated runs: an L2 of this size before the link; 0: none
 };
 
-// MGG's kernel (shard_strategy::mgg): neighbors per partition, pairs of a local and a remote partition per warp, warps per block.
-struct mgg_tuning {
-  std::uint32_t ps = 16, dist = 1, wpb = 4;
-  // Settings to measure parts of it. The paper's figure 9: lists are not split, whatever `ps` is; local and remote partitions use different
-  // warps.
-  bool whole_lists = false, apart = false;
-  bool plain_reads = false;  // read remote rows synchronously; false: overlap them by asynchronous copies
-  bool operator==(mgg_tuning const&) const = default;
+template <class Options>
+struct asked_of : Options {
+  access_mode access = access_mode::aligned;
+  traversal_tuning tuning = {};
+  asked_of() = default;
+  explicit asked_of(Options o) : Options(std::move(o)) {}
 };
+using bfs_asked = asked_of<bfs_options>;
+using sssp_asked = asked_of<sssp_options>;
+using components_asked = asked_of<components_options>;
+using pagerank_asked = asked_of<pagerank_options>;
 
 }  // namespace garner
