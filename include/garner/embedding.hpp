@@ -2,6 +2,7 @@
 // Sources: Duchi et al., JMLR 12, 2011 (Adagrad); Kingma and Ba, ICLR 2015 (Adam), for single rows as in torch.optim.SparseAdam: a step
 // updates only rows that have a gradient, and all rows share one step count.
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -28,6 +29,8 @@ initializer parse_initializer(std::string_view text);
 
 struct embedding_options {
   execution_device device;  // the device that gathers and updates
+  // Rows are stored as f32, f16 or bf16; the optimizer's state is f32. A step is computed in f32 and rounded once, to the nearest (even).
+  element kind = element::f32;
   row_optimizer optimizer = row_optimizer::adam;
   initializer init = initializer::normal;
   double init_scale = 1;   // normal: standard deviation; uniform: values lie between -init_scale and init_scale
@@ -45,6 +48,18 @@ struct sparse_step {
   double beta1 = 0.9, beta2 = 0.999;   // adam
   std::optional<double> epsilon = {};  // unset: adagrad 1e-10, adam 1e-8
   stream_ref stream = {};              // the stream for the work, as in gather_options
+};
+
+// Gradients of a step: `size` numbers, f32 or of the table's kind, on the gathering device.
+struct gradient_span {
+  gradient_span(float const* numbers, std::uint64_t count) : data(numbers), size(count) {}
+  template <class All>
+  requires std::convertible_to<All const&, std::span<float const>> gradient_span(All const& all)
+      : gradient_span(std::span<float const>(all).data(), std::span<float const>(all).size()) {}
+  gradient_span(void const* numbers, std::uint64_t count, element as) : data(numbers), size(count), kind(as) {}
+  void const* data;
+  std::uint64_t size;
+  element kind = element::f32;
 };
 
 // The result of one step.
@@ -66,28 +81,31 @@ class embedding {
   std::uint64_t rows() const, width() const;
   std::uint64_t record_bytes() const;  // of a row with its state, rounded up to whole sectors
   row_optimizer optimizer() const;
+  element kind() const;
   execution_device device() const;
   std::uint64_t steps() const;  // done so far
   rows_by_tier tiers() const;
   std::string about() const;
 
-  // f32 rows of ids, as tiered_tensor::gather, on the gathering device; errc::input names an id outside the table and its position.
+  // Rows of ids, of the table's kind, as tiered_tensor::gather, on the gathering device; errc::input names an id outside the table and its
+  // position.
   gather_run gather(id_span ids, row_output out, stream_ref stream = {});
-  // One step: row k of `gradients` (width floats) belongs to ids[k]. Gradients of one row are summed in the order of their positions; each
-  // row is then read, updated and written once. Blocks until ids and gradients are checked: errc::input names an id outside the table and
-  // its position, or a row with a non-finite gradient, and leaves the table unchanged. A step is atomic: Ctrl-C takes effect before it.
-  update_run update(id_span ids, std::span<float const> gradients, sparse_step const& options = {});
+  // One step: row k of `gradients` (width numbers) belongs to ids[k]. Gradients of one row are summed in f32, in the order of their
+  // positions; each row is then read, updated and written once. Blocks until ids and gradients are checked: errc::input names an id outside
+  // the table and its position, or a row with a non-finite gradient, and leaves the table unchanged. A step is atomic: Ctrl-C takes effect
+  // before it.
+  update_run update(id_span ids, gradient_span gradients, sparse_step const& options = {});
 
   // Arrays of the state, named as in torch's optimizers: sgd: empty; adagrad: "sum"; adam: "exp_avg", "exp_avg_sq".
   std::vector<std::string> states() const;
-  // Copies rows [first, first + count) of "weight" or one of states() to or from host memory.
+  // Copies rows [first, first + count) of "weight" or one of states() to or from host memory, as f32.
   void read(std::string_view what, std::uint64_t first, std::uint64_t count, std::span<float> to) const;
   void write(std::string_view what, std::uint64_t first, std::uint64_t count, std::span<float const> from);
   void set_steps(std::uint64_t steps);
 
-  // The complete training state in one file (safetensors: weight, then states()), written atomically, a few rows at a time. load() restores
-  // it bit for bit, whatever the tiers of its rows; errc::input for a table of another shape or optimizer, or a damaged file, and nothing
-  // has changed then.
+  // The complete training state in one file (safetensors: weight in the table's kind, then states()), written atomically, a few rows at a
+  // time. load() restores it bit for bit, whatever the tiers of its rows; errc::input for a table of another shape, kind or optimizer, or a
+  // damaged file, and nothing has changed then.
   void save(std::filesystem::path const& file) const;
   void load(std::filesystem::path const& file);
 

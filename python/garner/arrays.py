@@ -30,8 +30,10 @@ class NumPy:
             ids = ids.astype(np.int64)
         return ids if ids.flags.c_contiguous and ids.flags.aligned else ids.copy(order="C")
 
-    def floats(self, numbers: Any, name: str) -> Any:
-        return np.ascontiguousarray(_checks.real(_checks.host(numbers, name), name), np.float32)
+    def floats(self, numbers: Any, name: str, kind: str) -> Any:
+        """As they are, if of `kind`; else as float32."""
+        found = _checks.real(_checks.host(numbers, name), name)
+        return np.ascontiguousarray(found, found.dtype if _checks.kind(found) == kind else np.float32)
 
     def row_type(self, kind: str) -> Any:
         if kind != "bfloat16":
@@ -79,8 +81,9 @@ class CuPy(NumPy):
             ids = ids.astype(np.int64)
         return self.cupy.ascontiguousarray(ids).reshape(ids.shape)
 
-    def floats(self, numbers: Any, name: str) -> Any:
-        return self.cupy.ascontiguousarray(_checks.real(numbers, name), np.float32)
+    def floats(self, numbers: Any, name: str, kind: str) -> Any:
+        found = _checks.real(numbers, name)
+        return self.cupy.ascontiguousarray(found, found.dtype if _checks.kind(found) == kind else np.float32)
 
     def wait(self, device: int) -> None:
         if device >= 0:
@@ -152,8 +155,9 @@ class Torch:
             ids = ids.to(self.torch.int64)
         return ids.contiguous()
 
-    def floats(self, numbers: Any, name: str) -> Any:
-        return _checks.real(_checks.tensor(numbers, name), name).detach().to(self.torch.float32).contiguous()
+    def floats(self, numbers: Any, name: str, kind: str) -> Any:
+        found = _checks.real(_checks.tensor(numbers, name), name).detach()
+        return (found if _checks.kind(found) == kind else found.to(self.torch.float32)).contiguous()
 
     def row_type(self, kind: str) -> Any:
         found = self.known(kind)

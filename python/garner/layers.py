@@ -80,7 +80,7 @@ class Embedding(torch.nn.Module):
         ids, gradients = (some[0] if len(some) == 1 else
                           (torch.cat([i.to(device).to(torch.int64) for i, _ in some or none]), torch.cat([g.to(device) for _, g in some or none])))
         if over_ranks:
-            ids, gradients = self._of_all(ids, gradients)
+            ids, gradients = self._of_all(ids, gradients.float())
             if not ids.numel():
                 return None
         return self.table.update(ids.to(gradients.device), gradients, lr=self.lr, lr_decay=self.lr_decay, betas=self.betas, eps=self.eps)
@@ -89,7 +89,7 @@ class Embedding(torch.nn.Module):
         """Those of all ranks, one rank's after the other: the same in each."""
         group = group_of()
         if not self._compared:
-            group.require_same("garner.torch.Embedding", f"{self.table.shape[0]} rows of {self.table.shape[1]}, {self.table.optimizer}, {self.table.steps} steps, {self._first}",
+            group.require_same("garner.torch.Embedding", f"{self.table.shape[0]} rows of {self.table.shape[1]} {self.table.dtype}, {self.table.optimizer}, {self.table.steps} steps, {self._first}",
                         "make the same table in all ranks, or pass per_rank=True")
             self._compared = True
         at = torch.device("cuda", torch.cuda.current_device()) if group.on_devices else torch.device("cpu")
@@ -105,15 +105,19 @@ class Embedding(torch.nn.Module):
     @property
     def weight(self) -> torch.Tensor:
         """A copy of all rows, in host memory."""
-        return torch.from_numpy(self.table.read())
+        return self._copy_of("weight")
+
+    def _copy_of(self, name: str) -> torch.Tensor:
+        values = torch.from_numpy(self.table.read(name))
+        return values.to(getattr(torch, self.table.dtype)) if name == "weight" else values
 
     def extra_repr(self) -> str:
-        return f"{self.table.shape[0]}, {self.table.shape[1]}, optimizer={self.table.optimizer!r}, lr={self.lr}"
+        return f"{self.table.shape[0]}, {self.table.shape[1]}, optimizer={self.table.optimizer!r}, lr={self.lr}, dtype={self.table.dtype}"
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
         for name in ["weight", *learned.states_of(self.table)]:
-            destination[prefix + name] = torch.from_numpy(self.table.read(name))
+            destination[prefix + name] = self._copy_of(name)
         destination[prefix + "steps"] = torch.tensor(self.table.steps)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],

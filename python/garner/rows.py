@@ -14,9 +14,21 @@ from .errors import UsageError
 from .tables import TierRows
 
 
+_kinds = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+
+
+def _short(dtype: Any) -> str:
+    """A dtype of any library, or its name, as libgarner has it."""
+    name = str(getattr(dtype, "__name__", dtype)).rsplit(".", 1)[-1]
+    for short, long in _kinds.items():
+        if name in (short, long):
+            return short
+    raise UsageError(f"dtype {dtype}: rows are learned in float32, float16 or bfloat16; use one of them")
+
+
 @has_old_names
 class Embedding:
-    """Made by garner.embedding: `rows` rows of `width` float32, in device and host memory, each with what its optimizer keeps of it."""
+    """Made by garner.embedding: `rows` rows of `width` numbers, in device and host memory, each with what its optimizer keeps of it, in float32."""
 
     def __init__(self, table: _garner.LearnedTable) -> None:
         self._table = table
@@ -27,6 +39,11 @@ class Embedding:
     @property
     def shape(self) -> tuple[int, int]:
         return self._table.rows, self._table.width
+
+    @property
+    def dtype(self) -> str:
+        """of a row: 'float32', 'float16' or 'bfloat16'"""
+        return _kinds[self._table.dtype]
 
     @property
     def optimizer(self) -> str:
@@ -53,7 +70,7 @@ class Embedding:
         """Rows of ids (whole numbers of any shape): of the library of ids, on their device. Errors: IdError names an id outside the table."""
         library = library_of(ids)
         ids = library.ids(ids, len(self))
-        (at,), (out,), stream, done = library.bring(self._table.device_index, [ids], [None], [(*ids.shape, self._table.width)], "float32")
+        (at,), (out,), stream, done = library.bring(self._table.device_index, [ids], [None], [(*ids.shape, self._table.width)], self.dtype)
         self._table.gather(addressed(at, ids), out, stream)
         return done()[0]
 
@@ -61,21 +78,22 @@ class Embedding:
 
     def update(self, ids: Any, gradients: Any, *, lr: float = 0.01, lr_decay: float = 0, betas: tuple[float, float] = (0.9, 0.999),
                eps: float | None = None) -> UpdateRun:
-        """One step: gradients[k], of shape (*ids.shape, width), is of the row ids[k]; those of one row are summed in the order of their positions.
+        """One step: gradients[k], of shape (*ids.shape, width), is of the row ids[k]; those of one row are summed in float32 in the order of their positions,
+        the row is updated in float32 and rounded once, to the nearest. Gradients of the rows' dtype are taken as they are, others as float32.
         Only these rows change. lr_decay: of adagrad; betas: of adam; eps: None: as torch (adagrad 1e-10, adam 1e-8).
         Errors: IdError for an id outside the table, InputError for a row whose gradient is not finite; then nothing has changed."""
         library = library_of(gradients, ids)
         ids = library.ids(ids, len(self))
-        gradients = library.floats(gradients, "gradients")
+        gradients = library.floats(gradients, "gradients", self.dtype)
         if tuple(gradients.shape) != (*ids.shape, self._table.width):
             raise UsageError(f"gradients: of shape {tuple(gradients.shape)} for ids of {tuple(ids.shape)}; give {(*ids.shape, self._table.width)}")
-        near, _, stream, done = library.bring(self._table.device_index, [ids, gradients], [], [], "float32")
-        run = self._table.update(addressed(near[0], ids), near[1], lr, lr_decay, betas, eps, stream)
+        near, _, stream, done = library.bring(self._table.device_index, [ids, gradients], [], [], self.dtype)
+        run = self._table.update(addressed(near[0], ids), near[1], lr, lr_decay, betas, eps, stream, _short(_checks.kind(gradients)))
         done()
         return run
 
     def read(self, what: str = "weight", first: int = 0, count: int | None = None) -> Any:
-        """Rows of 'weight', or of what the optimizer keeps ('sum' of adagrad, 'exp_avg' and 'exp_avg_sq' of adam), as a NumPy array."""
+        """Rows of 'weight', or of what the optimizer keeps ('sum' of adagrad, 'exp_avg' and 'exp_avg_sq' of adam), as a NumPy array of float32."""
         return self._table.read(what, first, len(self) - first if count is None else count)
 
     def write(self, values: Any, what: str = "weight", first: int = 0) -> None:
@@ -106,7 +124,7 @@ def count_from(table: Embedding, steps: int) -> None:
 
 @takes_old_names
 def embedding(rows: int, width: int, *, optimizer: str = "adam", device: Any = None, feature_cache: int | str | None = None, scores: Any = None,
-              init: str = "normal", init_scale: float = 1, seed: int = 1) -> Embedding:
+              init: str = "normal", init_scale: float = 1, seed: int = 1, dtype: Any = "float32") -> Embedding:
     """A trainable table, which may be larger than GPU memory.
 
         table = garner.embedding(len(g), 64, feature_cache="8GiB")
@@ -117,6 +135,7 @@ def embedding(rows: int, width: int, *, optimizer: str = "adam", device: Any = N
     feature_cache: bytes of rows, with their state, in GPU memory; None: half of what is free. scores: one per row: the hottest are those.
     All others lie in host memory, where the device reads, steps and writes them in place.
     init: 'normal' (init_scale: the standard deviation), 'uniform' (from -init_scale to init_scale) or 'zero': a function of seed, row and column.
+    dtype: of the rows: 'float32', 'float16' or 'bfloat16', or as a library has it; what the optimizer keeps is float32.
     Result: Embedding; garner.torch.Embedding is the same as a module. Errors: UsageError, OutOfMemory.
     """
-    return Embedding(spoken(_garner.LearnedTable, "embedding")(rows, width, device, optimizer, init, init_scale, seed, feature_cache, scores))
+    return Embedding(spoken(_garner.LearnedTable, "embedding")(rows, width, device, optimizer, init, init_scale, seed, feature_cache, scores, _short(dtype)))

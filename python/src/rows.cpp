@@ -171,10 +171,12 @@ void add_rows(nb::module_& m) {
       .def(
           "__init__",
           [](embedding* self, std::uint64_t rows, std::uint64_t width, nb::object where, std::string const& optimizer,
-             std::string const& first, double spread, std::uint64_t seed, nb::object device_budget, nb::object scores) {
+             std::string const& first, double spread, std::uint64_t seed, nb::object device_budget, nb::object scores,
+             std::string const& dtype) {
             embedding_options o;
             o.device = place_of(where);
             o.optimizer = parse_row_optimizer(optimizer);
+            o.kind = parse_element(dtype);
             o.init = parse_initializer(first);
             o.init_scale = spread, o.seed = seed;
             o.feature_cache = bytes_of(device_budget);
@@ -185,12 +187,14 @@ void add_rows(nb::module_& m) {
           },
           nb::arg("rows"), nb::arg("width"), nb::arg("device") = nb::none(), nb::arg("optimizer") = "adam", nb::arg("init") = "normal",
           nb::arg("init_scale") = 1.0, nb::arg("seed") = 1, nb::arg("feature_cache") = nb::none(), nb::arg("scores") = nb::none(),
+          nb::arg("dtype") = "f32",
           nb::sig(
               "def __init__(self, rows: int, width: int, device: object = None, optimizer: str = 'adam', init: str = 'normal', init_scale: "
-              "float = 1, seed: int = 1, feature_cache: int | str | None = None, scores: object = None) -> None"))
+              "float = 1, seed: int = 1, feature_cache: int | str | None = None, scores: object = None, dtype: str = 'f32') -> None"))
       .def_prop_ro("rows", &embedding::rows)
       .def_prop_ro("width", &embedding::width)
       .def_prop_ro("record_bytes", &embedding::record_bytes)
+      .def_prop_ro("dtype", [](embedding const& e) { return std::string(to_string(e.kind())); })
       .def_prop_ro("optimizer", [](embedding const& e) { return std::string(to_string(e.optimizer())); })
       .def_prop_ro(
           "device_index", [](embedding const& e) { return e.device().kind == device_kind::cuda ? e.device().index : -1; },
@@ -213,17 +217,18 @@ void add_rows(nb::module_& m) {
       .def(
           "update",
           [](embedding& e, std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, bool> const& ids, std::uint64_t gradients, double lr,
-             double lr_decay, std::pair<double, double> betas, std::optional<double> eps, std::uint64_t stream) {
+             double lr_decay, std::pair<double, double> betas, std::optional<double> eps, std::uint64_t stream, std::string const& dtype) {
             id_span const span(at<void>(std::get<0>(ids)), std::get<1>(ids), std::get<2>(ids), std::get<3>(ids));
             sparse_step s;
             s.learning_rate = lr, s.rate_decay = lr_decay, s.beta1 = betas.first, s.beta2 = betas.second, s.epsilon = eps;
             s.stream = stream_at(stream);
-            return released([&] { return e.update(span, {at<float>(gradients), span.size() * e.width()}, s); });
+            gradient_span const rows(at<void>(gradients), span.size() * e.width(), parse_element(dtype));
+            return released([&] { return e.update(span, rows, s); });
           },
           nb::arg("ids"), nb::arg("gradients"), nb::arg("lr"), nb::arg("lr_decay") = 0.0, nb::arg("betas") = nb::make_tuple(0.9, 0.999),
-          nb::arg("eps") = nb::none(), nb::arg("stream") = 0,
+          nb::arg("eps") = nb::none(), nb::arg("stream") = 0, nb::arg("dtype") = "f32",
           nb::sig("def update(self, ids: tuple[int, int, int, bool], gradients: int, lr: float, lr_decay: float = 0, betas: tuple[float, "
-                  "float] = (0.9, 0.999), eps: float | None = None, stream: int = 0) -> UpdateRun"))
+                  "float] = (0.9, 0.999), eps: float | None = None, stream: int = 0, dtype: str = 'f32') -> UpdateRun"))
       .def(
           "read",
           [](embedding const& e, std::string const& what, std::uint64_t first, std::uint64_t count) {

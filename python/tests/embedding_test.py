@@ -55,6 +55,24 @@ class Rows(unittest.TestCase):
         far.write(np.ones((3, 12)), first=4)
         self.assertEqual(far.read(first=3, count=5).sum(axis=1).round().tolist()[1:4], [12.0] * 3)
 
+    def test_rows_of_16_bits(self):
+        for device in ("cpu", "simulated"):
+            e = garner.embedding(60, 9, optimizer="sgd", device=device, feature_cache="1KiB", dtype=np.float16)
+            self.assertEqual((e.dtype, e[[3]].dtype), ("float16", np.float16))
+            self.assertTrue(np.array_equal(e[np.arange(60)], e.read()))
+            want = e.read()
+            draw = np.random.default_rng(1)
+            for dtype in (np.float16, np.float32, np.float64):
+                ids, gradients = draw.integers(0, 60, 40), draw.random((40, 9)).astype(dtype)
+                e.update(ids, gradients, lr=0.5)
+                sums = np.zeros((60, 9), np.float32)
+                for k, row in enumerate(ids):  # one after the other, in float32
+                    sums[row] += gradients[k].astype(np.float32)
+                want = (want - np.float32(0.5) * sums).astype(np.float16).astype(np.float32)
+                self.assertTrue(np.array_equal(e.read(), want), (device, dtype))
+        with self.assertRaisesRegex(garner.UsageError, "float32, float16 or bfloat16"):
+            garner.embedding(10, 4, dtype="int8")
+
     def test_what_is_wrong_is_said(self):
         e = garner.embedding(10, 4, device="cpu")
         with self.assertRaisesRegex(garner.IdError, "id 10 at position 1"):
@@ -92,6 +110,43 @@ class Module(unittest.TestCase):
                     self.assertEqual(emb.step().rows, len(set(ids.flatten().tolist()) | set(other.tolist())))
                 self.assertTrue(torch.allclose(emb.weight, twin.weight, atol=2e-6), (name, device, (emb.weight - twin.weight).abs().max()))
                 self.assertIsNone(emb.step())
+
+    def test_16_bits_step_by_step_and_under_autocast(self):
+        for dtype in (torch.float16, torch.bfloat16):
+            for device in ("cpu", "simulated"):
+                torch.manual_seed(2)
+                emb = garner.torch.Embedding(40, 8, optimizer="adam", lr=0.1, device=device, feature_cache=900, dtype=dtype)
+                self.assertEqual((emb.weight.dtype, emb(torch.arange(3)).dtype), (dtype, dtype))
+                lin = torch.nn.Linear(8, 3)
+                weight, m, v = emb.weight.float(), torch.zeros(40, 8), torch.zeros(40, 8)
+                for step in range(1, 5):
+                    ids = torch.randint(0, 40, (30,))
+                    with torch.autocast("cpu", dtype):
+                        rows = emb(ids)
+                        out = lin(rows)
+                        self.assertEqual(out.dtype, dtype)
+                    seen = []
+                    rows.register_hook(seen.append)
+                    out.float().square().mean().backward()
+                    gradient = torch.zeros(40, 8)
+                    for k, row in enumerate(ids.tolist()):
+                        gradient[row] += seen[0][k].float()
+                    self.assertEqual(seen[0].dtype, dtype)
+                    some = ids.unique()
+                    self.assertEqual(emb.step().rows, len(some))
+                    m[some] += (1 - 0.9) * (gradient - m)[some]
+                    v[some] += (1 - 0.999) * (gradient.square() - v)[some]
+                    rate = 0.1 * (1 - 0.999 ** step) ** 0.5 / (1 - 0.9 ** step)
+                    weight[some] -= rate * (m / (v.sqrt() + 1e-8))[some]
+                    weight = weight.to(dtype).float()
+                    last_bit = 2.0 ** (-9 if dtype == torch.float16 else -6)
+                    self.assertTrue(torch.allclose(emb.weight.float(), weight, atol=last_bit / 16, rtol=last_bit))
+                    weight = emb.weight.float()
+                self.assertTrue(torch.allclose(torch.from_numpy(emb.table.read("exp_avg")), m, atol=1e-6))
+                other = garner.torch.Embedding(40, 8, device="cpu", dtype=dtype, seed=9)
+                other.load_state_dict(emb.state_dict())
+                self.assertEqual(emb.state_dict()["weight"].dtype, dtype)
+                self.assertTrue(torch.equal(other.weight, emb.weight))
 
     def test_state_and_modes(self):
         model = torch.nn.ModuleDict({"emb": garner.torch.Embedding(30, 4, device="cpu"), "lin": torch.nn.Linear(4, 2)})

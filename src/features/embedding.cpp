@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/convert.hpp"
 #include "core/exec.hpp"
 #include "core/random.hpp"
 
@@ -28,6 +29,18 @@ GARNER_HD inline double normal_number(std::uint64_t seed, std::uint64_t stream, 
   return 0;
 }
 
+// Elements of rows as f32, and back, rounded to the nearest. Both kinds of 16 bits share their code, for few instantiations.
+GARNER_HD inline float number(float bits, element) { return bits; }
+GARNER_HD inline float number(std::uint16_t bits, element kind) {
+  return kind == element::f16 ? half_to_float(bits) : brain_to_float(bits);
+}
+template <class Bits>
+GARNER_HD inline Bits stored(float f, [[maybe_unused]] element kind) {
+  if constexpr (sizeof(Bits) == sizeof(float)) return f;
+  else return kind == element::f16 ? float_to_half(f) : float_to_brain(f);
+}
+
+template <class Bits>
 struct draw_record {
   record_view to;
   std::uint64_t first, seed;
@@ -36,16 +49,18 @@ struct draw_record {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
     std::uint64_t const id = first + k;
-    auto* const record = reinterpret_cast<float*>(const_cast<char*>(to.rows[id].row));
-    t.each(indices{0, to.rows.stride / sizeof(float)}, [&](std::uint64_t c) {
+    char* const record = const_cast<char*>(to.rows[id].row);
+    t.each(indices{0, to.part}, [&](std::uint64_t c) {
       double value = 0;
       if (c < to.width && how == initializer::normal) value = normal_number(seed, id, c) * spread;
       else if (c < to.width && how == initializer::uniform) {
         double const u = unit_float(random_bits(seed, id, c));
         value = (u + u - 1) * spread;
       }
-      record[c] = static_cast<float>(value);
+      reinterpret_cast<Bits*>(record)[c] = stored<Bits>(static_cast<float>(value), to.kind);
     });
+    auto* const state = reinterpret_cast<float*>(record + to.row_bytes());
+    t.each(indices{0, (to.rows.stride - to.row_bytes()) / sizeof(float)}, [&](std::uint64_t c) { state[c] = 0; });
   }
 };
 
@@ -64,6 +79,7 @@ GARNER_HD inline span<T> array_at(char const* at, std::uint64_t n, bool near) {
 }
 
 // --- one array of them -------------------------------------------------------------------------------------------------------------------
+template <class Bits>
 struct read_array {
   record_view records;
   std::uint32_t which;
@@ -72,17 +88,22 @@ struct read_array {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
     auto const [row, where] = records.rows[first + k];
-    char const* const state = row + records.part * sizeof(float);
+    char const* const state = row + records.row_bytes();
     float* const mine = to + k * records.width;
     bool const near = where != tier::host;
-    if (which == 0 || records.optimizer != row_optimizer::adam) {
-      auto const numbers = array_at<float>(which == 0 ? row : state, records.width, near);
+    if (which == 0) {
+      auto const elements = array_at<Bits>(row, records.width, near);
+      return t.each(elements, [&](Bits value, std::uint64_t j) { mine[j - elements.begin] = number(value, records.kind); });
+    }
+    if (records.optimizer != row_optimizer::adam) {
+      auto const numbers = array_at<float>(state, records.width, near);
       return t.each(numbers, [&](float value, std::uint64_t j) { mine[j - numbers.begin] = value; });
     }
     auto const moments = array_at<std::uint64_t>(state, records.width, near);
     t.each(moments, [&](std::uint64_t pair, std::uint64_t j) { mine[j - moments.begin] = which == 1 ? low_of(pair) : high_of(pair); });
   }
 };
+template <class Bits>
 struct write_array {
   record_view records;
   std::uint32_t which;
@@ -90,8 +111,14 @@ struct write_array {
   float const* from;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    auto* const record = reinterpret_cast<float*>(const_cast<char*>(records.rows[first + k].row));
-    t.each(indices{0, records.width}, [&](std::uint64_t c) { record[records.at(which, c)] = from[k * records.width + c]; });
+    char* const record = const_cast<char*>(records.rows[first + k].row);
+    auto* const row = reinterpret_cast<Bits*>(record);
+    auto* const state = reinterpret_cast<float*>(record + records.row_bytes());
+    t.each(indices{0, records.width}, [&](std::uint64_t c) {
+      float const value = from[k * records.width + c];
+      if (which == 0) row[c] = stored<Bits>(value, records.kind);
+      else state[records.at(which, c)] = value;
+    });
   }
 };
 
@@ -104,9 +131,12 @@ struct group {
   GARNER_HD group(gradient_rows const& of, std::uint64_t i) : g(of), first(i), last(i + 1) {
     while (last < g.count && g.order.keys[last] == g.order.keys[i]) ++last;
   }
+  GARNER_HD float one(std::uint64_t i) const {
+    return g.kind == element::f32 ? static_cast<float const*>(g.rows)[i] : number(static_cast<std::uint16_t const*>(g.rows)[i], g.kind);
+  }
   GARNER_HD float sum(std::uint64_t width, std::uint64_t c) const {
-    float all = g.rows[g.order.positions[first] * width + c];
-    for (std::uint64_t k = first + 1; k < last; ++k) all += g.rows[g.order.positions[k] * width + c];
+    float all = one(g.order.positions[first] * width + c);
+    for (std::uint64_t k = first + 1; k < last; ++k) all += one(g.order.positions[k] * width + c);
     return all;
   }
 };
@@ -151,6 +181,7 @@ struct count_groups {
   }
 };
 
+template <class Bits>
 struct step_record {
   record_view to;
   gradient_rows g;
@@ -164,46 +195,52 @@ struct step_record {
     group const mine(g, i);
     auto const [at, where] = to.rows[g.order.id(i)];
     bool const near = where != tier::host;
-    span<float> const row = array_at<float>(at, to.part, near);
+    span<Bits> const row = array_at<Bits>(at, to.part, near);
     std::uint64_t const begin = row.begin, end = row.end;
     // Also for optimizer state: element c has the number begin + c.
-    auto* const values = const_cast<float*>(row.data);
+    auto const put = [&](std::uint64_t j, float value) { const_cast<Bits*>(row.data)[j] = stored<Bits>(value, to.kind); };
     auto const gradient = [&](std::uint64_t j) { return j - begin < to.width ? mine.sum(to.width, j - begin) : 0.0f; };
-    auto const state = reinterpret_cast<std::uintptr_t>(at) + to.part * sizeof(float);
+    auto const state = reinterpret_cast<std::uintptr_t>(at) + to.row_bytes();
     switch (to.optimizer) {
       case row_optimizer::sgd:
-        return t.each(row, [&](float value, std::uint64_t j) { values[j] = value - by.rate * gradient(j); });
+        return t.each(row, [&](Bits value, std::uint64_t j) { put(j, number(value, to.kind) - by.rate * gradient(j)); });
       case row_optimizer::adagrad: {
         span<float> const sums{reinterpret_cast<float const*>(state - begin * sizeof(float)), begin, end, near};
-        return t.each(row, sums, [&](float value, float sum, std::uint64_t j) {
+        return t.each(row, sums, [&](Bits value, float sum, std::uint64_t j) {
           float const d = gradient(j), now = sum + d * d;
           const_cast<float*>(sums.data)[j] = now;
-          values[j] = value - by.rate * (d / (std::sqrt(now) + by.epsilon));
+          put(j, number(value, to.kind) - by.rate * (d / (std::sqrt(now) + by.epsilon)));
         });
       }
       case row_optimizer::adam: {
         span<std::uint64_t> const moments{reinterpret_cast<std::uint64_t const*>(state - begin * sizeof(std::uint64_t)), begin, end, near};
-        return t.each(row, moments, [&](float value, std::uint64_t pair, std::uint64_t j) {
+        return t.each(row, moments, [&](Bits value, std::uint64_t pair, std::uint64_t j) {
           float const d = gradient(j), m0 = low_of(pair), v0 = high_of(pair);
           float const m = m0 + by.first_share * (d - m0), v = v0 + by.second_share * (d * d - v0);
           const_cast<std::uint64_t*>(moments.data)[j] = pair_of(m, v);
-          values[j] = value - by.rate * (m / (std::sqrt(v) + by.epsilon));
+          put(j, number(value, to.kind) - by.rate * (m / (std::sqrt(v) + by.epsilon)));
         });
       }
     }
   }
 };
 
+template <class F>
+void with_bits(record_view const& v, F f) {
+  if (v.kind == element::f32) f(float{});
+  else f(std::uint16_t{});
+}
+
 }  // namespace
 
 void draw_records(executor& x, record_view const& v, std::uint64_t first, std::uint64_t count, embedding_options const& o) {
-  for_each_item<32>(x, count, draw_record{v, first, o.seed, o.init, o.init_scale});
+  with_bits(v, [&]<class Bits>(Bits) { for_each_item<32>(x, count, draw_record<Bits>{v, first, o.seed, o.init, o.init_scale}); });
 }
 void read_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float* to) {
-  for_each_item<32>(x, count, read_array{v, which, first, to});
+  with_bits(v, [&]<class Bits>(Bits) { for_each_item<32>(x, count, read_array<Bits>{v, which, first, to}); });
 }
 void write_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float const* from) {
-  for_each_item<32>(x, count, write_array{v, which, first, from});
+  with_bits(v, [&]<class Bits>(Bits) { for_each_item<32>(x, count, write_array<Bits>{v, which, first, from}); });
 }
 
 void look_at_gradients(executor& x, record_view const& v, gradient_rows const& g, step_findings* found) {
@@ -212,7 +249,7 @@ void look_at_gradients(executor& x, record_view const& v, gradient_rows const& g
   for_each_item<32>(x, (g.count + each - 1) / each, count_groups{v.rows, g, found});
 }
 void step_records(executor& x, record_view const& v, gradient_rows const& g, step_numbers const& n, step_findings const* found) {
-  for_each_item<32>(x, g.count, step_record{v, g, n, found});
+  with_bits(v, [&]<class Bits>(Bits) { for_each_item<32>(x, g.count, step_record<Bits>{v, g, n, found}); });
 }
 
 }  // namespace garner

@@ -1,8 +1,8 @@
 // Loops over trainable rows. A record is a row followed by its optimizer state, so that both cross the link together, each part in whole
-// sectors: `part` floats of the row, then nothing (SGD), `part` sums (Adagrad), or `part` pairs of moments (Adam). Padding behind the row's
-// width is 0 and stays so; it is written too, so that no sector is written in part.
-// Invariant: gradients of one row are added by ascending position, on every device.
-// Cost of a step: a sort of the ids by 12 bytes each; each distinct record read and written once, its gradients read twice.
+// sectors: `part` elements of the row, then nothing (SGD), `part` sums (Adagrad), or `part` pairs of moments (Adam), in f32. Padding behind
+// the row's width is 0 and stays so; it is written too, so that no sector is written in part. Invariant: gradients of one row are added by
+// ascending position, on every device. Cost of a step: a sort of the ids by 12 bytes each; each distinct record read and written once, its
+// gradients read twice.
 #pragma once
 #include <cstdint>
 
@@ -15,23 +15,28 @@ namespace garner {
 // Location of records: the first ranks on the device, all others remote. `rows.stride` is that of records, rows.row_bytes of rows alone.
 struct record_view {
   row_view rows;
-  std::uint64_t width = 0, part = 0;  // floats
+  std::uint64_t width = 0, part = 0;  // elements
   row_optimizer optimizer = row_optimizer::adam;
+  element kind = element::f32;  // of the row: f32, f16 or bf16
 
-  static std::uint64_t part_of(std::uint64_t width) { return (width + 7) / 8 * 8; }
-  static std::uint64_t record_floats(std::uint64_t width, row_optimizer how) {
-    return part_of(width) * (how == row_optimizer::sgd ? 1 : how == row_optimizer::adagrad ? 2 : 3);
+  static std::uint64_t part_of(std::uint64_t width, element kind) {
+    std::uint64_t const sector = 32 / bytes_of(kind);
+    return (width + sector - 1) / sector * sector;
   }
-  // Element c of array `which` in a record: 0 the row, then the states.
+  static std::uint64_t record_bytes(std::uint64_t width, row_optimizer how, element kind) {
+    std::uint64_t const states = how == row_optimizer::sgd ? 0 : how == row_optimizer::adagrad ? 1 : 2;
+    return part_of(width, kind) * (bytes_of(kind) + states * sizeof(float));
+  }
+  GARNER_HD std::uint64_t row_bytes() const { return part * (kind == element::f32 ? 4 : 2); }  // with its padding: the state is behind it
+  // Element c of state 1 or 2, in floats from the begin of the state.
   GARNER_HD std::uint64_t at(std::uint32_t which, std::uint64_t c) const {
-    if (which == 0) return c;
-    return optimizer == row_optimizer::adam ? part + 2 * c + (which - 1) : part + c;
+    return optimizer == row_optimizer::adam ? 2 * c + (which - 1) : c;
   }
 };
 
 // Records [first, first + count) as they are before the first step.
 void draw_records(executor& x, record_view const& v, std::uint64_t first, std::uint64_t count, embedding_options const& o);
-// Copies one array of records [first, first + count) to a device block of `width` floats per row, or from one.
+// Copies array `which` (0: rows, then states) of records [first, first + count) to a device block of `width` floats per row, or from one.
 void read_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float* to);
 void write_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float const* from);
 
@@ -44,7 +49,8 @@ struct step_findings {
 struct gradient_rows {
   id_order order;  // sorted, with positions
   std::uint64_t count = 0;
-  float const* rows = nullptr;
+  void const* rows = nullptr;
+  element kind = element::f32;  // f32, f16 or bf16
 };
 void look_at_gradients(executor& x, record_view const& v, gradient_rows const& g, step_findings* found);
 // The numbers of a step: what the host computes for the rule of each optimizer.

@@ -60,7 +60,9 @@ struct embedding::impl {
     std::uint64_t floats = 0;
     if (rows == 0 || width == 0) fail(errc::usage, "{} rows of {} elements; an embedding has at least one of each", rows, width);
     if (width >> 20) fail(errc::usage, "rows of {} elements; an embedding has at most 2^20", width);
-    std::uint64_t const record = record_view::record_floats(width, o.optimizer) * sizeof(float);
+    if (o.kind != element::f32 && o.kind != element::f16 && o.kind != element::bf16)
+      fail(errc::usage, "rows of {} are not learned; use f32, f16 or bf16", to_string(o.kind));
+    std::uint64_t const record = record_view::record_bytes(width, o.optimizer, o.kind);
     if (__builtin_mul_overflow(rows, record, &floats) || floats > none >> 8)
       fail(errc::usage, "a table of {} rows of {} bytes is more than a machine addresses", rows, record);
     if (!o.scores.empty() && o.scores.size() != rows)
@@ -75,9 +77,9 @@ struct embedding::impl {
     }
     if (x.on_device()) self_test(x.device());
 
-    records.width = width, records.part = record_view::part_of(width), records.optimizer = o.optimizer;
+    records.width = width, records.part = record_view::part_of(width, o.kind), records.optimizer = o.optimizer, records.kind = o.kind;
     row_view& v = records.rows;
-    v.rows = rows, v.row_bytes = width * sizeof(float), v.stride = record;
+    v.rows = rows, v.row_bytes = width * bytes_of(o.kind), v.stride = record;
     row_budget b{rows, record, o.feature_cache, {}, 0, 0, 0};
     if (x.on_device()) b.free_here = left_on_device(x.device());
     row_shares const shares = share_rows(b);
@@ -161,29 +163,31 @@ struct embedding::impl {
         x.copy(bad_here.data(), bad.data(), sizeof(std::uint64_t));
         checked.record(x);
       }
-      gather_rows(x, records.rows, one, order, {gather_strategy::aligned, element::f32, element::f32, nullptr, 0});
+      gather_rows(x, records.rows, one, order, {gather_strategy::aligned, o.kind, o.kind, nullptr, 0});
       checked.wait();  // while the rows come
       if (std::uint64_t const first = x.asynchronous() ? bad_here[0] : bad[0]; first != none) refuse_id(x, one, first, records.rows.rows);
       run.link = model.take();
     });
     return run;
   }
-  update_run update(id_span ids, std::span<float const> gradients, sparse_step const& s) {
+  update_run update(id_span ids, gradient_span gradients, sparse_step const& s) {
     std::lock_guard const hold(turn);
     require(ids);
-    if (gradients.size() != ids.size() * records.width)
-      fail(errc::usage, "{} numbers of gradients for {} ids; give {} for each", gradients.size(), ids.size(), records.width);
+    if (gradients.size != ids.size() * records.width)
+      fail(errc::usage, "{} numbers of gradients for {} ids; give {} for each", gradients.size, ids.size(), records.width);
+    if (gradients.kind != element::f32 && gradients.kind != o.kind)
+      fail(errc::usage, "gradients of {} for rows of {}; use f32, or what the rows are", to_string(gradients.kind), to_string(o.kind));
     require_numbers_of(s);
     check_interrupted();
     interrupts_held const whole_step;
     update_run run;
     gradient_rows g;
-    g.count = ids.size(), g.rows = gradients.data();
+    g.count = ids.size(), g.rows = gradients.data, g.kind = gradients.kind;
     if (g.count == 0) {
       ++steps;
       return run;
     }
-    require_readable(x, gradients.data(), "gradients");
+    require_readable(x, gradients.data, "gradients");
     calls.run(x, s.stream, [&] {
       model.take();
       batch_list const one = one_batch(ids, nullptr);
@@ -262,7 +266,7 @@ struct embedding::impl {
     if (count == 0) return;
     each_part(first, count, moved_rows(count), [&](std::uint64_t r, std::uint64_t n) {
       read_records(x, records, which, r, n, moved.data());
-      x.copy(to + (r - first) * records.width, moved.data(), n * records.rows.row_bytes);
+      x.copy(to + (r - first) * records.width, moved.data(), n * records.width * sizeof(float));
       x.wait();
     });
   }
@@ -270,7 +274,7 @@ struct embedding::impl {
     calls.settle(x);
     if (count == 0) return;
     each_part(first, count, moved_rows(count), [&](std::uint64_t r, std::uint64_t n) {
-      x.copy(moved.data(), from + (r - first) * records.width, n * records.rows.row_bytes);
+      x.copy(moved.data(), from + (r - first) * records.width, n * records.width * sizeof(float));
       write_records(x, records, which, r, n, moved.data());
       x.wait();
     });
@@ -281,9 +285,11 @@ struct embedding::impl {
     for (std::string const& name : names_of(o.optimizer)) all.push_back(name);
     return all;
   }
+  element kind_of(std::uint32_t which) const { return which ? element::f32 : o.kind; }
   std::vector<std::uint64_t> shape() const { return {records.rows.rows, records.width}; }
   checkpoint::texts made_for() const {
-    return {{"embedding", fmt::format("{} rows of {}, stepped by {}", records.rows.rows, records.width, to_string(o.optimizer))}};
+    std::string const kind = o.kind == element::f32 ? "" : fmt::format(" {}", to_string(o.kind));
+    return {{"embedding", fmt::format("{} rows of {}{}, stepped by {}", records.rows.rows, records.width, kind, to_string(o.optimizer))}};
   }
   void save(std::filesystem::path const& file) const {
     std::lock_guard const hold(turn);
@@ -292,7 +298,8 @@ struct embedding::impl {
     c.arrays.push_back({"step", {1}, std::vector<std::uint64_t>{steps}});
     std::vector<std::string> const names = arrays();
     for (std::uint32_t k = 0; k < names.size(); ++k)
-      c.large.push_back({names[k], shape(), [this, k](std::uint64_t first, std::uint64_t n, float* to) { read(k, first, n, to); }});
+      c.large.push_back(
+          {names[k], shape(), [this, k](std::uint64_t first, std::uint64_t n, float* to) { read(k, first, n, to); }, kind_of(k)});
     c.write(file);
   }
   void load(std::filesystem::path const& file) {
@@ -301,10 +308,11 @@ struct embedding::impl {
     checkpoint const c = checkpoint::read(file, checkpoint::kind::checkpoint, {names.begin(), names.end()});
     c.require_made_for(made_for());
     std::uint64_t const step = c.values<std::uint64_t>("step", {1})[0];
-    for (std::string const& name : names) c.read_large(name, shape(), {});
+    for (std::uint32_t k = 0; k < names.size(); ++k) c.read_large(names[k], shape(), {}, kind_of(k));
     interrupts_held const whole;
     for (std::uint32_t k = 0; k < names.size(); ++k)
-      c.read_large(names[k], shape(), [&](std::uint64_t first, std::uint64_t n, float const* from) { write(k, first, n, from); });
+      c.read_large(
+          names[k], shape(), [&](std::uint64_t first, std::uint64_t n, float const* from) { write(k, first, n, from); }, kind_of(k));
     steps = step;
   }
 
@@ -330,6 +338,7 @@ std::uint64_t embedding::rows() const { return impl_->records.rows.rows; }
 std::uint64_t embedding::width() const { return impl_->records.width; }
 std::uint64_t embedding::record_bytes() const { return impl_->records.rows.stride; }
 row_optimizer embedding::optimizer() const { return impl_->o.optimizer; }
+element embedding::kind() const { return impl_->o.kind; }
 execution_device embedding::device() const { return impl_->o.device; }
 std::uint64_t embedding::steps() const {
   std::lock_guard const hold(impl_->turn);
@@ -347,7 +356,7 @@ std::string embedding::about() const {
 gather_run embedding::gather(id_span ids, row_output out, stream_ref stream) {
   return as_error([&] { return impl_->gather(ids, out, stream); });
 }
-update_run embedding::update(id_span ids, std::span<float const> gradients, sparse_step const& options) {
+update_run embedding::update(id_span ids, gradient_span gradients, sparse_step const& options) {
   return as_error([&] { return impl_->update(ids, gradients, options); });
 }
 std::vector<std::string> embedding::states() const {

@@ -3,11 +3,13 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <string_view>
 #include <utility>
 
+#include "core/convert.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
@@ -36,6 +38,8 @@ template <>
 constexpr char const* dtype_of<std::int64_t> = "I64";
 template <>
 constexpr char const* dtype_of<std::uint64_t> = "U64";
+
+char const* dtype_of_rows(element kind) { return kind == element::f32 ? "F32" : kind == element::f16 ? "F16" : "BF16"; }
 
 template <class Values>
 constexpr char const* dtype_of_values = dtype_of<typename Values::value_type>;
@@ -100,7 +104,7 @@ void checkpoint::write(std::filesystem::path const& to) const {
                  type_and_shape(t.dtype, t.shape));
         },
         a.values);
-  for (large_array const& a : large) tensors.push_back({a.name, dtype_of<float>, a.shape, nullptr});
+  for (large_array const& a : large) tensors.push_back({a.name, dtype_of_rows(a.kind), a.shape, nullptr});
   // The checksum, which comes before the data, is written behind them.
   tensor_head const head = head_of(name, tensors, all);
   sum checksum;
@@ -120,7 +124,13 @@ void checkpoint::write(std::filesystem::path const& to) const {
     std::vector<float> some(std::min(in.at_once, in.rows) * in.each);
     in.for_each([&](std::uint64_t first, std::uint64_t rows) {
       a.give(first, rows, some.data());
-      put(some.data(), rows * in.each * sizeof(float));
+      std::uint64_t const n = rows * in.each;
+      auto* const narrow = reinterpret_cast<char*>(some.data());  // in place: each is written where all before it were read
+      for (std::uint64_t k = 0; a.kind != element::f32 && k < n; ++k) {
+        std::uint16_t const bits = a.kind == element::f16 ? float_to_half(some[k]) : float_to_brain(some[k]);
+        std::memcpy(narrow + 2 * k, &bits, 2);
+      }
+      put(some.data(), n * bytes_of(a.kind));
     });
   }
   all[checksum_key] = checksum.text();
@@ -224,19 +234,26 @@ named_array const* find(checkpoint const& c, std::string const& name) {
 }
 }  // namespace
 
-void checkpoint::read_large(std::string const& name, std::vector<std::uint64_t> const& shape, take_rows const& take) const {
+void checkpoint::read_large(std::string const& name, std::vector<std::uint64_t> const& shape, take_rows const& take, element kind) const {
   tensor_file const in(file);
   tensor_info const* const t = in.find(name);
-  std::string const wanted = type_and_shape(dtype_of<float>, shape);
+  std::string const wanted = type_and_shape(dtype_of_rows(kind), shape);
   if (!t) fail(errc::input, "{}: has no array {}, which is to be {}; name a file that has it", file, shown(name), wanted);
-  if (t->dtype != dtype_of<float> || t->shape != shape)
+  if (t->dtype != dtype_of_rows(kind) || t->shape != shape)
     fail(errc::input, "{}: array {}: expected {}, found {}; name a file of the same table", file, shown(name), wanted,
          type_and_shape(t->dtype, t->shape));
   if (!take) return;
   pieces const of(shape);
   std::vector<float> some(std::min(of.at_once, of.rows) * of.each);
   of.for_each([&](std::uint64_t first, std::uint64_t rows) {
-    in.read(*t, some.data(), rows * of.each * sizeof(float), first * of.each * sizeof(float));
+    std::uint64_t const n = rows * of.each;
+    in.read(*t, some.data(), n * bytes_of(kind), first * of.each * bytes_of(kind));
+    auto const* const narrow = reinterpret_cast<char const*>(some.data());
+    for (std::uint64_t k = kind == element::f32 ? 0 : n; k-- > 0;) {  // in place, from the end
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, narrow + 2 * k, 2);
+      some[k] = kind == element::f16 ? half_to_float(bits) : brain_to_float(bits);
+    }
     take(first, rows, some.data());
   });
 }

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "garner/features.hpp"
+
 namespace garner {
 
 struct named_array {
@@ -24,6 +26,7 @@ struct large_array {
   std::string name;
   std::vector<std::uint64_t> shape;  // rows, and more
   std::function<void(std::uint64_t first, std::uint64_t rows, float* to)> give;
+  element kind = element::f32;  // in the file; f16, bf16: of numbers that are such
 };
 
 struct checkpoint {
@@ -46,7 +49,8 @@ struct checkpoint {
   // Reads an array that was left in the file, some rows at a time. errc::input where it is missing, or has other elements or another shape,
   // before the first row: call it with an empty `take` before anything is changed.
   using take_rows = std::function<void(std::uint64_t first, std::uint64_t rows, float const* values)>;
-  void read_large(std::string const& name, std::vector<std::uint64_t> const& shape, take_rows const& take) const;
+  void read_large(std::string const& name, std::vector<std::uint64_t> const& shape, take_rows const& take,
+                  element kind = element::f32) const;
 
   // errc::input where it was made for something else; names the fields that differ, and of the first both values.
   void require_made_for(texts const& wanted) const;
