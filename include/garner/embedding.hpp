@@ -39,6 +39,10 @@ struct embedding_options {
   // the device updates them in place. Unset: half of the free memory.
   std::optional<std::uint64_t> feature_cache;
   std::span<float const> scores = {};  // read by the constructor
+  // Rows and state in this file, which is made if it is not there, else continued. `host_cache`: bytes of them in host memory, where the
+  // device gathers and steps them; unset: half of the free memory. `feature_cache` and `scores` are for tables without a file.
+  std::filesystem::path file = {};
+  std::optional<std::uint64_t> host_cache = {};
 };
 
 // Options of one step. Defaults are those of torch's optimizers.
@@ -69,10 +73,11 @@ struct update_run {
   traffic link;                             // simulated: link traffic of the reads; the writes are the same bytes
 };
 
-// One table on one device; concurrent calls are serialized.
+// One table on one device; concurrent calls are serialized. A table in a file is flushed by flush() and at its end; a crash leaves the
+// state of the last flush.
 class embedding {
  public:
-  // errc::memory if a budget or the system refuses; errc::usage for invalid options.
+  // errc::memory if a budget or the system refuses; errc::usage for invalid options; errc::input, errc::io: of the file.
   embedding(std::uint64_t rows, std::uint64_t width, embedding_options const& options);
   ~embedding();
   embedding(embedding&&) noexcept;
@@ -92,8 +97,8 @@ class embedding {
   gather_run gather(id_span ids, row_output out, stream_ref stream = {});
   // One step: row k of `gradients` (width numbers) belongs to ids[k]. Gradients of one row are summed in f32, in the order of their
   // positions; each row is then read, updated and written once. Blocks until ids and gradients are checked: errc::input names an id outside
-  // the table and its position, or a row with a non-finite gradient, and leaves the table unchanged. A step is atomic: Ctrl-C takes effect
-  // before it.
+  // the table and its position, or a row with a non-finite gradient, and errc::usage more rows than the host cache of a file holds, and
+  // leaves the table unchanged. A step is atomic: Ctrl-C takes effect before it.
   update_run update(id_span ids, gradient_span gradients, sparse_step const& options = {});
 
   // Arrays of the state, named as in torch's optimizers: sgd: empty; adagrad: "sum"; adam: "exp_avg", "exp_avg_sq".
@@ -102,6 +107,8 @@ class embedding {
   void read(std::string_view what, std::uint64_t first, std::uint64_t count, std::span<float> to) const;
   void write(std::string_view what, std::uint64_t first, std::uint64_t count, std::span<float const> from);
   void set_steps(std::uint64_t steps);
+  // For a table in a file, which holds the state of now when this returns. errc::io: it holds the one before, and nothing is lost.
+  void flush();
 
   // The complete training state in one file (safetensors: weight in the table's kind, then states()), written atomically, a few rows at a
   // time. load() restores it bit for bit, whatever the tiers of its rows; errc::input for a table of another shape, kind or optimizer, or a

@@ -103,6 +103,10 @@ class Embedding:
             raise UsageError(f"values: of shape {values.shape}; give rows of {self._table.width}")
         self._table.write(what, first, values)
 
+    def flush(self) -> None:
+        """For a table in a file, which then holds the state of now. Errors: FileError of a full disk; then it holds the one before, and nothing is lost."""
+        self._table.flush()
+
     def save(self, file: str | os.PathLike[str]) -> None:
         """Rows and state to a file (safetensors), whole or not at all."""
         self._table.save(file)
@@ -124,7 +128,8 @@ def count_from(table: Embedding, steps: int) -> None:
 
 @takes_old_names
 def embedding(rows: int, width: int, *, optimizer: str = "adam", device: Any = None, feature_cache: int | str | None = None, scores: Any = None,
-              init: str = "normal", init_scale: float = 1, seed: int = 1, dtype: Any = "float32") -> Embedding:
+              init: str = "normal", init_scale: float = 1, seed: int = 1, dtype: Any = "float32",
+              file: str | os.PathLike[str] | None = None, host_cache: int | str | None = None) -> Embedding:
     """A trainable table, which may be larger than GPU memory.
 
         table = garner.embedding(len(g), 64, feature_cache="8GiB")
@@ -136,6 +141,9 @@ def embedding(rows: int, width: int, *, optimizer: str = "adam", device: Any = N
     All others lie in host memory, where the device reads, steps and writes them in place.
     init: 'normal' (init_scale: the standard deviation), 'uniform' (from -init_scale to init_scale) or 'zero': a function of seed, row and column.
     dtype: of the rows: 'float32', 'float16' or 'bfloat16', or as a library has it; what the optimizer keeps is float32.
+    file: rows and state lie in this file, which may be larger than memory; it is made, or continued where it is there. host_cache: bytes of them
+    in host memory; None: half of what is free. A step may change as many rows as these hold. flush() writes what has changed, as the end of the
+    table does; a crash leaves the state of the last flush, and whoever opens the file next has it.
     Result: Embedding; garner.torch.Embedding is the same as a module. Errors: UsageError, OutOfMemory.
     """
-    return Embedding(spoken(_garner.LearnedTable, "embedding")(rows, width, device, optimizer, init, init_scale, seed, feature_cache, scores, _short(dtype)))
+    return Embedding(spoken(_garner.LearnedTable, "embedding")(rows, width, device, optimizer, init, init_scale, seed, feature_cache, scores, _short(dtype), file, host_cache))

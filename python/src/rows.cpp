@@ -172,11 +172,13 @@ void add_rows(nb::module_& m) {
           "__init__",
           [](embedding* self, std::uint64_t rows, std::uint64_t width, nb::object where, std::string const& optimizer,
              std::string const& first, double spread, std::uint64_t seed, nb::object device_budget, nb::object scores,
-             std::string const& dtype) {
+             std::string const& dtype, nb::object file, nb::object host_cache) {
             embedding_options o;
             o.device = place_of(where);
             o.optimizer = parse_row_optimizer(optimizer);
             o.kind = parse_element(dtype);
+            if (!file.is_none()) o.file = path_of(file);
+            o.host_cache = bytes_of(host_cache);
             o.init = parse_initializer(first);
             o.init_scale = spread, o.seed = seed;
             o.feature_cache = bytes_of(device_budget);
@@ -187,10 +189,11 @@ void add_rows(nb::module_& m) {
           },
           nb::arg("rows"), nb::arg("width"), nb::arg("device") = nb::none(), nb::arg("optimizer") = "adam", nb::arg("init") = "normal",
           nb::arg("init_scale") = 1.0, nb::arg("seed") = 1, nb::arg("feature_cache") = nb::none(), nb::arg("scores") = nb::none(),
-          nb::arg("dtype") = "f32",
+          nb::arg("dtype") = "f32", nb::arg("file") = nb::none(), nb::arg("host_cache") = nb::none(),
           nb::sig(
               "def __init__(self, rows: int, width: int, device: object = None, optimizer: str = 'adam', init: str = 'normal', init_scale: "
-              "float = 1, seed: int = 1, feature_cache: int | str | None = None, scores: object = None, dtype: str = 'f32') -> None"))
+              "float = 1, seed: int = 1, feature_cache: int | str | None = None, scores: object = None, dtype: str = 'f32', file: str | "
+              "os.PathLike[str] | None = None, host_cache: int | str | None = None) -> None"))
       .def_prop_ro("rows", &embedding::rows)
       .def_prop_ro("width", &embedding::width)
       .def_prop_ro("record_bytes", &embedding::record_bytes)
@@ -253,6 +256,7 @@ void add_rows(nb::module_& m) {
           },
           nb::arg("what"), nb::arg("init"), nb::arg("values"),
           nb::sig("def write(self, what: str, first: int, values: numpy.typing.NDArray[numpy.float32]) -> None"))
+      .def("flush", [](embedding& e) { released([&] { return e.flush(), 0; }); })
       .def(
           "save",
           [](embedding const& e, nb::object file) {

@@ -1,5 +1,8 @@
 """Rows that are learned, and aggregation over blocks: against torch's own, on the CPU."""
 import os
+import signal
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -72,6 +75,47 @@ class Rows(unittest.TestCase):
                 self.assertTrue(np.array_equal(e.read(), want), (device, dtype))
         with self.assertRaisesRegex(garner.UsageError, "float32, float16 or bfloat16"):
             garner.embedding(10, 4, dtype="int8")
+
+    def test_rows_in_a_file(self):
+        for device in ("cpu", "simulated"):
+            for dtype in ("float32", "float16"):
+                with tempfile.TemporaryDirectory() as folder:
+                    file = os.path.join(folder, "rows.gne")
+                    memory = garner.embedding(300, 12, device=device, seed=5, dtype=dtype)
+                    draw = np.random.default_rng(1)
+                    for opened in range(2):
+                        e = garner.embedding(300, 12, device=device, seed=5, dtype=dtype, file=file, host_cache=80 * 160)
+                        self.assertEqual(e.steps, memory.steps)
+                        for _ in range(4):
+                            ids, gradients = draw.integers(0, 300, 70), draw.random((70, 12), dtype=np.float32)
+                            e.update(ids, gradients), memory.update(ids, gradients)
+                            self.assertTrue(np.array_equal(e[np.arange(300)], memory[np.arange(300)]))
+                        self.assertTrue(np.array_equal(e.read("exp_avg_sq"), memory.read("exp_avg_sq")))
+                        self.assertGreater(e.rows["file"], 100)
+                        self.assertIn("rows.gne", e.summary())
+                        with self.assertRaisesRegex(garner.FileError, "another table has it open"):
+                            garner.embedding(300, 12, device=device, dtype=dtype, file=file)
+                        del e
+                    with self.assertRaisesRegex(garner.InputError, "holds 300 rows of 12"):
+                        garner.embedding(301, 12, device=device, dtype=dtype, file=file)
+
+    def test_a_killed_process_leaves_the_last_flush(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "rows.gne")
+            script = ("import os, signal, sys, numpy as np, garner\n"
+                      "e = garner.embedding(100, 4, device='cpu', optimizer='sgd', init='zero', file=sys.argv[1], host_cache=10 * 32)\n"
+                      "for k in range(30):\n"
+                      "    e.update(np.arange(k, k + 10), np.ones((10, 4)), lr=1)\n"
+                      "    if k == 9: e.flush()\n"
+                      "os.kill(os.getpid(), signal.SIGKILL)\n")
+            self.assertEqual(subprocess.run([sys.executable, "-c", script, file]).returncode, -signal.SIGKILL)
+            e = garner.embedding(100, 4, device="cpu", optimizer="sgd", file=file)
+            want = np.zeros((100, 4), np.float32)
+            for k in range(10):
+                want[k:k + 10] -= 1
+            self.assertEqual(e.steps, 10)
+            self.assertTrue(np.array_equal(e.read(), want))
+            self.assertEqual(os.listdir(folder), ["rows.gne"])
 
     def test_what_is_wrong_is_said(self):
         e = garner.embedding(10, 4, device="cpu")

@@ -43,13 +43,13 @@ GARNER_HD inline Bits stored(float f, [[maybe_unused]] element kind) {
 template <class Bits>
 struct draw_record {
   record_view to;
-  std::uint64_t first, seed;
+  std::uint64_t first, first_id, seed;
   initializer how;
   double spread;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    std::uint64_t const id = first + k;
-    char* const record = const_cast<char*>(to.rows[id].row);
+    std::uint64_t const id = first_id + k;
+    char* const record = const_cast<char*>(to.rows[first + k].row);
     t.each(indices{0, to.part}, [&](std::uint64_t c) {
       double value = 0;
       if (c < to.width && how == initializer::normal) value = normal_number(seed, id, c) * spread;
@@ -233,8 +233,9 @@ void with_bits(record_view const& v, F f) {
 
 }  // namespace
 
-void draw_records(executor& x, record_view const& v, std::uint64_t first, std::uint64_t count, embedding_options const& o) {
-  with_bits(v, [&]<class Bits>(Bits) { for_each_item<32>(x, count, draw_record<Bits>{v, first, o.seed, o.init, o.init_scale}); });
+void draw_records(executor& x, record_view const& v, std::uint64_t first, std::uint64_t count, std::uint64_t id,
+                  embedding_options const& o) {
+  with_bits(v, [&]<class Bits>(Bits) { for_each_item<32>(x, count, draw_record<Bits>{v, first, id, o.seed, o.init, o.init_scale}); });
 }
 void read_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float* to) {
   with_bits(v, [&]<class Bits>(Bits) { for_each_item<32>(x, count, read_array<Bits>{v, which, first, to}); });

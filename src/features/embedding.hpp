@@ -34,8 +34,9 @@ struct record_view {
   }
 };
 
-// Records [first, first + count) as they are before the first step.
-void draw_records(executor& x, record_view const& v, std::uint64_t first, std::uint64_t count, embedding_options const& o);
+// Records [first, first + count) of v as those of the ids from `id` on are before the first step.
+void draw_records(executor& x, record_view const& v, std::uint64_t first, std::uint64_t count, std::uint64_t id,
+                  embedding_options const& o);
 // Copies array `which` (0: rows, then states) of records [first, first + count) to a device block of `width` floats per row, or from one.
 void read_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float* to);
 void write_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float const* from);

@@ -1,8 +1,10 @@
 // Implements embedding of the API: owns the records, and orders submitted work.
 // Invariant: ranks [0, near) of records are on the device, the others in host memory, in the order of their ranks; without scores the id
 // is the rank. One call at a time; each runs after the event behind the last one, whatever its stream. A rejected step has changed
-// nothing.
+// nothing. A table in a file: `records` are the slots of its cache in host memory: ids are translated on the host, to slots.
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <mutex>
 
 #include "core/call_chain.hpp"
@@ -14,6 +16,7 @@
 #include "features/ask.hpp"
 #include "features/embedding.hpp"
 #include "features/place_rows.hpp"
+#include "features/trained_file.hpp"
 #include "files/checkpoint.hpp"
 #include "garner/embedding.hpp"
 #include "garner/memory.hpp"
@@ -45,7 +48,8 @@ struct embedding::impl {
   embedding_options o;
   traffic_model mutable model{access_mode::aligned};
   executor mutable x;
-  record_view records;
+  std::uint64_t rows;   // of the table
+  record_view records;  // all of them, or the slots of a cache
   memory_block near, far, ranks;
   std::string why;
   id_sorter room;
@@ -55,8 +59,13 @@ struct embedding::impl {
   event checked;
   call_chain mutable calls;
   std::uint64_t steps = 0;
+  // For a table in a file:
+  std::unique_ptr<trained_file> file;
+  std::unique_ptr<record_cache> cache;
+  buffer<std::uint64_t> slots;
+  memory_block mutable some;  // records on their way between the file and whole arrays
 
-  impl(std::uint64_t rows, std::uint64_t width, embedding_options const& options) : o(options), x(o.device, &model) {
+  impl(std::uint64_t count, std::uint64_t width, embedding_options const& options) : o(options), x(o.device, &model), rows(count) {
     std::uint64_t floats = 0;
     if (rows == 0 || width == 0) fail(errc::usage, "{} rows of {} elements; an embedding has at least one of each", rows, width);
     if (width >> 20) fail(errc::usage, "rows of {} elements; an embedding has at most 2^20", width);
@@ -79,7 +88,11 @@ struct embedding::impl {
 
     records.width = width, records.part = record_view::part_of(width, o.kind), records.optimizer = o.optimizer, records.kind = o.kind;
     row_view& v = records.rows;
-    v.rows = rows, v.row_bytes = width * bytes_of(o.kind), v.stride = record;
+    v.rows = rows, v.stride = record, v.row_bytes = width * bytes_of(o.kind);
+    if (!o.file.empty()) {
+      open_file();
+      return;
+    }
     row_budget b{rows, record, o.feature_cache, {}, 0, 0, 0};
     if (x.on_device()) b.free_here = left_on_device(x.device());
     row_shares const shares = share_rows(b);
@@ -95,13 +108,117 @@ struct embedding::impl {
     progress told("drawing rows", rows);
     each_part(0, rows, rows_at_once, [&](std::uint64_t first, std::uint64_t n) {
       check_interrupted();
-      draw_records(x, records, first, n, o);
+      draw_records(x, records, first, n, first, o);
       x.wait();
       told.advance(n);
     });
   }
-  ~impl() { calls.end(); }
+  ~impl() {
+    calls.end();
+    interrupts_held const whole;
+    try {
+      if (file) flush();
+    } catch (...) {  // the file holds the state of the last flush
+    }
+  }
   impl(impl const&) = delete;
+
+  void open_file() {
+    if (o.feature_cache || !o.scores.empty())
+      fail(errc::usage, "a table in a file keeps rows in host memory; use host_cache, without feature_cache and scores");
+    std::uint64_t const record = records.rows.stride, free = host_memory_now().free(), wanted = o.host_cache.value_or(free / 2) / record;
+    if (wanted == 0)
+      fail(errc::usage, "a host cache of {} bytes for rows of {} with their state; use more", o.host_cache.value_or(free / 2), record);
+    std::uint64_t const kept = std::min(wanted, rows);
+    trained_file::shape const is{rows, records.width, record, o.kind, o.optimizer};
+    if (std::error_code none; !std::filesystem::exists(o.file, none))
+      trained_file::create(o.file, is, [&](std::uint64_t first, std::uint64_t n, char* to) {
+        record_view const v = staged(n);
+        draw_records(x, v, 0, n, first, o);
+        x.wait();
+        std::memcpy(to, some.data(), n * record);
+      });
+    some.reset();
+    file = std::make_unique<trained_file>(o.file, is);
+    steps = file->steps();
+    far = memory_block(tier::host, kept * record, x.device(), "rows that are learned, of a file");
+    char const* const at = static_cast<char const*>(far.data());
+    records.rows.rows = kept;
+    records.rows.add(tier::host, kept, 1, &at);
+    cache = std::make_unique<record_cache>(*file, static_cast<char*>(far.data()), kept, record);
+  }
+  // Room for n records that the device reads, as a view of them.
+  record_view staged(std::uint64_t n) const {
+    std::uint64_t const bytes = n * records.rows.stride;
+    if (some.bytes() < bytes) some = memory_block(), some = memory_block(tier::host, bytes, x.device(), "rows of a file on their way");
+    record_view v = records;
+    v.rows = row_view();
+    v.rows.rows = n, v.rows.row_bytes = records.rows.row_bytes, v.rows.stride = records.rows.stride;
+    v.rows.far = static_cast<char const*>(some.data());
+    return v;
+  }
+  // The records of [first, first + n) as they are now, in `some`.
+  record_view staged_rows(std::uint64_t first, std::uint64_t n) const {
+    record_view const v = staged(n);
+    std::vector<std::uint64_t> missing;
+    std::vector<char*> to;
+    for (std::uint64_t k = 0; k < n; ++k) {
+      char* const at = static_cast<char*>(some.data()) + k * v.rows.stride;
+      if (char const* const here = cache->find(first + k)) std::memcpy(at, here, v.rows.stride);
+      else missing.push_back(first + k), to.push_back(at);
+    }
+    file->read(missing, to);
+    return v;
+  }
+  void put_staged(std::uint64_t first, std::uint64_t n) {
+    std::vector<std::uint64_t> missing;
+    std::vector<char const*> from;
+    for (std::uint64_t k = 0; k < n; ++k) {
+      char const* const at = static_cast<char const*>(some.data()) + k * records.rows.stride;
+      if (cache->find(first + k)) cache->put(first + k, at);
+      else missing.push_back(first + k), from.push_back(at);
+    }
+    file->change(missing, from);
+  }
+  // Ids as the host reads them, checked.
+  std::vector<std::uint64_t> ids_here(id_span ids, stream_ref stream) {
+    std::vector<char> bytes(ids.size() * ids.id_bytes());
+    calls.run(x, stream, [&] {
+      x.copy(bytes.data(), ids.data(), bytes.size());
+      x.wait();
+    });
+    calls.settle(x);
+    batch_list const one = one_batch(ids, nullptr);
+    batch_list here = one;
+    here.ids[0] = bytes.data();
+    std::vector<std::uint64_t> all(ids.size());
+    for (std::uint64_t k = 0; k < ids.size(); ++k)
+      if ((all[k] = here.id(0, k)) >= rows) refuse_id(x, one, k, rows);
+    return all;
+  }
+  // Brings the rows of ids, and puts their slots where the device reads them.
+  id_span bring(std::span<std::uint64_t const> ids, bool change) {
+    std::vector<std::uint64_t> distinct(ids.begin(), ids.end());
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    if (distinct.size() > records.rows.rows)
+      fail(errc::usage, "this step changes {} rows, and the host cache has room for {}; use a larger one, or fewer rows a step",
+           distinct.size(), records.rows.rows);
+    std::vector<std::uint64_t> at(distinct.size()), found(ids.size());
+    cache->bring(distinct, change, at.data());
+    for (std::size_t k = 0; k < ids.size(); ++k)
+      found[k] = at[static_cast<std::size_t>(std::lower_bound(distinct.begin(), distinct.end(), ids[k]) - distinct.begin())];
+    grow(x, slots, ids.size(), ids.size(), "where rows are", x.near());
+    x.copy(slots.data(), found.data(), found.size() * sizeof(std::uint64_t));
+    x.wait();
+    return {slots.data(), ids.size(), 8, true};
+  }
+  void flush() {
+    std::lock_guard const hold(turn);
+    calls.settle(x);
+    cache->write_back();
+    file->flush(steps);
+  }
 
   // The hottest rows first, then all others by their ids.
   void rank_all(std::uint64_t kept) {
@@ -152,9 +269,24 @@ struct embedding::impl {
     run.why = sorts ? "rows in host memory cross the link in their order, each once" : "all rows are near";
     if (ids.size() == 0) return run;
     require_readable(x, out.data(), "outputs");
+    if (!file) {
+      gather_from(ids, out.data(), stream, sorts, run);
+      return run;
+    }
+    std::vector<std::uint64_t> const all = ids_here(ids, stream);
+    for (std::uint64_t done = 0; done < all.size();) {  // as many at once as the cache holds
+      std::uint64_t const n = std::min(all.size() - done, records.rows.rows);
+      calls.settle(x);
+      gather_from(bring(std::span(all).subspan(done, n), false), static_cast<char*>(out.data()) + done * records.rows.row_bytes, stream,
+                  sorts, run);
+      done += n;
+    }
+    return run;
+  }
+  void gather_from(id_span ids, void* out, stream_ref stream, bool sorts, gather_run& run) {
     calls.run(x, stream, [&] {
       model.take();
-      batch_list const one = one_batch(ids, out.data());
+      batch_list const one = one_batch(ids, out);
       x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
       id_order const order = sorts ? order_ids(x, one, records.rows, records.rows.row_bytes, run.order, false, true, room, bad.data())
                                    : check_ids(x, one, records.rows.rows, bad.data());
@@ -168,7 +300,6 @@ struct embedding::impl {
       if (std::uint64_t const first = x.asynchronous() ? bad_here[0] : bad[0]; first != none) refuse_id(x, one, first, records.rows.rows);
       run.link = model.take();
     });
-    return run;
   }
   update_run update(id_span ids, gradient_span gradients, sparse_step const& s) {
     std::lock_guard const hold(turn);
@@ -188,6 +319,7 @@ struct embedding::impl {
       return run;
     }
     require_readable(x, gradients.data, "gradients");
+    if (file) ids = bring(ids_here(ids, s.stream), true);
     calls.run(x, s.stream, [&] {
       model.take();
       batch_list const one = one_batch(ids, nullptr);
@@ -209,7 +341,7 @@ struct embedding::impl {
         fail(errc::input,
              "the gradient of row {} is not a finite number; this step changed nothing; look for NaN or infinity in the loss, or use a "
              "smaller learning rate",
-             x.read(g.order.keys + seen.bad_gradient));
+             row_of(x.read(g.order.keys + seen.bad_gradient)));
       run.rows = seen.rows;
       run.remote_rows = o.device.kind == device_kind::cpu ? 0 : seen.far_rows;
       run.remote_bytes = run.remote_rows * records.rows.stride;
@@ -218,6 +350,7 @@ struct embedding::impl {
     ++steps;
     return run;
   }
+  std::uint64_t row_of(std::uint64_t key) const { return cache ? cache->row_in(key) : key; }
   void require_numbers_of(sparse_step const& s) const {
     auto const within = [](double v, double low, double below) { return v >= low && v < below; };
     if (!(within(s.learning_rate, 0, 1e30) && s.learning_rate > 0)) fail(errc::usage, "a rate of {}: use more than 0", s.learning_rate);
@@ -252,8 +385,7 @@ struct embedding::impl {
          names.empty() ? "" : " or ", fmt::join(names, ", "));
   }
   void check_range(std::uint64_t first, std::uint64_t count, std::uint64_t floats) const {
-    if (first > records.rows.rows || count > records.rows.rows - first)
-      fail(errc::usage, "rows {} to {} of a table of {}", first, first + count, records.rows.rows);
+    if (first > rows || count > rows - first) fail(errc::usage, "rows {} to {} of a table of {}", first, first + count, rows);
     if (floats != count * records.width) fail(errc::usage, "{} numbers for {} rows of {}", floats, count, records.width);
   }
   std::uint64_t moved_rows(std::uint64_t count) const {  // a device block for so many, 16 MiB at most
@@ -265,7 +397,8 @@ struct embedding::impl {
     calls.settle(x);
     if (count == 0) return;
     each_part(first, count, moved_rows(count), [&](std::uint64_t r, std::uint64_t n) {
-      read_records(x, records, which, r, n, moved.data());
+      if (file) read_records(x, staged_rows(r, n), which, 0, n, moved.data());
+      else read_records(x, records, which, r, n, moved.data());
       x.copy(to + (r - first) * records.width, moved.data(), n * records.width * sizeof(float));
       x.wait();
     });
@@ -275,8 +408,10 @@ struct embedding::impl {
     if (count == 0) return;
     each_part(first, count, moved_rows(count), [&](std::uint64_t r, std::uint64_t n) {
       x.copy(moved.data(), from + (r - first) * records.width, n * records.width * sizeof(float));
-      write_records(x, records, which, r, n, moved.data());
+      if (file) write_records(x, staged_rows(r, n), which, 0, n, moved.data());
+      else write_records(x, records, which, r, n, moved.data());
       x.wait();
+      if (file) put_staged(r, n);
     });
   }
 
@@ -286,10 +421,10 @@ struct embedding::impl {
     return all;
   }
   element kind_of(std::uint32_t which) const { return which ? element::f32 : o.kind; }
-  std::vector<std::uint64_t> shape() const { return {records.rows.rows, records.width}; }
+  std::vector<std::uint64_t> shape() const { return {rows, records.width}; }
   checkpoint::texts made_for() const {
     std::string const kind = o.kind == element::f32 ? "" : fmt::format(" {}", to_string(o.kind));
-    return {{"embedding", fmt::format("{} rows of {}{}, stepped by {}", records.rows.rows, records.width, kind, to_string(o.optimizer))}};
+    return {{"embedding", fmt::format("{} rows of {}{}, stepped by {}", rows, records.width, kind, to_string(o.optimizer))}};
   }
   void save(std::filesystem::path const& file) const {
     std::lock_guard const hold(turn);
@@ -318,8 +453,9 @@ struct embedding::impl {
 
   std::string about() const {
     row_view const& v = records.rows;
-    std::string text = fmt::format("{}: of {} rows of {} bytes ({} with what {} keeps of them) ", to_string(o.device), v.rows, v.row_bytes,
+    std::string text = fmt::format("{}: of {} rows of {} bytes ({} with what {} keeps of them) ", to_string(o.device), rows, v.row_bytes,
                                    v.stride, to_string(o.optimizer));
+    if (file) return text + fmt::format("all lie in {}, {} of them also in host memory", file->name(), v.rows);
     if (o.device.kind == device_kind::cpu) return text + "all lie in host memory";
     std::uint64_t const here = v.rows_in(tier::device), there = v.rows_in(tier::host);
     return text + fmt::format("{} ({}) lie here, {} ({}) in host memory{}{}", here, format_bytes(here * v.stride), there,
@@ -334,7 +470,7 @@ embedding::~embedding() = default;
 embedding::embedding(embedding&&) noexcept = default;
 embedding& embedding::operator=(embedding&&) noexcept = default;
 
-std::uint64_t embedding::rows() const { return impl_->records.rows.rows; }
+std::uint64_t embedding::rows() const { return impl_->rows; }
 std::uint64_t embedding::width() const { return impl_->records.width; }
 std::uint64_t embedding::record_bytes() const { return impl_->records.rows.stride; }
 row_optimizer embedding::optimizer() const { return impl_->o.optimizer; }
@@ -347,6 +483,7 @@ std::uint64_t embedding::steps() const {
 rows_by_tier embedding::tiers() const {
   rows_by_tier rows;
   for (tier const t : {tier::device, tier::host}) rows[t] = impl_->records.rows.rows_in(t);
+  rows[tier::file] = impl_->rows - impl_->records.rows.rows;
   return rows;
 }
 std::string embedding::about() const {
@@ -381,6 +518,11 @@ void embedding::write(std::string_view what, std::uint64_t first, std::uint64_t 
 void embedding::set_steps(std::uint64_t steps) {
   std::lock_guard const hold(impl_->turn);
   impl_->steps = steps;
+}
+void embedding::flush() {
+  as_error([&] {
+    if (impl_->file) impl_->flush();
+  });
 }
 void embedding::save(std::filesystem::path const& file) const {
   as_error([&] { impl_->save(file); });
