@@ -75,7 +75,7 @@ std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n) 
 }
 
 // --- sorting: splitters sampled from the keys cut them into buckets; blocks of keys are moved to their buckets, in order, and each bucket
-// is sorted by itself. Two reads of the keys, one write, then pieces that stay in a cache, so it takes no longer than a merge sort. All
+// is sorted by itself, by digits. Two reads of the keys, one write, then pieces that stay in a cache. All
 // loops run on the thread pool, which reports progress and stops on an interrupt.
 namespace {
 constexpr std::uint64_t sorted_at_once = 1u << 15;
@@ -134,50 +134,64 @@ void sort_in_buckets(executor& x, std::span<std::uint64_t const> keys, std::uint
   });
 }
 
-void sort_alone(std::span<std::uint64_t> keys, std::uint64_t mask) {
-  if (mask == ~std::uint64_t{0}) std::sort(keys.begin(), keys.end());
-  else std::stable_sort(keys.begin(), keys.end(), [mask](std::uint64_t a, std::uint64_t b) { return (a & mask) < (b & mask); });
+// Sorts n keys by the bits of `mask`, and the values with them if there are any, by digits of those bits in which keys differ, the lowest
+// first. Whether the result is in the spare; the other array then holds nothing of use.
+bool sort_alone(std::uint64_t* keys, std::uint64_t* spare, std::uint32_t* values, std::uint32_t* spare_values, std::uint64_t n,
+                std::uint64_t mask) {
+  constexpr std::uint64_t radix = 1u << 11;
+  bool moved = false;
+  std::uint64_t differ = 0;
+  for (std::uint64_t i = 1; i < n; ++i) differ |= (keys[i] ^ keys[0]) & mask;
+  while (differ) {
+    int const shift = std::countr_zero(differ);
+    auto const digit = [=](std::uint64_t key) { return (key & mask) >> shift & (radix - 1); };
+    std::uint64_t at[radix] = {};
+    for (std::uint64_t i = 0; i < n; ++i) ++at[digit(keys[i])];
+    std::exclusive_scan(at, at + radix, at, std::uint64_t{0});
+    for (std::uint64_t i = 0; i < n; ++i) {
+      std::uint64_t const to = at[digit(keys[i])]++;
+      spare[to] = keys[i];
+      if (values) spare_values[to] = values[i];
+    }
+    std::swap(keys, spare), std::swap(values, spare_values);
+    moved = !moved;
+    differ &= ~((radix - 1) << shift);
+  }
+  return moved;
+}
+
+// The same of all keys; `values` may be null.
+bool sort_all(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare, std::uint32_t* values,
+              std::uint32_t* spare_values, int bits) {
+  std::uint64_t const mask = low_bits(bits);
+  check_interrupted();
+  if (keys.size() <= sorted_at_once) return sort_alone(keys.data(), spare.data(), values, spare_values, keys.size(), mask);
+  sort_in_buckets(
+      x, keys, mask,
+      [&](std::uint64_t i, std::uint64_t to) {
+        spare[to] = keys[i];
+        if (values) spare_values[to] = values[i];
+      },
+      [&](std::uint64_t begin, std::uint64_t end) {
+        std::uint64_t const n = end - begin;
+        std::uint32_t *const to = values ? values + begin : nullptr, *const from = values ? spare_values + begin : nullptr;
+        if (!sort_alone(spare.data() + begin, keys.data() + begin, from, to, n, mask)) return;
+        std::copy_n(keys.data() + begin, n, spare.data() + begin);
+        if (values) std::copy_n(to, n, from);
+      });
+  return true;
 }
 }  // namespace
 
 std::span<std::uint64_t> sort(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare, int bits) {
-  std::uint64_t const mask = low_bits(bits);
-  check_interrupted();
-  if (keys.size() <= sorted_at_once) {
-    sort_alone(keys, mask);
-    return keys;
-  }
-  spare = spare.first(keys.size());
-  sort_in_buckets(
-      x, keys, mask, [&](std::uint64_t i, std::uint64_t to) { spare[to] = keys[i]; },
-      [&](std::uint64_t begin, std::uint64_t end) { sort_alone(spare.subspan(begin, end - begin), mask); });
-  return spare;
+  return sort_all(x, keys, spare, nullptr, nullptr, bits) ? spare.first(keys.size()) : keys;
 }
 
 std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare,
                                      std::span<std::uint32_t>& values, std::span<std::uint32_t> spare_values, int bits) {
-  struct pair {
-    std::uint64_t key;
-    std::uint32_t value;
-  };
-  std::uint64_t const mask = low_bits(bits);
-  std::span<std::uint32_t> const to_values = values;
-  // Copies the given arrays [begin, end) into `keys` and `values`, in order.
-  auto const sort_pairs = [&](std::span<std::uint64_t const> k, std::span<std::uint32_t const> v, std::uint64_t begin, std::uint64_t end) {
-    std::vector<pair> pairs(end - begin);
-    for (std::uint64_t i = begin; i < end; ++i) pairs[i - begin] = {k[i], v[i]};
-    std::stable_sort(pairs.begin(), pairs.end(), [mask](pair const& a, pair const& b) { return (a.key & mask) < (b.key & mask); });
-    for (std::uint64_t i = begin; i < end; ++i) keys[i] = pairs[i - begin].key, to_values[i] = pairs[i - begin].value;
-  };
-  check_interrupted();
-  if (keys.size() <= sorted_at_once) {
-    sort_pairs(keys, values, 0, keys.size());
-    return keys;
-  }
-  sort_in_buckets(
-      x, keys, mask, [&](std::uint64_t i, std::uint64_t to) { spare[to] = keys[i], spare_values[to] = to_values[i]; },
-      [&](std::uint64_t begin, std::uint64_t end) { sort_pairs(spare, spare_values, begin, end); });
-  return keys;
+  if (!sort_all(x, keys, spare, values.data(), spare_values.data(), bits)) return keys;
+  values = spare_values.first(values.size());
+  return spare.first(keys.size());
 }
 
 std::uint64_t select(executor& x, std::uint64_t const* in, std::uint8_t const* flags, std::uint64_t* out, std::uint64_t n) {
