@@ -27,6 +27,15 @@ def _why_gpu_unusable() -> str:
     Does not initialize CUDA. Empty: a GPU can be used, or the machine lacks one.
     """
 
+def _watch(on: bool) -> None:
+    """garner.progress: whether the library reports how far it is."""
+
+def _watched() -> tuple[str, int, int] | None:
+    """What it does, how much is done, and of how much."""
+
+def _stop() -> None:
+    """As Ctrl-C, until _watch(False)."""
+
 def parse_bytes(bytes: int | str) -> int:
     """
     A size as all options take it: "8GiB" or "1.5 GiB" in powers of 1024 ("8G" too), "8GB" or "512 MB" of 1000, plain bytes.

@@ -17,13 +17,14 @@ from . import _checks, _garner, datasets, foreign
 from ._garner import Graph, GraphInfo
 from .errors import Error, FileError, UsageError
 from .names import NamesFile, names_of, read_names
+from .progress import Show, watching
 from .tabular import Table, ending
 
 
 def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, weight: str | int | None = None, renumber: bool | None = None, names: Any = None,
             undirected: bool = False, keep_duplicates: bool = False, keep_loops: bool = False, in_edges: bool = False, numbering: str = "automatic",
             id_bytes: int = 0, random_weights: tuple[float, float] | None = None, weight_seed: int = 1, memory_limit: int | str | None = None,
-            scratch: Any = None, features: Any = None, labels: Any = None) -> GraphInfo | None:
+            scratch: Any = None, features: Any = None, labels: Any = None, progress: Any = None) -> GraphInfo | None:
     """Writes a graph file (.gnr) of a table of edges, which may be larger than memory; or what `garner convert` makes of other files and folders.
 
         garner.convert({("user", "buys", "item"): "buys/*.parquet", ("user", "likes", "user"): "likes/*.parquet"}, "shop.json")
@@ -44,6 +45,8 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     names, column of rows), all rows in memory
     memory_limit: most bytes of host memory to take, as "8GiB"; edges beyond it are sorted in `scratch` (a folder; None: that of the file), with 8 bytes per
     edge (12 with weights; twice that if undirected). Names take 18 to 28 bytes each, at most half of the limit
+    progress: True: a bar of tqdm, or a line on standard error; or f(done, all) of each stage, in rows (all is 0 where unknown) and then bytes. An error or
+    KeyboardInterrupt in it ends the work, and no file is left
     Result: what the graph is; None of a dataset.
     Errors: InputError for a column that is not there, an id or weight that is null, files whose columns differ; IdError for a negative id; FileError,
     UsageError, OutOfMemory, Interrupted.
@@ -51,6 +54,13 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     options = dict(undirected=undirected, keep_duplicates=keep_duplicates, keep_loops=keep_loops, in_edges=in_edges, numbering=numbering, id_bytes=id_bytes,
                    random_weights=random_weights, weight_seed=weight_seed, memory_limit=memory_limit)
     to = os.fspath(file)
+    with watching(progress) as show:
+        return _convert(edges, to, src, dst, weight, renumber, names, scratch, features, labels, options, show)
+
+
+def _convert(edges: Any, to: Any, src: Any, dst: Any, weight: Any, renumber: bool | None, names: Any, scratch: Any, features: Any, labels: Any,
+             options: dict[str, Any], show: Show) -> GraphInfo | None:
+    undirected = options["undirected"]
     if isinstance(edges, Mapping) or str(to).endswith(".json"):
         columns = dict(src=src, dst=dst, weight=weight, renumber=renumber)
         datasets.convert(edges, str(to), features, labels, names, columns, scratch, options)
@@ -71,7 +81,7 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     if not names_file.endswith((".parquet", ".npy")):
         raise UsageError(f"names={names_file!r}: use a name that ends in .parquet or .npy")
     writer = _garner._GraphWriter(to, table.name, scratch, **options)
-    table.write_to(writer)
+    table.write_to(writer, show)
     with NamesFile(names_file, names_of(to), writer, table.kind) as written:
         info = writer.finish()
         written.publish(info.names_digest)
@@ -80,7 +90,8 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
 
 def read_edges(edges: Any, *, src: str | int = 0, dst: str | int = 1, weight: str | int | None = None, renumber: bool | None = None, undirected: bool = False,
                keep_duplicates: bool = False, keep_loops: bool = False, in_edges: bool = False, numbering: str = "automatic", id_bytes: int = 0,
-               random_weights: tuple[float, float] | None = None, weight_seed: int = 1, memory_limit: int | str | None = None, scratch: Any = None) -> Graph:
+               random_weights: tuple[float, float] | None = None, weight_seed: int = 1, memory_limit: int | str | None = None, scratch: Any = None,
+               progress: Any = None) -> Graph:
     """A graph in host memory of a table of edges; arguments and errors are those of garner.convert.
 
     graph.names has the ids that were renumbered, row k that of node k: an array of NumPy; None where ids stay. The graph passes through a temporary file in
@@ -92,7 +103,7 @@ def read_edges(edges: Any, *, src: str | int = 0, dst: str | int = 1, weight: st
         file = os.path.join(folder, "edges.gnr")
         convert(edges, file, src=src, dst=dst, weight=weight, renumber=renumber, undirected=undirected, keep_duplicates=keep_duplicates, keep_loops=keep_loops,
                 in_edges=in_edges, numbering=numbering, id_bytes=id_bytes, random_weights=random_weights, weight_seed=weight_seed, memory_limit=memory_limit,
-                scratch=scratch or folder)
+                scratch=scratch or folder, progress=progress)
         graph = _garner.open(file)
         if os.path.exists(names_of(file)):
             graph.names = read_names(file)

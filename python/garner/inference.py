@@ -27,6 +27,7 @@ from .batches import loader
 from .errors import FileError, KindError, UsageError
 from .making import tiered
 from .pipeline import bytes_of, device_of, warn_once
+from .progress import showing
 from .results import node_column
 
 _over_all = ("GraphNorm", "PairNorm", "MeanSubtractionNorm", "GraphSizeNorm", "InstanceNorm")  # they look at all rows of a call
@@ -35,7 +36,7 @@ _seconds = 10.0  # between two notes of a checkpoint
 
 def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: bool = False, side: str = "in", batch_size: int | None = None,
           device: Any = None, memory_limit: int | str | None = None, scratch: Any = None, checkpoint: Any = None,
-          on_progress: Callable[[int, int], Any] | None = None) -> Any:
+          progress: Any = None) -> Any:
     """What a model gives for every node, from all neighbors, one layer after the other: embeddings, scores or classes.
 
         z = garner.infer(model, graph, features)                               # a tensor in host memory
@@ -54,7 +55,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     batch_size: nodes at once; None: as many as have about a million neighbors. device: None: that of the model's parameters
     memory_limit: most bytes of host memory for rows between layers, as "16GiB" (None: half of what is free); what exceeds it lies in files in `scratch`
     checkpoint: a folder for the rows of each layer: a call with the same arguments goes on where an earlier one ended, and empties it at the end
-    on_progress: f(done, all), in nodes times layers, after each mini-batch
+    progress: True: a bar of tqdm, or a line on standard error; or f(done, all), in nodes times layers, after each mini-batch. What it raises ends the work
     Errors: KindError for another model, UsageError for a layer that looks at all rows of a call, FileError, OutOfMemory, Interrupted.
     """
     layers, modules = _layers_of(model)
@@ -89,6 +90,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
 
     with contextlib.ExitStack() as ends, torch.no_grad():
         ends.enter_context(_evaluating(modules))
+        show = ends.enter_context(showing(progress))
         degrees = _Degrees(ends, modules, batches, n)
         for k, layer in enumerate(layers):
             last, first = k + 1 == len(layers), 0 if kept is None else kept.done(k)
@@ -108,8 +110,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
                 first += batch.batch_size
                 if kept:
                     kept.note(k, first, into)
-                if on_progress is not None:
-                    on_progress(k * n + first, len(layers) * n)
+                show("inferring rows", k * n + first, len(layers) * n)
             if kept is None:
                 rows = into.finish()
             elif not last:

@@ -1,8 +1,9 @@
 """Models over graphs: garner.train and garner.Training train one, garner.read_model reads one, garner.predict runs one."""
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from . import _checks, _garner
 from ._arguments import has_old_names, spoken, takes_old_names
 from ._garner import Graph, Model
-from .errors import UsageError
+from .errors import KindError, UsageError
 from .tables import Tiered, place_of
 
 
@@ -65,12 +66,13 @@ class Training:
         run.load_best()
         run.model.save("model.safetensors")
 
-    graph, features (an array or garner.tiered), labels, split, options: as garner.train.
+    graph, features (an array or garner.tiered), labels, split, callback, options: as garner.train.
     """
 
     @takes_old_names
     def __init__(self, graph: Graph, features: Any, labels: Any, split: Any, *, model: str = "sage", fanouts: Any = (15, 10),
-                 num_layers: int | None = None, device: Any = None, devices: Any = None, **options: Any) -> None:
+                 num_layers: int | None = None, device: Any = None, devices: Any = None, callback: Callable[[dict[str, float]], Any] | None = None,
+                 **options: Any) -> None:
         if not isinstance(graph, Graph):
             raise TypeError(f"train(): graph={_checks.told(graph)} is not a Graph; make one with garner.build, open, read or generate")
         hops = [] if fanouts is None else _checks.fanouts(fanouts)
@@ -87,14 +89,37 @@ class Training:
             device = place_of(features) if isinstance(features, Tiered) else "cuda:0" if _garner.info()["devices"] else "cpu"
         if not str(device).startswith(("host", "cpu", "simulated")):
             graph.to(device)  # no change where it can be read there
+        if callback is not None and not callable(callback):
+            raise KindError(f"callback={_checks.told(callback)}: give a function that takes a dict, as wandb.log")
         self.epochs: list[dict[str, Any]] = []
-        self._run = _garner.TrainingRun(graph, features, _labels(labels), _split(split, len(graph)), model=model, fanouts=hops,
+        self._callback, self._lr, self._begun = callback, float(options.get("lr", 0.01)), False
+        known, parts = _labels(labels), _split(split, len(graph))
+        self._nodes = int(((known >= 0 if known.ndim == 1 else True) & (parts == 1)).sum())
+        self._run = _garner.TrainingRun(graph, features, known, parts, model=model, fanouts=hops,
                                         num_layers=len(hops) if hops else 2 if num_layers is None else num_layers, device=device, **options)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         while not self._run.finished:
+            rest, self._begun = self._begun, True
             self.epochs.append(self._run.next())
+            self._begun = False
+            if self._callback is not None:
+                self._callback(self._figures(self.epochs[-1], rest))
             yield self.epochs[-1]
+
+    def _figures(self, epoch: dict[str, Any], rest: bool) -> dict[str, float]:
+        """Numbers by name, as tools that draw them take. rest: of an epoch that was interrupted, whose seconds are not of all its nodes."""
+        seconds = epoch["ms"] / 1000
+        found = {"epoch": epoch["epoch"], "step": self._run.steps, "loss": epoch["loss"], "accuracy": epoch["accuracy"], "lr": self._lr, "seconds": seconds}
+        if not rest and seconds > 0:
+            found["nodes_per_second"] = self._nodes / seconds
+        for part, values in (epoch["exact"] or {}).items():
+            found.update({f"{part}_{name}": values[name] for name in ("accuracy", "loss") if isinstance(values, dict) and values["nodes"]})
+        load = epoch["load"]
+        if load["batches"]:
+            found.update({"sampled_nodes": load["nodes"], "sampled_edges": load["edges"], "remote_bytes": load["remote_bytes"],
+                          "waited_seconds": load["caller_waited_ms"] / 1000})
+        return found
 
     @property
     def model(self) -> Model:
@@ -131,6 +156,7 @@ class Training:
     def load_checkpoint(self, file: str | os.PathLike[str]) -> None:
         """Goes on from a checkpoint of the same graph, model and options, bit for bit."""
         self._run.load_checkpoint(file)
+        self._begun = True  # perhaps: a checkpoint may be of the middle of an epoch
 
 
 def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) -> Training:
@@ -153,13 +179,22 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
     `garner train --full --devices 0,1`. Any number of them gives the same bits, [0] too, which device=0 gives within rounding; where one GPU is
     faster than all, it trains alone, and .devices names it alone. deterministic=False: sums are in the order that is fastest. timeout: seconds (300)
     without a sign after which a device hangs: the call ends with DeviceError, which names it, and a new process has to begin anew.
+    callback: f(dict) after each epoch, as wandb.log; of TensorBoard: lambda d: [writer.add_scalar(k, v, d["step"]) for k, v in d.items()]. The dict has numbers:
+    'epoch', 'step', 'loss', 'accuracy', 'lr', 'seconds', 'nodes_per_second' (training nodes); where it was evaluated 'validation_accuracy',
+    'validation_loss' and so on; of mini-batches 'sampled_nodes', 'sampled_edges', 'remote_bytes', 'waited_seconds'. What it raises, KeyboardInterrupt too,
+    ends the training and is raised.
     Result: Training: .epochs has the figures of each epoch, .model is that of the best one, .evaluate() measures it.
-    Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, DeviceError, Interrupted: then use Training, whose
-    save_checkpoint() keeps what there is.
+    Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, DeviceError, Interrupted. An error or KeyboardInterrupt after the start
+    has the Training as .run: its save_checkpoint() keeps what there is, iterating goes on.
     """
     run = Training(graph, features, labels, split, **options)
-    for _ in run:
-        pass
+    try:
+        for _ in run:
+            pass
+    except BaseException as e:
+        with contextlib.suppress(AttributeError, TypeError):  # an error with slots
+            setattr(e, "run", run)
+        raise
     run.load_best()
     return run
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _checks
 from .errors import FileError, IdError, InputError, KindError, UsageError
+from .progress import Show
 
 _rows = 1 << 17  # of a batch
 _tables = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".csv": "csv", ".tsv": "csv"}
@@ -43,10 +44,11 @@ class Table:
             self.parts = [edges]
         self.name = str(self.parts[0]) if isinstance(self.parts[0], str) else f"a {type(edges).__name__}"
 
-    def write_to(self, writer: Any) -> None:
+    def write_to(self, writer: Any, show: Show = lambda *_: None) -> None:
         """All batches to the writer, each while the next one is read."""
         ready: queue.Queue[Any] = queue.Queue(1)
         ended = threading.Event()
+        done, rows = 0, self._total()
 
         def put(what: Any) -> None:
             while not ended.is_set():
@@ -74,8 +76,18 @@ class Table:
                     self._add(writer, first, columns)
                 except (InputError, UsageError) as e:
                     raise type(e)(f"{where}: {e}") from None
+                done += len(columns[0])
+                show("reading edges", done, rows)
         finally:
             ended.set()
+
+    def _total(self) -> int:
+        """Rows, where that is known before they are read; else 0."""
+        if not all(isinstance(part, str) and ending(part) == "parquet" for part in self.parts):
+            return getattr(self.parts[0], "num_rows", 0) if len(self.parts) == 1 else 0
+        with contextlib.suppress(OSError, ValueError):  # which reading will report
+            return sum(library("parquet").read_metadata(part).num_rows for part in self.parts)
+        return 0
 
     def batches(self) -> Generator[tuple[str, int, list[Any]], None, None]:
         """Where, the first row, and the columns of each batch."""

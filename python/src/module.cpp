@@ -1,8 +1,12 @@
 // The module _garner: a thin shell over include/garner. Python's face is the package `garner`.
 #include <nanobind/stl/tuple.h>
 
+#include <mutex>
+
 #include "common.hpp"
 #include "garner/doctor.hpp"
+#include "garner/handle.hpp"
+#include "garner/progress.hpp"
 
 namespace garner::python {
 
@@ -40,6 +44,26 @@ nb::tuple examine(nb::object where, std::vector<std::tuple<std::string, std::str
   return nb::make_tuple(r.usable, checks, to_text(r));
 }
 
+// What the library does, as it last reported: a thread of Python looks, since those that report must not wait for the interpreter.
+struct last_report {
+  std::mutex mutex;
+  std::optional<std::tuple<std::string, std::uint64_t, std::uint64_t>> what;
+};
+last_report& reported() {
+  static last_report one;
+  return one;
+}
+
+void watch(bool on) {
+  set_progress_listener({});
+  reported().what.reset();
+  if (!on) return clear_interrupt();
+  set_progress_listener([](std::string_view what, std::uint64_t done, std::uint64_t total) {
+    std::lock_guard const hold(reported().mutex);
+    reported().what.emplace(what, done, total);
+  });
+}
+
 }  // namespace
 }  // namespace garner::python
 
@@ -60,6 +84,16 @@ NB_MODULE(_garner, m) {
   m.def(
       "_why_gpu_unusable", [] { return garner::why_gpu_unusable(); },
       "Does not initialize CUDA. Empty: a GPU can be used, or the machine lacks one.");
+  m.def("_watch", &watch, nb::arg("on"), "garner.progress: whether the library reports how far it is.");
+  m.def(
+      "_watched",
+      [] {
+        std::lock_guard const hold(reported().mutex);
+        return reported().what;
+      },
+      "What it does, how much is done, and of how much.");
+  m.def(
+      "_stop", [] { garner::request_interrupt(); }, "As Ctrl-C, until _watch(False).");
   m.def(
       "parse_bytes", [](nb::object bytes) { return bytes_of(bytes).value_or(0); }, nb::arg("bytes"),
       nb::sig("def parse_bytes(bytes: int | str) -> int"),

@@ -127,7 +127,7 @@ class Inference(unittest.TestCase):
                 if done >= ends:
                     raise Stop
             with self.assertRaises(Stop):
-                garner.infer(model, self.graph, self.x, batch_size=100, checkpoint=work, on_progress=stop)
+                garner.infer(model, self.graph, self.x, batch_size=100, checkpoint=work, progress=stop)
             self.assertLessEqual(len(seen), 11)  # not from the beginning
         other = pyg.GraphSAGE(12, 16, 3, 5).eval()
         for changed in ((other, self.x, {}), (model, self.x + 1, {}), (model, self.x, {"classes": True})):
