@@ -159,12 +159,13 @@ class Graph:
     def ids(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
         """All nodes by the user's ids, ascending. Shape: (nodes,), int64."""
 
-    def csr(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | numpy.typing.NDArray[numpy.float32] | None]:
+    def csr(self, side: str = 'out') -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | numpy.typing.NDArray[numpy.float32] | None]:
         """
         The adjacency as arrays (offsets, targets, weights or None), as scipy.sparse.csr_array((weights, targets, offsets)) takes
         them: row k is the node ids()[k], and so is target k. Read only. Not copied where they lie plain in host memory in the order
         of ids(); the graph stays there as long as such arrays live. Compressed adjacency, that on a device and that of a reordered graph are
-        copied. Targets are int32 where they fit, weights int32, int64 or float32. An undirected edge stands twice.
+        copied. Targets are int32 where they fit, weights int32, int64 or float32. An undirected edge stands twice. side='in': the sources
+        of in-edges instead of targets. Errors: InputError where a directed graph has no in-edges; make_in_edges() makes them.
         """
 
     def position(self, id: int) -> int:

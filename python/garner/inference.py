@@ -1,8 +1,9 @@
 """garner.infer: a model of torch over all nodes, layer by layer, from all neighbors.
 
-Each layer reads the rows of the layer before by mini-batches of consecutive nodes with all their neighbors, which a loader samples and gathers ahead.
-Rows between layers lie in GPU memory, in host memory, or in files, by what fits. Invariant: the result is that of the model on the whole graph, whatever
-the size of a mini-batch. Cost: each layer gathers a row per neighbor of a mini-batch once, and writes each row once. Needs torch.
+Each layer reads the rows of the layer before: from the device's own memory by whole_rows.py, if it is a layer of PyG's known there and they fit; else by
+mini-batches of consecutive nodes with all their neighbors, which a loader samples and gathers ahead. Rows between layers lie in GPU memory, in host
+memory, or in files, by what fits. Invariant: the result is that of the model on the whole graph, whatever the size of a mini-batch. Cost: each layer
+gathers a row per neighbor of a mini-batch once, and writes each row once. Needs torch.
 """
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ import inspect
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +31,7 @@ from .making import tiered
 from .pipeline import bytes_of, device_of, warn_once
 from .progress import showing
 from .results import node_column
+from .whole_rows import Behind, WholeRows
 
 _over_all = ("GraphNorm", "PairNorm", "MeanSubtractionNorm", "GraphSizeNorm", "InstanceNorm")  # they look at all rows of a call
 _seconds = 10.0  # between two notes of a checkpoint
@@ -58,7 +61,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     progress: True: a bar of tqdm, or a line on standard error; or f(done, all), in nodes times layers, after each mini-batch. What it raises ends the work
     Errors: KindError for another model, UsageError for a layer that looks at all rows of a call, FileError, OutOfMemory, Interrupted.
     """
-    layers, modules = _layers_of(model)
+    layers, modules, convs = _layers_of(model)
     if not isinstance(graph, Graph):
         raise KindError(f"graph is {_checks.told(graph)}; give a garner.Graph")
     if side not in ("in", "out"):
@@ -76,6 +79,8 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     of_model = next((str(p.device) for m in modules for p in m.parameters()), None)
     device = device_of(of_model if device is None else device, [rows])
     size = max(256, min(65536, (1 << 20) // (graph.info.num_edges // max(n, 1) + 1))) if batch_size is None else _checks.number(batch_size, "batch_size")
+    if size < 1:
+        raise UsageError(f"batch_size={size}: use 1 or more")
     memory = _free_memory() // 2 if memory_limit is None else bytes_of(memory_limit, "memory_limit")
     if checkpoint is not None and side == "in":
         graph.make_in_edges()  # which its digest counts
@@ -91,36 +96,52 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     with contextlib.ExitStack() as ends, torch.no_grad():
         ends.enter_context(_evaluating(modules))
         show = ends.enter_context(showing(progress))
-        degrees = _Degrees(ends, modules, batches, n)
+        whole = WholeRows(graph, side, device, convs, memory)
+        degrees = _Degrees(ends, modules, batches, n, whole)
+
+        def narrowed(x: Any) -> Any:
+            return x.to(torch.bfloat16) if narrow and x.dtype == torch.float32 else x  # as it was before a file
+
+        def sampled(k: int, layer: Any, x: Any, first: int) -> Iterator[Any]:
+            begin = first
+            for batch in batches(x, first):
+                degrees.batch, x = batch, narrowed(batch.x)
+                found = layer(x.clone() if first == begin else x, batch.edge_index, batch.batch_size)  # layers may work in place
+                if first == begin:
+                    _require_one_hop(k, layer, x, batch, found)
+                first += batch.batch_size
+                yield found
+            degrees.batch = None
+
         for k, layer in enumerate(layers):
             last, first = k + 1 == len(layers), 0 if kept is None else kept.done(k)
             into: Any = None
-            for batch in batches(rows, first) if first < n else ():
-                degrees.batch = batch
-                x = batch.x.to(torch.bfloat16) if narrow and batch.x.dtype == torch.float32 else batch.x  # as it was before a file
-                found = layer(x.clone() if into is None else x, batch.edge_index, batch.batch_size)  # layers may work in place
-                if into is None:
-                    _require_one_hop(k, layer, x, batch, found)
+            near = whole.rows(k, rows) if first < n else None
+            pieces: Any = iter(()) if first == n else sampled(k, layer, rows, first) if near is None else (
+                whole.run(k, layer, narrowed(near), first, batch_size, _require_same))
+            for found in pieces:
                 found = found.argmax(-1) if last and classes else found
                 if into is None:
                     shape = (n, *found.shape[1:])
                     into = kept.place(k, shape, found.dtype) if kept else _result(target, graph, shape, found.dtype, ends) if last else _between(
                         found, n, memory, scratch, ends)
+                    into = into if kept or isinstance(into, _Tensor) and into.whole.is_cuda else Behind(into)
                 into.put(first, found)
-                first += batch.batch_size
+                first += len(found)
                 if kept:
                     kept.note(k, first, into)
                 show("inferring rows", k * n + first, len(layers) * n)
+            near = pieces = None
             if kept is None:
                 rows = into.finish()
             elif not last:
                 rows = tiered(kept.file(k))
         if kept is None:
             return rows
-        whole = np.load(kept.file(len(layers) - 1), mmap_mode="r")
-        to = _result(target, graph, whole.shape, torch.from_numpy(whole[:0].copy()).dtype, ends)
+        stored = np.load(kept.file(len(layers) - 1), mmap_mode="r")
+        to = _result(target, graph, stored.shape, torch.from_numpy(stored[:0].copy()).dtype, ends)
         for first in range(0, n, size):
-            to.put(first, torch.from_numpy(whole[first:first + size].copy()))
+            to.put(first, torch.from_numpy(stored[first:first + size].copy()))
         result = to.finish()
         kept.clear()
         return result
@@ -133,20 +154,27 @@ def _require_one_hop(k: int, layer: Any, x: torch.Tensor, batch: Any, found: tor
     if len(others) == 0 or found.numel() == 0:
         return
     more = torch.cat([torch.stack([others.roll(1), others]), torch.stack([others % nodes, others])], 1)
-    again = layer(x, torch.cat([batch.edge_index, more], 1), nodes)
+    _require_same(k, layer(x, torch.cat([batch.edge_index, more], 1), nodes), found)
+
+
+def _require_same(k: int, again: torch.Tensor, found: torch.Tensor) -> None:
     bound = 2e-2 if found.element_size() == 2 else 1e-3
     if float((again - found).abs().max()) > bound * float(found.abs().max()):
         raise UsageError(f"model: layer {k} uses more than the edges that lead to its nodes, of which a mini-batch has all; give one convolution per layer "
                          "that does not, as SAGEConv, GINConv, GATConv or GCNConv (as a module of the list), and nothing over all rows of a call")
 
 
-def _layers_of(model: Any) -> tuple[list[Any], list[torch.nn.Module]]:
-    """A function (x, edge_index, nodes) -> rows of these nodes for each layer; and the modules in them."""
+def _layers_of(model: Any) -> tuple[list[Any], list[torch.nn.Module], list[Any]]:
+    """A function (x, edge_index, nodes) -> rows of these nodes for each layer; the modules in them; and what alone reads edges in each, if it comes
+    first."""
     if hasattr(model, "inference_per_layer"):
         if getattr(model, "jk_mode", None) not in (None, "last"):
             raise UsageError(f"model: jk='{model.jk_mode}' needs the rows of all layers at once; use jk=None or 'last', or give a list of layers")
         made: list[Any] = [lambda x, edge_index, nodes, k=k: model.inference_per_layer(k, x, edge_index, nodes) for k in range(model.num_layers)]
         modules = [model]
+        pyg: Any = sys.modules.get("torch_geometric.nn.models.basic_gnn")
+        plain = pyg is not None and type(model).inference_per_layer is pyg.BasicGNN.inference_per_layer
+        convs = list(model.convs) if plain else [None] * len(made)
     elif isinstance(model, (Sequence, torch.nn.ModuleList, torch.nn.Sequential)) and len(model) and all(
             callable(one) and not inspect.isclass(one) for one in model):
         modules = [one for one in (*model, *(inner for function in model for inner in _inside(function))) if isinstance(one, torch.nn.Module)]
@@ -157,7 +185,7 @@ def _layers_of(model: Any) -> tuple[list[Any], list[torch.nn.Module]]:
             groups[-1].append(one)
         if not any(map(_reads_edges, groups[0])):
             raise UsageError("model: no layer takes edge_index; give at least one that does, as SAGEConv")
-        made = [_in_order(group) for group in groups]
+        made, convs = [_in_order(group) for group in groups], [group[0] for group in groups]
     else:
         raise KindError(f"model is {_checks.told(model)}; give a model of PyG's BasicGNN, or a list of its layers")
     for part in (part for module in modules for part in module.modules()):
@@ -165,7 +193,7 @@ def _layers_of(model: Any) -> tuple[list[Any], list[torch.nn.Module]]:
         if getattr(part, "track_running_stats", True) is False or name in _over_all or (name == "LayerNorm" and getattr(part, "mode", "") == "graph"):
             raise UsageError(f"model: {name}{'(mode=graph)' if name == 'LayerNorm' else ''} looks at all rows of a call, which has some of the nodes here; "
                              "use a norm of each row, as torch.nn.LayerNorm, or BatchNorm")
-    return made, modules
+    return made, modules, convs
 
 
 def _inside(function: Any) -> list[Any]:
@@ -209,13 +237,16 @@ def _evaluating(modules: list[torch.nn.Module]) -> Iterator[None]:
 class _Degrees:
     """GCNConv weighs an edge by the degrees of both ends in the whole graph; a mini-batch has all edges of its nodes, not those of their neighbors."""
 
-    def __init__(self, ends: contextlib.ExitStack, modules: list[torch.nn.Module], batches: Callable[..., Iterator[Any]], nodes: int) -> None:
+    def __init__(self, ends: contextlib.ExitStack, modules: list[torch.nn.Module], batches: Callable[..., Iterator[Any]], nodes: int,
+                 whole: WholeRows) -> None:
         self.batch: Any = None
         self.counts: Any = None  # of plain edges, and of loops, by target
         for module in (part for one in modules for part in one.modules()):
             conv: Any = module
             if not any(base.__name__ == "GCNConv" for base in type(conv).__mro__) or not conv.normalize:
                 continue
+            if self.counts is None:
+                self.counts = whole.counts()
             if self.counts is None:
                 self.counts = torch.zeros(2, nodes)
                 first = 0
@@ -228,18 +259,27 @@ class _Degrees:
             conv.normalize = False
             ends.callback(hook.remove)
             ends.callback(setattr, conv, "normalize", True)
+            whole.scales[conv] = self._scales(conv, *self.counts)
 
-    def _weigh(self, conv: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        x, edge_index = args[0], args[1] if len(args) > 1 else kwargs["edge_index"]
-        others, loops = self.counts[:, self.batch.n_id.cpu()].to(x.device, x.dtype)
-        source, target = edge_index
+    @staticmethod
+    def _scales(conv: Any, others: torch.Tensor, loops: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """By what each node's edges are multiplied, at both ends, and its loop's weight besides."""
         if conv.add_self_loops:  # one of each node; a loop that is there keeps its weight
-            loops = torch.where(loops > 0, 1.0, _loop_weight(conv.improved)).to(x.dtype)
+            loops = torch.where(loops > 0, 1.0, _loop_weight(conv.improved))
+        degrees = others + loops
+        return degrees.pow(-0.5).masked_fill(degrees == 0, 0.0), loops
+
+    def _weigh(self, conv: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        if self.batch is None:
+            return None
+        x, edge_index = args[0], args[1] if len(args) > 1 else kwargs["edge_index"]
+        counts = self.counts[:, self.batch.n_id.to(self.counts.device)]
+        scale, loops = (part.to(x.device, x.dtype) for part in self._scales(conv, *counts))
+        source, target = edge_index
+        if conv.add_self_loops:
             plain = source != target
             itself = torch.arange(len(x), device=x.device)
             source, target = torch.cat([source[plain], itself]), torch.cat([target[plain], itself])
-        degrees = others + loops
-        scale = degrees.pow(-0.5).masked_fill(degrees == 0, 0.0)
         weights = scale[source] * scale[target]
         if conv.add_self_loops:
             weights[-len(x):] *= loops
@@ -254,7 +294,8 @@ def _loop_weight(improved: bool) -> float:
 
 class _Tensor:
     def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, device: Any = "cpu") -> None:
-        self.whole = torch.empty(shape, dtype=dtype, device=device)
+        self.whole = torch.empty(shape, dtype=dtype, device=device) if device != "cpu" or dtype == torch.bfloat16 else (
+            torch.from_numpy(np.empty(shape, torch.empty(0, dtype=dtype).numpy().dtype)))  # of NumPy, which asks for huge pages
 
     def put(self, first: int, rows: torch.Tensor) -> None:
         self.whole[first:first + len(rows)] = rows

@@ -192,11 +192,12 @@ nb::object whole_part(nb::capsule const& held, void const* data, std::uint64_t n
   return nb::cast(to_numpy(std::vector<std::int64_t>(from, from + n)));
 }
 
-nb::tuple csr(py_graph const& g) {
+nb::tuple csr(py_graph const& g, std::string const& side) {
+  if (side != "in" && side != "out") refuse(errc::usage, "side '" + side + "': use 'in' or 'out'");
   auto kept = std::make_unique<held_lists>();
   kept->graph = g.use();
   released([&] {
-    kept->lists = adjacency_of(*kept->graph);
+    kept->lists = adjacency_of(*kept->graph, side == "in");
     return 0;
   });
   adjacency_arrays const lists = kept->lists;
@@ -396,8 +397,8 @@ void add_graphs(nb::module_& m) {
             return to_int64(released([&] { return held->ids(); }), "id");
           },
           "All nodes by the user's ids, ascending. Shape: (nodes,), int64.")
-      .def("csr", &csr,
-           nb::sig("def csr(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | "
+      .def("csr", &csr, nb::arg("side") = "out",
+           nb::sig("def csr(self, side: str = 'out') -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | "
                    "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | "
                    "numpy.typing.NDArray[numpy.float32] | None]"),
            "The adjacency as arrays (offsets, targets, weights or None), as scipy.sparse.csr_array((weights, targets, offsets)) "
@@ -406,7 +407,9 @@ void add_graphs(nb::module_& m) {
            "of ids(); the graph stays there as long as such arrays live. Compressed adjacency, that on a device and that of a reordered "
            "graph "
            "are\n"
-           "copied. Targets are int32 where they fit, weights int32, int64 or float32. An undirected edge stands twice.")
+           "copied. Targets are int32 where they fit, weights int32, int64 or float32. An undirected edge stands twice. side='in': the "
+           "sources\n"
+           "of in-edges instead of targets. Errors: InputError where a directed graph has no in-edges; make_in_edges() makes them.")
       .def(
           "position", [](py_graph const& g, nb::object id) { return g.use()->position(id_of(id, "vertex")); }, nb::arg("id"),
           nb::sig("def position(self, id: int) -> int"),

@@ -67,6 +67,37 @@ class Inference(unittest.TestCase):
         with torch.no_grad():
             torch.testing.assert_close(out, first(torch.relu(layers[0](self.x)), self.edge_index.flip(0)), rtol=1e-4, atol=1e-4)
 
+    def test_layers_that_are_known_need_no_loader(self):
+        from garner import inference
+        self.addCleanup(setattr, inference, "loader", inference.loader)
+        inference.loader = lambda *_, **__: self.fail("a loader was made")
+        narrow = pyg.SAGEConv(12, 5).to(torch.bfloat16)
+        for name, layers, x in (
+                *((conv.__name__, [conv(12, 8, **more), torch.relu, conv(8, 5, **more)], self.x) for conv in (pyg.SAGEConv, garner.pyg.SAGEConv) for more in (
+                    {}, {"aggr": "sum"}, {"normalize": True, "bias": False}, {"root_weight": False})),
+                ("GraphConv", [pyg.GraphConv(12, 8, aggr="mean"), pyg.GraphConv(8, 5)], self.x),
+                *(("GCNConv", [conv(12, 8, **more), conv(8, 5)], self.x) for conv in (pyg.GCNConv, garner.pyg.GCNConv) for more in (
+                    {}, {"add_self_loops": False}, {"normalize": False}, {"improved": True, "bias": False})),
+                ("GIN", [pyg.GINConv(torch.nn.Linear(12, 5), eps=0.5, train_eps=True)], self.x), ("bfloat16", [narrow], self.x.to(torch.bfloat16))):
+            with self.subTest(name, layers=layers), torch.no_grad():
+                want = x
+                for layer in layers:
+                    want = layer(want, self.edge_index) if isinstance(layer, torch.nn.Module) else layer(want)
+                near = 0.05 if x.dtype == torch.bfloat16 else 1e-4
+                for size in (None, 37):
+                    torch.testing.assert_close(garner.infer(layers, self.graph, x, batch_size=size), want, rtol=near, atol=near)
+                self.assertFalse(any("forward" in vars(layer) or "propagate" in vars(layer) for layer in layers if isinstance(layer, torch.nn.Module)))
+        undirected = garner.generate("kron", 8)
+        offsets, ends, _ = undirected.csr()
+        x = torch.randn(256, 12)
+        edges = torch.stack([torch.from_numpy(ends.astype(np.int64)), torch.arange(256).repeat_interleave(torch.from_numpy(np.diff(offsets)))])
+        with torch.no_grad():
+            for side in ("in", "out"):
+                torch.testing.assert_close(garner.infer([layers[0]], undirected, x.to(torch.bfloat16), side=side), narrow(x.to(torch.bfloat16), edges), rtol=0.05, atol=0.05)
+                want = pyg.SAGEConv(12, 5)
+                found = garner.infer([want], self.graph, self.x, side=side)
+                torch.testing.assert_close(found, want(self.x, self.edge_index if side == "in" else self.edge_index.flip(0)), rtol=1e-4, atol=1e-4)
+
     def test_on_a_device_whose_streams_run_late(self):
         for model in (pyg.GraphSAGE(12, 16, 3, 5).eval(), pyg.GCN(12, 16, 2, 5).eval()):
             with torch.no_grad():
@@ -81,7 +112,7 @@ class Inference(unittest.TestCase):
         np.save(self.folder / "x.npy", self.x.numpy())
         for rows in (self.folder / "x.npy", garner.tiered(self.x.numpy()), self.x.numpy()):
             self.assertTrue(torch.equal(garner.infer(model, self.graph, rows), want))
-        self.assertTrue(torch.equal(garner.infer(model, self.graph, self.x, memory_limit=0, scratch=self.folder), want))
+        torch.testing.assert_close(garner.infer(model, self.graph, self.x, memory_limit=0, scratch=self.folder), want)
         self.assertEqual(os.listdir(self.folder), ["x.npy"])
 
     def test_results_in_files(self):
@@ -163,7 +194,7 @@ class Inference(unittest.TestCase):
                 (garner.KindError, "model is", dict(model=[pyg.SAGEConv])), (garner.UsageError, "1400 rows for a graph of 700", dict(features=torch.cat([self.x, self.x]))),
                 (garner.UsageError, "is not empty", dict(checkpoint=self.folder)), (garner.FileError, "scratch files", dict(memory_limit=0, scratch="/nowhere")),
                 (garner.UsageError, "returned", dict(model=[lambda x, edge_index: x[:1]])), (garner.FileError, "cannot be", dict(out="/nowhere/z.npy"))):
-            with self.assertRaisesRegex(kind, words):
+            with self.subTest(words, given=given), self.assertRaisesRegex(kind, words):
                 garner.infer(**{"model": model, "graph": self.graph, "features": self.x, **given})
         with self.assertRaises(garner.Error):
             garner.infer(model, self.graph, self.x[:-1])

@@ -1,0 +1,225 @@
+"""Layers over rows that lie whole in the memory of one device: neighbors are summed straight from the adjacency, by chunks of consecutive nodes.
+
+For garner.infer, of PyG's SAGEConv, GraphConv, GINConv and GCNConv, where the rows of a layer and the adjacency fit. Invariant: the results are those of
+the layer itself, up to the order of sums. Cost: rows and adjacency cross the link once; a layer reads a row per edge from the device's own memory, and
+makes none.
+"""
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ._garner import Graph
+from .errors import OutOfMemory
+from .operators import Lists, kinds, real_of, sum_now
+from .pipeline import torch_device
+from .tables import Tiered, place_of
+
+_piece = 64 << 20  # bytes that cross the link at once
+_most_edges = 1 << 26  # of a chunk, unless one node has more
+
+
+def onto(device: torch.device, rows: torch.Tensor) -> torch.Tensor:
+    """Host memory on a device. That of users is not pinned, so it goes through pinned pieces: one is filled while the other crosses."""
+    if device.type == "cpu" or rows.is_cuda:
+        return rows.to(device)
+    out, flat = torch.empty(rows.shape, dtype=rows.dtype, device=device), rows.contiguous().reshape(-1)
+    count, to = max(1, _piece // max(rows.element_size(), 1)), out.reshape(-1)
+    pieces: Any = [(torch.empty(min(count, flat.numel()), dtype=rows.dtype, pin_memory=True), _event()) for _ in range(2)]
+    for k, first in enumerate(range(0, flat.numel(), count)):
+        held, crossed = pieces[k % 2]
+        crossed.synchronize()
+        part = flat[first:first + count]
+        held[:len(part)].copy_(part)
+        to[first:first + len(part)].copy_(held[:len(part)], non_blocking=True)
+        crossed.record(torch.cuda.current_stream(device))
+    torch.cuda.current_stream(device).synchronize()
+    return out
+
+
+class Behind:
+    """Puts a layer's rows where they go, one piece late: it crosses the link while the device computes the next one."""
+
+    def __init__(self, into: Any) -> None:
+        self.into = into
+        self.held: list[torch.Tensor] = []
+        self.waiting: Any = None
+
+    def put(self, first: int, rows: torch.Tensor) -> None:
+        if not rows.is_cuda:
+            self.into.put(first, rows)
+            return
+        if len(self.held) < 2 or len(self.held[0]) < len(rows):
+            self._end()
+            self.held = [torch.empty(rows.shape, dtype=rows.dtype, pin_memory=True) for _ in range(2)]
+        self.held.reverse()
+        piece, crossed = self.held[0][:len(rows)], _event()
+        piece.copy_(rows, non_blocking=True)
+        crossed.record(torch.cuda.current_stream(rows.device))
+        self._end()
+        self.waiting = first, piece, crossed
+
+    def _end(self) -> None:
+        if self.waiting is not None:
+            first, piece, crossed = self.waiting
+            crossed.synchronize()
+            self.into.put(first, piece)
+            self.waiting = None
+
+    def finish(self) -> Any:
+        self._end()
+        return self.into.finish()
+
+
+class WholeRows:
+    """convs: of each layer the convolution that alone reads edges, and comes first; None where that is not known."""
+
+    def __init__(self, graph: Graph, side: str, device: Any, convs: Sequence[Any], memory: int) -> None:
+        name = f"cuda:{device}" if isinstance(device, int) else str(device)
+        self.graph, self.side, self.memory, self.device = graph, side, memory, torch_device(name)
+        self.nodes = graph.info.num_nodes
+        self.convs = [conv if name != "simulated" and _is_known(conv) else None for conv in convs]
+        self.scales: dict[Any, tuple[torch.Tensor, torch.Tensor]] = {}  # of GCNConv that normalizes
+        self.begins: Any = None  # of each node's neighbors, in host memory
+        self.ends: Any = None
+        self.at: Any = None  # the chunk: its first node, and the one behind its last
+
+    def _fits(self, size: int) -> bool:
+        """size: bytes of a layer's rows, beside which there are those of the next, a chunk's, and what others need."""
+        return 3 * size <= (self.memory if self.device.type == "cpu" else torch.cuda.mem_get_info(self.device)[0])
+
+    def rows(self, layer: int, rows: Any) -> torch.Tensor | None:
+        """These rows, on the device, if the layer can work on them there."""
+        if self.convs[layer] is None or len(rows.shape) != 2:
+            return None
+        table = isinstance(rows, Tiered)
+        given = rows if isinstance(rows, torch.Tensor) or table else _tensor(rows)
+        at = torch_device(place_of(rows)) if table else given.device
+        ids = torch.arange(1, device=at)
+        one = given[ids]
+        there = not table and at == self.device and not isinstance(rows, np.memmap)
+        if one.dtype not in kinds or not there and not self._fits(self.nodes * one.nbytes) or not self._take_lists():
+            return None
+        if not table:
+            return onto(self.device, given.detach())
+        found, step = torch.empty((self.nodes, one.shape[1]), dtype=one.dtype, device=self.device), max(1, _piece // max(1, one.nbytes))
+        for first in range(0, self.nodes, step):
+            found[first:first + step] = given[torch.arange(first, min(self.nodes, first + step), device=at)]
+        return found
+
+    def _take_lists(self) -> bool:
+        """The neighbors of all nodes, on the device, at the first call."""
+        if self.begins is None:
+            self.begins = np.empty(0, np.int64)
+            edges = self.graph.info.num_edges
+            if self.nodes < 1 << 31 and self._fits(2 * edges):
+                with contextlib.suppress(OutOfMemory):
+                    if self.side == "in":
+                        self.graph.make_in_edges()
+                    begins, ends, _ = self.graph.csr(self.side)
+                    if ends.dtype == np.int32:
+                        self.ends = onto(self.device, _tensor(ends))
+                        self.begins = begins
+        return len(self.begins) > 0
+
+    def run(self, k: int, layer: Any, x: torch.Tensor, first: int, most: int | None, check: Callable[..., None]) -> Iterator[torch.Tensor]:
+        """The layer's rows of the nodes from `first` on, of at most so many at once. check(k, again, found): rows of some nodes, from two chunks."""
+        conv: Any = self.convs[k]
+        most = most or (1 << 18 if self.device.type == "cuda" else 1 << 16)
+        with contextlib.ExitStack() as ends:
+            if type(conv).__name__ == "GCNConv":
+                conv.forward = lambda rows, *_: self._gcn(conv, rows)
+                ends.callback(delattr, conv, "forward")
+            else:
+                ends.callback(conv.register_forward_pre_hook(lambda _, args: ((args[0], args[0][self._nodes()]), None)).remove)
+                conv.propagate = lambda *_, x, **__: sum_now(x[0], None, self._lists(), int(conv.aggr == "mean"))
+                ends.callback(delattr, conv, "propagate")
+            for begin, end in self._chunks(first, most):
+                self.at = begin, end
+                found = layer(x, None, end - begin)
+                if begin == first and end > begin + 1:
+                    self.at = begin, (begin + end) // 2
+                    check(k, layer(x, None, self.at[1] - begin), found[:self.at[1] - begin])
+                yield found
+
+    def _chunks(self, first: int, most: int) -> Iterator[tuple[int, int]]:
+        while first < self.nodes:
+            by_edges = int(np.searchsorted(self.begins, self.begins[first] + _most_edges, "right")) - 1
+            end = min(self.nodes, first + most, max(by_edges, first + 1))
+            yield first, end
+            first = end
+
+    def _nodes(self) -> slice:
+        return slice(*self.at)
+
+    def _lists(self) -> Lists:
+        first, end = self.at
+        begins = self.begins[first:end + 1]
+        offsets = torch.from_numpy(begins - begins[0]).to(self.device)
+        return offsets, self.ends[begins[0]:begins[-1]], torch.empty(0, dtype=torch.int64, device=self.device)
+
+    def _others(self, lists: Lists) -> torch.Tensor:
+        """Which edges of the chunk are no loops."""
+        nodes = torch.arange(*self.at, dtype=torch.int32, device=self.device)
+        return lists[1] != torch.repeat_interleave(nodes, lists[0].diff(), output_size=len(lists[1]))
+
+    def counts(self) -> torch.Tensor | None:
+        """The edges of each node without loops, and its loops: shape (2, nodes); None: where the adjacency does not fit."""
+        if not any(self.convs) or not self._take_lists():
+            return None
+        found, before = torch.zeros(2, self.nodes, device=self.device), self.at
+        for self.at in self._chunks(0, 1 << 18):
+            lists = self._lists()
+            of = self._others(lists)
+            total = torch.cat([of.new_zeros(1, dtype=torch.int64), of.cumsum(0)])[lists[0]].diff()
+            found[0, self._nodes()], found[1, self._nodes()] = total, lists[0].diff() - total
+        self.at = before
+        return found
+
+    def _gcn(self, conv: Any, x: torch.Tensor) -> Any:
+        """The sum comes before the product, which takes the same rows back to as many as the chunk has."""
+        lists = self._lists()
+        if conv not in self.scales:
+            out = sum_now(x, None, lists)
+        else:
+            scale, loops = (part.to(self.device) for part in self.scales[conv])
+            weights = scale[lists[1]]
+            if conv.add_self_loops:
+                weights *= self._others(lists)
+            out, own = sum_now(x, weights.to(real_of(x.dtype)), lists), scale[self._nodes()]
+            if conv.add_self_loops:
+                out += (own * loops[self._nodes()]).to(out.dtype)[:, None] * x[self._nodes()]
+            out *= own.to(out.dtype)[:, None]
+        out = conv.lin(out)
+        return out if conv.bias is None else out.add_(conv.bias)
+
+
+def _is_known(conv: Any) -> bool:
+    """Whether it is a layer of PyG's, or of garner.pyg, that sums as it is made."""
+    both = [sys.modules.get("torch_geometric.nn"), sys.modules.get("garner.pyg")]
+    names = ("SAGEConv", "GraphConv", "GINConv", "GCNConv")
+    if not any(type(conv) is getattr(module, name, None) for module in both if module is not None for name in names):
+        return False
+    hooks = (f"_{what}_forward_{when}" for what in ("propagate", "message", "aggregate", "message_and_aggregate") for when in ("pre_hooks", "hooks"))
+    return (conv.aggr in (("sum", "add") if type(conv).__name__ == "GCNConv" else ("sum", "add", "mean")) and conv.flow == "source_to_target"
+            and conv.node_dim == -2 and not conv.explain and not getattr(conv, "project", False) and not getattr(conv, "cached", False)
+            and getattr(conv, "decomposed_layers", 1) == 1 and not any(getattr(conv, name, None) for name in hooks)
+            and not any(name in vars(conv) for name in ("forward", "propagate", "message", "aggregate")))
+
+
+def _event() -> Any:
+    return torch.cuda.Event()  # type: ignore[no-untyped-call, unused-ignore]
+
+
+def _tensor(array: Any) -> torch.Tensor:
+    """The same memory. Torch warns of arrays that are read only, which nobody writes to here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found: torch.Tensor = torch.from_numpy(array)
+        return found
