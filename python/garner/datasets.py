@@ -175,7 +175,7 @@ def of_tables(given: Mapping[Any, Any], file: str, features: Mapping[str, Any] |
         for name in one:
             if name not in types:
                 raise UsageError(f"{what} of {_checks.told(name)}: the edges have no nodes of this type; the types are {', '.join(types)}")
-    limit = 0 if memory_limit is None else _garner.parse_bytes(memory_limit)
+    limit = tabular.without_batches(memory_limit) or 0
     undirected = options.pop("undirected")
     with _Folder(file) as folder:
         for one_type in types.values():
@@ -190,7 +190,7 @@ def of_tables(given: Mapping[Any, Any], file: str, features: Mapping[str, Any] |
                 # Equal numbers of two types name two nodes: loops stay.
                 writers[kind] = _garner._GraphWriter(folder / ("___".join(kind) + ".gnr"), read.name, scratch,
                                                      **{**options, "numbering": "keep", "keep_loops": options["keep_loops"] or key[0] != key[2]},
-                                                     undirected=undirected and key[0] == key[2], memory_limit=memory_limit)
+                                                     undirected=undirected and key[0] == key[2], memory_limit=limit // 2 // len(targets) or None)
             read.to = [writers[kind] for kind in targets]
             read.write_to(writers[key])
             for writer in read.to:

@@ -18,7 +18,7 @@ from ._garner import Graph, GraphInfo
 from .errors import Error, FileError, UsageError
 from .names import NamesFile, names_of, read_names
 from .progress import Show, watching
-from .tabular import Table, ending
+from .tabular import Table, ending, without_batches
 
 
 def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, weight: str | int | None = None, renumber: bool | None = None, names: Any = None,
@@ -43,8 +43,8 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     ids out that have no edge, if nearly all are so
     features, labels: of tables by type: rows by node type, a row for each of its ids, as garner.tiered takes them; where ids have names (table, column of
     names, column of rows), all rows in memory
-    memory_limit: most bytes of host memory to take, as "8GiB"; edges beyond it are sorted in `scratch` (a folder; None: that of the file), with 8 bytes per
-    edge (12 with weights; twice that if undirected). Names take 18 to 28 bytes each, at most half of the limit
+    memory_limit: most bytes of host memory to take, as "8GiB" (128 MiB or more; below, batches may exceed it); edges beyond it are sorted in `scratch` (a folder; None:
+    that of the file), with 8 bytes per edge (12 with weights; twice that if undirected). Names take 18 to 28 bytes each, at most half of the limit
     progress: True: a bar of tqdm, or a line on standard error; or f(done, all) of each stage, in rows (all is 0 where unknown) and then bytes. An error or
     KeyboardInterrupt in it ends the work, and no file is left
     Result: what the graph is; None of a dataset.
@@ -80,7 +80,7 @@ def _convert(edges: Any, to: Any, src: Any, dst: Any, weight: Any, renumber: boo
     names_file = os.fspath(names) if names is not None else names_of(to)
     if not names_file.endswith((".parquet", ".npy")):
         raise UsageError(f"names={names_file!r}: use a name that ends in .parquet or .npy")
-    writer = _garner._GraphWriter(to, table.name, scratch, **options)
+    writer = _garner._GraphWriter(to, table.name, scratch, **{**options, "memory_limit": without_batches(options["memory_limit"])})
     table.write_to(writer, show)
     with NamesFile(names_file, names_of(to), writer, table.kind) as written:
         info = writer.finish()

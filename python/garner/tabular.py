@@ -15,12 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from . import _checks
+from . import _checks, _garner
 from .errors import FileError, IdError, InputError, KindError, UsageError
 from .progress import Show
 
 _rows = 1 << 17  # of a batch
 _tables = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".csv": "csv", ".tsv": "csv"}
+
+
+def without_batches(memory_limit: Any) -> Any:
+    """What the sorter may take of it: batches of pyarrow, and what is made of them and of names, take up to 64 MiB."""
+    if not isinstance(memory_limit, (int, str)):
+        return memory_limit
+    limit = _garner.parse_bytes(memory_limit)
+    return limit - min(limit // 2, 64 << 20)
 
 
 def library(module: str = "") -> Any:
@@ -186,7 +194,7 @@ def _read(part: Any, columns: tuple[Any, ...], renumber: bool | None) -> Iterato
         wanted = [schema.names[_position(part, schema.names, one)] for one in columns if one is not None]
         for name in wanted:
             _position(part, schema.names, name)  # once
-        with pq.ParquetFile(part) as file:
+        with pq.ParquetFile(part, buffer_size=1 << 20, pre_buffer=False) as file:  # else it holds all columns that it has read
             yield from ((schema.names, batch) for batch in file.iter_batches(_rows, columns=wanted))
     elif kind == "arrow":
         with pa.memory_map(part) as mapped:

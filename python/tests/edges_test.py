@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 import uuid
 
@@ -295,6 +296,28 @@ class Edges(unittest.TestCase):
         refused(garner.OutOfMemory, ["names so far", "memory limit"],
                 pa.table({"a": [f"a{k}" for k in range(200_000)], "b": [f"b{k}" for k in range(200_000)]}), memory_limit="4MiB")
         refused(garner.InputError, [], pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.int64())}))
+
+    @unittest.skipUnless(os.access("/proc/self/clear_refs", os.W_OK), "the peak of a process cannot be measured here")
+    def test_memory_stays_within_the_limit(self):
+        """What pyarrow holds counts too: a file of several times the limit, in large row groups."""
+        program = textwrap.dedent("""
+            import sys, garner, pyarrow as pa
+            def peak():
+                return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) << 10
+            file, to, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
+            garner.convert(pa.table({"a": ["x"], "b": ["y"]}), to)  # pyarrow and the threads are there
+            open("/proc/self/clear_refs", "w").write("5")
+            before = peak()
+            garner.convert(file, to, memory_limit=limit)
+            print(peak() - before)
+        """)
+        rng = np.random.default_rng(3)
+        ends = rng.integers(0, 1 << 19, (2, 8_000_000))
+        for kind, limit, columns in (("numbers", 64 << 20, ends), ("names", 128 << 20, [pa.array(one[:1_500_000]).cast(pa.string()) for one in ends])):
+            file = str(self.folder / f"{kind}.parquet")
+            pq.write_table(pa.table(dict(zip("ab", columns))), file, row_group_size=4_000_000)
+            grown = subprocess.run([sys.executable, "-c", program, file, str(self.folder / "g.gnr"), str(limit)], check=True, capture_output=True, text=True)
+            self.assertLess(int(grown.stdout), limit + (8 << 20), kind)
 
 
 if __name__ == "__main__":
