@@ -47,8 +47,6 @@ void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, item_count n
   GARNER_ON_GPU(scan, in, out, n);
   on_threads(x, [=](executor& here) { on_host::scan(here, in, out, n.now()); });
 }
-std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n) { GARNER_DISPATCH(reduce_sum, in, n); }
-std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n) { GARNER_DISPATCH(reduce_max, in, n); }
 // Where a sort of the simulated device leaves its result is known before it runs; the spare then holds nothing of use.
 std::span<std::uint64_t> sort(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare, int bits) {
   GARNER_ON_GPU(sort, keys, spare, bits);
@@ -80,9 +78,6 @@ std::uint64_t unique(executor& x, std::uint64_t const* in, std::uint64_t* out, s
 std::uint64_t unique_by_key(executor& x, std::uint64_t const* keys, std::uint32_t const* values, std::uint64_t* out_keys,
                             std::uint32_t* out_values, std::uint64_t n) {
   GARNER_DISPATCH(unique_by_key, keys, values, out_keys, out_values, n);
-}
-void histogram(executor& x, std::uint32_t const* bin, std::uint64_t n, std::uint64_t* counts, std::uint32_t bins) {
-  GARNER_DISPATCH(histogram, bin, n, counts, bins);
 }
 
 }  // namespace garner

@@ -15,9 +15,6 @@ void scan(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_
 // The same for a count in device memory: out[i] for i up to that number; out has space for the bound and one more.
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, item_count n);
 
-std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n);  // 0 for an empty range
-std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n);  // 0 for none
-
 // Sorts by the lowest `bits` bits of the keys, stable. Takes a spare of the same size; returns which of the two holds the result (the other
 // holds nothing of use). With values, they move along, and `values` is set to the one that holds them.
 std::span<std::uint64_t> sort(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare, int bits = 64);
@@ -33,15 +30,10 @@ std::uint64_t unique(executor& x, std::uint64_t const* in, std::uint64_t* out, s
 std::uint64_t unique_by_key(executor& x, std::uint64_t const* keys, std::uint32_t const* values, std::uint64_t* out_keys,
                             std::uint32_t* out_values, std::uint64_t n);
 
-// counts[b] = how many i have bin[i] == b, for b in [0, bins); a bin out of range is not counted. Asynchronous.
-void histogram(executor& x, std::uint32_t const* bin, std::uint64_t n, std::uint64_t* counts, std::uint32_t bins);
-
 // The implementations behind the dispatch above; the device's exist only in a build with CUDA.
 namespace on_host {
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, std::uint64_t n);
 void scan(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n);
-std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n);
-std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n);
 std::span<std::uint64_t> sort(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare, int bits);
 std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare,
                                      std::span<std::uint32_t>& values, std::span<std::uint32_t> spare_values, int bits);
@@ -50,14 +42,11 @@ std::uint64_t select(executor& x, std::uint32_t const* in, std::uint8_t const* f
 std::uint64_t unique(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n);
 std::uint64_t unique_by_key(executor& x, std::uint64_t const* keys, std::uint32_t const* values, std::uint64_t* out_keys,
                             std::uint32_t* out_values, std::uint64_t n);
-void histogram(executor& x, std::uint32_t const* bin, std::uint64_t n, std::uint64_t* counts, std::uint32_t bins);
 }  // namespace on_host
 namespace on_gpu {
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, std::uint64_t n);
 void scan(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n);
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, item_count n);
-std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n);
-std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n);
 std::span<std::uint64_t> sort(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare, int bits);
 std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare,
                                      std::span<std::uint32_t>& values, std::span<std::uint32_t> spare_values, int bits);
@@ -66,7 +55,6 @@ std::uint64_t select(executor& x, std::uint32_t const* in, std::uint8_t const* f
 std::uint64_t unique(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n);
 std::uint64_t unique_by_key(executor& x, std::uint64_t const* keys, std::uint32_t const* values, std::uint64_t* out_keys,
                             std::uint32_t* out_values, std::uint64_t n);
-void histogram(executor& x, std::uint32_t const* bin, std::uint64_t n, std::uint64_t* counts, std::uint32_t bins);
 }  // namespace on_gpu
 
 }  // namespace garner

@@ -96,33 +96,11 @@ std::uint64_t select_any(executor& x, T const* in, std::uint8_t const* flags, T*
     return cub::DeviceSelect::Flagged(s, bytes, in, flags, out, count, static_cast<std::int64_t>(n), stream(x));
   });
 }
-
-struct count_bin {
-  std::uint32_t const* bin;
-  std::uint64_t* counts;
-  std::uint32_t bins;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    if (bin[i] < bins) atomic_add(counts + bin[i], std::uint64_t{1});
-  }
-};
 }  // namespace
 
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, std::uint64_t n) { scan_any(x, in, out, n); }
 void scan(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n) { scan_any(x, in, out, n); }
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, item_count n) { scan_any(x, in, out, n.most, n.at); }
-
-std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n) {
-  return counted(x, [&](void* s, std::size_t& bytes, std::uint64_t* out) {
-    return cub::DeviceReduce::Sum(s, bytes, in, out, static_cast<std::int64_t>(n), stream(x));
-  });
-}
-std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n) {
-  if (n == 0) return 0;
-  return counted(x, [&](void* s, std::size_t& bytes, std::uint64_t* out) {
-    return cub::DeviceReduce::Max(s, bytes, in, out, static_cast<std::int64_t>(n), stream(x));
-  });
-}
 
 std::span<std::uint64_t> sort(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare, int bits) {
   cub::DoubleBuffer<std::uint64_t> k(keys.data(), spare.data());
@@ -163,11 +141,6 @@ std::uint64_t unique_by_key(executor& x, std::uint64_t const* keys, std::uint32_
     return cub::DeviceSelect::UniqueByKey(s, bytes, keys, values, out_keys, out_values, count, static_cast<std::int64_t>(n),
                                           cuda::std::equal_to<>{}, stream(x));
   });
-}
-
-void histogram(executor& x, std::uint32_t const* bin, std::uint64_t n, std::uint64_t* counts, std::uint32_t bins) {
-  x.fill(counts, 0, bins * sizeof(std::uint64_t));
-  for_each_item<1>(x, n, count_bin{bin, counts, bins});
 }
 
 }  // namespace garner::on_gpu

@@ -1,6 +1,5 @@
 // The primitives on the host, in blocks on the thread pool: count each block, scan the counts, write each block to its offset.
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <numeric>
 #include <vector>
@@ -59,20 +58,6 @@ std::uint64_t low_bits(int bits) { return bits >= 64 ? ~std::uint64_t{0} : (std:
 
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, std::uint64_t n) { scan_blocks(x, in, out, n); }
 void scan(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n) { scan_blocks(x, in, out, n); }
-
-std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n) {
-  return block_sums(x, n, [&](std::uint64_t b, std::uint64_t e) { return std::accumulate(in + b, in + e, std::uint64_t{0}); }).back();
-}
-std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n) {
-  std::atomic<std::uint64_t> best{0};
-  each_block(x, n, [&](std::uint64_t, std::uint64_t b, std::uint64_t e) {
-    std::uint64_t const mine = *std::max_element(in + b, in + e);
-    std::uint64_t old = best.load(std::memory_order_relaxed);
-    while (old < mine && !best.compare_exchange_weak(old, mine, std::memory_order_relaxed)) {
-    }
-  });
-  return best;
-}
 
 // --- sorting: splitters sampled from the keys cut them into buckets; blocks of keys are moved to their buckets, in order, and each bucket
 // is sorted by itself, by digits. Two reads of the keys, one write, then pieces that stay in a cache. All
@@ -212,14 +197,6 @@ std::uint64_t unique_by_key(executor& x, std::uint64_t const* keys, std::uint32_
   return compact(
       x, n, [&](std::uint64_t i) { return i == 0 || keys[i] != keys[i - 1]; },
       [&](std::uint64_t i, std::uint64_t at) { out_keys[at] = keys[i], out_values[at] = values[i]; });
-}
-
-void histogram(executor& x, std::uint32_t const* bin, std::uint64_t n, std::uint64_t* counts, std::uint32_t bins) {
-  std::fill(counts, counts + bins, std::uint64_t{0});
-  each_block(x, n, [&](std::uint64_t, std::uint64_t b, std::uint64_t e) {
-    for (std::uint64_t i = b; i < e; ++i)
-      if (bin[i] < bins) std::atomic_ref<std::uint64_t>(counts[bin[i]]).fetch_add(1, std::memory_order_relaxed);
-  });
 }
 
 }  // namespace garner::on_host

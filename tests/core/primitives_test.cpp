@@ -41,16 +41,6 @@ TEST_P(primitives, scan_is_exclusive_and_ends_with_the_total) {
   }
 }
 
-TEST_P(primitives, reduce) {
-  executor x(where());
-  for (std::uint64_t n : sizes) {
-    auto const values = draw(n, ~std::uint64_t{0} >> 20, n + 1);
-    auto const in = near_copy(x, values);
-    EXPECT_EQ(reduce_sum(x, in.data(), n), std::accumulate(values.begin(), values.end(), std::uint64_t{0}));
-    EXPECT_EQ(reduce_max(x, in.data(), n), n ? *std::max_element(values.begin(), values.end()) : 0);
-  }
-}
-
 TEST_P(primitives, sort_by_some_bits_is_stable) {
   executor x(where());
   for (std::uint64_t n : sizes)
@@ -114,18 +104,6 @@ TEST_P(primitives, unique_keeps_the_first_of_each_group) {
     EXPECT_EQ(host_copy(x, out.data(), want.size()), want);
     EXPECT_EQ(host_copy(x, out_t.data(), want.size()), want_tags);
   }
-}
-
-TEST_P(primitives, histogram_leaves_out_what_is_out_of_range) {
-  executor x(where());
-  auto const values = as<std::uint32_t>(draw(100000, 12, 5));
-  std::vector<std::uint64_t> want(10, 0);
-  for (auto v : values)
-    if (v < 10) ++want[v];
-  auto const in = near_copy(x, values);
-  auto const out = near_copy(x, std::vector<std::uint64_t>(10, 7));
-  histogram(x, in.data(), values.size(), out.data(), 10);
-  EXPECT_EQ(host_copy(x, out.data(), 10), want);
 }
 GARNER_AT_EVERY_PLACE(primitives);
 
