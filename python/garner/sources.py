@@ -1,6 +1,7 @@
 """Feature rows in files of other libraries: .npz, safetensors, Parquet columns of lists, tensors that torch.save wrote. Mapped where the file permits."""
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -81,9 +82,11 @@ def _of_npz(path: str, key: str | None) -> Any:
                         return np.memmap(path, dtype, "r", file.tell(), shape)
             with archive.open(name) as packed:
                 return np.lib.format.read_array(packed, allow_pickle=False)
-    except (Error, OSError, MemoryError):
+    except (Error, MemoryError):
         raise
     except Exception as e:  # zipfile, zlib and NumPy's parser of headers have many
+        if isinstance(e, OSError) and e.errno != errno.EINVAL:  # which is a place before or beyond all files
+            raise
         raise InputError(f"{path}: is not an archive of numpy.savez: {e}; is it a whole copy?") from None
 
 

@@ -9,6 +9,7 @@ import unittest
 import numpy as np
 
 import garner
+from garner import sources
 
 
 class Sources(unittest.TestCase):
@@ -156,6 +157,37 @@ class Sources(unittest.TestCase):
             self.assertTrue(os.path.dirname(graph.node_types[0].features).endswith(f"{k}.garner"))
             np.testing.assert_array_equal(np.load(graph.node_types[0].features), self.x)
             self.assertEqual(graph.node_types[0].count, 300)
+
+    def test_any_damage_is_an_error_of_input(self):
+        """Bytes flipped, cut and repeated, at seeded places: an array, or one sentence; never another error."""
+        rng = np.random.default_rng(5)
+        with tempfile.TemporaryDirectory() as folder:
+            whole = np.arange(40, dtype="float32").reshape(8, 5)
+            for kind in ("npz", "packed.npz", "safetensors"):
+                file = os.path.join(folder, "x." + kind)
+                if kind == "safetensors":
+                    head = json.dumps({"x": {"dtype": "F32", "shape": [8, 5], "data_offsets": [0, 160]}}).encode()
+                    good = len(head).to_bytes(8, "little") + head + whole.tobytes()
+                else:
+                    (np.savez_compressed if "packed" in kind else np.savez)(file, x=whole)
+                    with open(file, "rb") as made:
+                        good = made.read()
+                refused = 0
+                for _ in range(400):
+                    bad = bytearray(good)
+                    for _ in range(rng.integers(1, 4)):
+                        at = int(rng.integers(len(bad))) if rng.random() < 0.3 else int(rng.integers(min(len(bad), 120)))
+                        bad[at] = int(rng.integers(256)) if rng.random() < 0.5 else bad[int(rng.integers(len(bad)))]
+                    cut = int(rng.integers(1, len(bad) + 1)) if rng.random() < 0.2 else len(bad)
+                    with open(file, "wb") as to:
+                        to.write(bad[:cut])
+                    try:
+                        found, _ = sources.opened(file)
+                        float(np.asarray(found).view(np.uint8).sum()) if np.asarray(found).size else 0  # all of it is in the file
+                    except (garner.InputError, garner.UsageError) as e:
+                        refused += 1
+                        self.assertNotIn("\n", str(e))
+                self.assertGreater(refused, 50, kind)
 
 
 if __name__ == "__main__":
